@@ -1,0 +1,91 @@
+"""The rows, and how they are printed."""
+
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+
+from .harness import Samples, Target
+
+__all__ = ["Row", "print_header", "print_row", "row_of"]
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of the table. ``unit`` is that of the three figures; ``ratio`` is hocket ÷ langchain-core."""
+
+    case: str
+    what: str
+    unit: str = "µs"
+    hocket: float | None = None
+    langchain: float | None = None
+    bare: float | None = None
+    ratio: float | None = None
+    over_bare: float | None = None
+    target: Target | None = None
+    rounds: int = 0
+    failure: str | None = None
+
+    @property
+    def verdict(self) -> str:
+        """``meets`` or ``falls short``; ``failed: …`` where the figure that is judged could not be had."""
+        if self.target is None:
+            return f"failed: {self.failure}" if self.failure else ""
+        judged = {"langchain": self.ratio, "bare": self.over_bare, None: self.hocket}[self.target.over]
+        if judged is None:
+            return f"failed: {self.failure or 'not measured'}"
+        return "meets" if self.target.met_by(judged) else "falls short"
+
+    def as_json(self) -> dict[str, object]:
+        """Return the row as plain data."""
+        return asdict(self) | {"target": self.target and str(self.target), "verdict": self.verdict}
+
+
+def row_of(case: str, what: str, samples: Samples, target: Target | None, unit: str = "µs") -> Row:
+    """Make a row of what was measured."""
+    return Row(
+        case=case,
+        what=what,
+        unit=unit,
+        hocket=samples.median("hocket"),
+        langchain=samples.median("langchain"),
+        bare=samples.median("bare"),
+        ratio=samples.ratio("hocket", "langchain"),
+        over_bare=samples.ratio("hocket", "bare"),
+        target=target,
+        rounds=samples.rounds,
+        failure="; ".join(f"{name}: {why}" for name, why in samples.failures.items()) or None,
+    )
+
+
+_COLUMNS = ("what", "unit", "hocket", "langchain", "bare", "÷ langchain", "÷ bare", "target", "rounds", "verdict")
+_WIDTHS = (56, 6, 8, 9, 7, 11, 7, 18, 6, 7)
+
+
+def print_header() -> None:
+    """Print the names of the columns."""
+    print(_line(_COLUMNS))
+    print(_line(["-" * width for width in _WIDTHS]), flush=True)
+
+
+def print_row(row: Row) -> None:
+    """Print a row as soon as it is known: a full run takes minutes."""
+    figures = (row.hocket, row.langchain, row.bare, row.ratio, row.over_bare)
+    target = "" if row.target is None else str(row.target)
+    print(_line([row.what, row.unit, *map(_figure, figures), target, str(row.rounds), row.verdict]), flush=True)
+
+
+def _line(cells: Iterable[str]) -> str:
+    """Set the cells in columns, figures to the right."""
+    set_cells = [
+        cell.rjust(width) if 2 <= place <= 6 or place == 8 else cell.ljust(width)
+        for place, (cell, width) in enumerate(zip(cells, _WIDTHS, strict=True))
+    ]
+    return "  ".join(set_cells).rstrip()
+
+
+def _figure(value: float | None) -> str:
+    """Return three significant digits, never in scientific notation."""
+    if value is None:
+        return "-"
+    if abs(value) >= 100:
+        return f"{value:,.0f}"
+    return f"{value:.1f}" if abs(value) >= 10 else f"{value:.2f}" if abs(value) >= 1 else f"{value:.3f}"

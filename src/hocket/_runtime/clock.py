@@ -1,0 +1,52 @@
+"""The time, as a seam.
+
+Everything in hocket that waits for time to pass (a rate limiter, a delay, a retry) asks this module and not ``time`` or
+the event loop, so that a test can put a virtual clock underneath and never sleep for real. ``hocket.testing`` ships
+that clock; nothing else replaces it.
+"""
+
+import time
+from typing import Protocol
+
+import anyio
+
+__all__ = ["Clock", "RealClock", "current", "use"]
+
+
+class Clock(Protocol):
+    """What passes for time. ``now`` is in seconds from an arbitrary start and never goes back."""
+
+    def now(self) -> float:
+        """Return the time in seconds."""
+        ...
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait without holding up the event loop."""
+        ...
+
+    def block(self, seconds: float) -> None:
+        """Wait in this thread."""
+        ...
+
+
+class RealClock:
+    """The machine's monotonic clock."""
+
+    now = staticmethod(time.monotonic)
+    sleep = staticmethod(anyio.sleep)
+    block = staticmethod(time.sleep)
+
+
+_current: Clock = RealClock()
+
+
+def current() -> Clock:
+    """Return the clock in use."""
+    return _current
+
+
+def use(clock: Clock) -> Clock:
+    """Put ``clock`` in use for the whole process and return the one it replaces."""
+    global _current
+    before, _current = _current, clock
+    return before

@@ -1,0 +1,100 @@
+"""The kept event loop behind the sync verbs of models that only have async hooks.
+
+One daemon thread of our own runs it: ``anyio.from_thread.start_blocking_portal`` uses a thread that the interpreter
+joins at exit, so a portal that stays open hangs there. Nothing that a caller's coroutine raises may reach the loop,
+since anyio would then tear down the portal and every innocent sibling with it: outcomes travel in a box.
+
+After a fork the child makes a portal of its own and keeps the parent's alive, for collecting it would wait for a thread
+that does not exist in the child.
+"""
+
+import os
+import threading
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+import anyio
+from anyio.from_thread import BlockingPortal
+
+from hocket.errors import SyncInLoop
+
+__all__ = ["on_portal"]
+
+T = TypeVar("T")
+
+GRACE = 5.0  # seconds that an interrupted call may take to clean up
+
+_lock = threading.Lock()
+_portal: BlockingPortal | None = None
+_thread: threading.Thread | None = None
+_inherited: list[object] = []
+
+
+def _start() -> BlockingPortal:
+    global _portal, _thread
+    with _lock:
+        if _portal is None:
+            ready = threading.Event()
+            made: list[BlockingPortal] = []
+
+            async def main() -> None:
+                async with BlockingPortal() as portal:
+                    made.append(portal)
+                    ready.set()
+                    await portal.sleep_until_stopped()
+
+            _thread = threading.Thread(target=anyio.run, args=(main,), name="hocket", daemon=True)
+            _thread.start()
+            ready.wait()
+            _portal = made[0]
+        return _portal
+
+
+def _after_fork() -> None:
+    global _lock, _portal, _thread
+    _inherited.append((_portal, _thread))
+    _lock, _portal, _thread = threading.Lock(), None, None
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
+
+
+def on_portal(main: Callable[[], Awaitable[T]]) -> T:
+    """Run ``main()`` on the kept loop, wait for it in this thread, and return or raise what it did.
+
+    Context variables of the caller are seen by ``main``. Ctrl-C cancels it and waits for its end (5 s at most).
+
+    Raises:
+        SyncInLoop: called from the kept loop itself, where waiting would never end.
+    """
+    portal = _start()
+    if threading.current_thread() is _thread:
+        raise SyncInLoop("a sync verb was called from code that runs on hocket's own event loop; await its async twin")
+    outcome: list[tuple[T | None, BaseException | None]] = []
+    over = threading.Event()
+
+    async def boxed() -> None:
+        try:
+            outcome.append((await main(), None))
+        except anyio.get_cancelled_exc_class():
+            raise
+        except BaseException as error:
+            outcome.append((None, error))
+        finally:
+            over.set()
+
+    future = portal.start_task_soon(boxed)
+    try:
+        future.result()
+    except BaseException:
+        future.cancel()
+        over.wait(GRACE)
+        raise
+    value, error = outcome[0]
+    if error is not None:
+        try:
+            raise error
+        finally:
+            outcome.clear()  # the traceback holds this frame
+    return value  # type: ignore[return-value]

@@ -1,0 +1,149 @@
+"""One coroutine pipeline, two runtimes.
+
+Nothing in hocket is written twice for sync and async. Whatever may wait (a hook, a handler, a cache, a limiter, a
+sleep) is asked of a runtime:
+
+- ``ASYNC``, under the async verbs: coroutines are awaited, sync-only code goes to a worker thread.
+- ``BLOCKING``, under the sync verbs of models with sync hooks: sync code runs in the caller's own thread, and the
+  pipeline never suspends, so that one ``send(None)`` drives it to its end (`step`). Thread-bound objects and debuggers
+  just work, and no event loop is needed. What only exists as a coroutine runs on a loop elsewhere meanwhile.
+"""
+
+import contextvars
+import functools
+from collections.abc import Awaitable, Callable, Coroutine, Iterable
+from typing import Any, Protocol, TypeVar
+
+import anyio
+import anyio.from_thread
+import anyio.to_thread
+from anyio.lowlevel import EventLoopToken, RunVar, current_token
+
+from hocket._runtime import clock
+from hocket._runtime.portal import on_portal
+
+__all__ = ["ASYNC", "BLOCKING", "Runtime", "step"]
+
+T = TypeVar("T")
+
+THREADS = 128  # sync hooks and handlers that run at once, per event loop
+END_GRACE = 5.0  # seconds that the end of a cancelled run may take
+
+_origin: contextvars.ContextVar[EventLoopToken | None] = contextvars.ContextVar("hocket_origin", default=None)
+_limiter: RunVar[anyio.CapacityLimiter] = RunVar("hocket_threads")
+
+
+class Runtime(Protocol):
+    """What a stage of the pipeline may ask for."""
+
+    is_async: bool
+
+    async def sync(self, function: Callable[..., T], /, *args: Any, **kwargs: Any) -> T:
+        """Call sync code that may wait."""
+        ...
+
+    async def call(self, function: Callable[..., Awaitable[T]], /, *args: Any, **kwargs: Any) -> T:
+        """Call async code."""
+        ...
+
+    async def sleep(self, seconds: float) -> None:
+        """Let time pass."""
+        ...
+
+    async def each(self, jobs: Iterable[Callable[[], Awaitable[None]]]) -> None:
+        """Run jobs that never raise an ``Exception``: at once where the runtime can, else one after another."""
+        ...
+
+    async def shielded(self, job: Awaitable[None]) -> None:
+        """Run ``job`` to its end even when the caller has been cancelled, for `END_GRACE` seconds at most."""
+        ...
+
+
+class AsyncRuntime:
+    """Under an event loop, asyncio's or trio's."""
+
+    is_async = True
+
+    async def sync(self, function: Callable[..., T], /, *args: Any, **kwargs: Any) -> T:
+        """Call ``function`` in a worker thread; a cancelled caller leaves it behind, for a thread cannot be stopped."""
+        token = current_token()
+
+        def work() -> T:
+            _origin.set(token)  # the thread runs in a copy of the caller's context: nothing to reset
+            return function(*args, **kwargs)
+
+        return await anyio.to_thread.run_sync(work, abandon_on_cancel=True, limiter=threads())
+
+    async def call(self, function: Callable[..., Awaitable[T]], /, *args: Any, **kwargs: Any) -> T:
+        return await function(*args, **kwargs)
+
+    async def sleep(self, seconds: float) -> None:
+        await clock.current().sleep(seconds)
+
+    async def each(self, jobs: Iterable[Callable[[], Awaitable[None]]]) -> None:
+        async with anyio.create_task_group() as group:
+            for job in jobs:
+                group.start_soon(job)
+
+    async def shielded(self, job: Awaitable[None]) -> None:
+        with anyio.move_on_after(END_GRACE, shield=True):
+            await job
+
+
+class BlockingRuntime:
+    """In the caller's own thread, without suspending."""
+
+    is_async = False
+
+    async def sync(self, function: Callable[..., T], /, *args: Any, **kwargs: Any) -> T:
+        return function(*args, **kwargs)
+
+    async def call(self, function: Callable[..., Awaitable[T]], /, *args: Any, **kwargs: Any) -> T:
+        """Run ``function`` on the loop that this worker thread was sent from, else on hocket's kept loop."""
+        main = functools.partial(function, *args, **kwargs)
+        token = _origin.get()
+        if token is None:
+            return on_portal(main)
+        return anyio.from_thread.run(_awaited, main, token=token)
+
+    async def sleep(self, seconds: float) -> None:
+        clock.current().block(seconds)
+
+    async def each(self, jobs: Iterable[Callable[[], Awaitable[None]]]) -> None:
+        for job in jobs:
+            await job()
+
+    async def shielded(self, job: Awaitable[None]) -> None:
+        await job
+
+
+async def _awaited(main: Callable[[], Awaitable[T]]) -> T:
+    return await main()
+
+
+ASYNC = AsyncRuntime()
+BLOCKING = BlockingRuntime()
+
+
+def threads() -> anyio.CapacityLimiter:
+    """Return the running loop's limit on hocket's worker threads: its own, not the one that everybody shares."""
+    try:
+        return _limiter.get()
+    except LookupError:
+        made = anyio.CapacityLimiter(THREADS)
+        _limiter.set(made)
+        return made
+
+
+def step(coroutine: Coroutine[Any, Any, T]) -> T:
+    """Drive a coroutine that runs on the blocking runtime to its end, in this thread.
+
+    Raises:
+        RuntimeError: the coroutine waited for something outside its runtime; a fault of hocket's own.
+    """
+    try:
+        coroutine.send(None)
+    except StopIteration as end:
+        return end.value  # type: ignore[no-any-return]
+    coroutine.close()
+    raise RuntimeError("a stage waited outside its runtime")

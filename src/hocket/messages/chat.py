@@ -1,0 +1,24 @@
+"""Messages of a speaker that no other class stands for."""
+
+from typing import Any, Literal
+
+from hocket.messages.base import BaseMessage, BaseMessageChunk
+
+__all__ = ["ChatMessage", "ChatMessageChunk"]
+
+
+class ChatMessage(BaseMessage):
+    """A message with a role of one's own choosing, a moderator's for one."""
+
+    type: Literal["chat"] = "chat"  # type: ignore[assignment]
+    role: str
+
+
+class ChatMessageChunk(ChatMessage, BaseMessageChunk):
+    """A piece of a `ChatMessage`."""
+
+    type: Literal["ChatMessageChunk"] = "ChatMessageChunk"  # type: ignore[assignment]
+
+    def _join(self, other: BaseMessageChunk, fields: dict[str, Any]) -> None:
+        if isinstance(other, ChatMessageChunk) and other.role != self.role:
+            raise ValueError(f"cannot add a chunk of role {other.role!r} to one of role {self.role!r}")

@@ -1,0 +1,135 @@
+"""The view itself: the joined table, and the message's own tool calls and reasoning put in their places."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, cast
+
+from hocket.messages.content import KNOWN_BLOCK_TYPES, ContentBlock
+from hocket.messages.content_view import anthropic, langchain_v0, openai_chat, openai_responses, untyped
+from hocket.messages.content_view.blocks import Native, Reader, non_standard
+from hocket.messages.tool_calls import InvalidToolCall, ToolCall, ToolCallChunk
+
+__all__ = ["content_blocks_of"]
+
+
+def _joined(*tables: Mapping[str, Reader]) -> dict[str, tuple[Reader, ...]]:
+    joined: dict[str, tuple[Reader, ...]] = {}
+    for table in tables:
+        for kind, reader in table.items():
+            joined[kind] = (*joined.get(kind, ()), reader)
+    return joined
+
+
+_READERS: Final = _joined(
+    langchain_v0.READERS, openai_chat.READERS, openai_responses.READERS, anthropic.READERS, untyped.READERS
+)
+"""Readers by native type, tried in this order. Dialects share some names: ``text``, ``image``, ``function_call``."""
+
+
+def content_blocks_of(
+    content: str | Sequence[str | dict[str, Any]],
+    *,
+    additional_kwargs: Mapping[str, Any],
+    response_metadata: Mapping[str, Any],
+    tool_calls: Sequence[ToolCall] | None = None,
+    invalid_tool_calls: Sequence[InvalidToolCall] | None = None,
+    tool_call_chunks: Sequence[ToolCallChunk] | None = None,
+) -> list[ContentBlock]:
+    """Return a message's content as standard blocks, in order.
+
+    Standard blocks are handed out as they are, not copied; nothing that is passed in is changed.
+
+    Args:
+        content: The message's content, in any provider's shape.
+        additional_kwargs: ``reasoning_content`` (DeepSeek and others) becomes the first block, unless the content has
+            reasoning of its own.
+        response_metadata: ``output_version="v1"`` says that the content is standard already, and none of it is
+            translated.
+        tool_calls: The message's calls. They are what the message means: a call in the content takes their name and
+            arguments, and calls that the content does not hold are appended.
+        invalid_tool_calls: Likewise, the calls that could not be read.
+        tool_call_chunks: Given, even empty, while the message is a fragment of a stream that goes on. Fragments of
+            calls then take the place of the calls, which are still guesses.
+    """
+    blocks: list[ContentBlock] = []
+    if isinstance(content, str):
+        if content:
+            blocks.append({"type": "text", "text": content})
+    else:
+        readers = {} if response_metadata.get("output_version") == "v1" else _READERS
+        for item in content:
+            if isinstance(item, str):
+                blocks.append({"type": "text", "text": item})
+            else:
+                blocks.extend(_read(item, readers))
+    if tool_call_chunks:
+        _place_calls(blocks, "tool_call_chunk", tool_call_chunks)
+    else:
+        if tool_calls:
+            _place_calls(blocks, "tool_call", tool_calls)
+        if invalid_tool_calls:
+            _place_calls(blocks, "invalid_tool_call", invalid_tool_calls)
+    if tool_call_chunks is not None:
+        blocks = [_as_fragment(block) for block in blocks]
+    reasoning = additional_kwargs.get("reasoning_content")
+    if reasoning and isinstance(reasoning, str) and not any(block["type"] == "reasoning" for block in blocks):
+        blocks.insert(0, {"type": "reasoning", "reasoning": reasoning})
+    return blocks
+
+
+def _read(native: Native, readers: Mapping[str, tuple[Reader, ...]]) -> list[ContentBlock]:
+    kind = native.get("type")
+    if kind is None:  # Gemini and Converse: a key names the part
+        kind = next((key for key in native if key in readers), None)
+    if isinstance(kind, str):
+        for reader in readers.get(kind, ()):
+            if (blocks := reader(native)) is not None:
+                return blocks
+    if isinstance(native.get("type"), str) and kind in KNOWN_BLOCK_TYPES:
+        return [cast(ContentBlock, native)]
+    return [non_standard(native)]
+
+
+_CALL_TYPES: Final = frozenset({"tool_call", "tool_call_chunk", "invalid_tool_call", "server_tool_call_chunk"})
+
+
+def _place_calls(blocks: list[ContentBlock], kind: str, calls: Sequence[Mapping[str, Any]]) -> None:
+    """Put each call, as a block of ``kind``, over the block that stands for it, and those without one at the end."""
+    left = list(calls)
+    for position, block in enumerate(blocks):
+        if block["type"] not in _CALL_TYPES:
+            continue
+        for at, call in enumerate(left):
+            if _stands_for(block, call):
+                blocks[position] = _call_block(kind, left.pop(at), block)
+                break
+    blocks.extend(_call_block(kind, call, {}) for call in left)
+
+
+def _stands_for(block: Mapping[str, Any], call: Mapping[str, Any]) -> bool:
+    """By id; without ids by index, and for whole calls (Gemini may send them without ids) by what they say."""
+    if block.get("id") is not None and call.get("id") is not None:
+        return bool(block["id"] == call["id"])
+    if block.get("index") is not None and call.get("index") is not None:
+        return bool(block["index"] == call["index"])
+    if block["type"] == "server_tool_call_chunk":
+        return False
+    return bool(block.get("name") == call.get("name") and block.get("args") == call.get("args"))
+
+
+def _call_block(kind: str, call: Mapping[str, Any], block: Mapping[str, Any]) -> ContentBlock:
+    """``call`` as a block, with the ``id``, ``index`` and ``extras`` of the block that stood for it."""
+    made: dict[str, Any] = {"type": kind, "id": None, "name": None, "args": None}
+    if kind == "invalid_tool_call":
+        made["error"] = None
+    made.update((name, block[name]) for name in ("id", "index", "extras") if name in block)
+    made.update((name, value) for name, value in call.items() if value is not None and name != "type")
+    if block.get("extras") and call.get("extras"):
+        made["extras"] = {**block["extras"], **call["extras"]}
+    return cast(ContentBlock, made)
+
+
+def _as_fragment(block: ContentBlock) -> ContentBlock:
+    """A server tool call that has just begun to stream: its arguments are still to come."""
+    if block["type"] != "server_tool_call" or block["args"]:
+        return block
+    return cast(ContentBlock, {**block, "type": "server_tool_call_chunk", "args": ""})

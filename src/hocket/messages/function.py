@@ -1,0 +1,33 @@
+"""The result of a function call, as OpenAI's API had it before tools. Kept for old histories."""
+
+import warnings
+from typing import Any, Literal
+
+from pydantic import model_validator
+
+from hocket.messages.base import BaseMessage, BaseMessageChunk
+
+__all__ = ["FunctionMessage", "FunctionMessageChunk"]
+
+
+class FunctionMessage(BaseMessage):
+    """The result of the function ``name``. Deprecated: use `ToolMessage`, which names the call that it answers."""
+
+    type: Literal["function"] = "function"  # type: ignore[assignment]
+    name: str  # type: ignore[assignment]  # required here
+
+    @model_validator(mode="before")
+    @classmethod
+    def _warn(cls, values: Any) -> Any:
+        warnings.warn(f"{cls.__name__} is deprecated; use ToolMessage", DeprecationWarning, stacklevel=4)
+        return values
+
+
+class FunctionMessageChunk(FunctionMessage, BaseMessageChunk):
+    """A piece of a `FunctionMessage`."""
+
+    type: Literal["FunctionMessageChunk"] = "FunctionMessageChunk"  # type: ignore[assignment]
+
+    def _join(self, other: BaseMessageChunk, fields: dict[str, Any]) -> None:
+        if isinstance(other, FunctionMessageChunk) and other.name != self.name:
+            raise ValueError(f"cannot add a chunk of function {other.name!r} to one of function {self.name!r}")

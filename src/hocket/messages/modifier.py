@@ -1,0 +1,22 @@
+"""Messages that change a conversation instead of continuing it."""
+
+from typing import Any, Literal
+
+from hocket.messages.base import BaseMessage
+
+__all__ = ["RemoveMessage"]
+
+
+class RemoveMessage(BaseMessage):
+    """An order to remove the message with this ``id`` from a stored conversation.
+
+    Raises:
+        ValueError: content is given; there is nothing to say.
+    """
+
+    type: Literal["remove"] = "remove"  # type: ignore[assignment]
+
+    def __init__(self, id: str, **kwargs: Any) -> None:
+        if kwargs.pop("content", None):
+            raise ValueError("RemoveMessage has no content")
+        super().__init__("", id=id, **kwargs)

@@ -1,0 +1,62 @@
+"""What a tool answers."""
+
+from typing import Any, Literal
+from uuid import UUID
+
+from pydantic import Field, field_validator
+
+from hocket.messages.base import BaseMessage, BaseMessageChunk, Content
+
+__all__ = ["ToolMessage", "ToolMessageChunk"]
+
+
+class ToolMessage(BaseMessage):
+    """The result of one tool call.
+
+    Args:
+        tool_call_id: of the call that this answers; UUIDs and numbers become text.
+        artifact: anything else that the tool made; never sent to a model.
+        status: whether the tool succeeded.
+    """
+
+    type: Literal["tool"] = "tool"  # type: ignore[assignment]
+    tool_call_id: str
+    artifact: Any = None
+    status: Literal["success", "error"] = "success"
+    additional_kwargs: dict[str, Any] = Field(default_factory=dict, repr=False)
+    response_metadata: dict[str, Any] = Field(default_factory=dict, repr=False)
+
+    @field_validator("tool_call_id", mode="before")
+    @classmethod
+    def _as_text(cls, value: Any) -> Any:
+        return str(value) if isinstance(value, UUID | int | float) else value
+
+    @field_validator("content", mode="before")
+    @classmethod
+    def _as_content(cls, value: Any) -> Content:
+        """Take whatever a tool returned: tuples become lists, and everything else its text, as in LangChain."""
+        if isinstance(value, tuple):
+            value = list(value)  # pyright: ignore[reportUnknownArgumentType]
+        if isinstance(value, list):
+            return [item if isinstance(item, str | dict) else str(item) for item in value]  # pyright: ignore
+        return value if isinstance(value, str) else str(value)
+
+
+class ToolMessageChunk(ToolMessage, BaseMessageChunk):
+    """A piece of a tool's result. In a sum, ``status`` "error" wins."""
+
+    type: Literal["ToolMessageChunk"] = "ToolMessageChunk"  # type: ignore[assignment]
+
+    def _join(self, other: BaseMessageChunk, fields: dict[str, Any]) -> None:
+        if not isinstance(other, ToolMessageChunk):
+            return
+        if other.tool_call_id != self.tool_call_id:
+            raise ValueError(
+                f"cannot add a result of tool call {other.tool_call_id!r} to one of call {self.tool_call_id!r}"
+            )
+        if other.status == "error":
+            fields["status"] = "error"
+        if other.artifact is not None:
+            held = fields["artifact"]
+            both_lists = isinstance(held, list) and isinstance(other.artifact, list)
+            fields["artifact"] = [*held, *other.artifact] if both_lists else other.artifact

@@ -1,0 +1,149 @@
+"""Tool calls as data: what a model asks to have run, whole, in fragments, or unreadable.
+
+A call's arguments reach us as text that a model wrote, so they can be broken. One function, ``parse_tool_arguments``,
+decides what counts as readable, for whole replies and for folded streams alike: both must give the same calls.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, NotRequired
+
+from pydantic_core import from_json
+from typing_extensions import TypedDict  # pydantic refuses typing's TypedDict before Python 3.12
+
+from hocket.errors import InvalidInput
+
+__all__ = [
+    "InvalidToolCall",
+    "ToolCall",
+    "ToolCallChunk",
+    "default_tool_chunk_parser",
+    "default_tool_parser",
+    "invalid_tool_call",
+    "parse_tool_arguments",
+    "tool_call",
+    "tool_call_chunk",
+]
+
+
+class ToolCall(TypedDict):
+    """A model's request to run one tool. ``id`` links it to the ``ToolMessage`` that answers it."""
+
+    name: str
+    args: dict[str, Any]
+    id: str | None
+    type: NotRequired[Literal["tool_call"]]
+    index: NotRequired[int | str]
+    extras: NotRequired[dict[str, Any]]
+
+
+class ToolCallChunk(TypedDict):
+    """A fragment of a tool call while it streams: ``args`` is a piece of JSON text, ``index`` says of which call."""
+
+    name: str | None
+    args: str | None
+    id: str | None
+    index: NotRequired[int | str | None]
+    type: NotRequired[Literal["tool_call_chunk"]]
+    extras: NotRequired[dict[str, Any]]
+
+
+class InvalidToolCall(TypedDict):
+    """A tool call that could not be read: ``args`` is the model's own text, ``error`` what is wrong with it."""
+
+    name: str | None
+    args: str | None
+    id: str | None
+    error: str | None
+    type: NotRequired[Literal["invalid_tool_call"]]
+    index: NotRequired[int | str]
+    extras: NotRequired[dict[str, Any]]
+
+
+def tool_call(*, name: str, args: dict[str, Any], id: str | None) -> ToolCall:
+    """Return a ``ToolCall`` with its ``type`` set."""
+    return {"name": name, "args": args, "id": id, "type": "tool_call"}
+
+
+def tool_call_chunk(
+    *, name: str | None = None, args: str | None = None, id: str | None = None, index: int | str | None = None
+) -> ToolCallChunk:
+    """Return a ``ToolCallChunk`` with its ``type`` set."""
+    return {"name": name, "args": args, "id": id, "index": index, "type": "tool_call_chunk"}
+
+
+def invalid_tool_call(
+    *, name: str | None = None, args: str | None = None, id: str | None = None, error: str | None = None
+) -> InvalidToolCall:
+    """Return an ``InvalidToolCall`` with its ``type`` set."""
+    return {"name": name, "args": args, "id": id, "error": error, "type": "invalid_tool_call"}
+
+
+def parse_tool_arguments(arguments: object, *, partial: bool = False) -> dict[str, Any]:
+    """Return the arguments of a tool call as a dict.
+
+    Args:
+        arguments: The JSON text that the model wrote. Nothing, blank text and JSON's ``null`` all mean "no arguments";
+            a mapping (some servers send one instead of text) is taken as it is.
+        partial: Whether text that ends early is completed: ``{"a": "b`` then reads ``{"a": "b"}``.
+
+    Raises:
+        InvalidInput: The text is not JSON (the message tells the line and column), or is not an object.
+    """
+    if isinstance(arguments, str):
+        if not arguments.strip():
+            return {}
+        try:
+            arguments = from_json(arguments, allow_partial="trailing-strings" if partial else "off")
+        except ValueError as error:
+            raise InvalidInput(f"The arguments are not valid JSON: {error}") from None
+    if arguments is None:
+        return {}
+    if not isinstance(arguments, Mapping):
+        raise InvalidInput(f"The arguments must be a JSON object, not {type(arguments).__name__}")
+    return dict(arguments)
+
+
+def default_tool_parser(raw_tool_calls: Sequence[Mapping[str, Any]]) -> tuple[list[ToolCall], list[InvalidToolCall]]:
+    """Read tool calls as OpenAI's chat API writes them: ``{"id", "function": {"name", "arguments": "<JSON>"}}``.
+
+    Entries without a ``function`` are skipped (a server's own tools). Returns the calls that could be read and those
+    that could not, each list in the order of ``raw_tool_calls``.
+    """
+    calls: list[ToolCall] = []
+    invalid: list[InvalidToolCall] = []
+    for raw in raw_tool_calls:
+        function = raw.get("function")
+        if not isinstance(function, Mapping):
+            continue
+        name, arguments, id = function.get("name"), function.get("arguments"), raw.get("id")
+        try:
+            calls.append(tool_call(name=name or "", args=parse_tool_arguments(arguments), id=id))
+        except InvalidInput as error:
+            invalid.append(invalid_tool_call(name=name, args=_as_text(arguments), id=id, error=str(error)))
+    return calls, invalid
+
+
+def default_tool_chunk_parser(raw_tool_calls: Sequence[Mapping[str, Any]]) -> list[ToolCallChunk]:
+    """Read the tool calls of one OpenAI-style stream delta. What a delta does not carry is None."""
+    chunks: list[ToolCallChunk] = []
+    for raw in raw_tool_calls:
+        function = raw.get("function")
+        if not isinstance(function, Mapping):
+            function = {}
+        chunks.append(
+            tool_call_chunk(
+                name=function.get("name"),
+                args=_as_text(function.get("arguments")),
+                id=raw.get("id"),
+                index=raw.get("index"),
+            )
+        )
+    return chunks
+
+
+def _as_text(arguments: object) -> str | None:
+    """Arguments as JSON text; the text itself when that is what the server sent."""
+    if arguments is None or isinstance(arguments, str):
+        return arguments
+    return json.dumps(arguments, ensure_ascii=False, default=str)

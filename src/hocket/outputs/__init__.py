@@ -1,0 +1,15 @@
+"""Results as data: candidates, chunks of them, and what a call returns."""
+
+from hocket.outputs.chat_generation import ChatGeneration, ChatGenerationChunk
+from hocket.outputs.generation import Generation, GenerationChunk
+from hocket.outputs.results import ChatResult, LLMResult, RunInfo
+
+__all__ = [
+    "ChatGeneration",
+    "ChatGenerationChunk",
+    "ChatResult",
+    "Generation",
+    "GenerationChunk",
+    "LLMResult",
+    "RunInfo",
+]

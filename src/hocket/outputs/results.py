@@ -1,0 +1,73 @@
+"""What a call returns: the candidates for one prompt, or for each of several."""
+
+from typing import Any, Literal
+from uuid import UUID
+
+from pydantic import BaseModel, SerializeAsAny
+
+from hocket.load.serializable import Serializable
+from hocket.outputs.chat_generation import ChatGeneration
+from hocket.outputs.generation import Generation
+
+__all__ = ["ChatResult", "LLMResult", "RunInfo"]
+
+
+class ChatResult(Serializable):
+    """What a chat model's hook returns for one prompt.
+
+    Args:
+        generations: the candidates, in the provider's order.
+        llm_output: what the provider said about the call as a whole.
+    """
+
+    generations: list[ChatGeneration]
+    llm_output: dict[str, Any] | None = None
+
+    @classmethod
+    def is_lc_serializable(cls) -> bool:
+        """Results travel as data."""
+        return True
+
+
+class RunInfo(BaseModel):
+    """Which run an answer came from."""
+
+    run_id: UUID
+
+
+class LLMResult(Serializable):
+    """The answers to several prompts.
+
+    Args:
+        generations: one list of candidates a prompt, in the order of the prompts.
+        llm_output: what the provider said about the call as a whole.
+        run: one entry a prompt.
+    """
+
+    generations: list[list[SerializeAsAny[Generation]]]
+    llm_output: dict[str, Any] | None = None
+    run: list[RunInfo] | None = None
+    type: Literal["LLMResult"] = "LLMResult"
+
+    @classmethod
+    def is_lc_serializable(cls) -> bool:
+        """Results travel as data."""
+        return True
+
+    def flatten(self) -> list["LLMResult"]:
+        """Return one result a prompt. Token usage stays with the first and is blank in the rest: it counts once."""
+        results: list[LLMResult] = []
+        for index, candidates in enumerate(self.generations):
+            output = self.llm_output if self.llm_output is None else dict(self.llm_output)
+            if index and output is not None and "token_usage" in output:
+                output["token_usage"] = {}
+            results.append(LLMResult(generations=[candidates], llm_output=output))
+        return results
+
+    def __eq__(self, other: object) -> bool:
+        """Two results are equal when their answers are: the runs they came from do not count, as in LangChain."""
+        if not isinstance(other, LLMResult):
+            return NotImplemented
+        return self.generations == other.generations and self.llm_output == other.llm_output
+
+    __hash__ = None  # type: ignore[assignment]

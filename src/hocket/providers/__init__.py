@@ -1,0 +1,1 @@
+"""One folder a provider. They do not know one another."""

@@ -1,0 +1,133 @@
+"""Messages and options, written as the OpenAI chat completion that llama.cpp reads. Pure functions.
+
+What the runtime would quietly ignore is refused or rewritten here: it knows no images, and treats a call forced by name
+as one that the model may make; offering that tool alone, and requiring a call, forces it.
+"""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from hocket.errors import InvalidInput
+from hocket.messages import (
+    AIMessage,
+    BaseMessage,
+    ChatMessage,
+    FunctionMessage,
+    HumanMessage,
+    SystemMessage,
+    ToolMessage,
+)
+
+from .options import CallOptions
+
+__all__ = ["encode_messages", "encode_request"]
+
+# Blocks of a reply that say nothing as text: its tool calls travel beside the content, its reasoning is not sent back.
+_UNSPOKEN = frozenset({"reasoning", "thinking", "redacted_thinking", "tool_call", "tool_use", "tool_call_chunk"})
+
+
+def encode_request(messages: Sequence[BaseMessage], options: CallOptions) -> dict[str, Any]:
+    """Return the body of a request.
+
+    Raises:
+        InvalidInput: see `encode_messages`; or a tool choice that names no tool.
+    """
+    request: dict[str, Any] = {
+        "messages": encode_messages(messages),
+        "temperature": options.temperature,
+        "top_p": options.top_p,
+        "max_tokens": -1 if options.max_tokens is None else options.max_tokens,  # -1: until the window is full
+    }
+    if options.seed is not None:
+        request["seed"] = options.seed
+    if options.stop:
+        request["stop"] = options.stop
+    if options.response_format is not None:
+        request["response_format"] = options.response_format
+    if options.tools:
+        request["tools"], request["tool_choice"] = _tool_choice(options.tools, options.tool_choice)
+    return request
+
+
+def encode_messages(messages: Sequence[BaseMessage]) -> list[dict[str, Any]]:
+    """Return the messages as OpenAI's dicts, their content as plain text.
+
+    Raises:
+        InvalidInput: there are none, or one has no role here, or holds a block that is not text.
+    """
+    if not messages:
+        raise InvalidInput("the embedded model was given no message; it needs at least one")
+    return [_encode_message(message) for message in messages]
+
+
+def _encode_message(message: BaseMessage) -> dict[str, Any]:
+    encoded: dict[str, Any] = {"role": _role(message), "content": _text(message)}
+    if message.name is not None:
+        encoded["name"] = message.name
+    if isinstance(message, ToolMessage):
+        encoded["tool_call_id"] = message.tool_call_id
+    if isinstance(message, AIMessage) and (message.tool_calls or message.invalid_tool_calls):
+        encoded["tool_calls"] = [
+            *(_encode_call(call["id"], call["name"], json.dumps(call["args"])) for call in message.tool_calls),
+            *(_encode_call(call["id"], call["name"], call["args"] or "") for call in message.invalid_tool_calls),
+        ]
+    return encoded
+
+
+def _encode_call(id: str | None, name: str | None, arguments: str) -> dict[str, Any]:
+    return {"id": id or "", "type": "function", "function": {"name": name or "", "arguments": arguments}}
+
+
+def _role(message: BaseMessage) -> str:
+    match message:
+        case SystemMessage():
+            return "system"
+        case HumanMessage():
+            return "user"
+        case AIMessage():
+            return "assistant"
+        case ToolMessage():
+            return "tool"
+        case FunctionMessage():
+            return "function"
+        case ChatMessage():
+            return message.role
+        case _:
+            raise InvalidInput(f"{type(message).__name__} has no place in a prompt of the embedded model")
+
+
+def _text(message: BaseMessage) -> str:
+    if isinstance(message.content, str):
+        return message.content
+    return "".join(_texts(message.content, spoken_only=isinstance(message, AIMessage)))
+
+
+def _texts(content: Iterable[str | Mapping[str, Any]], *, spoken_only: bool) -> Iterable[str]:
+    for part in content:
+        if isinstance(part, str):
+            yield part
+        elif part.get("type") in ("text", "text-plain") and isinstance(part.get("text"), str):
+            yield part["text"]
+        elif not (spoken_only and part.get("type") in _UNSPOKEN):
+            raise InvalidInput(
+                f"the embedded model reads text only, and a message holds a block of type {part.get('type')!r}; "
+                "remove it, or use a model that takes such blocks"
+            )
+
+
+def _tool_choice(tools: list[dict[str, Any]], choice: Any) -> tuple[list[dict[str, Any]], str]:
+    """Return the tools to offer and OpenAI's word for the choice; a name offers that tool alone."""
+    match choice:
+        case None | "auto":
+            return tools, "auto"
+        case "required" | "any" | True:
+            return tools, "required"
+        case "none" | False:
+            return tools, "none"
+        case {"function": {"name": str(name)}} | str(name):
+            named = [tool for tool in tools if tool["function"]["name"] == name]
+            if named:
+                return named, "required"
+    names = ", ".join(repr(tool["function"]["name"]) for tool in tools)
+    raise InvalidInput(f"tool_choice {choice!r} is none of auto, none, required, any, nor one of the tools: {names}")

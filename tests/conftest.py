@@ -1,0 +1,24 @@
+"""Every test: on asyncio and trio, no network, no blocking call in the loop, no random failure in CI."""
+
+import os
+from collections.abc import Iterator
+
+import pytest
+from blockbuster import blockbuster_ctx
+from hypothesis import settings
+
+pytest_plugins = ["hocket.testing.plugin"]
+
+settings.register_profile("hocket", deadline=None, derandomize="CI" in os.environ)
+settings.load_profile("hocket")
+
+
+@pytest.fixture(autouse=True)
+def no_blocking_calls(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Make a blocking call that hocket makes or lets happen in asyncio's loop an error (BlockBuster knows no trio)."""
+    is_async = "anyio_backend" in request.fixturenames
+    if not is_async or request.getfixturevalue("anyio_backend_name") != "asyncio":
+        yield
+        return
+    with blockbuster_ctx("hocket"):
+        yield
