@@ -59,7 +59,7 @@ class Bench:
 
 
 def _built(build: Callable[[Library], Body], name: str) -> Body:
-    """Import the library and build the body with it; apart from the rest so that a failure is the contender's own."""
+    """Build the body with the library of that name."""
     return build(library(name))
 
 

@@ -10,7 +10,7 @@ collection falls on whoever happens to be running.
 import gc
 import statistics
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -41,8 +41,8 @@ class Plan:
 class Samples:
     """CPU time per operation in µs, one entry a round, by contender; and why a contender has none."""
 
-    micros: dict[str, list[float]] = field(default_factory=dict)
-    failures: dict[str, str] = field(default_factory=dict)
+    micros: dict[str, list[float]] = field(default_factory=dict[str, list[float]])
+    failures: dict[str, str] = field(default_factory=dict[str, str])
 
     @property
     def rounds(self) -> int:
@@ -126,7 +126,7 @@ def _calibrate(body: Body, wished: float) -> tuple[int, float]:
 
 
 def _timed(body: Body, count: int) -> float:
-    """Return the CPU seconds that ``count`` operations take; the collector has cleaned up before and rests meanwhile."""
+    """Return the CPU seconds that ``count`` operations take, the garbage collector resting meanwhile."""
     gc.collect()
     gc.disable()
     try:
@@ -138,7 +138,7 @@ def _timed(body: Body, count: int) -> float:
 
 
 @contextmanager
-def _older_objects_aside() -> Iterator[None]:
+def _older_objects_aside() -> Generator[None]:
     """Hide what lives already from the collector: looking through all that is imported takes longer than a turn."""
     gc.collect()
     gc.freeze()
@@ -149,7 +149,7 @@ def _older_objects_aside() -> Iterator[None]:
 
 
 @contextmanager
-def _recording(samples: Samples, name: str) -> Iterator[None]:
+def _recording(samples: Samples, name: str) -> Generator[None]:
     """Turn an error into the contender's one-line failure: the other rows shall still be printed."""
     try:
         yield

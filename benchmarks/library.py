@@ -6,7 +6,6 @@ code measures both. The few places where a name or a way differs are functions o
 
 import importlib
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -15,17 +14,17 @@ __all__ = ["PACKAGES", "Library", "answering", "fold_at_once", "handler", "libra
 PACKAGES = {"hocket": "hocket", "langchain": "langchain_core"}
 
 
-@dataclass(frozen=True)
 class Library:
-    """The modules of one library that the cases use, under the names both give them."""
+    """One library. Its modules are attributes, under the names both give them, and imported when first asked for."""
 
-    name: str
-    language_models: Any
-    messages: Any
-    outputs: Any
-    callbacks: Any
-    caches: Any
-    rate_limiters: Any
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __getattr__(self, part: str) -> Any:
+        """Import a module of the library; ImportError where it has none of that name."""
+        module = importlib.import_module(f"{PACKAGES[self.name]}.{part}")
+        setattr(self, part, module)
+        return module
 
     def conversation(self, length: int) -> list[Any]:
         """Build a list of messages, human and AI by turns, the last one human where ``length`` is odd."""
@@ -35,12 +34,8 @@ class Library:
 
 @cache
 def library(name: str) -> Library:
-    """Import a library by the name it has in the table. ImportError where it is not installed."""
-    modules = {part: importlib.import_module(f"{PACKAGES[name]}.{part}") for part in _PARTS}
-    return Library(name, **modules)
-
-
-_PARTS = ("language_models", "messages", "outputs", "callbacks", "caches", "rate_limiters")
+    """Return a library by the name it has in the table."""
+    return Library(name)
 
 
 def answering(lib: Library, **fields: Any) -> Any:
@@ -123,10 +118,10 @@ def fold_at_once(lib: Library) -> Callable[[Sequence[Any]], Any]:
     if lib.name == "langchain":
         # Its `+` takes a list, too, and merges it in one go.
         return lambda chunks: chunks[0] + chunks[1:]
-    collector = importlib.import_module(f"{PACKAGES[lib.name]}.messages.collector")
+    Collector: Any = lib.messages.Collector
 
     def fold(chunks: Sequence[Any]) -> Any:
-        collecting = collector.Collector()
+        collecting = Collector()
         for chunk in chunks:
             collecting.add(chunk)
         return collecting.message()

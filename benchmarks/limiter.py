@@ -24,7 +24,7 @@ WAITERS = 50
 class Queue:
     """Who waits, in the order of arrival, and how many grants overtook somebody. ``served`` is set by the first."""
 
-    waiting: dict[int, None] = field(default_factory=dict)
+    waiting: dict[int, None] = field(default_factory=dict[int, None])
     arrivals: int = 0
     grants: int = 0
     jumps: int = 0

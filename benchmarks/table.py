@@ -36,7 +36,7 @@ class Row:
 
     def as_json(self) -> dict[str, object]:
         """Return the row as plain data."""
-        return asdict(self) | {"target": self.target and str(self.target), "verdict": self.verdict}
+        return {**asdict(self), "target": self.target and str(self.target), "verdict": self.verdict}
 
 
 def row_of(case: str, what: str, samples: Samples, target: Target | None, unit: str = "µs") -> Row:

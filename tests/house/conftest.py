@@ -1,4 +1,4 @@
-"""The files and modules that the house tests walk through: a test that takes `source_file` or `module_name` runs for each."""
+"""What the house tests walk through: one that takes `source_file`, `module_name` or `public_module` runs for each."""
 
 from pathlib import Path
 
@@ -24,6 +24,9 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize("source_file", FILES, ids=lambda path: str(path.relative_to(SRC)))
     if "module_name" in metafunc.fixturenames:
         metafunc.parametrize("module_name", MODULES)
+    if "public_module" in metafunc.fixturenames:
+        public = [name for name in MODULES if not any(part.startswith("_") for part in name.split("."))]
+        metafunc.parametrize("public_module", public)
 
 
 @pytest.fixture

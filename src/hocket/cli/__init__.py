@@ -1,7 +1,7 @@
 """The ``hocket`` command.
 
-Each subcommand is a file with ``configure(parser)`` and ``run(arguments)``; what they need is imported when they run, so
-that ``hocket --help`` is quick. Whatever goes wrong ends as one line on stderr and a non-zero exit code.
+Each subcommand is a file with ``configure(parser)`` and ``run(arguments)``; what they need is imported when they run,
+so that ``hocket --help`` is quick. Whatever goes wrong ends as one line on stderr and a non-zero exit code.
 """
 
 import argparse

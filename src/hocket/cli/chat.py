@@ -32,12 +32,10 @@ def run(arguments: argparse.Namespace) -> None:
     question = sys.stdin.read() if arguments.question == "-" else arguments.question
     if not question.strip():
         raise InvalidInput("the question is empty")
-    messages: list[BaseMessage] = [HumanMessage(question)]
+    messages: list[BaseMessage] = [HumanMessage(content=question)]
     if arguments.system:
-        messages.insert(0, SystemMessage(arguments.system))
-    options: dict[str, Any] = {
-        name: value for name in _OPTIONS if (value := getattr(arguments, name)) is not None
-    }
+        messages.insert(0, SystemMessage(content=arguments.system))
+    options: dict[str, Any] = {name: value for name in _OPTIONS if (value := getattr(arguments, name)) is not None}
     model = init_chat_model(arguments.model, **options)
 
     reason = None

@@ -19,4 +19,4 @@ def run(arguments: argparse.Namespace) -> None:
     from hocket.providers.local.install import install_weights
 
     install_weights()
-    print("ready: try  hocket chat \"Why is the sky blue?\"")
+    print('ready: try  hocket chat "Why is the sky blue?"')

@@ -252,6 +252,11 @@ class Collector:
         """Whether anything has been added."""
         return self._first is not None
 
+    @property
+    def is_last(self) -> bool:
+        """Whether a chunk has come that says it is the last."""
+        return self._fold.position == "last"
+
     def add(self, chunk: AIMessageChunk) -> None:
         """Add the next chunk."""
         if self._first is None:

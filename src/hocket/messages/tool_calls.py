@@ -6,7 +6,7 @@ decides what counts as readable, for whole replies and for folded streams alike:
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, NotRequired
+from typing import Any, Literal, NotRequired, cast
 
 from pydantic_core import from_json
 from typing_extensions import TypedDict  # pydantic refuses typing's TypedDict before Python 3.12
@@ -101,7 +101,7 @@ def parse_tool_arguments(arguments: object, *, partial: bool = False) -> dict[st
         return {}
     if not isinstance(arguments, Mapping):
         raise InvalidInput(f"The arguments must be a JSON object, not {type(arguments).__name__}")
-    return dict(arguments)
+    return dict(cast(Mapping[str, Any], arguments))
 
 
 def default_tool_parser(raw_tool_calls: Sequence[Mapping[str, Any]]) -> tuple[list[ToolCall], list[InvalidToolCall]]:
@@ -113,8 +113,7 @@ def default_tool_parser(raw_tool_calls: Sequence[Mapping[str, Any]]) -> tuple[li
     calls: list[ToolCall] = []
     invalid: list[InvalidToolCall] = []
     for raw in raw_tool_calls:
-        function = raw.get("function")
-        if not isinstance(function, Mapping):
+        if (function := _function_of(raw)) is None:
             continue
         name, arguments, id = function.get("name"), function.get("arguments"), raw.get("id")
         try:
@@ -128,9 +127,7 @@ def default_tool_chunk_parser(raw_tool_calls: Sequence[Mapping[str, Any]]) -> li
     """Read the tool calls of one OpenAI-style stream delta. What a delta does not carry is None."""
     chunks: list[ToolCallChunk] = []
     for raw in raw_tool_calls:
-        function = raw.get("function")
-        if not isinstance(function, Mapping):
-            function = {}
+        function = _function_of(raw) or {}
         chunks.append(
             tool_call_chunk(
                 name=function.get("name"),
@@ -140,6 +137,12 @@ def default_tool_chunk_parser(raw_tool_calls: Sequence[Mapping[str, Any]]) -> li
             )
         )
     return chunks
+
+
+def _function_of(raw: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """What an OpenAI-style call names under ``function``; None for calls of another kind."""
+    function = raw.get("function")
+    return cast(Mapping[str, Any], function) if isinstance(function, Mapping) else None
 
 
 def _as_text(arguments: object) -> str | None:

@@ -17,6 +17,7 @@ import sys
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from pathlib import PurePath
 from typing import Any, Protocol
 
 __all__ = ["Loop", "Need", "in_trio", "loop_here"]
@@ -30,11 +31,13 @@ QUIET_ROUNDS = 3
 THREAD_POLL = 0.001
 PATIENCE = 20
 
-# Where trio runs its worker threads, and where they wait for the loop in `trio.from_thread`.
-TRIO_THREADS = "trio/_threads.py"
-
-# Where threads wait for one another.
-WAITING = ("/threading.py", "/queue.py", TRIO_THREADS)
+# The code in which a thread waits for another one: file and function.
+WAITING = {
+    ("threading.py", "wait"),
+    ("threading.py", "join"),
+    ("threading.py", "_wait_for_tstate_lock"),
+    ("_threads.py", "_send_message_to_trio"),
+}
 
 
 class Need(enum.Enum):
@@ -177,27 +180,23 @@ class TrioLoop(Loop):
         return self._trio.testing.active_thread_count()
 
     def _workers(self) -> list[threading.Thread]:
-        return [
-            thread for thread in threading.enumerate() if any(_is_from(TRIO_THREADS, file) for file in _files(thread))
-        ]
+        # trio runs them all from one file, and keeps the idle ones in another.
+        return [thread for thread in threading.enumerate() if any(file == "_threads.py" for file, _ in _stack(thread))]
 
 
 def _waits(thread: threading.Thread) -> bool:
-    """Tell whether ``thread`` waits for another one, by the file of its innermost frame."""
-    return _is_from(WAITING, next(_files(thread), ""))
+    """Tell whether ``thread`` waits for another one; a tool that watches locks may add a frame on top."""
+    return any(place in WAITING for place in _stack(thread)[:2])
 
 
-def _files(thread: threading.Thread) -> Iterator[str]:
-    """Yield the files of what ``thread`` is in the middle of, innermost first."""
-    frames = sys._current_frames()  # pyright: ignore[reportPrivateUsage]
-    frame = frames.get(thread.ident or 0)
+def _stack(thread: threading.Thread) -> list[tuple[str, str]]:
+    """Return what ``thread`` is in the middle of, innermost first: file and function."""
+    frame = sys._current_frames().get(thread.ident or 0)  # pyright: ignore[reportPrivateUsage]
+    places: list[tuple[str, str]] = []
     while frame is not None:
-        yield frame.f_code.co_filename
+        places.append((PurePath(frame.f_code.co_filename).name, frame.f_code.co_name))
         frame = frame.f_back
-
-
-def _is_from(endings: str | tuple[str, ...], file: str) -> bool:
-    return file.replace("\\", "/").endswith(endings)
+    return places
 
 
 def in_trio() -> bool:

@@ -22,7 +22,8 @@ What a jump takes into account, and what it cannot see:
 Where such things are in flight, use ``virtual_clock(autojump=False)`` and move time by hand with ``advance``.
 
 There is one order of waking over all loops and threads: by deadline, and first come, first served among equals. So only
-the loop whose sleeper comes next may move time; the others rest until it hands over.
+the loop whose sleeper comes next may move time; it hands over to the next one's. Tasks of one loop find the time at
+their deadline exactly; where several loops share the clock, another may have moved it on by then.
 """
 
 import heapq

@@ -108,9 +108,7 @@ def test_a_plain_request() -> None:
 def test_every_option() -> None:
     """Options have the runtime's names; None tokens is its -1, and one stop string is a list of one."""
     schema = {"type": "json_object"}
-    request = encode_request(
-        [HumanMessage("hi")], options(max_tokens=None, seed=7, stop="END", response_format=schema)
-    )
+    request = encode_request([HumanMessage("hi")], options(max_tokens=None, seed=7, stop="END", response_format=schema))
 
     assert request["max_tokens"] == -1
     assert (request["seed"], request["stop"], request["response_format"]) == (7, ["END"], schema)
@@ -138,7 +136,7 @@ def test_tool_choice(choice: Any, tools: list[Any], sent: str) -> None:
 
 def test_a_choice_of_no_tool() -> None:
     """A name that no tool has is refused with those that exist."""
-    with pytest.raises(InvalidInput, match="'wether' is none of .* 'weather', 'time'"):
+    with pytest.raises(InvalidInput, match=r"'wether' is none of .* 'weather', 'time'"):
         encode_request([HumanMessage("hi")], options(tools=[WEATHER, TIME], tool_choice="wether"))
 
 

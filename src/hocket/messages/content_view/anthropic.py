@@ -15,9 +15,11 @@ from hocket.messages.content_view.blocks import (
     as_base64,
     block,
     call_block,
-    joined_text,
+    mapping_at,
+    mappings_at,
     non_standard,
     rest,
+    text_at,
 )
 from hocket.messages.tool_calls import parse_tool_arguments
 
@@ -25,10 +27,10 @@ __all__ = ["READERS"]
 
 
 def _text(native: Native) -> list[ContentBlock] | None:
-    if "citations" not in native or not isinstance(text := native.get("text"), str):
+    if "citations" not in native or (text := text_at(native, "text")) is None:
         return None
-    citations = native["citations"]
-    annotations = [_citation(each) for each in citations if isinstance(each, Mapping)] if citations else None
+    citations = mappings_at(native, "citations")
+    annotations = [_citation(each) for each in citations] if citations else None
     return [block("text", native, {"text", "citations"}, text=text, annotations=annotations)]
 
 
@@ -42,51 +44,53 @@ _TITLES = {
 
 
 def _citation(native: Native) -> Annotation:
-    kind = native.get("type")
-    if kind not in _TITLES or not isinstance(native.get("cited_text"), str):
+    kind, cited_text = text_at(native, "type") or "", text_at(native, "cited_text")
+    if kind not in _TITLES or cited_text is None:
         return {"type": "non_standard_annotation", "value": dict(native)}
-    fields = {"cited_text": native["cited_text"]}
-    if isinstance(title := native.get(_TITLES[kind]), str):
+    fields = {"cited_text": cited_text}
+    if title := text_at(native, _TITLES[kind]):
         fields["title"] = title
-    if kind == "web_search_result_location" and isinstance(url := native.get("url"), str):
+    if kind == "web_search_result_location" and (url := text_at(native, "url")):
         fields["url"] = url
-    used = {"type", "cited_text", _TITLES[kind], *fields}
+    used = {"type", _TITLES[kind], *fields}
     extras = {name: value for name, value in native.items() if name not in used and value is not None}
     return cast(Annotation, {"type": "citation", **fields, **({"extras": extras} if extras else {})})
 
 
 def _thinking(native: Native) -> list[ContentBlock] | None:
     """Anthropic's and Cohere's ``thinking`` is text, Mistral's a list of text parts."""
-    if (text := joined_text(native.get("thinking", ""))) is None:
-        return None
-    return [block("reasoning", native, {"thinking"}, reasoning=text)]
+    parts = mappings_at(native, "thinking")
+    text = text_at(native, "thinking") if parts is None else "".join(text_at(part, "text") or "" for part in parts)
+    return None if text is None else [block("reasoning", native, {"thinking"}, reasoning=text)]
 
 
 def _data(native: Native) -> list[ContentBlock] | None:
     """``image`` and ``document``, by their ``source``."""
-    if not isinstance(source := native.get("source"), Mapping):
+    if (source := mapping_at(native, "source")) is None:
         return None
     kind = "image" if native["type"] == "image" else "file"
-    fields: dict[str, Any] = {}
-    match source:
-        case {"type": "base64", "data": str() | bytes() as data, "media_type": str() as mime_type}:
-            fields = {"base64": as_base64(data), "mime_type": mime_type}
-        case {"type": "url", "url": str() as url}:
-            fields = {"url": url}
-        case {"type": "file", "file_id": str() as file_id}:
-            fields = {"file_id": file_id}
-        case {"type": "text", "data": str() as text} if kind == "file":
-            kind, fields = "text-plain", {"text": text, "mime_type": "text/plain"}
-            fields.update((name, native[name]) for name in ("title", "context") if isinstance(native.get(name), str))
+    fields: dict[str, Any]
+    match source.get("type"):
+        case "base64":
+            fields = {"base64": as_base64(source.get("data")), "mime_type": text_at(source, "media_type")}
+        case "url":
+            fields = {"url": text_at(source, "url")}
+        case "file":
+            fields = {"file_id": text_at(source, "file_id")}
+        case "text" if kind == "file":
+            kind, fields = "text-plain", {"text": text_at(source, "data"), "mime_type": "text/plain"}
         case _:
             return [non_standard(native)]
+    if None in fields.values():
+        return [non_standard(native)]
+    if kind == "text-plain":
+        fields |= {name: text for name in ("title", "context") if (text := text_at(native, name)) is not None}
     return [block(kind, native, {"source", *fields}, **fields)]
 
 
 def _tool_use(native: Native) -> list[ContentBlock] | None:
     more = rest(native, {"id", "name", "input", "partial_json"})
-    given = native.get("input")
-    return [call_block(native.get("name"), given or native.get("partial_json"), native.get("id"), more)]
+    return [call_block(native, native.get("input") or native.get("partial_json"), text_at(native, "id"), more)]
 
 
 _SERVER_TOOL_NAMES = {"code_execution": "code_interpreter"}
@@ -94,38 +98,37 @@ _SERVER_TOOL_NAMES = {"code_execution": "code_interpreter"}
 
 def _server_tool_use(native: Native) -> list[ContentBlock] | None:
     """``server_tool_use``, and ``mcp_tool_use``, whose own name is that of the remote tool."""
-    id, name = native.get("id"), native.get("name")
-    if not isinstance(id, str) or not isinstance(name, str):
+    id, name = text_at(native, "id"), text_at(native, "name")
+    if id is None or name is None:
         return None
     made = rest(native, {"id", "name", "input", "partial_json"})
     if native["type"] == "mcp_tool_use":
         made["extras"] = {"tool_name": name, **made.get("extras", {})}
         name = "remote_mcp"
     made |= {"id": id, "name": _SERVER_TOOL_NAMES.get(name, name)}
-    given, partial = native.get("input"), native.get("partial_json")
+    partial = text_at(native, "partial_json")
     try:
-        made |= {"type": "server_tool_call", "args": parse_tool_arguments(given or partial)}
+        made |= {"type": "server_tool_call", "args": parse_tool_arguments(mapping_at(native, "input") or partial)}
     except InvalidInput:  # not complete yet
-        made |= {"type": "server_tool_call_chunk", "args": partial if isinstance(partial, str) else repr(given)}
+        made |= {"type": "server_tool_call_chunk", "args": partial}
     return [cast(ContentBlock, made)]
 
 
 def _server_tool_result(native: Native) -> list[ContentBlock] | None:
-    if not isinstance(call_id := native.get("tool_use_id"), str):
+    if (call_id := text_at(native, "tool_use_id")) is None:
         return None
-    output = native.get("content")
-    failed = native.get("is_error") or (isinstance(output, Mapping) and output.get("error_code"))
+    failed = native.get("is_error") or (mapping_at(native, "content") or {}).get("error_code")
     made = rest(native, {"tool_use_id", "content", "is_error"})
     made |= {"type": "server_tool_result", "tool_call_id": call_id, "status": "error" if failed else "success"}
     made["extras"] = {"block_type": native["type"], **made.get("extras", {})}
-    if output is not None:
+    if (output := native.get("content")) is not None:
         made["output"] = output
     return [cast(ContentBlock, made)]
 
 
 def _json_delta(native: Native) -> list[ContentBlock] | None:
     """A fragment of some tool's input; the message's own ``tool_call_chunks`` tell whether the tool is the user's."""
-    if not isinstance(text := native.get("partial_json"), str):
+    if (text := text_at(native, "partial_json")) is None:
         return None
     return [block("server_tool_call_chunk", native, {"partial_json"}, args=text)]
 

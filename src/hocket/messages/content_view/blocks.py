@@ -1,7 +1,7 @@
 """What the dialects share: building a standard block from a native one without losing anything."""
 
 from base64 import b64encode
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Callable, Container, Mapping, Sequence
 from typing import Any, TypeAlias, cast
 
 from hocket.errors import InvalidInput
@@ -16,9 +16,12 @@ __all__ = [
     "call_block",
     "data_block",
     "flatten",
-    "joined_text",
+    "index_of",
+    "mapping_at",
+    "mappings_at",
     "non_standard",
     "rest",
+    "text_at",
     "uri_source",
 ]
 
@@ -31,6 +34,32 @@ Reader: TypeAlias = Callable[[Native], list[ContentBlock] | None]
 _FAMILIES = frozenset({"image", "audio", "video"})
 
 
+def text_at(native: Native, key: str) -> str | None:
+    """The string under ``key``, or None: no provider's word is taken for what it sends."""
+    value = native.get(key)
+    return value if isinstance(value, str) else None
+
+
+def mapping_at(native: Native, key: str) -> Native | None:
+    """The mapping under ``key``, or None."""
+    value = native.get(key)
+    return cast(Native, value) if isinstance(value, Mapping) else None
+
+
+def mappings_at(native: Native, key: str) -> list[Native] | None:
+    """The list of mappings under ``key``, or None; what is no mapping in it is left out."""
+    value = native.get(key)
+    if not isinstance(value, list):
+        return None
+    return [cast(Native, item) for item in cast(Sequence[object], value) if isinstance(item, Mapping)]
+
+
+def index_of(native: Native) -> int | str | None:
+    """The place of ``native`` in the message it streams in, or None."""
+    index = native.get("index")
+    return index if isinstance(index, int | str) and not isinstance(index, bool) else None
+
+
 def rest(native: Native, used: Container[str]) -> dict[str, Any]:
     """What of ``native`` has no standard field: ``id`` and ``index`` as they are, everything else as ``extras``.
 
@@ -38,13 +67,15 @@ def rest(native: Native, used: Container[str]) -> dict[str, Any]:
     """
     kept: dict[str, Any] = {}
     extras: dict[str, Any] = {}
+    if "index" not in used and (index := index_of(native)) is not None:
+        kept["index"] = index
     for key, value in native.items():
-        if key == "type" or key in used or value is None:
+        if value is None or key == "type" or key in used or key in kept:
             continue
-        if (key == "id" and isinstance(value, str)) or (key == "index" and isinstance(value, (int, str))):
-            kept[key] = value
+        if key == "id" and isinstance(value, str):
+            kept["id"] = value
         elif key == "extras" and isinstance(value, Mapping):
-            extras.update(value)
+            extras.update(cast(Native, value))
         else:
             extras[key] = value
     if extras:
@@ -54,39 +85,38 @@ def rest(native: Native, used: Container[str]) -> dict[str, Any]:
 
 def block(kind: str, native: Native, used: Container[str], **fields: Any) -> ContentBlock:
     """A standard block of type ``kind`` from ``fields`` (None means absent) and the rest of ``native``."""
-    made = rest(native, used)
-    made.update((name, value) for name, value in fields.items() if value is not None)
-    made["type"] = kind
-    return cast(ContentBlock, made)
+    given = {name: value for name, value in fields.items() if value is not None}
+    return cast(ContentBlock, {"type": kind, **rest(native, used), **given})
 
 
 def non_standard(native: Native) -> ContentBlock:
     """``native`` whole, for those who know its provider."""
     made: dict[str, Any] = {"type": "non_standard", "value": dict(native)}
-    if isinstance(index := native.get("index"), (int, str)):
+    if (index := index_of(native)) is not None:
         made["index"] = index
     return cast(ContentBlock, made)
 
 
-def call_block(name: object, arguments: object, id: object, more: Mapping[str, Any]) -> ContentBlock:
-    """A ``tool_call`` block, or an ``invalid_tool_call`` one where the arguments cannot be read."""
-    name = name if isinstance(name, str) else ""
-    id = id if isinstance(id, str) else None
+def call_block(native: Native, arguments: object, id: str | None, more: Mapping[str, Any]) -> ContentBlock:
+    """A ``tool_call`` block, or an ``invalid_tool_call`` one where the arguments cannot be read.
+
+    ``native`` has the tool's ``name``; ``more`` is what else the block says.
+    """
+    name = text_at(native, "name") or ""
+    made: Mapping[str, Any]
     try:
-        made: Any = tool_call(name=name, args=parse_tool_arguments(arguments), id=id)
+        made = tool_call(name=name, args=parse_tool_arguments(arguments), id=id)
     except InvalidInput as error:
         text = arguments if isinstance(arguments, str) else repr(arguments)
         made = invalid_tool_call(name=name, args=text, id=id, error=str(error))
     return cast(ContentBlock, {**more, **made})
 
 
-def data_block(mime_type: object, native: Native, used: Container[str], **source: Any) -> ContentBlock:
+def data_block(mime_type: str | None, native: Native, used: Container[str], **source: Any) -> ContentBlock:
     """A block for data of which only the MIME type is known: it says whether this is an image, a recording, a file."""
-    mime_type = mime_type if isinstance(mime_type, str) else None
     family = (mime_type or "").partition("/")[0]
-    if mime_type == "text/plain":
-        return block("text-plain", native, used, mime_type=mime_type, **source)
-    return block(family if family in _FAMILIES else "file", native, used, mime_type=mime_type, **source)
+    kind = "text-plain" if mime_type == "text/plain" else family if family in _FAMILIES else "file"
+    return block(kind, native, used, mime_type=mime_type, **source)
 
 
 def uri_source(uri: object) -> dict[str, str] | None:
@@ -114,13 +144,3 @@ def flatten(native: Native, key: str, plain: Container[str]) -> dict[str, Any]:
     for name, value in native[key].items():
         flat[name if name in plain else f"{key}_{name}"] = value
     return flat
-
-
-def joined_text(parts: object) -> str | None:
-    """The text of a string, or of a list of ``{"text": …}`` parts; None if it is neither."""
-    if isinstance(parts, str):
-        return parts
-    if not isinstance(parts, list):
-        return None
-    texts = [part.get("text") for part in parts if isinstance(part, Mapping)]
-    return "".join(map(str, texts)) if len(texts) == len(parts) and all(isinstance(t, str) for t in texts) else None

@@ -6,10 +6,9 @@ looks for a file's text under ``url``; both places are read here.
 """
 
 from collections.abc import Mapping
-from typing import Any
 
 from hocket.messages.content import ContentBlock
-from hocket.messages.content_view.blocks import Native, Reader, as_base64, block, non_standard
+from hocket.messages.content_view.blocks import Native, Reader, as_base64, block, non_standard, text_at
 
 __all__ = ["READERS"]
 
@@ -18,7 +17,7 @@ def _text(native: Native) -> list[ContentBlock] | None:
     if native.get("source_type") != "text":
         return None
     key = "text" if "text" in native else "url"
-    if not isinstance(text := native.get(key), str):
+    if (text := text_at(native, key)) is None:
         return [non_standard(native)]
     used = {"source_type", key}
     if native.get("mime_type") == "text/plain":  # the only one the standard block has; any other goes to extras
@@ -28,23 +27,20 @@ def _text(native: Native) -> list[ContentBlock] | None:
 
 def _data(native: Native) -> list[ContentBlock] | None:
     source_type = native.get("source_type")
-    if source_type is None:
-        return None
-    if source_type == "text":
+    if source_type is None or source_type == "text":
         return _text(native)
-    source: dict[str, Any] = {}
+    source: dict[str, str | None] = {}
     if source_type == "url":
-        source["url"] = native.get("url")
+        source["url"] = text_at(native, "url")
     elif source_type == "base64":
         source["base64"] = as_base64(native.get("data"))
     elif source_type == "id":
-        source["file_id"] = native.get("id")
-    mime_type = native.get("mime_type")
-    if not any(isinstance(value, str) for value in source.values()) or not isinstance(mime_type, (str, type(None))):
+        source["file_id"] = text_at(native, "id")
+    if not any(source.values()):
         return [non_standard(native)]
     # Under "id" the id is the file's; otherwise it is the block's own, and kept as that.
     used = {"source_type", "mime_type", "data" if source_type == "base64" else source_type}
-    return [block(native["type"], native, used, mime_type=mime_type, **source)]
+    return [block(native["type"], native, used, mime_type=text_at(native, "mime_type"), **source)]
 
 
 READERS: Mapping[str, Reader] = {"image": _data, "audio": _data, "file": _data, "text": _text}

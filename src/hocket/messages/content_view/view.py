@@ -1,6 +1,6 @@
 """The view itself: the joined table, and the message's own tool calls and reasoning put in their places."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, cast
 
 from hocket.messages.content import KNOWN_BLOCK_TYPES, ContentBlock
@@ -55,12 +55,14 @@ def content_blocks_of(
         if content:
             blocks.append({"type": "text", "text": content})
     else:
-        readers = {} if response_metadata.get("output_version") == "v1" else _READERS
+        standard = response_metadata.get("output_version") == "v1"
         for item in content:
             if isinstance(item, str):
                 blocks.append({"type": "text", "text": item})
+            elif standard:
+                blocks.append(_as_it_is(item))
             else:
-                blocks.extend(_read(item, readers))
+                blocks.extend(_read(item))
     if tool_call_chunks:
         _place_calls(blocks, "tool_call_chunk", tool_call_chunks)
     else:
@@ -76,17 +78,22 @@ def content_blocks_of(
     return blocks
 
 
-def _read(native: Native, readers: Mapping[str, tuple[Reader, ...]]) -> list[ContentBlock]:
+def _read(native: Native) -> list[ContentBlock]:
     kind = native.get("type")
-    if kind is None:  # Gemini and Converse: a key names the part
-        kind = next((key for key in native if key in readers), None)
-    if isinstance(kind, str):
-        for reader in readers.get(kind, ()):
-            if (blocks := reader(native)) is not None:
-                return blocks
-    if isinstance(native.get("type"), str) and kind in KNOWN_BLOCK_TYPES:
-        return [cast(ContentBlock, native)]
-    return [non_standard(native)]
+    if kind is None:
+        readers: Iterable[Reader] = [untyped.PARTS[key] for key in native if key in untyped.PARTS]
+    else:
+        readers = _READERS.get(kind, ()) if isinstance(kind, str) else ()
+    for reader in readers:
+        if (blocks := reader(native)) is not None:
+            return blocks
+    return [_as_it_is(native)]
+
+
+def _as_it_is(native: Native) -> ContentBlock:
+    kind = native.get("type")
+    known = isinstance(kind, str) and kind in KNOWN_BLOCK_TYPES
+    return cast(ContentBlock, native) if known else non_standard(native)
 
 
 _CALL_TYPES: Final = frozenset({"tool_call", "tool_call_chunk", "invalid_tool_call", "server_tool_call_chunk"})

@@ -31,9 +31,10 @@ class ChatLocal(BaseChatModel):
         model = ChatLocal()                                    # after `hocket setup local`
         model = ChatLocal(model="~/models/qwen3-4b.gguf", n_threads=4)
 
-    The file is loaded at the first call, in a thread, once per process and settings; two requests are answered at once
-    and the others queue. Leaving a stream, or cancelling a call, stops the computing at the next token, or, in the
-    prompt, at the next 64 tokens. Tools are OpenAI-style dicts; how well they are used is up to the weights. A JSON
+    The file is loaded at the first call, once per process and settings. The runtime keeps the interpreter's lock while
+    it loads (half a second for the default, longer for a large file), so a service calls `load` before it serves. After
+    that nothing blocks: two requests are answered at once and the others queue. Leaving a stream, or cancelling a call,
+    stops the computing at the next token, or, in the prompt, at the next 64 tokens. Tools are OpenAI-style dicts; how well they are used is up to the weights. A JSON
     schema in ``response_format`` steers every token, except that the runtime silently lets go of one that it cannot
     compile (an unresolved ``$ref``, a look-ahead in a ``pattern``).
 
@@ -81,8 +82,16 @@ class ChatLocal(BaseChatModel):
             "n_ctx": self.n_ctx,
         }
 
+    def load(self) -> None:
+        """Load the file now, unless this process has it loaded, instead of at the first call. Blocks.
+
+        Raises:
+            MissingDependency, LocalModelError: as every verb.
+        """
+        open_engine(self.model, self.n_ctx, self.n_threads).load()
+
     async def _astream(
-        self, messages: list[BaseMessage], stop: list[str] | None = None, **kwargs: Any
+        self, messages: list[BaseMessage], stop: list[str] | None = None, run_manager: Any = None, **kwargs: Any
     ) -> AsyncIterator[ChatGenerationChunk]:
         request = encode_request(messages, self._options(stop, kwargs))
         engine = await ASYNC.sync(open_engine, self.model, self.n_ctx, self.n_threads)

@@ -6,7 +6,10 @@ thread pool would fill up with waiters, and a queue inside the runtime calls nob
 
 The wheel's habits that this file exists for:
 
-- Loading installs native handlers for SIGINT and SIGTERM, after which Ctrl-C no longer reaches Python: put back at once.
+- Loading keeps the interpreter's lock, so every thread and loop of the process stands still meanwhile: half a second
+  for the default weights, once. `Engine.load` lets a service choose when.
+- Loading installs native handlers for SIGINT and SIGTERM, and Ctrl-C no longer reaches Python: put back at once.
+- Destroying a copy before its loop has begun hangs for ever: loading ends with a question that only the loop answers.
 - Prompts are evaluated without a call-back unless progress is asked for, and then one batch at a time: small batches
   are what makes a cancel prompt. 64 tokens take 0.4 s on one slow core; 128 are 4 % faster and take twice as long.
 - An exception in the call-back is printed and swallowed: it is kept, and raised when the runtime has returned.
@@ -18,6 +21,7 @@ The wheel's habits that this file exists for:
 import atexit
 import contextlib
 import ctypes
+import importlib
 import os
 import queue
 import secrets
@@ -109,7 +113,7 @@ class Engine:
         with self._at_work():
             if _exiting:
                 raise LocalModelError("the interpreter is shutting down")
-            server = self._loaded()
+            server = self.load()
             try:
                 returned = server.handle_chat_completions(body, receive)
             except (RuntimeError, TypeError, ValueError) as error:
@@ -130,14 +134,20 @@ class Engine:
                 self._busy -= 1
                 self._idle.notify_all()
 
-    def _loaded(self) -> Any:
+    def load(self) -> Any:
+        """Load the model unless it is loaded, and return the runtime's server. Blocks.
+
+        Raises:
+            LocalModelError: the file cannot be loaded.
+            MissingDependency: the runtime is not installed.
+        """
         with _loading:
             if self._server is None:
                 self._server = _load(self.path, self.n_ctx, self.n_threads)
             return self._server
 
     def unload(self, grace: float) -> bool:
-        """Free the memory, once nothing is being answered. Returns False if that takes longer than ``grace`` seconds."""
+        """Free the memory once nothing is being answered; return False if that takes longer than ``grace`` seconds."""
         with self._idle:
             if not self._idle.wait_for(lambda: not self._busy, grace):
                 return False
@@ -164,7 +174,7 @@ def open_engine(model: str | None, n_ctx: int, n_threads: int) -> Engine:
 def _load(path: Path, n_ctx: int, n_threads: int) -> Any:
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # read once, at import: spinning threads starve a busy machine
     try:
-        import xllamacpp
+        xllamacpp = importlib.import_module(RUNTIME[0])  # it has no type stubs
     except ImportError as error:
         raise MissingDependency(
             f"the embedded model's runtime cannot be imported ({_first_line(error)}); run `hocket setup local`"
@@ -172,7 +182,9 @@ def _load(path: Path, n_ctx: int, n_threads: int) -> Any:
     try:
         params = _parameters(xllamacpp.CommonParams(), path, n_ctx, n_threads)
         with _signal_handlers_kept():
-            return xllamacpp.Server(params)
+            server = xllamacpp.Server(params)
+        server.handle_metrics()  # waits until its loop runs
+        return server
     except (AttributeError, TypeError) as error:
         raise LocalModelError(
             f"xllamacpp {xllamacpp.__version__} differs from the {RUNTIME[1]} that hocket knows "
@@ -197,6 +209,7 @@ def _parameters(params: Any, path: Path, n_ctx: int, n_threads: int) -> Any:
     params.verbosity = -1  # nothing on stderr
     params.api_keys = [secrets.token_urlsafe(32)]
     params.webui = params.endpoint_slots = False
+    params.endpoint_metrics = True  # for the question at the end of loading
     params.n_threads_http = 1
     return params
 

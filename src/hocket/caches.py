@@ -1,0 +1,117 @@
+"""Caches of answers.
+
+A cache maps a key to the candidates that a model gave. The key is two short hashes: one of the prompt, one of everything
+else that changes the answer (see `hocket.pipeline.keys`). A cache may fail: the model is then asked, as if it held nothing.
+"""
+
+import threading
+from abc import ABC, abstractmethod
+from collections import OrderedDict
+from collections.abc import Sequence
+from typing import Any
+
+from hocket._runtime import clock
+from hocket._runtime.runtime import ASYNC
+from hocket.errors import InvalidInput
+from hocket.outputs import Generation
+from hocket.outputs.copies import copy_of
+
+__all__ = ["RETURN_VAL_TYPE", "BaseCache", "InMemoryCache"]
+
+RETURN_VAL_TYPE = Sequence[Generation]
+
+
+class BaseCache(ABC):
+    """Where answers are kept. Subclasses define the sync methods; a store that is async by nature, the async ones too."""
+
+    @abstractmethod
+    def lookup(self, prompt: str, llm_string: str) -> RETURN_VAL_TYPE | None:
+        """Return the candidates stored under this key, as a list, or None."""
+
+    @abstractmethod
+    def update(self, prompt: str, llm_string: str, return_val: RETURN_VAL_TYPE) -> None:
+        """Store candidates under this key."""
+
+    @abstractmethod
+    def clear(self, **kwargs: Any) -> None:
+        """Forget everything."""
+
+    async def alookup(self, prompt: str, llm_string: str) -> RETURN_VAL_TYPE | None:
+        """Return the candidates stored under this key. By default `lookup`, in a worker thread."""
+        return await ASYNC.sync(self.lookup, prompt, llm_string)
+
+    async def aupdate(self, prompt: str, llm_string: str, return_val: RETURN_VAL_TYPE) -> None:
+        """Store candidates under this key. By default `update`, in a worker thread."""
+        await ASYNC.sync(self.update, prompt, llm_string, return_val)
+
+    async def aclear(self, **kwargs: Any) -> None:
+        """Forget everything. By default `clear`, in a worker thread."""
+        await ASYNC.sync(self.clear, **kwargs)
+
+
+class InMemoryCache(BaseCache):
+    """Keeps answers in this process; those looked up longest ago go first.
+
+    Safe to use from many threads and event loops. What it stores and what it returns are copies: editing an answer
+    changes no later one.
+
+    Args:
+        maxsize: how many keys are kept; None: all.
+        ttl: seconds for which an answer counts; None: for ever.
+
+    Raises:
+        InvalidInput: ``maxsize`` or ``ttl`` is not above 0.
+    """
+
+    def __init__(self, *, maxsize: int | None = None, ttl: float | None = None) -> None:
+        if maxsize is not None and maxsize <= 0:
+            raise InvalidInput(f"maxsize is {maxsize}; it must be above 0, or None for no limit")
+        if ttl is not None and ttl <= 0:
+            raise InvalidInput(f"ttl is {ttl} seconds; it must be above 0, or None for no limit")
+        self.maxsize = maxsize
+        self.ttl = ttl
+        self._lock = threading.Lock()
+        self._entries: OrderedDict[tuple[str, str], tuple[list[Generation], float]] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def lookup(self, prompt: str, llm_string: str) -> list[Generation] | None:
+        """Return copies of the candidates under this key, or None."""
+        key = (prompt, llm_string)
+        with self._lock:
+            entry = self._entries.get(key)
+            if entry is None:
+                return None
+            candidates, stored = entry
+            if self.ttl is not None and clock.current().now() - stored >= self.ttl:
+                del self._entries[key]
+                return None
+            self._entries.move_to_end(key)
+        return [copy_of(candidate) for candidate in candidates]
+
+    def update(self, prompt: str, llm_string: str, return_val: RETURN_VAL_TYPE) -> None:
+        """Store copies of the candidates under this key; the key looked up longest ago makes room."""
+        entry = ([copy_of(candidate) for candidate in return_val], clock.current().now())
+        with self._lock:
+            self._entries[prompt, llm_string] = entry
+            self._entries.move_to_end((prompt, llm_string))
+            if self.maxsize is not None and len(self._entries) > self.maxsize:
+                self._entries.popitem(last=False)
+
+    def clear(self, **kwargs: Any) -> None:
+        """Forget everything."""
+        with self._lock:
+            self._entries.clear()
+
+    async def alookup(self, prompt: str, llm_string: str) -> list[Generation] | None:
+        """Return copies of the candidates under this key, or None. Never waits."""
+        return self.lookup(prompt, llm_string)
+
+    async def aupdate(self, prompt: str, llm_string: str, return_val: RETURN_VAL_TYPE) -> None:
+        """Store copies of the candidates under this key. Never waits."""
+        self.update(prompt, llm_string, return_val)
+
+    async def aclear(self, **kwargs: Any) -> None:
+        """Forget everything. Never waits."""
+        self.clear(**kwargs)

@@ -1,0 +1,52 @@
+"""Watching runs: handlers, the managers that tell them, and handlers for common needs. LangChain's names."""
+
+from hocket.callbacks.ambient import register_configure_hook
+from hocket.callbacks.base_manager import BaseCallbackManager
+from hocket.callbacks.custom import adispatch_custom_event, dispatch_custom_event
+from hocket.callbacks.handlers import AsyncCallbackHandler, BaseCallbackHandler, Callbacks
+from hocket.callbacks.manager import AsyncCallbackManager, CallbackManager
+from hocket.callbacks.run_managers import (
+    AsyncCallbackManagerForChainRun,
+    AsyncCallbackManagerForLLMRun,
+    AsyncCallbackManagerForRetrieverRun,
+    AsyncCallbackManagerForToolRun,
+    BaseRunManager,
+    CallbackManagerForChainRun,
+    CallbackManagerForLLMRun,
+    CallbackManagerForRetrieverRun,
+    CallbackManagerForToolRun,
+)
+from hocket.callbacks.stdout import (
+    DebugCallbackHandler,
+    FileCallbackHandler,
+    StdOutCallbackHandler,
+    StreamingStdOutCallbackHandler,
+)
+from hocket.callbacks.usage import UsageMetadataCallbackHandler, get_usage_metadata_callback
+
+__all__ = [
+    "AsyncCallbackHandler",
+    "AsyncCallbackManager",
+    "AsyncCallbackManagerForChainRun",
+    "AsyncCallbackManagerForLLMRun",
+    "AsyncCallbackManagerForRetrieverRun",
+    "AsyncCallbackManagerForToolRun",
+    "BaseCallbackHandler",
+    "BaseCallbackManager",
+    "BaseRunManager",
+    "CallbackManager",
+    "CallbackManagerForChainRun",
+    "CallbackManagerForLLMRun",
+    "CallbackManagerForRetrieverRun",
+    "CallbackManagerForToolRun",
+    "Callbacks",
+    "DebugCallbackHandler",
+    "FileCallbackHandler",
+    "StdOutCallbackHandler",
+    "StreamingStdOutCallbackHandler",
+    "UsageMetadataCallbackHandler",
+    "adispatch_custom_event",
+    "dispatch_custom_event",
+    "get_usage_metadata_callback",
+    "register_configure_hook",
+]

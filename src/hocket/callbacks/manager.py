@@ -1,0 +1,211 @@
+"""Managers: where runs are started.
+
+`BaseManager` has the code; `AsyncCallbackManager` and `CallbackManager` are the two faces that LangChain's users know.
+"""
+
+
+from typing import Any, Self, TypeVar, cast
+from uuid import UUID
+
+from hocket import globals as settings
+from hocket._runtime.ids import run_id as new_run_id
+from hocket._runtime.runtime import ASYNC, BLOCKING
+from hocket.callbacks.ambient import ambient_handlers
+from hocket.callbacks.base_manager import BaseCallbackManager
+from hocket.callbacks.events import Event, emit
+from hocket.callbacks.handlers import BaseCallbackHandler
+from hocket.callbacks.run_managers import (
+    AsyncCallbackManagerForChainRun,
+    AsyncCallbackManagerForLLMRun,
+    AsyncCallbackManagerForRetrieverRun,
+    AsyncCallbackManagerForToolRun,
+    BaseRunManager,
+    CallbackManagerForChainRun,
+    CallbackManagerForLLMRun,
+    CallbackManagerForRetrieverRun,
+    CallbackManagerForToolRun,
+    _AsyncRun,  # pyright: ignore[reportPrivateUsage]
+    _SyncRun,  # pyright: ignore[reportPrivateUsage]
+    stepped,
+)
+from hocket.callbacks.stdout import DebugCallbackHandler, StdOutCallbackHandler
+from hocket.messages import BaseMessage
+
+__all__ = ["AsyncCallbackManager", "CallbackManager"]
+
+R = TypeVar("R", bound=BaseRunManager)
+
+
+class _Manager(BaseCallbackManager):
+    """What both managers do."""
+
+    runtime: Any = ASYNC
+
+    @classmethod
+    def configure(
+        cls,
+        inheritable_callbacks: list[BaseCallbackHandler] | BaseCallbackManager | None = None,
+        local_callbacks: list[BaseCallbackHandler] | BaseCallbackManager | None = None,
+        verbose: bool = False,
+        inheritable_tags: list[str] | None = None,
+        local_tags: list[str] | None = None,
+        inheritable_metadata: dict[str, Any] | None = None,
+        local_metadata: dict[str, Any] | None = None,
+    ) -> Self:
+        """Return the manager for one call.
+
+        Args:
+            inheritable_callbacks: given with the call; the runs inside it get them too.
+            local_callbacks: the object's own; only its run gets them.
+            verbose: print to standard output.
+            inheritable_tags, inheritable_metadata: given with the call.
+            local_tags, local_metadata: the object's own.
+        """
+        if isinstance(inheritable_callbacks, BaseCallbackManager):
+            manager = cast("Self", inheritable_callbacks._copied_as(cls))  # pyright: ignore[reportPrivateUsage]
+        else:
+            manager = cls(handlers=[])
+            for handler in inheritable_callbacks or ():
+                manager.add_handler(handler)
+        local = local_callbacks.handlers if isinstance(local_callbacks, BaseCallbackManager) else local_callbacks
+        for handler in local or ():
+            manager.add_handler(handler, inherit=False)
+        for handler, inherit in ambient_handlers():
+            manager.add_handler(handler, inherit=inherit)
+        manager._add_printers(verbose)
+        for tags, inherit in ((inheritable_tags, True), (local_tags, False)):
+            if tags:
+                manager.add_tags(tags, inherit)
+        for metadata, inherit in ((inheritable_metadata, True), (local_metadata, False)):
+            if metadata:
+                manager.add_metadata(metadata, inherit)
+        return manager
+
+    def _add_printers(self, verbose: bool) -> None:
+        if settings.get_debug() and not any(isinstance(held, DebugCallbackHandler) for held in self.handlers):
+            self.add_handler(DebugCallbackHandler())
+        elif verbose and not any(isinstance(held, StdOutCallbackHandler) for held in self.handlers):
+            self.add_handler(StdOutCallbackHandler(), inherit=False)
+
+    def new_run(self, cls: type[R], run_id: UUID | None = None) -> R:
+        """Make a run without telling anybody: `start` does."""
+        return cls(
+            run_id=run_id or new_run_id(),
+            handlers=self.handlers,
+            inheritable_handlers=self.inheritable_handlers,
+            parent_run_id=self.parent_run_id,
+            tags=self.tags,
+            inheritable_tags=self.inheritable_tags,
+            metadata=self.metadata,
+            inheritable_metadata=self.inheritable_metadata,
+        )
+
+    async def start(self, name: str, run_id: UUID, /, *args: Any, **details: Any) -> None:
+        """Tell the handlers that a run starts."""
+        if self.handlers:
+            details = {
+                "run_id": run_id,
+                "parent_run_id": self.parent_run_id,
+                "tags": list(self.tags),
+                "metadata": dict(self.metadata),
+                **details,
+            }
+            await emit(self.runtime, self.handlers, Event(name, args, details))
+
+    async def _started(self, cls: type[R], name: str, run_id: UUID | None, /, *args: Any, **details: Any) -> R:
+        run = self.new_run(cls, run_id)
+        await self.start(name, run.run_id, *args, **details)
+        return run
+
+
+class AsyncCallbackManager(_Manager):
+    """Starts runs under an event loop."""
+
+    is_async = True
+
+    _llm_run: type[Any] = AsyncCallbackManagerForLLMRun
+    _chain_run: type[Any] = AsyncCallbackManagerForChainRun
+    _tool_run: type[Any] = AsyncCallbackManagerForToolRun
+    _retriever_run: type[Any] = AsyncCallbackManagerForRetrieverRun
+
+    async def on_llm_start(
+        self, serialized: dict[str, Any] | None, prompts: list[str], run_id: UUID | None = None, **kwargs: Any
+    ) -> list[AsyncCallbackManagerForLLMRun]:
+        """Start a run for each prompt; ``run_id`` is the first one's."""
+        ids = [run_id, *[None] * (len(prompts) - 1)]
+        return [
+            await self._started(self._llm_run, "on_llm_start", id_, serialized or {}, [prompt], **kwargs)
+            for id_, prompt in zip(ids, prompts, strict=False)
+        ]
+
+    async def on_chat_model_start(
+        self,
+        serialized: dict[str, Any] | None,
+        messages: list[list[BaseMessage]],
+        run_id: UUID | None = None,
+        **kwargs: Any,
+    ) -> list[AsyncCallbackManagerForLLMRun]:
+        """Start a run for each conversation; ``run_id`` is the first one's."""
+        ids = [run_id, *[None] * (len(messages) - 1)]
+        return [
+            await self._started(self._llm_run, "on_chat_model_start", id_, serialized or {}, [conversation], **kwargs)
+            for id_, conversation in zip(ids, messages, strict=False)
+        ]
+
+    async def on_chain_start(
+        self, serialized: dict[str, Any] | None, inputs: Any, run_id: UUID | None = None, **kwargs: Any
+    ) -> AsyncCallbackManagerForChainRun:
+        """Start a run of a chain."""
+        run = await self._started(self._chain_run, "on_chain_start", run_id, serialized or {}, inputs, **kwargs)
+        return cast(AsyncCallbackManagerForChainRun, run)
+
+    async def on_tool_start(
+        self,
+        serialized: dict[str, Any] | None,
+        input_str: str,
+        run_id: UUID | None = None,
+        parent_run_id: UUID | None = None,
+        inputs: dict[str, Any] | None = None,
+        **kwargs: Any,
+    ) -> AsyncCallbackManagerForToolRun:
+        """Start a run of a tool."""
+        details = {"inputs": inputs, **kwargs}
+        if parent_run_id is not None:
+            details["parent_run_id"] = parent_run_id
+        run = await self._started(self._tool_run, "on_tool_start", run_id, serialized or {}, input_str, **details)
+        return cast(AsyncCallbackManagerForToolRun, run)
+
+    async def on_retriever_start(
+        self, serialized: dict[str, Any] | None, query: str, run_id: UUID | None = None, **kwargs: Any
+    ) -> AsyncCallbackManagerForRetrieverRun:
+        """Start a run of a retriever."""
+        run = await self._started(self._retriever_run, "on_retriever_start", run_id, serialized or {}, query, **kwargs)
+        return cast(AsyncCallbackManagerForRetrieverRun, run)
+
+    async def on_custom_event(self, name: str, data: Any, run_id: UUID | None = None, **kwargs: Any) -> None:
+        """Tell handlers of the application's own event."""
+        if self.handlers:
+            details = {"run_id": run_id or new_run_id(), "tags": list(self.tags), "metadata": dict(self.metadata)}
+            await emit(self.runtime, self.handlers, Event("on_custom_event", (name, data), {**details, **kwargs}))
+
+
+class CallbackManager(_Manager):
+    """Starts runs in sync code: the face of `AsyncCallbackManager`."""
+
+    runtime = BLOCKING
+
+    _llm_run: type[Any] = CallbackManagerForLLMRun
+    _chain_run: type[Any] = CallbackManagerForChainRun
+    _tool_run: type[Any] = CallbackManagerForToolRun
+    _retriever_run: type[Any] = CallbackManagerForRetrieverRun
+
+    on_llm_start = stepped(AsyncCallbackManager.on_llm_start)
+    on_chat_model_start = stepped(AsyncCallbackManager.on_chat_model_start)
+    on_chain_start = stepped(AsyncCallbackManager.on_chain_start)
+    on_tool_start = stepped(AsyncCallbackManager.on_tool_start)
+    on_retriever_start = stepped(AsyncCallbackManager.on_retriever_start)
+    on_custom_event = stepped(AsyncCallbackManager.on_custom_event)
+
+
+_AsyncRun.manager_class = AsyncCallbackManager
+_SyncRun.manager_class = CallbackManager

@@ -1,0 +1,234 @@
+"""Runs, as their handlers see them: one object for a run, with a method for each thing that can happen in it.
+
+LangChain's names, in a sync and an async form each. The async form has the code; the sync one is its face, stepped on
+the blocking runtime, so that there is one way an event is told.
+"""
+
+import functools
+from collections.abc import Callable, Coroutine, Sequence
+from typing import Any, ClassVar, Concatenate, ParamSpec, Self, TypeVar
+from uuid import UUID
+
+from hocket._runtime.ids import run_id as new_run_id
+from hocket._runtime.runtime import ASYNC, BLOCKING, Runtime, step
+from hocket.callbacks.events import Event, emit
+from hocket.callbacks.handlers import BaseCallbackHandler
+from hocket.outputs import ChatGenerationChunk, GenerationChunk, LLMResult
+
+__all__ = [
+    "AsyncCallbackManagerForChainRun",
+    "AsyncCallbackManagerForLLMRun",
+    "AsyncCallbackManagerForRetrieverRun",
+    "AsyncCallbackManagerForToolRun",
+    "BaseRunManager",
+    "CallbackManagerForChainRun",
+    "CallbackManagerForLLMRun",
+    "CallbackManagerForRetrieverRun",
+    "CallbackManagerForToolRun",
+    "stepped",
+]
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def stepped(method: Callable[Concatenate[Any, P], Coroutine[Any, Any, T]]) -> Callable[Concatenate[Any, P], T]:
+    """Return the sync face of an async method that works on its object's runtime."""
+
+    @functools.wraps(method)
+    def face(self: Any, *args: P.args, **kwargs: P.kwargs) -> T:
+        return step(method(self, *args, **kwargs))
+
+    return face
+
+
+class BaseRunManager:
+    """One run: its id, its parent's, who listens, and its tags and metadata.
+
+    Handlers, tags and metadata that are inheritable are those that the runs started inside this one get too.
+    """
+
+    runtime: ClassVar[Runtime] = ASYNC
+    manager_class: ClassVar[type[Any]]
+    """The manager that starts runs inside this one; set by `hocket.callbacks.manager`, which is built on this module."""
+
+    def __init__(
+        self,
+        *,
+        run_id: UUID,
+        handlers: list[BaseCallbackHandler],
+        inheritable_handlers: list[BaseCallbackHandler],
+        parent_run_id: UUID | None = None,
+        tags: list[str] | None = None,
+        inheritable_tags: list[str] | None = None,
+        metadata: dict[str, Any] | None = None,
+        inheritable_metadata: dict[str, Any] | None = None,
+    ) -> None:
+        self.run_id = run_id
+        self.handlers = handlers
+        self.inheritable_handlers = inheritable_handlers
+        self.parent_run_id = parent_run_id
+        self.tags = tags or []
+        self.inheritable_tags = inheritable_tags or []
+        self.metadata = metadata or {}
+        self.inheritable_metadata = inheritable_metadata or {}
+
+    @classmethod
+    def get_noop_manager(cls) -> Self:
+        """Return a run that nobody listens to."""
+        return cls(run_id=new_run_id(), handlers=[], inheritable_handlers=[])
+
+    def get_child(self, tag: str | None = None) -> Any:
+        """Return the manager for runs inside this one; ``tag`` is put on them, and not on the runs inside those."""
+        manager = self.manager_class(handlers=[], parent_run_id=self.run_id)
+        manager.set_handlers(self.inheritable_handlers)
+        manager.add_tags(self.inheritable_tags)
+        manager.add_metadata(self.inheritable_metadata)
+        if tag is not None:
+            manager.add_tags([tag], inherit=False)
+        return manager
+
+    async def _tell(self, name: str, /, *args: Any, **details: Any) -> None:
+        """Tell the run's handlers of one event."""
+        if self.handlers:
+            details = {"run_id": self.run_id, "parent_run_id": self.parent_run_id, "tags": list(self.tags), **details}
+            await emit(self.runtime, self.handlers, Event(name, args, details))
+
+    def _as(self, cls: type[Any]) -> Any:
+        """The same run, seen through another class."""
+        other = cls.__new__(cls)
+        other.__dict__.update(self.__dict__)
+        return other
+
+
+class _AsyncRun(BaseRunManager):
+    """What every run can say."""
+
+    async def on_text(self, text: str, **kwargs: Any) -> None:
+        """Tell handlers a free text."""
+        await self._tell("on_text", text, **kwargs)
+
+    async def on_retry(self, retry_state: Any, **kwargs: Any) -> None:
+        """Tell handlers that another attempt will be made."""
+        await self._tell("on_retry", retry_state, **kwargs)
+
+
+class _SyncRun(BaseRunManager):
+    runtime = BLOCKING
+
+    on_text = stepped(_AsyncRun.on_text)
+    on_retry = stepped(_AsyncRun.on_retry)
+
+
+class AsyncCallbackManagerForLLMRun(_AsyncRun):
+    """A run of a model."""
+
+    async def on_llm_new_token(
+        self, token: str, *, chunk: GenerationChunk | ChatGenerationChunk | None = None, **kwargs: Any
+    ) -> None:
+        """Tell handlers of a chunk."""
+        await self._tell("on_llm_new_token", token, chunk=chunk, **kwargs)
+
+    async def on_llm_end(self, response: LLMResult, **kwargs: Any) -> None:
+        """Tell handlers that the model has answered."""
+        await self._tell("on_llm_end", response, **kwargs)
+
+    async def on_llm_error(self, error: BaseException, **kwargs: Any) -> None:
+        """Tell handlers that the run has failed."""
+        await self._tell("on_llm_error", error, **kwargs)
+
+    async def notify(self, name: str, *args: Any, **details: Any) -> None:
+        """Tell handlers of an event that LangChain has no method for."""
+        await self._tell(name, *args, **details)
+
+    def get_sync(self) -> "CallbackManagerForLLMRun":
+        """Return the same run for sync code."""
+        return self._as(CallbackManagerForLLMRun)  # type: ignore[no-any-return]
+
+
+class CallbackManagerForLLMRun(_SyncRun):
+    """A run of a model, for sync code."""
+
+    on_llm_new_token = stepped(AsyncCallbackManagerForLLMRun.on_llm_new_token)
+    on_llm_end = stepped(AsyncCallbackManagerForLLMRun.on_llm_end)
+    on_llm_error = stepped(AsyncCallbackManagerForLLMRun.on_llm_error)
+    notify = stepped(AsyncCallbackManagerForLLMRun.notify)
+
+
+class AsyncCallbackManagerForChainRun(_AsyncRun):
+    """A run of a chain."""
+
+    async def on_chain_end(self, outputs: Any, **kwargs: Any) -> None:
+        """Tell handlers that the chain has ended."""
+        await self._tell("on_chain_end", outputs, **kwargs)
+
+    async def on_chain_error(self, error: BaseException, **kwargs: Any) -> None:
+        """Tell handlers that the chain has failed."""
+        await self._tell("on_chain_error", error, **kwargs)
+
+    async def on_agent_action(self, action: Any, **kwargs: Any) -> None:
+        """Tell handlers what an agent has chosen to do."""
+        await self._tell("on_agent_action", action, **kwargs)
+
+    async def on_agent_finish(self, finish: Any, **kwargs: Any) -> None:
+        """Tell handlers that an agent is done."""
+        await self._tell("on_agent_finish", finish, **kwargs)
+
+    def get_sync(self) -> "CallbackManagerForChainRun":
+        """Return the same run for sync code."""
+        return self._as(CallbackManagerForChainRun)  # type: ignore[no-any-return]
+
+
+class CallbackManagerForChainRun(_SyncRun):
+    """A run of a chain, for sync code."""
+
+    on_chain_end = stepped(AsyncCallbackManagerForChainRun.on_chain_end)
+    on_chain_error = stepped(AsyncCallbackManagerForChainRun.on_chain_error)
+    on_agent_action = stepped(AsyncCallbackManagerForChainRun.on_agent_action)
+    on_agent_finish = stepped(AsyncCallbackManagerForChainRun.on_agent_finish)
+
+
+class AsyncCallbackManagerForToolRun(_AsyncRun):
+    """A run of a tool."""
+
+    async def on_tool_end(self, output: Any, **kwargs: Any) -> None:
+        """Tell handlers that the tool has answered."""
+        await self._tell("on_tool_end", output, **kwargs)
+
+    async def on_tool_error(self, error: BaseException, **kwargs: Any) -> None:
+        """Tell handlers that the tool has failed."""
+        await self._tell("on_tool_error", error, **kwargs)
+
+    def get_sync(self) -> "CallbackManagerForToolRun":
+        """Return the same run for sync code."""
+        return self._as(CallbackManagerForToolRun)  # type: ignore[no-any-return]
+
+
+class CallbackManagerForToolRun(_SyncRun):
+    """A run of a tool, for sync code."""
+
+    on_tool_end = stepped(AsyncCallbackManagerForToolRun.on_tool_end)
+    on_tool_error = stepped(AsyncCallbackManagerForToolRun.on_tool_error)
+
+
+class AsyncCallbackManagerForRetrieverRun(_AsyncRun):
+    """A run of a retriever."""
+
+    async def on_retriever_end(self, documents: Sequence[Any], **kwargs: Any) -> None:
+        """Tell handlers what was found."""
+        await self._tell("on_retriever_end", documents, **kwargs)
+
+    async def on_retriever_error(self, error: BaseException, **kwargs: Any) -> None:
+        """Tell handlers that the retriever has failed."""
+        await self._tell("on_retriever_error", error, **kwargs)
+
+    def get_sync(self) -> "CallbackManagerForRetrieverRun":
+        """Return the same run for sync code."""
+        return self._as(CallbackManagerForRetrieverRun)  # type: ignore[no-any-return]
+
+
+class CallbackManagerForRetrieverRun(_SyncRun):
+    """A run of a retriever, for sync code."""
+
+    on_retriever_end = stepped(AsyncCallbackManagerForRetrieverRun.on_retriever_end)
+    on_retriever_error = stepped(AsyncCallbackManagerForRetrieverRun.on_retriever_error)

@@ -1,0 +1,139 @@
+"""Handlers that print to standard output."""
+
+import sys
+import time
+from typing import Any, TextIO
+from uuid import UUID
+
+from hocket.callbacks.handlers import BaseCallbackHandler
+from hocket.messages import BaseMessage, get_buffer_string
+from hocket.outputs import LLMResult
+
+__all__ = ["DebugCallbackHandler", "FileCallbackHandler", "StdOutCallbackHandler", "StreamingStdOutCallbackHandler"]
+
+
+class _Printer(BaseCallbackHandler):
+    """Writes a line for what chains, tools and agents do, as LangChain's does, and for what models answer."""
+
+    run_inline = True
+
+    def write(self, text: str, end: str = "\n") -> None:
+        raise NotImplementedError
+
+    def on_chain_start(self, serialized: dict[str, Any], inputs: dict[str, Any], **kwargs: Any) -> None:
+        name = kwargs.get("name") or (serialized or {}).get("name") or "chain"
+        self.write(f"\n> Entering new {name} ...")
+
+    def on_chain_end(self, outputs: Any, **kwargs: Any) -> None:
+        self.write("\n> Finished chain.")
+
+    def on_agent_action(self, action: Any, **kwargs: Any) -> None:
+        self.write(str(getattr(action, "log", action)))
+
+    def on_agent_finish(self, finish: Any, **kwargs: Any) -> None:
+        self.write(str(getattr(finish, "log", finish)))
+
+    def on_tool_end(self, output: Any, **kwargs: Any) -> None:
+        self.write(str(output))
+
+    def on_text(self, text: str, **kwargs: Any) -> None:
+        self.write(text, end=kwargs.get("end", ""))
+
+
+class StdOutCallbackHandler(_Printer):
+    """Prints what chains, tools and agents do. ``color`` is taken for LangChain's sake and not used."""
+
+    def __init__(self, color: str | None = None) -> None:
+        self.color = color
+
+    def write(self, text: str, end: str = "\n") -> None:
+        print(text, end=end)
+
+
+class FileCallbackHandler(_Printer):
+    """Writes what chains, tools and agents do to a file; close it, or use it as a context manager.
+
+    Args:
+        filename: created if it is not there.
+        mode: how it is opened: "a" appends.
+    """
+
+    def __init__(self, filename: str, mode: str = "a", color: str | None = None) -> None:
+        self.filename, self.mode, self.color = filename, mode, color
+        self._file: TextIO = open(filename, mode, encoding="utf-8")  # noqa: SIM115  # closed by close()
+
+    def write(self, text: str, end: str = "\n") -> None:
+        if self._file.closed:
+            raise ValueError(f"{self.filename} is closed: the handler was used after its block ended")
+        print(text, end=end, file=self._file, flush=True)
+
+    def close(self) -> None:
+        """Close the file. Safe to call twice."""
+        self._file.close()
+
+    def __enter__(self) -> "FileCallbackHandler":
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+
+class StreamingStdOutCallbackHandler(BaseCallbackHandler):
+    """Prints each chunk's text as it comes."""
+
+    run_inline = True
+
+    def on_llm_new_token(self, token: str, **kwargs: Any) -> None:
+        sys.stdout.write(token)
+        sys.stdout.flush()
+
+
+class DebugCallbackHandler(BaseCallbackHandler):
+    """Prints every run's input, output and time (`hocket.globals.set_debug`)."""
+
+    run_inline = True
+
+    def __init__(self) -> None:
+        self._started: dict[UUID, float] = {}
+
+    def on_chat_model_start(
+        self, serialized: dict[str, Any], messages: list[list[BaseMessage]], *, run_id: UUID, **kwargs: Any
+    ) -> None:
+        self._enter("model", run_id, kwargs.get("name"), "\n".join(get_buffer_string(part) for part in messages))
+
+    def on_llm_start(self, serialized: dict[str, Any], prompts: list[str], *, run_id: UUID, **kwargs: Any) -> None:
+        self._enter("model", run_id, kwargs.get("name"), "\n".join(prompts))
+
+    def on_llm_end(self, response: LLMResult, *, run_id: UUID, **kwargs: Any) -> None:
+        self._leave("model", run_id, "\n".join(one.text for many in response.generations for one in many))
+
+    def on_llm_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
+        self._leave("model", run_id, repr(error))
+
+    def on_chain_start(
+        self, serialized: dict[str, Any], inputs: dict[str, Any], *, run_id: UUID, **kwargs: Any
+    ) -> None:
+        self._enter("chain", run_id, kwargs.get("name"), repr(inputs))
+
+    def on_chain_end(self, outputs: Any, *, run_id: UUID, **kwargs: Any) -> None:
+        self._leave("chain", run_id, repr(outputs))
+
+    def on_chain_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
+        self._leave("chain", run_id, repr(error))
+
+    def on_tool_start(self, serialized: dict[str, Any], input_str: str, *, run_id: UUID, **kwargs: Any) -> None:
+        self._enter("tool", run_id, kwargs.get("name") or (serialized or {}).get("name"), input_str)
+
+    def on_tool_end(self, output: Any, *, run_id: UUID, **kwargs: Any) -> None:
+        self._leave("tool", run_id, repr(output))
+
+    def on_tool_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
+        self._leave("tool", run_id, repr(error))
+
+    def _enter(self, kind: str, run_id: UUID, name: str | None, text: str) -> None:
+        self._started[run_id] = time.monotonic()
+        print(f"[{kind} start] {name or ''} {run_id}\n{text}")
+
+    def _leave(self, kind: str, run_id: UUID, text: str) -> None:
+        took = (time.monotonic() - self._started.pop(run_id, time.monotonic())) * 1000
+        print(f"[{kind} end] {run_id} {took:.0f} ms\n{text}")

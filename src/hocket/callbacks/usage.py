@@ -1,0 +1,71 @@
+"""Counting tokens over many calls."""
+
+import threading
+from typing import Any
+
+from hocket.callbacks.ambient import Listening
+from hocket.callbacks.handlers import BaseCallbackHandler
+from hocket.messages import AIMessage, UsageMetadata, add_usage
+from hocket.outputs import ChatGeneration, LLMResult
+
+__all__ = ["UNKNOWN_MODEL", "UsageMetadataCallbackHandler", "get_usage_metadata_callback"]
+
+UNKNOWN_MODEL = "unknown"
+"""Where usage is counted of replies that do not name their model. (LangChain drops it.)"""
+
+
+class UsageMetadataCallbackHandler(BaseCallbackHandler):
+    """Sums the token usage of the calls that it hears of, by model name.
+
+    Every candidate of a reply counts; an answer out of a cache does not, for it was counted when it was paid for. May be
+    shared by threads.
+    """
+
+    run_inline = True
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self.usage_metadata: dict[str, UsageMetadata] = {}
+
+    def __repr__(self) -> str:
+        return repr(self.usage_metadata)
+
+    def on_llm_end(self, response: LLMResult, **kwargs: Any) -> None:
+        """Add the usage of a reply."""
+        for candidates in response.generations:
+            for candidate in candidates:
+                if isinstance(candidate, ChatGeneration) and isinstance(candidate.message, AIMessage):
+                    self._add(candidate.message)
+
+    def _add(self, message: AIMessage) -> None:
+        facts = message.response_metadata
+        if message.usage_metadata is None or facts.get("cache_hit"):
+            return
+        name = facts.get("model_name") or UNKNOWN_MODEL
+        with self._lock:
+            self.usage_metadata[name] = add_usage(self.usage_metadata.get(name), message.usage_metadata)
+
+
+class _Counting(Listening):
+    """`Listening`, typed for its handler."""
+
+    def __enter__(self) -> UsageMetadataCallbackHandler:
+        super().__enter__()
+        assert isinstance(self.handler, UsageMetadataCallbackHandler)
+        return self.handler
+
+
+def get_usage_metadata_callback(name: str = "usage_metadata_callback") -> _Counting:
+    """Return a context manager that counts the token usage of every call made in its block.
+
+    Args:
+        name: taken for LangChain's sake and not used: it named a context variable there, of which none is made here.
+
+    Example:
+        >>> from hocket.language_models import FakeListChatModel
+        >>> with get_usage_metadata_callback() as usage:
+        ...     reply = FakeListChatModel(responses=["hi"]).invoke("hello")
+        >>> usage.usage_metadata
+        {}
+    """
+    return _Counting(UsageMetadataCallbackHandler())

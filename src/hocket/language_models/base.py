@@ -1,0 +1,257 @@
+"""What chat models and text models have in common: their configuration, and everything that is not a verb.
+
+A model is configuration and nothing else: validated, picklable, safe to share between tasks, threads and event loops.
+Whatever is open or in flight lives elsewhere.
+"""
+
+import warnings
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar, Generic, Self, TypeVar, cast
+
+from pydantic import ConfigDict, Field, field_validator, model_validator
+
+from hocket import globals as settings
+from hocket._runtime.runtime import Runtime
+from hocket.caches import BaseCache
+from hocket.callbacks import AsyncCallbackManager, BaseCallbackHandler, BaseCallbackManager, CallbackManager
+from hocket.callbacks.ambient import ambient_handlers
+from hocket.errors import DroppedStateWarning, InvalidHook, InvalidInput
+from hocket.load import dumpd
+from hocket.messages import BaseMessage, MessageLikeRepresentation, get_buffer_string
+from hocket.outputs import LLMResult
+from hocket.pipeline.compose import compose
+from hocket.pipeline.hook import Hooks
+from hocket.pipeline.keys import model_key
+from hocket.pipeline.observe import Go
+from hocket.prompt_values import PromptValue
+from hocket.rate_limiters import BaseRateLimiter
+from hocket.runnables import Runnable, RunnableSerializable
+
+__all__ = ["BaseLanguageModel", "LangSmithParams", "LanguageModelInput", "LanguageModelLike", "LanguageModelOutput"]
+
+LanguageModelInput = PromptValue | str | Sequence[MessageLikeRepresentation]
+LanguageModelOutput = BaseMessage | str
+LanguageModelLike = Runnable[LanguageModelInput, LanguageModelOutput]
+LangSmithParams = dict[str, Any]
+
+Output = TypeVar("Output", bound=BaseMessage | str)
+
+_PIPELINE = "_pipeline"  # in a model's __dict__: (cache, rate limiter, the pipeline composed of them)
+_SHARED = ("cache", "rate_limiter", "callbacks")  # what copies share and pickles leave behind
+
+
+class BaseLanguageModel(RunnableSerializable[LanguageModelInput, Output], ABC, Generic[Output]):
+    """A model.
+
+    Args:
+        cache: True: the global cache (an error if there is none); False: none; None: the global one, if set; or a cache.
+        rate_limiter: asked before each real request, after the cache.
+        callbacks: handlers of this model's runs; runs inside those do not get them.
+        tags, metadata: for this model's runs.
+        verbose: print runs to standard output; by default what `hocket.globals.set_verbose` says.
+        custom_get_token_ids: how text is split into tokens, for counting.
+    """
+
+    model_config = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
+
+    cache: BaseCache | bool | None = Field(default=None, exclude=True, repr=False)
+    rate_limiter: BaseRateLimiter | None = Field(default=None, exclude=True, repr=False)
+    callbacks: list[BaseCallbackHandler] | BaseCallbackManager | None = Field(default=None, exclude=True, repr=False)
+    tags: list[str] | None = Field(default=None, exclude=True, repr=False)
+    metadata: dict[str, Any] | None = Field(default=None, exclude=True, repr=False)
+    verbose: bool = Field(default_factory=settings.get_verbose, exclude=True, repr=False)
+    custom_get_token_ids: Callable[[str], list[int]] | None = Field(default=None, exclude=True, repr=False)
+
+    _hooks: ClassVar[Hooks]
+    _key_fields: ClassVar[tuple[str, ...]]
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
+        super().__pydantic_init_subclass__(**kwargs)
+        cls._hooks = cls._find_hooks()
+        mine = BaseLanguageModel.__pydantic_fields__
+        cls._key_fields = tuple(
+            name
+            for name, field in cls.__pydantic_fields__.items()
+            if name not in mine and name not in ("disable_streaming", "streaming") and not field.exclude
+        )
+
+    @classmethod
+    def _find_hooks(cls) -> Hooks:
+        """Return which hooks this class defines."""
+        return Hooks.of(cls)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _take_callback_manager(cls, values: Any) -> Any:
+        """Take ``callback_manager``, callbacks' name until LangChain 0.1.7."""
+        if isinstance(values, dict) and "callback_manager" in values:
+            warnings.warn("callback_manager is deprecated; use callbacks", DeprecationWarning, stacklevel=4)
+            values = {**cast("dict[str, Any]", values)}
+            manager = values.pop("callback_manager")
+            values.setdefault("callbacks", manager)
+        return cast(Any, values)
+
+    @field_validator("verbose", mode="before")
+    @classmethod
+    def _default_verbose(cls, value: Any) -> Any:
+        return settings.get_verbose() if value is None else value
+
+    @model_validator(mode="after")
+    def _require_hook(self) -> Self:
+        if not any(self._hooks[:4]):
+            raise InvalidHook(
+                f"{type(self).__name__} defines no hook: define one of _agenerate, _astream (async), "
+                "_generate, _stream (sync)"
+            )
+        return self
+
+    # -- identity
+
+    @property
+    @abstractmethod
+    def _llm_type(self) -> str:
+        """The kind of model, for logs and traces."""
+
+    @property
+    def _identifying_params(self) -> Mapping[str, Any]:
+        """What identifies the model beside its fields: in `asdict`, in its cache key, and in what handlers are told."""
+        return self.lc_attributes
+
+    def asdict(self) -> dict[str, Any]:
+        """Return the identifying parameters, and under ``_type`` the kind of model."""
+        return {**self._identifying_params, "_type": self._llm_type}
+
+    def dict(self, **kwargs: Any) -> dict[str, Any]:  # type: ignore[override]  # LangChain's name
+        """Return `asdict`. (pydantic's ``dict`` is `model_dump`.)"""
+        return self.asdict()
+
+    def _get_llm_string(self, stop: list[str] | None = None, **kwargs: Any) -> str:
+        """Return a short hash of everything but the prompt that changes the answer: the second half of a cache key."""
+        more = {"type": self._llm_type, "params": dict(self._identifying_params), "stop": stop, "call": kwargs}
+        return model_key(self, self._key_fields, more)
+
+    def _get_ls_params(self, stop: list[str] | None = None, **kwargs: Any) -> LangSmithParams:
+        """Return what tracers want to know: provider, model, kind, temperature, limits (LangSmith's names)."""
+        name = type(self).__name__
+        provider = name.removeprefix("Chat").removesuffix("Chat").removesuffix("LLM").lower() or name.lower()
+        params: LangSmithParams = {"ls_provider": provider, "ls_model_type": self._ls_model_type}
+        for key, names in _LS_NAMES.items():
+            for candidate in names:
+                value = kwargs.get(candidate, getattr(self, candidate, None))
+                if value is not None and isinstance(value, str | int | float):
+                    params[key] = value
+                    break
+        if stop:
+            params["ls_stop"] = stop
+        return params
+
+    _ls_model_type: ClassVar[str]
+
+    def _get_invocation_params(self, stop: list[str] | None = None, **kwargs: Any) -> Any:
+        """Return what handlers are told of how the model is called."""
+        return {**self.asdict(), "stop": stop, **kwargs}
+
+    def _told(self) -> Any:
+        """Return what handlers are told of the model itself."""
+        if self.is_lc_serializable():
+            return {**dumpd(self), "name": self.get_name()}
+        return {"lc": 1, "type": "not_implemented", "id": self.lc_id(), "repr": None, "name": self.get_name()}
+
+    # -- prompts in, LLMResult out
+
+    @abstractmethod
+    async def agenerate_prompt(
+        self, prompts: list[PromptValue], stop: list[str] | None = None, callbacks: Any = None, **kwargs: Any
+    ) -> LLMResult:
+        """Answer several prompts. Returns a list of candidates for each, in order."""
+
+    @abstractmethod
+    def generate_prompt(
+        self, prompts: list[PromptValue], stop: list[str] | None = None, callbacks: Any = None, **kwargs: Any
+    ) -> LLMResult:
+        """Answer several prompts: the sync face of `agenerate_prompt`."""
+
+    # -- counting
+
+    def get_token_ids(self, text: str) -> list[int]:
+        """Return the tokens of ``text``.
+
+        Raises:
+            InvalidInput: no ``custom_get_token_ids`` is set: there is no tokenizer for this model.
+        """
+        if self.custom_get_token_ids is None:
+            raise InvalidInput(
+                f"{type(self).__name__} has no tokenizer; give it custom_get_token_ids=..., a function from text to ids"
+            )
+        return self.custom_get_token_ids(text)
+
+    def get_num_tokens(self, text: str) -> int:
+        """Return how many tokens ``text`` has: exactly with ``custom_get_token_ids``, else 1 for 4 characters."""
+        if self.custom_get_token_ids is None:
+            return -(-len(text) // 4)
+        return len(self.get_token_ids(text))
+
+    def get_num_tokens_from_messages(self, messages: Sequence[BaseMessage], tools: Sequence[Any] | None = None) -> int:
+        """Return how many tokens ``messages`` have as text, each with its role. ``tools`` are not counted, as is said."""
+        if tools is not None:
+            warnings.warn("get_num_tokens_from_messages does not count tools", UserWarning, stacklevel=2)
+        return sum(self.get_num_tokens(get_buffer_string([message])) for message in messages)
+
+    # -- running
+
+    def _go(self) -> Go:
+        """Return the pipeline below a run, composed when a field that is part of it has changed."""
+        fields = self.__dict__
+        held = fields.get(_PIPELINE)
+        if held is None or held[0] is not fields["cache"] or held[1] is not fields["rate_limiter"]:
+            held = fields[_PIPELINE] = (fields["cache"], fields["rate_limiter"], compose(self))
+        return cast(Go, held[2])
+
+    def _is_watched(self, callbacks: Any) -> bool:
+        """Whether anybody listens to a run started now."""
+        return bool(callbacks or self.callbacks or self.verbose or settings.get_debug() or ambient_handlers())
+
+    def _manager(
+        self,
+        runtime: Runtime,
+        callbacks: Any,
+        tags: list[str] | None,
+        metadata: Mapping[str, Any] | None,
+        facts: Mapping[str, Any],
+    ) -> AsyncCallbackManager | CallbackManager:
+        """Return the manager of a call; ``facts``, for tracers, come over the metadata."""
+        cls = AsyncCallbackManager if runtime.is_async else CallbackManager
+        return cls.configure(
+            callbacks, self.callbacks, self.verbose, tags, self.tags, {**(metadata or {}), **facts}, self.metadata
+        )
+
+    # -- copies and pickles
+
+    def __getstate__(self) -> Any:
+        state = super().__getstate__()
+        fields = {name: value for name, value in state["__dict__"].items() if name != _PIPELINE}
+        dropped = [name for name in _SHARED if not isinstance(fields[name], bool | None)]
+        if dropped:
+            warnings.warn(
+                f"pickling {type(self).__name__} leaves its {', '.join(dropped)} behind; set them again where it is loaded",
+                DroppedStateWarning,
+                stacklevel=2,
+            )
+        return {**state, "__dict__": {**fields, **dict.fromkeys(dropped)}}
+
+    def __deepcopy__(self, memo: Any = None) -> Self:
+        memo = {} if memo is None else memo
+        self.__dict__.pop(_PIPELINE, None)
+        for name in _SHARED:
+            memo[id(self.__dict__[name])] = self.__dict__[name]
+        return super().__deepcopy__(memo)
+
+
+_LS_NAMES = {
+    "ls_model_name": ("model", "model_name"),
+    "ls_temperature": ("temperature",),
+    "ls_max_tokens": ("max_tokens",),
+}
+

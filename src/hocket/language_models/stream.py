@@ -1,0 +1,33 @@
+"""The streams of chat models: of chunks, with the message so far."""
+
+from hocket._runtime.stream import Producer, Stream, SyncStream
+from hocket.messages import AIMessage, AIMessageChunk
+from hocket.pipeline.chat_call import ChatCall
+
+__all__ = ["ChatStream", "SyncChatStream"]
+
+
+class ChatStream(Stream[AIMessageChunk]):
+    """An answer as it comes: an async iterator over its chunks, to be left at any point (see `Stream`)."""
+
+    def __init__(self, call: ChatCall, produce: Producer[AIMessageChunk]) -> None:
+        super().__init__(produce)
+        self._call = call
+
+    @property
+    def message(self) -> AIMessage:
+        """What the model has said so far; the whole answer once the stream has ended."""
+        return self._call.message()
+
+
+class SyncChatStream(SyncStream[AIMessageChunk]):
+    """An answer as it comes: an iterator over its chunks (see `SyncStream`)."""
+
+    def __init__(self, call: ChatCall, produce: Producer[AIMessageChunk], *, stepped: bool) -> None:
+        super().__init__(produce, stepped=stepped)
+        self._call = call
+
+    @property
+    def message(self) -> AIMessage:
+        """What the model has said so far; the whole answer once the stream has ended."""
+        return self._call.message()

@@ -1,0 +1,28 @@
+"""Copies of candidates, for whoever must not share them: caches, handlers, equal calls in flight."""
+
+from typing import Any, TypeVar
+
+from hocket.load.unvalidated import fill
+from hocket.messages.base import copied, isolated
+from hocket.outputs.chat_generation import ChatGeneration
+from hocket.outputs.generation import Generation
+
+__all__ = ["copy_of"]
+
+G = TypeVar("G", bound=Generation)
+
+
+def copy_of(candidate: G, **changes: Any) -> G:
+    """Return a copy of ``candidate`` whose containers are all its own.
+
+    Args:
+        candidate: stays as it is.
+        changes: fields of its message to change in the copy.
+    """
+    fields = candidate.__dict__.copy()
+    fields["generation_info"] = copied(fields["generation_info"])
+    if isinstance(candidate, ChatGeneration):
+        fields["message"] = isolated(candidate.message, **changes)
+    made = candidate.__class__.__new__(candidate.__class__)
+    fill(made, fields, set(fields))
+    return made

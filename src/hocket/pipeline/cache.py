@@ -1,0 +1,112 @@
+"""The cache: the same for calls that stream and calls that do not.
+
+A hit is replayed to whoever wants chunks; a finished stream is stored. A cache that fails is logged and counts as empty:
+it must never cost an answer.
+"""
+
+import functools
+import logging
+from typing import Any
+
+from hocket import globals as settings
+from hocket.caches import BaseCache
+from hocket.errors import CacheMissing
+from hocket.outputs import Generation
+from hocket.pipeline.call import Call
+from hocket.pipeline.flight import board
+from hocket.pipeline.observe import Go
+
+__all__ = ["cached", "chosen_cache", "look_up", "store"]
+
+_log = logging.getLogger("hocket.caches")
+
+
+def chosen_cache(cache: BaseCache | bool | None) -> BaseCache | None:
+    """Return the cache that a model's ``cache`` field stands for.
+
+    Raises:
+        CacheMissing: it is True, and no global cache is set.
+    """
+    if cache is False:
+        return None
+    if isinstance(cache, BaseCache):
+        return cache
+    shared = settings.get_llm_cache()
+    if shared is None and cache is True:
+        raise CacheMissing(
+            "Asked to cache, but no cache found: the model says cache=True and no global cache is set; "
+            "call hocket.globals.set_llm_cache(...) or give the model a cache of its own"
+        )
+    return shared
+
+
+def cached(field: BaseCache | bool | None, go: Go) -> Go:
+    """Return ``go`` behind the cache that the model's ``cache`` field stands for."""
+
+    async def look_up_and_go(call: Call) -> Any:
+        cache = chosen_cache(field)
+        if cache is None:
+            return await go(call)
+        key = call.key()
+        stored = await look_up(call, cache, key)
+        if stored is not None:
+            if call.runs:
+                await call.tell("on_cache_hit")
+            result = call.result(stored, cached=True)
+            await replay(call, result)
+            return result
+        if not call.runtime.is_async:
+            return await _ask(call, cache, key, go)
+        return await _share(call, cache, key, go)
+
+    return look_up_and_go
+
+
+async def _ask(call: Call, cache: BaseCache, key: tuple[str, str], go: Go) -> Any:
+    """Get an answer and store it."""
+    result = await go(call)
+    await store(call, cache, key, call.candidates(result))
+    return result
+
+
+async def _share(call: Call, cache: BaseCache, key: tuple[str, str], go: Go) -> Any:
+    """Get an answer, together with every equal call that is in flight."""
+    flight, is_new = board(cache, key)
+    if is_new:
+        flight.take_off(functools.partial(_ask, call.detached(flight), cache, key, go))
+    result, has_chunks = await flight.join(call)
+    shared, flight.claimed = flight.claimed, True
+    if shared and call.runs:
+        await call.tell("on_cache_hit", shared=True)
+    mine = call.result(call.candidates(result), cached=shared)
+    if not has_chunks:
+        await replay(call, mine)
+    return mine
+
+
+async def replay(call: Call, result: Any) -> None:
+    """Hand a whole result to the call's consumer, if it has one, as chunks."""
+    if call.sink is None:
+        return
+    for chunk in call.chunks(result):
+        waiting = call.deliver(chunk)
+        if waiting is not None:
+            await waiting
+
+
+async def look_up(call: Call, cache: BaseCache, key: tuple[str, str]) -> list[Generation] | None:
+    """Return what ``cache`` holds under ``key``; anything but a list counts as nothing, as does a failure."""
+    try:
+        stored = await cache.alookup(*key) if call.runtime.is_async else cache.lookup(*key)
+    except Exception as error:
+        _log.warning("%s could not be read, and counts as empty: %r", type(cache).__name__, error)
+        return None
+    return stored if isinstance(stored, list) and stored else None
+
+
+async def store(call: Call, cache: BaseCache, key: tuple[str, str], candidates: list[Generation]) -> None:
+    """Store an answer; a failure costs nothing but the next hit."""
+    try:
+        await (cache.aupdate(*key, candidates) if call.runtime.is_async else call.runtime.sync(cache.update, *key, candidates))
+    except Exception as error:
+        _log.warning("%s could not be written: %r", type(cache).__name__, error)

@@ -1,0 +1,252 @@
+"""One request on its way through the pipeline: what is asked, who watches, who takes the chunks, what has come so far.
+
+Two kinds, for the two families of models. They differ in the shape of prompt, chunk and result; the stages do not.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Awaitable, Sequence
+from typing import Any
+from uuid import UUID
+
+from hocket._runtime import clock
+from hocket._runtime.ids import run_id as new_run_id
+from hocket._runtime.runtime import Runtime
+from hocket._runtime.stream import Sink
+from hocket.callbacks import (
+    AsyncCallbackManager,
+    AsyncCallbackManagerForLLMRun,
+    CallbackManager,
+    CallbackManagerForLLMRun,
+)
+from hocket.callbacks.events import listener
+from hocket.outputs import Generation, LLMResult
+
+__all__ = ["Call"]
+
+
+class Call(ABC):
+    """One call of a model's hook, for one conversation or for several texts.
+
+    Attributes:
+        prompts: one run each.
+        managers: start the runs, one each; none at all: nobody watches.
+        details: what the handlers are told at the start, for each run.
+        run_ids: of the prompts' runs.
+        runs: the runs that have been started.
+        sink: takes the chunks; None: nobody does.
+        streaming: whether the hook should stream.
+        outcome: the result, or the error, once there is one.
+    """
+
+    __slots__ = (
+        "_tells_tokens",
+        "details",
+        "managers",
+        "model",
+        "outcome",
+        "params",
+        "prompts",
+        "run_ids",
+        "runs",
+        "runtime",
+        "sink",
+        "started",
+        "stop",
+        "streaming",
+    )
+
+    def __init__(
+        self,
+        model: Any,
+        prompts: Sequence[Any],
+        stop: list[str] | None,
+        params: dict[str, Any],
+        runtime: Runtime,
+        *,
+        managers: Sequence[AsyncCallbackManager | CallbackManager] = (),
+        details: Sequence[dict[str, Any]] = (),
+        run_ids: Sequence[UUID | None] = (),
+        sink: Sink[Any] | None = None,
+        streaming: bool = False,
+    ) -> None:
+        self.model = model
+        self.prompts = prompts
+        self.stop = stop
+        self.params = params
+        self.runtime = runtime
+        self.managers = managers
+        self.details = details
+        self.run_ids: list[UUID] = [id_ or new_run_id() for id_ in run_ids] if run_ids else [new_run_id()]
+        self.runs: list[Any] = []
+        self.sink = sink
+        self.streaming = streaming
+        self.outcome: Any = None
+        self.started = 0.0
+        self._tells_tokens: bool | None = None
+
+    # -- telling handlers
+
+    start_event: str
+
+    @property
+    def run_class(self) -> Any:
+        """The class of the runs, for async or for sync code."""
+        return AsyncCallbackManagerForLLMRun if self.runtime.is_async else CallbackManagerForLLMRun
+
+    @property
+    def is_observed(self) -> bool:
+        """Whether anybody watches."""
+        return bool(self.managers)
+
+    @property
+    def closed(self) -> bool:
+        """Whether the consumer of the chunks has left on its own account."""
+        return self.sink is not None and self.sink.closed
+
+    async def start(self) -> None:
+        """Tell the handlers that the runs start, in order."""
+        self.started = clock.current().now()
+        for index, run_id in enumerate(self.run_ids):
+            manager = self.managers[index]
+            self.runs.append(manager.new_run(self.run_class, run_id))
+            await manager.start(self.start_event, run_id, *self.told(index), **self.details[index])
+
+    @abstractmethod
+    def told(self, index: int) -> tuple[Any, ...]:
+        """Return what handlers are told of a prompt at its start: the model, and a copy of what is asked."""
+
+    async def tell(self, name: str, *args: Any, **details: Any) -> None:
+        """Tell the handlers of something that concerns all of the call's runs."""
+        for run in self.runs:
+            await run._tell(name, *args, **details)
+
+    async def fail(self, error: BaseException) -> None:
+        """Tell the handlers that the runs have failed, or, where the consumer just left, that they have ended."""
+        if self.closed:
+            for run in self.runs:
+                await run._tell("on_llm_end", self.partial(), closed=True)
+            return
+        response = self.partial()
+        for run in self.runs:
+            await run._tell("on_llm_error", error, response=response)
+
+    async def end(self, result: Any) -> None:
+        """Tell the handlers what the runs have given."""
+        for run, response in zip(self.runs, self.responses(result), strict=True):
+            await run._tell("on_llm_end", response)
+
+    # -- asking the hook
+
+    @abstractmethod
+    def asked(self) -> tuple[Any, ...]:
+        """Return what comes first in the arguments of ``_generate``."""
+
+    @abstractmethod
+    def asked_to_stream(self) -> tuple[Any, ...]:
+        """Return what comes first in the arguments of ``_stream``."""
+
+    def run_manager(self) -> Any:
+        """Return the run that the hook is told of: the first one, or one that nobody listens to."""
+        if self.runs:
+            return self.runs[0]
+        return self.run_class(run_id=self.run_ids[0], handlers=[], inheritable_handlers=[])
+
+    # -- chunks
+
+    def deliver(self, chunk: Any) -> Awaitable[None] | None:
+        """Take a chunk from the hook: stamp it, keep it, tell the handlers, hand it to the consumer.
+
+        Returns:
+            something to await before the next one, or None.
+        """
+        stamped = self.received(chunk)
+        if self.runs:
+            if self._tells_tokens is None:
+                return self._deliver_first(stamped)
+            if self._tells_tokens:
+                return self._tell_token(stamped)
+        return self.sink.put(self.item(stamped)) if self.sink is not None else None
+
+    async def _deliver_first(self, chunk: Any) -> None:
+        run = self.runs[0]
+        self._tells_tokens = any(listener(handler, "on_llm_new_token") for handler in run.handlers)
+        await run._tell("on_first_token", clock.current().now() - self.started)
+        await self._tell_token(chunk)
+
+    async def _tell_token(self, chunk: Any) -> None:
+        if self._tells_tokens:
+            shown = self.shown(chunk)
+            await self.runs[0]._tell("on_llm_new_token", shown.text, chunk=shown)
+        if self.sink is not None:
+            waiting = self.sink.put(self.item(chunk))
+            if waiting is not None:
+                await waiting
+
+    @abstractmethod
+    def received(self, chunk: Any) -> Any:
+        """Check and stamp a chunk, and add it to what has come so far."""
+
+    @abstractmethod
+    def item(self, chunk: Any) -> Any:
+        """Return what the consumer gets of a stamped chunk."""
+
+    @abstractmethod
+    def shown(self, chunk: Any) -> Any:
+        """Return a copy of a stamped chunk for the handlers."""
+
+    @abstractmethod
+    def last_chunk(self) -> Any:
+        """Return a chunk that marks the end of the stream, if none has; else None."""
+
+    # -- results
+
+    @abstractmethod
+    def streamed(self) -> Any:
+        """Return the result that the chunks make.
+
+        Raises:
+            EmptyResponse: there were none.
+        """
+
+    @abstractmethod
+    def checked(self, result: Any, hook: str) -> Any:
+        """Return what a hook returned, if it is what its contract says.
+
+        Raises:
+            InvalidHook: it is not.
+            EmptyResponse: it holds no candidate.
+        """
+
+    @abstractmethod
+    def finished(self, result: Any) -> Any:
+        """Return the hook's result with ids and metadata put in. The hook's own objects stay as they are."""
+
+    @abstractmethod
+    def partial(self) -> LLMResult:
+        """Return what has come so far, for handlers; never the live objects."""
+
+    @abstractmethod
+    def responses(self, result: Any) -> list[LLMResult]:
+        """Return a result for the handlers of each run; never the live objects."""
+
+    # -- caching
+
+    @abstractmethod
+    def key(self) -> tuple[str, str]:
+        """Return the cache key: of the prompt, and of everything else that changes the answer."""
+
+    @abstractmethod
+    def candidates(self, result: Any) -> list[Generation]:
+        """Return what a cache stores of a result."""
+
+    @abstractmethod
+    def result(self, candidates: Sequence[Generation], *, cached: bool) -> Any:
+        """Return the result that copies of ``candidates`` make; ``cached`` flags them, so that nobody bills them."""
+
+    @abstractmethod
+    def chunks(self, result: Any) -> list[Any]:
+        """Return chunks that fold to ``result``, in the sizes in which it was streamed, else in one piece."""
+
+    @abstractmethod
+    def detached(self, sink: Sink[Any]) -> "Call":
+        """Return the same call for a flight of its own: nobody watches it, and ``sink`` takes the raw chunks."""

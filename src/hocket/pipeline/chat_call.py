@@ -1,0 +1,227 @@
+"""A call of a chat model: a conversation in, candidate messages out."""
+
+import json
+from collections.abc import Sequence
+from typing import Any, cast
+
+from hocket._runtime.stream import Sink
+from hocket.errors import EmptyResponse, InvalidHook
+from hocket.load.unvalidated import fill, unvalidated
+from hocket.messages import AIMessage, AIMessageChunk, BaseMessage, BaseMessageChunk, Collector, ToolCallChunk
+from hocket.messages.base import isolated, rebuilt
+from hocket.outputs import ChatGeneration, ChatGenerationChunk, ChatResult, Generation, LLMResult
+from hocket.outputs.copies import copy_of
+from hocket.pipeline.call import Call
+from hocket.pipeline.isolation import LazyCopies
+
+__all__ = ["CACHE_HIT", "ChatCall"]
+
+CACHE_HIT = "cache_hit"
+"""The key of ``response_metadata`` that flags an answer which nobody is billed for."""
+
+_SIZES = "chunk_sizes"  # in the generation_info of a stored answer: the lengths of the texts that it was streamed in
+
+
+class ChatCall(Call):
+    """One call of a chat model's hook; ``prompts`` holds one list of messages."""
+
+    __slots__ = ("_chunk_id", "_collector", "_info", "_is_raw", "_sizes")
+
+    start_event = "on_chat_model_start"
+
+    def __init__(self, *args: Any, is_raw: bool = False, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._collector: Collector | None = None
+        self._info: dict[str, Any] = {}
+        self._sizes: list[int] = []
+        self._is_raw = is_raw  # flies for others: chunks are passed on as they are
+        self._chunk_id = ""
+
+    # -- asking the hook
+
+    def asked(self) -> tuple[Any, ...]:
+        return (self.prompts[0],)
+
+    def asked_to_stream(self) -> tuple[Any, ...]:
+        return (self.prompts[0],)
+
+    def told(self, index: int) -> tuple[Any, ...]:
+        return self.model._told(), [LazyCopies(self.prompts[0])]
+
+    # -- chunks
+
+    def received(self, chunk: Any) -> ChatGenerationChunk:
+        if chunk.__class__ is not ChatGenerationChunk and not isinstance(chunk, ChatGenerationChunk):
+            raise InvalidHook(
+                f"the stream hook of {type(self.model).__name__} yielded {type(chunk).__name__}; "
+                "it must yield ChatGenerationChunk(message=AIMessageChunk(...))"
+            )
+        message = chunk.message
+        content = message.content  # a lazy sum becomes real
+        self._sizes.append(len(content) if content.__class__ is str else 0)
+        if self._collector is None:
+            self._collector = Collector()
+        info = chunk.generation_info
+        if not self._is_raw:
+            chunk, message = self._stamped(chunk, message, info)
+        if info:
+            self._info.update((key, value) for key, value in info.items() if value is not None)
+        self._collector.add(cast(AIMessageChunk, message))
+        return cast(ChatGenerationChunk, chunk)
+
+    def _stamped(
+        self, chunk: ChatGenerationChunk, message: BaseMessageChunk, info: dict[str, Any] | None
+    ) -> tuple[ChatGenerationChunk, BaseMessageChunk]:
+        """Return chunk and message with the run's id and the chunk's info, on copies: a hook may keep what it yields."""
+        fields = message.__dict__
+        if fields["id"] is not None and not info:
+            return chunk, message
+        fields = fields.copy()
+        if fields["id"] is None:
+            fields["id"] = self._chunk_id = self._chunk_id or f"lc_run--{self.run_ids[0]}"
+        if info:
+            fields["response_metadata"] = {**info, **fields["response_metadata"]}
+        message = rebuilt(message, fields, message.__class__)
+        made = chunk.__class__.__new__(chunk.__class__)
+        fill(made, {**chunk.__dict__, "message": message}, chunk.__pydantic_fields_set__)
+        return made, message
+
+    def item(self, chunk: Any) -> Any:
+        return chunk if self._is_raw else chunk.message
+
+    def shown(self, chunk: Any) -> ChatGenerationChunk:
+        return copy_of(cast(ChatGenerationChunk, chunk))
+
+    def last_chunk(self) -> ChatGenerationChunk | None:
+        if self._collector is None or self._collector.is_last:
+            return None
+        return ChatGenerationChunk(message=AIMessageChunk(content="", chunk_position="last"))
+
+    def message(self) -> AIMessage:
+        """Return what has come so far."""
+        return AIMessage("") if self._collector is None else self._collector.message()
+
+    # -- results
+
+    def streamed(self) -> ChatResult:
+        if self._collector is None:
+            raise EmptyResponse(
+                f"No generation chunks were returned: the stream of {type(self.model).__name__} ended without one"
+            )
+        message = self._collector.message()
+        return _result([_generation(message, self._info or None)], None)
+
+    def checked(self, result: Any, hook: str) -> ChatResult:
+        if not isinstance(result, ChatResult):
+            raise InvalidHook(
+                f"{type(self.model).__name__}.{hook} returned {type(result).__name__}; it must return "
+                "ChatResult(generations=[ChatGeneration(message=AIMessage(...))])"
+            )
+        if not result.generations:
+            raise EmptyResponse(f"empty response: {type(self.model).__name__}.{hook} returned no generation")
+        return result
+
+    def finished(self, result: ChatResult) -> ChatResult:
+        generations = result.generations
+        outer = result.llm_output if len(generations) == 1 else None
+        made: list[ChatGeneration] = []
+        for index, generation in enumerate(generations):
+            message, info = generation.message, generation.generation_info
+            fields = {**message.__dict__}
+            if fields["id"] is None:
+                fields["id"] = f"lc_run--{self.run_ids[0]}-{index}"
+            if info or outer:
+                fields["response_metadata"] = {**(outer or {}), **(info or {}), **fields["response_metadata"]}
+            made.append(_generation(rebuilt(message, fields, message.__class__), info, generation.text))
+        return _result(made, result.llm_output)
+
+    def partial(self) -> LLMResult:
+        if self._collector is None:
+            return LLMResult(generations=[[]])
+        message = self._collector.chunk()
+        return LLMResult(generations=[[ChatGenerationChunk(message=message, generation_info=self._info or None)]])
+
+    def responses(self, result: ChatResult) -> list[LLMResult]:
+        copies = [copy_of(generation) for generation in result.generations]
+        return [LLMResult(generations=[cast("list[Generation]", copies)], llm_output=result.llm_output)]
+
+    # -- caching
+
+    def key(self) -> tuple[str, str]:
+        return self.model._cache_key(self.prompts[0], self.stop, self.params)  # type: ignore[no-any-return]
+
+    def candidates(self, result: ChatResult) -> list[Generation]:
+        if len(self._sizes) < 2:
+            return list(result.generations)
+        info = result.generations[0].generation_info or {}
+        return [_generation(result.generations[0].message, {**info, _SIZES: self._sizes})]
+
+    def result(self, candidates: Sequence[Generation], *, cached: bool) -> ChatResult:
+        made: list[ChatGeneration] = []
+        for candidate in candidates:
+            info = dict(candidate.generation_info or {})
+            sizes = info.pop(_SIZES, None)
+            self._sizes = sizes if isinstance(sizes, list) else self._sizes
+            if isinstance(candidate, ChatGeneration):
+                message = isolated(candidate.message)
+            else:
+                message = AIMessage(candidate.text)
+            if cached:
+                _flag(message)
+            made.append(_generation(message, info or None))
+        return _result(made, None)
+
+    def chunks(self, result: ChatResult) -> list[ChatGenerationChunk]:
+        message = result.generations[0].message
+        whole = as_chunk(message)
+        sizes, self._sizes = self._sizes, []
+        if len(sizes) < 2 or not isinstance(message.content, str):
+            return [ChatGenerationChunk(message=whole)]
+        pieces: list[BaseMessageChunk] = []
+        start = 0
+        for size in sizes:
+            if size:
+                pieces.append(AIMessageChunk(message.content[start : start + size]))
+                start += size
+        rest = rebuilt(whole, {**whole.__dict__, "content": message.content[start:]}, whole.__class__)
+        return [ChatGenerationChunk(message=piece) for piece in (*pieces, rest)]
+
+    def detached(self, sink: Sink[Any]) -> "ChatCall":
+        return ChatCall(
+            self.model, self.prompts, self.stop, self.params, self.runtime, sink=sink, streaming=self.streaming, is_raw=True
+        )
+
+
+def _flag(message: BaseMessage) -> None:
+    """Say that an answer was not paid for by this call; its id was another run's."""
+    fields = message.__dict__
+    fields["id"] = None
+    fields["response_metadata"] = {**fields["response_metadata"], CACHE_HIT: True}
+    if fields.get("usage_metadata"):
+        fields["usage_metadata"] = {**fields["usage_metadata"], "total_cost": 0}
+
+
+def as_chunk(message: BaseMessage) -> BaseMessageChunk:
+    """Return a whole message as the only, and so the last, chunk of its stream."""
+    if isinstance(message, BaseMessageChunk):
+        return message
+    if not isinstance(message, AIMessage):
+        cls = next(cls for cls in BaseMessageChunk.__subclasses__() if cls.__name__ == f"{type(message).__name__}Chunk")
+        return rebuilt(message, {**message.__dict__, "type": cls.__name__}, cls)
+    calls = [(call["name"], json.dumps(call["args"], ensure_ascii=False), call["id"]) for call in message.tool_calls]
+    calls += [(call["name"], call["args"], call["id"]) for call in message.invalid_tool_calls]  # type: ignore[misc]
+    chunks = [
+        ToolCallChunk(name=name, args=args, id=id_, index=index, type="tool_call_chunk")
+        for index, (name, args, id_) in enumerate(calls)
+    ]
+    fields = {"tool_call_chunks": chunks, "chunk_position": "last", "type": "AIMessageChunk"}
+    return rebuilt(message, {**message.__dict__, **fields}, AIMessageChunk)
+
+
+def _generation(message: BaseMessage, info: dict[str, Any] | None, text: str | None = None) -> ChatGeneration:
+    text = message.text if text is None else text
+    return unvalidated(ChatGeneration, text=text, generation_info=info, type="ChatGeneration", message=message)
+
+
+def _result(generations: list[ChatGeneration], output: dict[str, Any] | None) -> ChatResult:
+    return unvalidated(ChatResult, generations=generations, llm_output=output)

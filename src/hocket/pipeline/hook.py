@@ -1,0 +1,167 @@
+"""The model's own code: which of its hooks answers a call, and how.
+
+A model defines any one of four hooks; which ones is found out once a class. The async verbs prefer async hooks, the
+sync verbs sync ones. Chunks are folded into the result as they pass, so that a streamed and a whole answer are one.
+"""
+
+import functools
+import inspect
+from collections.abc import AsyncIterator, Callable, Iterator
+from typing import Any, NamedTuple, TypeVar
+
+from hocket._runtime.threads import from_thread
+from hocket.pipeline.cache import replay
+from hocket.pipeline.call import Call
+
+__all__ = ["Hooks", "ask_hook", "default_hook", "defines", "takes_run_manager"]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_defaults: set[Any] = set()
+
+
+class Hooks(NamedTuple):
+    """Which hooks a class defines, and which of them take the run manager."""
+
+    agenerate: bool
+    generate: bool
+    astream: bool
+    stream: bool
+    agenerate_takes_run: bool
+    generate_takes_run: bool
+
+    @classmethod
+    def of(cls, model: type) -> "Hooks":
+        """Find the hooks that ``model`` defines."""
+        names = ("_agenerate", "_generate", "_astream", "_stream")
+        return cls(*(defines(model, name) for name in names), *(takes_run_manager(model, name) for name in names[:2]))
+
+    @property
+    def steps(self) -> bool:
+        """Whether a sync hook can answer, so that sync verbs need no event loop."""
+        return self.generate or self.stream
+
+    @property
+    def steps_stream(self) -> bool:
+        """Whether a sync stream needs no event loop: there is a sync hook, and no async one would stream better."""
+        return self.stream or (self.generate and not self.astream)
+
+    def can_stream(self) -> bool:
+        """Whether any hook streams."""
+        return self.astream or self.stream
+
+
+def default_hook(method: F) -> F:
+    """Mark a hook of hocket's own base classes: it only says what the hook is, or leads to another one."""
+    _defaults.add(method)
+    return method
+
+
+def defines(model: type, name: str) -> bool:
+    """Whether a class has a hook of this name that is more than a default."""
+    return getattr(model, name, None) not in _defaults | {None}
+
+
+@functools.cache
+def takes_run_manager(model: type, name: str) -> bool:
+    """Whether the method ``name`` of a class has a parameter for the run manager."""
+    method = getattr(model, name, None)
+    return method is not None and "run_manager" in inspect.signature(method).parameters
+
+
+async def ask_hook(call: Call) -> Any:
+    """Have the model answer."""
+    model, hooks = call.model, call.model._hooks
+    is_async = call.runtime.is_async
+    if call.streaming and (hooks.astream if is_async else hooks.stream):
+        return await (_fold_async(call) if is_async else _fold_sync(call))
+    if call.streaming and hooks.stream:
+        return await _fold_thread(call)
+    if is_async and hooks.agenerate:
+        arguments = _arguments(call, hooks.agenerate_takes_run)
+        result = await model._agenerate(*call.asked(), **arguments)
+    elif is_async and hooks.astream:
+        return await _fold_async(call)
+    elif hooks.generate:
+        arguments = _arguments(call, hooks.generate_takes_run, for_sync=True)
+        result = await call.runtime.sync(_uninterrupted, model._generate, *call.asked(), **arguments)
+    else:
+        return await (_fold_thread(call) if is_async else _fold_sync(call))
+    result = call.checked(result, "_agenerate" if is_async and hooks.agenerate else "_generate")
+    await replay(call, result)
+    return result
+
+
+def _arguments(call: Call, takes_run: bool, *, for_sync: bool = False) -> dict[str, Any]:
+    arguments = {"stop": call.stop, **call.params}
+    if takes_run:
+        run = call.run_manager()
+        arguments["run_manager"] = run.get_sync() if for_sync and hasattr(run, "get_sync") else run
+    return arguments
+
+
+def _uninterrupted(hook: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """Call a hook; a StopIteration that it lets out must not end somebody's iterator."""
+    try:
+        return hook(*args, **kwargs)
+    except StopIteration as stop:
+        raise RuntimeError(f"{hook.__qualname__} raised StopIteration") from stop
+
+
+async def _fold_async(call: Call) -> Any:
+    chunks: AsyncIterator[Any] = call.model._astream(*call.asked_to_stream(), stop=call.stop, **call.params)
+    try:
+        async for chunk in chunks:
+            waiting = call.deliver(chunk)
+            if waiting is not None:
+                await waiting
+    except BaseException:
+        close = getattr(chunks, "aclose", None)
+        if close is not None:
+            await call.runtime.shielded(close())
+        raise
+    return await _closing(call)
+
+
+async def _fold_sync(call: Call) -> Any:
+    chunks: Iterator[Any] = call.model._stream(*call.asked_to_stream(), stop=call.stop, **call.params)
+    try:
+        for chunk in chunks:
+            waiting = call.deliver(chunk)
+            if waiting is not None:
+                await waiting
+    finally:
+        close = getattr(chunks, "close", None)
+        if close is not None:
+            close()
+    return await _closing(call)
+
+
+async def _fold_thread(call: Call) -> Any:
+    """Run a sync stream in a worker thread, as a whole."""
+
+    def work(put: Callable[[Any], bool]) -> None:
+        chunks: Iterator[Any] = call.model._stream(*call.asked_to_stream(), stop=call.stop, **call.params)
+        try:
+            for chunk in chunks:
+                if put(chunk):
+                    break
+        finally:
+            close = getattr(chunks, "close", None)
+            if close is not None:
+                close()
+
+    await from_thread(work, call.deliver)
+    return await _closing(call)
+
+
+async def _closing(call: Call) -> Any:
+    """End a stream: mark its end, and make the result."""
+    result = call.streamed()
+    last = call.last_chunk()
+    if last is not None:
+        waiting = call.deliver(last)
+        if waiting is not None:
+            await waiting
+        result = call.streamed()
+    return result

@@ -1,0 +1,65 @@
+"""Copies for those who look.
+
+A handler must not be able to edit the caller's messages; but to copy a history of a thousand messages for every run
+costs more than everything else that hocket does, and most handlers never look. So the copies are made at the first look.
+"""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from hocket.messages import BaseMessage
+from hocket.messages.base import isolated
+
+__all__ = ["LazyCopies"]
+
+
+class LazyCopies(list[BaseMessage]):
+    """A list of copies of messages. To be told from the list of the copies themselves only by its class."""
+
+    __slots__ = ("_waiting",)
+
+    def __init__(self, messages: Iterable[BaseMessage]) -> None:
+        super().__init__(messages)
+        self._waiting = True
+
+    def _copy(self) -> None:
+        if self._waiting:
+            self._waiting = False
+            super().__setitem__(slice(None), [isolated(message) for message in super().__iter__()])
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (list, (list(self),))
+
+
+def _looking(name: str) -> Callable[..., Any]:
+    inherited = getattr(list, name)
+
+    def method(self: LazyCopies, *args: Any, **kwargs: Any) -> Any:
+        self._copy()
+        return inherited(self, *args, **kwargs)
+
+    method.__name__ = name
+    return method
+
+
+for _name in (
+    "__iter__",
+    "__getitem__",
+    "__reversed__",
+    "__add__",
+    "__mul__",
+    "__rmul__",
+    "__iadd__",
+    "__setitem__",
+    "__delitem__",
+    "__repr__",
+    "copy",
+    "pop",
+    "append",
+    "extend",
+    "insert",
+    "remove",
+    "reverse",
+    "sort",
+):
+    setattr(LazyCopies, _name, _looking(_name))

@@ -1,0 +1,30 @@
+"""The rate limiter: asked before each real request, after the cache."""
+
+from typing import Any
+
+from hocket._runtime import clock
+from hocket.pipeline.call import Call
+from hocket.pipeline.observe import Go
+from hocket.rate_limiters import BaseRateLimiter
+
+__all__ = ["limited"]
+
+NOTICEABLE = 0.001  # seconds of waiting worth an event
+
+
+def limited(limiter: BaseRateLimiter, go: Go) -> Go:
+    """Return ``go`` behind ``limiter``."""
+
+    async def acquire_and_go(call: Call) -> Any:
+        asked = clock.current().now()
+        if call.runtime.is_async:
+            await limiter.aacquire(blocking=True)
+        else:
+            limiter.acquire(blocking=True)
+        if call.runs:
+            waited = clock.current().now() - asked
+            if waited >= NOTICEABLE:
+                await call.tell("on_limiter_wait", waited)
+        return await go(call)
+
+    return acquire_and_go

@@ -1,0 +1,101 @@
+"""Exactly one start and one end for every run, whatever is raised, wherever.
+
+A run counts as started as soon as the first handler may have heard of it, so that a start event that fails or is
+cancelled half way is followed by an end too. Ends are told under a shield, which is bounded: a cancelled caller waits
+for its handlers, but not for ever.
+"""
+
+import functools
+import math
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
+
+import anyio
+
+from hocket.pipeline.call import Call
+
+__all__ = ["Go", "observed", "run_all"]
+
+Go = Callable[[Any], Awaitable[Any]]
+"""The rest of the pipeline: takes a call, gives its result."""
+
+
+async def observed(call: Call, go: Go) -> Any:
+    """Run ``go`` as a run of its own, told to the call's handlers. Returns the finished result."""
+    if not call.is_observed:
+        return call.finished(await go(call))
+    try:
+        await call.start()
+        return await _ended(call, go)
+    except BaseException as error:
+        if call.outcome is None:
+            await _failed(call, error)
+        raise
+
+
+async def run_all(calls: Sequence[Call], go: Go) -> list[Any]:
+    """Start the calls in order, run them (at once, where the runtime can), and return their results in order.
+
+    Raises:
+        BaseException: the error of the first call, by position, that failed. The others have run to their end; on the
+            blocking runtime, where one runs after another, those behind it are not run, and end with its error.
+    """
+    if len(calls) == 1:
+        return [await observed(calls[0], go)]
+    try:
+        for call in calls:
+            if call.is_observed:
+                await call.start()
+        await calls[0].runtime.each(functools.partial(_settle, call, calls, go) for call in calls)
+    except BaseException as error:
+        for call in calls:
+            if call.outcome is None:
+                await _failed(call, error)
+        raise
+    for call in calls:
+        if isinstance(call.outcome, _Failure):
+            raise call.outcome.error
+    return [call.outcome for call in calls]
+
+
+class _Failure:
+    """An error as an outcome, told apart from a result that is one."""
+
+    __slots__ = ("error",)
+
+    def __init__(self, error: BaseException) -> None:
+        self.error = error
+
+
+async def _settle(call: Call, calls: Sequence[Call], go: Go) -> None:
+    """Give the call its outcome; only a cancellation from outside gets out."""
+    failure = None if call.runtime.is_async else next((c.outcome for c in calls if isinstance(c.outcome, _Failure)), None)
+    try:
+        if failure is not None:
+            raise failure.error
+        await _ended(call, go)
+    except BaseException as error:
+        if call.outcome is None:
+            await _failed(call, error)
+        if call.runtime.is_async and is_cancelled():
+            raise
+
+
+async def _ended(call: Call, go: Go) -> Any:
+    """Run a call that has started, and tell its end."""
+    result = call.finished(await go(call))
+    call.outcome = result
+    if call.runs:
+        await call.runtime.shielded(call.end(result))
+    return result
+
+
+async def _failed(call: Call, error: BaseException) -> None:
+    call.outcome = _Failure(error)
+    if call.runs:
+        await call.runtime.shielded(call.fail(error))
+
+
+def is_cancelled() -> bool:
+    """Whether the current task has been asked, from outside, to stop: else a cancellation is an error like any other."""
+    return anyio.current_effective_deadline() == -math.inf

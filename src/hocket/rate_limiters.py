@@ -1,0 +1,165 @@
+"""Rate limiters: how often a model may be called.
+
+The in-memory one is a queue with a schedule (the generic cell rate algorithm): it knows when the next request is due,
+only the first in the queue watches the clock, and each one that is let through wakes the next. Nobody polls, nobody
+jumps the queue, and a late wake-up does not shift the schedule, so the rate asked for is the rate given. LangChain's
+wakes every waiter ten times a second and gives at most 10 requests a second by default, whatever is asked for.
+"""
+
+import threading
+from abc import ABC, abstractmethod
+from collections import deque
+
+import anyio
+from anyio.lowlevel import EventLoopToken, current_token
+
+from hocket._runtime import clock
+from hocket._runtime.detached import soon
+from hocket.errors import InvalidInput
+
+__all__ = ["BaseRateLimiter", "InMemoryRateLimiter"]
+
+
+class BaseRateLimiter(ABC):
+    """Holds back calls. A model asks before each real request; an answer out of a cache does not ask."""
+
+    @abstractmethod
+    def acquire(self, *, blocking: bool = True) -> bool:
+        """Wait in this thread until a request may be made, and return True.
+
+        Args:
+            blocking: False returns at once: True if the request may be made, else False.
+        """
+
+    @abstractmethod
+    async def aacquire(self, *, blocking: bool = True) -> bool:
+        """Wait, without holding up the event loop, until a request may be made. See `acquire`."""
+
+
+class _Waiter:
+    """One call in the queue, waiting in a thread or in an event loop."""
+
+    __slots__ = ("event", "token")
+
+    def __init__(self, event: threading.Event | anyio.Event, token: EventLoopToken | None) -> None:
+        self.event = event
+        self.token = token
+
+    def wake(self) -> None:
+        if self.token is None:
+            self.event.set()
+        else:
+            soon(self.token, self.event.set)
+
+
+class InMemoryRateLimiter(BaseRateLimiter):
+    """Lets ``requests_per_second`` through, first come, first served, over all threads and event loops of the process.
+
+    Args:
+        requests_per_second: may be a fraction.
+        check_every_n_seconds: taken for LangChain's sake and not used: nobody polls here.
+        max_bucket_size: requests that may go at once after a pause; the bucket is empty at first, as in LangChain.
+
+    Raises:
+        InvalidInput: a rate that is not above 0, or a bucket under 1.
+    """
+
+    def __init__(
+        self, *, requests_per_second: float = 1, check_every_n_seconds: float = 0.1, max_bucket_size: float = 1
+    ) -> None:
+        if requests_per_second <= 0:
+            raise InvalidInput(f"requests_per_second is {requests_per_second}; it must be above 0")
+        if max_bucket_size < 1:
+            raise InvalidInput(f"max_bucket_size is {max_bucket_size}; below 1 no request would ever be let through")
+        self.requests_per_second = requests_per_second
+        self.check_every_n_seconds = check_every_n_seconds
+        self.max_bucket_size = max_bucket_size
+        self._interval = 1 / requests_per_second
+        self._due: float | None = None  # when the next request may go
+        self._queue: deque[_Waiter] = deque()
+        self._lock = threading.Lock()
+
+    def acquire(self, *, blocking: bool = True) -> bool:
+        """Wait in this thread for permission. See `BaseRateLimiter.acquire`."""
+        if self._free():
+            return True
+        if not blocking:
+            return False
+        waiter = _Waiter(threading.Event(), None)
+        self._enqueue(waiter)
+        try:
+            while (delay := self._turn(waiter)) != 0:
+                if delay is None:
+                    waiter.event.wait()
+                    waiter.event.clear()
+                else:
+                    clock.current().block(delay)
+        except BaseException:
+            self._give_up(waiter)
+            raise
+        return True
+
+    async def aacquire(self, *, blocking: bool = True) -> bool:
+        """Wait in this event loop for permission. See `BaseRateLimiter.aacquire`."""
+        if self._free():
+            return True
+        if not blocking:
+            return False
+        waiter = _Waiter(anyio.Event(), current_token())
+        self._enqueue(waiter)
+        try:
+            while (delay := self._turn(waiter)) != 0:
+                if delay is None:
+                    assert isinstance(waiter.event, anyio.Event)
+                    await waiter.event.wait()
+                    waiter.event = anyio.Event()
+                else:
+                    await clock.current().sleep(delay)
+        except BaseException:
+            self._give_up(waiter)
+            raise
+        return True
+
+    def _free(self) -> bool:
+        """Take a permit if one is due and nobody waits for it."""
+        with self._lock:
+            if self._queue:
+                return False
+            now = clock.current().now()
+            if self._due is None:
+                self._due = now + self._interval
+            if now < self._due:
+                return False
+            # What was saved up during a pause, up to the bucket's size.
+            self._due = max(self._due, now - (self.max_bucket_size - 1) * self._interval) + self._interval
+            return True
+
+    def _enqueue(self, waiter: _Waiter) -> None:
+        with self._lock:
+            self._queue.append(waiter)
+
+    def _turn(self, waiter: _Waiter) -> float | None:
+        """Take the waiter's permit and return 0; or return the seconds until it is due, or None: others come first."""
+        with self._lock:
+            if self._queue[0] is not waiter:
+                return None
+            assert self._due is not None
+            delay = self._due - clock.current().now()
+            if delay > 0:
+                return delay
+            self._due += self._interval  # by the schedule, however late this waiter woke
+            self._queue.popleft()
+            self._wake_first()
+            return 0
+
+    def _give_up(self, waiter: _Waiter) -> None:
+        with self._lock:
+            if waiter in self._queue:
+                first = self._queue[0] is waiter
+                self._queue.remove(waiter)
+                if first:
+                    self._wake_first()
+
+    def _wake_first(self) -> None:
+        if self._queue:
+            self._queue[0].wake()

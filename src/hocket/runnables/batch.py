@@ -1,0 +1,132 @@
+"""Many calls at once: the engine behind every form of batch.
+
+Workers pull inputs as they become free, so that an endless input is fine, a slow item holds up nobody but its worker, and
+memory does not grow with the number of items. Every outcome carries the index of its input. The first failure cancels
+the rest, unless failures are wanted as outcomes.
+"""
+
+from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence, Sized
+from typing import Any, Generic, TypeVar, cast
+
+import anyio
+
+from hocket.errors import InvalidInput
+from hocket.pipeline.observe import is_cancelled
+from hocket.runnables.config import RunnableConfig, ensure_config
+
+__all__ = ["Batch", "Configs"]
+
+Input = TypeVar("Input")
+Output = TypeVar("Output")
+Configs = RunnableConfig | Sequence[RunnableConfig] | None
+
+AT_ONCE = 100
+_END: Any = object()
+
+
+class Batch(Generic[Input, Output]):
+    """One batch.
+
+    Args:
+        call: makes one call.
+        inputs: an iterable or async iterable, pulled only as far as needed.
+        config: for every item (its ``run_id`` for the first alone), or one for each.
+        return_exceptions: whether an item's exception is its outcome, instead of the end of the batch.
+
+    Raises:
+        InvalidInput: ``inputs`` cannot be iterated, or the number of configs is not that of the inputs.
+    """
+
+    def __init__(
+        self,
+        call: Callable[[Input, RunnableConfig], Awaitable[Output]],
+        inputs: Iterable[Input] | AsyncIterable[Input],
+        config: Configs,
+        *,
+        return_exceptions: bool,
+    ) -> None:
+        self._call = call
+        self._async_inputs: AsyncIterator[Input] | None = None
+        self._inputs: Iterator[Input] = iter(())
+        if isinstance(inputs, AsyncIterable):
+            self._async_inputs = aiter(inputs)
+        elif isinstance(inputs, Iterable) and not isinstance(inputs, str | bytes):
+            self._inputs = iter(inputs)
+        else:
+            raise InvalidInput(f"a batch takes an iterable of inputs, not {type(inputs).__name__}")
+        self._size = len(inputs) if isinstance(inputs, Sized) else None
+        self._take_configs(config)
+        self._return_exceptions = return_exceptions
+        self._next_index = 0
+        self._workers = 0
+        self._pulling = anyio.Lock()
+        self._failure: BaseException | None = None
+        self._put: Callable[[tuple[int, Any]], Awaitable[None] | None] = lambda item: None
+
+    def _take_configs(self, config: Configs) -> None:
+        self._configs: list[RunnableConfig] | None = None
+        if config is not None and not isinstance(config, Mapping):
+            if self._size is not None and len(config) != self._size:
+                raise InvalidInput(f"{len(config)} configs were given for {self._size} inputs; give one, or one for each")
+            self._configs = [ensure_config(one) for one in config]
+        first = self._configs[0] if self._configs else ensure_config(cast("RunnableConfig | None", config))
+        limit = first.get("max_concurrency") or AT_ONCE
+        if limit < 1:
+            raise InvalidInput(f"max_concurrency is {limit}; it must be at least 1")
+        self._limit = limit
+        self._first = first
+        self._rest = cast(RunnableConfig, {key: value for key, value in first.items() if key != "run_id"})
+
+    async def run(self, put: Callable[[tuple[int, Output | Exception]], Awaitable[None] | None]) -> None:
+        """Make the calls; ``put((index, outcome))`` takes the outcomes in the order in which they come.
+
+        Raises:
+            BaseException: the first failure of an item, as itself, after the other calls were cancelled.
+        """
+        self._put = put
+        async with anyio.create_task_group() as self._group:
+            self._hire()
+        if self._failure is not None:
+            raise self._failure
+
+    def _hire(self) -> None:
+        self._workers += 1
+        self._group.start_soon(self._work)
+
+    async def _work(self) -> None:
+        try:
+            while True:
+                if self._async_inputs is None:
+                    item = next(self._inputs, _END)
+                else:
+                    async with self._pulling:
+                        item = await anext(self._async_inputs, _END)
+                if item is _END:
+                    return
+                index = self._next_index
+                self._next_index += 1
+                if self._workers < self._limit and self._workers != self._size:
+                    self._hire()  # as long as there is something to pull
+                waiting = self._put((index, await self._outcome(cast(Input, item), self._config_of(index))))
+                if waiting is not None:
+                    await waiting
+        except BaseException as error:
+            if is_cancelled():
+                raise
+            self._failure = self._failure or error
+            self._group.cancel_scope.cancel()
+
+    def _config_of(self, index: int) -> RunnableConfig:
+        if self._configs is None:
+            return self._rest if index else self._first
+        if index >= len(self._configs):
+            raise InvalidInput(f"{len(self._configs)} configs were given for more inputs; give one, or one for each")
+        return self._configs[index]
+
+    async def _outcome(self, item: Input, config: RunnableConfig) -> Any:
+        try:
+            return await self._call(item, config)
+        except Exception as error:
+            if not self._return_exceptions:
+                raise
+            return error

@@ -1,0 +1,108 @@
+"""What a caller says about one call, beside its input."""
+
+import difflib
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+from uuid import UUID
+
+from typing_extensions import TypedDict
+
+from hocket.callbacks import BaseCallbackHandler, BaseCallbackManager
+from hocket.errors import InvalidInput
+
+__all__ = ["RunnableConfig", "ensure_config", "get_config_list", "merge_configs"]
+
+DEFAULT_RECURSION_LIMIT = 25
+
+
+class RunnableConfig(TypedDict, total=False):
+    """How one call is to be run and watched.
+
+    Keys:
+        tags, metadata, callbacks: for this run and the runs inside it.
+        run_name: of this run; by default the name of what runs.
+        run_id: of this run alone.
+        max_concurrency: calls that a batch has in flight at once.
+        recursion_limit: how deep runs may nest.
+        configurable: values for fields that were made configurable.
+    """
+
+    tags: list[str]
+    metadata: dict[str, Any]
+    callbacks: list[BaseCallbackHandler] | BaseCallbackManager | None
+    run_name: str
+    max_concurrency: int | None
+    recursion_limit: int
+    configurable: dict[str, Any]
+    run_id: UUID | None
+
+
+_KEYS = frozenset(RunnableConfig.__annotations__)
+_EMPTY: RunnableConfig = {}
+
+
+def ensure_config(config: Mapping[str, Any] | None) -> RunnableConfig:
+    """Return ``config``, or an empty one, after checking its keys.
+
+    Raises:
+        InvalidInput: it is no mapping, or has an unknown key: a typo would otherwise do nothing, silently.
+    """
+    if not config:
+        return _EMPTY
+    if not isinstance(config, Mapping):
+        raise InvalidInput(f"config is {type(config).__name__}; it must be a mapping with keys of RunnableConfig")
+    for key in config:
+        if key not in _KEYS:
+            near = difflib.get_close_matches(str(key), _KEYS, 1)
+            hint = f"; did you mean {near[0]!r}?" if near else f"; known keys: {', '.join(sorted(_KEYS))}"
+            raise InvalidInput(f"unknown key {key!r} in config{hint} (your own values go under 'configurable')")
+    return cast(RunnableConfig, config)
+
+
+def merge_configs(*configs: Mapping[str, Any] | None) -> RunnableConfig:
+    """Return one config: tags are joined, metadata and configurable merged, callbacks added up; else the later wins."""
+    merged: dict[str, Any] = {}
+    for config in configs:
+        for key, value in ensure_config(config).items():
+            held = merged.get(key)
+            if held is None or value is None:
+                merged[key] = held if value is None else value
+            elif key in ("metadata", "configurable"):
+                merged[key] = {**held, **cast("dict[str, Any]", value)}
+            elif key == "tags":
+                merged[key] = list(dict.fromkeys([*held, *cast("list[str]", value)]))
+            elif key == "callbacks":
+                merged[key] = _joined(held, value)
+            else:
+                merged[key] = value
+    return cast(RunnableConfig, merged)
+
+
+def _joined(held: Any, added: Any) -> Any:
+    if isinstance(held, BaseCallbackManager) and isinstance(added, BaseCallbackManager):
+        return held.merge(added)
+    if isinstance(added, BaseCallbackManager):
+        held, added = added, held
+    if isinstance(held, BaseCallbackManager):
+        manager = held.copy()
+        for handler in added:
+            manager.add_handler(handler)
+        return manager
+    return [*held, *(handler for handler in added if handler not in held)]
+
+
+def get_config_list(config: Mapping[str, Any] | Sequence[Mapping[str, Any]] | None, length: int) -> list[RunnableConfig]:
+    """Return one config for each of ``length`` inputs.
+
+    Raises:
+        InvalidInput: a list of another length was given.
+    """
+    if config is not None and not isinstance(config, Mapping):
+        if len(config) != length:
+            raise InvalidInput(f"config must be a list of the same length as the inputs: {len(config)} for {length}")
+        return [ensure_config(one) for one in config]
+    first = ensure_config(config)
+    if "run_id" not in first or length < 2:
+        return [first] * length
+    rest = cast(RunnableConfig, {key: value for key, value in first.items() if key != "run_id"})
+    return [first, *[rest] * (length - 1)]
