@@ -7,7 +7,7 @@ import pytest
 from blockbuster import blockbuster_ctx
 from hypothesis import settings
 
-pytest_plugins = ["hocket.testing.plugin"]
+pytest_plugins = ["hocket.testing.plugin", "pytester"]
 
 settings.register_profile("hocket", deadline=None, derandomize="CI" in os.environ)
 settings.load_profile("hocket")

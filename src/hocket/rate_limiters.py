@@ -85,13 +85,14 @@ class InMemoryRateLimiter(BaseRateLimiter):
             return True
         if not blocking:
             return False
-        waiter = _Waiter(threading.Event(), None)
+        event = threading.Event()
+        waiter = _Waiter(event, None)
         self._enqueue(waiter)
         try:
             while (delay := self._turn(waiter)) != 0:
                 if delay is None:
-                    waiter.event.wait()
-                    waiter.event.clear()
+                    event.wait()
+                    event.clear()
                 else:
                     clock.current().block(delay)
         except BaseException:
@@ -105,14 +106,14 @@ class InMemoryRateLimiter(BaseRateLimiter):
             return True
         if not blocking:
             return False
-        waiter = _Waiter(anyio.Event(), current_token())
+        event = anyio.Event()
+        waiter = _Waiter(event, current_token())
         self._enqueue(waiter)
         try:
             while (delay := self._turn(waiter)) != 0:
                 if delay is None:
-                    assert isinstance(waiter.event, anyio.Event)
-                    await waiter.event.wait()
-                    waiter.event = anyio.Event()
+                    await event.wait()
+                    waiter.event = event = anyio.Event()
                 else:
                     await clock.current().sleep(delay)
         except BaseException:

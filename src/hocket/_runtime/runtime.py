@@ -50,7 +50,7 @@ class Runtime(Protocol):
         """Let time pass."""
         ...
 
-    async def each(self, jobs: Iterable[Callable[[], Awaitable[None]]]) -> None:
+    async def each(self, jobs: Iterable[Callable[[], Coroutine[Any, Any, None]]]) -> None:
         """Run jobs that never raise an ``Exception``: at once where the runtime can, else one after another."""
         ...
 
@@ -80,7 +80,7 @@ class AsyncRuntime:
     async def sleep(self, seconds: float) -> None:
         await clock.current().sleep(seconds)
 
-    async def each(self, jobs: Iterable[Callable[[], Awaitable[None]]]) -> None:
+    async def each(self, jobs: Iterable[Callable[[], Coroutine[Any, Any, None]]]) -> None:
         async with anyio.create_task_group() as group:
             for job in jobs:
                 group.start_soon(job)
@@ -109,7 +109,7 @@ class BlockingRuntime:
     async def sleep(self, seconds: float) -> None:
         clock.current().block(seconds)
 
-    async def each(self, jobs: Iterable[Callable[[], Awaitable[None]]]) -> None:
+    async def each(self, jobs: Iterable[Callable[[], Coroutine[Any, Any, None]]]) -> None:
         for job in jobs:
             await job()
 

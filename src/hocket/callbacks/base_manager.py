@@ -1,6 +1,6 @@
 """Who listens, before a run exists: handlers, tags and metadata, and which of them children inherit."""
 
-from typing import Any, Self
+from typing import Any, Self, cast
 from uuid import UUID
 
 from hocket.callbacks.handlers import BaseCallbackHandler
@@ -41,7 +41,7 @@ class BaseCallbackManager:
 
     def copy(self) -> Self:
         """Return a manager of the same class that can be changed without changing this one."""
-        return self._copied_as(type(self))
+        return cast(Self, self._copied_as(type(self)))
 
     def _copied_as(self, cls: type[Any]) -> Any:
         return cls(

@@ -3,7 +3,6 @@
 `BaseManager` has the code; `AsyncCallbackManager` and `CallbackManager` are the two faces that LangChain's users know.
 """
 
-
 from typing import Any, Self, TypeVar, cast
 from uuid import UUID
 

@@ -6,7 +6,7 @@ the blocking runtime, so that there is one way an event is told.
 
 import functools
 from collections.abc import Callable, Coroutine, Sequence
-from typing import Any, ClassVar, Concatenate, ParamSpec, Self, TypeVar
+from typing import Any, ClassVar, Self, TypeVar
 from uuid import UUID
 
 from hocket._runtime.ids import run_id as new_run_id
@@ -28,16 +28,15 @@ __all__ = [
     "stepped",
 ]
 
-P = ParamSpec("P")
 T = TypeVar("T")
 
 
-def stepped(method: Callable[Concatenate[Any, P], Coroutine[Any, Any, T]]) -> Callable[Concatenate[Any, P], T]:
+def stepped(method: Callable[..., Coroutine[Any, Any, T]]) -> Callable[..., T]:
     """Return the sync face of an async method that works on its object's runtime."""
 
     @functools.wraps(method)
-    def face(self: Any, *args: P.args, **kwargs: P.kwargs) -> T:
-        return step(method(self, *args, **kwargs))
+    def face(*args: Any, **kwargs: Any) -> T:
+        return step(method(*args, **kwargs))
 
     return face
 
@@ -96,7 +95,7 @@ class BaseRunManager:
 
     def _as(self, cls: type[Any]) -> Any:
         """The same run, seen through another class."""
-        other = cls.__new__(cls)
+        other: BaseRunManager = object.__new__(cls)
         other.__dict__.update(self.__dict__)
         return other
 

@@ -2,7 +2,7 @@
 
 import sys
 import time
-from typing import Any, TextIO
+from typing import IO, Any
 from uuid import UUID
 
 from hocket.callbacks.handlers import BaseCallbackHandler
@@ -60,7 +60,7 @@ class FileCallbackHandler(_Printer):
 
     def __init__(self, filename: str, mode: str = "a", color: str | None = None) -> None:
         self.filename, self.mode, self.color = filename, mode, color
-        self._file: TextIO = open(filename, mode, encoding="utf-8")  # noqa: SIM115  # closed by close()
+        self._file: IO[str] = open(filename, mode, encoding="utf-8")  # noqa: SIM115  # closed by close()
 
     def write(self, text: str, end: str = "\n") -> None:
         if self._file.closed:

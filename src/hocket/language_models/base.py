@@ -18,13 +18,12 @@ from hocket.callbacks import AsyncCallbackManager, BaseCallbackHandler, BaseCall
 from hocket.callbacks.ambient import ambient_handlers
 from hocket.errors import DroppedStateWarning, InvalidHook, InvalidInput
 from hocket.load import dumpd
-from hocket.messages import BaseMessage, MessageLikeRepresentation, get_buffer_string
+from hocket.messages import BaseMessage, MessageLikeRepresentation, convert_to_messages, get_buffer_string
 from hocket.outputs import LLMResult
-from hocket.pipeline.compose import compose
 from hocket.pipeline.hook import Hooks
 from hocket.pipeline.keys import model_key
 from hocket.pipeline.observe import Go
-from hocket.prompt_values import PromptValue
+from hocket.prompt_values import ChatPromptValue, PromptValue, StringPromptValue
 from hocket.rate_limiters import BaseRateLimiter
 from hocket.runnables import Runnable, RunnableSerializable
 
@@ -123,7 +122,7 @@ class BaseLanguageModel(RunnableSerializable[LanguageModelInput, Output], ABC, G
         """Return the identifying parameters, and under ``_type`` the kind of model."""
         return {**self._identifying_params, "_type": self._llm_type}
 
-    def dict(self, **kwargs: Any) -> dict[str, Any]:  # type: ignore[override]  # LangChain's name
+    def dict(self, **kwargs: Any) -> dict[str, Any]:  # LangChain's name
         """Return `asdict`. (pydantic's ``dict`` is `model_dump`.)"""
         return self.asdict()
 
@@ -201,13 +200,33 @@ class BaseLanguageModel(RunnableSerializable[LanguageModelInput, Output], ABC, G
 
     # -- running
 
+    def _convert_input(self, input: LanguageModelInput) -> PromptValue:
+        """Return the input as a prompt value (LangChain's rule).
+
+        Raises:
+            InvalidInput: it is neither a prompt value nor a text nor a sequence of message-likes.
+        """
+        if isinstance(input, PromptValue):
+            return input
+        if isinstance(input, str):
+            return StringPromptValue(text=input)
+        if isinstance(input, Sequence) and not isinstance(input, bytes):
+            return ChatPromptValue(messages=convert_to_messages(input))
+        raise InvalidInput(
+            f"Invalid input type {type(input)}: a model takes a text, a PromptValue, or a list of messages"
+        )
+
     def _go(self) -> Go:
-        """Return the pipeline below a run, composed when a field that is part of it has changed."""
+        """Return the pipeline, composed anew when a field that is part of it has changed."""
         fields = self.__dict__
         held = fields.get(_PIPELINE)
         if held is None or held[0] is not fields["cache"] or held[1] is not fields["rate_limiter"]:
-            held = fields[_PIPELINE] = (fields["cache"], fields["rate_limiter"], compose(self))
+            held = fields[_PIPELINE] = (fields["cache"], fields["rate_limiter"], self._compose())
         return cast(Go, held[2])
+
+    @abstractmethod
+    def _compose(self) -> Go:
+        """Return the pipeline of this model, out of its fields."""
 
     def _is_watched(self, callbacks: Any) -> bool:
         """Whether anybody listens to a run started now."""
@@ -254,4 +273,3 @@ _LS_NAMES = {
     "ls_temperature": ("temperature",),
     "ls_max_tokens": ("max_tokens",),
 }
-

@@ -29,10 +29,11 @@ from hocket.messages.base import rebuilt
 from hocket.messages.content_view import normalize_input_content
 from hocket.outputs import ChatGenerationChunk, ChatResult, LLMResult, RunInfo
 from hocket.pipeline.chat_call import ChatCall
+from hocket.pipeline.compose import compose_chat
 from hocket.pipeline.hook import default_hook
 from hocket.pipeline.keys import prompt_key
-from hocket.pipeline.observe import observed, run_all
-from hocket.prompt_values import ChatPromptValue, PromptValue, StringPromptValue
+from hocket.pipeline.observe import Go, observed, run_all
+from hocket.prompt_values import PromptValue
 from hocket.runnables import RunnableConfig, ensure_config
 
 __all__ = ["BaseChatModel"]
@@ -61,9 +62,7 @@ class BaseChatModel(BaseLanguageModel[AIMessage], ABC):
     # -- hooks
 
     @default_hook
-    async def _agenerate(
-        self, messages: list[BaseMessage], stop: list[str] | None = None, run_manager: Any = None, **kwargs: Any
-    ) -> ChatResult:
+    async def _agenerate(self, messages: list[BaseMessage], stop: list[str] | None = None, **kwargs: Any) -> ChatResult:
         """Answer a conversation.
 
         Args:
@@ -75,22 +74,20 @@ class BaseChatModel(BaseLanguageModel[AIMessage], ABC):
         return await ASYNC.sync(self._generate, messages, stop, **kwargs)
 
     @default_hook
-    def _generate(
-        self, messages: list[BaseMessage], stop: list[str] | None = None, run_manager: Any = None, **kwargs: Any
-    ) -> ChatResult:
+    def _generate(self, messages: list[BaseMessage], stop: list[str] | None = None, **kwargs: Any) -> ChatResult:
         """Answer a conversation, in sync code. See `_agenerate`."""
         raise NotImplementedError
 
     @default_hook
     def _astream(
-        self, messages: list[BaseMessage], stop: list[str] | None = None, run_manager: Any = None, **kwargs: Any
+        self, messages: list[BaseMessage], stop: list[str] | None = None, **kwargs: Any
     ) -> AsyncIterator[ChatGenerationChunk]:
         """Yield the answer in pieces. Define it with ``async def`` and ``yield``; handlers are told for it."""
         raise NotImplementedError
 
     @default_hook
     def _stream(
-        self, messages: list[BaseMessage], stop: list[str] | None = None, run_manager: Any = None, **kwargs: Any
+        self, messages: list[BaseMessage], stop: list[str] | None = None, **kwargs: Any
     ) -> Iterator[ChatGenerationChunk]:
         """Yield the answer in pieces, in sync code. See `_astream`."""
         raise NotImplementedError
@@ -101,7 +98,7 @@ class BaseChatModel(BaseLanguageModel[AIMessage], ABC):
 
     # -- one answer
 
-    async def ainvoke(  # type: ignore[override]  # stop has a place of its own
+    async def ainvoke(  # stop has a place of its own
         self,
         input: LanguageModelInput,
         config: RunnableConfig | None = None,
@@ -121,7 +118,7 @@ class BaseChatModel(BaseLanguageModel[AIMessage], ABC):
             InvalidInput: ``input`` is none of these, or empty.
             EmptyResponse: the model gave no answer.
         """
-        return _message(await observed(self._open_call(ASYNC, self._to_messages(input), config, stop, kwargs), self._go()))
+        return _message(await self._run(self._open_call(ASYNC, self._to_messages(input), config, stop, kwargs)))
 
     def invoke(
         self,
@@ -134,7 +131,7 @@ class BaseChatModel(BaseLanguageModel[AIMessage], ABC):
         """Answer: the sync face of `ainvoke`. A sync hook runs in this thread; works inside a running loop, too."""
         if not self._hooks.steps:
             return on_portal(functools.partial(self.ainvoke, input, config, stop=stop, **kwargs))
-        return _message(step(observed(self._open_call(BLOCKING, self._to_messages(input), config, stop, kwargs), self._go())))
+        return _message(step(self._run(self._open_call(BLOCKING, self._to_messages(input), config, stop, kwargs))))
 
     def astream(  # type: ignore[override]
         self,
@@ -171,9 +168,12 @@ class BaseChatModel(BaseLanguageModel[AIMessage], ABC):
 
         async def produce(sink: Sink[AIMessageChunk]) -> None:
             call.sink = sink
-            await observed(call, self._go())
+            await self._run(call)
 
         return call, produce
+
+    async def _run(self, call: ChatCall) -> ChatResult:
+        return cast(ChatResult, await observed(call, self._go()))
 
     # -- several answers
 
@@ -270,6 +270,9 @@ class BaseChatModel(BaseLanguageModel[AIMessage], ABC):
 
     # -- making calls
 
+    def _compose(self) -> Go:
+        return compose_chat(self)
+
     def _to_messages(self, input: Any) -> list[BaseMessage]:
         """Return the input as messages, in a list of their own, with content in standard blocks.
 
@@ -279,22 +282,6 @@ class BaseChatModel(BaseLanguageModel[AIMessage], ABC):
         if input.__class__ is str:
             return [HumanMessage(input)]
         return _normalized(self._convert_input(input).to_messages() if not isinstance(input, list) else input)
-
-    def _convert_input(self, input: LanguageModelInput) -> PromptValue:
-        """Return the input as a prompt value (LangChain's rule).
-
-        Raises:
-            InvalidInput: it is neither a prompt value nor a text nor a sequence of message-likes.
-        """
-        if isinstance(input, PromptValue):
-            return input
-        if isinstance(input, str):
-            return StringPromptValue(text=input)
-        if isinstance(input, Sequence) and not isinstance(input, bytes):
-            return ChatPromptValue(messages=convert_to_messages(input))
-        raise InvalidInput(
-            f"Invalid input type {type(input)}: a chat model takes a text, a PromptValue, or a list of messages"
-        )
 
     def _open_call(
         self,
@@ -411,4 +398,6 @@ def _normalized(messages: Any) -> list[BaseMessage]:
 def _standard(message: BaseMessage) -> BaseMessage:
     content = message.content
     standard = normalize_input_content(content)
-    return message if standard is content else rebuilt(message, {**message.__dict__, "content": standard}, type(message))
+    return (
+        message if standard is content else rebuilt(message, {**message.__dict__, "content": standard}, type(message))
+    )

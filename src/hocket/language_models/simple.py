@@ -18,16 +18,12 @@ class SimpleChatModel(BaseChatModel, ABC):
     """A chat model that answers with a text: define `_acall` (async) or `_call` (sync)."""
 
     @default_hook
-    async def _acall(
-        self, messages: list[BaseMessage], stop: list[str] | None = None, run_manager: Any = None, **kwargs: Any
-    ) -> str:
+    async def _acall(self, messages: list[BaseMessage], stop: list[str] | None = None, **kwargs: Any) -> str:
         """Return the answer. By default `_call`, in a worker thread."""
         return await ASYNC.sync(self._call, messages, stop, **kwargs)
 
     @default_hook
-    def _call(
-        self, messages: list[BaseMessage], stop: list[str] | None = None, run_manager: Any = None, **kwargs: Any
-    ) -> str:
+    def _call(self, messages: list[BaseMessage], stop: list[str] | None = None, **kwargs: Any) -> str:
         """Return the answer, in sync code."""
         raise NotImplementedError
 

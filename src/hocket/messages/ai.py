@@ -36,7 +36,7 @@ _PARSED = frozenset({"tool_calls", "invalid_tool_calls"})
 
 
 @plain
-class AIMessage(BaseMessage):
+class AIMessage(BaseMessage, init=False):
     """A model's reply.
 
     Args:
@@ -45,7 +45,7 @@ class AIMessage(BaseMessage):
         usage_metadata: tokens used; `BaseMessage` tells the rest.
     """
 
-    type: Literal["ai"] = "ai"  # type: ignore[assignment]
+    type: Literal["ai"] = "ai"
     tool_calls: list[ToolCall] = Field(default_factory=list)
     invalid_tool_calls: list[InvalidToolCall] = Field(default_factory=list)
     usage_metadata: UsageMetadata | None = None
@@ -87,7 +87,7 @@ class AIMessage(BaseMessage):
         return "\n".join(lines)
 
 
-class AIMessageChunk(AIMessage, BaseMessageChunk):
+class AIMessageChunk(AIMessage, BaseMessageChunk, init=False):
     """A piece of a model's reply as it streams in.
 
     Args:
@@ -125,7 +125,7 @@ class AIMessageChunk(AIMessage, BaseMessageChunk):
         Raises:
             TypeError: ``other`` is something else.
         """
-        added = cast("list[Any]", other) if isinstance(other, list) else [other]
+        added = other if isinstance(other, list) else [other]
         for chunk in added:
             if not isinstance(chunk, BaseMessageChunk):
                 raise TypeError(f"cannot add {type(chunk).__name__} to {type(self).__name__}: it is no message chunk")
@@ -305,6 +305,8 @@ def message_chunk_to_message(chunk: BaseMessage) -> BaseMessage:
         return collector.message()
     if not isinstance(chunk, BaseMessageChunk):
         return chunk
-    whole = next(cls for cls in type(chunk).__mro__ if issubclass(cls, BaseMessage) and not issubclass(cls, BaseMessageChunk))
+    whole = next(
+        cls for cls in type(chunk).__mro__ if issubclass(cls, BaseMessage) and not issubclass(cls, BaseMessageChunk)
+    )
     fields = {name: value for name, value in chunk.__dict__.items() if name != "type"}
     return whole.model_validate({**fields, **(chunk.__pydantic_extra__ or {})})

@@ -64,6 +64,10 @@ class BaseMessage(Serializable):
         """Put standard blocks into the arguments of the constructor."""
         kwargs["content"] = [dict(block) for block in blocks]
 
+    def __init_subclass__(cls, init: bool = False, **kwargs: Any) -> None:
+        """Take ``init=False``, which keeps type checkers from making up a constructor without the positional content."""
+        super().__init_subclass__(**kwargs)
+
     @classmethod
     def is_lc_serializable(cls) -> bool:
         """Messages travel as data."""
@@ -108,7 +112,9 @@ class Template:
     __slots__ = ("defaults", "lists", "mappings")
 
     def __init__(self, cls: type[BaseMessage]) -> None:
-        self.defaults = {name: None if field.is_required() else field.default for name, field in cls.model_fields.items()}
+        self.defaults = {
+            name: None if field.is_required() else field.default for name, field in cls.model_fields.items()
+        }
         self.mappings = [name for name, field in cls.model_fields.items() if field.default_factory is dict]
         self.lists = [name for name, field in cls.model_fields.items() if field.default_factory is list]
 
@@ -158,13 +164,13 @@ def isolated(message: M, **changes: Any) -> M:
 def copied(value: Any) -> Any:
     """Copy lists and mappings all the way down and share everything else."""
     if isinstance(value, dict):
-        return {key: copied(item) for key, item in cast("dict[Any, Any]", value).items()} if value else {}
+        return {key: copied(item) for key, item in value.items()} if value else {}
     if isinstance(value, list):
-        return [copied(item) for item in cast("list[Any]", value)] if value else []
+        return [copied(item) for item in value] if value else []
     return value
 
 
-class BaseMessageChunk(BaseMessage):
+class BaseMessageChunk(BaseMessage, init=False):
     """A piece of a message as it streams in. ``a + b`` is the message so far; neither is changed."""
 
     def __add__(self, other: Any) -> Self:
@@ -173,7 +179,7 @@ class BaseMessageChunk(BaseMessage):
         Raises:
             TypeError: ``other`` is something else.
         """
-        others = cast("list[Any]", other) if isinstance(other, list) else [other]
+        others = other if isinstance(other, list) else [other]
         for part in others:
             if not isinstance(part, BaseMessageChunk):
                 raise TypeError(f"cannot add {type(part).__name__} to {type(self).__name__}: it is no message chunk")

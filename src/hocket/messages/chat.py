@@ -7,14 +7,14 @@ from hocket.messages.base import BaseMessage, BaseMessageChunk
 __all__ = ["ChatMessage", "ChatMessageChunk"]
 
 
-class ChatMessage(BaseMessage):
+class ChatMessage(BaseMessage, init=False):
     """A message with a role of one's own choosing, a moderator's for one."""
 
-    type: Literal["chat"] = "chat"  # type: ignore[assignment]
+    type: Literal["chat"] = "chat"
     role: str
 
 
-class ChatMessageChunk(ChatMessage, BaseMessageChunk):
+class ChatMessageChunk(ChatMessage, BaseMessageChunk, init=False):
     """A piece of a `ChatMessage`."""
 
     type: Literal["ChatMessageChunk"] = "ChatMessageChunk"  # type: ignore[assignment]

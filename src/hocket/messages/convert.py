@@ -64,7 +64,7 @@ def _message(like: Any) -> BaseMessage:
     if isinstance(like, Mapping):
         return _from_mapping(dict(cast("Mapping[str, Any]", like)))
     if isinstance(like, Sequence):
-        parts = list(cast("Sequence[Any]", like))
+        parts = list(like)
         if len(parts) == 2 and isinstance(parts[0], str):
             return _made(parts[0], parts[1], {})
     raise InvalidInput(

@@ -53,7 +53,7 @@ class _Deltas:
             elif isinstance(held, _Deltas) and isinstance(value, Mapping):
                 held.add(cast("Mapping[str, Any]", value))
             elif isinstance(held, _Blocks) and isinstance(value, list):
-                held.extend(cast("list[Any]", value))
+                held.extend(value)
             else:
                 parts[key] = _opened(value)
 
@@ -105,7 +105,7 @@ def _opened(value: Any) -> Any:
     if isinstance(value, dict):
         return _Deltas(cast("dict[str, Any]", value))
     if isinstance(value, list):
-        return _Blocks(cast("list[Any]", value))
+        return _Blocks(value)
     return value
 
 
@@ -161,7 +161,7 @@ def _renew(held: dict[str, Any], facts: Mapping[str, Any], *, collect: bool = Fa
             _renew(mine, cast("Mapping[str, Any]", value), collect=collect or key in _COLLECTED_FACTS)
             held[key] = mine
         elif isinstance(value, list):
-            items = cast("list[Any]", value)
+            items = value
             collected = isinstance(before, list) and (collect or key in _COLLECTED_FACTS)
             held[key] = cast("list[Any]", before) + items if collected else list(items)
         elif value is not None or key not in held:

@@ -10,11 +10,11 @@ from hocket.messages.base import BaseMessage, BaseMessageChunk
 __all__ = ["FunctionMessage", "FunctionMessageChunk"]
 
 
-class FunctionMessage(BaseMessage):
+class FunctionMessage(BaseMessage, init=False):
     """The result of the function ``name``. Deprecated: use `ToolMessage`, which names the call that it answers."""
 
-    type: Literal["function"] = "function"  # type: ignore[assignment]
-    name: str  # type: ignore[assignment]  # required here
+    type: Literal["function"] = "function"
+    name: str  # required here
 
     @model_validator(mode="before")
     @classmethod
@@ -23,7 +23,7 @@ class FunctionMessage(BaseMessage):
         return values
 
 
-class FunctionMessageChunk(FunctionMessage, BaseMessageChunk):
+class FunctionMessageChunk(FunctionMessage, BaseMessageChunk, init=False):
     """A piece of a `FunctionMessage`."""
 
     type: Literal["FunctionMessageChunk"] = "FunctionMessageChunk"  # type: ignore[assignment]

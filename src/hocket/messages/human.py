@@ -8,14 +8,14 @@ __all__ = ["HumanMessage", "HumanMessageChunk"]
 
 
 @plain
-class HumanMessage(BaseMessage):
+class HumanMessage(BaseMessage, init=False):
     """A message from the user."""
 
-    type: Literal["human"] = "human"  # type: ignore[assignment]
+    type: Literal["human"] = "human"
 
 
 @plain
-class HumanMessageChunk(HumanMessage, BaseMessageChunk):
+class HumanMessageChunk(HumanMessage, BaseMessageChunk, init=False):
     """A piece of a message from the user."""
 
     type: Literal["HumanMessageChunk"] = "HumanMessageChunk"  # type: ignore[assignment]

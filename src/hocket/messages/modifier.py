@@ -7,14 +7,14 @@ from hocket.messages.base import BaseMessage
 __all__ = ["RemoveMessage"]
 
 
-class RemoveMessage(BaseMessage):
+class RemoveMessage(BaseMessage, init=False):
     """An order to remove the message with this ``id`` from a stored conversation.
 
     Raises:
         ValueError: content is given; there is nothing to say.
     """
 
-    type: Literal["remove"] = "remove"  # type: ignore[assignment]
+    type: Literal["remove"] = "remove"
 
     def __init__(self, id: str, **kwargs: Any) -> None:
         if kwargs.pop("content", None):

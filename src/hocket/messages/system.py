@@ -8,14 +8,14 @@ __all__ = ["SystemMessage", "SystemMessageChunk"]
 
 
 @plain
-class SystemMessage(BaseMessage):
+class SystemMessage(BaseMessage, init=False):
     """An instruction, usually the first message."""
 
-    type: Literal["system"] = "system"  # type: ignore[assignment]
+    type: Literal["system"] = "system"
 
 
 @plain
-class SystemMessageChunk(SystemMessage, BaseMessageChunk):
+class SystemMessageChunk(SystemMessage, BaseMessageChunk, init=False):
     """A piece of an instruction."""
 
     type: Literal["SystemMessageChunk"] = "SystemMessageChunk"  # type: ignore[assignment]

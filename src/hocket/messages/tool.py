@@ -10,7 +10,7 @@ from hocket.messages.base import BaseMessage, BaseMessageChunk, Content
 __all__ = ["ToolMessage", "ToolMessageChunk"]
 
 
-class ToolMessage(BaseMessage):
+class ToolMessage(BaseMessage, init=False):
     """The result of one tool call.
 
     Args:
@@ -19,7 +19,7 @@ class ToolMessage(BaseMessage):
         status: whether the tool succeeded.
     """
 
-    type: Literal["tool"] = "tool"  # type: ignore[assignment]
+    type: Literal["tool"] = "tool"
     tool_call_id: str
     artifact: Any = None
     status: Literal["success", "error"] = "success"
@@ -42,7 +42,7 @@ class ToolMessage(BaseMessage):
         return value if isinstance(value, str) else str(value)
 
 
-class ToolMessageChunk(ToolMessage, BaseMessageChunk):
+class ToolMessageChunk(ToolMessage, BaseMessageChunk, init=False):
     """A piece of a tool's result. In a sum, ``status`` "error" wins."""
 
     type: Literal["ToolMessageChunk"] = "ToolMessageChunk"  # type: ignore[assignment]

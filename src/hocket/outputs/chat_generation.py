@@ -32,7 +32,7 @@ class ChatGeneration(Generation):
 class ChatGenerationChunk(ChatGeneration):
     """A piece of a chat model's answer as it streams in."""
 
-    message: SerializeAsAny[BaseMessageChunk]  # type: ignore[assignment]
+    message: SerializeAsAny[BaseMessageChunk]
     type: Literal["ChatGenerationChunk"] = "ChatGenerationChunk"  # type: ignore[assignment]
 
     def __add__(self, other: Any) -> Self:
@@ -47,4 +47,3 @@ class ChatGenerationChunk(ChatGeneration):
                 raise TypeError(f"cannot add {type(chunk).__name__} to {type(self).__name__}")  # pyright: ignore
             total = type(self)(message=total.message + chunk.message, generation_info=merged_info(total, chunk))
         return total
-

@@ -107,6 +107,10 @@ async def look_up(call: Call, cache: BaseCache, key: tuple[str, str]) -> list[Ge
 async def store(call: Call, cache: BaseCache, key: tuple[str, str], candidates: list[Generation]) -> None:
     """Store an answer; a failure costs nothing but the next hit."""
     try:
-        await (cache.aupdate(*key, candidates) if call.runtime.is_async else call.runtime.sync(cache.update, *key, candidates))
+        await (
+            cache.aupdate(*key, candidates)
+            if call.runtime.is_async
+            else call.runtime.sync(cache.update, *key, candidates)
+        )
     except Exception as error:
         _log.warning("%s could not be written: %r", type(cache).__name__, error)

@@ -21,7 +21,13 @@ from hocket.callbacks import (
 from hocket.callbacks.events import listener
 from hocket.outputs import Generation, LLMResult
 
-__all__ = ["Call"]
+__all__ = ["CACHE_HIT", "CHUNK_SIZES", "Call"]
+
+CACHE_HIT = "cache_hit"
+"""The key, in the metadata of an answer, that flags it as one which nobody is billed for."""
+
+CHUNK_SIZES = "chunk_sizes"
+"""The key, in the info of a stored answer, of the lengths of the texts that it was streamed in."""
 
 
 class Call(ABC):
@@ -35,12 +41,15 @@ class Call(ABC):
         runs: the runs that have been started.
         sink: takes the chunks; None: nobody does.
         streaming: whether the hook should stream.
+        is_raw: whether it flies for other calls: its consumer gets the hook's own chunks.
+        sizes: the lengths of the texts of the chunks so far.
         outcome: the result, or the error, once there is one.
     """
 
     __slots__ = (
         "_tells_tokens",
         "details",
+        "is_raw",
         "managers",
         "model",
         "outcome",
@@ -50,6 +59,7 @@ class Call(ABC):
         "runs",
         "runtime",
         "sink",
+        "sizes",
         "started",
         "stop",
         "streaming",
@@ -80,6 +90,8 @@ class Call(ABC):
         self.runs: list[Any] = []
         self.sink = sink
         self.streaming = streaming
+        self.is_raw = False
+        self.sizes: list[int] = []
         self.outcome: Any = None
         self.started = 0.0
         self._tells_tokens: bool | None = None
@@ -123,12 +135,10 @@ class Call(ABC):
     async def fail(self, error: BaseException) -> None:
         """Tell the handlers that the runs have failed, or, where the consumer just left, that they have ended."""
         if self.closed:
-            for run in self.runs:
-                await run._tell("on_llm_end", self.partial(), closed=True)
-            return
-        response = self.partial()
-        for run in self.runs:
-            await run._tell("on_llm_error", error, response=response)
+            await self.tell("on_llm_end", self.partial(), closed=True)
+        else:
+            response = self.partial() if self.has_begun else LLMResult(generations=[])
+            await self.tell("on_llm_error", error, response=response)
 
     async def end(self, result: Any) -> None:
         """Tell the handlers what the runs have given."""
@@ -186,6 +196,11 @@ class Call(ABC):
     def received(self, chunk: Any) -> Any:
         """Check and stamp a chunk, and add it to what has come so far."""
 
+    @property
+    @abstractmethod
+    def has_begun(self) -> bool:
+        """Whether a chunk has come."""
+
     @abstractmethod
     def item(self, chunk: Any) -> Any:
         """Return what the consumer gets of a stamped chunk."""
@@ -242,6 +257,25 @@ class Call(ABC):
     @abstractmethod
     def result(self, candidates: Sequence[Generation], *, cached: bool) -> Any:
         """Return the result that copies of ``candidates`` make; ``cached`` flags them, so that nobody bills them."""
+
+    def without_sizes(self, candidate: Generation) -> dict[str, Any]:
+        """Return the info of a stored candidate, and keep the sizes that it was streamed in."""
+        info = dict(candidate.generation_info or {})
+        sizes = info.pop(CHUNK_SIZES, None)
+        if isinstance(sizes, list):
+            self.sizes = sizes
+        return info
+
+    def pieces_of(self, text: str) -> list[str]:
+        """Cut ``text`` into the sizes in which it was streamed; the last piece is what is left, if only ``""``."""
+        sizes, self.sizes = self.sizes, []
+        pieces: list[str] = []
+        start = 0
+        for size in sizes:
+            if 0 < size <= len(text) - start:
+                pieces.append(text[start : start + size])
+                start += size
+        return [*pieces, text[start:]]
 
     @abstractmethod
     def chunks(self, result: Any) -> list[Any]:

@@ -11,30 +11,23 @@ from hocket.messages import AIMessage, AIMessageChunk, BaseMessage, BaseMessageC
 from hocket.messages.base import isolated, rebuilt
 from hocket.outputs import ChatGeneration, ChatGenerationChunk, ChatResult, Generation, LLMResult
 from hocket.outputs.copies import copy_of
-from hocket.pipeline.call import Call
+from hocket.pipeline.call import CACHE_HIT, CHUNK_SIZES, Call
 from hocket.pipeline.isolation import LazyCopies
 
-__all__ = ["CACHE_HIT", "ChatCall"]
-
-CACHE_HIT = "cache_hit"
-"""The key of ``response_metadata`` that flags an answer which nobody is billed for."""
-
-_SIZES = "chunk_sizes"  # in the generation_info of a stored answer: the lengths of the texts that it was streamed in
+__all__ = ["ChatCall"]
 
 
 class ChatCall(Call):
     """One call of a chat model's hook; ``prompts`` holds one list of messages."""
 
-    __slots__ = ("_chunk_id", "_collector", "_info", "_is_raw", "_sizes")
+    __slots__ = ("_chunk_id", "_collector", "_info")
 
     start_event = "on_chat_model_start"
 
-    def __init__(self, *args: Any, is_raw: bool = False, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._collector: Collector | None = None
         self._info: dict[str, Any] = {}
-        self._sizes: list[int] = []
-        self._is_raw = is_raw  # flies for others: chunks are passed on as they are
         self._chunk_id = ""
 
     # -- asking the hook
@@ -58,11 +51,11 @@ class ChatCall(Call):
             )
         message = chunk.message
         content = message.content  # a lazy sum becomes real
-        self._sizes.append(len(content) if content.__class__ is str else 0)
+        self.sizes.append(len(content) if content.__class__ is str else 0)
         if self._collector is None:
             self._collector = Collector()
         info = chunk.generation_info
-        if not self._is_raw:
+        if not self.is_raw:
             chunk, message = self._stamped(chunk, message, info)
         if info:
             self._info.update((key, value) for key, value in info.items() if value is not None)
@@ -86,8 +79,12 @@ class ChatCall(Call):
         fill(made, {**chunk.__dict__, "message": message}, chunk.__pydantic_fields_set__)
         return made, message
 
+    @property
+    def has_begun(self) -> bool:
+        return self._collector is not None
+
     def item(self, chunk: Any) -> Any:
-        return chunk if self._is_raw else chunk.message
+        return chunk if self.is_raw else chunk.message
 
     def shown(self, chunk: Any) -> ChatGenerationChunk:
         return copy_of(cast(ChatGenerationChunk, chunk))
@@ -136,9 +133,7 @@ class ChatCall(Call):
         return _result(made, result.llm_output)
 
     def partial(self) -> LLMResult:
-        if self._collector is None:
-            return LLMResult(generations=[[]])
-        message = self._collector.chunk()
+        message = AIMessageChunk("") if self._collector is None else self._collector.chunk()
         return LLMResult(generations=[[ChatGenerationChunk(message=message, generation_info=self._info or None)]])
 
     def responses(self, result: ChatResult) -> list[LLMResult]:
@@ -151,17 +146,15 @@ class ChatCall(Call):
         return self.model._cache_key(self.prompts[0], self.stop, self.params)  # type: ignore[no-any-return]
 
     def candidates(self, result: ChatResult) -> list[Generation]:
-        if len(self._sizes) < 2:
+        if len(self.sizes) < 2:
             return list(result.generations)
         info = result.generations[0].generation_info or {}
-        return [_generation(result.generations[0].message, {**info, _SIZES: self._sizes})]
+        return [_generation(result.generations[0].message, {**info, CHUNK_SIZES: self.sizes})]
 
     def result(self, candidates: Sequence[Generation], *, cached: bool) -> ChatResult:
         made: list[ChatGeneration] = []
         for candidate in candidates:
-            info = dict(candidate.generation_info or {})
-            sizes = info.pop(_SIZES, None)
-            self._sizes = sizes if isinstance(sizes, list) else self._sizes
+            info = self.without_sizes(candidate)
             if isinstance(candidate, ChatGeneration):
                 message = isolated(candidate.message)
             else:
@@ -174,22 +167,16 @@ class ChatCall(Call):
     def chunks(self, result: ChatResult) -> list[ChatGenerationChunk]:
         message = result.generations[0].message
         whole = as_chunk(message)
-        sizes, self._sizes = self._sizes, []
-        if len(sizes) < 2 or not isinstance(message.content, str):
+        if len(self.sizes) < 2 or not isinstance(message.content, str):
             return [ChatGenerationChunk(message=whole)]
-        pieces: list[BaseMessageChunk] = []
-        start = 0
-        for size in sizes:
-            if size:
-                pieces.append(AIMessageChunk(message.content[start : start + size]))
-                start += size
-        rest = rebuilt(whole, {**whole.__dict__, "content": message.content[start:]}, whole.__class__)
-        return [ChatGenerationChunk(message=piece) for piece in (*pieces, rest)]
+        *pieces, rest = self.pieces_of(message.content)
+        last = rebuilt(whole, {**whole.__dict__, "content": rest}, whole.__class__)
+        return [ChatGenerationChunk(message=chunk) for chunk in (*map(AIMessageChunk, pieces), last)]
 
     def detached(self, sink: Sink[Any]) -> "ChatCall":
-        return ChatCall(
-            self.model, self.prompts, self.stop, self.params, self.runtime, sink=sink, streaming=self.streaming, is_raw=True
-        )
+        call = ChatCall(self.model, self.prompts, self.stop, self.params, self.runtime)
+        call.sink, call.streaming, call.is_raw = sink, self.streaming, True
+        return call
 
 
 def _flag(message: BaseMessage) -> None:

@@ -13,6 +13,7 @@ import anyio
 from anyio.lowlevel import EventLoopToken, current_token
 
 from hocket._runtime.detached import spawn
+from hocket._runtime.runtime import END_GRACE
 from hocket.pipeline.call import Call
 
 __all__ = ["Flight", "board"]
@@ -84,13 +85,21 @@ class Flight:
         finally:
             self._passengers -= 1
             if not self._passengers and not self._over:
-                if _flights.get(self.key) is self:
-                    del _flights[self.key]
-                self._scope.cancel()
+                await self._abandon(call)
         if self._error is not None:
             # Everybody raises the same exception: its traceback must not grow with each of them.
             raise self._error.with_traceback(self._trace)
         return self._result, taken > 0
+
+    async def _abandon(self, last: Call) -> None:
+        """Cancel the request, since nobody is left, and wait for its end."""
+        if _flights.get(self.key) is self:
+            del _flights[self.key]
+        self.closed = last.closed
+        self._scope.cancel()
+        with anyio.move_on_after(END_GRACE, shield=True):
+            while not self._over:
+                await self._news.wait()
 
 
 def board(cache: object, key: tuple[str, str]) -> tuple[Flight, bool]:

@@ -47,9 +47,7 @@ def prompt_key(prompt: str | Iterable[BaseMessage]) -> str:
 
 def _is_bare(message: BaseMessage, fields: Mapping[str, Any]) -> bool:
     """Whether the message says nothing beside its text."""
-    return not (
-        fields["additional_kwargs"] or fields["name"] or message.__pydantic_extra__ or fields.get("tool_calls")
-    )
+    return not (fields["additional_kwargs"] or fields["name"] or message.__pydantic_extra__ or fields.get("tool_calls"))
 
 
 def _said(message: BaseMessage) -> dict[str, Any]:
@@ -78,7 +76,7 @@ def _canonical(value: Any) -> str:
 
 def _with_text_keys(value: Any) -> Any:
     if isinstance(value, Mapping):
-        items = cast("Mapping[Any, Any]", value).items()
+        items = value.items()
         return {f"{type(key).__name__}:{key}": _with_text_keys(item) for key, item in items}
     if isinstance(value, list | tuple):
         return [_with_text_keys(item) for item in cast("list[Any]", value)]
@@ -103,7 +101,7 @@ def _written(value: Any) -> Any:
     if isinstance(value, bytes | bytearray):
         return value.hex()
     if isinstance(value, Mapping):
-        return dict(cast("Mapping[Any, Any]", value))
+        return dict(value)
     return f"{_name(type(value))}@{id(value)}"
 
 

@@ -69,7 +69,9 @@ class _Failure:
 
 async def _settle(call: Call, calls: Sequence[Call], go: Go) -> None:
     """Give the call its outcome; only a cancellation from outside gets out."""
-    failure = None if call.runtime.is_async else next((c.outcome for c in calls if isinstance(c.outcome, _Failure)), None)
+    failure = (
+        None if call.runtime.is_async else next((c.outcome for c in calls if isinstance(c.outcome, _Failure)), None)
+    )
     try:
         if failure is not None:
             raise failure.error

@@ -143,9 +143,7 @@ class Runnable(ABC, Generic[Input, Output]):
         self, inputs: Iterable[Input], config: Configs = None, *, return_exceptions: bool = False, **kwargs: Any
     ) -> Any:
         """Turn many inputs into outputs at once: the sync face of `abatch`. Sync code runs in worker threads."""
-        return on_portal(
-            functools.partial(self.abatch, inputs, config, return_exceptions=return_exceptions, **kwargs)
-        )
+        return on_portal(functools.partial(self.abatch, inputs, config, return_exceptions=return_exceptions, **kwargs))
 
     def batch_as_completed(
         self, inputs: Iterable[Input], config: Configs = None, *, return_exceptions: bool = False, **kwargs: Any
@@ -187,5 +185,3 @@ class RunnableSerializable(Serializable, Runnable[Input, Output]):
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
     name: str | None = None
-
-

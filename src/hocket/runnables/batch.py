@@ -5,7 +5,17 @@ memory does not grow with the number of items. Every outcome carries the index o
 the rest, unless failures are wanted as outcomes.
 """
 
-from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence, Sized
+from collections.abc import (
+    AsyncIterable,
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+    Sized,
+)
 from typing import Any, Generic, TypeVar, cast
 
 import anyio
@@ -67,7 +77,9 @@ class Batch(Generic[Input, Output]):
         self._configs: list[RunnableConfig] | None = None
         if config is not None and not isinstance(config, Mapping):
             if self._size is not None and len(config) != self._size:
-                raise InvalidInput(f"{len(config)} configs were given for {self._size} inputs; give one, or one for each")
+                raise InvalidInput(
+                    f"{len(config)} configs were given for {self._size} inputs; give one, or one for each"
+                )
             self._configs = [ensure_config(one) for one in config]
         first = self._configs[0] if self._configs else ensure_config(cast("RunnableConfig | None", config))
         limit = first.get("max_concurrency") or AT_ONCE

@@ -69,7 +69,7 @@ class RunnableBinding(RunnableSerializable[Input, Output], Generic[Input, Output
         """Call `stream` of what is bound."""
         return self.bound.stream(input, self._merged(config), **{**self.kwargs, **kwargs})
 
-    async def abatch(  # type: ignore[override]  # the overloads are the base's
+    async def abatch(  # the overloads are the base's
         self,
         inputs: Iterable[Input] | AsyncIterable[Input],
         config: Configs = None,
@@ -79,9 +79,7 @@ class RunnableBinding(RunnableSerializable[Input, Output], Generic[Input, Output
     ) -> Any:
         """Call `abatch` of what is bound."""
         merged = {**self.kwargs, **kwargs}
-        return await self.bound.abatch(
-            inputs, self._merged_all(config), return_exceptions=return_exceptions, **merged
-        )
+        return await self.bound.abatch(inputs, self._merged_all(config), return_exceptions=return_exceptions, **merged)
 
     def abatch_as_completed(
         self,
@@ -97,7 +95,7 @@ class RunnableBinding(RunnableSerializable[Input, Output], Generic[Input, Output
             inputs, self._merged_all(config), return_exceptions=return_exceptions, **merged
         )
 
-    def batch(  # type: ignore[override]  # the overloads are the base's
+    def batch(  # the overloads are the base's
         self, inputs: Iterable[Input], config: Configs = None, *, return_exceptions: bool = False, **kwargs: Any
     ) -> Any:
         """Call `batch` of what is bound."""
@@ -118,5 +116,5 @@ class RunnableBinding(RunnableSerializable[Input, Output], Generic[Input, Output
 
     def _merged_all(self, config: Configs) -> Configs:
         if config is None or isinstance(config, Mapping):
-            return self._merged(cast("RunnableConfig | None", config))
+            return self._merged(config)
         return [self._merged(one) for one in config]

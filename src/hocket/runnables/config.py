@@ -91,7 +91,9 @@ def _joined(held: Any, added: Any) -> Any:
     return [*held, *(handler for handler in added if handler not in held)]
 
 
-def get_config_list(config: Mapping[str, Any] | Sequence[Mapping[str, Any]] | None, length: int) -> list[RunnableConfig]:
+def get_config_list(
+    config: Mapping[str, Any] | Sequence[Mapping[str, Any]] | None, length: int
+) -> list[RunnableConfig]:
     """Return one config for each of ``length`` inputs.
 
     Raises:

@@ -30,7 +30,7 @@ import heapq
 import itertools
 import math
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -218,7 +218,7 @@ class VirtualClock:
 
 
 @contextmanager
-def virtual_clock(start: float = 0.0, autojump: bool = True) -> Iterator[VirtualClock]:
+def virtual_clock(start: float = 0.0, autojump: bool = True) -> Generator[VirtualClock]:
     """Put a virtual clock in use for the whole process, and the one before it back at the end.
 
     A plain ``with`` works in sync and async tests, on asyncio and trio. What it can and cannot see is told at the top

@@ -9,7 +9,7 @@ import functools
 import ipaddress
 import socket
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from typing import Any
 
@@ -27,7 +27,7 @@ _guarded: list[tuple[Any, str, Any]] = []
 
 
 @contextmanager
-def no_network() -> Iterator[None]:
+def no_network() -> Generator[None]:
     """Refuse every connection and name look-up beyond this machine, in the whole process, until the end of the block.
 
     Loopback addresses (127.0.0.0/8, ::1), ``localhost`` and unix sockets pass. Blocks may be nested and may overlap in
@@ -72,11 +72,13 @@ def _guard(owner: Any, name: str, check: Callable[..., None]) -> None:
 
     @functools.wraps(original)
     def guarded(*args: Any, **kwargs: Any) -> Any:
-        check(*args, **kwargs)
+        if _in_use:  # somebody may have imported the guard by name while it was up
+            check(*args, **kwargs)
         return original(*args, **kwargs)
 
     # `socket.socket` inherits its methods from C: to restore one is to remove the guard.
-    _guarded.append((owner, name, vars(owner).get(name)))
+    own: Any = owner.__dict__
+    _guarded.append((owner, name, own.get(name)))
     setattr(owner, name, guarded)
 
 
@@ -87,9 +89,11 @@ def _check_host(host: object = None, *_: object, **__: object) -> None:
 
 
 def _check_peer(sock: socket.socket, *args: Any) -> None:
-    if sock.family in (socket.AF_INET, socket.AF_INET6):
-        address = args[-1]
-        if not (isinstance(address, tuple) and _is_local(address[0])):
+    # Other families do not leave the machine; what is no address at all is for `socket` itself to refuse.
+    if sock.family in (socket.AF_INET, socket.AF_INET6) and args:
+        address: Any = args[-1]
+        host: object = address[0] if address else None
+        if not _is_local(host):
             _refuse(f"a connection to {address!r}")
 
 

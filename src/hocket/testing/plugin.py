@@ -55,7 +55,8 @@ def pytest_pycollect_makeitem(collector: pytest.Module | pytest.Class, name: str
     function = obj.hypothesis.inner_test if hasattr(obj, "hypothesis") else obj
     if not (collector.istestfunction(obj, name) and inspect.iscoroutinefunction(function)):
         return
-    if collector.get_closest_marker("asyncio") or any(mark.name == "asyncio" for mark in _own_marks(obj)):
+    own = {mark.name for mark in getattr(obj, "pytestmark", ())}
+    if "asyncio" in own or collector.get_closest_marker("asyncio"):
         return
     pytest.mark.anyio(obj)
     pytest.mark.usefixtures("anyio_backend")(obj)
@@ -81,8 +82,3 @@ def virtual_clock() -> Iterator[VirtualClock]:
     """A virtual clock that jumps by itself, in use for the length of the test."""
     with put_in_use() as clock:
         yield clock
-
-
-def _own_marks(obj: Any) -> list[pytest.Mark]:
-    marks: Any = getattr(obj, "pytestmark", [])
-    return marks if isinstance(marks, list) else [marks]

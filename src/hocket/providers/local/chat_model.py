@@ -3,7 +3,7 @@
 import os
 from collections.abc import AsyncIterator
 from contextlib import aclosing
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 from pydantic import BeforeValidator, Field
 
@@ -22,7 +22,12 @@ from .weights import configured
 
 __all__ = ["ChatLocal"]
 
-GgufPath = Annotated[str, BeforeValidator(lambda path: os.fspath(path) if isinstance(path, os.PathLike) else path)]
+
+def _as_text(path: Any) -> Any:
+    return os.fspath(cast("os.PathLike[str]", path)) if isinstance(path, os.PathLike) else path
+
+
+GgufPath = Annotated[str, BeforeValidator(_as_text), Field(min_length=1)]
 
 
 class ChatLocal(BaseChatModel):
@@ -34,9 +39,11 @@ class ChatLocal(BaseChatModel):
     The file is loaded at the first call, once per process and settings. The runtime keeps the interpreter's lock while
     it loads (half a second for the default, longer for a large file), so a service calls `load` before it serves. After
     that nothing blocks: two requests are answered at once and the others queue. Leaving a stream, or cancelling a call,
-    stops the computing at the next token, or, in the prompt, at the next 64 tokens. Tools are OpenAI-style dicts; how well they are used is up to the weights. A JSON
-    schema in ``response_format`` steers every token, except that the runtime silently lets go of one that it cannot
-    compile (an unresolved ``$ref``, a look-ahead in a ``pattern``).
+    stops the computing at the next token, or, in the prompt, at the next 64 tokens.
+
+    Tools are OpenAI-style dicts; how well they are used is up to the weights. A JSON schema in ``response_format``
+    steers every token, except that the runtime silently lets go of one that it cannot compile (an unresolved ``$ref``,
+    a look-ahead in a ``pattern``).
 
     Args:
         model: path of a GGUF file. Default: the environment's ``HOCKET_LOCAL_MODEL``, else SmolLM2 from its wheel.
@@ -57,7 +64,7 @@ class ChatLocal(BaseChatModel):
         InvalidInput: an unknown option, a value outside its limits, or content that is not text.
     """
 
-    model: Annotated[GgufPath, Field(min_length=1)] | None = None
+    model: GgufPath | None = None
     temperature: Temperature = 0.2
     top_p: TopP = 0.9
     max_tokens: MaxTokens | None = 512

@@ -23,10 +23,11 @@ def decode_chunk(chunk: Mapping[str, Any]) -> AIMessageChunk | None:
             response_metadata={"model_name": chunk.get("model"), "timings": chunk.get("timings") or {}},
             chunk_position="last",
         )
-    choices = chunk.get("choices")
+    choices: list[dict[str, Any]] = chunk.get("choices") or []
     if not choices:
         return None
-    delta, reason = choices[0].get("delta") or {}, choices[0].get("finish_reason")
+    reason = choices[0].get("finish_reason")
+    delta: dict[str, Any] = choices[0].get("delta") or {}
     content, calls, reasoning = delta.get("content"), delta.get("tool_calls"), delta.get("reasoning_content")
     if not (content or calls or reasoning or reason):
         return None
@@ -40,7 +41,7 @@ def decode_chunk(chunk: Mapping[str, Any]) -> AIMessageChunk | None:
 
 
 def _call(call: Mapping[str, Any]) -> ToolCallChunk:
-    function = call.get("function") or {}
+    function: dict[str, Any] = call.get("function") or {}
     return tool_call_chunk(
         name=function.get("name"), args=function.get("arguments"), id=call.get("id"), index=call.get("index")
     )

@@ -129,5 +129,7 @@ def _tool_choice(tools: list[dict[str, Any]], choice: Any) -> tuple[list[dict[st
             named = [tool for tool in tools if tool["function"]["name"] == name]
             if named:
                 return named, "required"
+        case _:
+            pass
     names = ", ".join(repr(tool["function"]["name"]) for tool in tools)
     raise InvalidInput(f"tool_choice {choice!r} is none of auto, none, required, any, nor one of the tools: {names}")

@@ -28,7 +28,7 @@ import secrets
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -120,11 +120,11 @@ class Engine:
                 raise LocalModelError(f"the embedded model refused the request: {_first_line(error)}") from error
         if failures:
             raise failures[0]
-        if isinstance(returned, dict) and "error" in returned:
+        if returned and "error" in returned:
             raise _refusal(returned["error"])
 
     @contextlib.contextmanager
-    def _at_work(self) -> Iterator[None]:
+    def _at_work(self) -> Generator[None, None, None]:
         with self._idle:
             self._busy += 1
         try:
@@ -215,7 +215,7 @@ def _parameters(params: Any, path: Path, n_ctx: int, n_threads: int) -> Any:
 
 
 @contextlib.contextmanager
-def _signal_handlers_kept() -> Iterator[None]:
+def _signal_handlers_kept() -> Generator[None, None, None]:
     """Put back the process's handlers, from any thread: `signal.signal` works in the main thread only."""
     get, put = ctypes.pythonapi.PyOS_getsig, ctypes.pythonapi.PyOS_setsig
     get.restype = put.restype = ctypes.c_void_p

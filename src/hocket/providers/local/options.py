@@ -4,7 +4,7 @@ The runtime ignores a name that it does not know and a value of the wrong type, 
 """
 
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
@@ -21,8 +21,8 @@ def _as_list(value: Any) -> Any:
 
 def _named(tools: list[dict[str, Any]]) -> list[dict[str, Any]]:
     for tool in tools:
-        function = tool.get("function")
-        if not isinstance(function, dict) or not isinstance(function.get("name"), str):
+        function: Any = tool.get("function")
+        if not isinstance(function, dict) or not isinstance(cast("dict[str, Any]", function).get("name"), str):
             raise ValueError("a tool is a dict like {'type': 'function', 'function': {'name': ..., 'parameters': ...}}")
     return tools
 

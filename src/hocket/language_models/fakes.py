@@ -1,0 +1,302 @@
+"""Models for unit tests, under langchain-core's names: offline, deterministic, in order.
+
+They answer from a list, counted under a lock, so that a hundred calls at once take each answer equally often. Delays go
+through hocket's clock: under a virtual one no test waits.
+"""
+
+import re
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator, Mapping
+from typing import Any, cast
+
+from pydantic import Field, SerializeAsAny
+
+from hocket._runtime import clock
+from hocket.errors import FakeListLLMError, InvalidInput, ScriptExhausted
+from hocket.language_models.chat_models import BaseChatModel
+from hocket.language_models.llm import LLM
+from hocket.messages import AIMessage, AIMessageChunk, BaseMessage
+from hocket.messages.base import isolated
+from hocket.outputs import ChatGeneration, ChatGenerationChunk, ChatResult, GenerationChunk
+from hocket.pipeline.chat_call import as_chunk
+from hocket.runnables import RunnableConfig, merge_configs
+from hocket.runnables.batch import Batch, Configs
+
+__all__ = [
+    "FakeChatModel",
+    "FakeListChatModel",
+    "FakeListLLM",
+    "FakeMessagesListChatModel",
+    "FakeStreamingListLLM",
+    "GenericFakeChatModel",
+    "ParrotFakeChatModel",
+]
+
+_lock = threading.Lock()
+
+
+def _next_of(model: Any) -> Any:
+    """Take the model's next response; after the last comes the first."""
+    with _lock:
+        if not model.responses:
+            raise ScriptExhausted(f"no responses configured: {type(model).__name__} was given an empty list")
+        index = model.i % len(model.responses)
+        model.i = (index + 1) % len(model.responses)
+    return model.responses[index]
+
+
+def _check(number: int | None, index: int) -> None:
+    if number == index:
+        raise FakeListLLMError(f"chunk {index}: error_on_chunk_number says so")
+
+
+class FakeListLLM(LLM):
+    """A text model that answers from a list, over and over. ``sleep`` is not waited for here."""
+
+    responses: list[str]
+    sleep: float | None = None
+    i: int = Field(default=0, exclude=True)
+
+    @classmethod
+    def is_lc_serializable(cls) -> bool:
+        """A fake travels as data; where it is in its list does not."""
+        return True
+
+    @property
+    def _llm_type(self) -> str:
+        return "fake-list"
+
+    @property
+    def _identifying_params(self) -> Mapping[str, Any]:
+        return {"responses": self.responses}
+
+    async def _acall(self, prompt: str, stop: list[str] | None = None, **kwargs: Any) -> str:
+        return cast(str, _next_of(self))
+
+    def _call(self, prompt: str, stop: list[str] | None = None, **kwargs: Any) -> str:
+        return cast(str, _next_of(self))
+
+
+class FakeStreamingListLLM(FakeListLLM):
+    """A text model that streams its answers character by character, ``sleep`` seconds apart.
+
+    Args:
+        error_on_chunk_number: fail with `FakeListLLMError` instead of giving this chunk, counted from 0.
+    """
+
+    error_on_chunk_number: int | None = None
+
+    async def _astream(
+        self, prompt: str, stop: list[str] | None = None, **kwargs: Any
+    ) -> AsyncIterator[GenerationChunk]:
+        for index, character in enumerate(_next_of(self)):
+            if self.sleep is not None:
+                await clock.current().sleep(self.sleep)
+            _check(self.error_on_chunk_number, index)
+            yield GenerationChunk(text=character)
+
+    def _stream(self, prompt: str, stop: list[str] | None = None, **kwargs: Any) -> Iterator[GenerationChunk]:
+        for index, character in enumerate(_next_of(self)):
+            if self.sleep is not None:
+                clock.current().block(self.sleep)
+            _check(self.error_on_chunk_number, index)
+            yield GenerationChunk(text=character)
+
+
+class _Fake(BaseChatModel, ABC):
+    """A chat model whose answer is known at once; sync and async only differ in how they pass the time."""
+
+    sleep: float | None = None
+
+    @classmethod
+    def is_lc_serializable(cls) -> bool:
+        """A fake travels as data; where it is in its list does not."""
+        return True
+
+    @abstractmethod
+    def _answer(self, messages: list[BaseMessage]) -> BaseMessage:
+        """Return the answer."""
+
+    async def _agenerate(self, messages: list[BaseMessage], stop: list[str] | None = None, **kwargs: Any) -> ChatResult:
+        if self.sleep is not None:
+            await clock.current().sleep(self.sleep)
+        return ChatResult(generations=[ChatGeneration(message=self._answer(messages))])
+
+    def _generate(self, messages: list[BaseMessage], stop: list[str] | None = None, **kwargs: Any) -> ChatResult:
+        if self.sleep is not None:
+            clock.current().block(self.sleep)
+        return ChatResult(generations=[ChatGeneration(message=self._answer(messages))])
+
+
+class _StreamingFake(_Fake, ABC):
+    """A fake that can also give its answer in pieces."""
+
+    @abstractmethod
+    def _pieces(self, messages: list[BaseMessage]) -> Iterator[AIMessageChunk]:
+        """Yield the answer; time passes before each piece."""
+
+    async def _astream(
+        self, messages: list[BaseMessage], stop: list[str] | None = None, **kwargs: Any
+    ) -> AsyncIterator[ChatGenerationChunk]:
+        for piece in self._pieces(messages):
+            if self.sleep is not None:
+                await clock.current().sleep(self.sleep)
+            yield ChatGenerationChunk(message=piece)
+
+    def _stream(
+        self, messages: list[BaseMessage], stop: list[str] | None = None, **kwargs: Any
+    ) -> Iterator[ChatGenerationChunk]:
+        for piece in self._pieces(messages):
+            if self.sleep is not None:
+                clock.current().block(self.sleep)
+            yield ChatGenerationChunk(message=piece)
+
+
+class FakeMessagesListChatModel(_Fake):
+    """A chat model that answers with messages from a list, over and over; with copies of them."""
+
+    responses: list[SerializeAsAny[BaseMessage]]
+    i: int = Field(default=0, exclude=True)
+
+    @property
+    def _llm_type(self) -> str:
+        return "fake-messages-list-chat-model"
+
+    def _answer(self, messages: list[BaseMessage]) -> BaseMessage:
+        return isolated(cast(BaseMessage, _next_of(self)))
+
+
+class FakeListChatModel(_StreamingFake):
+    """A chat model that answers with texts from a list, over and over; it streams them character by character.
+
+    Args:
+        responses: the answers.
+        sleep: seconds before an answer, and before each chunk of one that is streamed.
+        error_on_chunk_number: fail with `FakeListLLMError` instead of giving this chunk, counted from 0.
+    """
+
+    responses: list[str]
+    i: int = Field(default=0, exclude=True)
+    error_on_chunk_number: int | None = None
+
+    @property
+    def _llm_type(self) -> str:
+        return "fake-list-chat-model"
+
+    @property
+    def _identifying_params(self) -> Mapping[str, Any]:
+        return {"responses": self.responses}
+
+    def _answer(self, messages: list[BaseMessage]) -> BaseMessage:
+        return AIMessage(_next_of(self))
+
+    def _pieces(self, messages: list[BaseMessage]) -> Iterator[AIMessageChunk]:
+        response = _next_of(self)
+        for index, character in enumerate(response):
+            _check(self.error_on_chunk_number, index)
+            yield (
+                AIMessageChunk(character)
+                if index < len(response) - 1
+                else AIMessageChunk(content=character, chunk_position="last")
+            )
+
+    def _batch(
+        self,
+        inputs: Iterable[Any] | AsyncIterable[Any],
+        config: Configs,
+        return_exceptions: bool,
+        kwargs: dict[str, Any],
+    ) -> Batch[Any, Any]:
+        """One after another, so that the answers come in the order of the list."""
+        one: RunnableConfig = {"max_concurrency": 1}
+        if config is None or isinstance(config, Mapping):
+            return super()._batch(inputs, merge_configs(config, one), return_exceptions, kwargs)
+        return super()._batch(inputs, [merge_configs(each, one) for each in config], return_exceptions, kwargs)
+
+
+class FakeChatModel(_Fake):
+    """A chat model that always answers "fake response"."""
+
+    @property
+    def _llm_type(self) -> str:
+        return "fake-chat-model"
+
+    @property
+    def _identifying_params(self) -> Mapping[str, Any]:
+        return {"key": "fake"}
+
+    def _answer(self, messages: list[BaseMessage]) -> BaseMessage:
+        return AIMessage("fake response")
+
+
+class GenericFakeChatModel(_StreamingFake):
+    """A chat model that answers with the messages, or texts, of an iterator, each once.
+
+    It streams the text cut at white space, additional kwargs a key at a time (a function call cut at its commas, as in
+    LangChain), and what LangChain's drops: tool calls, usage and response metadata, with the last chunk.
+
+    Raises:
+        ScriptExhausted: the iterator has ended.
+    """
+
+    messages: Any = Field(exclude=True)
+    """An iterator of `AIMessage` or str; a list is taken, too."""
+
+    @classmethod
+    def is_lc_serializable(cls) -> bool:
+        """An iterator cannot travel."""
+        return False
+
+    def model_post_init(self, context: Any) -> None:
+        """Make a list an iterator."""
+        self.messages = iter(self.messages)
+
+    @property
+    def _llm_type(self) -> str:
+        return "generic-fake-chat-model"
+
+    def _answer(self, messages: list[BaseMessage]) -> BaseMessage:
+        with _lock:
+            answer = next(self.messages, None)
+        if answer is None:
+            raise ScriptExhausted("the iterator of GenericFakeChatModel has ended; give it as many messages as calls")
+        return AIMessage(answer) if isinstance(answer, str) else isolated(cast(BaseMessage, answer))
+
+    def _pieces(self, messages: list[BaseMessage]) -> Iterator[AIMessageChunk]:
+        answer = cast(AIMessage, self._answer(messages))
+        content = answer.content
+        if not isinstance(content, str):
+            yield cast(AIMessageChunk, as_chunk(answer))
+            return
+        for text in filter(None, re.split(r"(\s)", content)):
+            yield AIMessageChunk(content=text, id=answer.id)
+        for key, value in answer.additional_kwargs.items():
+            for piece in _function_call(cast("dict[str, Any]", value)) if key == "function_call" else [value]:
+                yield AIMessageChunk(content="", id=answer.id, additional_kwargs={key: piece})
+        rest = cast(AIMessageChunk, as_chunk(answer))
+        rest.content, rest.additional_kwargs = "", {}
+        yield rest
+
+
+def _function_call(call: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    for key, value in call.items():
+        for piece in re.split(r"(,)", value) if isinstance(value, str) else [value]:
+            yield {key: piece}
+
+
+class ParrotFakeChatModel(_Fake):
+    """A chat model that answers with a copy of the last message it was sent.
+
+    Raises:
+        InvalidInput: no message was sent.
+    """
+
+    @property
+    def _llm_type(self) -> str:
+        return "parrot-fake-chat-model"
+
+    def _answer(self, messages: list[BaseMessage]) -> BaseMessage:
+        if not messages:
+            raise InvalidInput("there is no message to repeat")
+        return isolated(messages[-1])

@@ -1,0 +1,157 @@
+"""A scriptable model, at parity with a real one.
+
+It says, calls tools, reasons, reports usage, takes its time, and fails before or in the middle of a stream, as a script
+tells it; it records what it was asked; and when its script is over it raises, where a fake that starts again would hide
+that a program calls its model more often than its author thinks.
+"""
+
+import threading
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from pydantic import PrivateAttr, SkipValidation
+
+from hocket._runtime import clock
+from hocket.errors import ScriptExhausted
+from hocket.language_models.chat_models import BaseChatModel
+from hocket.messages import AIMessage, AIMessageChunk, BaseMessage, ToolCall, UsageMetadata
+from hocket.messages.base import isolated
+from hocket.outputs import ChatGenerationChunk
+from hocket.pipeline.chat_call import as_chunk
+
+__all__ = ["Request", "ScriptedChatModel", "Turn"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Turn:
+    """One answer of a script.
+
+    Args:
+        text: what is said; a list: in these chunks.
+        tool_calls: what the model wants called.
+        reasoning: said before the text, as a reasoning block.
+        usage: token usage, reported with the last chunk.
+        metadata: response metadata, sent with the last chunk.
+        delay: seconds before anything comes.
+        pause: seconds before each further chunk.
+        error: raised instead of what is left, after ``error_after`` chunks.
+    """
+
+    text: str | Sequence[str] = ""
+    tool_calls: Sequence[ToolCall] = ()
+    reasoning: str | None = None
+    usage: UsageMetadata | None = None
+    metadata: dict[str, Any] = field(default_factory=lambda: {"finish_reason": "stop", "model_name": "scripted"})
+    delay: float = 0
+    pause: float = 0
+    error: BaseException | None = None
+    error_after: int = 0
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a scripted model was asked: copies."""
+
+    messages: list[BaseMessage]
+    stop: list[str] | None
+    params: dict[str, Any]
+
+
+class ScriptedChatModel(BaseChatModel):
+    """A chat model that follows a script, one turn a call.
+
+    Args:
+        script: turns; a text stands for `Turn(text=...)`, a message for itself, an exception for failing at once.
+
+    Attributes:
+        requests: what it was asked, in order.
+
+    Raises:
+        ScriptExhausted: it is called once more than its script has turns.
+
+    Example:
+        >>> from hocket.testing import ScriptedChatModel
+        >>> model = ScriptedChatModel(script=["Hello!"])
+        >>> model.invoke("hi").content
+        'Hello!'
+        >>> [message.content for message in model.requests[0].messages]
+        ['hi']
+    """
+
+    script: SkipValidation[Sequence[Turn | str | AIMessage | BaseException]]
+
+    _requests: list[Request] = PrivateAttr(default_factory=list)
+    _lock: Any = PrivateAttr(default_factory=threading.Lock)
+
+    @property
+    def requests(self) -> list[Request]:
+        """What the model was asked, in order."""
+        return self._requests
+
+    @property
+    def _llm_type(self) -> str:
+        return "scripted-chat-model"
+
+    def bind_tools(self, tools: Sequence[Any], *, tool_choice: str | None = None, **kwargs: Any) -> Any:
+        """Return the model with tools, recorded with each request as ``params["tools"]``, as they were given."""
+        choice = {} if tool_choice is None else {"tool_choice": tool_choice}
+        return self.bind(tools=list(tools), **choice, **kwargs)
+
+    async def _astream(
+        self, messages: list[BaseMessage], stop: list[str] | None = None, **kwargs: Any
+    ) -> AsyncIterator[ChatGenerationChunk]:
+        turn = self._next_turn(Request([isolated(message) for message in messages], stop, kwargs))
+        chunks = [turn] if isinstance(turn, AIMessageChunk) else _chunks(turn)
+        plan = turn if isinstance(turn, Turn) else Turn()
+        for index, chunk in enumerate(chunks):
+            seconds = plan.pause if index else plan.delay
+            if seconds:
+                await clock.current().sleep(seconds)
+            if plan.error is not None and index >= plan.error_after:
+                raise plan.error
+            yield ChatGenerationChunk(message=chunk)
+        if plan.error is not None:
+            raise plan.error
+
+    def _next_turn(self, request: Request) -> Turn | AIMessageChunk:
+        with self._lock:
+            index = len(self._requests)
+            if index >= len(self.script):
+                raise ScriptExhausted(
+                    f"the script has {len(self.script)} turns, and this is call {index + 1}; "
+                    "add a turn, or find out who calls once too often"
+                )
+            self._requests.append(request)
+        turn = self.script[index]
+        if isinstance(turn, AIMessage):
+            chunk = as_chunk(isolated(turn))
+            assert isinstance(chunk, AIMessageChunk)
+            return chunk
+        if isinstance(turn, BaseException):
+            return Turn(error=turn)
+        return Turn(text=turn) if isinstance(turn, str) else turn
+
+
+def _chunks(turn: Turn) -> list[AIMessageChunk]:
+    """The chunks of a turn: reasoning, text (cut into words unless it comes in pieces), tool calls, and a last one."""
+    chunks: list[AIMessageChunk] = []
+    texts = turn.text.split(" ") if isinstance(turn.text, str) else list(turn.text)
+    if isinstance(turn.text, str):
+        texts = [text if not index else f" {text}" for index, text in enumerate(texts) if text or index]
+    if turn.reasoning is not None:
+        chunks.append(AIMessageChunk(content=[{"type": "reasoning", "reasoning": turn.reasoning, "index": 0}]))
+        chunks += [AIMessageChunk(content=[{"type": "text", "text": text, "index": 1}]) for text in texts]
+    else:
+        chunks += [AIMessageChunk(text) for text in texts]
+    if turn.tool_calls:
+        calls = as_chunk(AIMessage(content="", tool_calls=[dict(call) for call in turn.tool_calls]))
+        assert isinstance(calls, AIMessageChunk)
+        for call in calls.tool_call_chunks:
+            start = {**call, "args": ""}
+            chunks.append(AIMessageChunk(content="", tool_call_chunks=[start]))
+            chunks.append(AIMessageChunk(content="", tool_call_chunks=[{**call, "name": None, "id": None}]))
+    last = AIMessageChunk(
+        content="", usage_metadata=turn.usage, response_metadata=dict(turn.metadata), chunk_position="last"
+    )
+    return [*chunks, last]

@@ -1,0 +1,142 @@
+"""A call of a text model: texts in, candidate texts for each out."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from hocket._runtime.stream import Sink
+from hocket.errors import EmptyResponse, InvalidHook
+from hocket.outputs import Generation, GenerationChunk, LLMResult, RunInfo
+from hocket.outputs.copies import copy_of
+from hocket.pipeline.call import CACHE_HIT, CHUNK_SIZES, Call
+from hocket.pipeline.keys import prompt_key
+
+__all__ = ["TextCall"]
+
+
+class TextCall(Call):
+    """One call of a text model's hook, for all of ``prompts``; each of them is a run."""
+
+    __slots__ = ("_info", "_pieces")
+
+    start_event = "on_llm_start"
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._pieces: list[str] = []
+        self._info: dict[str, Any] = {}
+
+    # -- asking the hook
+
+    def asked(self) -> tuple[Any, ...]:
+        return (list(self.prompts),)
+
+    def asked_to_stream(self) -> tuple[Any, ...]:
+        return (self.prompts[0],)
+
+    def told(self, index: int) -> tuple[Any, ...]:
+        return self.model._told(), [self.prompts[index]]
+
+    def only(self, indexes: Sequence[int]) -> "TextCall":
+        """Return the call for some of the prompts."""
+        return TextCall(
+            self.model,
+            [self.prompts[index] for index in indexes],
+            self.stop,
+            self.params,
+            self.runtime,
+            managers=[self.managers[index] for index in indexes] if self.managers else (),
+            details=[{**self.details[index], "batch_size": len(indexes)} for index in indexes] if self.managers else (),
+            run_ids=[self.run_ids[index] for index in indexes],
+        )
+
+    # -- chunks
+
+    def received(self, chunk: Any) -> GenerationChunk:
+        if not isinstance(chunk, GenerationChunk):
+            raise InvalidHook(
+                f"the stream hook of {type(self.model).__name__} yielded {type(chunk).__name__}; "
+                "it must yield GenerationChunk(text=...)"
+            )
+        self._pieces.append(chunk.text)
+        self.sizes.append(len(chunk.text))
+        self._info.update((key, value) for key, value in (chunk.generation_info or {}).items() if value is not None)
+        return chunk
+
+    @property
+    def has_begun(self) -> bool:
+        return bool(self._pieces)
+
+    def item(self, chunk: Any) -> Any:
+        return chunk if self.is_raw else chunk.text
+
+    def shown(self, chunk: Any) -> GenerationChunk:
+        return copy_of(chunk)  # type: ignore[no-any-return]
+
+    def last_chunk(self) -> None:
+        return None
+
+    # -- results
+
+    def streamed(self) -> LLMResult:
+        if not self._pieces:
+            raise EmptyResponse(
+                f"No generation chunks were returned: the stream of {type(self.model).__name__} ended without one"
+            )
+        return LLMResult(generations=[[Generation(text="".join(self._pieces), generation_info=self._info or None)]])
+
+    def checked(self, result: Any, hook: str) -> LLMResult:
+        name = f"{type(self.model).__name__}.{hook}"
+        if not isinstance(result, LLMResult):
+            raise InvalidHook(f"{name} returned {type(result).__name__}; it must return LLMResult(generations=[[...]])")
+        if len(result.generations) != len(self.prompts):
+            raise InvalidHook(
+                f"{name} returned {len(result.generations)} lists of candidates for {len(self.prompts)} prompts"
+            )
+        if not all(result.generations):
+            raise EmptyResponse(f"empty response: {name} returned no candidate for one of its prompts")
+        return result
+
+    def finished(self, result: LLMResult) -> LLMResult:
+        runs = [RunInfo(run_id=run_id) for run_id in self.run_ids]
+        return LLMResult(generations=result.generations, llm_output=result.llm_output, run=runs)
+
+    def partial(self) -> LLMResult:
+        chunk = GenerationChunk(text="".join(self._pieces), generation_info=dict(self._info) or None)
+        return LLMResult(generations=[[chunk]])
+
+    def responses(self, result: LLMResult) -> list[LLMResult]:
+        copies = [[copy_of(candidate) for candidate in candidates] for candidates in result.generations]
+        return LLMResult(generations=copies, llm_output=result.llm_output).flatten()
+
+    # -- caching
+
+    def key(self) -> tuple[str, str]:
+        return prompt_key(self.prompts[0]), self.model._get_llm_string(self.stop, **self.params)
+
+    def candidates(self, result: LLMResult) -> list[Generation]:
+        candidates = result.generations[0]
+        if len(self.sizes) < 2:
+            return list(candidates)
+        info = {**(candidates[0].generation_info or {}), CHUNK_SIZES: self.sizes}
+        return [Generation(text=candidates[0].text, generation_info=info)]
+
+    def result(self, candidates: Sequence[Generation], *, cached: bool) -> LLMResult:
+        made: list[Generation] = []
+        for candidate in candidates:
+            info = self.without_sizes(candidate)
+            if cached:
+                info[CACHE_HIT] = True
+            made.append(Generation(text=candidate.text, generation_info=info or None))
+        return LLMResult(generations=[made], llm_output={})
+
+    def chunks(self, result: LLMResult) -> list[GenerationChunk]:
+        answer = result.generations[0][0]
+        *pieces, rest = self.pieces_of(answer.text)
+        chunks = [GenerationChunk(text=text) for text in ([*pieces, rest] if rest or not pieces else pieces)]
+        chunks[-1].generation_info = answer.generation_info
+        return chunks
+
+    def detached(self, sink: Sink[Any]) -> "TextCall":
+        call = self.only([0])
+        call.sink, call.streaming, call.is_raw = sink, self.streaming, True
+        return call

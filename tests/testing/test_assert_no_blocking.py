@@ -1,0 +1,100 @@
+"""The watchdog over the event loop: what holds it up is found and named, what does not is left alone."""
+
+import re
+import threading
+import time
+
+import anyio
+import anyio.lowlevel
+import anyio.to_thread
+import pytest
+
+from hocket.errors import InvalidInput
+from hocket.testing import assert_no_blocking
+
+
+def hold_up_the_loop(seconds: float) -> None:
+    time.sleep(seconds)
+
+
+async def test_waiting_is_not_blocking() -> None:
+    """A free loop passes: worker threads and many turns hold nothing up."""
+    async with assert_no_blocking(limit=0.2):
+        await anyio.to_thread.run_sync(hold_up_the_loop, 0.25)
+        for _ in range(100):
+            await anyio.lowlevel.checkpoint()
+
+
+async def test_a_stall_is_named_with_its_length_and_place() -> None:
+    """The error says how long, what the limit was, and shows the line that blocked."""
+    with pytest.raises(AssertionError) as failure:
+        async with assert_no_blocking(limit=0.02):
+            await anyio.sleep(0.01)
+            hold_up_the_loop(0.08)
+            await anyio.sleep(0.01)
+
+    message = str(failure.value)
+    found = re.search(r"held up for (\d+) ms \(limit 20 ms\)", message)
+    assert found, message
+    assert 70 <= int(found[1]) < 1000
+    assert "in hold_up_the_loop\n    time.sleep(seconds)" in message
+    assert "anyio.to_thread.run_sync" in message
+
+
+async def test_a_stall_at_the_very_end_counts() -> None:
+    """A body that ends in the blocking call itself, with no turn of the loop after it, is caught too."""
+    with pytest.raises(AssertionError, match="held up"):
+        async with assert_no_blocking(limit=0.02):
+            hold_up_the_loop(0.06)
+
+
+async def test_the_longest_of_several_stalls_is_told() -> None:
+    """Later, shorter stalls do not cover up the one that matters."""
+    with pytest.raises(AssertionError) as failure:
+        async with assert_no_blocking(limit=0.01):
+            for seconds in (0.03, 0.09, 0.03):
+                hold_up_the_loop(seconds)
+                await anyio.sleep(0.005)
+    found = re.search(r"held up for (\d+) ms", str(failure.value))
+    assert found
+    assert int(found[1]) >= 80
+
+
+@pytest.mark.parametrize("goes_on", [True, False])
+async def test_a_call_that_keeps_the_interpreter_lock_is_caught(goes_on: bool) -> None:
+    """Nothing else runs meanwhile, the watchdog neither: its own lateness tells."""
+    started = time.perf_counter()
+    sum(range(1_000_000))
+    a_tenth_of_a_second = range(int(1_000_000 * 0.1 / (time.perf_counter() - started)))
+
+    with pytest.raises(AssertionError, match="held up"):
+        async with assert_no_blocking(limit=0.02):
+            await anyio.sleep(0.01)
+            sum(a_tenth_of_a_second)  # one call in C
+            if goes_on:
+                await anyio.sleep(0.01)
+
+
+async def test_an_error_of_the_body_goes_first() -> None:
+    """A failing body is reported as it is; the stall is a note on it."""
+    with pytest.raises(KeyError) as failure:
+        async with assert_no_blocking(limit=0.02):
+            hold_up_the_loop(0.06)
+            raise KeyError
+    assert any("held up" in note for note in failure.value.__notes__)
+
+
+async def test_the_watchdog_goes_with_the_block() -> None:
+    """No thread stays behind."""
+    before = set(threading.enumerate())
+    async with assert_no_blocking():
+        [watchdog] = set(threading.enumerate()) - before
+    await anyio.to_thread.run_sync(watchdog.join, 5)
+    assert not watchdog.is_alive()
+
+
+@pytest.mark.parametrize("limit", [0, -1, float("nan")])
+def test_a_limit_without_room_is_refused(limit: float) -> None:
+    """No loop answers in no time: the message says what to give."""
+    with pytest.raises(InvalidInput, match=r"seconds above 0"):
+        assert_no_blocking(limit)
