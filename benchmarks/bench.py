@@ -10,7 +10,10 @@ from .harness import Body, Plan, Target, measure
 from .library import PACKAGES, Library, library
 from .table import Row, row_of
 
-__all__ = ["Bench", "Case", "awaiting", "bare_answer", "repeating"]
+__all__ = ["PATIENCE", "Bench", "Case", "awaiting", "bare_answer", "repeating"]
+
+PATIENCE = 60
+"""Seconds after which an async turn has failed; one that waits for ever must not hide the other rows."""
 
 
 @dataclass(frozen=True)
@@ -70,8 +73,9 @@ def awaiting(operation: Callable[[], Awaitable[object]]) -> Body:
     """Make a body of an async operation: one event loop a turn, one call after the other."""
 
     async def turn(count: int) -> None:
-        for _ in range(count):
-            await operation()
+        async with asyncio.timeout(PATIENCE):
+            for _ in range(count):
+                await operation()
 
     return lambda count: asyncio.run(turn(count))
 

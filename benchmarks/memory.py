@@ -6,7 +6,7 @@ import tracemalloc
 from collections.abc import Callable, Iterator
 from functools import partial
 
-from .bench import Bench, Case
+from .bench import PATIENCE, Bench, Case
 from .harness import Samples, Target, one_line
 from .library import PACKAGES, answering, library
 from .table import Row, row_of
@@ -73,8 +73,9 @@ def _peak(size: int) -> int:
 
     async def read() -> None:
         inputs = (str(place) for place in range(size))
-        async for _ in model.abatch_as_completed(inputs):
-            pass
+        async with asyncio.timeout(PATIENCE):
+            async for _ in model.abatch_as_completed(inputs):
+                pass
 
     gc.collect()
     tracemalloc.start()

@@ -44,7 +44,7 @@ def twins(modules: dict[str, Path]) -> Iterator[tuple[str, Callable[..., Any], C
         module = importlib.import_module(name)
         owners[name] = module
         for key, value in vars(module).items():
-            if inspect.isclass(value) and value.__module__ == name:
+            if inspect.isclass(value) and value.__module__ == name and "[" not in key:  # no generic alias
                 owners[f"{name}.{key}"] = value
 
     for path, owner in owners.items():

@@ -37,7 +37,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         return MISUSED
     try:
         arguments.run(arguments)
-        sys.stdout.flush()
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:
@@ -68,7 +67,12 @@ def _parser() -> argparse.ArgumentParser:
 
 def _line(error: Exception) -> str:
     """Return an error as one line: hocket's own say all themselves, others need their type."""
+    from pydantic import ValidationError
+
     from hocket.errors import HocketError
 
+    if isinstance(error, ValidationError):
+        first = error.errors(include_url=False)[0]
+        return f"{'.'.join(map(str, first['loc']))}={first['input']!r} will not do: {first['msg']}"
     text = " ".join(str(error).split())
     return text if text and isinstance(error, HocketError) else f"{type(error).__name__}: {text}"

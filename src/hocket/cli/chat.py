@@ -4,6 +4,8 @@ import argparse
 import sys
 from typing import Any
 
+__all__ = ["HELP", "configure", "run"]
+
 HELP = "Ask a model one question and stream its answer."
 
 _OPTIONS = ("max_tokens", "temperature", "seed")
@@ -41,9 +43,8 @@ def run(arguments: argparse.Namespace) -> None:
     reason = None
     with model.stream(messages) as chunks:
         for chunk in chunks:
-            sys.stdout.write(chunk.text)
-            sys.stdout.flush()
+            print(chunk.text, end="", flush=True)
             reason = chunk.response_metadata.get("finish_reason", reason)
-    sys.stdout.write("\n")
+    print(flush=True)
     if reason == "length":
         print("hocket: the answer was cut short by the token limit; --max-tokens raises it", file=sys.stderr)

@@ -1,6 +1,9 @@
 """``hocket setup local``: fetch what a provider needs and pip cannot install on its own."""
 
 import argparse
+import functools
+
+__all__ = ["HELP", "configure", "run"]
 
 HELP = "Install what a provider needs: `local` is the model that runs in this process."
 
@@ -18,5 +21,5 @@ def run(arguments: argparse.Namespace) -> None:
     """
     from hocket.providers.local.install import install_weights
 
-    install_weights()
+    install_weights(functools.partial(print, flush=True))
     print('ready: try  hocket chat "Why is the sky blue?"')

@@ -1,10 +1,15 @@
-"""One candidate answer as a message, and a piece of one."""
+"""One candidate answer as a message, and a piece of one.
 
-from typing import Any, Literal, Self
+A hook wraps every chunk of every stream in one, so that one path is short-cut: a message of hocket's own, and nothing
+else, needs no validation. A property test holds the outcome to validation's.
+"""
+
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from pydantic import SerializeAsAny, model_validator
 
-from hocket.messages import BaseMessage, BaseMessageChunk
+from hocket.load.unvalidated import fill
+from hocket.messages import AIMessage, AIMessageChunk, BaseMessage, BaseMessageChunk
 from hocket.outputs.generation import Generation, merged_info
 
 __all__ = ["ChatGeneration", "ChatGenerationChunk"]
@@ -21,6 +26,19 @@ class ChatGeneration(Generation):
     text: str = ""
     message: SerializeAsAny[BaseMessage]
     type: Literal["ChatGeneration"] = "ChatGeneration"  # type: ignore[assignment]
+
+    if not TYPE_CHECKING:
+
+        def __init__(self, **values: Any) -> None:
+            """Build from a message alone, as every hook does for every chunk, without the validator (see below)."""
+            message = values.get("message")
+            if len(values) == 1 and _short_cuts.get(message.__class__) is self.__class__:
+                content = message.content
+                text = content if content.__class__ is str else message.text
+                fields = {"text": text, "generation_info": None, "type": self.__class__.__name__, "message": message}
+                fill(self, fields, {"message"})
+            else:
+                super().__init__(**values)
 
     @model_validator(mode="after")
     def _read_text(self) -> Self:
@@ -47,3 +65,7 @@ class ChatGenerationChunk(ChatGeneration):
                 raise TypeError(f"cannot add {type(chunk).__name__} to {type(self).__name__}")  # pyright: ignore
             total = type(self)(message=total.message + chunk.message, generation_info=merged_info(total, chunk))
         return total
+
+
+_short_cuts = {AIMessage: ChatGeneration, AIMessageChunk: ChatGenerationChunk}
+"""Which class may take which message, by their exact types, without a look."""

@@ -169,32 +169,27 @@ class Call(ABC):
         Returns:
             something to await before the next one, or None.
         """
-        stamped = self.received(chunk)
-        if self.runs:
-            if self._tells_tokens is None:
-                return self._deliver_first(stamped)
-            if self._tells_tokens:
-                return self._tell_token(stamped)
-        return self.sink.put(self.item(stamped)) if self.sink is not None else None
+        item = self.received(chunk)
+        if self.runs and self._tells_tokens is not False:
+            return self._tell_token(item)
+        return self.sink.put(item) if self.sink is not None else None
 
-    async def _deliver_first(self, chunk: Any) -> None:
+    async def _tell_token(self, item: Any) -> None:
         run = self.runs[0]
-        self._tells_tokens = any(listener(handler, "on_llm_new_token") for handler in run.handlers)
-        await run._tell("on_first_token", clock.current().now() - self.started)
-        await self._tell_token(chunk)
-
-    async def _tell_token(self, chunk: Any) -> None:
+        if self._tells_tokens is None:
+            self._tells_tokens = any(listener(handler, "on_llm_new_token") for handler in run.handlers)
+            await run._tell("on_first_token", clock.current().now() - self.started)
         if self._tells_tokens:
-            shown = self.shown(chunk)
-            await self.runs[0]._tell("on_llm_new_token", shown.text, chunk=shown)
+            shown = self.shown(item)
+            await run._tell("on_llm_new_token", shown.text, chunk=shown)
         if self.sink is not None:
-            waiting = self.sink.put(self.item(chunk))
+            waiting = self.sink.put(item)
             if waiting is not None:
                 await waiting
 
     @abstractmethod
     def received(self, chunk: Any) -> Any:
-        """Check and stamp a chunk, and add it to what has come so far."""
+        """Check and stamp a chunk, add it to what has come so far, and return what its consumer gets."""
 
     @property
     @abstractmethod
@@ -202,12 +197,8 @@ class Call(ABC):
         """Whether a chunk has come."""
 
     @abstractmethod
-    def item(self, chunk: Any) -> Any:
-        """Return what the consumer gets of a stamped chunk."""
-
-    @abstractmethod
-    def shown(self, chunk: Any) -> Any:
-        """Return a copy of a stamped chunk for the handlers."""
+    def shown(self, item: Any) -> Any:
+        """Return what handlers get of what a consumer gets: a chunk, of their own."""
 
     @abstractmethod
     def last_chunk(self) -> Any:

@@ -43,51 +43,46 @@ class ChatCall(Call):
 
     # -- chunks
 
-    def received(self, chunk: Any) -> ChatGenerationChunk:
+    def received(self, chunk: Any) -> Any:
         if chunk.__class__ is not ChatGenerationChunk and not isinstance(chunk, ChatGenerationChunk):
             raise InvalidHook(
                 f"the stream hook of {type(self.model).__name__} yielded {type(chunk).__name__}; "
                 "it must yield ChatGenerationChunk(message=AIMessageChunk(...))"
             )
-        message = chunk.message
+        message, info = chunk.message, chunk.generation_info
         content = message.content  # a lazy sum becomes real
         self.sizes.append(len(content) if content.__class__ is str else 0)
-        if self._collector is None:
-            self._collector = Collector()
-        info = chunk.generation_info
-        if not self.is_raw:
-            chunk, message = self._stamped(chunk, message, info)
         if info:
             self._info.update((key, value) for key, value in info.items() if value is not None)
+        if not self.is_raw and (info or message.__dict__["id"] is None):
+            message = self._stamped(message, info)
+        if self._collector is None:
+            self._collector = Collector()
         self._collector.add(cast(AIMessageChunk, message))
-        return cast(ChatGenerationChunk, chunk)
+        return chunk if self.is_raw else message
 
-    def _stamped(
-        self, chunk: ChatGenerationChunk, message: BaseMessageChunk, info: dict[str, Any] | None
-    ) -> tuple[ChatGenerationChunk, BaseMessageChunk]:
-        """Return chunk and message with the run's id and the chunk's info, on copies: a hook may keep what it yields."""
-        fields = message.__dict__
-        if fields["id"] is not None and not info:
-            return chunk, message
-        fields = fields.copy()
+    def _stamped(self, message: BaseMessageChunk, info: dict[str, Any] | None) -> BaseMessageChunk:
+        """Return a copy with the run's id and the chunk's info: a hook may keep what it yields, and yield it again."""
+        fields = message.__dict__.copy()
         if fields["id"] is None:
             fields["id"] = self._chunk_id = self._chunk_id or f"lc_run--{self.run_ids[0]}"
         if info:
             fields["response_metadata"] = {**info, **fields["response_metadata"]}
-        message = rebuilt(message, fields, message.__class__)
-        made = chunk.__class__.__new__(chunk.__class__)
-        fill(made, {**chunk.__dict__, "message": message}, chunk.__pydantic_fields_set__)
-        return made, message
+        made = message.__class__.__new__(message.__class__)
+        given = message.__pydantic_fields_set__ | {"id"}
+        fill(made, fields, given, message.__pydantic_extra__, message.__pydantic_private__)
+        return made
 
     @property
     def has_begun(self) -> bool:
         return self._collector is not None
 
-    def item(self, chunk: Any) -> Any:
-        return chunk if self.is_raw else chunk.message
-
-    def shown(self, chunk: Any) -> ChatGenerationChunk:
-        return copy_of(cast(ChatGenerationChunk, chunk))
+    def shown(self, item: Any) -> ChatGenerationChunk:
+        message = isolated(cast(BaseMessageChunk, item))
+        text = message.content if message.content.__class__ is str else message.text
+        return unvalidated(
+            ChatGenerationChunk, text=text, generation_info=None, type="ChatGenerationChunk", message=message
+        )
 
     def last_chunk(self) -> ChatGenerationChunk | None:
         if self._collector is None or self._collector.is_last:

@@ -51,7 +51,7 @@ class TextCall(Call):
 
     # -- chunks
 
-    def received(self, chunk: Any) -> GenerationChunk:
+    def received(self, chunk: Any) -> Any:
         if not isinstance(chunk, GenerationChunk):
             raise InvalidHook(
                 f"the stream hook of {type(self.model).__name__} yielded {type(chunk).__name__}; "
@@ -60,17 +60,14 @@ class TextCall(Call):
         self._pieces.append(chunk.text)
         self.sizes.append(len(chunk.text))
         self._info.update((key, value) for key, value in (chunk.generation_info or {}).items() if value is not None)
-        return chunk
+        return chunk if self.is_raw else chunk.text
 
     @property
     def has_begun(self) -> bool:
         return bool(self._pieces)
 
-    def item(self, chunk: Any) -> Any:
-        return chunk if self.is_raw else chunk.text
-
-    def shown(self, chunk: Any) -> GenerationChunk:
-        return copy_of(chunk)  # type: ignore[no-any-return]
+    def shown(self, item: Any) -> GenerationChunk:
+        return GenerationChunk(text=item)
 
     def last_chunk(self) -> None:
         return None

@@ -88,7 +88,7 @@ def test_cancel_in_the_answer(engine: Engine) -> None:
 
     engine.stream({**CAPITAL, "max_tokens": 400}, leave)
 
-    assert time.perf_counter() - left[0] < 0.1
+    assert time.perf_counter() - left[0] < 0.5
     assert len(left) == 1
 
 
