@@ -160,5 +160,5 @@ def _recording(samples: Samples, name: str) -> Generator[None]:
 
 def one_line(error: BaseException) -> str:
     """Return an error as one line of at most 100 characters."""
-    text = " ".join(f"{type(error).__name__}: {error}".split())
+    text = " ".join(f"{type(error).__name__}: {error}".split()).removesuffix(":")
     return text if len(text) <= 100 else text[:99] + "…"

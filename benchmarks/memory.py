@@ -41,7 +41,8 @@ def message(bench: Bench) -> Iterator[Row]:
 
 def completed(bench: Bench) -> Iterator[Row]:
     """The most memory that reading a batch as it completes needs, and whether it grows with the inputs."""
-    few, many = 1_000, 4_000 if bench.plan.quick else 10_000
+    # Few must be enough for all the workers to have been hired: they are a constant, but not a small one.
+    few, many = 4_000, 8_000 if bench.plan.quick else 16_000
     what = f"abatch_as_completed, peak memory, {few:,} to {many:,} inputs"
     try:
         _peak(few)

@@ -65,10 +65,14 @@ EXAMPLES = [
 ]
 
 
+def chain(example: Example) -> list[Example]:
+    """Return the fences to run, those that this one continues first."""
+    before = chain(example.before) if "continued" in example.words and example.before is not None else []
+    return [*before, example]
+
+
 def run(example: Example, names: dict[str, Any]) -> None:
     """Execute one fence; a traceback points at its line on the page."""
-    if "continued" in example.words and example.before is not None:
-        run(example.before, names)
     code = compile(
         "\n" * example.line + example.code,
         example.page,
@@ -93,7 +97,9 @@ def test_the_examples_of_the_docs_run(
     module = types.ModuleType("__main__")
     monkeypatch.setitem(sys.modules, "__main__", module)  # where pickle and pydantic look a script's classes up
     monkeypatch.chdir(tmp_path)
-    run(example, vars(module))
+    for fence in chain(example):
+        capsys.readouterr()  # only what the last one prints is its output
+        run(fence, vars(module))
 
     if example.output is not None:
         printed = capsys.readouterr().out
@@ -126,3 +132,19 @@ def test_fences_are_found_with_their_output() -> None:
     assert (first.line, first.code, first.output) == (3, "print(1)\n", "1\n")
     assert (second.code, second.words, second.output, second.before) == ("print(2)\n", ["continued"], None, first)
     assert third.words == ["notest"]
+
+
+def test_a_fence_runs_as_in_a_notebook() -> None:
+    """The runner itself: top-level `await`, names of the fence before, and test functions that are really called."""
+    page = (
+        "```python\nimport anyio\nawait anyio.sleep(0)\nseen = ['awaited']\n```\n"
+        "```python continued\nasync def test_it():\n    seen.append('called')\n```\n"
+        "```python\ndef test_it():\n    assert False, 'called'\n```\n"
+    )
+    _, second, third = examples("page.md", page)
+    names: dict[str, Any] = {}
+    for fence in chain(second):
+        run(fence, names)
+    assert names["seen"] == ["awaited", "called"]
+    with pytest.raises(AssertionError, match="called"):
+        run(third, {})

@@ -54,8 +54,8 @@ class Runtime(Protocol):
         """Run jobs that never raise an ``Exception``: at once where the runtime can, else one after another."""
         ...
 
-    async def shielded(self, job: Awaitable[None]) -> None:
-        """Run ``job`` to its end even when the caller has been cancelled, for `END_GRACE` seconds at most."""
+    async def shielded(self, job: Awaitable[Any]) -> bool:
+        """Run ``job`` even when the caller has been cancelled, for `END_GRACE` seconds at most; whether it has ended."""
         ...
 
 
@@ -85,9 +85,10 @@ class AsyncRuntime:
             for job in jobs:
                 group.start_soon(job)
 
-    async def shielded(self, job: Awaitable[None]) -> None:
-        with anyio.move_on_after(END_GRACE, shield=True):
+    async def shielded(self, job: Awaitable[Any]) -> bool:
+        with anyio.move_on_after(END_GRACE, shield=True) as scope:
             await job
+        return not scope.cancelled_caught
 
 
 class BlockingRuntime:
@@ -113,8 +114,9 @@ class BlockingRuntime:
         for job in jobs:
             await job()
 
-    async def shielded(self, job: Awaitable[None]) -> None:
+    async def shielded(self, job: Awaitable[Any]) -> bool:
         await job
+        return True
 
 
 async def _awaited(main: Callable[[], Awaitable[T]]) -> T:

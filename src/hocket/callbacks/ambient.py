@@ -9,7 +9,7 @@ from typing import Any
 
 from hocket.callbacks.handlers import BaseCallbackHandler
 
-__all__ = ["Listening", "ambient_handlers", "register_configure_hook"]
+__all__ = ["Listening", "ambient_handlers", "has_ambient_handlers", "register_configure_hook"]
 
 _listening: ContextVar[tuple[BaseCallbackHandler, ...]] = ContextVar("hocket_listening", default=())
 _hooks: list[tuple[ContextVar[Any], bool]] = []
@@ -41,6 +41,11 @@ def register_configure_hook(context_var: ContextVar[Any], inheritable: bool = Tr
     """
     _hooks[:] = [hook for hook in _hooks if hook[0] is not context_var]
     _hooks.append((context_var, inheritable))
+
+
+def has_ambient_handlers() -> bool:
+    """Whether `ambient_handlers` may have any."""
+    return bool(_listening.get() or _hooks)
 
 
 def ambient_handlers() -> list[tuple[BaseCallbackHandler, bool]]:

@@ -3,18 +3,26 @@
 Handlers of a run are told in order, one after another, each awaited: a handler sees start, tokens and end in the order
 in which they happened, and two handlers see them in the order in which they were given. What a handler raises stays
 here, unless it asked to be heard (``raise_error``).
+
+A start and an end belong together. Once the first handler has heard of either, all do, also when the run is cancelled
+meanwhile; ends are shielded from cancellation, each handler's for a bounded time.
 """
 
+import asyncio
+import functools
 import inspect
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+import math
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from hocket._runtime.runtime import Runtime
+import anyio
+
+from hocket._runtime.runtime import END_GRACE, Runtime
 from hocket.callbacks.handlers import AsyncCallbackHandler, BaseCallbackHandler
 from hocket.messages import get_buffer_string
 
-__all__ = ["Event", "emit", "listener"]
+__all__ = ["Event", "Listener", "emit", "listener", "listeners"]
 
 _log = logging.getLogger("hocket.callbacks")
 
@@ -41,6 +49,8 @@ _IGNORED_BY: Mapping[str, str] = {
     "on_retry": "ignore_retry",
     "on_custom_event": "ignore_custom_event",
 }
+_STARTS = frozenset(name for name in _IGNORED_BY if name.endswith("_start"))
+_ENDS = frozenset(name for name in _IGNORED_BY if name.endswith(("_end", "_error")))
 
 _SILENT = frozenset(
     function
@@ -59,6 +69,33 @@ class Event(NamedTuple):
     details: Mapping[str, Any]
 
 
+class Listener(NamedTuple):
+    """A handler that listens to events of one kind.
+
+    Attributes:
+        tell: takes what the handler's method takes, and returns something to await.
+        otherwise: is told instead where ``tell`` raises NotImplementedError.
+    """
+
+    handler: BaseCallbackHandler
+    tell: Callable[..., Awaitable[Any]]
+    otherwise: "Listener | None" = None
+
+
+def listeners(runtime: Runtime, handlers: Iterable[BaseCallbackHandler], name: str) -> list[Listener]:
+    """Return those of ``handlers`` that listen to events of this name, in their order."""
+    found: list[Listener] = []
+    for handler in handlers:
+        method, otherwise = listener(handler, name), None
+        if name == "on_chat_model_start" and not getattr(handler, "ignore_chat_model", False):
+            otherwise = _as_text_listener(runtime, handler)
+        if method is not None:
+            found.append(Listener(handler, _teller(runtime, handler, method, method), otherwise))
+        elif otherwise is not None:
+            found.append(otherwise)
+    return found
+
+
 def listener(handler: BaseCallbackHandler, name: str) -> Any:
     """Return the handler's method for events of this name, or None if it does not listen to them."""
     method = getattr(handler, name, None)
@@ -68,59 +105,107 @@ def listener(handler: BaseCallbackHandler, name: str) -> Any:
     return None if flag and getattr(handler, flag, False) else method
 
 
-async def emit(runtime: Runtime, handlers: Iterable[BaseCallbackHandler], event: Event) -> None:
-    """Tell ``handlers`` of ``event``.
+def _as_text_listener(runtime: Runtime, handler: BaseCallbackHandler) -> Listener | None:
+    """Return how a handler that knows no chat models is told of one that starts: as of a text model."""
+    method = listener(handler, "on_llm_start")
+    if method is None:
+        return None
+
+    def tell(serialized: Any, conversations: Iterable[Sequence[Any]], **details: Any) -> Any:
+        return method(serialized, [get_buffer_string(messages) for messages in conversations], **details)
+
+    return Listener(handler, _teller(runtime, handler, method, tell))
+
+
+def _teller(
+    runtime: Runtime, handler: BaseCallbackHandler, method: Any, call: Callable[..., Any]
+) -> Callable[..., Awaitable[Any]]:
+    """Return how ``call``, which calls ``method``, is made on ``runtime``."""
+    if _is_coroutine(method):
+        return call if runtime.is_async else functools.partial(runtime.call, call)
+    if getattr(handler, "run_inline", False) or not runtime.is_async:
+        return functools.partial(_tell_inline, runtime, call)
+    return functools.partial(_tell_in_thread, runtime, call)
+
+
+async def _tell_inline(runtime: Runtime, call: Callable[..., Any], /, *args: Any, **details: Any) -> None:
+    await _settle(runtime, call(*args, **details))
+
+
+async def _tell_in_thread(runtime: Runtime, call: Callable[..., Any], /, *args: Any, **details: Any) -> None:
+    await _settle(runtime, await runtime.sync(call, *args, **details))
+
+
+async def _settle(runtime: Runtime, outcome: Any) -> None:
+    """Await what a sync method returned, if that is a coroutine after all: the method is a decorated ``async def``."""
+    if outcome is not None and inspect.iscoroutine(outcome):
+        await runtime.call(lambda: outcome)
+
+
+async def emit(runtime: Runtime, heard: Iterable[Listener], event: Event) -> None:
+    """Tell ``heard`` of ``event``.
 
     Raises:
         Exception: what a handler with ``raise_error`` raised, after the handlers behind it were told.
+        BaseException: the run was cancelled; in the middle of a start or an end, after all were told.
     """
+    name, args, details = event
+    shielded = name in _ENDS
     refused: Exception | None = None
-    for handler in handlers:
-        method = listener(handler, event.name)
+    interruption: BaseException | None = None
+    for handler, tell, otherwise in heard:
         try:
-            if method is not None:
-                await _tell(runtime, handler, method, event)
-            elif event.name == "on_chat_model_start" and not getattr(handler, "ignore_chat_model", False):
-                await _tell_as_text(runtime, handler, event)
+            telling = tell(*args, **details)
+            if otherwise is not None:
+                telling = _or_otherwise(telling, otherwise, event)
+            if not shielded:
+                await telling
+            elif not await runtime.shielded(telling):
+                raise TimeoutError(f"it took longer than {END_GRACE:g} s, and was cut off")
         except Exception as error:
-            _note(handler, event.name, error)
+            _note(handler, name, error)
             if getattr(handler, "raise_error", False):
                 refused = refused or error
+        except BaseException as error:
+            if _is_stray(error):
+                _note(handler, name, error)
+            elif shielded or name in _STARTS:
+                interruption, shielded = interruption or error, True
+            else:
+                raise
+    if interruption is not None:
+        raise interruption
     if refused is not None:
         raise refused
 
 
-async def _tell(runtime: Runtime, handler: BaseCallbackHandler, method: Any, event: Event) -> None:
+async def _or_otherwise(telling: Awaitable[Any], otherwise: Listener, event: Event) -> None:
     try:
-        if is_coroutine(method):
-            await runtime.call(method, *event.args, **event.details)
-        elif handler.run_inline or not runtime.is_async:
-            method(*event.args, **event.details)
-        else:
-            await runtime.sync(method, *event.args, **event.details)
+        await telling
     except NotImplementedError:
-        if event.name != "on_chat_model_start":
-            raise
-        await _tell_as_text(runtime, handler, event)
+        await otherwise.tell(*event.args, **event.details)
 
 
-async def _tell_as_text(runtime: Runtime, handler: BaseCallbackHandler, event: Event) -> None:
-    """Tell a handler that knows no chat models of one, as of a text model."""
-    method = listener(handler, "on_llm_start")
-    if method is not None:
-        serialized, conversations = event.args
-        texts = [get_buffer_string(messages) for messages in conversations]
-        await _tell(runtime, handler, method, Event("on_llm_start", (serialized, texts), event.details))
-
-
-def is_coroutine(method: Any) -> bool:
-    """Whether calling ``method`` gives something to await."""
+def _is_coroutine(method: Any) -> bool:
+    """Whether calling ``method`` surely gives something to await."""
     code = getattr(method, "__code__", None)
     return bool(code.co_flags & inspect.CO_COROUTINE) if code is not None else inspect.iscoroutinefunction(method)
 
 
-def _note(handler: BaseCallbackHandler, name: str, error: Exception) -> None:
+def _is_stray(error: BaseException) -> bool:
+    """Whether a cancellation is a handler's own: something that it waited for was cancelled, and the run was not."""
+    if not isinstance(error, asyncio.CancelledError):
+        return False
+    try:
+        task = asyncio.current_task()
+    except RuntimeError:  # not asyncio's
+        return True
+    return task is not None and not task.cancelling() and anyio.current_effective_deadline() > -math.inf
+
+
+def _note(handler: BaseCallbackHandler, name: str, error: BaseException) -> None:
     """Count a handler's failure, and log it: the first at WARNING, the rest at DEBUG."""
-    handler.errors = getattr(handler, "errors", 0) + 1
-    level = logging.WARNING if handler.errors == 1 else logging.DEBUG
+    count = getattr(handler, "errors", 0) + 1
+    object.__setattr__(handler, "errors", count)  # also on a handler that is frozen
+    level = logging.WARNING if count == 1 else logging.DEBUG
     _log.log(level, "%s.%s raised %r; the run goes on", type(handler).__name__, name, error)

@@ -13,7 +13,7 @@ from hocket.messages import BaseMessage
 from hocket.outputs import ChatGenerationChunk, GenerationChunk, LLMResult
 
 if TYPE_CHECKING:
-    from hocket.callbacks.base_manager import BaseCallbackManager
+    pass
 
 __all__ = ["AsyncCallbackHandler", "BaseCallbackHandler", "Callbacks"]
 

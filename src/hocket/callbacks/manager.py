@@ -11,7 +11,7 @@ from hocket._runtime.ids import run_id as new_run_id
 from hocket._runtime.runtime import ASYNC, BLOCKING
 from hocket.callbacks.ambient import ambient_handlers
 from hocket.callbacks.base_manager import BaseCallbackManager
-from hocket.callbacks.events import Event, emit
+from hocket.callbacks.events import Event, emit, listeners
 from hocket.callbacks.handlers import BaseCallbackHandler
 from hocket.callbacks.run_managers import (
     AsyncCallbackManagerForChainRun,
@@ -101,7 +101,8 @@ class _Manager(BaseCallbackManager):
 
     async def start(self, name: str, run_id: UUID, /, *args: Any, **details: Any) -> None:
         """Tell the handlers that a run starts."""
-        if self.handlers:
+        heard = listeners(self.runtime, self.handlers, name)
+        if heard:
             details = {
                 "run_id": run_id,
                 "parent_run_id": self.parent_run_id,
@@ -109,7 +110,7 @@ class _Manager(BaseCallbackManager):
                 "metadata": dict(self.metadata),
                 **details,
             }
-            await emit(self.runtime, self.handlers, Event(name, args, details))
+            await emit(self.runtime, heard, Event(name, args, details))
 
     async def _started(self, cls: type[R], name: str, run_id: UUID | None, /, *args: Any, **details: Any) -> R:
         run = self.new_run(cls, run_id)
@@ -183,9 +184,10 @@ class AsyncCallbackManager(_Manager):
 
     async def on_custom_event(self, name: str, data: Any, run_id: UUID | None = None, **kwargs: Any) -> None:
         """Tell handlers of the application's own event."""
-        if self.handlers:
+        heard = listeners(self.runtime, self.handlers, "on_custom_event")
+        if heard:
             details = {"run_id": run_id or new_run_id(), "tags": list(self.tags), "metadata": dict(self.metadata)}
-            await emit(self.runtime, self.handlers, Event("on_custom_event", (name, data), {**details, **kwargs}))
+            await emit(self.runtime, heard, Event("on_custom_event", (name, data), {**details, **kwargs}))
 
 
 class CallbackManager(_Manager):

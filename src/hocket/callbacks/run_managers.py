@@ -5,13 +5,13 @@ the blocking runtime, so that there is one way an event is told.
 """
 
 import functools
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Generator, Sequence
 from typing import Any, ClassVar, Self, TypeVar
 from uuid import UUID
 
 from hocket._runtime.ids import run_id as new_run_id
 from hocket._runtime.runtime import ASYNC, BLOCKING, Runtime, step
-from hocket.callbacks.events import Event, emit
+from hocket.callbacks.events import Event, Listener, emit, listeners
 from hocket.callbacks.handlers import BaseCallbackHandler
 from hocket.outputs import ChatGenerationChunk, GenerationChunk, LLMResult
 
@@ -39,6 +39,16 @@ def stepped(method: Callable[..., Coroutine[Any, Any, T]]) -> Callable[..., T]:
         return step(method(*args, **kwargs))
 
     return face
+
+
+class _Nothing:
+    """Something to await that is over at once."""
+
+    def __await__(self) -> Generator[None, None, None]:
+        return iter(())  # type: ignore[return-value]
+
+
+_NOTHING = _Nothing()
 
 
 class BaseRunManager:
@@ -71,6 +81,7 @@ class BaseRunManager:
         self.inheritable_tags = inheritable_tags or []
         self.metadata = metadata or {}
         self.inheritable_metadata = inheritable_metadata or {}
+        self._heard: dict[str, list[Listener]] = {}  # who listens to what, found out at the first event of each kind
 
     @classmethod
     def get_noop_manager(cls) -> Self:
@@ -87,16 +98,20 @@ class BaseRunManager:
             manager.add_tags([tag], inherit=False)
         return manager
 
-    async def _tell(self, name: str, /, *args: Any, **details: Any) -> None:
-        """Tell the run's handlers of one event."""
-        if self.handlers:
-            details = {"run_id": self.run_id, "parent_run_id": self.parent_run_id, "tags": list(self.tags), **details}
-            await emit(self.runtime, self.handlers, Event(name, args, details))
+    def _tell(self, name: str, /, *args: Any, **details: Any) -> Awaitable[None]:
+        """Tell the run's handlers of one event. No coroutine itself, since it is called for every token."""
+        heard = self._heard.get(name)
+        if heard is None:
+            heard = self._heard[name] = listeners(self.runtime, self.handlers, name)
+        if not heard:
+            return _NOTHING
+        details = {"run_id": self.run_id, "parent_run_id": self.parent_run_id, "tags": list(self.tags), **details}
+        return emit(self.runtime, heard, Event(name, args, details))
 
     def _as(self, cls: type[Any]) -> Any:
         """The same run, seen through another class."""
         other: BaseRunManager = object.__new__(cls)
-        other.__dict__.update(self.__dict__)
+        other.__dict__.update(self.__dict__, _heard={})
         return other
 
 

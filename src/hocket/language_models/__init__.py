@@ -9,11 +9,6 @@ from hocket.language_models.base import (
     LanguageModelOutput,
 )
 from hocket.language_models.chat_models import BaseChatModel
-from hocket.language_models.llm import LLM
-from hocket.language_models.llms import BaseLLM
-from hocket.language_models.simple import SimpleChatModel, agenerate_from_stream, generate_from_stream
-from hocket.language_models.stream import ChatStream, SyncChatStream
-
 from hocket.language_models.fakes import (
     FakeChatModel,
     FakeListChatModel,
@@ -23,10 +18,15 @@ from hocket.language_models.fakes import (
     GenericFakeChatModel,
     ParrotFakeChatModel,
 )
+from hocket.language_models.llm import LLM
+from hocket.language_models.llms import BaseLLM
 from hocket.language_models.registry import init_chat_model
 from hocket.language_models.scripted import Request, ScriptedChatModel, Turn
+from hocket.language_models.simple import SimpleChatModel, agenerate_from_stream, generate_from_stream
+from hocket.language_models.stream import ChatStream, SyncChatStream
 
 __all__ = [
+    "LLM",
     "BaseChatModel",
     "BaseLLM",
     "BaseLanguageModel",
@@ -38,7 +38,6 @@ __all__ = [
     "FakeMessagesListChatModel",
     "FakeStreamingListLLM",
     "GenericFakeChatModel",
-    "LLM",
     "LangSmithParams",
     "LanguageModelInput",
     "LanguageModelLike",

@@ -4,6 +4,7 @@ A model is configuration and nothing else: validated, picklable, safe to share b
 Whatever is open or in flight lives elsewhere.
 """
 
+import functools
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
@@ -15,7 +16,7 @@ from hocket import globals as settings
 from hocket._runtime.runtime import Runtime
 from hocket.caches import BaseCache
 from hocket.callbacks import AsyncCallbackManager, BaseCallbackHandler, BaseCallbackManager, CallbackManager
-from hocket.callbacks.ambient import ambient_handlers
+from hocket.callbacks.ambient import has_ambient_handlers
 from hocket.errors import DroppedStateWarning, InvalidHook, InvalidInput
 from hocket.load import dumpd
 from hocket.messages import BaseMessage, MessageLikeRepresentation, convert_to_messages, get_buffer_string
@@ -133,15 +134,14 @@ class BaseLanguageModel(RunnableSerializable[LanguageModelInput, Output], ABC, G
 
     def _get_ls_params(self, stop: list[str] | None = None, **kwargs: Any) -> LangSmithParams:
         """Return what tracers want to know: provider, model, kind, temperature, limits (LangSmith's names)."""
-        name = type(self).__name__
-        provider = name.removeprefix("Chat").removesuffix("Chat").removesuffix("LLM").lower() or name.lower()
+        provider, own = _ls_sources(type(self))
         params: LangSmithParams = {"ls_provider": provider, "ls_model_type": self._ls_model_type}
-        for key, names in _LS_NAMES.items():
-            for candidate in names:
-                value = kwargs.get(candidate, getattr(self, candidate, None))
-                if value is not None and isinstance(value, str | int | float):
-                    params[key] = value
-                    break
+        for key, name in own:
+            value = getattr(self, name)
+            if value is not None:
+                params[key] = value
+        if kwargs:
+            params.update((key, kwargs[name]) for name, key in _TRACED.items() if kwargs.get(name) is not None)
         if stop:
             params["ls_stop"] = stop
         return params
@@ -156,7 +156,7 @@ class BaseLanguageModel(RunnableSerializable[LanguageModelInput, Output], ABC, G
         """Return what handlers are told of the model itself."""
         if self.is_lc_serializable():
             return {**dumpd(self), "name": self.get_name()}
-        return {"lc": 1, "type": "not_implemented", "id": self.lc_id(), "repr": None, "name": self.get_name()}
+        return {**_unserialized(type(self)), "name": self.name or type(self).__name__}
 
     # -- prompts in, LLMResult out
 
@@ -230,7 +230,7 @@ class BaseLanguageModel(RunnableSerializable[LanguageModelInput, Output], ABC, G
 
     def _is_watched(self, callbacks: Any) -> bool:
         """Whether anybody listens to a run started now."""
-        return bool(callbacks or self.callbacks or self.verbose or settings.get_debug() or ambient_handlers())
+        return bool(callbacks or self.callbacks or self.verbose or settings.get_debug() or has_ambient_handlers())
 
     def _manager(
         self,
@@ -268,8 +268,23 @@ class BaseLanguageModel(RunnableSerializable[LanguageModelInput, Output], ABC, G
         return super().__deepcopy__(memo)
 
 
-_LS_NAMES = {
-    "ls_model_name": ("model", "model_name"),
-    "ls_temperature": ("temperature",),
-    "ls_max_tokens": ("max_tokens",),
+_TRACED = {
+    "model_name": "ls_model_name",
+    "model": "ls_model_name",
+    "temperature": "ls_temperature",
+    "max_tokens": "ls_max_tokens",
 }
+
+
+@functools.lru_cache(maxsize=256)
+def _ls_sources(cls: type[BaseLanguageModel[Any]]) -> tuple[str, list[tuple[str, str]]]:
+    """Return the provider that a class's name speaks of, and which attributes of its models say what tracers ask."""
+    name = cls.__name__
+    provider = name.removeprefix("Chat").removesuffix("Chat").removesuffix("LLM").lower() or name.lower()
+    own = [(key, one) for one, key in _TRACED.items() if one in cls.__pydantic_fields__ or hasattr(cls, one)]
+    return provider, own
+
+
+@functools.lru_cache(maxsize=256)
+def _unserialized(cls: type[BaseLanguageModel[Any]]) -> dict[str, Any]:
+    return {"lc": 1, "type": "not_implemented", "id": cls.lc_id(), "repr": None}

@@ -118,7 +118,7 @@ class BaseChatModel(BaseLanguageModel[AIMessage], ABC):
             InvalidInput: ``input`` is none of these, or empty.
             EmptyResponse: the model gave no answer.
         """
-        return _message(await self._run(self._open_call(ASYNC, self._to_messages(input), config, stop, kwargs)))
+        return await self._run(self._open_call(ASYNC, self._to_messages(input), config, stop, kwargs))
 
     def invoke(
         self,
@@ -131,7 +131,7 @@ class BaseChatModel(BaseLanguageModel[AIMessage], ABC):
         """Answer: the sync face of `ainvoke`. A sync hook runs in this thread; works inside a running loop, too."""
         if not self._hooks.steps:
             return on_portal(functools.partial(self.ainvoke, input, config, stop=stop, **kwargs))
-        return _message(step(self._run(self._open_call(BLOCKING, self._to_messages(input), config, stop, kwargs))))
+        return step(self._run(self._open_call(BLOCKING, self._to_messages(input), config, stop, kwargs)))
 
     def astream(  # type: ignore[override]
         self,
@@ -172,8 +172,8 @@ class BaseChatModel(BaseLanguageModel[AIMessage], ABC):
 
         return call, produce
 
-    async def _run(self, call: ChatCall) -> ChatResult:
-        return cast(ChatResult, await observed(call, self._go()))
+    async def _run(self, call: ChatCall) -> AIMessage:
+        return cast(AIMessage, (await observed(call, self._go()))[0])
 
     # -- several answers
 
@@ -235,9 +235,8 @@ class BaseChatModel(BaseLanguageModel[AIMessage], ABC):
         """Answer several prompts: the sync face of `agenerate_prompt`."""
         return self.generate([prompt.to_messages() for prompt in prompts], stop, callbacks, **kwargs)
 
-    def _combined(self, calls: Sequence[ChatCall], results: Sequence[ChatResult]) -> LLMResult:
-        if not calls:
-            return LLMResult(generations=[], llm_output=self._combine_llm_outputs([]), run=[])
+    def _combined(self, calls: Sequence[ChatCall], answers: Sequence[Sequence[BaseMessage]]) -> LLMResult:
+        results = [call.whole(messages) for call, messages in zip(calls, answers, strict=True)]
         return LLMResult(
             generations=[list(result.generations) for result in results],
             llm_output=self._combine_llm_outputs([result.llm_output for result in results]),
@@ -265,8 +264,8 @@ class BaseChatModel(BaseLanguageModel[AIMessage], ABC):
     ) -> ChatResult:
         call = self._open_call(runtime, messages, {"run_id": getattr(run, "run_id", None)}, stop, params, watched=False)
         if run is not None:
-            call.runs.append(run)
-        return call.finished(await self._go()(call))
+            call.runs = (run,)
+        return call.whole(call.finished(await self._go()(call)))
 
     # -- making calls
 
@@ -296,7 +295,8 @@ class BaseChatModel(BaseLanguageModel[AIMessage], ABC):
         config = ensure_config(config)
         streaming = self._is_streaming(params) if self._hooks.can_stream() else False
         sent = {key: value for key, value in params.items() if key not in _OURS} if params else params
-        call = ChatCall(self, (messages,), stop, sent, runtime, run_ids=(config.get("run_id"),), streaming=streaming)
+        call = ChatCall(self, (messages,), stop, sent, runtime, (config.get("run_id"),))
+        call.streaming = streaming
         callbacks = config.get("callbacks")
         if watched and self._is_watched(callbacks):
             self._watch([call], params, callbacks, config.get("tags"), config.get("metadata"), config.get("run_name"))
@@ -376,10 +376,6 @@ class BaseChatModel(BaseLanguageModel[AIMessage], ABC):
     def with_structured_output(self, schema: Any, *, include_raw: bool = False, **kwargs: Any) -> Any:
         """Return the model with answers that follow ``schema``. Providers that can define it."""
         raise NotImplementedError(f"{type(self).__name__} cannot be given a schema")
-
-
-def _message(result: ChatResult) -> AIMessage:
-    return cast(AIMessage, result.generations[0].message)
 
 
 def _normalized(messages: Any) -> list[BaseMessage]:

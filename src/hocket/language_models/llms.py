@@ -6,7 +6,7 @@ form for models that answer one.
 
 import functools
 from abc import ABC
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping
 from typing import Any, ClassVar, cast
 from uuid import UUID
 
@@ -228,7 +228,9 @@ class BaseLLM(BaseLanguageModel[str], ABC):
     ) -> TextCall:
         streaming = self._hooks.can_stream() and len(prompts) == 1 and self._is_streaming(params)
         sent = {key: value for key, value in params.items() if key != "stream"} if params else params
-        return TextCall(self, prompts, stop, sent, runtime, run_ids=run_ids, streaming=streaming)
+        call = TextCall(self, prompts, stop, sent, runtime, run_ids)
+        call.streaming = streaming
+        return call
 
     def _is_streaming(self, params: Mapping[str, Any]) -> bool:
         return bool(params.get("stream", getattr(self, "streaming", False)))

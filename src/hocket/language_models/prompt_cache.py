@@ -1,6 +1,5 @@
 """Several prompts against a cache: what it holds is taken from it, and only the rest is asked for."""
 
-from typing import Any
 
 from hocket.caches import BaseCache
 from hocket.outputs import Generation, LLMResult

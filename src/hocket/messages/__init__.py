@@ -7,13 +7,6 @@ from hocket.messages.ai import AIMessage, AIMessageChunk, Collector, message_chu
 from hocket.messages.base import BaseMessage, BaseMessageChunk, get_msg_title_repr, merge_content
 from hocket.messages.buffer import get_buffer_string
 from hocket.messages.chat import ChatMessage, ChatMessageChunk
-from hocket.messages.convert import AnyMessage, MessageLikeRepresentation, convert_to_messages
-from hocket.messages.function import FunctionMessage, FunctionMessageChunk
-from hocket.messages.human import HumanMessage, HumanMessageChunk
-from hocket.messages.modifier import RemoveMessage
-from hocket.messages.system import SystemMessage, SystemMessageChunk
-from hocket.messages.tool import ToolMessage, ToolMessageChunk
-from hocket.messages.usage import InputTokenDetails, OutputTokenDetails, UsageMetadata, add_usage, subtract_usage
 from hocket.messages.content import (
     Annotation,
     AudioContentBlock,
@@ -45,6 +38,12 @@ from hocket.messages.content_factories import (
     create_tool_call,
     create_video_block,
 )
+from hocket.messages.convert import AnyMessage, MessageLikeRepresentation, convert_to_messages
+from hocket.messages.function import FunctionMessage, FunctionMessageChunk
+from hocket.messages.human import HumanMessage, HumanMessageChunk
+from hocket.messages.modifier import RemoveMessage
+from hocket.messages.system import SystemMessage, SystemMessageChunk
+from hocket.messages.tool import ToolMessage, ToolMessageChunk
 from hocket.messages.tool_calls import (
     InvalidToolCall,
     ToolCall,
@@ -55,6 +54,7 @@ from hocket.messages.tool_calls import (
     tool_call,
     tool_call_chunk,
 )
+from hocket.messages.usage import InputTokenDetails, OutputTokenDetails, UsageMetadata, add_usage, subtract_usage
 
 __all__ = [
     "AIMessage",

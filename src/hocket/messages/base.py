@@ -6,7 +6,7 @@ times faster, with the outcome that validation would give (a property test holds
 classes take it, by their own `_template`; a subclass may add fields and validators.
 """
 
-from typing import Any, ClassVar, Self, TypeVar, cast
+from typing import Any, ClassVar, Self, TypeVar
 
 from pydantic import ConfigDict, Field
 
@@ -16,7 +16,18 @@ from hocket.messages.content import ContentBlock
 from hocket.messages.content_view import content_blocks_of
 from hocket.messages.folding import Fold, merge_content
 
-__all__ = ["BaseMessage", "BaseMessageChunk", "Content", "get_msg_title_repr", "merge_content"]
+__all__ = [
+    "BaseMessage",
+    "BaseMessageChunk",
+    "Content",
+    "Template",
+    "copied",
+    "get_msg_title_repr",
+    "isolated",
+    "merge_content",
+    "plain",
+    "rebuilt",
+]
 
 Content = str | list[str | dict[str, Any]]
 
@@ -109,21 +120,20 @@ M = TypeVar("M", bound=BaseMessage)
 class Template:
     """How to build an instance of one message class from a string, without the validator."""
 
-    __slots__ = ("defaults", "lists", "mappings")
+    __slots__ = ("defaults", "lists")
 
     def __init__(self, cls: type[BaseMessage]) -> None:
         self.defaults = {
             name: None if field.is_required() else field.default for name, field in cls.model_fields.items()
         }
-        self.mappings = [name for name, field in cls.model_fields.items() if field.default_factory is dict]
-        self.lists = [name for name, field in cls.model_fields.items() if field.default_factory is list]
+        self.lists = tuple(name for name, field in cls.model_fields.items() if field.default_factory is list)
 
     def fill(self, message: BaseMessage, content: str | None) -> None:
         """Give ``message``, made by ``__new__``, its fields."""
         fields = self.defaults.copy()
         fields["content"] = content
-        for name in self.mappings:
-            fields[name] = {}
+        fields["additional_kwargs"] = {}
+        fields["response_metadata"] = {}
         for name in self.lists:
             fields[name] = []
         fill(message, fields, {"content"}, {})
@@ -155,8 +165,11 @@ def isolated(message: M, **changes: Any) -> M:
         _ = message.content  # a lazy sum becomes real before it is changed
     fields = message.__dict__.copy()
     for name, value in fields.items():
-        if value.__class__ is dict or value.__class__ is list:
-            fields[name] = copied(value)
+        kind = value.__class__
+        if kind is dict:
+            fields[name] = copied(value) if value else {}
+        elif kind is list:
+            fields[name] = copied(value) if value else []
     fields.update(changes)
     return rebuilt(message, fields, message.__class__)
 

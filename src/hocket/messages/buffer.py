@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 
 from hocket.errors import InvalidInput
-
 from hocket.messages.ai import AIMessage
 from hocket.messages.base import BaseMessage
 from hocket.messages.chat import ChatMessage

@@ -4,7 +4,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol, cast, runtime_checkable
 
 from hocket.errors import InvalidInput
-
 from hocket.messages.ai import AIMessage
 from hocket.messages.base import BaseMessage
 from hocket.messages.chat import ChatMessage

@@ -15,7 +15,7 @@ from typing import Any, cast
 
 from hocket.messages.usage import UsageMetadata, add_usage, is_running_total
 
-__all__ = ["Fold", "ToolCallFold", "merge_content"]
+__all__ = ["Fold", "ToolCallFold", "UsageFold", "merge_content"]
 
 _IDENTITY = frozenset({"type", "id", "index", "name", "role", "mime_type", "url", "file_id", "status", "format"})
 _KEPT = frozenset({"type", "id", "index"})  # the first says what a block is; a delta may call itself something else

@@ -4,7 +4,7 @@ from typing import Any, Literal, Self
 
 from hocket.load.serializable import Serializable
 
-__all__ = ["Generation", "GenerationChunk"]
+__all__ = ["Generation", "GenerationChunk", "merged_info"]
 
 
 class Generation(Serializable):

@@ -1,11 +1,12 @@
 """What a call returns: the candidates for one prompt, or for each of several."""
 
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 from uuid import UUID
 
 from pydantic import BaseModel, SerializeAsAny
 
 from hocket.load.serializable import Serializable
+from hocket.load.unvalidated import fill
 from hocket.outputs.chat_generation import ChatGeneration
 from hocket.outputs.generation import Generation
 
@@ -22,6 +23,17 @@ class ChatResult(Serializable):
 
     generations: list[ChatGeneration]
     llm_output: dict[str, Any] | None = None
+
+    if not TYPE_CHECKING:
+
+        def __init__(self, **values: Any) -> None:
+            """Build from candidates alone, as every hook does for every call, without the validator."""
+            candidates = values.get("generations")
+            if len(values) == 1 and candidates.__class__ is list and self.__class__ is ChatResult:
+                if all(candidate.__class__ is ChatGeneration for candidate in candidates):
+                    fill(self, {"generations": candidates, "llm_output": None}, {"generations"})
+                    return
+            super().__init__(**values)
 
     @classmethod
     def is_lc_serializable(cls) -> bool:

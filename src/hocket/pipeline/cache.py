@@ -16,7 +16,7 @@ from hocket.pipeline.call import Call
 from hocket.pipeline.flight import board
 from hocket.pipeline.observe import Go
 
-__all__ = ["cached", "chosen_cache", "look_up", "store"]
+__all__ = ["cached", "chosen_cache", "look_up", "replay", "store"]
 
 _log = logging.getLogger("hocket.caches")
 

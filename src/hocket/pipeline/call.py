@@ -46,24 +46,16 @@ class Call(ABC):
         outcome: the result, or the error, once there is one.
     """
 
-    __slots__ = (
-        "_tells_tokens",
-        "details",
-        "is_raw",
-        "managers",
-        "model",
-        "outcome",
-        "params",
-        "prompts",
-        "run_ids",
-        "runs",
-        "runtime",
-        "sink",
-        "sizes",
-        "started",
-        "stop",
-        "streaming",
-    )
+    # Defaults on the class: most calls change few of them, and each assignment in a constructor is paid by every call.
+    managers: Sequence[AsyncCallbackManager | CallbackManager] = ()
+    details: Sequence[dict[str, Any]] = ()
+    runs: Sequence[Any] = ()
+    sink: Sink[Any] | None = None
+    streaming = False
+    is_raw = False
+    outcome: Any = None
+    started = 0.0
+    _tells_tokens: bool | None = None
 
     def __init__(
         self,
@@ -72,29 +64,15 @@ class Call(ABC):
         stop: list[str] | None,
         params: dict[str, Any],
         runtime: Runtime,
-        *,
-        managers: Sequence[AsyncCallbackManager | CallbackManager] = (),
-        details: Sequence[dict[str, Any]] = (),
-        run_ids: Sequence[UUID | None] = (),
-        sink: Sink[Any] | None = None,
-        streaming: bool = False,
+        run_ids: Sequence[UUID | None] = (None,),
     ) -> None:
         self.model = model
         self.prompts = prompts
         self.stop = stop
         self.params = params
         self.runtime = runtime
-        self.managers = managers
-        self.details = details
-        self.run_ids: list[UUID] = [id_ or new_run_id() for id_ in run_ids] if run_ids else [new_run_id()]
-        self.runs: list[Any] = []
-        self.sink = sink
-        self.streaming = streaming
-        self.is_raw = False
+        self.run_ids: list[UUID] = [run_id or new_run_id() for run_id in run_ids]
         self.sizes: list[int] = []
-        self.outcome: Any = None
-        self.started = 0.0
-        self._tells_tokens: bool | None = None
 
     # -- telling handlers
 
@@ -118,9 +96,11 @@ class Call(ABC):
     async def start(self) -> None:
         """Tell the handlers that the runs start, in order."""
         self.started = clock.current().now()
+        runs: list[Any] = []
+        self.runs = runs
         for index, run_id in enumerate(self.run_ids):
             manager = self.managers[index]
-            self.runs.append(manager.new_run(self.run_class, run_id))
+            runs.append(manager.new_run(self.run_class, run_id))
             await manager.start(self.start_event, run_id, *self.told(index), **self.details[index])
 
     @abstractmethod
@@ -225,7 +205,7 @@ class Call(ABC):
 
     @abstractmethod
     def finished(self, result: Any) -> Any:
-        """Return the hook's result with ids and metadata put in. The hook's own objects stay as they are."""
+        """Return what the verb answers with: the hook's result, ids and metadata put in. The hook's objects stay."""
 
     @abstractmethod
     def partial(self) -> LLMResult:

@@ -8,27 +8,23 @@ from hocket._runtime.stream import Sink
 from hocket.errors import EmptyResponse, InvalidHook
 from hocket.load.unvalidated import fill, unvalidated
 from hocket.messages import AIMessage, AIMessageChunk, BaseMessage, BaseMessageChunk, Collector, ToolCallChunk
-from hocket.messages.base import isolated, rebuilt
+from hocket.messages.base import copied, isolated, rebuilt
 from hocket.outputs import ChatGeneration, ChatGenerationChunk, ChatResult, Generation, LLMResult
-from hocket.outputs.copies import copy_of
 from hocket.pipeline.call import CACHE_HIT, CHUNK_SIZES, Call
 from hocket.pipeline.isolation import LazyCopies
 
-__all__ = ["ChatCall"]
+__all__ = ["ChatCall", "as_chunk"]
 
 
 class ChatCall(Call):
     """One call of a chat model's hook; ``prompts`` holds one list of messages."""
 
-    __slots__ = ("_chunk_id", "_collector", "_info")
-
     start_event = "on_chat_model_start"
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self._collector: Collector | None = None
-        self._info: dict[str, Any] = {}
-        self._chunk_id = ""
+    _collector: Collector | None = None
+    _info: dict[str, Any] | None = None
+    _chunk_id = ""
+    _result: ChatResult
 
     # -- asking the hook
 
@@ -53,7 +49,8 @@ class ChatCall(Call):
         content = message.content  # a lazy sum becomes real
         self.sizes.append(len(content) if content.__class__ is str else 0)
         if info:
-            self._info.update((key, value) for key, value in info.items() if value is not None)
+            news = {key: value for key, value in info.items() if value is not None}
+            self._info = {**self._info, **news} if self._info else news
         if not self.is_raw and (info or message.__dict__["id"] is None):
             message = self._stamped(message, info)
         if self._collector is None:
@@ -101,7 +98,7 @@ class ChatCall(Call):
                 f"No generation chunks were returned: the stream of {type(self.model).__name__} ended without one"
             )
         message = self._collector.message()
-        return _result([_generation(message, self._info or None)], None)
+        return _result([_generation(message, self._info)], None)
 
     def checked(self, result: Any, hook: str) -> ChatResult:
         if not isinstance(result, ChatResult):
@@ -113,27 +110,42 @@ class ChatCall(Call):
             raise EmptyResponse(f"empty response: {type(self.model).__name__}.{hook} returned no generation")
         return result
 
-    def finished(self, result: ChatResult) -> ChatResult:
+    def finished(self, result: ChatResult) -> list[BaseMessage]:
+        """Return the candidates' messages, each with an id and all that was said about it: copies, one level deep."""
+        self._result = result
         generations = result.generations
         outer = result.llm_output if len(generations) == 1 else None
-        made: list[ChatGeneration] = []
-        for index, generation in enumerate(generations):
-            message, info = generation.message, generation.generation_info
-            fields = {**message.__dict__}
-            if fields["id"] is None:
-                fields["id"] = f"lc_run--{self.run_ids[0]}-{index}"
-            if info or outer:
-                fields["response_metadata"] = {**(outer or {}), **(info or {}), **fields["response_metadata"]}
-            made.append(_generation(rebuilt(message, fields, message.__class__), info, generation.text))
-        return _result(made, result.llm_output)
+        return [self._signed(one, index, outer) for index, one in enumerate(generations)]
+
+    def _signed(self, generation: ChatGeneration, index: int, outer: dict[str, Any] | None) -> BaseMessage:
+        message, info = generation.message, generation.generation_info
+        _ = message.content  # a lazy sum becomes real
+        fields = message.__dict__.copy()
+        if fields["id"] is None:
+            fields["id"] = f"lc_run--{self.run_ids[0]}-{index}"
+        if info or outer:
+            fields["response_metadata"] = {**(outer or {}), **(info or {}), **fields["response_metadata"]}
+        made = message.__class__.__new__(message.__class__)
+        given = message.__pydantic_fields_set__ | {"id"}
+        fill(made, fields, given, message.__pydantic_extra__, message.__pydantic_private__)
+        return made
+
+    def whole(self, messages: Sequence[BaseMessage]) -> ChatResult:
+        """Return finished messages as the result that they came in."""
+        made = [
+            _generation(message, generation.generation_info, generation.text)
+            for message, generation in zip(messages, self._result.generations, strict=True)
+        ]
+        return _result(made, self._result.llm_output)
 
     def partial(self) -> LLMResult:
         message = AIMessageChunk("") if self._collector is None else self._collector.chunk()
-        return LLMResult(generations=[[ChatGenerationChunk(message=message, generation_info=self._info or None)]])
+        return LLMResult(generations=[[ChatGenerationChunk(message=message, generation_info=self._info)]])
 
-    def responses(self, result: ChatResult) -> list[LLMResult]:
-        copies = [copy_of(generation) for generation in result.generations]
-        return [LLMResult(generations=[cast("list[Generation]", copies)], llm_output=result.llm_output)]
+    def responses(self, result: list[BaseMessage]) -> list[LLMResult]:
+        whole = self.whole([isolated(message) for message in result])
+        output = copied(whole.llm_output)
+        return [unvalidated(LLMResult, generations=[whole.generations], llm_output=output, run=None, type="LLMResult")]
 
     # -- caching
 

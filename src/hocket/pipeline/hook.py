@@ -6,12 +6,16 @@ sync verbs sync ones. Chunks are folded into the result as they pass, so that a 
 
 import functools
 import inspect
-from collections.abc import AsyncIterator, Callable, Iterator
-from typing import Any, NamedTuple, TypeVar
+from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Iterable, Iterator
+from types import CoroutineType
+from typing import Any, NamedTuple, TypeVar, cast
 
 from hocket._runtime.threads import from_thread
+from hocket.errors import InvalidHook
+from hocket.outputs import LLMResult
 from hocket.pipeline.cache import replay
 from hocket.pipeline.call import Call
+from hocket.pipeline.text_call import TextCall
 
 __all__ = ["Hooks", "ask_hook", "default_hook", "defines", "takes_run_manager"]
 
@@ -77,19 +81,30 @@ async def ask_hook(call: Call) -> Any:
         return await (_fold_async(call) if is_async else _fold_sync(call))
     if call.streaming and hooks.stream:
         return await _fold_thread(call)
+    several = len(call.prompts) > 1  # of a text model: a stream hook takes one
     if is_async and hooks.agenerate:
-        arguments = _arguments(call, hooks.agenerate_takes_run)
-        result = await model._agenerate(*call.asked(), **arguments)
-    elif is_async and hooks.astream:
-        return await _fold_async(call)
-    elif hooks.generate:
+        hook = "_agenerate"
+        result = await _awaitable(call, model._agenerate(*call.asked(), **_arguments(call, hooks.agenerate_takes_run)))
+    elif hooks.generate and (several or not (is_async and hooks.astream)):
+        hook = "_generate"
         arguments = _arguments(call, hooks.generate_takes_run, for_sync=True)
         result = await call.runtime.sync(_uninterrupted, model._generate, *call.asked(), **arguments)
+    elif several:
+        return await _ask_each(cast(TextCall, call))
+    elif is_async and hooks.astream:
+        return await _fold_async(call)
     else:
         return await (_fold_thread(call) if is_async else _fold_sync(call))
-    result = call.checked(result, "_agenerate" if is_async and hooks.agenerate else "_generate")
-    await replay(call, result)
+    result = call.checked(result, hook)
+    if call.sink is not None:
+        await replay(call, result)
     return result
+
+
+async def _ask_each(call: TextCall) -> LLMResult:
+    """Answer several prompts with a hook that takes one: one after another, and without telling of their chunks."""
+    results = [await ask_hook(call.only([index])) for index in range(len(call.prompts))]
+    return LLMResult(generations=[result.generations[0] for result in results])
 
 
 def _arguments(call: Call, takes_run: bool, *, for_sync: bool = False) -> dict[str, Any]:
@@ -100,16 +115,47 @@ def _arguments(call: Call, takes_run: bool, *, for_sync: bool = False) -> dict[s
     return arguments
 
 
+def _awaitable(call: Call, returned: Any) -> Awaitable[Any]:
+    if returned.__class__ is not CoroutineType and not inspect.isawaitable(returned):
+        raise InvalidHook(
+            f"{type(call.model).__name__}._agenerate returned {type(returned).__name__}, nothing to await; "
+            "define it with async def"
+        )
+    return cast("Awaitable[Any]", returned)
+
+
 def _uninterrupted(hook: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """Call a hook; a StopIteration that it lets out must not end somebody's iterator."""
     try:
-        return hook(*args, **kwargs)
+        returned = hook(*args, **kwargs)
     except StopIteration as stop:
         raise RuntimeError(f"{hook.__qualname__} raised StopIteration") from stop
+    if returned.__class__ is CoroutineType:
+        returned.close()
+        raise InvalidHook(f"{hook.__qualname__} is an async def; that hook is called _agenerate")
+    return returned
+
+
+def _stream(call: Call) -> Iterator[Any]:
+    chunks = call.model._stream(*call.asked_to_stream(), stop=call.stop, **call.params)
+    if not isinstance(chunks, Iterable) or isinstance(chunks, str):
+        raise _no_stream(call, "_stream", chunks)
+    return iter(cast("Iterable[Any]", chunks))
+
+
+def _no_stream(call: Call, hook: str, returned: object) -> InvalidHook:
+    if isinstance(returned, CoroutineType):
+        returned.close()
+    return InvalidHook(
+        f"{type(call.model).__name__}.{hook} returned {type(returned).__name__}, which is no stream; "
+        "it must yield its chunks"
+    )
 
 
 async def _fold_async(call: Call) -> Any:
     chunks: AsyncIterator[Any] = call.model._astream(*call.asked_to_stream(), stop=call.stop, **call.params)
+    if not isinstance(chunks, AsyncIterable):
+        raise _no_stream(call, "_astream", chunks)
     try:
         async for chunk in chunks:
             waiting = call.deliver(chunk)
@@ -124,7 +170,7 @@ async def _fold_async(call: Call) -> Any:
 
 
 async def _fold_sync(call: Call) -> Any:
-    chunks: Iterator[Any] = call.model._stream(*call.asked_to_stream(), stop=call.stop, **call.params)
+    chunks = _stream(call)
     try:
         for chunk in chunks:
             waiting = call.deliver(chunk)
@@ -141,7 +187,7 @@ async def _fold_thread(call: Call) -> Any:
     """Run a sync stream in a worker thread, as a whole."""
 
     def work(put: Callable[[Any], bool]) -> None:
-        chunks: Iterator[Any] = call.model._stream(*call.asked_to_stream(), stop=call.stop, **call.params)
+        chunks = _stream(call)
         try:
             for chunk in chunks:
                 if put(chunk):

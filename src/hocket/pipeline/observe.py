@@ -14,7 +14,7 @@ import anyio
 
 from hocket.pipeline.call import Call
 
-__all__ = ["Go", "observed", "run_all"]
+__all__ = ["Go", "is_cancelled", "observed", "run_all"]
 
 Go = Callable[[Any], Awaitable[Any]]
 """The rest of the pipeline: takes a call, gives its result."""
@@ -40,8 +40,8 @@ async def run_all(calls: Sequence[Call], go: Go) -> list[Any]:
         BaseException: the error of the first call, by position, that failed. The others have run to their end; on the
             blocking runtime, where one runs after another, those behind it are not run, and end with its error.
     """
-    if len(calls) == 1:
-        return [await observed(calls[0], go)]
+    if len(calls) < 2:
+        return [await observed(call, go) for call in calls]
     try:
         for call in calls:
             if call.is_observed:

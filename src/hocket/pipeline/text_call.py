@@ -16,8 +16,6 @@ __all__ = ["TextCall"]
 class TextCall(Call):
     """One call of a text model's hook, for all of ``prompts``; each of them is a run."""
 
-    __slots__ = ("_info", "_pieces")
-
     start_event = "on_llm_start"
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -38,16 +36,18 @@ class TextCall(Call):
 
     def only(self, indexes: Sequence[int]) -> "TextCall":
         """Return the call for some of the prompts."""
-        return TextCall(
+        call = TextCall(
             self.model,
             [self.prompts[index] for index in indexes],
             self.stop,
             self.params,
             self.runtime,
-            managers=[self.managers[index] for index in indexes] if self.managers else (),
-            details=[{**self.details[index], "batch_size": len(indexes)} for index in indexes] if self.managers else (),
-            run_ids=[self.run_ids[index] for index in indexes],
+            [self.run_ids[index] for index in indexes],
         )
+        if self.managers:
+            call.managers = [self.managers[index] for index in indexes]
+            call.details = [{**self.details[index], "batch_size": len(indexes)} for index in indexes]
+        return call
 
     # -- chunks
 

@@ -6,7 +6,7 @@ A runnable defines `ainvoke` (or `invoke`); everything else follows from it.
 import functools
 from abc import ABC
 from collections.abc import AsyncIterable, Iterable, Iterator
-from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeVar, overload
 
 from pydantic import ConfigDict
 
@@ -16,7 +16,7 @@ from hocket._runtime.stream import Sink, Stream, SyncStream
 from hocket.errors import InvalidHook
 from hocket.load.serializable import Serializable
 from hocket.runnables.batch import Batch, Configs
-from hocket.runnables.config import RunnableConfig
+from hocket.runnables.config import RunnableConfig, merge_configs
 
 if TYPE_CHECKING:
     from hocket.runnables.binding import RunnableBinding
@@ -31,6 +31,9 @@ class Runnable(ABC, Generic[Input, Output]):
     """Something that turns an input into an output, once, many times at once, or piece by piece."""
 
     name: str | None
+
+    binding_class: ClassVar[type[Any]]
+    """What `bind` and `with_config` return; set by `hocket.runnables.binding`, which is built on this module."""
 
     def get_name(self, suffix: str | None = None, *, name: str | None = None) -> str:
         """Return the name under which runs of this object are watched."""
@@ -167,16 +170,11 @@ class Runnable(ABC, Generic[Input, Output]):
 
     def bind(self, **kwargs: Any) -> "RunnableBinding[Input, Output]":
         """Return this runnable with arguments that every call gets; those of a call come over them."""
-        from hocket.runnables.binding import RunnableBinding
-
-        return RunnableBinding(bound=self, kwargs=kwargs)
+        return self.binding_class(bound=self, kwargs=kwargs)  # type: ignore[no-any-return]
 
     def with_config(self, config: RunnableConfig | None = None, **kwargs: Any) -> "RunnableBinding[Input, Output]":
         """Return this runnable with a config that every call gets; that of a call comes over it."""
-        from hocket.runnables.binding import RunnableBinding
-        from hocket.runnables.config import merge_configs
-
-        return RunnableBinding(bound=self, config=merge_configs(config, kwargs))
+        return self.binding_class(bound=self, config=merge_configs(config, kwargs))  # type: ignore[no-any-return]
 
 
 class RunnableSerializable(Serializable, Runnable[Input, Output]):

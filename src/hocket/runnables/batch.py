@@ -1,8 +1,8 @@
 """Many calls at once: the engine behind every form of batch.
 
-Workers pull inputs as they become free, so that an endless input is fine, a slow item holds up nobody but its worker, and
-memory does not grow with the number of items. Every outcome carries the index of its input. The first failure cancels
-the rest, unless failures are wanted as outcomes.
+Workers pull inputs as they become free, so that an endless input is fine, a slow item holds up nobody but its worker,
+and memory does not grow with the number of items. Every outcome carries the index of its input. The first failure
+cancels the rest, unless failures are wanted as outcomes.
 """
 
 from collections.abc import (

@@ -118,3 +118,6 @@ class RunnableBinding(RunnableSerializable[Input, Output], Generic[Input, Output
         if config is None or isinstance(config, Mapping):
             return self._merged(config)
         return [self._merged(one) for one in config]
+
+
+Runnable.binding_class = RunnableBinding

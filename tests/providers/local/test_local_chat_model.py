@@ -207,7 +207,7 @@ async def test_cancelling_in_the_queue() -> None:
         group.cancel_scope.cancel()
 
     assert time.perf_counter() - start < 0.5
-    assert await idle(5) < 1
+    assert await idle(10) < 4  # all six answers take 25 s
     assert (await model.ainvoke("Hi", max_tokens=2)).text
 
 

@@ -87,6 +87,12 @@ def test_reasoning_is_refused_where_no_model_said_it() -> None:
         encode_messages([HumanMessage([{"type": "reasoning", "reasoning": "hm"}])])
 
 
+def test_half_a_character_is_refused() -> None:
+    """A lone surrogate, which no encoding can carry, is named with its place."""
+    with pytest.raises(InvalidInput, match=r"'\\ud800' at position 1"):
+        encode_messages([HumanMessage("a\ud800b")])
+
+
 def test_no_message_and_no_role() -> None:
     """Nothing to say, and messages that are instructions to a store, are refused."""
     with pytest.raises(InvalidInput, match="no message"):

@@ -54,7 +54,7 @@ def encode_messages(messages: Sequence[BaseMessage]) -> list[dict[str, Any]]:
     """Return the messages as OpenAI's dicts, their content as plain text.
 
     Raises:
-        InvalidInput: there are none, or one has no role here, or holds a block that is not text.
+        InvalidInput: there are none, or one has no role here, or holds something that is not text.
     """
     if not messages:
         raise InvalidInput("the embedded model was given no message; it needs at least one")
@@ -98,18 +98,25 @@ def _role(message: BaseMessage) -> str:
 
 
 def _text(message: BaseMessage) -> str:
-    if isinstance(message.content, str):
-        return message.content
-    return "".join(_texts(message.content, spoken_only=isinstance(message, AIMessage)))
+    content = message.content
+    text = content if isinstance(content, str) else "".join(_texts(content, is_reply=isinstance(message, AIMessage)))
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise InvalidInput(
+            f"a message holds {text[error.start]!r} at position {error.start}, half of a surrogate pair, which is not "
+            "text: read its source with the right encoding"
+        ) from None
+    return text
 
 
-def _texts(content: Iterable[str | Mapping[str, Any]], *, spoken_only: bool) -> Iterable[str]:
+def _texts(content: Iterable[str | Mapping[str, Any]], *, is_reply: bool) -> Iterable[str]:
     for part in content:
         if isinstance(part, str):
             yield part
         elif part.get("type") in ("text", "text-plain") and isinstance(part.get("text"), str):
             yield part["text"]
-        elif not (spoken_only and part.get("type") in _UNSPOKEN):
+        elif not (is_reply and part.get("type") in _UNSPOKEN):
             raise InvalidInput(
                 f"the embedded model reads text only, and a message holds a block of type {part.get('type')!r}; "
                 "remove it, or use a model that takes such blocks"
