@@ -8,21 +8,29 @@ After a fork the child makes a portal of its own and keeps the parent's alive, f
 that does not exist in the child.
 """
 
+import asyncio
+import builtins
 import os
+import sys
 import threading
+import warnings
 from collections.abc import Awaitable, Callable
+from pathlib import Path
+from types import FrameType
 from typing import TypeVar
 
 import anyio
 from anyio.from_thread import BlockingPortal
 
-from hocket.errors import SyncInLoop
+from hocket.errors import BlockingCallWarning, SyncInLoop
 
 __all__ = ["on_portal"]
 
 T = TypeVar("T")
 
 GRACE = 5.0  # seconds that an interrupted call may take to clean up
+
+_HOCKET = str(Path(__file__).parents[1])
 
 _lock = threading.Lock()
 _portal: BlockingPortal | None = None
@@ -65,12 +73,16 @@ def on_portal(main: Callable[[], Awaitable[T]]) -> T:
 
     Context variables of the caller are seen by ``main``. Ctrl-C cancels it and waits for its end (5 s at most).
 
+    Where an event loop runs in the caller's thread it stands still meanwhile, of which a `BlockingCallWarning` tells.
+
     Raises:
         SyncInLoop: called from the kept loop itself, where waiting would never end.
     """
     portal = _start()
     if threading.current_thread() is _thread:
         raise SyncInLoop("a sync verb was called from code that runs on hocket's own event loop; await its async twin")
+    if _holds_up_a_loop():
+        _warn()
     outcome: list[tuple[T | None, BaseException | None]] = []
     over = threading.Event()
 
@@ -98,3 +110,28 @@ def on_portal(main: Callable[[], Awaitable[T]]) -> T:
         finally:
             outcome.clear()  # the traceback holds this frame
     return value  # type: ignore[return-value]
+
+
+def _holds_up_a_loop() -> bool:
+    """Whether an event loop runs in this thread, and somebody minds: in a notebook the cell waits anyway."""
+    if hasattr(builtins, "__IPYTHON__"):
+        return False
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        trio = sys.modules.get("trio")
+        return trio is not None and bool(trio.lowlevel.in_trio_run())
+    return True
+
+
+def _warn() -> None:
+    """Warn where the sync verb was called; Python shows a warning once for each such line."""
+    frame: FrameType | None = sys._getframe(1)
+    level = 1
+    while frame is not None and frame.f_code.co_filename.startswith(_HOCKET):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(
+        "a sync verb holds up the event loop that runs in this thread until it returns; await its async twin",
+        BlockingCallWarning,
+        stacklevel=level,
+    )

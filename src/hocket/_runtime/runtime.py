@@ -20,6 +20,7 @@ import anyio.to_thread
 from anyio.lowlevel import EventLoopToken, RunVar, current_token
 
 from hocket._runtime import clock
+from hocket._runtime.cancellation import outlast
 from hocket._runtime.portal import on_portal
 
 __all__ = ["ASYNC", "BLOCKING", "Runtime", "step"]
@@ -58,6 +59,10 @@ class Runtime(Protocol):
         """Run ``job`` even when the caller has been cancelled, for `END_GRACE` seconds at most; whether it has ended."""
         ...
 
+    async def outlast(self, job: Awaitable[None]) -> None:
+        """Run ``job`` to its end, whatever cancels the caller meanwhile, and however often."""
+        ...
+
 
 class AsyncRuntime:
     """Under an event loop, asyncio's or trio's."""
@@ -90,6 +95,8 @@ class AsyncRuntime:
             await job
         return not scope.cancelled_caught
 
+    outlast = staticmethod(outlast)
+
 
 class BlockingRuntime:
     """In the caller's own thread, without suspending."""
@@ -117,6 +124,9 @@ class BlockingRuntime:
     async def shielded(self, job: Awaitable[Any]) -> bool:
         await job
         return True
+
+    async def outlast(self, job: Awaitable[None]) -> None:
+        await job
 
 
 async def _awaited(main: Callable[[], Awaitable[T]]) -> T:

@@ -18,6 +18,7 @@ from typing import Any, Generic, Protocol, Self, TypeVar
 import anyio
 from anyio.lowlevel import EventLoopToken
 
+from hocket._runtime.cancellation import outwait
 from hocket._runtime.detached import soon, spawn
 from hocket._runtime.portal import on_portal
 
@@ -32,8 +33,10 @@ BOUND = 32
 class Sink(Protocol[T_contra]):
     """Where a producer hands its items to."""
 
-    closed: bool
-    """Whether the consumer has left on its own account: the cancellation that follows is not a failure."""
+    @property
+    def closed(self) -> bool:
+        """Whether the consumer has left on its own account: the cancellation that follows is not a failure."""
+        ...
 
     def put(self, item: T_contra) -> Awaitable[None] | None:
         """Hand over one item. What is returned must be awaited, unless None: the consumer has to catch up first."""
@@ -129,8 +132,7 @@ class _Channel(Generic[T]):
             return
         self.leave(closed=closed)
         self.buffer.clear()
-        with anyio.CancelScope(shield=True):
-            await self.done.wait()
+        await outwait(self.done)
         self.error = None if closed else self.error
 
 
@@ -210,7 +212,7 @@ class _Stepped(Generic[T]):
         self.closed = True
         try:
             self._coroutine.throw(_Closed())
-        except (_Closed, StopIteration):
+        except (_Closed, Exception):  # what goes wrong while the stream is left concerns nobody any more, as in `Stream`
             pass
         finally:
             self._coroutine.close()
@@ -285,4 +287,6 @@ class SyncStream(Generic[T]):
         self.close()
 
     def __del__(self) -> None:
-        self.close()
+        if isinstance(self._source, _Stepped):
+            self.close()
+        # Else the `Stream` inside does it, without waiting: whoever collects garbage may hold any lock.

@@ -58,7 +58,8 @@ async def from_thread(work: Callable[[Callable[[T], bool]], None], each: Callabl
     def run() -> None:
         nonlocal over
         try:
-            work(put)
+            if not left:  # while it waited for a free thread
+                work(put)
         except BaseException as error:  # raised where it is awaited
             failure.append(error)
         finally:
@@ -66,7 +67,13 @@ async def from_thread(work: Callable[[Callable[[T], bool]], None], each: Callabl
             soon(token, rouse)
 
     async def thread() -> None:
-        await ASYNC.sync(run)
+        nonlocal over
+        try:
+            await ASYNC.sync(run)
+        except Exception as error:  # no thread could be had
+            failure.append(error)
+            over = True
+            rouse()
 
     spawn(thread)
     try:

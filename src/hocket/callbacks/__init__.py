@@ -1,9 +1,9 @@
 """Watching runs: handlers, the managers that tell them, and handlers for common needs. LangChain's names."""
 
 from hocket.callbacks.ambient import register_configure_hook
-from hocket.callbacks.base_manager import BaseCallbackManager
+from hocket.callbacks.base_manager import BaseCallbackManager, Callbacks
 from hocket.callbacks.custom import adispatch_custom_event, dispatch_custom_event
-from hocket.callbacks.handlers import AsyncCallbackHandler, BaseCallbackHandler, Callbacks
+from hocket.callbacks.handlers import AsyncCallbackHandler, BaseCallbackHandler
 from hocket.callbacks.manager import AsyncCallbackManager, CallbackManager
 from hocket.callbacks.run_managers import (
     AsyncCallbackManagerForChainRun,

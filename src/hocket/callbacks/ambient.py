@@ -12,14 +12,28 @@ from hocket.callbacks.handlers import BaseCallbackHandler
 __all__ = ["Listening", "ambient_handlers", "has_ambient_handlers", "register_configure_hook"]
 
 _listening: ContextVar[tuple[BaseCallbackHandler, ...]] = ContextVar("hocket_listening", default=())
-_hooks: list[tuple[ContextVar[Any], bool]] = []
+
+
+class _Hook(NamedTuple):
+    variable: ContextVar[Any]
+    inheritable: bool
+    handle_class: type[BaseCallbackHandler] | None
+    env_var: str | None
+
+
+_hooks: list[_Hook] = []
+_OFF = ("", "0", "false", "False")
 
 current_parent: ContextVar[Any] = ContextVar("hocket_parent", default=None)
 """The callback manager of the run that the current code belongs to."""
 
 
 class Listening:
-    """A context manager in whose block, and in the tasks and threads started there, ``handler`` hears every run."""
+    """A context manager in whose block ``handler`` hears every run.
+
+    So it does in the tasks started there, and in threads that run in a copy of the context, as those of anyio, of
+    ``asyncio.to_thread`` and of hocket do.
+    """
 
     def __init__(self, handler: BaseCallbackHandler) -> None:
         self.handler = handler
@@ -33,14 +47,29 @@ class Listening:
         _listening.set(tuple(handler for handler in _listening.get() if handler is not self.handler))
 
 
-def register_configure_hook(context_var: ContextVar[Any], inheritable: bool = True) -> None:
+def register_configure_hook(
+    context_var: ContextVar[Any],
+    inheritable: bool = True,
+    handle_class: type[BaseCallbackHandler] | None = None,
+    env_var: str | None = None,
+) -> None:
     """Have every run listened to by the handler that ``context_var`` holds at its start, if any (LangChain's hook).
 
-    Registering a variable again changes nothing but ``inheritable``. For a handler that listens in one block, use
+    Registering a variable again replaces how it was registered. For a handler that listens in one block, use
     `Listening`, which registers nothing.
+
+    Args:
+        inheritable: whether the runs inside such a run are listened to, too.
+        handle_class: where nothing is held and ``env_var`` is set, a new one of these listens; and never two of a kind.
+        env_var: an environment variable, set if it is neither empty nor one of 0, false and False.
+
+    Raises:
+        InvalidInput: ``env_var`` without ``handle_class``.
     """
-    _hooks[:] = [hook for hook in _hooks if hook[0] is not context_var]
-    _hooks.append((context_var, inheritable))
+    if env_var is not None and handle_class is None:
+        raise InvalidInput(f"env_var={env_var!r} needs handle_class=..., the class of the handler to make")
+    _hooks[:] = [hook for hook in _hooks if hook.variable is not context_var]
+    _hooks.append(_Hook(context_var, inheritable, handle_class, env_var))
 
 
 def has_ambient_handlers() -> bool:
@@ -48,11 +77,15 @@ def has_ambient_handlers() -> bool:
     return bool(_listening.get() or _hooks)
 
 
-def ambient_handlers() -> list[tuple[BaseCallbackHandler, bool]]:
-    """Return the handlers that listen here, each with whether children inherit it."""
+def ambient_handlers(held: Sequence[BaseCallbackHandler] = ()) -> list[tuple[BaseCallbackHandler, bool]]:
+    """Return the handlers that listen here beside those ``held``, each with whether children inherit it."""
     found = [(handler, True) for handler in _listening.get()]
-    for variable, inheritable in _hooks:
+    for variable, inheritable, handle_class, env_var in _hooks:
         handler = variable.get(None)
+        if handle_class is not None and any(isinstance(one, handle_class) for one in held):
+            continue
+        if handler is None and handle_class is not None and os.environ.get(env_var or "", "") not in _OFF:
+            handler = handle_class()
         if handler is not None:
             found.append((handler, inheritable))
     return found

@@ -1,11 +1,15 @@
-"""Who listens, before a run exists: handlers, tags and metadata, and which of them children inherit."""
+"""Who listens, before a run exists: handlers, tags and metadata, and which of them children inherit.
 
+A handler is itself and nothing else: two of a kind that compare equal, as empty dataclasses do, are two handlers.
+"""
+
+from collections.abc import Iterable
 from typing import Any, Self, cast
 from uuid import UUID
 
 from hocket.callbacks.handlers import BaseCallbackHandler
 
-__all__ = ["BaseCallbackManager"]
+__all__ = ["BaseCallbackManager", "Callbacks"]
 
 
 class BaseCallbackManager:
@@ -59,9 +63,9 @@ class BaseCallbackManager:
         merged = self.copy()
         merged.parent_run_id = self.parent_run_id or other.parent_run_id
         for handler in other.handlers:
-            merged.add_handler(handler, inherit=handler in other.inheritable_handlers)
+            merged.add_handler(handler, inherit=_holds(other.inheritable_handlers, handler))
         for handler in other.inheritable_handlers:
-            if handler not in merged.inheritable_handlers:
+            if not _holds(merged.inheritable_handlers, handler):
                 merged.inheritable_handlers.append(handler)
         merged.add_tags([tag for tag in other.tags if tag not in other.inheritable_tags], inherit=False)
         merged.add_tags(other.inheritable_tags)
@@ -71,16 +75,15 @@ class BaseCallbackManager:
 
     def add_handler(self, handler: BaseCallbackHandler, inherit: bool = True) -> None:
         """Add a handler behind the others, unless it is there already."""
-        if handler not in self.handlers:
+        if not _holds(self.handlers, handler):
             self.handlers.append(handler)
-        if inherit and handler not in self.inheritable_handlers:
+        if inherit and not _holds(self.inheritable_handlers, handler):
             self.inheritable_handlers.append(handler)
 
     def remove_handler(self, handler: BaseCallbackHandler) -> None:
         """Remove a handler, if it is there."""
-        for held in (self.handlers, self.inheritable_handlers):
-            if handler in held:
-                held.remove(handler)
+        self.handlers = [held for held in self.handlers if held is not handler]
+        self.inheritable_handlers = [held for held in self.inheritable_handlers if held is not handler]
 
     def set_handlers(self, handlers: list[BaseCallbackHandler], inherit: bool = True) -> None:
         """Have these handlers and no others."""
@@ -114,3 +117,11 @@ class BaseCallbackManager:
         for key in keys:
             self.metadata.pop(key, None)
             self.inheritable_metadata.pop(key, None)
+
+
+Callbacks = list[BaseCallbackHandler] | BaseCallbackManager | None
+"""What may be given as ``callbacks``."""
+
+
+def _holds(handlers: Iterable[BaseCallbackHandler], handler: BaseCallbackHandler) -> bool:
+    return any(held is handler for held in handlers)

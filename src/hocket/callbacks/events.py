@@ -4,20 +4,18 @@ Handlers of a run are told in order, one after another, each awaited: a handler 
 in which they happened, and two handlers see them in the order in which they were given. What a handler raises stays
 here, unless it asked to be heard (``raise_error``).
 
-A start and an end belong together. Once the first handler has heard of either, all do, also when the run is cancelled
-meanwhile; ends are shielded from cancellation, each handler's for a bounded time.
+A start and an end belong together, so each is told to all handlers or to none: one that is cancelled half way goes on to
+the handlers behind the one that it struck.
 """
 
 import asyncio
 import functools
 import inspect
 import logging
-import math
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-import anyio
-
+from hocket._runtime.cancellation import is_cancelled
 from hocket._runtime.runtime import END_GRACE, Runtime
 from hocket.callbacks.handlers import AsyncCallbackHandler, BaseCallbackHandler
 from hocket.messages import get_buffer_string
@@ -49,8 +47,7 @@ _IGNORED_BY: Mapping[str, str] = {
     "on_retry": "ignore_retry",
     "on_custom_event": "ignore_custom_event",
 }
-_STARTS = frozenset(name for name in _IGNORED_BY if name.endswith("_start"))
-_ENDS = frozenset(name for name in _IGNORED_BY if name.endswith(("_end", "_error")))
+_PAIRED = frozenset(name for name in _IGNORED_BY if name.endswith(("_start", "_end", "_error")))
 
 _SILENT = frozenset(
     function
@@ -147,10 +144,9 @@ async def emit(runtime: Runtime, heard: Iterable[Listener], event: Event) -> Non
 
     Raises:
         Exception: what a handler with ``raise_error`` raised, after the handlers behind it were told.
-        BaseException: the run was cancelled; in the middle of a start or an end, after all were told.
+        BaseException: the run was cancelled; in the middle of a start or an end, after the rest were told.
     """
     name, args, details = event
-    shielded = name in _ENDS
     refused: Exception | None = None
     interruption: BaseException | None = None
     for handler, tell, otherwise in heard:
@@ -158,21 +154,20 @@ async def emit(runtime: Runtime, heard: Iterable[Listener], event: Event) -> Non
             telling = tell(*args, **details)
             if otherwise is not None:
                 telling = _or_otherwise(telling, otherwise, event)
-            if not shielded:
+            if interruption is None:
                 await telling
             elif not await runtime.shielded(telling):
-                raise TimeoutError(f"it took longer than {END_GRACE:g} s, and was cut off")
+                raise TimeoutError(f"it took longer than {END_GRACE:g} s in a cancelled run, and was cut off")
         except Exception as error:
             _note(handler, name, error)
             if getattr(handler, "raise_error", False):
                 refused = refused or error
         except BaseException as error:
-            if _is_stray(error):
-                _note(handler, name, error)
-            elif shielded or name in _STARTS:
-                interruption, shielded = interruption or error, True
-            else:
+            if name not in _PAIRED and not _is_stray(error):
                 raise
+            _note(handler, name, error)
+            if not _is_stray(error):
+                interruption = interruption or error
     if interruption is not None:
         raise interruption
     if refused is not None:
@@ -200,7 +195,7 @@ def _is_stray(error: BaseException) -> bool:
         task = asyncio.current_task()
     except RuntimeError:  # not asyncio's
         return True
-    return task is not None and not task.cancelling() and anyio.current_effective_deadline() > -math.inf
+    return task is not None and not task.cancelling() and not is_cancelled()
 
 
 def _note(handler: BaseCallbackHandler, name: str, error: BaseException) -> None:

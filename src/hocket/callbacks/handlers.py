@@ -6,18 +6,13 @@ the others, where LangChain sends each to a thread. Handlers are given copies; t
 """
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from uuid import UUID
 
 from hocket.messages import BaseMessage
 from hocket.outputs import ChatGenerationChunk, GenerationChunk, LLMResult
 
-if TYPE_CHECKING:
-    pass
-
-__all__ = ["AsyncCallbackHandler", "BaseCallbackHandler", "Callbacks"]
-
-Callbacks = "list[BaseCallbackHandler] | BaseCallbackManager | None"
+__all__ = ["AsyncCallbackHandler", "BaseCallbackHandler"]
 
 
 class BaseCallbackHandler:

@@ -3,6 +3,7 @@
 `BaseManager` has the code; `AsyncCallbackManager` and `CallbackManager` are the two faces that LangChain's users know.
 """
 
+from collections.abc import Sequence
 from typing import Any, Self, TypeVar, cast
 from uuid import UUID
 
@@ -10,7 +11,7 @@ from hocket import globals as settings
 from hocket._runtime.ids import run_id as new_run_id
 from hocket._runtime.runtime import ASYNC, BLOCKING
 from hocket.callbacks.ambient import ambient_handlers
-from hocket.callbacks.base_manager import BaseCallbackManager
+from hocket.callbacks.base_manager import BaseCallbackManager, Callbacks
 from hocket.callbacks.events import Event, emit, listeners
 from hocket.callbacks.handlers import BaseCallbackHandler
 from hocket.callbacks.run_managers import (
@@ -28,6 +29,7 @@ from hocket.callbacks.run_managers import (
     stepped,
 )
 from hocket.callbacks.stdout import DebugCallbackHandler, StdOutCallbackHandler
+from hocket.errors import InvalidInput
 from hocket.messages import BaseMessage
 
 __all__ = ["AsyncCallbackManager", "CallbackManager"]
@@ -43,8 +45,8 @@ class _Manager(BaseCallbackManager):
     @classmethod
     def configure(
         cls,
-        inheritable_callbacks: list[BaseCallbackHandler] | BaseCallbackManager | None = None,
-        local_callbacks: list[BaseCallbackHandler] | BaseCallbackManager | None = None,
+        inheritable_callbacks: Callbacks = None,
+        local_callbacks: Callbacks = None,
         verbose: bool = False,
         inheritable_tags: list[str] | None = None,
         local_tags: list[str] | None = None,
@@ -58,18 +60,20 @@ class _Manager(BaseCallbackManager):
             local_callbacks: the object's own; only its run gets them.
             verbose: print to standard output.
             inheritable_tags, inheritable_metadata: given with the call.
-            local_tags, local_metadata: the object's own.
+            local_tags, local_metadata: the object's own; its metadata comes over the call's.
+
+        Raises:
+            InvalidInput: callbacks are neither a list of handlers nor a manager.
         """
         if isinstance(inheritable_callbacks, BaseCallbackManager):
             manager = cast("Self", inheritable_callbacks._copied_as(cls))  # pyright: ignore[reportPrivateUsage]
         else:
             manager = cls(handlers=[])
-            for handler in inheritable_callbacks or ():
+            for handler in _handlers(inheritable_callbacks):
                 manager.add_handler(handler)
-        local = local_callbacks.handlers if isinstance(local_callbacks, BaseCallbackManager) else local_callbacks
-        for handler in local or ():
+        for handler in _handlers(local_callbacks):
             manager.add_handler(handler, inherit=False)
-        for handler, inherit in ambient_handlers():
+        for handler, inherit in ambient_handlers(manager.handlers):
             manager.add_handler(handler, inherit=inherit)
         manager._add_printers(verbose)
         for tags, inherit in ((inheritable_tags, True), (local_tags, False)):
@@ -206,6 +210,25 @@ class CallbackManager(_Manager):
     on_tool_start = stepped(AsyncCallbackManager.on_tool_start)
     on_retriever_start = stepped(AsyncCallbackManager.on_retriever_start)
     on_custom_event = stepped(AsyncCallbackManager.on_custom_event)
+
+
+def _handlers(callbacks: Callbacks) -> Sequence[BaseCallbackHandler]:
+    """Return the handlers that ``callbacks`` stands for; what could never be told anything is refused."""
+    if not callbacks:
+        return ()
+    if isinstance(callbacks, BaseCallbackManager):
+        return callbacks.handlers
+    if not isinstance(callbacks, list | tuple):
+        raise InvalidInput(f"callbacks is {callbacks!r}; it must be a list, [handler], or a callback manager")
+    for handler in callbacks:
+        if not isinstance(handler, BaseCallbackHandler) and (isinstance(handler, type) or not _is_like(handler)):
+            raise InvalidInput(f"callbacks holds {handler!r}; it must be an instance of a BaseCallbackHandler")
+    return callbacks
+
+
+def _is_like(handler: object) -> bool:
+    """Whether a handler of another library can be told as ours are: it has the flags."""
+    return hasattr(handler, "raise_error") and hasattr(handler, "ignore_llm")
 
 
 _AsyncRun.manager_class = AsyncCallbackManager

@@ -55,9 +55,13 @@ class BaseRunManager:
     """One run: its id, its parent's, who listens, and its tags and metadata.
 
     Handlers, tags and metadata that are inheritable are those that the runs started inside this one get too.
+
+    Attributes:
+        ended: whether the run's handlers have been told of its end through this object.
     """
 
     runtime: ClassVar[Runtime] = ASYNC
+    ended = False
     manager_class: ClassVar[type[Any]]
     """The manager that starts runs inside this one; set by `hocket.callbacks.manager`, which is built on this module."""
 
@@ -108,6 +112,15 @@ class BaseRunManager:
         details = {"run_id": self.run_id, "parent_run_id": self.parent_run_id, "tags": list(self.tags), **details}
         return emit(self.runtime, heard, Event(name, args, details))
 
+    async def _tell_end(self, name: str, /, *args: Any, **details: Any) -> None:
+        """Tell the run's handlers of its end, whatever cancels the caller meanwhile; the first end is the only one."""
+        if self.ended:
+            return
+        self.ended = True
+        telling = self._tell(name, *args, **details)
+        if telling is not _NOTHING:
+            await self.runtime.outlast(telling)
+
     def _as(self, cls: type[Any]) -> Any:
         """The same run, seen through another class."""
         other: BaseRunManager = object.__new__(cls)
@@ -145,11 +158,11 @@ class AsyncCallbackManagerForLLMRun(_AsyncRun):
 
     async def on_llm_end(self, response: LLMResult, **kwargs: Any) -> None:
         """Tell handlers that the model has answered."""
-        await self._tell("on_llm_end", response, **kwargs)
+        await self._tell_end("on_llm_end", response, **kwargs)
 
     async def on_llm_error(self, error: BaseException, **kwargs: Any) -> None:
         """Tell handlers that the run has failed."""
-        await self._tell("on_llm_error", error, **kwargs)
+        await self._tell_end("on_llm_error", error, **kwargs)
 
     async def notify(self, name: str, *args: Any, **details: Any) -> None:
         """Tell handlers of an event that LangChain has no method for."""
@@ -174,11 +187,11 @@ class AsyncCallbackManagerForChainRun(_AsyncRun):
 
     async def on_chain_end(self, outputs: Any, **kwargs: Any) -> None:
         """Tell handlers that the chain has ended."""
-        await self._tell("on_chain_end", outputs, **kwargs)
+        await self._tell_end("on_chain_end", outputs, **kwargs)
 
     async def on_chain_error(self, error: BaseException, **kwargs: Any) -> None:
         """Tell handlers that the chain has failed."""
-        await self._tell("on_chain_error", error, **kwargs)
+        await self._tell_end("on_chain_error", error, **kwargs)
 
     async def on_agent_action(self, action: Any, **kwargs: Any) -> None:
         """Tell handlers what an agent has chosen to do."""
@@ -207,11 +220,11 @@ class AsyncCallbackManagerForToolRun(_AsyncRun):
 
     async def on_tool_end(self, output: Any, **kwargs: Any) -> None:
         """Tell handlers that the tool has answered."""
-        await self._tell("on_tool_end", output, **kwargs)
+        await self._tell_end("on_tool_end", output, **kwargs)
 
     async def on_tool_error(self, error: BaseException, **kwargs: Any) -> None:
         """Tell handlers that the tool has failed."""
-        await self._tell("on_tool_error", error, **kwargs)
+        await self._tell_end("on_tool_error", error, **kwargs)
 
     def get_sync(self) -> "CallbackManagerForToolRun":
         """Return the same run for sync code."""
@@ -230,11 +243,11 @@ class AsyncCallbackManagerForRetrieverRun(_AsyncRun):
 
     async def on_retriever_end(self, documents: Sequence[Any], **kwargs: Any) -> None:
         """Tell handlers what was found."""
-        await self._tell("on_retriever_end", documents, **kwargs)
+        await self._tell_end("on_retriever_end", documents, **kwargs)
 
     async def on_retriever_error(self, error: BaseException, **kwargs: Any) -> None:
         """Tell handlers that the retriever has failed."""
-        await self._tell("on_retriever_error", error, **kwargs)
+        await self._tell_end("on_retriever_error", error, **kwargs)
 
     def get_sync(self) -> "CallbackManagerForRetrieverRun":
         """Return the same run for sync code."""

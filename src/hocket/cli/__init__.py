@@ -11,7 +11,7 @@ import signal
 import sys
 from collections.abc import Sequence
 
-from . import chat, setup
+from hocket.cli import chat, setup
 
 __all__ = ["main"]
 

@@ -64,6 +64,7 @@ class BaseLanguageModel(RunnableSerializable[LanguageModelInput, Output], ABC, G
     custom_get_token_ids: Callable[[str], list[int]] | None = Field(default=None, exclude=True, repr=False)
 
     _hooks: ClassVar[Hooks]
+    _hook_names: ClassVar[str] = "_agenerate, _astream (async), _generate, _stream (sync)"
     _key_fields: ClassVar[tuple[str, ...]]
 
     @classmethod
@@ -101,10 +102,7 @@ class BaseLanguageModel(RunnableSerializable[LanguageModelInput, Output], ABC, G
     @model_validator(mode="after")
     def _require_hook(self) -> Self:
         if not any(self._hooks[:4]):
-            raise InvalidHook(
-                f"{type(self).__name__} defines no hook: define one of _agenerate, _astream (async), "
-                "_generate, _stream (sync)"
-            )
+            raise InvalidHook(f"{type(self).__name__} defines no hook: define one of {self._hook_names}")
         return self
 
     # -- identity
@@ -218,7 +216,7 @@ class BaseLanguageModel(RunnableSerializable[LanguageModelInput, Output], ABC, G
 
     def _go(self) -> Go:
         """Return the pipeline, composed anew when a field that is part of it has changed."""
-        fields = self.__dict__
+        fields: Any = self.__dict__
         held = fields.get(_PIPELINE)
         if held is None or held[0] is not fields["cache"] or held[1] is not fields["rate_limiter"]:
             held = fields[_PIPELINE] = (fields["cache"], fields["rate_limiter"], self._compose())
@@ -262,7 +260,7 @@ class BaseLanguageModel(RunnableSerializable[LanguageModelInput, Output], ABC, G
 
     def __deepcopy__(self, memo: Any = None) -> Self:
         memo = {} if memo is None else memo
-        self.__dict__.pop(_PIPELINE, None)
+        vars(self).pop(_PIPELINE, None)
         for name in _SHARED:
             memo[id(self.__dict__[name])] = self.__dict__[name]
         return super().__deepcopy__(memo)

@@ -15,20 +15,11 @@ from hocket._runtime.runtime import ASYNC, BLOCKING, Runtime, step
 from hocket._runtime.stream import Producer, Sink
 from hocket.errors import InvalidInput
 from hocket.language_models.base import BaseLanguageModel, LanguageModelInput
-from hocket.language_models.stream import ChatStream, SyncChatStream
-from hocket.messages import (
-    AIMessage,
-    AIMessageChunk,
-    BaseMessage,
-    HumanMessage,
-    SystemMessage,
-    ToolMessage,
-    convert_to_messages,
-)
-from hocket.messages.base import rebuilt
-from hocket.messages.content_view import normalize_input_content
+from hocket.language_models.conversation import conversation
+from hocket.language_models.stream import ChatStream, SyncChatStream, Withheld
+from hocket.messages import AIMessage, AIMessageChunk, BaseMessage, HumanMessage
 from hocket.outputs import ChatGenerationChunk, ChatResult, LLMResult, RunInfo
-from hocket.pipeline.chat_call import ChatCall
+from hocket.pipeline.chat_call import ChatCall, as_chunk
 from hocket.pipeline.compose import compose_chat
 from hocket.pipeline.hook import default_hook
 from hocket.pipeline.keys import prompt_key
@@ -40,7 +31,6 @@ __all__ = ["BaseChatModel"]
 
 _STRUCTURED = ("structured_output_format", "ls_structured_output_format")  # for tracers
 _OURS = frozenset({"stream", *_STRUCTURED})  # arguments of a call that neither hook nor cache key sees
-_PLAIN = frozenset({HumanMessage, AIMessage, SystemMessage, ToolMessage})
 
 
 class BaseChatModel(BaseLanguageModel[AIMessage], ABC):
@@ -170,7 +160,14 @@ class BaseChatModel(BaseLanguageModel[AIMessage], ABC):
             call.sink = sink
             await self._run(call)
 
-        return call, produce
+        async def produce_whole(sink: Sink[AIMessageChunk]) -> None:
+            call.sink = Withheld(sink)
+            answer = await self._run(call)
+            waiting = sink.put(cast(AIMessageChunk, as_chunk(answer)))
+            if waiting is not None:
+                await waiting
+
+        return call, produce if self._is_streaming(params) else produce_whole
 
     async def _run(self, call: ChatCall) -> AIMessage:
         return cast(AIMessage, (await observed(call, self._go()))[0])
@@ -280,7 +277,7 @@ class BaseChatModel(BaseLanguageModel[AIMessage], ABC):
         """
         if input.__class__ is str:
             return [HumanMessage(input)]
-        return _normalized(self._convert_input(input).to_messages() if not isinstance(input, list) else input)
+        return conversation(input if isinstance(input, list) else self._convert_input(input).to_messages())
 
     def _open_call(
         self,
@@ -317,7 +314,7 @@ class BaseChatModel(BaseLanguageModel[AIMessage], ABC):
         if isinstance(conversations, str | BaseMessage | PromptValue):
             raise InvalidInput(f"generate takes a list of conversations, not {type(conversations).__name__}")
         calls = [
-            self._open_call(runtime, _normalized(messages), {"run_id": id_}, stop, params, watched=False)
+            self._open_call(runtime, conversation(messages), {"run_id": id_}, stop, params, watched=False)
             for messages, id_ in zip(conversations, (run_id, *[None] * len(conversations)), strict=False)
         ]
         if calls and self._is_watched(callbacks):
@@ -376,24 +373,3 @@ class BaseChatModel(BaseLanguageModel[AIMessage], ABC):
     def with_structured_output(self, schema: Any, *, include_raw: bool = False, **kwargs: Any) -> Any:
         """Return the model with answers that follow ``schema``. Providers that can define it."""
         raise NotImplementedError(f"{type(self).__name__} cannot be given a schema")
-
-
-def _normalized(messages: Any) -> list[BaseMessage]:
-    """Return messages in a list of their own, content in standard blocks; the objects given are not changed."""
-    made: list[Any] = list(messages)
-    if not made:
-        raise InvalidInput("there are no messages to answer: the input is empty")
-    for message in made:
-        if message.__class__ not in _PLAIN or message.__dict__["content"].__class__ is not str:
-            break
-    else:
-        return made
-    return [_standard(message) for message in convert_to_messages(made)]
-
-
-def _standard(message: BaseMessage) -> BaseMessage:
-    content = message.content
-    standard = normalize_input_content(content)
-    return (
-        message if standard is content else rebuilt(message, {**message.__dict__, "content": standard}, type(message))
-    )

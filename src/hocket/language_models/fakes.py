@@ -36,14 +36,28 @@ __all__ = [
 _lock = threading.Lock()
 
 
-def _next_of(model: Any) -> Any:
-    """Take the model's next response; after the last comes the first."""
-    with _lock:
-        if not model.responses:
-            raise ScriptExhausted(f"no responses configured: {type(model).__name__} was given an empty list")
-        index = model.i % len(model.responses)
-        model.i = (index + 1) % len(model.responses)
-    return model.responses[index]
+class _Cycle:
+    """Answers from a list: after the last comes the first."""
+
+    responses: Any
+    i: int
+
+    def add_response(self, response: Any) -> None:
+        """Put one more response at the end of the list."""
+        with _lock:
+            self.responses = [*self.responses, response]
+
+    def reset(self) -> None:
+        """Start again with the first response."""
+        self.i = 0
+
+    def _next(self) -> Any:
+        with _lock:
+            if not self.responses:
+                raise ScriptExhausted(f"no responses configured: the list of {type(self).__name__} is empty")
+            index = self.i % len(self.responses)
+            self.i = (index + 1) % len(self.responses)
+            return self.responses[index]
 
 
 def _check(number: int | None, index: int) -> None:
@@ -51,7 +65,7 @@ def _check(number: int | None, index: int) -> None:
         raise FakeListLLMError(f"chunk {index}: error_on_chunk_number says so")
 
 
-class FakeListLLM(LLM):
+class FakeListLLM(_Cycle, LLM):
     """A text model that answers from a list, over and over. ``sleep`` is not waited for here."""
 
     responses: list[str]
@@ -72,10 +86,10 @@ class FakeListLLM(LLM):
         return {"responses": self.responses}
 
     async def _acall(self, prompt: str, stop: list[str] | None = None, **kwargs: Any) -> str:
-        return cast(str, _next_of(self))
+        return cast(str, self._next())
 
     def _call(self, prompt: str, stop: list[str] | None = None, **kwargs: Any) -> str:
-        return cast(str, _next_of(self))
+        return cast(str, self._next())
 
 
 class FakeStreamingListLLM(FakeListLLM):
@@ -90,14 +104,14 @@ class FakeStreamingListLLM(FakeListLLM):
     async def _astream(
         self, prompt: str, stop: list[str] | None = None, **kwargs: Any
     ) -> AsyncIterator[GenerationChunk]:
-        for index, character in enumerate(_next_of(self)):
+        for index, character in enumerate(self._next() or [""]):
             if self.sleep is not None:
                 await clock.current().sleep(self.sleep)
             _check(self.error_on_chunk_number, index)
             yield GenerationChunk(text=character)
 
     def _stream(self, prompt: str, stop: list[str] | None = None, **kwargs: Any) -> Iterator[GenerationChunk]:
-        for index, character in enumerate(_next_of(self)):
+        for index, character in enumerate(self._next() or [""]):
             if self.sleep is not None:
                 clock.current().block(self.sleep)
             _check(self.error_on_chunk_number, index)
@@ -153,7 +167,7 @@ class _StreamingFake(_Fake, ABC):
             yield ChatGenerationChunk(message=piece)
 
 
-class FakeMessagesListChatModel(_Fake):
+class FakeMessagesListChatModel(_Cycle, _Fake):
     """A chat model that answers with messages from a list, over and over; with copies of them."""
 
     responses: list[SerializeAsAny[BaseMessage]]
@@ -164,10 +178,10 @@ class FakeMessagesListChatModel(_Fake):
         return "fake-messages-list-chat-model"
 
     def _answer(self, messages: list[BaseMessage]) -> BaseMessage:
-        return isolated(cast(BaseMessage, _next_of(self)))
+        return isolated(cast(BaseMessage, self._next()))
 
 
-class FakeListChatModel(_StreamingFake):
+class FakeListChatModel(_Cycle, _StreamingFake):
     """A chat model that answers with texts from a list, over and over; it streams them character by character.
 
     Args:
@@ -189,17 +203,15 @@ class FakeListChatModel(_StreamingFake):
         return {"responses": self.responses}
 
     def _answer(self, messages: list[BaseMessage]) -> BaseMessage:
-        return AIMessage(_next_of(self))
+        return AIMessage(self._next())
 
     def _pieces(self, messages: list[BaseMessage]) -> Iterator[AIMessageChunk]:
-        response = _next_of(self)
-        for index, character in enumerate(response):
+        *characters, last = self._next() or [""]
+        for index, character in enumerate(characters):
             _check(self.error_on_chunk_number, index)
-            yield (
-                AIMessageChunk(character)
-                if index < len(response) - 1
-                else AIMessageChunk(content=character, chunk_position="last")
-            )
+            yield AIMessageChunk(character)
+        _check(self.error_on_chunk_number, len(characters))
+        yield AIMessageChunk(content=last, chunk_position="last")
 
     def _batch(
         self,

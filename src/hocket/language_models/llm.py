@@ -1,12 +1,13 @@
 """Text models that answer one prompt at a time."""
 
 from abc import ABC
-from typing import Any
+from typing import Any, ClassVar
 
 from hocket._runtime.runtime import ASYNC
+from hocket.language_models.call_hooks import CALL_HOOKS, arguments_of, checked_text, hooks_of
 from hocket.language_models.llms import BaseLLM
 from hocket.outputs import Generation, LLMResult
-from hocket.pipeline.hook import Hooks, default_hook, defines, takes_run_manager
+from hocket.pipeline.hook import Hooks, default_hook
 from hocket.runnables import RunnableConfig
 from hocket.runnables.batch import Batch
 
@@ -18,6 +19,8 @@ class LLM(BaseLLM, ABC):
 
     Several prompts are answered at once by async verbs, 100 at a time, and one after another by sync ones.
     """
+
+    _hook_names: ClassVar[str] = CALL_HOOKS
 
     @default_hook
     async def _acall(self, prompt: str, stop: list[str] | None = None, **kwargs: Any) -> str:
@@ -33,12 +36,11 @@ class LLM(BaseLLM, ABC):
     async def _agenerate(
         self, prompts: list[str], stop: list[str] | None = None, run_manager: Any = None, **kwargs: Any
     ) -> LLMResult:
-        if takes_run_manager(type(self), "_acall"):
-            kwargs["run_manager"] = run_manager
+        arguments = arguments_of(self, "_acall", run_manager, kwargs)
         answers: dict[int, str] = {}
 
         async def call(prompt: str, config: RunnableConfig) -> str:
-            return await self._acall(prompt, stop=stop, **kwargs)
+            return checked_text(self, "_acall", await self._acall(prompt, stop=stop, **arguments))
 
         def put(outcome: tuple[int, Any]) -> None:
             answers[outcome[0]] = outcome[1]
@@ -50,16 +52,12 @@ class LLM(BaseLLM, ABC):
     def _generate(
         self, prompts: list[str], stop: list[str] | None = None, run_manager: Any = None, **kwargs: Any
     ) -> LLMResult:
-        if takes_run_manager(type(self), "_call"):
-            kwargs["run_manager"] = run_manager
-        return _result([self._call(prompt, stop=stop, **kwargs) for prompt in prompts])
+        arguments = arguments_of(self, "_call", run_manager, kwargs)
+        return _result([checked_text(self, "_call", self._call(prompt, stop=stop, **arguments)) for prompt in prompts])
 
     @classmethod
     def _find_hooks(cls) -> Hooks:
-        hooks = Hooks.of(cls)
-        return hooks._replace(
-            agenerate=hooks.agenerate or defines(cls, "_acall"), generate=hooks.generate or defines(cls, "_call")
-        )
+        return hooks_of(cls)
 
 
 def _result(texts: list[str]) -> LLMResult:

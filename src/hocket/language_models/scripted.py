@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from pydantic import PrivateAttr, SkipValidation
+from pydantic import PrivateAttr, SkipValidation, field_validator
 
 from hocket._runtime import clock
 from hocket.errors import ScriptExhausted
@@ -21,6 +21,8 @@ from hocket.outputs import ChatGenerationChunk
 from hocket.pipeline.chat_call import as_chunk
 
 __all__ = ["Request", "ScriptedChatModel", "Turn"]
+
+_lock = threading.Lock()  # not the model's: a lock cannot be pickled
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,7 +73,7 @@ class ScriptedChatModel(BaseChatModel):
         ScriptExhausted: it is called once more than its script has turns.
 
     Example:
-        >>> from hocket.testing import ScriptedChatModel
+        >>> from hocket import ScriptedChatModel
         >>> model = ScriptedChatModel(script=["Hello!"])
         >>> model.invoke("hi").content
         'Hello!'
@@ -82,7 +84,16 @@ class ScriptedChatModel(BaseChatModel):
     script: SkipValidation[Sequence[Turn | str | AIMessage | BaseException]]
 
     _requests: list[Request] = PrivateAttr(default_factory=list)
-    _lock: Any = PrivateAttr(default_factory=threading.Lock)
+
+    @field_validator("script")
+    @classmethod
+    def _check_script(cls, script: Sequence[Any]) -> Sequence[Any]:
+        if isinstance(script, str) or not isinstance(script, Sequence):
+            raise ValueError(f"a script is a list of turns, not {type(script).__name__}")
+        for turn in script:
+            if not isinstance(turn, Turn | str | AIMessage | BaseException):
+                raise ValueError(f"a turn is a Turn, a str, an AIMessage or an exception, not {type(turn).__name__}")
+        return script
 
     @property
     def requests(self) -> list[Request]:
@@ -115,7 +126,7 @@ class ScriptedChatModel(BaseChatModel):
             raise plan.error
 
     def _next_turn(self, request: Request) -> Turn | AIMessageChunk:
-        with self._lock:
+        with _lock:
             index = len(self._requests)
             if index >= len(self.script):
                 raise ScriptExhausted(

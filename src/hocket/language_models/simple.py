@@ -2,20 +2,23 @@
 
 from abc import ABC
 from collections.abc import AsyncIterator, Iterable
-from typing import Any
+from typing import Any, ClassVar
 
 from hocket._runtime.runtime import ASYNC
 from hocket.errors import EmptyResponse
+from hocket.language_models.call_hooks import CALL_HOOKS, arguments_of, checked_text, hooks_of
 from hocket.language_models.chat_models import BaseChatModel
 from hocket.messages import AIMessage, AIMessageChunk, BaseMessage, Collector
 from hocket.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
-from hocket.pipeline.hook import Hooks, default_hook, defines, takes_run_manager
+from hocket.pipeline.hook import Hooks, default_hook
 
 __all__ = ["SimpleChatModel", "agenerate_from_stream", "generate_from_stream"]
 
 
 class SimpleChatModel(BaseChatModel, ABC):
     """A chat model that answers with a text: define `_acall` (async) or `_call` (sync)."""
+
+    _hook_names: ClassVar[str] = CALL_HOOKS
 
     @default_hook
     async def _acall(self, messages: list[BaseMessage], stop: list[str] | None = None, **kwargs: Any) -> str:
@@ -31,24 +34,19 @@ class SimpleChatModel(BaseChatModel, ABC):
     async def _agenerate(
         self, messages: list[BaseMessage], stop: list[str] | None = None, run_manager: Any = None, **kwargs: Any
     ) -> ChatResult:
-        if takes_run_manager(type(self), "_acall"):
-            kwargs["run_manager"] = run_manager
-        return _answer(await self._acall(messages, stop=stop, **kwargs))
+        arguments = arguments_of(self, "_acall", run_manager, kwargs)
+        return _answer(checked_text(self, "_acall", await self._acall(messages, stop=stop, **arguments)))
 
     @default_hook
     def _generate(
         self, messages: list[BaseMessage], stop: list[str] | None = None, run_manager: Any = None, **kwargs: Any
     ) -> ChatResult:
-        if takes_run_manager(type(self), "_call"):
-            kwargs["run_manager"] = run_manager
-        return _answer(self._call(messages, stop=stop, **kwargs))
+        arguments = arguments_of(self, "_call", run_manager, kwargs)
+        return _answer(checked_text(self, "_call", self._call(messages, stop=stop, **arguments)))
 
     @classmethod
     def _find_hooks(cls) -> Hooks:
-        hooks = Hooks.of(cls)
-        return hooks._replace(
-            agenerate=hooks.agenerate or defines(cls, "_acall"), generate=hooks.generate or defines(cls, "_call")
-        )
+        return hooks_of(cls)
 
 
 def _answer(text: str) -> ChatResult:

@@ -1,10 +1,10 @@
 """The streams of chat models: of chunks, with the message so far."""
 
-from hocket._runtime.stream import Producer, Stream, SyncStream
+from hocket._runtime.stream import Producer, Sink, Stream, SyncStream
 from hocket.messages import AIMessage, AIMessageChunk
 from hocket.pipeline.chat_call import ChatCall
 
-__all__ = ["ChatStream", "SyncChatStream"]
+__all__ = ["ChatStream", "SyncChatStream", "Withheld"]
 
 
 class ChatStream(Stream[AIMessageChunk]):
@@ -31,3 +31,18 @@ class SyncChatStream(SyncStream[AIMessageChunk]):
     def message(self) -> AIMessage:
         """What the model has said so far; the whole answer once the stream has ended."""
         return self._call.message()
+
+
+class Withheld:
+    """A sink that keeps the chunks from a consumer who is to get the answer in one piece."""
+
+    def __init__(self, sink: Sink[AIMessageChunk]) -> None:
+        self._sink = sink
+
+    @property
+    def closed(self) -> bool:
+        """Whether the consumer has left."""
+        return self._sink.closed
+
+    def put(self, item: AIMessageChunk) -> None:
+        """Let nobody wait."""

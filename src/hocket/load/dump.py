@@ -13,6 +13,8 @@ from hocket.errors import InvalidInput
 from hocket.load.serializable import SECRET_TYPES, SecretReference, Serializable, to_json_not_implemented
 from hocket.load.values import encode
 
+__all__ = ["dumpd", "dumps"]
+
 ESCAPE_KEY = "__lc_escaped__"
 """The only key of a dict that wraps a user's dict."""
 

@@ -21,6 +21,8 @@ from hocket.load.dump import ESCAPE_KEY, MAX_DEPTH
 from hocket.load.serializable import Serializable, find_class
 from hocket.load.values import decode
 
+__all__ = ["AllowedObjects", "InitValidator", "load", "loads"]
+
 AllowedObjects = Literal["core", "messages", "all"] | Iterable[type[Serializable]]
 """What data may build: hocket's own classes, its messages, every registered class, or exactly the classes listed."""
 

@@ -16,6 +16,8 @@ from weakref import WeakValueDictionary
 from pydantic import BaseModel, Secret, SecretBytes, SecretStr
 from pydantic.fields import FieldInfo
 
+__all__ = ["SECRET_TYPES", "SecretReference", "Serializable", "find_class", "to_json_not_implemented"]
+
 SECRET_TYPES = (SecretStr, SecretBytes, Secret)
 """Values of these types are written as references, wherever they are found."""
 

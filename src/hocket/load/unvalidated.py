@@ -1,22 +1,32 @@
-"""Building a pydantic instance from fields that are known to be valid.
+"""Building a pydantic instance from fields that are known to be valid, and fields that are made when somebody looks.
 
 ``model_construct`` is slower than validating, and copying through ``model_copy`` four times slower than this. Used only
 where values come from instances that were validated, or are made here; property tests hold the outcome to validation's.
+
+Everything that takes an instance as a whole (pydantic's comparison, repr, dump, copy and pickle; ``vars``) reads its
+``__dict__``. So a class whose fields are made late overrides that one attribute, with a property that makes them
+first, and sets it through `set_fields`; single fields are made in its ``__getattr__``. Nobody else can tell.
 """
 
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
-__all__ = ["fill", "unvalidated"]
+__all__ = ["fields_of", "fill", "set_fields", "unvalidated"]
 
 T = TypeVar("T", bound=BaseModel)
 
 # Setting pydantic's slots through their descriptors is a third cheaper than through object.__setattr__.
-_set_fields = BaseModel.__dict__["__dict__"].__set__
 _set_fields_set = BaseModel.__dict__["__pydantic_fields_set__"].__set__
 _set_extra = BaseModel.__dict__["__pydantic_extra__"].__set__
 _set_private = BaseModel.__dict__["__pydantic_private__"].__set__
+
+fields_of: Callable[[Any], dict[str, Any]] = BaseModel.__dict__["__dict__"].__get__
+"""Return the fields that an instance has now, past a ``__dict__`` of its class's own."""
+
+set_fields: Callable[[Any, dict[str, Any]], None] = BaseModel.__dict__["__dict__"].__set__
+"""Put others in the place of all fields of an instance, in one step: no thread sees half of them."""
 
 
 def fill(
@@ -27,7 +37,7 @@ def fill(
     private: dict[str, Any] | None = None,
 ) -> None:
     """Give ``instance``, fresh from ``__new__``, its fields; ``given`` are those that count as set."""
-    _set_fields(instance, fields)
+    set_fields(instance, fields)
     _set_fields_set(instance, given)
     _set_extra(instance, extra)
     _set_private(instance, private)

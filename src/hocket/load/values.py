@@ -13,6 +13,8 @@ from pathlib import Path, PurePath
 from typing import Any, NamedTuple
 from uuid import UUID
 
+__all__ = ["decode", "encode"]
+
 
 class _Codec(NamedTuple):
     type: type

@@ -2,7 +2,7 @@
 
 from typing import Any, TypeVar
 
-from hocket.load.unvalidated import fill
+from hocket.load.unvalidated import unvalidated
 from hocket.messages.base import copied, isolated
 from hocket.outputs.chat_generation import ChatGeneration
 from hocket.outputs.generation import Generation
@@ -23,6 +23,4 @@ def copy_of(candidate: G, **changes: Any) -> G:
     fields["generation_info"] = copied(fields["generation_info"])
     if isinstance(candidate, ChatGeneration):
         fields["message"] = isolated(candidate.message, **changes)
-    made = candidate.__class__.__new__(candidate.__class__)
-    fill(made, fields, set(fields))
-    return made
+    return unvalidated(type(candidate), **fields)

@@ -162,12 +162,8 @@ class ChatCall(Call):
         made: list[ChatGeneration] = []
         for candidate in candidates:
             info = self.without_sizes(candidate)
-            if isinstance(candidate, ChatGeneration):
-                message = isolated(candidate.message)
-            else:
-                message = AIMessage(candidate.text)
-            if cached:
-                _flag(message)
+            message = candidate.message if isinstance(candidate, ChatGeneration) else AIMessage(candidate.text)
+            message = isolated(message, **(_flags(message) if cached else {}))
             made.append(_generation(message, info or None))
         return _result(made, None)
 
@@ -186,13 +182,11 @@ class ChatCall(Call):
         return call
 
 
-def _flag(message: BaseMessage) -> None:
-    """Say that an answer was not paid for by this call; its id was another run's."""
-    fields = message.__dict__
-    fields["id"] = None
-    fields["response_metadata"] = {**fields["response_metadata"], CACHE_HIT: True}
-    if fields.get("usage_metadata"):
-        fields["usage_metadata"] = {**fields["usage_metadata"], "total_cost": 0}
+def _flags(message: BaseMessage) -> dict[str, Any]:
+    """What tells an answer that was not paid for by this call; its id was another run's."""
+    flags: dict[str, Any] = {"id": None, "response_metadata": {**message.response_metadata, CACHE_HIT: True}}
+    usage = message.usage_metadata if isinstance(message, AIMessage) else None
+    return {**flags, "usage_metadata": {**usage, "total_cost": 0}} if usage else flags
 
 
 def as_chunk(message: BaseMessage) -> BaseMessageChunk:

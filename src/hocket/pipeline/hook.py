@@ -121,7 +121,7 @@ def _awaitable(call: Call, returned: Any) -> Awaitable[Any]:
             f"{type(call.model).__name__}._agenerate returned {type(returned).__name__}, nothing to await; "
             "define it with async def"
         )
-    return cast("Awaitable[Any]", returned)
+    return returned
 
 
 def _uninterrupted(hook: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
@@ -132,7 +132,7 @@ def _uninterrupted(hook: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         raise RuntimeError(f"{hook.__qualname__} raised StopIteration") from stop
     if returned.__class__ is CoroutineType:
         returned.close()
-        raise InvalidHook(f"{hook.__qualname__} is an async def; that hook is called _agenerate")
+        raise InvalidHook(f"{hook.__qualname__} is an async def; the async form of _generate is called _agenerate")
     return returned
 
 
@@ -140,7 +140,7 @@ def _stream(call: Call) -> Iterator[Any]:
     chunks = call.model._stream(*call.asked_to_stream(), stop=call.stop, **call.params)
     if not isinstance(chunks, Iterable) or isinstance(chunks, str):
         raise _no_stream(call, "_stream", chunks)
-    return iter(cast("Iterable[Any]", chunks))
+    return iter(chunks)
 
 
 def _no_stream(call: Call, hook: str, returned: object) -> InvalidHook:

@@ -1,20 +1,18 @@
 """Exactly one start and one end for every run, whatever is raised, wherever.
 
 A run counts as started as soon as the first handler may have heard of it, so that a start event that fails or is
-cancelled half way is followed by an end too. Ends are told under a shield, which is bounded: a cancelled caller waits
-for its handlers, but not for ever.
+cancelled half way is followed by an end too. A cancelled caller waits until its handlers have been told, which have a
+few seconds each (see `hocket.callbacks.events`).
 """
 
 import functools
-import math
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
-import anyio
-
+from hocket._runtime.cancellation import is_cancelled
 from hocket.pipeline.call import Call
 
-__all__ = ["Go", "is_cancelled", "observed", "run_all"]
+__all__ = ["Go", "observed", "run_all"]
 
 Go = Callable[[Any], Awaitable[Any]]
 """The rest of the pipeline: takes a call, gives its result."""
@@ -88,16 +86,11 @@ async def _ended(call: Call, go: Go) -> Any:
     result = call.finished(await go(call))
     call.outcome = result
     if call.runs:
-        await call.runtime.shielded(call.end(result))
+        await call.runtime.outlast(call.end(result))
     return result
 
 
 async def _failed(call: Call, error: BaseException) -> None:
     call.outcome = _Failure(error)
     if call.runs:
-        await call.runtime.shielded(call.fail(error))
-
-
-def is_cancelled() -> bool:
-    """Whether the current task has been asked, from outside, to stop: else a cancellation is an error like any other."""
-    return anyio.current_effective_deadline() == -math.inf
+        await call.runtime.outlast(call.fail(error))

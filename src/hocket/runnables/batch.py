@@ -20,8 +20,8 @@ from typing import Any, Generic, TypeVar, cast
 
 import anyio
 
+from hocket._runtime.cancellation import is_cancelled
 from hocket.errors import InvalidInput
-from hocket.pipeline.observe import is_cancelled
 from hocket.runnables.config import RunnableConfig, ensure_config
 
 __all__ = ["Batch", "Configs"]
@@ -82,7 +82,9 @@ class Batch(Generic[Input, Output]):
                 )
             self._configs = [ensure_config(one) for one in config]
         first = self._configs[0] if self._configs else ensure_config(cast("RunnableConfig | None", config))
-        limit = first.get("max_concurrency") or AT_ONCE
+        limit = first.get("max_concurrency")
+        if limit is None:
+            limit = AT_ONCE
         if limit < 1:
             raise InvalidInput(f"max_concurrency is {limit}; it must be at least 1")
         self._limit = limit
@@ -123,7 +125,7 @@ class Batch(Generic[Input, Output]):
                 if waiting is not None:
                     await waiting
         except BaseException as error:
-            if is_cancelled():
+            if is_cancelled() and isinstance(error, anyio.get_cancelled_exc_class()):
                 raise
             self._failure = self._failure or error
             self._group.cancel_scope.cancel()

@@ -107,6 +107,7 @@ def test_a_plain_request() -> None:
         "messages": [{"role": "user", "content": "hi"}],
         "temperature": 0.2,
         "top_p": 0.9,
+        "repeat_penalty": 1.1,
         "max_tokens": 512,
     }
 

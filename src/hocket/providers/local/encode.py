@@ -18,8 +18,7 @@ from hocket.messages import (
     SystemMessage,
     ToolMessage,
 )
-
-from .options import CallOptions
+from hocket.providers.local.options import CallOptions
 
 __all__ = ["encode_messages", "encode_request"]
 
@@ -37,6 +36,7 @@ def encode_request(messages: Sequence[BaseMessage], options: CallOptions) -> dic
         "messages": encode_messages(messages),
         "temperature": options.temperature,
         "top_p": options.top_p,
+        "repeat_penalty": options.repeat_penalty,
         "max_tokens": -1 if options.max_tokens is None else options.max_tokens,  # -1: until the window is full
     }
     if options.seed is not None:

@@ -33,8 +33,7 @@ from pathlib import Path
 from typing import Any
 
 from hocket.errors import LocalModelError, MissingDependency
-
-from .weights import find_weights
+from hocket.providers.local.weights import find_weights
 
 __all__ = ["RUNTIME", "SLOTS", "Engine", "open_engine"]
 

@@ -12,9 +12,8 @@ import sys
 from collections.abc import Callable
 
 from hocket.errors import MissingDependency
-
-from .engine import RUNTIME
-from .weights import WEIGHTS
+from hocket.providers.local.engine import RUNTIME
+from hocket.providers.local.weights import WEIGHTS
 
 __all__ = ["install_weights"]
 

@@ -10,7 +10,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from hocket.errors import InvalidInput
 
-__all__ = ["CallOptions", "MaxTokens", "Seed", "Stop", "Temperature", "TopP", "call_options"]
+__all__ = ["CallOptions", "MaxTokens", "RepeatPenalty", "Seed", "Stop", "Temperature", "TopP", "call_options"]
 
 RANDOM_SEED = 2**32 - 1  # LLAMA_DEFAULT_SEED: means "a new one each time" to the runtime
 
@@ -29,6 +29,7 @@ def _named(tools: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 Temperature = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 TopP = Annotated[float, Field(gt=0, le=1)]
+RepeatPenalty = Annotated[float, Field(gt=0, le=2)]
 MaxTokens = Annotated[int, Field(ge=1)]
 Seed = Annotated[int, Field(ge=0, lt=RANDOM_SEED)]
 Stop = Annotated[list[Annotated[str, Field(min_length=1)]], BeforeValidator(_as_list)]
@@ -42,6 +43,7 @@ class CallOptions(BaseModel):
 
     temperature: Temperature
     top_p: TopP
+    repeat_penalty: RepeatPenalty = 1.1
     max_tokens: MaxTokens | None
     seed: Seed | None = None
     stop: Stop | None = None

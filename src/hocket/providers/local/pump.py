@@ -15,8 +15,7 @@ import anyio
 from anyio.lowlevel import current_token
 
 from hocket._runtime.detached import soon
-
-from .engine import Engine
+from hocket.providers.local.engine import Engine
 
 __all__ = ["answer"]
 

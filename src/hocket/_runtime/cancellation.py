@@ -1,0 +1,80 @@
+"""Waiting that a cancellation does not cut short: the end of a run is told to its end.
+
+A shielded scope holds off other scopes, and on trio there is nothing else. On asyncio it does nothing against
+``task.cancel()``, which ``asyncio.timeout`` and ``wait_for`` are made of, and which strikes whatever the task waits for.
+So there the work gets a task of its own, and the caller waits for it again.
+"""
+
+import asyncio
+import contextvars
+import math
+from collections.abc import Awaitable
+
+import anyio
+
+__all__ = ["is_cancelled", "outlast", "outwait"]
+
+
+def is_cancelled() -> bool:
+    """Whether the current task is in a cancelled scope: if it goes on, its next wait will be cancelled, too."""
+    return anyio.current_effective_deadline() == -math.inf
+
+
+async def outwait(event: anyio.Event | asyncio.Event) -> None:
+    """Wait for ``event`` however often the caller is cancelled meanwhile, and raise the cancellation afterwards."""
+    struck: BaseException | None = None
+    while not event.is_set():
+        try:
+            with anyio.CancelScope(shield=True):
+                await event.wait()
+        except asyncio.CancelledError as error:
+            struck = error
+    if struck is not None:
+        raise struck
+
+
+async def outlast(job: Awaitable[None]) -> None:
+    """Run ``job`` to its end, however often the caller is cancelled meanwhile.
+
+    On asyncio it runs in a task of its own; the context variables that it sets are the caller's all the same.
+
+    Raises:
+        what ``job`` raises; or, on asyncio, the cancellation, unless the caller's next wait will raise it anyway.
+    """
+    if _is_trio():
+        with anyio.CancelScope(shield=True):
+            await job
+        return
+    ended = asyncio.Event()
+    failure: list[BaseException] = []
+
+    async def run() -> None:
+        try:
+            await job
+        except BaseException as error:  # raised where it is awaited: from here, some would stop the loop
+            failure.append(error)
+        finally:
+            ended.set()
+
+    context = contextvars.copy_context()
+    task = asyncio.get_running_loop().create_task(run(), context=context)
+    try:
+        await ended.wait()
+    except asyncio.CancelledError:
+        await outwait(ended)
+        if not is_cancelled():
+            raise
+    finally:
+        del task
+    for variable, value in context.items():
+        if variable.get(None) is not value:
+            variable.set(value)
+    if failure:
+        raise failure.pop()
+
+
+def _is_trio() -> bool:
+    try:
+        return asyncio.current_task() is None
+    except RuntimeError:
+        return True

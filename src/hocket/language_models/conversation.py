@@ -1,0 +1,38 @@
+"""What a chat model is asked, as messages: in a list of their own, with content in standard blocks."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from hocket.errors import InvalidInput
+from hocket.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage, convert_to_messages
+from hocket.messages.base import rebuilt
+from hocket.messages.content_view import normalize_input_content
+
+__all__ = ["conversation"]
+
+_PLAIN = frozenset({HumanMessage, AIMessage, SystemMessage, ToolMessage})
+
+
+def conversation(given: Any) -> list[BaseMessage]:
+    """Return message-likes as messages. Neither the list nor the objects given are changed.
+
+    Raises:
+        InvalidInput: they are no messages, or there are none.
+    """
+    if given.__class__ is not list and (isinstance(given, str | BaseMessage | Mapping) or not isinstance(given, Iterable)):
+        raise InvalidInput(f"a conversation is a list of messages, not {type(given).__name__}; put it in a list")
+    messages: list[Any] = list(given)
+    if not messages:
+        raise InvalidInput("there are no messages to answer: the input is empty")
+    for message in messages:
+        if message.__class__ not in _PLAIN or message.__dict__["content"].__class__ is not str:
+            return [_standard(one) for one in convert_to_messages(messages)]
+    return messages
+
+
+def _standard(message: BaseMessage) -> BaseMessage:
+    content = message.content
+    standard = normalize_input_content(content)
+    if standard is content:
+        return message
+    return rebuilt(message, {**message.__dict__, "content": standard}, type(message))

@@ -1,0 +1,189 @@
+"""Strings, mappings and lists that arrive in pieces.
+
+Pieces are kept as they come and joined when somebody asks, so that folding is linear in what arrives. Everything is
+copied on its way in and on its way out: neither the one who brings a piece nor the one who takes the whole shares a
+container with us.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+from hocket.messages.content import KNOWN_BLOCK_TYPES
+
+__all__ = ["Blocks", "Content", "Deltas", "Text", "copied", "merge_content"]
+
+_KEPT = frozenset({"type", "id", "index"})  # the first says what a block is; a delta may call itself something else
+_IDENTITY = _KEPT | {"name", "role", "mime_type", "url", "file_id", "status", "format"}  # never concatenated
+_KIN = {"tool_call_chunk": "tool_call", "invalid_tool_call": "tool_call", "server_tool_call_chunk": "server_tool_call"}
+
+
+def copied(value: Any) -> Any:
+    """Copy lists and mappings all the way down and share everything else."""
+    if isinstance(value, dict):
+        return {key: copied(item) for key, item in value.items()} if value else {}
+    if isinstance(value, list):
+        return [copied(item) for item in value] if value else []
+    return value
+
+
+class Text(list[str]):
+    """Pieces of a string."""
+
+    def value(self) -> str:
+        """Return the string so far."""
+        if len(self) > 1:
+            self[:] = ["".join(self)]
+        return self[0] if self else ""
+
+
+class Deltas:
+    """A mapping whose values arrive in pieces.
+
+    Strings are joined, mappings and lists go on inside, and any other value is replaced by a later one. What identifies
+    the thing (`_IDENTITY`) is not joined either. None and "" say nothing new.
+    """
+
+    __slots__ = ("parts",)
+
+    def __init__(self, first: Mapping[str, Any]) -> None:
+        self.parts: dict[str, Any] = {}
+        self.add(first)
+
+    def add(self, delta: Mapping[str, Any]) -> None:
+        """Go on with ``delta``."""
+        parts = self.parts
+        for key, value in delta.items():
+            held = parts.get(key)
+            if held is None:
+                parts[key] = value if value.__class__ is str and key in _IDENTITY else _opened(value)
+            elif value is None or (value.__class__ is str and not value) or (key in _KEPT and held != ""):
+                continue
+            elif held.__class__ is Text and value.__class__ is str:
+                held.append(value)
+            elif held.__class__ is Deltas and isinstance(value, Mapping):
+                held.add(cast("Mapping[str, Any]", value))
+            elif held.__class__ is Blocks and isinstance(value, list):
+                held.extend(value)
+            else:
+                parts[key] = value if key in _IDENTITY and value.__class__ is str else _opened(value)
+
+    def value(self) -> dict[str, Any]:
+        """Return the mapping so far."""
+        return {key: _closed(part) for key, part in self.parts.items()}
+
+
+class Blocks:
+    """A list whose elements arrive in pieces: mappings with the same ``index`` are one element.
+
+    Unless they have different ids, or are standard blocks of different kinds: servers exist that number all blocks 0.
+    """
+
+    __slots__ = ("by_index", "parts")
+
+    def __init__(self, first: Sequence[Any] = ()) -> None:
+        self.parts: list[Any] = []
+        self.by_index: dict[int | str, Deltas] = {}
+        self.extend(first)
+
+    def extend(self, items: Sequence[Any]) -> None:
+        """Go on with ``items``, elements or pieces of them."""
+        for item in items:
+            if not isinstance(item, dict):
+                self.parts.append(_opened(item))
+                continue
+            index = item.get("index")
+            if not isinstance(index, int | str):
+                self.parts.append(Deltas(item))
+                continue
+            held = self.by_index.get(index)
+            delta = None if held is None else _continuation(held.parts, item)
+            if held is not None and delta is not None:
+                held.add(delta)
+            else:
+                self.by_index[index] = block = Deltas(item)
+                self.parts.append(block)
+
+    def add_text(self, text: str) -> None:
+        """Append to a string at the end of the list, or add one."""
+        if self.parts and self.parts[-1].__class__ is Text:
+            self.parts[-1].append(text)
+        elif text:
+            self.parts.append(Text([text]))
+
+    def value(self) -> list[Any]:
+        """Return the list so far."""
+        return [_closed(part) for part in self.parts]
+
+
+def _continuation(held: Mapping[str, Any], item: dict[str, Any]) -> dict[str, Any] | None:
+    """What ``item`` adds to the block of the same index that has the parts ``held``; None: it is another block."""
+    id_ = item.get("id")
+    if id_ and (held_id := held.get("id")) and held_id != id_:
+        return None
+    kind, held_kind = item.get("type"), held.get("type")
+    if kind == held_kind or not (_is_standard(kind) and _is_standard(held_kind)):
+        return item
+    if kind == "non_standard":  # something more about a standard block, in its provider's words
+        value: Any = item.get("value")
+        facts = cast("dict[str, Any]", value) if isinstance(value, dict) else {"value": value}
+        return {"extras": {key: fact for key, fact in facts.items() if key != "type"}}
+    return item if _KIN.get(kind, kind) == _KIN.get(held_kind, held_kind) else None
+
+
+def _is_standard(kind: Any) -> bool:
+    return isinstance(kind, str) and kind in KNOWN_BLOCK_TYPES
+
+
+def _opened(value: Any) -> Any:
+    if isinstance(value, str):
+        return Text([value])
+    if isinstance(value, dict):
+        return Deltas(cast("dict[str, Any]", value))
+    if isinstance(value, list):
+        return Blocks(value)
+    return value
+
+
+def _closed(part: Any) -> Any:
+    return part.value() if isinstance(part, Text | Deltas | Blocks) else part
+
+
+class Content:
+    """Message content: one string until the first list arrives."""
+
+    __slots__ = ("blocks", "text")
+
+    def __init__(self) -> None:
+        self.text = Text()
+        self.blocks: Blocks | None = None
+
+    def add(self, content: str | list[Any]) -> None:
+        """Go on with ``content``."""
+        if isinstance(content, str):
+            if self.blocks is None:
+                self.text.append(content)
+            else:
+                self.blocks.add_text(content)
+            return
+        if self.blocks is None:
+            self.blocks = Blocks()
+            self.blocks.add_text(self.text.value())
+        self.blocks.extend(content)
+
+    def value(self) -> str | list[Any]:
+        """Return the content so far."""
+        return self.text.value() if self.blocks is None else self.blocks.value()
+
+
+def merge_content(
+    first_content: str | list[str | dict[str, Any]], *contents: str | list[str | dict[str, Any]]
+) -> str | list[str | dict[str, Any]]:
+    """Join message contents: strings are concatenated, lists merged by ``index``, a string goes before or after a list.
+
+    An empty string adds nothing. (LangChain returns ``[]`` for ``merge_content([], "x")``; this returns ``["x"]``.)
+    """
+    content = Content()
+    content.add(first_content)
+    for other in contents:
+        content.add(other)
+    return content.value()
