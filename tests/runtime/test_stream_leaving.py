@@ -83,7 +83,7 @@ async def by_garbage_collection_in_another_thread(source: Source) -> None:
     await anext(held[0])
     thread = threading.Thread(target=held.clear)
     thread.start()
-    while thread.is_alive():
+    while thread.is_alive():  # noqa: ASYNC110
         await anyio.sleep(0.001)
 
 

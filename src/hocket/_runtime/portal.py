@@ -78,11 +78,11 @@ def on_portal(main: Callable[[], Awaitable[T]]) -> T:
     Raises:
         SyncInLoop: called from the kept loop itself, where waiting would never end.
     """
-    portal = _start()
     if threading.current_thread() is _thread:
         raise SyncInLoop("a sync verb was called from code that runs on hocket's own event loop; await its async twin")
     if _holds_up_a_loop():
         _warn()
+    portal = _start()
     outcome: list[tuple[T | None, BaseException | None]] = []
     over = threading.Event()
 

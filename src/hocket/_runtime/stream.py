@@ -69,7 +69,7 @@ class _Channel(Generic[T]):
         return self._wait_for_room() if len(self.buffer) >= BOUND else None
 
     async def _wait_for_room(self) -> None:
-        self.full = anyio.Event()
+        self.full = self.full or anyio.Event()  # one for all: a batch puts from many tasks
         await self.full.wait()
 
     def start(self) -> None:
@@ -212,7 +212,7 @@ class _Stepped(Generic[T]):
         self.closed = True
         try:
             self._coroutine.throw(_Closed())
-        except (_Closed, Exception):  # what goes wrong while the stream is left concerns nobody any more, as in `Stream`
+        except (_Closed, Exception):  # what goes wrong in the clean-up concerns nobody any more, as in `Stream`
             pass
         finally:
             self._coroutine.close()

@@ -1,8 +1,15 @@
 """Watching runs: handlers, the managers that tell them, and handlers for common needs. LangChain's names."""
 
 from hocket.callbacks.ambient import register_configure_hook
+from hocket.callbacks.background import flush
 from hocket.callbacks.base_manager import BaseCallbackManager, Callbacks
 from hocket.callbacks.custom import adispatch_custom_event, dispatch_custom_event
+from hocket.callbacks.groups import (
+    AsyncCallbackManagerForChainGroup,
+    CallbackManagerForChainGroup,
+    atrace_as_chain_group,
+    trace_as_chain_group,
+)
 from hocket.callbacks.handlers import AsyncCallbackHandler, BaseCallbackHandler
 from hocket.callbacks.manager import AsyncCallbackManager, CallbackManager
 from hocket.callbacks.run_managers import (
@@ -27,6 +34,7 @@ from hocket.callbacks.usage import UsageMetadataCallbackHandler, get_usage_metad
 __all__ = [
     "AsyncCallbackHandler",
     "AsyncCallbackManager",
+    "AsyncCallbackManagerForChainGroup",
     "AsyncCallbackManagerForChainRun",
     "AsyncCallbackManagerForLLMRun",
     "AsyncCallbackManagerForRetrieverRun",
@@ -35,6 +43,7 @@ __all__ = [
     "BaseCallbackManager",
     "BaseRunManager",
     "CallbackManager",
+    "CallbackManagerForChainGroup",
     "CallbackManagerForChainRun",
     "CallbackManagerForLLMRun",
     "CallbackManagerForRetrieverRun",
@@ -46,7 +55,10 @@ __all__ = [
     "StreamingStdOutCallbackHandler",
     "UsageMetadataCallbackHandler",
     "adispatch_custom_event",
+    "atrace_as_chain_group",
     "dispatch_custom_event",
+    "flush",
     "get_usage_metadata_callback",
     "register_configure_hook",
+    "trace_as_chain_group",
 ]

@@ -4,10 +4,13 @@ One context variable holds them all. LangChain makes one for each use and keeps 
 scans, so that a service gets slower with every request (its issue #32300).
 """
 
+import os
+from collections.abc import Sequence
 from contextvars import ContextVar
-from typing import Any
+from typing import Any, NamedTuple
 
 from hocket.callbacks.handlers import BaseCallbackHandler
+from hocket.errors import InvalidInput
 
 __all__ = ["Listening", "ambient_handlers", "has_ambient_handlers", "register_configure_hook"]
 

@@ -3,7 +3,7 @@
 A handler is itself and nothing else: two of a kind that compare equal, as empty dataclasses do, are two handlers.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, Self, cast
 from uuid import UUID
 
@@ -47,7 +47,7 @@ class BaseCallbackManager:
         """Return a manager of the same class that can be changed without changing this one."""
         return cast(Self, self._copied_as(type(self)))
 
-    def _copied_as(self, cls: type[Any]) -> Any:
+    def _copied_as(self, cls: Callable[..., Any]) -> Any:
         return cls(
             handlers=list(self.handlers),
             inheritable_handlers=list(self.inheritable_handlers),

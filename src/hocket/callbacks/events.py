@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 from hocket._runtime.cancellation import is_cancelled
 from hocket._runtime.runtime import END_GRACE, Runtime
+from hocket.callbacks.background import put
 from hocket.callbacks.handlers import AsyncCallbackHandler, BaseCallbackHandler
 from hocket.messages import get_buffer_string
 
@@ -86,10 +87,10 @@ def listeners(runtime: Runtime, handlers: Iterable[BaseCallbackHandler], name: s
         method, otherwise = listener(handler, name), None
         if name == "on_chat_model_start" and not getattr(handler, "ignore_chat_model", False):
             otherwise = _as_text_listener(runtime, handler)
-        if method is not None:
-            found.append(Listener(handler, _teller(runtime, handler, method, method), otherwise))
-        elif otherwise is not None:
-            found.append(otherwise)
+        heard = otherwise if method is None else Listener(handler, _teller(runtime, handler, method, method), otherwise)
+        if heard is not None:
+            later = runtime.is_async and getattr(handler, "background", False)
+            found.append(_queued(runtime, heard, name) if later else heard)
     return found
 
 
@@ -123,6 +124,17 @@ def _teller(
     if getattr(handler, "run_inline", False) or not runtime.is_async:
         return functools.partial(_tell_inline, runtime, call)
     return functools.partial(_tell_in_thread, runtime, call)
+
+
+def _queued(runtime: Runtime, heard: Listener, name: str) -> Listener:
+    """Return how a background handler listens: through its queue."""
+
+    async def tell(*args: Any, **details: Any) -> None:
+        if name == "on_chat_model_start":  # copies that are made when somebody looks: now, for later may be too late
+            args = (args[0], [list(messages) for messages in args[1]])
+        await put(heard.handler, functools.partial(emit, runtime, [heard], Event(name, args, details)))
+
+    return Listener(heard.handler, tell)
 
 
 async def _tell_inline(runtime: Runtime, call: Callable[..., Any], /, *args: Any, **details: Any) -> None:

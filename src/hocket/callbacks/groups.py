@@ -2,11 +2,11 @@
 
 import contextlib
 import functools
-from collections.abc import Mapping
-from types import TracebackType
-from typing import Any, Generic, Self, TypeVar
+from collections.abc import Callable
+from typing import Any, Self, cast
 from uuid import UUID
 
+from hocket._runtime.runtime import step
 from hocket.callbacks.base_manager import BaseCallbackManager, Callbacks
 from hocket.callbacks.manager import AsyncCallbackManager, CallbackManager
 from hocket.callbacks.run_managers import BaseRunManager, stepped
@@ -18,36 +18,34 @@ __all__ = [
     "trace_as_chain_group",
 ]
 
-G = TypeVar("G", bound="_GroupManager")
-
 
 class _GroupManager(BaseCallbackManager):
-    """Starts the runs of a group, and can end the group's own."""
+    """Starts the runs of a group, and can end the group's own, which is ``parent_run_manager``."""
 
     def __init__(self, *args: Any, parent_run_manager: BaseRunManager, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.parent_run_manager = parent_run_manager
 
-    @property
-    def ended(self) -> bool:
-        """Whether the group's run has ended."""
-        return self.parent_run_manager.ended
+    ended = property(lambda self: self.parent_run_manager.ended, doc="Whether the group's run has ended.")
 
     def copy(self) -> Self:
         """Return a manager of the same group that can be changed without changing this one."""
-        return self._copied_as(functools.partial(type(self), parent_run_manager=self.parent_run_manager))  # type: ignore
+        return cast(Self, self._copied_as(functools.partial(type(self), parent_run_manager=self.parent_run_manager)))
 
 
 class AsyncCallbackManagerForChainGroup(_GroupManager, AsyncCallbackManager):
-    """What `atrace_as_chain_group` gives: pass it as ``callbacks`` to the calls of the group."""
+    """What `atrace_as_chain_group` gives: pass it as ``callbacks`` to the calls of the group.
+
+    Once told of the end of the group's run, it says nothing more when the block is left.
+    """
 
     async def on_chain_end(self, outputs: Any, **kwargs: Any) -> None:
-        """End the group's run with its outputs; leaving the block then tells nothing more."""
-        await self.parent_run_manager._tell_end("on_chain_end", outputs, **kwargs)  # pyright: ignore
+        """End the group's run with its outputs."""
+        await self.parent_run_manager._tell_end("on_chain_end", outputs, **kwargs)
 
     async def on_chain_error(self, error: BaseException, **kwargs: Any) -> None:
         """End the group's run with an error."""
-        await self.parent_run_manager._tell_end("on_chain_error", error, **kwargs)  # pyright: ignore
+        await self.parent_run_manager._tell_end("on_chain_error", error, **kwargs)
 
 
 class CallbackManagerForChainGroup(_GroupManager, CallbackManager):
@@ -55,3 +53,77 @@ class CallbackManagerForChainGroup(_GroupManager, CallbackManager):
 
     on_chain_end = stepped(AsyncCallbackManagerForChainGroup.on_chain_end)
     on_chain_error = stepped(AsyncCallbackManagerForChainGroup.on_chain_error)
+
+
+class _Group:
+    """A group, from its start to its end. It holds nothing open, so that it may be left in another task."""
+
+    manager_class: type[Any]
+    group_class: Callable[..., Any]
+
+    def __init__(
+        self,
+        group_name: str,
+        callback_manager: Callbacks = None,
+        *,
+        inputs: dict[str, Any] | None = None,
+        run_id: UUID | None = None,
+        tags: list[str] | None = None,
+        metadata: dict[str, Any] | None = None,
+    ) -> None:
+        manager = self._manager = self.manager_class.configure(callback_manager, None, False, tags, None, metadata)
+        self._run: BaseRunManager = manager.new_run(manager._chain_run, run_id)
+        self._told = ({"name": group_name}, inputs or {})
+
+    async def _enter(self) -> Any:
+        try:
+            await self._manager.start("on_chain_start", self._run.run_id, *self._told)
+        except BaseException as error:
+            await self._exit(type(error), error)
+            raise
+        make = functools.partial(self.group_class, parent_run_manager=self._run)
+        return cast(BaseCallbackManager, self._run.get_child())._copied_as(make)
+
+    async def _exit(self, kind: Any = None, error: BaseException | None = None, trace: Any = None) -> None:
+        if error is None:
+            await self._run._tell_end("on_chain_end", {})
+        elif isinstance(error, GeneratorExit):  # the generator that the block is in was left early, which is no failure
+            await self._run._tell_end("on_chain_end", {}, closed=True)
+        else:
+            with contextlib.suppress(Exception):  # of a handler that raises; the block has an error of its own
+                await self._run._tell_end("on_chain_error", error)
+
+
+class atrace_as_chain_group(_Group):
+    """An async context manager that makes one run, a chain's, of the calls in its block.
+
+    It gives the manager to pass to them as ``callbacks``. The run ends with the block, or before, when the manager is
+    told so: with an error if the block raised or was cancelled.
+
+    Args:
+        group_name: the chain's name, for handlers.
+        callback_manager: who listens: a manager, or a list of handlers.
+        inputs: of the chain, for handlers.
+        run_id: of the chain's run.
+        tags, metadata: of that run and of those inside.
+    """
+
+    manager_class = AsyncCallbackManager
+    group_class = AsyncCallbackManagerForChainGroup
+
+    async def __aenter__(self) -> AsyncCallbackManagerForChainGroup:
+        return cast(AsyncCallbackManagerForChainGroup, await self._enter())
+
+    __aexit__ = _Group._exit
+
+
+class trace_as_chain_group(_Group):
+    """A context manager that makes one run of the calls in its block: the sync face of `atrace_as_chain_group`."""
+
+    manager_class = CallbackManager
+    group_class = CallbackManagerForChainGroup
+
+    def __enter__(self) -> CallbackManagerForChainGroup:
+        return cast(CallbackManagerForChainGroup, step(self._enter()))
+
+    __exit__ = stepped(_Group._exit)

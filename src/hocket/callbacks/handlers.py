@@ -19,13 +19,18 @@ class BaseCallbackHandler:
     """Watches runs. Every event names its run by ``run_id`` and the one it belongs to by ``parent_run_id``.
 
     Attributes:
-        raise_error: let this handler's exceptions fail the run. They are logged otherwise, the first of each handler at
-            WARNING, and counted in ``errors``.
+        raise_error: let this handler's exceptions fail the run, after the handlers behind it were told; a run that has
+            failed already keeps its own error.
+        errors: how many exceptions it has raised. The first of them is logged at WARNING, the others at DEBUG.
         run_inline: call this handler's sync methods in the event loop instead of a worker thread: for quick ones.
+        background: do not have runs wait for this handler: under an event loop it is told in order, but later, from a
+            queue of 1,000 events (`flush`). It cannot fail a run, and should not look at context variables. In sync
+            code it is told at once.
     """
 
     raise_error: bool = False
     run_inline: bool = False
+    background: bool = False
     errors: int = 0
 
     ignore_llm: bool = False

@@ -3,7 +3,7 @@
 `BaseManager` has the code; `AsyncCallbackManager` and `CallbackManager` are the two faces that LangChain's users know.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Self, TypeVar, cast
 from uuid import UUID
 
@@ -204,11 +204,13 @@ class CallbackManager(_Manager):
     _tool_run: type[Any] = CallbackManagerForToolRun
     _retriever_run: type[Any] = CallbackManagerForRetrieverRun
 
-    on_llm_start = stepped(AsyncCallbackManager.on_llm_start)
-    on_chat_model_start = stepped(AsyncCallbackManager.on_chat_model_start)
-    on_chain_start = stepped(AsyncCallbackManager.on_chain_start)
-    on_tool_start = stepped(AsyncCallbackManager.on_tool_start)
-    on_retriever_start = stepped(AsyncCallbackManager.on_retriever_start)
+    on_llm_start: Callable[..., list[CallbackManagerForLLMRun]] = stepped(AsyncCallbackManager.on_llm_start)
+    on_chat_model_start: Callable[..., list[CallbackManagerForLLMRun]] = stepped(
+        AsyncCallbackManager.on_chat_model_start
+    )
+    on_chain_start: Callable[..., CallbackManagerForChainRun] = stepped(AsyncCallbackManager.on_chain_start)
+    on_tool_start: Callable[..., CallbackManagerForToolRun] = stepped(AsyncCallbackManager.on_tool_start)
+    on_retriever_start: Callable[..., CallbackManagerForRetrieverRun] = stepped(AsyncCallbackManager.on_retriever_start)
     on_custom_event = stepped(AsyncCallbackManager.on_custom_event)
 
 

@@ -6,7 +6,7 @@ the blocking runtime, so that there is one way an event is told.
 
 import functools
 from collections.abc import Awaitable, Callable, Coroutine, Generator, Sequence
-from typing import Any, ClassVar, Self, TypeVar
+from typing import Any, ClassVar, Self
 from uuid import UUID
 
 from hocket._runtime.ids import run_id as new_run_id
@@ -28,14 +28,12 @@ __all__ = [
     "stepped",
 ]
 
-T = TypeVar("T")
 
-
-def stepped(method: Callable[..., Coroutine[Any, Any, T]]) -> Callable[..., T]:
+def stepped(method: Callable[..., Coroutine[Any, Any, Any]]) -> Callable[..., Any]:
     """Return the sync face of an async method that works on its object's runtime."""
 
     @functools.wraps(method)
-    def face(*args: Any, **kwargs: Any) -> T:
+    def face(*args: Any, **kwargs: Any) -> Any:
         return step(method(*args, **kwargs))
 
     return face

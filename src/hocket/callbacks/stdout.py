@@ -1,4 +1,4 @@
-"""Handlers that print to standard output."""
+"""Handlers that print, or write to a file, what happens."""
 
 import sys
 import time
@@ -14,8 +14,6 @@ __all__ = ["DebugCallbackHandler", "FileCallbackHandler", "StdOutCallbackHandler
 
 class _Printer(BaseCallbackHandler):
     """Writes a line for what chains, tools and agents do, as LangChain's does, and for what models answer."""
-
-    run_inline = True
 
     def write(self, text: str, end: str = "\n") -> None:
         raise NotImplementedError
@@ -39,19 +37,26 @@ class _Printer(BaseCallbackHandler):
     def on_text(self, text: str, **kwargs: Any) -> None:
         self.write(text, end=kwargs.get("end", ""))
 
+    def on_llm_end(self, response: LLMResult, **kwargs: Any) -> None:
+        for candidates in response.generations:
+            for candidate in candidates:
+                self.write(candidate.text)
+
 
 class StdOutCallbackHandler(_Printer):
-    """Prints what chains, tools and agents do. ``color`` is taken for LangChain's sake and not used."""
+    """Prints what chains, tools and agents do and models answer. ``color`` is taken for LangChain's sake and not used."""
+
+    run_inline = True
 
     def __init__(self, color: str | None = None) -> None:
         self.color = color
 
     def write(self, text: str, end: str = "\n") -> None:
-        print(text, end=end)
+        sys.stdout.write(text + end)
 
 
 class FileCallbackHandler(_Printer):
-    """Writes what chains, tools and agents do to a file; close it, or use it as a context manager.
+    """Writes what chains, tools and agents do and models answer to a file; close it, or use it as a context manager.
 
     Args:
         filename: created if it is not there.
@@ -65,7 +70,8 @@ class FileCallbackHandler(_Printer):
     def write(self, text: str, end: str = "\n") -> None:
         if self._file.closed:
             raise ValueError(f"{self.filename} is closed: the handler was used after its block ended")
-        print(text, end=end, file=self._file, flush=True)
+        self._file.write(text + end)
+        self._file.flush()
 
     def close(self) -> None:
         """Close the file. Safe to call twice."""

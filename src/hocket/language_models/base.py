@@ -88,7 +88,7 @@ class BaseLanguageModel(RunnableSerializable[LanguageModelInput, Output], ABC, G
     def _take_callback_manager(cls, values: Any) -> Any:
         """Take ``callback_manager``, callbacks' name until LangChain 0.1.7."""
         if isinstance(values, dict) and "callback_manager" in values:
-            warnings.warn("callback_manager is deprecated; use callbacks", DeprecationWarning, stacklevel=4)
+            warnings.warn("callback_manager is deprecated; use callbacks", DeprecationWarning, stacklevel=3)
             values = {**cast("dict[str, Any]", values)}
             manager = values.pop("callback_manager")
             values.setdefault("callbacks", manager)

@@ -7,9 +7,11 @@ from hocket.errors import InvalidInput
 from hocket.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage, convert_to_messages
 from hocket.messages.base import rebuilt
 from hocket.messages.content_view import normalize_input_content
+from hocket.prompt_values import PromptValue
 
 __all__ = ["conversation"]
 
+_NO_LISTS = (str, BaseMessage, PromptValue, Mapping)  # although they can be iterated
 _PLAIN = frozenset({HumanMessage, AIMessage, SystemMessage, ToolMessage})
 
 
@@ -19,7 +21,7 @@ def conversation(given: Any) -> list[BaseMessage]:
     Raises:
         InvalidInput: they are no messages, or there are none.
     """
-    if given.__class__ is not list and (isinstance(given, str | BaseMessage | Mapping) or not isinstance(given, Iterable)):
+    if given.__class__ is not list and (isinstance(given, _NO_LISTS) or not isinstance(given, Iterable)):
         raise InvalidInput(f"a conversation is a list of messages, not {type(given).__name__}; put it in a list")
     messages: list[Any] = list(given)
     if not messages:

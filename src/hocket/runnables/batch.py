@@ -75,7 +75,7 @@ class Batch(Generic[Input, Output]):
 
     def _take_configs(self, config: Configs) -> None:
         self._configs: list[RunnableConfig] | None = None
-        if config is not None and not isinstance(config, Mapping):
+        if isinstance(config, Sequence) and not isinstance(config, str):
             if self._size is not None and len(config) != self._size:
                 raise InvalidInput(
                     f"{len(config)} configs were given for {self._size} inputs; give one, or one for each"

@@ -1,0 +1,187 @@
+"""What a chat model takes as input, and how it comes to the hook."""
+
+from collections.abc import Callable
+from typing import Any
+
+import anyio.to_thread
+import pytest
+
+from hocket import (
+    AIMessage,
+    BaseChatModel,
+    BaseMessage,
+    ChatGeneration,
+    ChatPromptValue,
+    ChatResult,
+    HumanMessage,
+    StringPromptValue,
+    SystemMessage,
+)
+from hocket.errors import InvalidInput
+
+
+class Listening(BaseChatModel):
+    """Keeps what it is asked."""
+
+    heard: list[list[BaseMessage]] = []
+
+    async def _agenerate(self, messages: list[BaseMessage], stop: Any = None, **kwargs: Any) -> ChatResult:
+        self.heard.append(messages)
+        return ChatResult(generations=[ChatGeneration(message=AIMessage("yes"))])
+
+    @property
+    def _llm_type(self) -> str:
+        return "listening"
+
+
+BRIEF = SystemMessage("Be brief.")
+HI = HumanMessage("hi")
+
+
+@pytest.mark.parametrize(
+    ("given", "heard"),
+    [
+        ("hi", [HI]),
+        ("", [HumanMessage("")]),
+        (StringPromptValue(text="hi"), [HI]),
+        (ChatPromptValue(messages=[BRIEF, HI]), [BRIEF, HI]),
+        ([BRIEF, HI], [BRIEF, HI]),
+        ((BRIEF, HI), [BRIEF, HI]),
+        ([("system", "Be brief."), ("human", "hi")], [BRIEF, HI]),
+        ([("system", "Be brief."), "hi"], [BRIEF, HI]),
+        ([{"role": "system", "content": "Be brief."}, {"role": "user", "content": "hi"}], [BRIEF, HI]),
+    ],
+    ids=repr,
+)
+async def test_an_input_becomes_messages(given: Any, heard: list[BaseMessage]) -> None:
+    """BCM-19, BLM-02: a text, a prompt value, or a sequence of message-likes in any of their forms; every verb alike."""
+    model = Listening()
+    await model.ainvoke(given)
+    [chunk async for chunk in model.astream(given)]
+    await model.abatch([given])
+    assert model.heard == [heard, heard, heard]
+
+
+@pytest.mark.parametrize("given", [42, None, 3.5, b"hi", HI, {"role": "user", "content": "hi"}, object], ids=repr)
+async def test_anything_else_is_refused(given: Any, recorder: Any) -> None:
+    """BCM-19: the error names the type; no run was started, and no hook asked."""
+    model = Listening(callbacks=[recorder])
+    kind = type(given).__name__
+    with pytest.raises(InvalidInput, match=kind):
+        await model.ainvoke(given)
+    with pytest.raises(ValueError, match=kind):
+        model.astream(given)
+    with pytest.raises(InvalidInput, match=kind):
+        await anyio.to_thread.run_sync(model.invoke, given)
+    assert (model.heard, recorder.events) == ([], [])
+
+
+@pytest.mark.parametrize("given", [[], (), ChatPromptValue(messages=[])], ids=repr)
+async def test_no_message_at_all_is_refused(given: Any) -> None:
+    """BCM-19: an empty conversation is the caller's mistake, and told before anything is sent."""
+    with pytest.raises(InvalidInput, match="no messages"):
+        await Listening().ainvoke(given)
+    with pytest.raises(InvalidInput, match="no messages"):
+        await Listening().agenerate([[HI], []])
+
+
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        ([("robot", "hi")], "unknown role 'robot'.*human"),
+        ([{"role": "robot", "content": "hi"}], "unknown role 'robot'"),
+        ([{"content": "hi"}], "role"),
+        ([{"role": "user"}], "content"),
+        ([42], "int 42"),
+        ([HI, None], "NoneType"),
+    ],
+    ids=repr,
+)
+async def test_what_is_no_message_is_named(given: Any, why: str) -> None:
+    """BCM-19: an unknown role, a mapping without one, a number among the messages."""
+    with pytest.raises(InvalidInput, match=why):
+        await Listening().ainvoke(given)
+
+
+@pytest.mark.parametrize(
+    "given", ["hi", [HI], ["hi"], HI, [StringPromptValue(text="hi")], [42], [{"role": "user"}]], ids=repr
+)
+async def test_generate_takes_conversations(given: Any) -> None:
+    """BCM-21: one list too few is told: a text is not read letter by letter, nor a message field by field."""
+    model = Listening()
+    with pytest.raises(InvalidInput, match="conversation"):
+        await model.agenerate(given)
+    with pytest.raises(InvalidInput, match="conversation"):
+        await anyio.to_thread.run_sync(model.generate, given)
+    assert model.heard == []
+
+
+async def test_generate_reads_message_likes() -> None:
+    """BCM-19: inside a conversation any message-like will do."""
+    model = Listening()
+    await model.agenerate([[("system", "Be brief."), "hi"]])  # type: ignore[list-item]
+    assert model.heard == [[BRIEF, HI]]
+
+
+async def test_no_conversation_gives_no_answer() -> None:
+    """BCM-33: nothing asked, nothing said, no run."""
+    result = await Listening().agenerate([])
+    assert (result.generations, result.llm_output, result.run) == ([], {}, [])
+
+
+OPENAI_FILE = {"type": "file", "file": {"file_data": "data:application/pdf;base64,AAAA", "filename": "a.pdf"}}
+OPENAI_AUDIO = {"type": "input_audio", "input_audio": {"data": "AAAA", "format": "wav"}}
+
+
+@pytest.mark.parametrize(("block", "kind"), [(OPENAI_FILE, "file"), (OPENAI_AUDIO, "audio")], ids=["file", "audio"])
+async def test_content_comes_as_standard_blocks(block: dict[str, Any], kind: str) -> None:
+    """BCM-29: the hook sees standard blocks, whatever dialect was given, and the caller's message stays as it was."""
+    model = Listening()
+    message = HumanMessage([{"type": "text", "text": "look"}, dict(block)])
+    await model.ainvoke([message])
+    ((heard,),) = model.heard
+    assert heard.content[1]["type"] == kind  # type: ignore[index]
+    assert heard.content[1]["base64"] == "AAAA"  # type: ignore[index]
+    assert message.content[1] == block
+
+
+async def test_the_callers_list_is_not_the_hooks() -> None:
+    """BCM-29: a hook that edits its list of messages does not edit the caller's."""
+
+    class Appending(Listening):
+        async def _agenerate(self, messages: list[BaseMessage], stop: Any = None, **kwargs: Any) -> ChatResult:
+            messages.append(HumanMessage("and?"))
+            return await super()._agenerate(messages, stop, **kwargs)
+
+    conversation = [HI]
+    await Appending().ainvoke(conversation)
+    await Appending().agenerate([conversation])
+    await Appending().ainvoke(ChatPromptValue(messages=conversation))
+    assert conversation == [HI]
+
+
+@pytest.mark.parametrize(
+    ("config", "why"),
+    [
+        ({"max_concurency": 3}, "unknown key 'max_concurency'.*max_concurrency"),
+        ({"callback": []}, "unknown key 'callback'.*callbacks"),
+        ({"temperature": 1}, "unknown key 'temperature'.*configurable"),
+        (42, "int"),
+        ("tags", "str"),
+    ],
+    ids=repr,
+)
+@pytest.mark.parametrize(
+    "verb",
+    [
+        lambda model, config: model.invoke("hi", config),
+        lambda model, config: model.stream("hi", config),
+        lambda model, config: model.batch(["hi"], config),
+        lambda model, config: model.with_config(config),
+    ],
+    ids=["invoke", "stream", "batch", "with_config"],
+)
+def test_a_config_with_an_unknown_key_is_refused(verb: Callable[..., Any], config: Any, why: str) -> None:
+    """BCM-18: a typo in a config would otherwise do nothing, silently."""
+    with pytest.raises(InvalidInput, match=why):
+        verb(Listening(), config)

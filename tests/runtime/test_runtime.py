@@ -1,0 +1,195 @@
+"""The two runtimes: the same questions, answered by a loop or by the caller's own thread."""
+
+import asyncio
+import contextvars
+import threading
+import time
+
+import anyio
+import anyio.from_thread
+import anyio.lowlevel
+import anyio.to_thread
+import pytest
+
+from hocket._runtime.runtime import ASYNC, BLOCKING, THREADS, Runtime, step, threads
+from hocket.testing import VirtualClock
+
+setting = contextvars.ContextVar("setting", default="unset")
+
+
+def where() -> tuple[str, str]:
+    """Return the thread that this runs in, and what it sees of the context."""
+    return threading.current_thread().name, setting.get()
+
+
+async def awhere() -> tuple[str, str]:
+    await anyio.lowlevel.checkpoint()
+    return where()
+
+
+async def test_sync_code_goes_to_a_thread_with_the_callers_context() -> None:
+    """The loop is not held up."""
+    setting.set("mine")
+    thread, seen = await ASYNC.sync(where)
+    assert thread != threading.current_thread().name
+    assert seen == "mine"
+
+
+async def test_async_code_is_awaited_in_place() -> None:
+    """In the caller's own task: what it sets is set."""
+
+    async def change() -> None:
+        setting.set("changed")
+
+    await ASYNC.call(change)
+    assert setting.get() == "changed"
+
+
+def test_stepped_sync_code_runs_here() -> None:
+    """In the caller's thread and context."""
+
+    def change() -> str:
+        setting.set("changed")
+        return threading.current_thread().name
+
+    assert step(BLOCKING.sync(change)) == threading.current_thread().name
+    assert setting.get() == "changed"
+    setting.set("unset")
+
+
+def test_stepped_async_code_runs_on_the_kept_loop() -> None:
+    """With the caller's context, and no loop is needed here."""
+    token = setting.set("mine")
+    assert step(BLOCKING.call(awhere)) == ("hocket", "mine")
+    setting.reset(token)
+
+
+async def test_async_code_under_sync_code_goes_back_to_its_loop() -> None:
+    """A sync hook in a worker thread has its async handlers told on the loop that it came from."""
+    home = threading.current_thread().name
+
+    def hook() -> tuple[str, str]:
+        return step(BLOCKING.call(awhere))
+
+    setting.set("mine")
+    assert await ASYNC.sync(hook) == (home, "mine")
+
+
+@pytest.mark.parametrize("runtime", [ASYNC, BLOCKING], ids=["async", "blocking"])
+def test_results_and_errors_come_through(runtime: Runtime) -> None:
+    """Whatever way it was called."""
+
+    async def main() -> None:
+        async def fail() -> None:
+            raise KeyError("async")
+
+        def sync_fail() -> None:
+            raise KeyError("sync")
+
+        assert await runtime.sync(divmod, 7, 2) == (3, 1)
+        with pytest.raises(KeyError, match="^'async'$"):
+            await runtime.call(fail)
+        with pytest.raises(KeyError, match="^'sync'$"):
+            await runtime.sync(sync_fail)
+
+    if runtime is BLOCKING:
+        step(main())
+    else:
+        anyio.run(main)
+
+
+def test_a_stage_that_waits_outside_its_runtime_is_found_out() -> None:
+    """A fault of hocket's own: the coroutine is closed, not left."""
+    closed: list[bool] = []
+
+    class Wait:
+        def __await__(self) -> object:
+            yield
+
+    async def stage() -> None:
+        try:
+            await Wait()  # type: ignore[misc]
+        finally:
+            closed.append(True)
+
+    with pytest.raises(RuntimeError, match="outside its runtime"):
+        step(stage())
+    assert closed == [True]
+
+
+async def test_hooks_have_threads_of_their_own() -> None:
+    """Sync hooks may fill them without taking those that the rest of the program waits for, and the other way round."""
+    assert threads() is threads()
+    assert threads().total_tokens == THREADS
+    assert threads() is not anyio.to_thread.current_default_thread_limiter()
+
+
+async def test_more_sync_calls_than_asyncios_default_pool_has_threads_run_at_once() -> None:
+    """Forty blocking calls of 20 ms take some 20 ms and not 40 / 6 times as long."""
+    began = time.perf_counter()
+    async with anyio.create_task_group() as group:
+        for _ in range(40):
+            group.start_soon(ASYNC.sync, time.sleep, 0.02)
+    assert time.perf_counter() - began < 0.4
+
+
+async def test_a_cancelled_caller_leaves_its_thread_behind() -> None:
+    """A thread cannot be stopped; the caller does not wait for it."""
+    go_on = threading.Event()
+    with anyio.move_on_after(0.01) as scope:
+        await ASYNC.sync(go_on.wait, 5)
+    go_on.set()
+    assert scope.cancelled_caught
+
+
+async def test_jobs_run_at_once_or_one_after_another() -> None:
+    """`each`: concurrently under a loop, in order without one."""
+    notes: list[str] = []
+
+    async def job(name: str) -> None:
+        notes.append(f"{name} in")
+        if asyncio_or_trio:
+            await anyio.lowlevel.checkpoint()
+        notes.append(f"{name} out")
+
+    asyncio_or_trio = True
+    await ASYNC.each(lambda name=name: job(name) for name in "ab")  # type: ignore[misc]
+    assert notes[:2] in (["a in", "b in"], ["b in", "a in"])
+    notes.clear()
+    asyncio_or_trio = False
+    await BLOCKING.each(lambda name=name: job(name) for name in "ab")  # type: ignore[misc]
+    assert notes == ["a in", "a out", "b in", "b out"]
+
+
+async def test_a_shielded_job_may_wait_in_a_cancelled_scope(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For a while: a clean-up that never ends is cut off."""
+    monkeypatch.setattr("hocket._runtime.runtime.END_GRACE", 0.01)
+    with anyio.CancelScope() as scope:
+        scope.cancel()
+        assert await ASYNC.shielded(anyio.sleep(0.001))
+        assert not await ASYNC.shielded(anyio.sleep(60))
+
+
+async def test_both_sleep_by_the_clock_in_use(virtual_clock: VirtualClock) -> None:
+    """So that no test sleeps for real."""
+    await ASYNC.sleep(60)
+    assert virtual_clock.now() == 60
+    await anyio.to_thread.run_sync(step, BLOCKING.sleep(60))
+    assert virtual_clock.now() == 120
+
+
+def test_without_asyncio_or_trio_nothing_of_them_is_touched() -> None:
+    """Stepping needs no loop, and leaves none behind."""
+
+    async def stages() -> int:
+        await BLOCKING.each([])
+        await BLOCKING.shielded(nothing())
+        await BLOCKING.outlast(nothing())
+        return await BLOCKING.sync(len, "abc")
+
+    async def nothing() -> None:
+        return None
+
+    assert step(stages()) == 3
+    with pytest.raises(RuntimeError):
+        asyncio.get_running_loop()
