@@ -20,6 +20,9 @@ __all__ = ["RETURN_VAL_TYPE", "BaseCache", "InMemoryCache"]
 
 RETURN_VAL_TYPE = Sequence[Generation]
 
+_Entry = tuple[list[Generation], float]
+"""Candidates, and when they were stored."""
+
 
 class BaseCache(ABC):
     """Where answers are kept. Subclasses define the sync methods; a store that is async by nature, the async ones too."""
@@ -71,7 +74,7 @@ class InMemoryCache(BaseCache):
         self.maxsize = maxsize
         self.ttl = ttl
         self._lock = threading.Lock()
-        self._entries: OrderedDict[tuple[str, str], tuple[list[Generation], float]] = OrderedDict()
+        self._entries: OrderedDict[tuple[str, str], _Entry] = OrderedDict()
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -83,17 +86,17 @@ class InMemoryCache(BaseCache):
             entry = self._entries.get(key)
             if entry is None:
                 return None
-            candidates, stored = entry
-            if self.ttl is not None and clock.current().now() - stored >= self.ttl:
+            if self._is_stale(entry):
                 del self._entries[key]
                 return None
             self._entries.move_to_end(key)
-        return [copy_of(candidate) for candidate in candidates]
+        return [copy_of(candidate) for candidate in entry[0]]
 
     def update(self, prompt: str, llm_string: str, return_val: RETURN_VAL_TYPE) -> None:
         """Store copies of the candidates under this key; the key looked up longest ago makes room."""
         entry = ([copy_of(candidate) for candidate in return_val], clock.current().now())
         with self._lock:
+            self._drop_stale()
             self._entries[prompt, llm_string] = entry
             self._entries.move_to_end((prompt, llm_string))
             if self.maxsize is not None and len(self._entries) > self.maxsize:
@@ -103,6 +106,14 @@ class InMemoryCache(BaseCache):
         """Forget everything."""
         with self._lock:
             self._entries.clear()
+
+    def _is_stale(self, entry: _Entry) -> bool:
+        return self.ttl is not None and clock.current().now() - entry[1] >= self.ttl
+
+    def _drop_stale(self) -> None:
+        """Forget the entries that nobody asked for until they were too old; they would stay for ever."""
+        while self._entries and self._is_stale(next(iter(self._entries.values()))):
+            self._entries.popitem(last=False)
 
     async def alookup(self, prompt: str, llm_string: str) -> list[Generation] | None:
         """Return copies of the candidates under this key, or None. Never waits."""

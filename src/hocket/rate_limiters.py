@@ -20,6 +20,11 @@ from hocket.errors import InvalidInput
 __all__ = ["BaseRateLimiter", "InMemoryRateLimiter"]
 
 
+LATENESS = 0.05
+"""Seconds by which a waiter may wake too late without a loss. What is missed beyond, while a loop stood still, is
+missed: those who waited would all go at once."""
+
+
 class BaseRateLimiter(ABC):
     """Holds back calls. A model asks before each real request; an answer out of a cache does not ask."""
 
@@ -67,17 +72,18 @@ class InMemoryRateLimiter(BaseRateLimiter):
     def __init__(
         self, *, requests_per_second: float = 1, check_every_n_seconds: float = 0.1, max_bucket_size: float = 1
     ) -> None:
-        if requests_per_second <= 0:
+        if not requests_per_second > 0:
             raise InvalidInput(f"requests_per_second is {requests_per_second}; it must be above 0")
-        if max_bucket_size < 1:
+        if not max_bucket_size >= 1:
             raise InvalidInput(f"max_bucket_size is {max_bucket_size}; below 1 no request would ever be let through")
         self.requests_per_second = requests_per_second
         self.check_every_n_seconds = check_every_n_seconds
         self.max_bucket_size = max_bucket_size
         self._interval = 1 / requests_per_second
+        self._saved = (max_bucket_size - 1) * self._interval
         self._due: float | None = None  # when the next request may go
         self._queue: deque[_Waiter] = deque()
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # a waiter of a dead loop gives up when it is collected, which may be in here
 
     def acquire(self, *, blocking: bool = True) -> bool:
         """Wait in this thread for permission. See `BaseRateLimiter.acquire`."""
@@ -131,8 +137,7 @@ class InMemoryRateLimiter(BaseRateLimiter):
                 self._due = now + self._interval
             if now < self._due:
                 return False
-            # What was saved up during a pause, up to the bucket's size.
-            self._due = max(self._due, now - (self.max_bucket_size - 1) * self._interval) + self._interval
+            self._take(self._due, now - self._saved)
             return True
 
     def _enqueue(self, waiter: _Waiter) -> None:
@@ -145,13 +150,18 @@ class InMemoryRateLimiter(BaseRateLimiter):
             if self._queue[0] is not waiter:
                 return None
             assert self._due is not None
-            delay = self._due - clock.current().now()
+            now = clock.current().now()
+            delay = self._due - now
             if delay > 0:
                 return delay
-            self._due += self._interval  # by the schedule, however late this waiter woke
+            self._take(self._due, now - max(self._saved, LATENESS))
             self._queue.popleft()
             self._wake_first()
             return 0
+
+    def _take(self, due: float, earliest: float) -> None:
+        """Let one through that was ``due``; what was missed before ``earliest`` is not made good."""
+        self._due = max(due, earliest) + self._interval
 
     def _give_up(self, waiter: _Waiter) -> None:
         with self._lock:

@@ -72,8 +72,8 @@ def test_ids() -> None:
     """Ids show hocket's public path, a user's whole path, and no generic parameters."""
     assert PretendMessage.lc_id() == ["hocket", "messages", "PretendMessage"]
     assert PretendModel.lc_id() == ["hocket", "language_models", "PretendModel"]
-    assert Tree.lc_id() == [__name__, "Tree"]
-    assert Box[int].lc_id() == Box.lc_id() == [__name__, "Box"]
+    assert Tree.lc_id() == [*__name__.split("."), "Tree"]
+    assert Box[int].lc_id() == Box.lc_id() == [*__name__.split("."), "Box"]
 
 
 def test_generic_classes() -> None:
@@ -144,7 +144,7 @@ def test_former_ids() -> None:
         load(old, allowed_objects=[Child])
 
     class Thief(Loadable):
-        lc_aliases: ClassVar = [[__name__, "Tree"]]
+        lc_aliases: ClassVar = [[*__name__.split("."), "Tree"]]
 
     assert type(load(dumpd(Tree()), allowed_objects="all")) is Tree
     assert Thief.lc_aliases
@@ -166,7 +166,7 @@ def test_dropped_classes_leave_the_register() -> None:
         ["builtins", "eval"],
         ["antigravity", "Tree"],
         ["subprocess", "Popen"],
-        [__name__, "Loadable", "Tree"],
+        [*__name__.split("."), "Loadable", "Tree"],
         [f"{__name__}.Tree"],
         ["hocket", "load", "serializable", "Serializable"],
         [],
@@ -189,10 +189,10 @@ def test_classes_that_did_not_opt_in_are_neither_written_nor_read() -> None:
     assert dumpd(NotLoadable()) == {
         "lc": 1,
         "type": "not_implemented",
-        "id": [__name__, "NotLoadable"],
+        "id": [*__name__.split("."), "NotLoadable"],
         "repr": None,
     }
-    node = {"lc": 1, "type": "constructor", "id": [__name__, "NotLoadable"], "kwargs": {}}
+    node = {"lc": 1, "type": "constructor", "id": [*__name__.split("."), "NotLoadable"], "kwargs": {}}
     for allowed in ("all", [NotLoadable]):
         with pytest.raises(LoadError, match="is_lc_serializable"):
             load(node, allowed_objects=allowed)
@@ -209,15 +209,15 @@ def test_objects_that_could_not_be_written() -> None:
 
 DAMAGED: list[Any] = [
     {"lc": 1},
-    {"lc": 2, "type": "constructor", "id": [__name__, "Tree"], "kwargs": {}},
-    {"lc": 1, "type": "constructor", "id": [__name__, "Tree"]},
+    {"lc": 2, "type": "constructor", "id": [*__name__.split("."), "Tree"], "kwargs": {}},
+    {"lc": 1, "type": "constructor", "id": [*__name__.split("."), "Tree"]},
     {"lc": 1, "type": "constructor", "id": f"{__name__}.Tree", "kwargs": {}},
-    {"lc": 1, "type": "constructor", "id": [__name__, 3], "kwargs": {}},
+    {"lc": 1, "type": "constructor", "id": [*__name__.split("."), 3], "kwargs": {}},
     {"lc": 1, "type": "constructor", "id": [[__name__], {}], "kwargs": {}},
-    {"lc": 1, "type": "constructor", "id": [__name__, "Tree"], "kwargs": []},
-    {"lc": 1, "type": "constructor", "id": [__name__, "Tree"], "kwargs": {"children": 3}},
-    {"lc": 1, "type": "constructor", "id": [__name__, "Positional"], "kwargs": {}},
-    {"lc": 1, "type": "constructor", "id": [__name__, "Positional"], "kwargs": {3: 4}},
+    {"lc": 1, "type": "constructor", "id": [*__name__.split("."), "Tree"], "kwargs": []},
+    {"lc": 1, "type": "constructor", "id": [*__name__.split("."), "Tree"], "kwargs": {"children": 3}},
+    {"lc": 1, "type": "constructor", "id": [*__name__.split("."), "Positional"], "kwargs": {}},
+    {"lc": 1, "type": "constructor", "id": [*__name__.split("."), "Positional"], "kwargs": {3: 4}},
     {"lc": 1, "type": "secret", "id": []},
     {"lc": 1, "type": "secret", "id": [3]},
     {"lc": 1, "type": "nonsense", "id": ["x"]},
@@ -283,7 +283,7 @@ def test_depth(wrap: Callable[[Any], Any]) -> None:
 
 def test_deep_data_is_refused() -> None:
     """Ten thousand levels give a LoadError, as text and as data, however they are nested."""
-    node = {"lc": 1, "type": "constructor", "id": [__name__, "Tree"]}
+    node = {"lc": 1, "type": "constructor", "id": [*__name__.split("."), "Tree"]}
     wraps: list[Callable[[Any], Any]] = [
         lambda inner: [inner],
         lambda inner: {"a": inner},
@@ -314,8 +314,8 @@ def test_init_validator_decides() -> None:
 
     load(dumpd(tree), allowed_objects=[Tree], init_validator=lambda lc_id, kwargs: seen.append((lc_id, dict(kwargs))))
 
-    inner = ((__name__, "Tree"), {"value": "b"})
-    assert seen == [inner, ((__name__, "Tree"), {"value": "a", "children": [Tree(value="b")]})]
+    inner = ((*__name__.split("."), "Tree"), {"value": "b"})
+    assert seen == [inner, ((*__name__.split("."), "Tree"), {"value": "a", "children": [Tree(value="b")]})]
 
     def refuse(lc_id: tuple[str, ...], kwargs: dict[str, Any]) -> None:
         raise PermissionError("no trees")

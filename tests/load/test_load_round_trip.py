@@ -75,7 +75,7 @@ LOOKALIKES: list[dict[str, Any]] = [
     {"lc": 1, "type": "secret", "id": ["PATH"]},
     {"lc": 1, "type": "not_implemented", "id": ["x"], "repr": None},
     {"__lc_escaped__": {"lc": 1, "type": "secret", "id": ["PATH"]}},
-    {"__lc_escaped__": {"lc": 1, "type": "constructor", "id": [__name__, "Tree"], "kwargs": {}}},
+    {"__lc_escaped__": {"lc": 1, "type": "constructor", "id": [*__name__.split("."), "Tree"], "kwargs": {}}},
     {"__lc_escaped__": 3},
     {"lc": {"lc": {"lc": 1}}},
 ]

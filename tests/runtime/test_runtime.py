@@ -87,9 +87,9 @@ def test_results_and_errors_come_through(runtime: Runtime) -> None:
             raise KeyError("sync")
 
         assert await runtime.sync(divmod, 7, 2) == (3, 1)
-        with pytest.raises(KeyError, match="^'async'$"):
+        with pytest.raises(KeyError, match=r"^'async'$"):
             await runtime.call(fail)
-        with pytest.raises(KeyError, match="^'sync'$"):
+        with pytest.raises(KeyError, match=r"^'sync'$"):
             await runtime.sync(sync_fail)
 
     if runtime is BLOCKING:

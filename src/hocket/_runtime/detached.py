@@ -5,7 +5,6 @@ purpose; anyio therefore has no such thing, and these few lines hold the two nat
 owes it an end: every user keeps a cancel scope inside it and a reason to close it.
 """
 
-import asyncio
 import contextvars
 from collections.abc import Callable, Coroutine
 from typing import Any
@@ -14,7 +13,7 @@ from anyio.lowlevel import EventLoopToken, current_token
 
 __all__ = ["soon", "spawn"]
 
-_kept: set[asyncio.Task[None]] = set()  # the loop itself holds its tasks weakly
+_kept: set[Any] = set()  # asyncio's tasks: the loop itself holds them weakly
 
 
 def spawn(main: Callable[[], Coroutine[Any, Any, None]]) -> EventLoopToken:
@@ -24,8 +23,9 @@ def spawn(main: Callable[[], Coroutine[Any, Any, None]]) -> EventLoopToken:
     With eager tasks (Python 3.12) it may have run up to its first wait, or to its end, when this returns.
     """
     token = current_token()
-    if isinstance(token.native_token, asyncio.AbstractEventLoop):
-        task = token.native_token.create_task(main())
+    loop: Any = token.native_token
+    if hasattr(loop, "create_task"):  # asyncio's; to import it for a type check costs a tenth of hocket's import
+        task = loop.create_task(main())
         _kept.add(task)
         task.add_done_callback(_kept.discard)
     else:
@@ -39,7 +39,6 @@ def soon(token: EventLoopToken, call: Callable[[], object]) -> None:
     """Have the loop of ``token`` call ``call`` soon. From any thread, also from a finaliser; a dead loop ignores it."""
     native: Any = token.native_token
     try:
-        post = native.call_soon_threadsafe if isinstance(native, asyncio.AbstractEventLoop) else native.run_sync_soon
-        post(call)
+        (native.call_soon_threadsafe if hasattr(native, "create_task") else native.run_sync_soon)(call)
     except RuntimeError:  # the loop has ended; trio's RunFinishedError is one too
         pass

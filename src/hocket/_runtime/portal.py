@@ -127,7 +127,7 @@ def _holds_up_a_loop() -> bool:
 def _warn() -> None:
     """Warn where the sync verb was called; Python shows a warning once for each such line."""
     frame: FrameType | None = sys._getframe(1)
-    level = 1
+    level = 2
     while frame is not None and frame.f_code.co_filename.startswith(_HOCKET):
         frame, level = frame.f_back, level + 1
     warnings.warn(

@@ -130,6 +130,7 @@ class BlockingRuntime:
 
 
 async def _awaited(main: Callable[[], Awaitable[T]]) -> T:
+    _origin.set(None)  # this is that loop now: a sync verb called here must not wait for it (the context is a copy)
     return await main()
 
 

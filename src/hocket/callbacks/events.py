@@ -5,10 +5,12 @@ in which they happened, and two handlers see them in the order in which they wer
 here, unless it asked to be heard (``raise_error``).
 
 A start and an end belong together, so each is told to all handlers or to none: one that is cancelled half way goes on to
-the handlers behind the one that it struck.
+the handlers behind the one that it struck. An end waits for each handler for a bounded time: a cancelled caller is kept
+waiting by its handlers, but not for ever.
 """
 
 import asyncio
+import dis
 import functools
 import inspect
 import logging
@@ -48,7 +50,8 @@ _IGNORED_BY: Mapping[str, str] = {
     "on_retry": "ignore_retry",
     "on_custom_event": "ignore_custom_event",
 }
-_PAIRED = frozenset(name for name in _IGNORED_BY if name.endswith(("_start", "_end", "_error")))
+_STARTS = frozenset(name for name in _IGNORED_BY if name.endswith("_start"))
+_ENDS = frozenset(name for name in _IGNORED_BY if name.endswith(("_end", "_error")))
 
 _SILENT = frozenset(
     function
@@ -72,22 +75,26 @@ class Listener(NamedTuple):
 
     Attributes:
         tell: takes what the handler's method takes, and returns something to await.
-        otherwise: is told instead where ``tell`` raises NotImplementedError.
+        waits: whether that may take time, and be cancelled.
     """
 
     handler: BaseCallbackHandler
     tell: Callable[..., Awaitable[Any]]
-    otherwise: "Listener | None" = None
+    waits: bool
 
 
 def listeners(runtime: Runtime, handlers: Iterable[BaseCallbackHandler], name: str) -> list[Listener]:
     """Return those of ``handlers`` that listen to events of this name, in their order."""
     found: list[Listener] = []
     for handler in handlers:
-        method, otherwise = listener(handler, name), None
-        if name == "on_chat_model_start" and not getattr(handler, "ignore_chat_model", False):
-            otherwise = _as_text_listener(runtime, handler)
-        heard = otherwise if method is None else Listener(handler, _teller(runtime, handler, method, method), otherwise)
+        method = listener(handler, name)
+        heard: Listener | None
+        if method is not None:
+            heard = _heard_by(runtime, handler, method, method)
+        elif name == "on_chat_model_start" and not getattr(handler, "ignore_chat_model", False):
+            heard = _heard_as_text(runtime, handler)
+        else:
+            continue
         if heard is not None:
             later = runtime.is_async and getattr(handler, "background", False)
             found.append(_queued(runtime, heard, name) if later else heard)
@@ -103,7 +110,17 @@ def listener(handler: BaseCallbackHandler, name: str) -> Any:
     return None if flag and getattr(handler, flag, False) else method
 
 
-def _as_text_listener(runtime: Runtime, handler: BaseCallbackHandler) -> Listener | None:
+def _heard_by(runtime: Runtime, handler: BaseCallbackHandler, method: Any, call: Callable[..., Any]) -> Listener:
+    """Return how ``call``, which calls the handler's ``method``, is made on ``runtime``."""
+    is_coroutine, may_suspend = _kind(getattr(method, "__func__", method))
+    if is_coroutine:
+        return Listener(handler, call if runtime.is_async else functools.partial(runtime.call, call), may_suspend)
+    if getattr(handler, "run_inline", False) or not runtime.is_async:
+        return Listener(handler, functools.partial(_tell_inline, runtime, call), False)
+    return Listener(handler, functools.partial(_tell_in_thread, runtime, call), True)
+
+
+def _heard_as_text(runtime: Runtime, handler: BaseCallbackHandler) -> Listener | None:
     """Return how a handler that knows no chat models is told of one that starts: as of a text model."""
     method = listener(handler, "on_llm_start")
     if method is None:
@@ -112,18 +129,7 @@ def _as_text_listener(runtime: Runtime, handler: BaseCallbackHandler) -> Listene
     def tell(serialized: Any, conversations: Iterable[Sequence[Any]], **details: Any) -> Any:
         return method(serialized, [get_buffer_string(messages) for messages in conversations], **details)
 
-    return Listener(handler, _teller(runtime, handler, method, tell))
-
-
-def _teller(
-    runtime: Runtime, handler: BaseCallbackHandler, method: Any, call: Callable[..., Any]
-) -> Callable[..., Awaitable[Any]]:
-    """Return how ``call``, which calls ``method``, is made on ``runtime``."""
-    if _is_coroutine(method):
-        return call if runtime.is_async else functools.partial(runtime.call, call)
-    if getattr(handler, "run_inline", False) or not runtime.is_async:
-        return functools.partial(_tell_inline, runtime, call)
-    return functools.partial(_tell_in_thread, runtime, call)
+    return _heard_by(runtime, handler, method, tell)
 
 
 def _queued(runtime: Runtime, heard: Listener, name: str) -> Listener:
@@ -134,7 +140,7 @@ def _queued(runtime: Runtime, heard: Listener, name: str) -> Listener:
             args = (args[0], [list(messages) for messages in args[1]])
         await put(heard.handler, functools.partial(emit, runtime, [heard], Event(name, args, details)))
 
-    return Listener(heard.handler, tell)
+    return Listener(heard.handler, tell, True)
 
 
 async def _tell_inline(runtime: Runtime, call: Callable[..., Any], /, *args: Any, **details: Any) -> None:
@@ -142,7 +148,12 @@ async def _tell_inline(runtime: Runtime, call: Callable[..., Any], /, *args: Any
 
 
 async def _tell_in_thread(runtime: Runtime, call: Callable[..., Any], /, *args: Any, **details: Any) -> None:
-    await _settle(runtime, await runtime.sync(call, *args, **details))
+    (outcome,) = await runtime.sync(_boxed, call, *args, **details)
+    await _settle(runtime, outcome)
+
+
+def _boxed(call: Callable[..., Any], /, *args: Any, **details: Any) -> tuple[Any]:
+    return (call(*args, **details),)  # in a box, since trio takes no coroutine out of a thread
 
 
 async def _settle(runtime: Runtime, outcome: Any) -> None:
@@ -159,44 +170,58 @@ async def emit(runtime: Runtime, heard: Iterable[Listener], event: Event) -> Non
         BaseException: the run was cancelled; in the middle of a start or an end, after the rest were told.
     """
     name, args, details = event
+    shielded = name in _ENDS
     refused: Exception | None = None
     interruption: BaseException | None = None
-    for handler, tell, otherwise in heard:
+    for handler, tell, waits in heard:
         try:
             telling = tell(*args, **details)
-            if otherwise is not None:
-                telling = _or_otherwise(telling, otherwise, event)
-            if interruption is None:
+            if name == "on_chat_model_start":
+                telling = _or_as_text(runtime, handler, telling, event)
+            if not (shielded and waits):
                 await telling
             elif not await runtime.shielded(telling):
-                raise TimeoutError(f"it took longer than {END_GRACE:g} s in a cancelled run, and was cut off")
+                raise TimeoutError(f"it took longer than {END_GRACE:g} s, and was cut off")
         except Exception as error:
             _note(handler, name, error)
             if getattr(handler, "raise_error", False):
                 refused = refused or error
         except BaseException as error:
-            if name not in _PAIRED and not _is_stray(error):
+            is_stray = _is_stray(error)
+            if not is_stray and not shielded and name not in _STARTS:
                 raise
             _note(handler, name, error)
-            if not _is_stray(error):
-                interruption = interruption or error
+            if not is_stray:
+                interruption, shielded = interruption or error, True
     if interruption is not None:
         raise interruption
     if refused is not None:
         raise refused
 
 
-async def _or_otherwise(telling: Awaitable[Any], otherwise: Listener, event: Event) -> None:
+async def _or_as_text(runtime: Runtime, handler: BaseCallbackHandler, telling: Awaitable[Any], event: Event) -> None:
+    """Tell a handler of a chat model that starts; if it says NotImplementedError, as of a text model."""
     try:
         await telling
     except NotImplementedError:
-        await otherwise.tell(*event.args, **event.details)
+        if listener(handler, event.name) is None:  # it was told as of a text model
+            raise
+        heard = _heard_as_text(runtime, handler)
+        if heard is not None:
+            await heard.tell(*event.args, **event.details)
 
 
-def _is_coroutine(method: Any) -> bool:
-    """Whether calling ``method`` surely gives something to await."""
-    code = getattr(method, "__code__", None)
-    return bool(code.co_flags & inspect.CO_COROUTINE) if code is not None else inspect.iscoroutinefunction(method)
+@functools.lru_cache(maxsize=1024)
+def _kind(function: Any) -> tuple[bool, bool]:
+    """Whether calling ``function`` gives something to await, and whether that may suspend.
+
+    A coroutine function without an ``await`` never does, so that there is nothing to shield it from.
+    """
+    code = getattr(function, "__code__", None)
+    if code is None:
+        return inspect.iscoroutinefunction(function), True
+    is_coroutine = bool(code.co_flags & inspect.CO_COROUTINE)
+    return is_coroutine, is_coroutine and any(step.opname == "SEND" for step in dis.get_instructions(code))
 
 
 def _is_stray(error: BaseException) -> bool:

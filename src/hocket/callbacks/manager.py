@@ -31,6 +31,7 @@ from hocket.callbacks.run_managers import (
 from hocket.callbacks.stdout import DebugCallbackHandler, StdOutCallbackHandler
 from hocket.errors import InvalidInput
 from hocket.messages import BaseMessage
+from hocket.messages.base import copied
 
 __all__ = ["AsyncCallbackManager", "CallbackManager"]
 
@@ -111,7 +112,7 @@ class _Manager(BaseCallbackManager):
                 "run_id": run_id,
                 "parent_run_id": self.parent_run_id,
                 "tags": list(self.tags),
-                "metadata": dict(self.metadata),
+                "metadata": copied(self.metadata),
                 **details,
             }
             await emit(self.runtime, heard, Event(name, args, details))
@@ -190,7 +191,7 @@ class AsyncCallbackManager(_Manager):
         """Tell handlers of the application's own event."""
         heard = listeners(self.runtime, self.handlers, "on_custom_event")
         if heard:
-            details = {"run_id": run_id or new_run_id(), "tags": list(self.tags), "metadata": dict(self.metadata)}
+            details = {"run_id": run_id or new_run_id(), "tags": list(self.tags), "metadata": copied(self.metadata)}
             await emit(self.runtime, heard, Event("on_custom_event", (name, data), {**details, **kwargs}))
 
 

@@ -100,11 +100,22 @@ class BaseRunManager:
             manager.add_tags([tag], inherit=False)
         return manager
 
+    def _listeners(self, name: str) -> list[Listener]:
+        """Return who listens to events of this name: found out at the first."""
+        heard = self._heard.get(name)
+        if heard is None:
+            heard = self._heard[name] = listeners(self.runtime, self.handlers, name)
+        return heard
+
+    def _waits(self, name: str) -> bool:
+        """Whether telling the handlers of such an event may take time."""
+        return any([one.waits for one in self._listeners(name)])
+
     def _tell(self, name: str, /, *args: Any, **details: Any) -> Awaitable[None]:
         """Tell the run's handlers of one event. No coroutine itself, since it is called for every token."""
         heard = self._heard.get(name)
         if heard is None:
-            heard = self._heard[name] = listeners(self.runtime, self.handlers, name)
+            heard = self._listeners(name)
         if not heard:
             return _NOTHING
         details = {"run_id": self.run_id, "parent_run_id": self.parent_run_id, "tags": list(self.tags), **details}
@@ -112,12 +123,10 @@ class BaseRunManager:
 
     async def _tell_end(self, name: str, /, *args: Any, **details: Any) -> None:
         """Tell the run's handlers of its end, whatever cancels the caller meanwhile; the first end is the only one."""
-        if self.ended:
-            return
-        self.ended = True
-        telling = self._tell(name, *args, **details)
-        if telling is not _NOTHING:
-            await self.runtime.outlast(telling)
+        if not self.ended:
+            self.ended = True
+            telling = self._tell(name, *args, **details)
+            await (self.runtime.outlast(telling) if self._waits(name) else telling)
 
     def _as(self, cls: type[Any]) -> Any:
         """The same run, seen through another class."""

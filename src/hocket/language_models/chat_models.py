@@ -18,6 +18,7 @@ from hocket.language_models.base import BaseLanguageModel, LanguageModelInput
 from hocket.language_models.conversation import conversation
 from hocket.language_models.stream import ChatStream, SyncChatStream, Withheld
 from hocket.messages import AIMessage, AIMessageChunk, BaseMessage, HumanMessage
+from hocket.messages.base import copied
 from hocket.outputs import ChatGenerationChunk, ChatResult, LLMResult, RunInfo
 from hocket.pipeline.chat_call import ChatCall, as_chunk
 from hocket.pipeline.compose import compose_chat
@@ -336,12 +337,12 @@ class BaseChatModel(BaseLanguageModel[AIMessage], ABC):
         manager = self._manager(first.runtime, callbacks, tags, metadata, facts)
         if not manager.handlers:
             return
-        options: dict[str, Any] = {"stop": first.stop}
+        options: dict[str, Any] = {"stop": copied(first.stop)}
         for name in _STRUCTURED:
             if params.get(name):
-                options["ls_structured_output_format"] = params[name]
+                options["ls_structured_output_format"] = copied(params[name])
         details = {
-            "invocation_params": self._get_invocation_params(stop=first.stop, **first.params),
+            "invocation_params": copied(self._get_invocation_params(stop=first.stop, **first.params)),
             "options": options,
             "name": run_name or self.name,
             "batch_size": len(calls),

@@ -17,6 +17,7 @@ from hocket.callbacks import AsyncCallbackManager, BaseCallbackManager, Callback
 from hocket.errors import InvalidInput
 from hocket.language_models.base import BaseLanguageModel, LanguageModelInput
 from hocket.language_models.prompt_cache import answer_missing
+from hocket.messages.base import copied
 from hocket.outputs import GenerationChunk, LLMResult
 from hocket.pipeline.compose import compose_text
 from hocket.pipeline.hook import default_hook
@@ -278,8 +279,8 @@ class BaseLLM(BaseLanguageModel[str], ABC):
         if not any(manager.handlers for manager in managers):
             return
         details = {
-            "invocation_params": self._get_invocation_params(stop=call.stop, **call.params),
-            "options": {"stop": call.stop},
+            "invocation_params": copied(self._get_invocation_params(stop=call.stop, **call.params)),
+            "options": {"stop": copied(call.stop)},
             "batch_size": len(call.prompts),
         }
         call.managers = managers

@@ -35,7 +35,7 @@ async def answer_missing(call: TextCall, field: BaseCache | bool | None) -> LLMR
     result = await _asked(call.only(missing))
     for index, candidates in zip(missing, result.generations, strict=True):
         await store(call, cache, keys[index], candidates)
-        answers[index] = candidates
+        answers[index] = call.result(candidates, cached=False).generations[0]  # the cache may keep what it was given
     return LLMResult(generations=answers, llm_output=result.llm_output, run=result.run)
 
 

@@ -13,7 +13,7 @@ from types import FunctionType
 from typing import Any, ClassVar
 from weakref import WeakValueDictionary
 
-from pydantic import BaseModel, Secret, SecretBytes, SecretStr
+from pydantic import BaseModel, ConfigDict, Secret, SecretBytes, SecretStr
 from pydantic.fields import FieldInfo
 
 __all__ = ["SECRET_TYPES", "SecretReference", "Serializable", "find_class", "to_json_not_implemented"]
@@ -47,6 +47,8 @@ class Serializable(BaseModel):
     A subclass is registered under its :meth:`lc_id` when it is created; of two with the same id the later one counts.
     A subclass that overrides ``__pydantic_init_subclass__`` has to call ``super()``.
     """
+
+    model_config = ConfigDict(defer_build=True)  # a validator is built when it is first needed: an import builds none
 
     lc_aliases: ClassVar[list[list[str]]] = []
     """Ids that data written by earlier versions carries for this very class; subclasses do not inherit them."""

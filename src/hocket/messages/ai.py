@@ -1,38 +1,39 @@
 """What a model says.
 
-The sum of two chunks is lazy. `+` notes what was added, in a list that the sums of one stream share, and folds when
-somebody looks; so accumulating a stream with ``total = total + chunk`` is linear, where folding eagerly is quadratic
-(LangChain takes 6 s for 1,000 tool-call chunks). The tool calls of a sum are parsed only when asked for, since partial
-JSON has to be read from its beginning. Whatever reads a message as a whole (comparison, repr, dump, copy, pickle)
-settles both first, so that nobody can tell.
+The sum of two chunks is lazy. `+` notes the two and folds when somebody looks; so accumulating a stream with
+``total = total + chunk`` is linear, where folding eagerly is quadratic (LangChain takes 6 s for 1,000 tool-call chunks).
+What is noted never changes: sums that have a part in common share it, on one thread or several. The tool calls of a sum
+are parsed only when asked for, since partial JSON has to be read from its beginning. Whoever reads a message as a whole
+reads its ``__dict__``, which is complete by then: nobody can tell.
 """
 
-from collections.abc import Iterable
-from typing import Any, Literal, Self, cast
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, TypeVar, cast
 
-from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
-from hocket.errors import InvalidInput
+from hocket.load.unvalidated import fields_of, fill, set_fields
 from hocket.messages.base import BaseMessage, BaseMessageChunk, copied, plain, rebuilt
 from hocket.messages.content import ContentBlock
 from hocket.messages.content_view import content_blocks_of
-from hocket.messages.folding import Fold
+from hocket.messages.folding import Fold, leaves
 from hocket.messages.tool_calls import (
     InvalidToolCall,
     ToolCall,
     ToolCallChunk,
     default_tool_chunk_parser,
     default_tool_parser,
-    invalid_tool_call,
-    parse_tool_arguments,
-    tool_call,
+    read_tool_calls,
+    tool_call_chunks_of,
 )
-from hocket.messages.usage import UsageMetadata
+from hocket.messages.usage import UsageMetadata, with_total
 
 __all__ = ["AIMessage", "AIMessageChunk", "Collector", "message_chunk_to_message"]
 
-_SUM = "_sum"  # the key under which an unsettled sum keeps its parts in ``__dict__``
-_PARSED = frozenset({"tool_calls", "invalid_tool_calls"})
+_SUM = "_sum"  # the key under which a sum that nobody has looked at keeps its two addends
+_PARSED = ("tool_calls", "invalid_tool_calls")
+
+M = TypeVar("M", bound=BaseMessage)
 
 
 @plain
@@ -45,10 +46,10 @@ class AIMessage(BaseMessage, init=False):
         usage_metadata: tokens used; `BaseMessage` tells the rest.
     """
 
-    type: Literal["ai"] = "ai"
+    type: Literal["ai"] = "ai"  # pyright: ignore[reportIncompatibleVariableOverride]
     tool_calls: list[ToolCall] = Field(default_factory=list)
     invalid_tool_calls: list[InvalidToolCall] = Field(default_factory=list)
-    usage_metadata: UsageMetadata | None = None
+    usage_metadata: Annotated[UsageMetadata | None, BeforeValidator(with_total)] = None
 
     def _take_blocks(self, blocks: list[ContentBlock], kwargs: dict[str, Any]) -> None:
         super()._take_blocks(blocks, kwargs)
@@ -80,18 +81,29 @@ class AIMessage(BaseMessage, init=False):
         )
 
     def pretty_repr(self, html: bool = False) -> str:
-        """Return the message and its tool calls for reading in a terminal."""
-        lines = [super().pretty_repr(html)]
-        for call in [*self.tool_calls, *self.invalid_tool_calls]:
-            lines.append(f"Tool call: {call.get('name')} ({call.get('id')})\n  {call.get('args')}")
+        """Return the message and its tool calls for reading in a terminal, as LangChain lays them out."""
+        lines = [super().pretty_repr(html).strip()]
+        for title, calls in (("Tool Calls:", self.tool_calls), ("Invalid Tool Calls:", self.invalid_tool_calls)):
+            lines += [title] if calls else []
+            for call in cast("list[Mapping[str, Any]]", calls):
+                lines += [f"  {call.get('name', 'Tool')} ({call.get('id')})", f" Call ID: {call.get('id')}"]
+                lines += [f"  Error: {call['error']}"] if call.get("error") else []
+                lines += ["  Args:", *_argument_lines(call.get("args"))]
         return "\n".join(lines)
+
+
+def _argument_lines(args: Any) -> list[str]:
+    if isinstance(args, dict):
+        return [f"    {name}: {value}" for name, value in cast("dict[str, Any]", args).items()]
+    return [f"    {args}"] if isinstance(args, str) else []
 
 
 class AIMessageChunk(AIMessage, BaseMessageChunk, init=False):
     """A piece of a model's reply as it streams in.
 
     Args:
-        tool_call_chunks: pieces of tool calls; ``tool_calls`` is read off them, arguments completed as far as they go.
+        tool_call_chunks: pieces of tool calls. ``tool_calls`` is read off them, arguments completed as far as they go
+            until the last chunk has come; given alone, ``tool_calls`` is written down as such pieces.
         chunk_position: "last" on the last chunk of a stream.
     """
 
@@ -100,21 +112,25 @@ class AIMessageChunk(AIMessage, BaseMessageChunk, init=False):
     chunk_position: Literal["last"] | None = None
 
     @model_validator(mode="after")
-    def _parse_chunks(self) -> Self:
-        if self.tool_call_chunks and not self.tool_calls and not self.invalid_tool_calls:
-            self.__dict__.update(_parsed(self.tool_call_chunks, partial=True))
+    def _complete(self) -> Self:
+        fields = fields_of(self)
+        if fields["tool_calls"] or fields["invalid_tool_calls"]:
+            if not fields["tool_call_chunks"]:
+                fields["tool_call_chunks"] = tool_call_chunks_of(fields["tool_calls"], fields["invalid_tool_calls"])
+        elif fields["tool_call_chunks"]:
+            fields["tool_calls"], fields["invalid_tool_calls"] = _read(fields)
         return self
 
     @property
     def content_blocks(self) -> list[ContentBlock]:
-        """The content as standard blocks, pieces of tool calls included, unless this is the last chunk."""
-        if not self.tool_call_chunks or self.chunk_position == "last":
-            return super().content_blocks
+        """The content as standard blocks. Tool calls are shown in pieces until the last chunk has come."""
         return content_blocks_of(
             self.content,
             additional_kwargs=self.additional_kwargs,
             response_metadata=self.response_metadata,
-            tool_call_chunks=self.tool_call_chunks,
+            tool_calls=self.tool_calls,
+            invalid_tool_calls=self.invalid_tool_calls,
+            tool_call_chunks=None if self.chunk_position == "last" else self.tool_call_chunks,
         )
 
     def __add__(self, other: Any) -> Self:
@@ -125,115 +141,78 @@ class AIMessageChunk(AIMessage, BaseMessageChunk, init=False):
         Raises:
             TypeError: ``other`` is something else.
         """
-        added = other if isinstance(other, list) else [other]
-        for chunk in added:
-            if not isinstance(chunk, BaseMessageChunk):
-                raise TypeError(f"cannot add {type(chunk).__name__} to {type(self).__name__}: it is no message chunk")
-        held = self.__dict__.get(_SUM)
-        if held is None:
-            parts, length = [_snapshot(self)], 1
+        chunks = (other,) if other.__class__ is AIMessageChunk else self._addends(other)
+        cls, fields, extra = self.__class__, fields_of(self), self.__pydantic_extra__
+        if _SUM in fields:
+            parts, given = fields[_SUM], self.__pydantic_fields_set__.copy()
         else:
-            parts, length = held
-            if length != len(parts):  # somebody has added to this sum before: the list is theirs now
-                parts = parts[:length]
-        for chunk in added:
-            held = chunk.__dict__.get(_SUM)
-            parts.extend([_snapshot(chunk)] if held is None else held[0][: held[1]])
-        total = rebuilt(self, {_SUM: (parts, len(parts))}, type(self))
-        for chunk in added:
+            parts, given = _snapshot(fields), set(cls.__pydantic_fields__)
+        extra = copied(extra) if extra else {}
+        for chunk in chunks:
+            fields = fields_of(chunk)
+            parts = (parts, fields[_SUM] if _SUM in fields else _snapshot(fields))
             if chunk.__pydantic_extra__:
-                cast("dict[str, Any]", total.__pydantic_extra__).update(chunk.__pydantic_extra__)
+                extra.update(copied(chunk.__pydantic_extra__))
+        total, private = cls.__new__(cls), self.__pydantic_private__
+        fill(total, {_SUM: parts}, given, extra, None if private is None else dict(private))
         return total
 
     def __getattr__(self, name: str) -> Any:
-        fields = object.__getattribute__(self, "__dict__")
+        fields = fields_of(self)
         if _SUM in fields:
-            self._fold()
+            self._fold(fields)
             return getattr(self, name)
         if name in _PARSED and "tool_call_chunks" in fields:
-            fields.update(_parsed(fields["tool_call_chunks"], partial=True))
-            return fields[name]
+            return self._parse(fields)[name]
         return super().__getattr__(name)  # type: ignore[misc]  # pydantic hides it from type checkers
 
-    def _fold(self) -> None:
-        """Replace the parts of a sum by the fields they make; the tool calls are still to be parsed."""
-        parts, length = self.__dict__[_SUM]
-        fold = Fold()
-        for part in parts[:length]:
+    if not TYPE_CHECKING:
+
+        def _made(self) -> dict[str, Any]:
+            fields = fields_of(self)
+            if "tool_calls" not in fields:
+                if _SUM in fields:
+                    fields = self._fold(fields)
+                if "tool_call_chunks" in fields:
+                    fields = self._parse(fields)
+            return fields
+
+        __dict__ = property(_made, set_fields, doc="All fields, made by now.")
+
+    def _fold(self, fields: Mapping[str, Any]) -> dict[str, Any]:
+        """Put the fields that they make in the place of a sum's parts; the tool calls are still to be parsed."""
+        fold, parts = Fold(), leaves(fields[_SUM])
+        for part in parts:
             fold.add(part)
-        fields = {**parts[0], **_spoken(fold)}
-        for name in _PARSED:
-            fields.pop(name, None)
-        self.__dict__.clear()
-        self.__dict__.update(fields)
-        self.__pydantic_fields_set__.clear()
-        self.__pydantic_fields_set__.update({*fields, *_PARSED})
+        folded = {**fold.fields(), **fold.spoken()}
+        others = {name: copied(value) for name, value in parts[0].items() if name not in folded and name not in _PARSED}
+        made = {**others, **folded}
+        set_fields(self, made)
+        return made
 
-    def _settle(self) -> None:
-        """Make every field real."""
-        _ = self.tool_calls  # type: ignore[unused-ignore]  # read for its effect: see __getattr__
-
-    def __eq__(self, other: object) -> bool:
-        self._settle()
-        if isinstance(other, AIMessageChunk):
-            other._settle()
-        return super().__eq__(other)
-
-    __hash__ = None  # type: ignore[assignment]  # messages can be edited
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        self._settle()
-        super().__setattr__(name, value)
-
-    def __iter__(self) -> Any:
-        self._settle()
-        return super().__iter__()
-
-    def __copy__(self) -> Self:
-        self._settle()
-        return super().__copy__()
-
-    def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
-        self._settle()
-        return super().__deepcopy__(memo)
-
-    def __getstate__(self) -> dict[Any, Any]:
-        self._settle()
-        return super().__getstate__()
-
-    def __repr_args__(self) -> Iterable[tuple[str | None, Any]]:
-        self._settle()
-        return super().__repr_args__()
-
-    @model_serializer(mode="wrap")
-    def _serialize(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        self._settle()
-        return cast("dict[str, Any]", handler(self))
+    def _parse(self, fields: Mapping[str, Any]) -> dict[str, Any]:
+        """Add the tool calls to the other ``fields``, and put all of them in the order of their declaration."""
+        made: dict[str, Any] = {**dict.fromkeys(self.__class__.__pydantic_fields__), **fields}
+        made["tool_calls"], made["invalid_tool_calls"] = _read(made)
+        set_fields(self, made)
+        return made
 
 
 plain(AIMessageChunk)
 
 
-def _snapshot(chunk: BaseMessageChunk) -> dict[str, Any]:
-    """What ``chunk`` says now, safe from later edits of it."""
-    fields = chunk.__dict__.copy()
+def _snapshot(fields: dict[str, Any]) -> dict[str, Any]:
+    """Keep what a chunk says now, safe from later edits; its tool calls are read off the pieces anyway."""
+    kept = fields.copy()
     for name, value in fields.items():
         if value and (value.__class__ is dict or value.__class__ is list):
-            fields[name] = copied(value)
-    return fields
+            kept[name] = None if name in _PARSED else copied(value)
+    return kept
 
 
-def _parsed(chunks: Iterable[ToolCallChunk], *, partial: bool) -> dict[str, list[Any]]:
-    """Read tool calls off chunks that hold all of a call's arguments, or, with ``partial``, all so far."""
-    calls: list[ToolCall] = []
-    invalid: list[InvalidToolCall] = []
-    for chunk in chunks:
-        name, text, id_ = chunk.get("name"), chunk.get("args"), chunk.get("id")
-        try:
-            calls.append(tool_call(name=name or "", args=parse_tool_arguments(text, partial=partial), id=id_))
-        except InvalidInput as error:
-            invalid.append(invalid_tool_call(name=name, args=text, id=id_, error=str(error)))
-    return {"tool_calls": calls, "invalid_tool_calls": invalid}
+def _read(fields: Mapping[str, Any]) -> tuple[list[ToolCall], list[InvalidToolCall]]:
+    """The tool calls of a chunk, valid and invalid: guesses while it goes on, final when it was the last."""
+    return read_tool_calls(fields["tool_call_chunks"], partial=fields["chunk_position"] is None)
 
 
 class Collector:
@@ -242,11 +221,12 @@ class Collector:
     The same fold as ``+``, without an object for every sum: about a microsecond a chunk. May be read at any time.
     """
 
-    __slots__ = ("_first", "_fold")
+    __slots__ = ("_extra", "_first", "_fold")
 
     def __init__(self) -> None:
         self._fold = Fold()
-        self._first: AIMessageChunk | None = None
+        self._first: BaseMessageChunk | None = None
+        self._extra: dict[str, Any] = {}
 
     def __bool__(self) -> bool:
         """Whether anything has been added."""
@@ -257,40 +237,41 @@ class Collector:
         """Whether a chunk has come that says it is the last."""
         return self._fold.position == "last"
 
-    def add(self, chunk: AIMessageChunk) -> None:
+    def add(self, chunk: BaseMessageChunk) -> None:
         """Add the next chunk."""
         if self._first is None:
             self._first = chunk
-        if _SUM in chunk.__dict__:
-            chunk._settle()
-        self._fold.add(chunk.__dict__)
+        fields = fields_of(chunk)
+        if _SUM in fields:
+            for part in leaves(fields[_SUM]):
+                self._fold.add(part)
+        else:
+            self._fold.add(fields)
+        if chunk.__pydantic_extra__:
+            self._extra.update(copied(chunk.__pydantic_extra__))
 
     def chunk(self) -> AIMessageChunk:
         """Return what has come so far as one chunk; arguments of tool calls are completed as far as they go."""
-        fields = _spoken(self._fold)
-        first = _BLANK if self._first is None else self._first
-        others = {name: value for name, value in first.__dict__.items() if name not in _PARSED}
-        return rebuilt(first, {**others, **fields}, type(first))
+        first = self._first if isinstance(self._first, AIMessageChunk) else _BLANK
+        fields = {**copied(first.__dict__), **self._fold.fields(), **self._fold.spoken()}
+        fields["tool_calls"], fields["invalid_tool_calls"] = _read(fields)
+        return self._rebuilt(fields, type(first))
 
     def message(self) -> AIMessage:
         """Return the reply. Arguments that are not valid JSON, a call cut short for one, make an invalid tool call."""
-        fields = _spoken(self._fold)
+        fields = {**_ORDER, **self._fold.fields(), **self._fold.spoken(), "type": "ai"}
         del fields["chunk_position"]
-        fields.update(_parsed(fields.pop("tool_call_chunks"), partial=False))
-        return rebuilt(_BLANK if self._first is None else self._first, {"type": "ai", **fields}, AIMessage)
+        fields["tool_calls"], fields["invalid_tool_calls"] = read_tool_calls(fields.pop("tool_call_chunks"))
+        return self._rebuilt(fields, AIMessage)
 
-
-def _spoken(fold: Fold) -> dict[str, Any]:
-    """What ``fold`` says of a reply, whose tool calls are still to be parsed."""
-    return {
-        **fold.fields(),
-        "tool_call_chunks": fold.tool_call_chunks(),
-        "usage_metadata": fold.usage_metadata(),
-        "chunk_position": fold.position,
-    }
+    def _rebuilt(self, fields: dict[str, Any], cls: type[M]) -> M:
+        made = rebuilt(self._first or _BLANK, fields, cls)
+        made.__pydantic_extra__ = copied(self._extra)
+        return made
 
 
 _BLANK = AIMessageChunk("")
+_ORDER: dict[str, Any] = dict.fromkeys(AIMessage.model_fields)
 
 
 def message_chunk_to_message(chunk: BaseMessage) -> BaseMessage:

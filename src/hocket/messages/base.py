@@ -6,7 +6,8 @@ times faster, with the outcome that validation would give (a property test holds
 classes take it, by their own `_template`; a subclass may add fields and validators.
 """
 
-from typing import Any, ClassVar, Self, TypeVar
+from collections.abc import Sequence
+from typing import Any, ClassVar, Self, TypeVar, cast
 
 from pydantic import ConfigDict, Field
 
@@ -14,7 +15,8 @@ from hocket.load.serializable import Serializable
 from hocket.load.unvalidated import fill
 from hocket.messages.content import ContentBlock
 from hocket.messages.content_view import content_blocks_of
-from hocket.messages.folding import Fold, merge_content
+from hocket.messages.folding import Fold
+from hocket.messages.pieces import copied, merge_content
 
 __all__ = [
     "BaseMessage",
@@ -30,6 +32,10 @@ __all__ = [
 ]
 
 Content = str | list[str | dict[str, Any]]
+
+
+_CONTENT = {"content"}
+"""The fields that were given, of every message made from one string: shared, since a set weighs a third of a message."""
 
 
 class BaseMessage(Serializable):
@@ -78,6 +84,11 @@ class BaseMessage(Serializable):
     def __init_subclass__(cls, init: bool = False, **kwargs: Any) -> None:
         """Take ``init=False``, which keeps type checkers from making up a constructor without the positional content."""
         super().__init_subclass__(**kwargs)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if self.__pydantic_fields_set__ is _CONTENT:  # pydantic is about to add to it
+            fill(self, self.__dict__, {"content"}, self.__pydantic_extra__, self.__pydantic_private__)
+        super().__setattr__(name, value)
 
     @classmethod
     def is_lc_serializable(cls) -> bool:
@@ -136,7 +147,7 @@ class Template:
         fields["response_metadata"] = {}
         for name in self.lists:
             fields[name] = []
-        fill(message, fields, {"content"}, {})
+        fill(message, fields, _CONTENT, {})
 
 
 def plain(cls: type[M]) -> type[M]:
@@ -161,8 +172,6 @@ def isolated(message: M, **changes: Any) -> M:
 
     Strings, numbers and foreign objects (an artifact) are shared; lists and mappings are copied all the way down.
     """
-    if changes:
-        _ = message.content  # a lazy sum becomes real before it is changed
     fields = message.__dict__.copy()
     for name, value in fields.items():
         kind = value.__class__
@@ -171,16 +180,10 @@ def isolated(message: M, **changes: Any) -> M:
         elif kind is list:
             fields[name] = copied(value) if value else []
     fields.update(changes)
-    return rebuilt(message, fields, message.__class__)
-
-
-def copied(value: Any) -> Any:
-    """Copy lists and mappings all the way down and share everything else."""
-    if isinstance(value, dict):
-        return {key: copied(item) for key, item in value.items()} if value else {}
-    if isinstance(value, list):
-        return [copied(item) for item in value] if value else []
-    return value
+    made = rebuilt(message, fields, message.__class__)
+    if extra := made.__pydantic_extra__:
+        extra.update(copied(extra))
+    return made
 
 
 class BaseMessageChunk(BaseMessage, init=False):
@@ -191,17 +194,26 @@ class BaseMessageChunk(BaseMessage, init=False):
 
         Raises:
             TypeError: ``other`` is something else.
+            ValueError: ``other`` belongs to another message: another role, function or tool call.
         """
-        others = other if isinstance(other, list) else [other]
-        for part in others:
-            if not isinstance(part, BaseMessageChunk):
-                raise TypeError(f"cannot add {type(part).__name__} to {type(self).__name__}: it is no message chunk")
-        fold, fields = Fold(), self.__dict__.copy()
-        fold.add(fields)
-        for part in others:
-            self._join(part, fields)
-            fold.add(part.__dict__)
-        return rebuilt(self, {**fields, **fold.fields()}, type(self))
+        fold, fields = Fold(), copied(self.__dict__)
+        extra: dict[str, Any] = {}
+        chunks: list[BaseMessageChunk] = [self, *self._addends(other)]
+        for chunk in chunks:
+            self._join(chunk, fields)
+            fold.add(chunk.__dict__)
+            extra.update(copied(chunk.__pydantic_extra__ or {}))
+        total = rebuilt(self, {**fields, **fold.fields()}, type(self))
+        total.__pydantic_extra__ = extra
+        return total
+
+    def _addends(self, other: Any) -> Sequence["BaseMessageChunk"]:
+        """Return the chunks that ``other`` stands for in a sum."""
+        chunks = cast("Sequence[Any]", other) if isinstance(other, list | tuple) else (other,)
+        for chunk in chunks:
+            if not isinstance(chunk, BaseMessageChunk):
+                raise TypeError(f"cannot add {type(chunk).__name__} to {type(self).__name__}: it is no message chunk")
+        return chunks
 
     def _join(self, other: "BaseMessageChunk", fields: dict[str, Any]) -> None:
         """Put what only this class has of ``other`` into the ``fields`` of the sum, or refuse another message's chunk."""

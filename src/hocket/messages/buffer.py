@@ -7,37 +7,59 @@ from hocket.messages.ai import AIMessage
 from hocket.messages.base import BaseMessage
 from hocket.messages.chat import ChatMessage
 from hocket.messages.convert import MessageLikeRepresentation, convert_to_messages
+from hocket.messages.function import FunctionMessage
+from hocket.messages.human import HumanMessage
+from hocket.messages.system import SystemMessage
+from hocket.messages.tool import ToolMessage
 
 __all__ = ["get_buffer_string"]
 
-_PREFIXES = {"system": "System", "function": "Function", "tool": "Tool"}
-
 
 def get_buffer_string(
-    messages: Sequence[MessageLikeRepresentation], human_prefix: str = "Human", ai_prefix: str = "AI"
+    messages: Sequence[MessageLikeRepresentation],
+    human_prefix: str = "Human",
+    ai_prefix: str = "AI",
+    *,
+    system_prefix: str = "System",
+    function_prefix: str = "Function",
+    tool_prefix: str = "Tool",
+    message_separator: str = "\n",
 ) -> str:
-    """Return one line ``Role: text`` a message; a reply's tool calls follow its text, as in LangChain.
+    """Return ``Role: text`` for each message; a reply's tool calls follow its text without a gap, as in LangChain.
+
+    Args:
+        messages: messages or message-likes.
+        human_prefix: the role of the user's messages. A `ChatMessage` has its own; the others are these:
+        ai_prefix: of the model's.
+        system_prefix: of the system's.
+        function_prefix: of functions'.
+        tool_prefix: of tools'.
+        message_separator: goes between messages.
 
     Raises:
         InvalidInput: a message of a class that has no role.
     """
-    return "\n".join(_line(message, human_prefix, ai_prefix) for message in convert_to_messages(messages))
+    prefixes: dict[type[BaseMessage], str] = {
+        HumanMessage: human_prefix,
+        AIMessage: ai_prefix,
+        SystemMessage: system_prefix,
+        FunctionMessage: function_prefix,
+        ToolMessage: tool_prefix,
+    }
+    return message_separator.join(_line(message, prefixes) for message in convert_to_messages(messages))
 
 
-def _line(message: BaseMessage, human_prefix: str, ai_prefix: str) -> str:
-    kind = message.type.removesuffix("MessageChunk").lower()
+def _line(message: BaseMessage, prefixes: dict[type[BaseMessage], str]) -> str:
     if isinstance(message, ChatMessage):
-        prefix = message.role
-    elif kind in ("human", "ai"):
-        prefix = human_prefix if kind == "human" else ai_prefix
-    elif kind in _PREFIXES:
-        prefix = _PREFIXES[kind]
+        prefix: str | None = message.role
     else:
-        raise InvalidInput(f"a message of type {message.type!r} has no place in a text")
+        prefix = next((prefix for cls, prefix in prefixes.items() if isinstance(message, cls)), None)
+    if prefix is None:
+        raise InvalidInput(f"a {type(message).__name__} of type {message.type!r} has no place in a text")
     line = f"{prefix}: {message.text}"
     if isinstance(message, AIMessage):
         if message.tool_calls:
             line += str(message.tool_calls)
-        elif "function_call" in message.additional_kwargs:
+        elif message.additional_kwargs.get("function_call"):
             line += str(message.additional_kwargs["function_call"])
     return line

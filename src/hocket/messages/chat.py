@@ -10,7 +10,7 @@ __all__ = ["ChatMessage", "ChatMessageChunk"]
 class ChatMessage(BaseMessage, init=False):
     """A message with a role of one's own choosing, a moderator's for one."""
 
-    type: Literal["chat"] = "chat"
+    type: Literal["chat"] = "chat"  # pyright: ignore[reportIncompatibleVariableOverride]
     role: str
 
 

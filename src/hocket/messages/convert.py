@@ -1,22 +1,45 @@
 """Whatever people write where a message is expected, made a message."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Protocol, cast, runtime_checkable
+from typing import Annotated, Any, Protocol, cast, runtime_checkable
+
+from pydantic import Discriminator, Tag
 
 from hocket.errors import InvalidInput
-from hocket.messages.ai import AIMessage
+from hocket.messages.ai import AIMessage, AIMessageChunk
 from hocket.messages.base import BaseMessage
-from hocket.messages.chat import ChatMessage
-from hocket.messages.function import FunctionMessage
-from hocket.messages.human import HumanMessage
+from hocket.messages.chat import ChatMessage, ChatMessageChunk
+from hocket.messages.function import FunctionMessage, FunctionMessageChunk
+from hocket.messages.human import HumanMessage, HumanMessageChunk
 from hocket.messages.modifier import RemoveMessage
-from hocket.messages.system import SystemMessage
-from hocket.messages.tool import ToolMessage
+from hocket.messages.system import SystemMessage, SystemMessageChunk
+from hocket.messages.tool import ToolMessage, ToolMessageChunk
 from hocket.messages.tool_calls import default_tool_parser
 
 __all__ = ["AnyMessage", "MessageLikeRepresentation", "convert_to_messages"]
 
-AnyMessage = AIMessage | HumanMessage | ChatMessage | SystemMessage | FunctionMessage | ToolMessage
+
+def _type_of(value: Any) -> Any:
+    return cast("dict[str, Any]", value).get("type") if isinstance(value, dict) else getattr(value, "type", None)
+
+
+AnyMessage = Annotated[
+    Annotated[AIMessage, Tag("ai")]
+    | Annotated[HumanMessage, Tag("human")]
+    | Annotated[ChatMessage, Tag("chat")]
+    | Annotated[SystemMessage, Tag("system")]
+    | Annotated[FunctionMessage, Tag("function")]
+    | Annotated[ToolMessage, Tag("tool")]
+    | Annotated[AIMessageChunk, Tag("AIMessageChunk")]
+    | Annotated[HumanMessageChunk, Tag("HumanMessageChunk")]
+    | Annotated[ChatMessageChunk, Tag("ChatMessageChunk")]
+    | Annotated[SystemMessageChunk, Tag("SystemMessageChunk")]
+    | Annotated[FunctionMessageChunk, Tag("FunctionMessageChunk")]
+    | Annotated[ToolMessageChunk, Tag("ToolMessageChunk")],
+    Discriminator(_type_of),
+]
+"""Any message of a conversation, for fields of pydantic models: dumped messages are read back as what they were."""
+
 MessageLikeRepresentation = BaseMessage | list[str] | tuple[str, Any] | str | dict[str, Any]
 
 _CLASSES: dict[str, type[BaseMessage]] = {
@@ -30,7 +53,7 @@ _CLASSES: dict[str, type[BaseMessage]] = {
     "tool": ToolMessage,
     "remove": RemoveMessage,
 }
-_CALL_KEYS = ("name", "args", "id")
+_OF_CHUNKS = frozenset({"tool_call_chunks", "chunk_position"})
 
 
 @runtime_checkable
@@ -47,14 +70,19 @@ def convert_to_messages(messages: Iterable[MessageLikeRepresentation] | Any) -> 
         messages: message-likes, or a prompt value. A message-like is a message; a string (the user's); a pair of role
             and content; or a mapping with ``role`` (or ``type``) and ``content``, OpenAI's ``tool_calls``,
             ``tool_call_id`` and ``name`` included. Roles: human or user, ai or assistant, system, developer, tool,
-            function, remove; ``content: None`` reads as ``""``.
+            function, remove; ``content: None`` reads as ``""``. What a mapping has beside the fields of its message
+            goes to ``additional_kwargs``. A single string, message or mapping reads as a list of one.
 
     Raises:
         InvalidInput: a role or a shape that is none of these; the message names it.
     """
     if isinstance(messages, _Messages):
         return messages.to_messages()
-    return [message if isinstance(message, BaseMessage) else _message(message) for message in messages]
+    if isinstance(messages, str | BaseMessage | Mapping):
+        messages = [messages]
+    if not isinstance(messages, Iterable):
+        raise InvalidInput(f"cannot read {type(messages).__name__} {_short(messages)} as messages: pass a list of them")
+    return [message if isinstance(message, BaseMessage) else _message(message) for message in messages]  # pyright: ignore
 
 
 def _message(like: Any) -> BaseMessage:
@@ -63,7 +91,7 @@ def _message(like: Any) -> BaseMessage:
     if isinstance(like, Mapping):
         return _from_mapping(dict(cast("Mapping[str, Any]", like)))
     if isinstance(like, Sequence):
-        parts = list(like)
+        parts: list[Any] = list(like)  # pyright: ignore[reportUnknownArgumentType]
         if len(parts) == 2 and isinstance(parts[0], str):
             return _made(parts[0], parts[1], {})
     raise InvalidInput(
@@ -74,13 +102,19 @@ def _message(like: Any) -> BaseMessage:
 
 def _from_mapping(fields: dict[str, Any]) -> BaseMessage:
     if fields.get("lc") == 1 and isinstance(fields.get("kwargs"), dict):  # a dumped message
-        fields = {"type": str(fields.get("id", [""])[-1]).lower().removesuffix("message"), **fields["kwargs"]}
-    role = fields.pop("role", None) or fields.pop("type", None)
+        fields = {**fields["kwargs"], "type": [*fields.get("id", ()), None][-2:][0]}
+    kind = fields.pop("type", None)
+    if isinstance(kind, str):
+        kind = kind.removesuffix("Chunk").removesuffix("Message").lower()
+        fields = {name: value for name, value in fields.items() if name not in _OF_CHUNKS}
+    if kind == "chat" and "role" in fields:  # whose role is anybody's
+        return ChatMessage(**fields)
+    role = fields.pop("role", None) or kind
     if not isinstance(role, str):
         raise InvalidInput(f"a message given as a mapping needs a 'role' and 'content'; these keys came: {[*fields]}")
-    if "content" not in fields and role != "remove":
+    if not ("content" in fields or role == "remove" or fields.get("tool_calls") or fields.get("function_call")):
         raise InvalidInput(f"a message given as a mapping needs 'content'; role {role!r} came with {[*fields]}")
-    return _made(role, fields.pop("content", ""), fields)
+    return _made(role, fields.pop("content", None), fields)
 
 
 def _made(role: str, content: Any, fields: dict[str, Any]) -> BaseMessage:
@@ -90,16 +124,16 @@ def _made(role: str, content: Any, fields: dict[str, Any]) -> BaseMessage:
             f"unknown role {role!r}: it is one of {', '.join(_CLASSES)}; "
             "a role of your own goes through ChatMessage(content, role=...)"
         )
-    if role == "developer":
-        fields["additional_kwargs"] = {**fields.get("additional_kwargs", {}), "__openai_role__": "developer"}
-    extra = fields.pop("additional_kwargs", None) or {}
-    if "function_call" in fields:
-        extra = {**extra, "function_call": fields.pop("function_call")}
-    if cls is AIMessage and fields.get("tool_calls"):
-        fields.update(_tool_calls(fields.pop("tool_calls"), fields.get("invalid_tool_calls") or []))
     if cls is RemoveMessage:
         return RemoveMessage(**fields)
-    return cls(content="" if content is None else content, additional_kwargs=extra, **fields)
+    if cls is AIMessage and fields.get("tool_calls"):
+        fields.update(_tool_calls(fields["tool_calls"], fields.get("invalid_tool_calls") or []))
+    known = {name: value for name, value in fields.items() if name in cls.model_fields and value is not None}
+    others = {name: value for name, value in fields.items() if name not in cls.model_fields}
+    known["additional_kwargs"] = {**others, **known.get("additional_kwargs", {})}
+    if role == "developer":
+        known["additional_kwargs"]["__openai_role__"] = "developer"
+    return cls("" if content is None else content, **known)
 
 
 def _tool_calls(calls: list[Any], invalid: list[Any]) -> dict[str, list[Any]]:
@@ -112,7 +146,7 @@ def _tool_calls(calls: list[Any], invalid: list[Any]) -> dict[str, list[Any]]:
             parsed.extend(good)
             refused.extend(bad)
         else:
-            parsed.append({key: call.get(key) for key in _CALL_KEYS} | {"type": "tool_call"})
+            parsed.append({"id": None, **call, "type": "tool_call"})
     return {"tool_calls": parsed, "invalid_tool_calls": refused}
 
 

@@ -3,7 +3,7 @@
 import warnings
 from typing import Any, Literal
 
-from pydantic import model_validator
+from pydantic import Field, model_validator
 
 from hocket.messages.base import BaseMessage, BaseMessageChunk
 
@@ -13,8 +13,8 @@ __all__ = ["FunctionMessage", "FunctionMessageChunk"]
 class FunctionMessage(BaseMessage, init=False):
     """The result of the function ``name``. Deprecated: use `ToolMessage`, which names the call that it answers."""
 
-    type: Literal["function"] = "function"
-    name: str  # required here
+    type: Literal["function"] = "function"  # pyright: ignore[reportIncompatibleVariableOverride]
+    name: str = Field()  # pyright: ignore[reportIncompatibleVariableOverride]  # required here
 
     @model_validator(mode="before")
     @classmethod
@@ -23,7 +23,7 @@ class FunctionMessage(BaseMessage, init=False):
         return values
 
 
-class FunctionMessageChunk(FunctionMessage, BaseMessageChunk, init=False):
+class FunctionMessageChunk(FunctionMessage, BaseMessageChunk, init=False):  # pyright: ignore[reportIncompatibleVariableOverride]
     """A piece of a `FunctionMessage`."""
 
     type: Literal["FunctionMessageChunk"] = "FunctionMessageChunk"  # type: ignore[assignment]

@@ -11,7 +11,7 @@ __all__ = ["HumanMessage", "HumanMessageChunk"]
 class HumanMessage(BaseMessage, init=False):
     """A message from the user."""
 
-    type: Literal["human"] = "human"
+    type: Literal["human"] = "human"  # pyright: ignore[reportIncompatibleVariableOverride]
 
 
 @plain

@@ -14,7 +14,7 @@ class RemoveMessage(BaseMessage, init=False):
         ValueError: content is given; there is nothing to say.
     """
 
-    type: Literal["remove"] = "remove"
+    type: Literal["remove"] = "remove"  # pyright: ignore[reportIncompatibleVariableOverride]
 
     def __init__(self, id: str, **kwargs: Any) -> None:
         if kwargs.pop("content", None):

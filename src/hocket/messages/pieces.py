@@ -53,10 +53,10 @@ class Deltas:
         """Go on with ``delta``."""
         parts = self.parts
         for key, value in delta.items():
-            held = parts.get(key)
+            held: Any = parts.get(key)
             if held is None:
                 parts[key] = value if value.__class__ is str and key in _IDENTITY else _opened(value)
-            elif value is None or (value.__class__ is str and not value) or (key in _KEPT and held != ""):
+            elif value is None or (value.__class__ is str and not value) or (key in _KEPT and held):
                 continue
             elif held.__class__ is Text and value.__class__ is str:
                 held.append(value)
@@ -115,23 +115,21 @@ class Blocks:
         return [_closed(part) for part in self.parts]
 
 
-def _continuation(held: Mapping[str, Any], item: dict[str, Any]) -> dict[str, Any] | None:
+def _continuation(held: Mapping[str, Any], item: Mapping[str, Any]) -> Mapping[str, Any] | None:
     """What ``item`` adds to the block of the same index that has the parts ``held``; None: it is another block."""
     id_ = item.get("id")
     if id_ and (held_id := held.get("id")) and held_id != id_:
         return None
     kind, held_kind = item.get("type"), held.get("type")
-    if kind == held_kind or not (_is_standard(kind) and _is_standard(held_kind)):
+    if kind == held_kind or not (isinstance(kind, str) and isinstance(held_kind, str)):
+        return item
+    if not {kind, held_kind} <= KNOWN_BLOCK_TYPES:
         return item
     if kind == "non_standard":  # something more about a standard block, in its provider's words
         value: Any = item.get("value")
         facts = cast("dict[str, Any]", value) if isinstance(value, dict) else {"value": value}
         return {"extras": {key: fact for key, fact in facts.items() if key != "type"}}
     return item if _KIN.get(kind, kind) == _KIN.get(held_kind, held_kind) else None
-
-
-def _is_standard(kind: Any) -> bool:
-    return isinstance(kind, str) and kind in KNOWN_BLOCK_TYPES
 
 
 def _opened(value: Any) -> Any:

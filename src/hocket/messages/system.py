@@ -11,7 +11,7 @@ __all__ = ["SystemMessage", "SystemMessageChunk"]
 class SystemMessage(BaseMessage, init=False):
     """An instruction, usually the first message."""
 
-    type: Literal["system"] = "system"
+    type: Literal["system"] = "system"  # pyright: ignore[reportIncompatibleVariableOverride]
 
 
 @plain

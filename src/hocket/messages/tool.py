@@ -19,7 +19,7 @@ class ToolMessage(BaseMessage, init=False):
         status: whether the tool succeeded.
     """
 
-    type: Literal["tool"] = "tool"
+    type: Literal["tool"] = "tool"  # pyright: ignore[reportIncompatibleVariableOverride]
     tool_call_id: str
     artifact: Any = None
     status: Literal["success", "error"] = "success"

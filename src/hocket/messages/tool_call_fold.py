@@ -72,10 +72,8 @@ class ToolCallFold:
     def add(self, chunk: Mapping[str, Any]) -> None:
         """Add one fragment, a tool call chunk."""
         index, id_, name, args = chunk.get("index"), chunk.get("id"), chunk.get("name"), chunk.get("args")
-        if index is not None and not id_ and not name:  # most fragments
-            call = self.known.get(index)
-        else:
-            call = self._continued(index, id_, name)
+        is_bare = index is not None and not id_ and not name  # most fragments are
+        call = self.known.get(index) if is_bare else self._continued(index, id_, name)
         if call is None:
             call = self._started(index, id_)
         elif (id_ and not call.id) or (index is not None and call.index is None):
@@ -83,14 +81,14 @@ class ToolCallFold:
         if args is not None:
             if call.args is None:
                 call.args = []
-            if args and not (name and args == call.text() and call.is_whole()):  # else the whole call once more
+            if args and not (name and call.is_whole() and args == call.text()):  # else the whole call once more
                 call.args.append(args)
         if name is not None and name != call.name:
             call.name = (call.name or "") + name
-        if "extras" in chunk and chunk["extras"]:
+        if extras := chunk.get("extras"):
             if call.extras is None:
                 call.extras = Deltas({})
-            call.extras.add(chunk["extras"])
+            call.extras.add(extras)
 
     def _continued(self, index: int | str | None, id_: str | None, name: str | None) -> _Call | None:
         """The call that a fragment goes on with; None: it starts one."""

@@ -5,7 +5,7 @@ decides what counts as readable, for whole replies and for folded streams alike:
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, NotRequired, cast
 
 from pydantic_core import from_json
@@ -21,8 +21,10 @@ __all__ = [
     "default_tool_parser",
     "invalid_tool_call",
     "parse_tool_arguments",
+    "read_tool_calls",
     "tool_call",
     "tool_call_chunk",
+    "tool_call_chunks_of",
 ]
 
 
@@ -136,6 +138,39 @@ def default_tool_chunk_parser(raw_tool_calls: Sequence[Mapping[str, Any]]) -> li
                 index=raw.get("index"),
             )
         )
+    return chunks
+
+
+def read_tool_calls(
+    chunks: Iterable[ToolCallChunk], *, partial: bool = False
+) -> tuple[list[ToolCall], list[InvalidToolCall]]:
+    """Read calls off chunks that hold all arguments of a call each, or, with ``partial``, all that has come.
+
+    Returns the calls that could be read and those that could not, each list in the order of ``chunks``.
+    """
+    calls: list[ToolCall] = []
+    invalid: list[InvalidToolCall] = []
+    for chunk in chunks:
+        name, text, id = chunk.get("name"), chunk.get("args"), chunk.get("id")
+        try:
+            call = tool_call(name=name or "", args=parse_tool_arguments(text, partial=partial), id=id)
+        except InvalidInput as error:
+            invalid.append(invalid_tool_call(name=name, args=text, id=id, error=str(error)))
+        else:
+            if "extras" in chunk:
+                call["extras"] = chunk["extras"]
+            calls.append(call)
+    return calls, invalid
+
+
+def tool_call_chunks_of(calls: Iterable[ToolCall], invalid: Iterable[InvalidToolCall]) -> list[ToolCallChunk]:
+    """Write calls down as chunks, whole: the inverse of `read_tool_calls`, but for their order among one another."""
+    chunks: list[ToolCallChunk] = []
+    for call in (*calls, *invalid):
+        chunk = tool_call_chunk(name=call["name"], args=_as_text(call["args"]), id=call["id"], index=call.get("index"))
+        if "extras" in call:
+            chunk["extras"] = call["extras"]
+        chunks.append(chunk)
     return chunks
 
 

@@ -10,13 +10,17 @@ from typing import Any, cast
 from pydantic import ConfigDict
 from typing_extensions import TypedDict  # pydantic refuses typing's TypedDict before Python 3.12
 
+from hocket.messages.pieces import copied
+
 __all__ = [
     "InputTokenDetails",
     "OutputTokenDetails",
     "UsageMetadata",
+    "add_report",
     "add_usage",
     "is_running_total",
     "subtract_usage",
+    "with_total",
 ]
 
 
@@ -72,24 +76,65 @@ def _combined(left: Mapping[str, Any], right: Mapping[str, Any], *, sign: int) -
     for key in {**left, **right}:
         one, other = left.get(key), right.get(key)
         if isinstance(one, Mapping) or isinstance(other, Mapping):
-            combined[key] = _combined(
-                cast("Mapping[str, Any]", one or {}), cast("Mapping[str, Any]", other or {}), sign=sign
-            )
-        elif isinstance(one, str) or isinstance(other, str):
-            combined[key] = one if other is None else other  # a provider's label, not a count
-        else:
-            total = (one or 0) + sign * (other or 0)
+            combined[key] = _combined(_mapping(one), _mapping(other), sign=sign)
+        elif _is_count(one) or _is_count(other):
+            total = _count(one) + sign * _count(other)
             combined[key] = total if sign > 0 else max(total, 0)
+        else:
+            combined[key] = copied(one if other is None else other)  # a provider's label, not a count
     return combined
 
 
-def is_running_total(before: UsageMetadata, report: UsageMetadata) -> bool:
-    """Whether ``report`` counts again what ``before``, the previous report of the same stream, had counted.
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _count(value: Any) -> Any:
+    return value if _is_count(value) else 0
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else {}
+
+
+def add_report(so_far: UsageMetadata | None, report: UsageMetadata) -> UsageMetadata:
+    """Return the usage of a stream after one more ``report``: its sum, or the report itself if it is a running total.
+
+    What a running total does not mention stays as it was.
+    """
+    if so_far is not None and is_running_total(so_far, report):
+        return cast(UsageMetadata, _renewed(so_far, report))
+    return add_usage(so_far, report)
+
+
+def _renewed(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:
+    renewed = {**before}
+    for key, value in after.items():
+        if isinstance(value, Mapping):
+            renewed[key] = _renewed(_mapping(before.get(key)), cast("Mapping[str, Any]", value))
+        elif value is not None:
+            renewed[key] = copied(value)
+    return renewed
+
+
+def is_running_total(so_far: UsageMetadata, report: UsageMetadata) -> bool:
+    """Whether ``report`` counts again what the same stream has reported so far.
 
     It does when it names the same prompt, of more than 0 tokens, and no less output. An increment would say 0 for a
     prompt that was reported already.
     """
     prompt = report.get("input_tokens", 0)
-    return 0 < prompt == before.get("input_tokens", 0) and report.get("output_tokens", 0) >= before.get(
+    return 0 < prompt == so_far.get("input_tokens", 0) and report.get("output_tokens", 0) >= so_far.get(
         "output_tokens", 0
     )
+
+
+def with_total(usage: Any) -> Any:
+    """Return ``usage`` with the total of its input and output tokens, if the provider left that out."""
+    if not isinstance(usage, dict):
+        return usage
+    given = cast("dict[str, Any]", usage)
+    if given.get("total_tokens") is not None:
+        return given
+    both = given.get("input_tokens"), given.get("output_tokens")
+    return {**given, "total_tokens": _count(both[0]) + _count(both[1])} if all(map(_is_count, both)) else given

@@ -1,18 +1,23 @@
 """One candidate answer as a message, and a piece of one.
 
 A hook wraps every chunk of every stream in one, so that one path is short-cut: a message of hocket's own, and nothing
-else, needs no validation. A property test holds the outcome to validation's.
+else, needs no validation. A property test holds the outcome to validation's. And as with messages, the sum of two
+chunks is made when somebody looks, so that adding up a stream is linear.
 """
 
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self, cast
 
 from pydantic import SerializeAsAny, model_validator
 
-from hocket.load.unvalidated import fill
+from hocket.load.unvalidated import fields_of, fill, set_fields
 from hocket.messages import AIMessage, AIMessageChunk, BaseMessage, BaseMessageChunk
-from hocket.outputs.generation import Generation, merged_info
+from hocket.messages.folding import leaves, merged_facts
+from hocket.messages.pieces import copied
+from hocket.outputs.generation import Generation
 
 __all__ = ["ChatGeneration", "ChatGenerationChunk"]
+
+_INFOS = "_infos"  # the key under which a sum that nobody has looked at keeps the infos of its addends
 
 
 class ChatGeneration(Generation):
@@ -33,8 +38,7 @@ class ChatGeneration(Generation):
             """Build from a message alone, as every hook does for every chunk, without the validator (see below)."""
             message = values.get("message")
             if len(values) == 1 and _short_cuts.get(message.__class__) is self.__class__:
-                content = message.content
-                text = content if content.__class__ is str else message.text
+                text = _text_of(message)
                 fields = {"text": text, "generation_info": None, "type": self.__class__.__name__, "message": message}
                 fill(self, fields, {"message"})
             else:
@@ -42,29 +46,73 @@ class ChatGeneration(Generation):
 
     @model_validator(mode="after")
     def _read_text(self) -> Self:
-        content = self.message.content
-        self.__dict__["text"] = content if isinstance(content, str) else self.message.text
+        fields_of(self)["text"] = _text_of(self.message)
         return self
 
 
 class ChatGenerationChunk(ChatGeneration):
     """A piece of a chat model's answer as it streams in."""
 
-    message: SerializeAsAny[BaseMessageChunk]
+    message: SerializeAsAny[BaseMessageChunk]  # pyright: ignore[reportIncompatibleVariableOverride]
     type: Literal["ChatGenerationChunk"] = "ChatGenerationChunk"  # type: ignore[assignment]
 
     def __add__(self, other: Any) -> Self:
         """Return the answer so far: this chunk and then ``other``, a chunk or a list of chunks.
 
+        Messages are added up, and of the infos a later value replaces an earlier one; None replaces nothing.
+
         Raises:
             TypeError: ``other`` is something else.
         """
-        total = self
-        for chunk in other if isinstance(other, list) else [other]:  # pyright: ignore[reportUnknownVariableType]
+        chunks = cast("list[Any]", other) if isinstance(other, list | tuple) else (other,)
+        message, infos = self.message, _infos(self)
+        for chunk in chunks:
             if not isinstance(chunk, ChatGenerationChunk):
-                raise TypeError(f"cannot add {type(chunk).__name__} to {type(self).__name__}")  # pyright: ignore
-            total = type(self)(message=total.message + chunk.message, generation_info=merged_info(total, chunk))
+                raise TypeError(f"cannot add {type(chunk).__name__} to {type(self).__name__}: it is no such chunk")
+            message, infos = message + chunk.message, (infos, _infos(chunk))
+        cls = type(self)
+        total = cls.__new__(cls)
+        fields = {name: value for name, value in fields_of(self).items() if name not in ("text", "generation_info")}
+        fill(total, {**fields, "message": message, _INFOS: infos}, set(cls.__pydantic_fields__))
         return total
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            if _INFOS in fields_of(self):
+                self._made()
+                return getattr(self, name)
+            return super().__getattr__(name)
+
+        def _made(self) -> dict[str, Any]:
+            fields = fields_of(self)
+            if _INFOS in fields:
+                info = merged_facts(*leaves(fields[_INFOS])) or None
+                made = {"text": _text_of(fields["message"]), "generation_info": info, **fields}
+                del made[_INFOS]
+                set_fields(self, made)
+                return made
+            return fields
+
+        __dict__ = property(_made, set_fields, doc="All fields, made by now.")
+
+
+def _infos(chunk: ChatGenerationChunk) -> Any:
+    fields = fields_of(chunk)
+    return fields[_INFOS] if _INFOS in fields else copied(fields["generation_info"])
+
+
+def _text_of(message: BaseMessage) -> str:
+    """The text of a message; blocks of LangChain's early days, which have a text and no type, count here."""
+    content = message.content
+    if isinstance(content, str):
+        return content
+    parts = [part if isinstance(part, str) else part.get("text") for part in content if _is_text(part)]
+    return "".join(part for part in parts if isinstance(part, str))
+
+
+def _is_text(part: str | dict[str, Any]) -> bool:
+    return isinstance(part, str) or part.get("type") in ("text", None)
 
 
 _short_cuts = {AIMessage: ChatGeneration, AIMessageChunk: ChatGenerationChunk}

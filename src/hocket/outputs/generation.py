@@ -1,10 +1,11 @@
 """One candidate answer as text, and a piece of one."""
 
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, cast
 
 from hocket.load.serializable import Serializable
+from hocket.messages.folding import merged_facts
 
-__all__ = ["Generation", "GenerationChunk", "merged_info"]
+__all__ = ["Generation", "GenerationChunk"]
 
 
 class Generation(Serializable):
@@ -29,19 +30,16 @@ class GenerationChunk(Generation):
     """A piece of an answer as it streams in."""
 
     def __add__(self, other: Any) -> Self:
-        """Return both texts joined; info of the later one wins, key by key.
+        """Return the answer so far: this chunk and then ``other``, a chunk or a list of chunks.
+
+        Texts are joined, and of the infos a later value replaces an earlier one; None replaces nothing.
 
         Raises:
-            TypeError: ``other`` is no `GenerationChunk`.
+            TypeError: ``other`` is something else.
         """
-        if not isinstance(other, GenerationChunk):
-            raise TypeError(f"cannot add {type(other).__name__} to {type(self).__name__}")
-        return type(self)(text=self.text + other.text, generation_info=merged_info(self, other))
-
-
-def merged_info(left: Generation, right: Generation) -> dict[str, Any] | None:
-    """Return the info of two pieces of one answer: a later value replaces an earlier one, None replaces nothing."""
-    if not right.generation_info:
-        return left.generation_info
-    news = {key: value for key, value in right.generation_info.items() if value is not None}
-    return {**right.generation_info, **(left.generation_info or {}), **news}
+        chunks = [self, *cast("list[Any]", other)] if isinstance(other, list | tuple) else [self, other]
+        for chunk in chunks:
+            if not isinstance(chunk, GenerationChunk):
+                raise TypeError(f"cannot add {type(chunk).__name__} to {type(self).__name__}: it is no such chunk")
+        info = merged_facts(*(chunk.generation_info for chunk in chunks))
+        return type(self)(text="".join(chunk.text for chunk in chunks), generation_info=info or None)

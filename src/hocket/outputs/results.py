@@ -7,10 +7,16 @@ from pydantic import BaseModel, SerializeAsAny
 
 from hocket.load.serializable import Serializable
 from hocket.load.unvalidated import fill
-from hocket.outputs.chat_generation import ChatGeneration
-from hocket.outputs.generation import Generation
+from hocket.messages.pieces import copied
+from hocket.outputs.chat_generation import ChatGeneration, ChatGenerationChunk
+from hocket.outputs.generation import Generation, GenerationChunk
 
 __all__ = ["ChatResult", "LLMResult", "RunInfo"]
+
+if TYPE_CHECKING:
+    _Candidate = Generation
+else:  # a dumped candidate is read back as what it was
+    _Candidate = SerializeAsAny[Generation | ChatGeneration | GenerationChunk | ChatGenerationChunk]
 
 
 class ChatResult(Serializable):
@@ -60,7 +66,7 @@ class LLMResult(Serializable):
         run: one entry a prompt.
     """
 
-    generations: list[list[SerializeAsAny[Generation]]]
+    generations: list[list[_Candidate]]
     llm_output: dict[str, Any] | None = None
     run: list[RunInfo] | None = None
     type: Literal["LLMResult"] = "LLMResult"
@@ -74,8 +80,8 @@ class LLMResult(Serializable):
         """Return one result a prompt. Token usage stays with the first and is blank in the rest: it counts once."""
         results: list[LLMResult] = []
         for index, candidates in enumerate(self.generations):
-            output = self.llm_output if self.llm_output is None else dict(self.llm_output)
-            if index and output is not None and "token_usage" in output:
+            output = copied(self.llm_output)
+            if index and output and "token_usage" in output:
                 output["token_usage"] = {}
             results.append(LLMResult(generations=[candidates], llm_output=output))
         return results

@@ -56,7 +56,7 @@ def cached(field: BaseCache | bool | None, go: Go) -> Go:
             await replay(call, result)
             return result
         if not call.runtime.is_async:
-            return await _ask(call, cache, key, go)
+            return call.billed(await _ask(call, cache, key, go))
         return await _share(call, cache, key, go)
 
     return look_up_and_go
@@ -78,7 +78,7 @@ async def _share(call: Call, cache: BaseCache, key: tuple[str, str], go: Go) -> 
     shared, flight.claimed = flight.claimed, True
     if shared and call.runs:
         await call.tell("on_cache_hit", shared=True)
-    mine = call.result(call.candidates(result), cached=shared)
+    mine = call.result(call.candidates(result), cached=True) if shared else call.billed(result)
     if not has_chunks:
         await replay(call, mine)
     return mine
@@ -95,13 +95,15 @@ async def replay(call: Call, result: Any) -> None:
 
 
 async def look_up(call: Call, cache: BaseCache, key: tuple[str, str]) -> list[Generation] | None:
-    """Return what ``cache`` holds under ``key``; anything but a list counts as nothing, as does a failure."""
+    """Return what ``cache`` holds under ``key``; anything but a list of candidates is nothing, as is a failure."""
     try:
         stored = await cache.alookup(*key) if call.runtime.is_async else cache.lookup(*key)
     except Exception as error:
         _log.warning("%s could not be read, and counts as empty: %r", type(cache).__name__, error)
         return None
-    return stored if isinstance(stored, list) and stored else None
+    if not isinstance(stored, list) or not stored or not all(isinstance(held, Generation) for held in stored):
+        return None
+    return stored
 
 
 async def store(call: Call, cache: BaseCache, key: tuple[str, str], candidates: list[Generation]) -> None:

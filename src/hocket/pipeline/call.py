@@ -5,7 +5,7 @@ Two kinds, for the two families of models. They differ in the shape of prompt, c
 
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from hocket._runtime import clock
@@ -19,15 +19,23 @@ from hocket.callbacks import (
     CallbackManagerForLLMRun,
 )
 from hocket.callbacks.events import listener
+from hocket.messages.base import copied
 from hocket.outputs import Generation, LLMResult
 
-__all__ = ["CACHE_HIT", "CHUNK_SIZES", "Call"]
+__all__ = ["CACHE_HIT", "CHUNK_SIZES", "Call", "Notice"]
 
 CACHE_HIT = "cache_hit"
 """The key, in the metadata of an answer, that flags it as one which nobody is billed for."""
 
 CHUNK_SIZES = "chunk_sizes"
 """The key, in the info of a stored answer, of the lengths of the texts that it was streamed in."""
+
+
+class Notice(NamedTuple):
+    """An event that a request in flight has for the handlers of all who share it, on its way among the chunks."""
+
+    name: str
+    args: tuple[Any, ...]
 
 
 class Call(ABC):
@@ -112,13 +120,23 @@ class Call(ABC):
         for run in self.runs:
             await run._tell(name, *args, **details)
 
+    async def note(self, name: str, *args: Any) -> None:
+        """Tell the handlers of something that happened to the request; where it is shared, those of all that share it."""
+        if self.is_raw and not self.runs and self.sink is not None:
+            self.sink.put(Notice(name, args))
+        else:
+            await self.tell(name, *args)
+
     async def fail(self, error: BaseException) -> None:
         """Tell the handlers that the runs have failed, or, where the consumer just left, that they have ended."""
         if self.closed:
             await self.tell("on_llm_end", self.partial(), closed=True)
         else:
-            response = self.partial() if self.has_begun else LLMResult(generations=[])
-            await self.tell("on_llm_error", error, response=response)
+            await self.tell("on_llm_error", error, response=self.until(error))
+
+    def until(self, error: BaseException) -> LLMResult:
+        """Return what had come when ``error`` struck, for handlers; never the live objects."""
+        return self.partial() if self.has_begun else LLMResult(generations=[])
 
     async def end(self, result: Any) -> None:
         """Tell the handlers what the runs have given."""
@@ -229,9 +247,15 @@ class Call(ABC):
     def result(self, candidates: Sequence[Generation], *, cached: bool) -> Any:
         """Return the result that copies of ``candidates`` make; ``cached`` flags them, so that nobody bills them."""
 
+    def billed(self, result: Any) -> Any:
+        """Return a copy of ``result`` for the call that pays for it; the cache, and equal calls, have theirs."""
+        mine = self.result(self.candidates(result), cached=False)
+        mine.llm_output = copied(result.llm_output)
+        return mine
+
     def without_sizes(self, candidate: Generation) -> dict[str, Any]:
         """Return the info of a stored candidate, and keep the sizes that it was streamed in."""
-        info = dict(candidate.generation_info or {})
+        info: dict[str, Any] = copied(candidate.generation_info or {})
         sizes = info.pop(CHUNK_SIZES, None)
         if isinstance(sizes, list):
             self.sizes = sizes

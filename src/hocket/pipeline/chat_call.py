@@ -12,6 +12,7 @@ from hocket.messages.base import copied, isolated, rebuilt
 from hocket.outputs import ChatGeneration, ChatGenerationChunk, ChatResult, Generation, LLMResult
 from hocket.pipeline.call import CACHE_HIT, CHUNK_SIZES, Call
 from hocket.pipeline.isolation import LazyCopies
+from hocket.pipeline.refusal import refusal
 
 __all__ = ["ChatCall", "as_chunk"]
 
@@ -139,13 +140,24 @@ class ChatCall(Call):
         return _result(made, self._result.llm_output)
 
     def partial(self) -> LLMResult:
-        message = AIMessageChunk("") if self._collector is None else self._collector.chunk()
-        return LLMResult(generations=[[ChatGenerationChunk(message=message, generation_info=self._info)]])
+        message = AIMessageChunk("") if self._collector is None else isolated(self._collector.chunk())
+        return LLMResult(generations=[[ChatGenerationChunk(message=message, generation_info=copied(self._info))]])
+
+    def until(self, error: BaseException) -> LLMResult:
+        """Return what had come, and, if a provider refused, a candidate without text that says so (LangChain's form)."""
+        response, facts = super().until(error), refusal(error)
+        if not facts:
+            return response
+        told = ChatGeneration(message=AIMessage(content="", response_metadata=facts))
+        return LLMResult(generations=[[*(response.generations[0] if response.generations else []), told]])
 
     def responses(self, result: list[BaseMessage]) -> list[LLMResult]:
-        whole = self.whole([isolated(message) for message in result])
-        output = copied(whole.llm_output)
-        return [unvalidated(LLMResult, generations=[whole.generations], llm_output=output, run=None, type="LLMResult")]
+        made = [
+            _generation(isolated(message), copied(generation.generation_info), generation.text)
+            for message, generation in zip(result, self._result.generations, strict=True)
+        ]
+        output = copied(self._result.llm_output)
+        return [unvalidated(LLMResult, generations=[made], llm_output=output, run=None, type="LLMResult")]
 
     # -- caching
 
@@ -153,10 +165,16 @@ class ChatCall(Call):
         return self.model._cache_key(self.prompts[0], self.stop, self.params)  # type: ignore[no-any-return]
 
     def candidates(self, result: ChatResult) -> list[Generation]:
-        if len(self.sizes) < 2:
+        if len(result.generations) > 1 or not (result.llm_output or len(self.sizes) > 1):
             return list(result.generations)
-        info = result.generations[0].generation_info or {}
-        return [_generation(result.generations[0].message, {**info, CHUNK_SIZES: self.sizes})]
+        answer = result.generations[0]
+        message, info = answer.message, answer.generation_info or {}
+        if result.llm_output:  # is not stored itself
+            facts = {**result.llm_output, **info, **message.response_metadata}
+            message = rebuilt(message, {**message.__dict__, "response_metadata": facts}, message.__class__)
+        if len(self.sizes) > 1:
+            info = {**info, CHUNK_SIZES: self.sizes}
+        return [_generation(message, info or None, answer.text)]
 
     def result(self, candidates: Sequence[Generation], *, cached: bool) -> ChatResult:
         made: list[ChatGeneration] = []

@@ -14,7 +14,7 @@ from anyio.lowlevel import EventLoopToken, current_token
 
 from hocket._runtime.detached import spawn
 from hocket._runtime.runtime import END_GRACE
-from hocket.pipeline.call import Call
+from hocket.pipeline.call import Call, Notice
 
 __all__ = ["Flight", "board"]
 
@@ -30,7 +30,7 @@ class Flight:
         self.key = key
         self.closed = False
         self.claimed = False  # whether a passenger has taken the result that is to be billed
-        self._chunks: list[Any] = []
+        self._items: list[Any] = []
         self._news = anyio.Event()
         self._over = False
         self._result: Any = None
@@ -40,8 +40,8 @@ class Flight:
         self._scope = anyio.CancelScope()
 
     def put(self, item: Any) -> None:
-        """Keep a chunk. Never waits: a flight runs at nobody's pace."""
-        self._chunks.append(item)
+        """Keep a chunk, or a notice. Never waits: a flight runs at nobody's pace."""
+        self._items.append(item)
         self._tell()
 
     def take_off(self, main: Callable[[], Coroutine[Any, Any, Any]]) -> None:
@@ -68,17 +68,23 @@ class Flight:
         news, self._news = self._news, anyio.Event()
         news.set()
 
-    async def join(self, call: Call) -> Any:
-        """Wait for the result, handing the chunks on to ``call`` as they come."""
+    async def join(self, call: Call) -> tuple[Any, bool]:
+        """Wait for the result, handing the chunks on to ``call`` as they come; return it, and whether there were any."""
         self._passengers += 1
         taken = 0
+        has_chunks = False
         try:
             while True:
-                while call.sink is not None and taken < len(self._chunks):
-                    waiting = call.deliver(self._chunks[taken])
+                while taken < len(self._items):
+                    item = self._items[taken]
                     taken += 1
-                    if waiting is not None:
-                        await waiting
+                    if item.__class__ is Notice:
+                        await call.tell(item.name, *item.args)
+                    elif call.sink is not None:
+                        has_chunks = True
+                        waiting = call.deliver(item)
+                        if waiting is not None:
+                            await waiting
                 if self._over:
                     break
                 await self._news.wait()
@@ -89,7 +95,7 @@ class Flight:
         if self._error is not None:
             # Everybody raises the same exception: its traceback must not grow with each of them.
             raise self._error.with_traceback(self._trace)
-        return self._result, taken > 0
+        return self._result, has_chunks
 
     async def _abandon(self, last: Call) -> None:
         """Cancel the request, since nobody is left, and wait for its end."""

@@ -4,6 +4,7 @@ A handler must not be able to edit the caller's messages; but to copy a history 
 costs more than everything else that hocket does, and most handlers never look. So the copies are made at the first look.
 """
 
+import threading
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -11,6 +12,8 @@ from hocket.messages import BaseMessage
 from hocket.messages.base import isolated
 
 __all__ = ["LazyCopies"]
+
+_looking_first = threading.Lock()  # two threads that look at once must get the same copies
 
 
 class LazyCopies(list[BaseMessage]):
@@ -24,8 +27,13 @@ class LazyCopies(list[BaseMessage]):
 
     def _copy(self) -> None:
         if self._waiting:
-            self._waiting = False
-            super().__setitem__(slice(None), [isolated(message) for message in super().__iter__()])
+            with _looking_first:
+                if self._waiting:
+                    super().__setitem__(slice(None), [isolated(message) for message in super().__iter__()])
+                    self._waiting = False
+
+    def __radd__(self, other: list[Any]) -> list[Any]:  # else `other` would take the messages behind our back
+        return other + list(self)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (list, (list(self),))
@@ -50,6 +58,7 @@ for _name in (
     "__mul__",
     "__rmul__",
     "__iadd__",
+    "__imul__",
     "__setitem__",
     "__delitem__",
     "__repr__",

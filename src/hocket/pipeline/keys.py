@@ -1,26 +1,41 @@
 """Cache keys: a short hash of everything that changes the answer, and of nothing else.
 
 Not in it: ids, token usage and response metadata of earlier messages, artifacts (never sent), the order of keys in a
-mapping, secrets, and fields of a model that are left out of its dumped form. A value that cannot be written down (a
-client object, a local function) counts by identity: that can cost a hit, but never gives a wrong one.
+mapping, secrets, and fields of a model that are left out of its dumped form. What cannot be written down (a client
+object, a local function or class) counts by identity, by a mark that no other object of any process ever gets, as its
+address would be: that can cost a hit, but never gives a wrong one.
 """
 
+import contextlib
+import dataclasses
+import functools
 import hashlib
+import inspect
 import json
+import weakref
 from collections.abc import Iterable, Mapping
+from datetime import date, time, timedelta
+from decimal import Decimal
 from enum import Enum
-from types import BuiltinFunctionType, FunctionType
+from pathlib import PurePath
+from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any, cast
+from uuid import UUID
 
 from pydantic import BaseModel, SecretBytes, SecretStr
 from pydantic_core import to_json
 
+from hocket._runtime.ids import run_id
 from hocket.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 
 __all__ = ["hashed", "model_key", "prompt_key"]
 
 _SPOKEN = frozenset({HumanMessage, SystemMessage, AIMessage})
-_SILENT = frozenset({"id", "response_metadata", "usage_metadata", "artifact", "invalid_tool_calls", "chunk_position"})
+_SILENT = frozenset({"id", "response_metadata", "usage_metadata", "artifact", "chunk_position"})
+_CALLS = ("tool_calls", "invalid_tool_calls")
+_TEXTUAL = (date, time, timedelta, Decimal, UUID, PurePath)
+
+_marks: dict[int, tuple[weakref.ref[Any], str]] = {}
 
 
 def hashed(data: bytes) -> str:
@@ -47,7 +62,9 @@ def prompt_key(prompt: str | Iterable[BaseMessage]) -> str:
 
 def _is_bare(message: BaseMessage, fields: Mapping[str, Any]) -> bool:
     """Whether the message says nothing beside its text."""
-    return not (fields["additional_kwargs"] or fields["name"] or message.__pydantic_extra__ or fields.get("tool_calls"))
+    if fields["additional_kwargs"] or fields["name"] or message.__pydantic_extra__:
+        return False
+    return not (message.__class__ is AIMessage and (fields["tool_calls"] or fields["invalid_tool_calls"]))
 
 
 def _said(message: BaseMessage) -> dict[str, Any]:
@@ -64,14 +81,21 @@ def model_key(model: BaseModel, names: Iterable[str], more: Mapping[str, Any]) -
         more: what else counts: identifying parameters, stop words, the call's own parameters.
     """
     fields = {name: model.__dict__[name] for name in names}
-    return hashed(_canonical([_name(type(model)), fields, more]).encode("utf-8", "surrogatepass"))
+    extra = model.__pydantic_extra__ or {}
+    cls = type(model)
+    named = [_name(cls), _mark(cls) if _is_local(cls) else ""]
+    return hashed(_canonical([named, fields, extra, more]).encode("utf-8", "surrogatepass"))
 
 
 def _canonical(value: Any) -> str:
     try:
         return json.dumps(value, sort_keys=True, separators=(",", ":"), default=_written)
-    except TypeError:  # keys of several types
-        return json.dumps(_with_text_keys(value), sort_keys=True, separators=(",", ":"), default=_written)
+    except (TypeError, ValueError, RecursionError):  # keys of several types, or something that contains itself
+        pass
+    try:
+        return json.dumps(_with_text_keys(value), sort_keys=True, separators=(",", ":"), default=_written_anyhow)
+    except (TypeError, ValueError, RecursionError):
+        return run_id().hex  # never a hit
 
 
 def _with_text_keys(value: Any) -> Any:
@@ -83,26 +107,88 @@ def _with_text_keys(value: Any) -> Any:
     return value
 
 
+def _written_anyhow(value: Any) -> Any:
+    return _with_text_keys(_written(value))
+
+
 def _written(value: Any) -> Any:
-    """Write down what JSON has no word for."""
+    """Write down what JSON has no word for, marked as what it is: the bytes ``b"ab"`` are not the text "6162"."""
     if isinstance(value, SecretStr | SecretBytes):
-        return "secret"
+        return {"<secret>": ""}
+    if isinstance(value, BaseMessage):
+        return {_kind(value): _said(value)}
     if isinstance(value, BaseModel):
-        return [_name(type(value)), {name: item for name, item in value.__dict__.items() if name not in _SILENT}]
+        return {_kind(value): [value.__dict__, value.__pydantic_extra__]}
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {_kind(value): {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}}
     if isinstance(value, type):
-        schema = value.model_json_schema() if issubclass(value, BaseModel) else None
-        return [_name(value), schema]
-    if isinstance(value, FunctionType | BuiltinFunctionType) and "<" not in value.__qualname__:
-        return _name(value)
+        return _class(value)
+    if isinstance(value, FunctionType | BuiltinFunctionType):
+        return _function(value)
+    if isinstance(value, MethodType):
+        return {"<method>": [value.__self__, value.__func__]}
+    if isinstance(value, functools.partial):
+        return {"<partial>": [value.func, value.args, value.keywords]}
     if isinstance(value, Enum):
-        return [_name(type(value)), value.name]
+        return {_kind(value): value.name}
     if isinstance(value, set | frozenset):
-        return sorted(_canonical(item) for item in cast("set[Any]", value))
+        return {"<set>": sorted(_canonical(item) for item in cast("set[Any]", value))}
     if isinstance(value, bytes | bytearray):
-        return value.hex()
+        return {"<bytes>": value.hex()}
+    if isinstance(value, _TEXTUAL):
+        return {_kind(value): str(value)}
     if isinstance(value, Mapping):
         return dict(value)
-    return f"{_name(type(value))}@{id(value)}"
+    return {_kind(value): _mark(value)}
+
+
+def _class(cls: type) -> Any:
+    """Write down a class: a schema by what it says; one that only its code tells apart from its namesakes, by name."""
+    if issubclass(cls, BaseModel):
+        try:
+            return {f"<{_name(cls)}>": cls.model_json_schema()}
+        except Exception:  # some of it has no schema
+            return {f"<{_name(cls)}>": _mark(cls)}
+    fields = inspect.get_annotations(cls)
+    local = _mark(cls) if _is_local(cls) and not fields else ""
+    return {f"<{_name(cls)}>": [cls.__doc__, {name: str(kind) for name, kind in fields.items()}, local]}
+
+
+def _function(function: FunctionType | BuiltinFunctionType) -> Any:
+    """Write down a function by its name and by what a model is told of it, were it a tool."""
+    if _is_local(function):
+        return {"<function>": _mark(function)}
+    try:
+        signature = str(inspect.signature(function))
+    except ValueError:  # of some builtins
+        signature = ""
+    return {"<function>": [_name(function), signature, function.__doc__]}
+
+
+def _mark(value: Any) -> str:
+    """Return the mark of this very object, by which it is known as long as it lives."""
+    held = _marks.get(id(value))
+    if held is not None and held[0]() is value:
+        return held[1]
+    mark = run_id().hex
+    with contextlib.suppress(TypeError):  # no weak references: it is never known again, and never gives a hit
+        _marks[id(value)] = weakref.ref(value, functools.partial(_forget, id(value))), mark
+    return mark
+
+
+def _forget(address: int, reference: object) -> None:
+    held = _marks.get(address)
+    if held is not None and held[0] is reference:
+        del _marks[address]
+
+
+def _is_local(named: Any) -> bool:
+    """Whether there may be several of this name: made inside a function, or a lambda."""
+    return "<" in named.__qualname__
+
+
+def _kind(value: object) -> str:
+    return f"<{_name(type(value))}>"
 
 
 def _name(named: Any) -> str:

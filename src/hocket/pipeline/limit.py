@@ -21,10 +21,10 @@ def limited(limiter: BaseRateLimiter, go: Go) -> Go:
             await limiter.aacquire(blocking=True)
         else:
             limiter.acquire(blocking=True)
-        if call.runs:
+        if call.runs or call.is_raw:
             waited = clock.current().now() - asked
             if waited >= NOTICEABLE:
-                await call.tell("on_limiter_wait", waited)
+                await call.note("on_limiter_wait", waited)
         return await go(call)
 
     return acquire_and_go

@@ -5,9 +5,12 @@ cancelled half way is followed by an end too. A cancelled caller waits until its
 few seconds each (see `hocket.callbacks.events`).
 """
 
+import contextlib
 import functools
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
+
+import anyio
 
 from hocket._runtime.cancellation import is_cancelled
 from hocket.pipeline.call import Call
@@ -77,7 +80,9 @@ async def _settle(call: Call, calls: Sequence[Call], go: Go) -> None:
     except BaseException as error:
         if call.outcome is None:
             await _failed(call, error)
-        if call.runtime.is_async and is_cancelled():
+        else:
+            call.outcome = _Failure(error)  # of a handler, raised at the end of a run that had gone well
+        if call.runtime.is_async and is_cancelled() and isinstance(error, anyio.get_cancelled_exc_class()):
             raise
 
 
@@ -86,11 +91,17 @@ async def _ended(call: Call, go: Go) -> Any:
     result = call.finished(await go(call))
     call.outcome = result
     if call.runs:
-        await call.runtime.outlast(call.end(result))
+        await _tell_end(call, "on_llm_end", call.end(result))
     return result
 
 
 async def _failed(call: Call, error: BaseException) -> None:
     call.outcome = _Failure(error)
     if call.runs:
-        await call.runtime.outlast(call.fail(error))
+        with contextlib.suppress(Exception):  # of a handler: a run that has failed keeps its own error
+            await _tell_end(call, "on_llm_end" if call.closed else "on_llm_error", call.fail(error))
+
+
+async def _tell_end(call: Call, name: str, telling: Awaitable[None]) -> None:
+    """Tell the end of a call; what takes time is told whatever cancels the caller meanwhile."""
+    await (call.runtime.outlast(telling) if any(run._waits(name) for run in call.runs) else telling)

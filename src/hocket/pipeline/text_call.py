@@ -5,6 +5,7 @@ from typing import Any
 
 from hocket._runtime.stream import Sink
 from hocket.errors import EmptyResponse, InvalidHook
+from hocket.messages.base import copied
 from hocket.outputs import Generation, GenerationChunk, LLMResult, RunInfo
 from hocket.outputs.copies import copy_of
 from hocket.pipeline.call import CACHE_HIT, CHUNK_SIZES, Call
@@ -67,7 +68,7 @@ class TextCall(Call):
         return bool(self._pieces)
 
     def shown(self, item: Any) -> GenerationChunk:
-        return GenerationChunk(text=item)
+        return copy_of(item) if self.is_raw else GenerationChunk(text=item)
 
     def last_chunk(self) -> None:
         return None
@@ -98,7 +99,7 @@ class TextCall(Call):
         return LLMResult(generations=result.generations, llm_output=result.llm_output, run=runs)
 
     def partial(self) -> LLMResult:
-        chunk = GenerationChunk(text="".join(self._pieces), generation_info=dict(self._info) or None)
+        chunk = GenerationChunk(text="".join(self._pieces), generation_info=copied(self._info) or None)
         return LLMResult(generations=[[chunk]])
 
     def responses(self, result: LLMResult) -> list[LLMResult]:
@@ -125,6 +126,11 @@ class TextCall(Call):
                 info[CACHE_HIT] = True
             made.append(Generation(text=candidate.text, generation_info=info or None))
         return LLMResult(generations=[made], llm_output={})
+
+    def billed(self, result: LLMResult) -> LLMResult:
+        mine: LLMResult = super().billed(result)
+        mine.run = result.run
+        return mine
 
     def chunks(self, result: LLMResult) -> list[GenerationChunk]:
         answer = result.generations[0][0]

@@ -69,6 +69,7 @@ class Batch(Generic[Input, Output]):
         self._return_exceptions = return_exceptions
         self._next_index = 0
         self._workers = 0
+        self._is_hiring = False
         self._pulling = anyio.Lock()
         self._failure: BaseException | None = None
         self._put: Callable[[tuple[int, Any]], Awaitable[None] | None] = lambda item: None
@@ -105,9 +106,11 @@ class Batch(Generic[Input, Output]):
 
     def _hire(self) -> None:
         self._workers += 1
+        self._is_hiring = True
         self._group.start_soon(self._work)
 
     async def _work(self) -> None:
+        self._is_hiring = False
         try:
             while True:
                 if self._async_inputs is None:
@@ -119,8 +122,8 @@ class Batch(Generic[Input, Output]):
                     return
                 index = self._next_index
                 self._next_index += 1
-                if self._workers < self._limit and self._workers != self._size:
-                    self._hire()  # as long as there is something to pull
+                if not self._is_hiring and self._workers < self._limit and self._workers != self._size:
+                    self._hire()  # one at a time: calls that never wait are all made by the first worker
                 waiting = self._put((index, await self._outcome(cast(Input, item), self._config_of(index))))
                 if waiting is not None:
                     await waiting

@@ -3,10 +3,11 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, cast
 
+from hocket.errors import InvalidInput
 from hocket.messages.content import KNOWN_BLOCK_TYPES, ContentBlock
 from hocket.messages.content_view import anthropic, langchain_v0, openai_chat, openai_responses, untyped
 from hocket.messages.content_view.blocks import Native, Reader, non_standard
-from hocket.messages.tool_calls import InvalidToolCall, ToolCall, ToolCallChunk
+from hocket.messages.tool_calls import InvalidToolCall, ToolCall, ToolCallChunk, parse_tool_arguments
 
 __all__ = ["content_blocks_of"]
 
@@ -70,8 +71,8 @@ def content_blocks_of(
             _place_calls(blocks, "tool_call", tool_calls)
         if invalid_tool_calls:
             _place_calls(blocks, "invalid_tool_call", invalid_tool_calls)
-    if tool_call_chunks is not None:
-        blocks = [_as_fragment(block) for block in blocks]
+    settle = _as_whole if tool_call_chunks is None else _as_fragment
+    blocks = [settle(block) for block in blocks]
     reasoning = additional_kwargs.get("reasoning_content")
     if reasoning and isinstance(reasoning, str) and not any(block["type"] == "reasoning" for block in blocks):
         blocks.insert(0, {"type": "reasoning", "reasoning": reasoning})
@@ -133,6 +134,17 @@ def _call_block(kind: str, call: Mapping[str, Any], block: Mapping[str, Any]) ->
     if block.get("extras") and call.get("extras"):
         made["extras"] = {**block["extras"], **call["extras"]}
     return cast(ContentBlock, made)
+
+
+def _as_whole(block: ContentBlock) -> ContentBlock:
+    """A server tool call whose pieces have all come, unless something is wrong with it."""
+    if block["type"] != "server_tool_call_chunk" or not block.get("id") or not block.get("name"):
+        return block
+    try:
+        args = parse_tool_arguments(block.get("args"))
+    except InvalidInput:
+        return block
+    return cast(ContentBlock, {**block, "type": "server_tool_call", "args": args})
 
 
 def _as_fragment(block: ContentBlock) -> ContentBlock:

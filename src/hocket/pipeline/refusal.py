@@ -1,0 +1,23 @@
+"""What handlers are told of a provider's refusal, beside the error itself."""
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+__all__ = ["refusal"]
+
+_REQUEST_ID = ("x-request-id", "request-id")  # OpenAI's header and Anthropic's
+
+
+def refusal(error: BaseException) -> dict[str, Any]:
+    """Return HTTP status and request id, if ``error`` has a ``response`` as httpx's errors have; else nothing.
+
+    LangChain passes on all headers and the body too; traces are no place for what may be in them.
+    """
+    response = getattr(error, "response", None)
+    status = getattr(response, "status_code", None)
+    if not isinstance(status, int):
+        return {}
+    headers = getattr(response, "headers", None)
+    found = cast("Mapping[str, Any]", headers) if isinstance(headers, Mapping) else {}
+    request_id = getattr(error, "request_id", None) or next((found[name] for name in _REQUEST_ID if name in found), None)
+    return {"status_code": status, **({"request_id": request_id} if request_id else {})}

@@ -1,0 +1,303 @@
+"""Watching changes nothing: whatever a handler does to what it is told, the caller, the model and the next call do not see it.
+
+LangChain hands out the live objects.
+"""
+
+import copy
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from hocket.caches import InMemoryCache
+from hocket.callbacks import BaseCallbackHandler
+from hocket.language_models import BaseChatModel, BaseLLM, FakeListChatModel
+from hocket.messages import AIMessage, AIMessageChunk, BaseMessage, HumanMessage, SystemMessage
+from hocket.outputs import (
+    ChatGeneration,
+    ChatGenerationChunk,
+    ChatResult,
+    Generation,
+    GenerationChunk,
+    LLMResult,
+)
+
+
+def ruin(value: Any) -> None:
+    """Change everything that can be changed, all the way down."""
+    if isinstance(value, dict):
+        for item in list(value.values()):
+            ruin(item)
+        value.clear()
+        value["HACK"] = "HACK"
+    elif isinstance(value, list):
+        for item in list(value):
+            ruin(item)
+        value.clear()
+        value.append("HACK")
+    elif isinstance(value, BaseMessage):
+        for name in list(value.__dict__):
+            ruin(value.__dict__[name])
+        value.content = "HACK"
+        value.id = "HACK"
+    elif isinstance(value, Generation):
+        ruin(value.generation_info)
+        if isinstance(value, ChatGeneration):
+            ruin(value.message)
+        value.text = "HACK"
+    elif isinstance(value, LLMResult):
+        for candidates in value.generations:
+            for candidate in candidates:
+                ruin(candidate)
+        ruin(value.llm_output)
+        value.generations.clear()
+
+
+class Vandal(BaseCallbackHandler):
+    """Ruins all that it is given."""
+
+    run_inline = True
+
+    def __init__(self) -> None:
+        self.told: list[str] = []
+
+
+def _ruining(name: str) -> Any:
+    def method(self: Vandal, *args: Any, **kwargs: Any) -> None:
+        self.told.append(name)
+        for value in (*args, *kwargs.values()):
+            ruin(value)
+
+    return method
+
+
+for _name in [name for name in vars(BaseCallbackHandler) if name.startswith("on_")]:
+    setattr(Vandal, _name, _ruining(_name))
+
+BLOCKS = [
+    {"type": "text", "text": "What is this?", "annotations": [{"type": "citation", "extras": {"page": [1]}}]},
+    {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}},
+]
+
+
+def conversation() -> list[BaseMessage]:
+    return [
+        SystemMessage("Be kind."),
+        HumanMessage(copy.deepcopy(BLOCKS), additional_kwargs={"a": {"b": [1]}}),
+        AIMessage(
+            content="",
+            tool_calls=[{"name": "look", "args": {"where": ["left"]}, "id": "1", "type": "tool_call"}],
+            response_metadata={"headers": {"x": "y"}},
+        ),
+    ]
+
+
+class Careful(BaseChatModel):
+    """Remembers what it was asked, and answers with everything that an answer can hold."""
+
+    limits: dict[str, Any] = {"depth": [1, 2]}
+
+    @property
+    def _llm_type(self) -> str:
+        return "careful"
+
+    @property
+    def _identifying_params(self) -> dict[str, Any]:
+        return {"limits": self.limits}
+
+    def _generate(self, messages: Any, stop: Any = None, run_manager: Any = None, **kwargs: Any) -> ChatResult:
+        self.asked.append((copy.deepcopy(messages), copy.deepcopy(stop), copy.deepcopy(kwargs)))
+        return ChatResult(generations=[self.made], llm_output={"usage": {"parts": [1]}})
+
+    asked: list[Any] = []
+    made: ChatGeneration = ChatGeneration(
+        message=AIMessage(
+            content=[{"type": "text", "text": "A cat.", "annotations": [{"title": "cats"}]}],
+            response_metadata={"logprobs": {"content": [0.5]}},
+            usage_metadata={"input_tokens": 1, "output_tokens": 2, "total_tokens": 3},
+        ),
+        generation_info={"choice": {"index": [0]}},
+    )
+
+
+def test_neither_the_callers_messages_nor_its_options_can_be_rewritten() -> None:
+    """Messages with blocks, stop words and tools reach the hook as the caller wrote them, and stay so."""
+    vandal, model, messages = Vandal(), Careful(asked=[]), conversation()
+    stop, tools = ["."], [{"type": "function", "function": {"parameters": {"properties": {"a": {}}}}}]
+    tags, metadata = ["t"], {"user": 1}
+    config: Any = {"callbacks": [vandal], "tags": tags, "metadata": metadata}
+    model.invoke(messages, config, stop=stop, tools=tools)
+
+    ((asked, asked_stop, asked_params),) = model.asked
+    assert vandal.told == ["on_chat_model_start", "on_llm_end"] and vandal.errors == 0
+    assert messages == conversation() == asked
+    assert stop == ["."] == asked_stop
+    assert asked_params == {"tools": tools}
+    assert tools == [{"type": "function", "function": {"parameters": {"properties": {"a": {}}}}}]
+    assert (tags, metadata) == (["t"], {"user": 1})
+    assert config["callbacks"] == [vandal]
+
+
+def test_neither_the_model_nor_its_result_can_be_rewritten() -> None:
+    """The result is the caller's; what the hook keeps, the model's fields and `llm_output` stay as they were."""
+    vandal, model = Vandal(), Careful(asked=[])
+    clean = model.generate([conversation()])
+    watched = model.generate([conversation()], callbacks=[vandal])
+
+    for result in (clean, watched):
+        assert result.generations[0][0].generation_info == {"choice": {"index": [0]}}
+        answer = result.generations[0][0]
+        assert isinstance(answer, ChatGeneration)
+        assert answer.message.content == [{"type": "text", "text": "A cat.", "annotations": [{"title": "cats"}]}]
+        assert answer.message.response_metadata["logprobs"] == {"content": [0.5]}
+    assert model.limits == {"depth": [1, 2]}
+    assert model.made.generation_info == {"choice": {"index": [0]}}
+    assert model.made.message.content == [{"type": "text", "text": "A cat.", "annotations": [{"title": "cats"}]}]
+
+
+async def test_the_same_under_async_verbs() -> None:
+    """One path."""
+    vandal, model, messages = Vandal(), Careful(asked=[]), conversation()
+    answer = await model.ainvoke(messages, {"callbacks": [vandal]}, stop=["."])
+    assert messages == conversation() == model.asked[0][0]
+    assert answer.content == [{"type": "text", "text": "A cat.", "annotations": [{"title": "cats"}]}]
+    assert vandal.errors == 0
+
+
+class Streaming(BaseChatModel):
+    """Yields chunks that it keeps, with blocks, info and tool calls."""
+
+    kept: list[ChatGenerationChunk]
+
+    @property
+    def _llm_type(self) -> str:
+        return "streaming"
+
+    def _stream(self, messages: Any, stop: Any = None, **kwargs: Any) -> Iterator[ChatGenerationChunk]:
+        yield from self.kept
+
+
+def chunks() -> list[ChatGenerationChunk]:
+    return [
+        ChatGenerationChunk(message=AIMessageChunk(content=[{"type": "text", "text": "A ", "index": 0}], id="m")),
+        ChatGenerationChunk(
+            message=AIMessageChunk(content=[{"type": "text", "text": "cat.", "index": 0}], id="m"),
+            generation_info={"choice": {"index": [0]}},
+        ),
+        ChatGenerationChunk(
+            message=AIMessageChunk(
+                content=[],
+                id="m",
+                tool_call_chunks=[
+                    {"name": "look", "args": '{"a": 1}', "id": "1", "index": 0, "type": "tool_call_chunk"}
+                ],
+                response_metadata={"headers": {"x": ["y"]}},
+                chunk_position="last",
+            )
+        ),
+    ]
+
+
+def test_chunks_cannot_be_rewritten() -> None:
+    """The consumer's chunks, what they fold to, and those that the hook keeps: all as if nobody had listened."""
+    vandal, model = Vandal(), Streaming(kept=chunks())
+    with model.stream("x") as clean:
+        expected = list(clean)
+    with model.stream("x", {"callbacks": [vandal]}) as stream:
+        seen = list(stream)
+    assert vandal.told.count("on_llm_new_token") == 3 and vandal.errors == 0
+    assert seen == expected
+    assert stream.message.content == clean.message.content
+    assert stream.message.tool_calls == clean.message.tool_calls
+    assert stream.message.response_metadata == clean.message.response_metadata
+    assert model.kept == chunks()
+
+
+async def test_chunks_cannot_be_rewritten_under_async_verbs() -> None:
+    """The same with the hook in a worker thread."""
+    vandal, model = Vandal(), Streaming(kept=chunks())
+    seen = [chunk async for chunk in model.astream("x", {"callbacks": [vandal]})]
+    assert [chunk.content for chunk in seen] == [chunk.message.content for chunk in chunks()]
+    assert model.kept == chunks()
+
+
+class Texts(BaseLLM):
+    """A text model that keeps what it answers."""
+
+    kept: list[GenerationChunk]
+
+    @property
+    def _llm_type(self) -> str:
+        return "texts"
+
+    def _generate(self, prompts: list[str], stop: Any = None, **kwargs: Any) -> LLMResult:
+        return LLMResult(generations=[list(self.kept[:1]) for _ in prompts], llm_output={"usage": {"parts": [1]}})
+
+    def _stream(self, prompt: str, stop: Any = None, **kwargs: Any) -> Iterator[GenerationChunk]:
+        yield from self.kept
+
+
+def test_text_models_are_watched_without_harm() -> None:
+    """Prompts, chunks, results and what the hook keeps."""
+    kept = [GenerationChunk(text="a", generation_info={"choice": {"index": [0]}}), GenerationChunk(text="b")]
+    vandal, model, prompts = Vandal(), Texts(kept=copy.deepcopy(kept)), ["x", "y"]
+    result = model.generate(prompts, callbacks=[vandal])
+    assert prompts == ["x", "y"]
+    assert [candidates[0].text for candidates in result.generations] == ["a", "a"]
+    assert result.generations[0][0].generation_info == {"choice": {"index": [0]}}
+    assert result.llm_output == {"usage": {"parts": [1]}}
+    assert list(model.stream("x", {"callbacks": [vandal]})) == ["a", "b"]
+    assert model.kept == kept
+    assert vandal.errors == 0
+
+
+async def test_a_cached_answer_cannot_be_rewritten_either() -> None:
+    """What a handler is told of a miss, or of a hit, is not what the cache holds."""
+    cache = InMemoryCache()
+    model = FakeListChatModel(responses=["one", "two"], cache=cache)
+    for _ in range(3):
+        assert (await model.ainvoke("x", {"callbacks": [Vandal()]})).content == "one"
+
+
+def test_an_error_tells_a_copy_of_what_came() -> None:
+    """The partial answer of a failing stream is not the one that its consumer can still read."""
+
+    class Failing(Streaming):
+        def _stream(self, messages: Any, stop: Any = None, **kwargs: Any) -> Iterator[ChatGenerationChunk]:
+            yield from self.kept
+            raise ConnectionError("lost")
+
+    model = Failing(kept=chunks()[:2])
+    stream = model.stream("x", {"callbacks": [Vandal()]})
+    with pytest.raises(ConnectionError):
+        list(stream)
+    assert stream.message.text == "A cat."
+    assert stream.message.response_metadata == {"choice": {"index": [0]}}
+
+
+def test_a_handler_that_keeps_the_messages_is_not_told_of_later_edits_once_it_has_looked() -> None:
+    """Copies are made at the first look; from then on they are the handler's."""
+    kept: list[Any] = []
+
+    class Keeper(BaseCallbackHandler):
+        def on_chat_model_start(self, serialized: Any, messages: Any, **kwargs: Any) -> None:
+            kept.append([list(one) for one in messages])
+
+    messages = conversation()
+    Careful(asked=[]).invoke(messages, {"callbacks": [Keeper()]})
+    messages[0].content = "changed"
+    assert kept == [[conversation()]]
+
+
+def test_adding_to_the_messages_takes_copies() -> None:
+    """`[] + messages`, `messages * 2` and their like are a look, too."""
+
+    class Adder(BaseCallbackHandler):
+        def on_chat_model_start(self, serialized: Any, messages: Any, **kwargs: Any) -> None:
+            (one,) = messages
+            for message in ([] + one)[:1] + (one * 2)[-1:] + [*one][1:2]:
+                message.content = "HACK"
+
+    adder, messages = Adder(), conversation()
+    Careful(asked=[]).invoke(messages, {"callbacks": [adder]})
+    assert messages == conversation() and adder.errors == 0

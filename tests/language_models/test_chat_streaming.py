@@ -1,0 +1,416 @@
+"""What `astream` yields: when in pieces, with which ids and marks, and that it folds to what `ainvoke` returns."""
+
+from collections.abc import AsyncIterator, Iterator
+from typing import Any, Literal
+from uuid import uuid4
+
+import anyio
+import anyio.to_thread
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hocket import (
+    AIMessage,
+    AIMessageChunk,
+    BaseChatModel,
+    BaseMessage,
+    ChatGeneration,
+    ChatGenerationChunk,
+    ChatResult,
+    Collector,
+    InMemoryCache,
+    ScriptedChatModel,
+    SimpleChatModel,
+    Turn,
+)
+from hocket.errors import EmptyResponse
+from hocket.language_models import agenerate_from_stream, generate_from_stream
+
+WORDS = ["The", " sky", " is", " blue."]
+TOOLS = [{"name": "f"}]
+
+
+def chunk(text: str, **fields: Any) -> ChatGenerationChunk:
+    return ChatGenerationChunk(message=AIMessageChunk(content=text, **fields))
+
+
+class Streaming(BaseChatModel):
+    """Answers either way, and notes which was asked."""
+
+    streaming: bool = False
+    asked: Any = None
+
+    def _note(self, hook: str) -> None:
+        if self.asked is not None:
+            self.asked.append(hook)
+
+    async def _agenerate(self, messages: list[BaseMessage], stop: Any = None, **kwargs: Any) -> ChatResult:
+        self._note("_agenerate")
+        return ChatResult(generations=[ChatGeneration(message=AIMessage("".join(WORDS)))])
+
+    async def _astream(
+        self, messages: list[BaseMessage], stop: Any = None, **kwargs: Any
+    ) -> AsyncIterator[ChatGenerationChunk]:
+        self._note("_astream")
+        for word in WORDS:
+            yield chunk(word)
+
+    @property
+    def _llm_type(self) -> str:
+        return "streaming"
+
+
+class OnlyStreaming(BaseChatModel):
+    """Has no other hook than a stream."""
+
+    async def _astream(
+        self, messages: list[BaseMessage], stop: Any = None, **kwargs: Any
+    ) -> AsyncIterator[ChatGenerationChunk]:
+        for word in WORDS:
+            yield chunk(word)
+
+    @property
+    def _llm_type(self) -> str:
+        return "only-streaming"
+
+
+class OnlySyncStreaming(BaseChatModel):
+    """The same in sync code."""
+
+    def _stream(self, messages: list[BaseMessage], stop: Any = None, **kwargs: Any) -> Iterator[ChatGenerationChunk]:
+        for word in WORDS:
+            yield chunk(word)
+
+    @property
+    def _llm_type(self) -> str:
+        return "only-sync-streaming"
+
+
+PIECES = len(WORDS) + 1  # and a last one that says so
+DISABLED: list[tuple[Any, list[Any] | None, int]] = [
+    (False, None, PIECES),
+    (False, TOOLS, PIECES),
+    ("tool_calling", None, PIECES),
+    ("tool_calling", [], PIECES),
+    ("tool_calling", TOOLS, 1),
+    (True, None, 1),
+    (True, TOOLS, 1),
+]
+
+
+@pytest.mark.parametrize("model", [Streaming, OnlyStreaming, OnlySyncStreaming])
+@pytest.mark.parametrize(("disabled", "tools", "count"), DISABLED, ids=str)
+async def test_disable_streaming(model: Any, disabled: Any, tools: Any, count: int) -> None:
+    """BCM-03: True: one chunk; "tool_calling": one if tools are given (an empty list is none); whichever the hook."""
+    options = {} if tools is None else {"tools": tools}
+    made = model(disable_streaming=disabled)
+    chunks = [chunk async for chunk in made.astream("hi", **options)]
+    assert len(chunks) == count
+    assert "".join(chunk.text for chunk in chunks) == "".join(WORDS)
+    assert [chunk.chunk_position for chunk in chunks][-1] == "last"
+    assert isinstance(chunks[0], AIMessageChunk)
+    from_sync = await anyio.to_thread.run_sync(lambda: list(made.stream("hi", **options)))
+    assert [piece.text for piece in from_sync] == [chunk.text for chunk in chunks]
+
+
+@pytest.mark.parametrize("value", ["never", "tool-calling", 2])
+def test_disable_streaming_takes_nothing_else(value: Any) -> None:
+    """BCM-03: the error names the values there are."""
+    with pytest.raises(ValueError, match="tool_calling"):
+        Streaming(disable_streaming=value)
+
+
+async def test_an_answer_in_one_piece_is_told_and_closed_like_any_other(recorder: Any) -> None:
+    """BCM-03: with streaming disabled there is one start and one end, also if the consumer leaves at once."""
+    model = OnlyStreaming(disable_streaming=True)
+    [chunk async for chunk in model.astream("hi", {"callbacks": [recorder]})]
+    assert recorder.names() == ["on_chat_model_start", *["on_llm_new_token"] * PIECES, "on_llm_end"]
+
+    stream = model.astream("hi", {"callbacks": [recorder]})
+    async for _ in stream:
+        break
+    await stream.aclose()
+    recorder.assert_every_run_ended_once()
+
+
+# -- streaming inside an invoke
+
+
+@pytest.mark.parametrize(
+    ("field", "options", "hook"),
+    [
+        (False, {}, "_agenerate"),
+        (False, {"stream": True}, "_astream"),
+        (True, {}, "_astream"),
+        (True, {"stream": False}, "_agenerate"),
+    ],
+)
+async def test_an_invoke_that_streams(field: bool, options: dict[str, Any], hook: str, recorder: Any) -> None:
+    """BCM-41: the ``streaming`` field, or the call's ``stream`` over it, has `ainvoke` stream, so that tokens are told."""
+    model = Streaming(streaming=field, asked=[])
+    message = await model.ainvoke("hi", {"callbacks": [recorder]}, **options)
+    assert model.asked == [hook]
+    assert (message.content, type(message)) == ("".join(WORDS), AIMessage)
+    tokens = [args[0] for args, _ in recorder.told("on_llm_new_token")]
+    assert tokens == ([*WORDS, ""] if hook == "_astream" else [])
+
+
+async def test_a_handler_changes_nothing(recorder: Any) -> None:
+    """BCM-41: that somebody listens to tokens does not turn `ainvoke` into a stream, as it does in LangChain."""
+    model = Streaming(asked=[])
+    await model.ainvoke("hi", {"callbacks": [recorder]})
+    assert model.asked == ["_agenerate"]
+
+
+# -- ids and marks
+
+
+async def test_all_chunks_of_a_run_have_its_id(recorder: Any) -> None:
+    """BCM-42: ``lc_run--<run id>``, on chunks, on what handlers see, and on the message."""
+    run_id = uuid4()
+    stream = Streaming().astream("hi", {"run_id": run_id, "callbacks": [recorder]})
+    ids = {chunk.id async for chunk in stream}
+    assert ids == {f"lc_run--{run_id}"}
+    assert stream.message.id == f"lc_run--{run_id}"
+    assert {details["chunk"].message.id for _, details in recorder.told("on_llm_new_token")} == ids
+    assert {details["run_id"] for _, _, details in recorder.events} == {run_id}
+
+
+async def test_a_providers_id_stays() -> None:
+    """BCM-42: a chunk that comes with an id keeps it, and the message has it, whichever chunk brought it."""
+
+    class Named(Streaming):
+        async def _astream(self, messages: Any, stop: Any = None, **kwargs: Any) -> AsyncIterator[ChatGenerationChunk]:
+            yield chunk("a")
+            yield chunk("b", id="chatcmpl-1")
+
+    stream = Named().astream("hi")
+    assert [piece.id async for piece in stream][1] == "chatcmpl-1"
+    assert stream.message.id == "chatcmpl-1"
+    assert (await Named().ainvoke("hi", stream=True)).id == "chatcmpl-1"
+
+
+async def test_the_last_chunk_says_so_once() -> None:
+    """Every stream's last chunk is marked: the provider's own, or an empty one behind it."""
+
+    class Marked(Streaming):
+        async def _astream(self, messages: Any, stop: Any = None, **kwargs: Any) -> AsyncIterator[ChatGenerationChunk]:
+            yield chunk("a")
+            yield chunk("b", chunk_position="last")
+
+    assert [piece.text async for piece in Marked().astream("hi")] == ["a", "b"]
+    marks = [piece.chunk_position async for piece in Streaming().astream("hi")]
+    assert marks == [None] * len(WORDS) + ["last"]
+
+
+async def test_what_is_said_of_a_chunk_is_in_its_metadata() -> None:
+    """BCM-45: generation info is put under the message's own metadata, chunk by chunk, and in the whole."""
+
+    class Telling(Streaming):
+        async def _astream(self, messages: Any, stop: Any = None, **kwargs: Any) -> AsyncIterator[ChatGenerationChunk]:
+            yield ChatGenerationChunk(message=AIMessageChunk("a"), generation_info={"model": "m", "seed": None})
+            yield ChatGenerationChunk(
+                message=AIMessageChunk(content="b", response_metadata={"finish_reason": "stop"}),
+                generation_info={"finish_reason": "length", "seed": 7},
+            )
+
+    stream = Telling().astream("hi")
+    metadata = [piece.response_metadata async for piece in stream]
+    assert metadata[:2] == [{"model": "m", "seed": None}, {"finish_reason": "stop", "seed": 7}]
+    assert stream.message.response_metadata == {"model": "m", "seed": 7, "finish_reason": "stop"}
+
+
+async def test_a_hook_may_keep_its_chunks() -> None:
+    """A hook that yields the same objects to every call finds them as they were."""
+    kept = [chunk(word) for word in WORDS]
+
+    class Keeping(Streaming):
+        async def _astream(self, messages: Any, stop: Any = None, **kwargs: Any) -> AsyncIterator[ChatGenerationChunk]:
+            for one in kept:
+                yield one
+
+    first = [piece.id async for piece in Keeping().astream("hi")]
+    second = [piece.id async for piece in Keeping().astream("hi")]
+    assert set(first).isdisjoint(second)
+    assert [one.message.id for one in kept] == [None] * len(WORDS)
+
+
+# -- the four ways a stream ends
+
+
+async def test_a_stream_that_ends(recorder: Any) -> None:
+    """BCM-49: one start, a token for each chunk before its consumer has it, one end with the whole answer."""
+    model = Streaming()
+    seen = 0
+    async for _ in model.astream("hi", {"callbacks": [recorder]}):
+        seen += 1
+        assert len(recorder.told("on_llm_new_token")) >= seen
+    assert recorder.names() == ["on_chat_model_start", *["on_llm_new_token"] * PIECES, "on_llm_end"]
+    (((response,), _),) = recorder.told("on_llm_end")
+    assert response.generations[0][0].text == "".join(WORDS)
+
+
+async def test_a_stream_that_fails(recorder: Any) -> None:
+    """BCM-49, MODEL-12: the chunks that came are given out, then the error; handlers get both."""
+    model = ScriptedChatModel(script=[Turn(text="The sky is", error=ConnectionError("lost"), error_after=2)])
+    pieces: list[str] = []
+    with pytest.raises(ConnectionError, match="lost"):
+        async for piece in model.astream("hi", {"callbacks": [recorder]}):
+            pieces.append(piece.text)
+    assert pieces == ["The", " sky"]
+    assert recorder.names()[-1] == "on_llm_error"
+    assert recorder.details("on_llm_error")["response"].generations[0][0].text == "The sky"
+
+
+async def test_a_stream_that_fails_at_once(recorder: Any) -> None:
+    """BCM-49: an error before the first chunk has nothing to tell but itself."""
+    model = ScriptedChatModel(script=[ConnectionError("refused")])
+    with pytest.raises(ConnectionError, match="refused"):
+        [piece async for piece in model.astream("hi", {"callbacks": [recorder]})]
+    assert recorder.details("on_llm_error")["response"].generations == []
+
+
+async def test_a_stream_that_is_left_early(recorder: Any) -> None:
+    """BCM-50: the hook is closed and the run ended, with what came until then, when `aclose` returns."""
+    closed: list[bool] = []
+
+    class Open(Streaming):
+        async def _astream(self, messages: Any, stop: Any = None, **kwargs: Any) -> AsyncIterator[ChatGenerationChunk]:
+            try:
+                yield chunk("The")
+                await anyio.sleep_forever()
+            finally:
+                closed.append(True)
+
+    async with Open().astream("hi", {"callbacks": [recorder]}) as stream:
+        async for _ in stream:
+            break
+    assert closed == [True]
+    assert recorder.names() == ["on_chat_model_start", "on_llm_new_token", "on_llm_end"]
+    ((args, details),) = recorder.told("on_llm_end")
+    assert details["closed"] is True
+    assert args[0].generations[0][0].text == "The"
+    assert stream.message.content == "The"
+
+
+async def test_a_cancelled_stream_is_an_error_to_handlers(recorder: Any) -> None:
+    """MODEL-13: cancelling the consumer closes the hook and ends the run, with `on_llm_error`."""
+    closed: list[bool] = []
+
+    class Open(Streaming):
+        async def _astream(self, messages: Any, stop: Any = None, **kwargs: Any) -> AsyncIterator[ChatGenerationChunk]:
+            try:
+                yield chunk("The")
+                await anyio.sleep_forever()
+            finally:
+                closed.append(True)
+
+    with anyio.move_on_after(0.02):
+        async for _ in Open().astream("hi", {"callbacks": [recorder]}):
+            pass
+    assert closed == [True]
+    assert recorder.names() == ["on_chat_model_start", "on_llm_new_token", "on_llm_error"]
+
+
+async def test_nothing_is_sent_before_the_first_pull(recorder: Any) -> None:
+    """A stream that nobody reads asks no hook and starts no run; closing it is harmless."""
+    model = Streaming(asked=[])
+    stream = model.astream("hi", {"callbacks": [recorder]})
+    await stream.aclose()
+    model.stream("hi", {"callbacks": [recorder]}).close()
+    assert (model.asked, recorder.events) == ([], [])
+
+
+# -- one answer, streamed or not
+
+texts = st.text(alphabet="ab {}\"é\n", max_size=8)
+usages: Any = st.builds(
+    lambda read, written: {"input_tokens": read, "output_tokens": written, "total_tokens": read + written},
+    st.integers(0, 99),
+    st.integers(0, 99),
+)
+calls: Any = st.builds(
+    lambda name, arguments, id_: {"name": name, "args": arguments, "id": id_, "type": "tool_call"},
+    st.sampled_from(["search", "add"]),
+    st.dictionaries(texts, st.one_of(texts, st.integers(), st.none(), st.lists(st.booleans(), max_size=2)), max_size=3),
+    st.uuids().map(str),
+)
+turns: Any = st.builds(
+    Turn,
+    text=st.one_of(texts, st.lists(texts, max_size=5)),
+    tool_calls=st.lists(calls, max_size=3),
+    reasoning=st.one_of(st.none(), texts),
+    usage=st.one_of(st.none(), usages),
+)
+
+
+def same_but_for_ids(left: BaseMessage, right: BaseMessage) -> bool:
+    return left.model_dump(exclude={"id"}) == right.model_dump(exclude={"id"})
+
+
+@pytest.mark.parametrize("sums", ["collected", "added"])
+@given(turn=turns, cached=st.booleans())
+def test_a_stream_folds_to_the_answer(sums: Literal["collected", "added"], turn: Turn, cached: bool) -> None:
+    """BCM-49, MODEL-09, MODEL-12: whatever a model says, chunks, `.message` and `ainvoke` are one answer."""
+
+    async def ask() -> None:
+        cache = InMemoryCache() if cached else None
+        model = ScriptedChatModel(script=[turn, turn, turn], cache=cache)
+        whole = await model.ainvoke("hi")
+        stream = model.astream("hi")
+        collector, total = Collector(), None
+        async for piece in stream:
+            collector.add(piece)
+            total = piece if total is None else total + piece
+        flagged = whole.model_copy(deep=True)
+        if cached:
+            flagged.response_metadata["cache_hit"] = True
+            if flagged.usage_metadata:
+                flagged.usage_metadata["total_cost"] = 0  # type: ignore[typeddict-unknown-key]
+        assert same_but_for_ids(stream.message, flagged)
+        if sums == "collected":
+            assert same_but_for_ids(collector.message(), flagged)
+        else:
+            assert total is not None
+            assert total.tool_calls == whole.tool_calls
+            assert (total.content, total.usage_metadata) == (flagged.content, flagged.usage_metadata)
+
+    anyio.run(ask)
+
+
+# -- folding by hand
+
+
+async def test_a_stream_is_folded_by_hand() -> None:
+    """BCM-48: both helpers give the result that the model itself makes; an empty stream is an error."""
+
+    async def chunks() -> AsyncIterator[ChatGenerationChunk]:
+        for word in WORDS:
+            yield chunk(word)
+
+    async def nothing() -> AsyncIterator[ChatGenerationChunk]:
+        for one in ():
+            yield one
+
+    for result in (await agenerate_from_stream(chunks()), generate_from_stream(iter([chunk(word) for word in WORDS]))):
+        assert (result.generations[0].text, type(result.generations[0].message)) == ("".join(WORDS), AIMessage)
+    with pytest.raises(EmptyResponse, match="No generations found in stream"):
+        await agenerate_from_stream(nothing())
+    with pytest.raises(ValueError, match="No generations found in stream"):
+        generate_from_stream(iter([]))
+
+
+async def test_a_simple_model_streams_in_one_piece() -> None:
+    """BCM-07, BCM-51: without a stream hook, `astream` gives what `ainvoke` returns, as one last chunk."""
+
+    class Echo(SimpleChatModel):
+        async def _acall(self, messages: list[BaseMessage], stop: Any = None, **kwargs: Any) -> str:
+            return str(messages[-1].content)
+
+        @property
+        def _llm_type(self) -> str:
+            return "echo"
+
+    (piece,) = [piece async for piece in Echo().astream("hi")]
+    assert (piece.content, piece.chunk_position) == ("hi", "last")
