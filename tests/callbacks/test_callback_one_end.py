@@ -2,11 +2,13 @@
 
 import asyncio
 import gc
-from collections.abc import AsyncIterator, Iterator
+import time
+from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any
 from uuid import UUID
 
 import anyio
+import anyio.from_thread
 import pytest
 
 from hocket.callbacks import AsyncCallbackHandler, BaseCallbackHandler
@@ -109,9 +111,15 @@ class Fails(Chat):
 
 
 class Waits(Chat):
-    """Never answers."""
+    """Never answers; calls ``cancel`` when it is asked for the last time of ``calls``."""
+
+    cancel: Callable[[], object]
+    calls: int = 1
 
     async def _agenerate(self, messages: Any, stop: Any = None, **kwargs: Any) -> ChatResult:
+        self.calls -= 1
+        if not self.calls:
+            self.cancel()
         await anyio.sleep_forever()
         raise AssertionError
 
@@ -195,8 +203,8 @@ def test_one_of_several_conversations_fails_in_sync_code() -> None:
 async def test_cancelled_by_a_scope() -> None:
     """The end is told under cancellation, also by handlers that wait and by those in threads, before the verb raises."""
     handlers = watchers()
-    with anyio.move_on_after(0.02) as scope:
-        await Waits().ainvoke("x", {"callbacks": handlers})
+    with anyio.CancelScope() as scope:
+        await Waits(cancel=scope.cancel).ainvoke("x", {"callbacks": handlers})
     assert scope.cancelled_caught
     assert seen(handlers) == [[["start", "error"]]] * 3
     assert isinstance(handlers[0].results[0], anyio.get_cancelled_exc_class())
@@ -205,24 +213,26 @@ async def test_cancelled_by_a_scope() -> None:
 async def test_cancelled_by_a_task_group_among_several() -> None:
     """All the runs of one call end, and the scope is left as cancelled."""
     handlers = watchers()
-    with anyio.move_on_after(0.02) as scope:
-        await Waits().agenerate([[HumanMessage("a")], [HumanMessage("b")]], callbacks=handlers)
+    with anyio.CancelScope() as scope:
+        model = Waits(cancel=scope.cancel, calls=2)
+        await model.agenerate([[HumanMessage("a")], [HumanMessage("b")]], callbacks=handlers)
     assert scope.cancelled_caught
     assert seen(handlers) == [[["start", "error"]] * 2] * 3
 
 
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])
 async def test_cancelled_by_asyncio() -> None:
-    """`wait_for`, `asyncio.timeout` and `task.cancel()`, in the hook and then again in the handlers."""
+    """`wait_for`, `asyncio.timeout` and `task.cancel()`, in the hook and then again and again in the handlers."""
     handlers = watchers()
     with pytest.raises(TimeoutError):
-        async with asyncio.timeout(0.02):
-            await Waits().ainvoke("x", {"callbacks": handlers})
+        async with asyncio.timeout(None) as timeout:
+            model = Waits(cancel=lambda: timeout.reschedule(0))
+            await model.ainvoke("x", {"callbacks": handlers})
     assert seen(handlers) == [[["start", "error"]]] * 3
 
-    handlers = watchers()
-    task = asyncio.create_task(Waits().ainvoke("x", {"callbacks": handlers}))
-    await asyncio.sleep(0.02)
+    handlers, begun = watchers(), asyncio.Event()
+    task = asyncio.create_task(Waits(cancel=begun.set).ainvoke("x", {"callbacks": handlers}))
+    await begun.wait()
     for _ in range(3):
         task.cancel()
         await asyncio.sleep(0)
@@ -237,13 +247,36 @@ async def test_cancelled_in_the_middle_of_the_start() -> None:
     class Slow(AsyncEnds):
         async def on_chat_model_start(self, *args: Any, **kwargs: Any) -> None:
             self.told.on_chat_model_start(*args, **kwargs)
+            scope.cancel()
             await anyio.sleep_forever()
 
     handlers = [Ends(), Slow(), AsyncEnds(), EndsInThread()]
-    with anyio.move_on_after(0.02) as scope:
+    with anyio.CancelScope() as scope:
         await Answers().ainvoke("x", {"callbacks": handlers})
     assert scope.cancelled_caught
     assert seen(handlers) == [[["start", "error"]]] * 4
+
+
+async def test_cancelled_while_a_thread_is_told_of_the_start() -> None:
+    """The caller waits for the thread: its end does not overtake its start, nor is there one without the other."""
+
+    class SlowThread(EndsInThread):
+        def on_chat_model_start(self, *args: Any, **kwargs: Any) -> None:
+            anyio.from_thread.run_sync(scope.cancel)
+            time.sleep(0.02)
+            super().on_chat_model_start(*args, **kwargs)
+
+    handler = SlowThread()
+    with anyio.CancelScope() as scope:
+        await Answers().ainvoke("x", {"callbacks": [handler]})
+    assert scope.cancelled_caught
+    assert handler.seen == [["start", "error"]]
+
+    late = EndsInThread()
+    with anyio.CancelScope() as scope:
+        scope.cancel()
+        await Answers().ainvoke("x", {"callbacks": [late]})
+    assert late.seen == [["start", "error"]]
 
 
 async def test_cancelled_in_the_middle_of_the_end() -> None:
@@ -312,9 +345,9 @@ async def test_a_stream_that_is_dropped() -> None:
 async def test_a_stream_whose_consumer_is_cancelled() -> None:
     """To be cancelled while waiting for a chunk is a cancellation, not a closing."""
     handlers = watchers()
-    with anyio.move_on_after(0.02):
+    with anyio.CancelScope() as scope:
         async for _ in Streams().astream("x", {"callbacks": handlers}):
-            pass
+            scope.cancel()
     assert seen(handlers) == [[["start", "error"]]] * 3
 
 
@@ -466,12 +499,15 @@ async def test_a_handler_that_hangs_at_the_end_is_cut_off(monkeypatch: pytest.Mo
 class Texts(BaseLLM):
     """A text model; fails if a prompt says so."""
 
+    cancel: Callable[[], object] | None = None
+
     @property
     def _llm_type(self) -> str:
         return "texts"
 
     async def _agenerate(self, prompts: list[str], stop: Any = None, **kwargs: Any) -> LLMResult:
-        if "wait" in prompts:
+        if self.cancel is not None:
+            self.cancel()
             await anyio.sleep_forever()
         if "fail" in prompts:
             raise ConnectionError("lost")
@@ -490,8 +526,8 @@ async def test_all_the_prompts_of_a_text_model_end() -> None:
     assert seen(handlers) == [[["start", "error"]] * 2] * 3
 
     handlers = watchers()
-    with anyio.move_on_after(0.02):
-        await Texts().agenerate(["a", "wait"], callbacks=handlers)
+    with anyio.CancelScope() as scope:
+        await Texts(cancel=scope.cancel).agenerate(["a", "b"], callbacks=handlers)
     assert seen(handlers) == [[["start", "error"]] * 2] * 3
 
 

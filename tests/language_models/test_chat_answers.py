@@ -143,7 +143,9 @@ async def test_the_format_wanted_is_for_tracers_only(recorder: Any) -> None:
     seen: list[Any] = []
 
     class Seeing(Returning):
-        async def _agenerate(self, messages: Any, stop: Any = None, run_manager: Any = None, **kwargs: Any) -> ChatResult:
+        async def _agenerate(
+            self, messages: Any, stop: Any = None, run_manager: Any = None, **kwargs: Any
+        ) -> ChatResult:
             seen.append(kwargs)
             return self.result
 
@@ -190,7 +192,9 @@ async def test_children_inherit_what_the_call_brings(recorder: Any) -> None:
     class Nesting(Returning):
         inner: Any = None
 
-        async def _agenerate(self, messages: Any, stop: Any = None, run_manager: Any = None, **kwargs: Any) -> ChatResult:
+        async def _agenerate(
+            self, messages: Any, stop: Any = None, run_manager: Any = None, **kwargs: Any
+        ) -> ChatResult:
             await self.inner.ainvoke("inner", {"callbacks": run_manager.get_child("step")})
             return self.result
 
@@ -221,7 +225,7 @@ async def test_each_conversation_is_a_run(recorder: Any) -> None:
     assert started[0] == run_id
     assert len(set(started)) == 3
     assert [details["batch_size"] for _, details in recorder.told("on_chat_model_start")] == [3, 3, 3]
-    assert [list(args[1][0])[0].content for args, _ in recorder.told("on_chat_model_start")] == ["x", "y", "z"]
+    assert [next(iter(args[1][0])).content for args, _ in recorder.told("on_chat_model_start")] == ["x", "y", "z"]
     recorder.assert_every_run_ended_once()
 
 

@@ -26,7 +26,7 @@ class Acting(BaseChatModel):
         self.active += 1
         self.most = max(self.most, self.active)
         try:
-            await anyio.sleep(0.005)
+            await anyio.sleep(60 if messages[-1].content == "wait" else 0.005)
             return act(str(messages[-1].content))
         finally:
             self.active -= 1
@@ -113,8 +113,8 @@ def test_one_that_is_cancelled_from_within(recorder: Any) -> None:
 async def test_a_cancelled_call_ends_every_run(recorder: Any) -> None:
     """BCM-31, MODEL-13: cancelling the call cancels all hooks, and each run is told its end once."""
     model = Acting()
-    with anyio.move_on_after(0.001) as scope:
-        await model.agenerate(conversations("a", "b", "c"), callbacks=[recorder])
+    with anyio.move_on_after(0.01) as scope:
+        await model.agenerate(conversations("wait", "wait", "wait"), callbacks=[recorder])
     assert scope.cancelled_caught
     assert model.active == 0
     assert [recorder.ends_of(run_id) for run_id in recorder.started()] == [["on_llm_error"]] * 3

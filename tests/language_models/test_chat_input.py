@@ -5,6 +5,7 @@ from typing import Any
 
 import anyio.to_thread
 import pytest
+from pydantic import Field
 
 from hocket import (
     AIMessage,
@@ -13,6 +14,7 @@ from hocket import (
     ChatGeneration,
     ChatPromptValue,
     ChatResult,
+    FakeListLLM,
     HumanMessage,
     StringPromptValue,
     SystemMessage,
@@ -23,7 +25,7 @@ from hocket.errors import InvalidInput
 class Listening(BaseChatModel):
     """Keeps what it is asked."""
 
-    heard: list[list[BaseMessage]] = []
+    heard: list[list[BaseMessage]] = Field(default_factory=list)
 
     async def _agenerate(self, messages: list[BaseMessage], stop: Any = None, **kwargs: Any) -> ChatResult:
         self.heard.append(messages)
@@ -158,6 +160,16 @@ async def test_the_callers_list_is_not_the_hooks() -> None:
     await Appending().agenerate([conversation])
     await Appending().ainvoke(ChatPromptValue(messages=conversation))
     assert conversation == [HI]
+
+
+async def test_stop_words_are_a_list() -> None:
+    """A text given for the list of stop words would be read letter by letter; it is refused, and the form shown."""
+    with pytest.raises(InvalidInput, match=r"it must be a list of texts: \['END'\]"):
+        await Listening().ainvoke("hi", stop="END")  # type: ignore[arg-type]
+    with pytest.raises(InvalidInput, match="list of texts"):
+        await FakeListLLM(responses=["a"]).ainvoke("hi", stop="END")  # type: ignore[arg-type]
+    with pytest.raises(InvalidInput, match="list of texts"):
+        await Listening().agenerate([[HI]], stop="END")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

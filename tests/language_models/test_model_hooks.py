@@ -385,7 +385,7 @@ def test_a_model_without_a_hook_cannot_be_made(base: Any) -> None:
 def test_a_model_of_one_text_is_told_its_own_hooks(base: Any) -> None:
     """BCM-51, LLM-28: where `_acall` and `_call` are the usual hooks, the error names them."""
     cls = type("Hookless", (base,), {"_llm_type": property(lambda self: "made"), "__module__": __name__})
-    with pytest.raises(InvalidHook, match="_acall.*_call"):
+    with pytest.raises(InvalidHook, match=r"_acall.*_call"):
         cls()
 
 

@@ -112,7 +112,9 @@ async def test_a_wrapper_that_retries() -> None:
     attempts: list[int] = []
 
     class Retrying(Wrapper):
-        async def _agenerate(self, messages: Any, stop: Any = None, run_manager: Any = None, **kwargs: Any) -> ChatResult:
+        async def _agenerate(
+            self, messages: Any, stop: Any = None, run_manager: Any = None, **kwargs: Any
+        ) -> ChatResult:
             for attempt in (1, 2, 3):
                 attempts.append(attempt)
                 try:
@@ -157,9 +159,7 @@ class Fifteen(BaseChatModel):
 
     model: str = "fifteen-1"
 
-    async def _agenerate(
-        self, messages: list[BaseMessage], stop: list[str] | None = None, **kwargs: Any
-    ) -> ChatResult:
+    async def _agenerate(self, messages: list[BaseMessage], stop: list[str] | None = None, **kwargs: Any) -> ChatResult:
         text = f"{len(messages)} messages"
         return ChatResult(generations=[ChatGeneration(message=AIMessage(text))])
 
@@ -270,7 +270,9 @@ async def test_the_steps_of_a_call(streaming: bool) -> None:
 
     message = await Provider(callbacks=[Steps()]).ainvoke("hi", stream=streaming)
     assert message.content == "1 messages"
-    assert steps == (["start", "request", "chunk", "chunk", "chunk", "end"] if streaming else ["start", "request", "end"])
+    assert steps == (
+        ["start", "request", "chunk", "chunk", "chunk", "end"] if streaming else ["start", "request", "end"]
+    )
 
 
 @pytest.mark.parametrize(

@@ -50,7 +50,11 @@ async def test_requests_are_recorded() -> None:
     conversation[0].content = "edited"
     [chunk async for chunk in model.astream("again")]
     first, second = model.requests
-    assert ([message.content for message in first.messages], first.stop, first.params) == (["hi"], ["."], {"temperature": 1})
+    assert ([message.content for message in first.messages], first.stop, first.params) == (
+        ["hi"],
+        ["."],
+        {"temperature": 1},
+    )
     assert ([message.content for message in second.messages], second.stop, second.params) == (["again"], None, {})
 
 
@@ -152,7 +156,12 @@ async def test_a_script_in_sync_code(verb: str) -> None:
 
 @pytest.mark.parametrize(
     ("script", "why"),
-    [("abc", "a list of turns, not str"), ([42], "not int"), ([["a"]], "not list"), (iter("ab"), "not str_ascii_iterator")],
+    [
+        ("abc", "a list of turns, not str"),
+        ([42], "not int"),
+        ([["a"]], "not list"),
+        (iter("ab"), "not str_ascii_iterator"),
+    ],
     ids=["str", "int", "list", "iterator"],
 )
 def test_a_script_is_checked(script: Any, why: str) -> None:

@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import anyio
+import anyio.lowlevel
 import pytest
 import trio
 
@@ -59,7 +60,7 @@ class AsyncModel(BaseChatModel):
     inner: Any = None
 
     async def _agenerate(self, messages: list[BaseMessage], stop: Any = None, **kwargs: Any) -> ChatResult:
-        await anyio.sleep(0)
+        await anyio.lowlevel.checkpoint()
         if self.inner is not None:
             return answer(f"({self.inner.invoke('inner').content})")
         return answer(f"{threading.current_thread().name} {tenant.get()}")
@@ -68,7 +69,7 @@ class AsyncModel(BaseChatModel):
         self, messages: list[BaseMessage], stop: Any = None, **kwargs: Any
     ) -> AsyncIterator[ChatGenerationChunk]:
         yield ChatGenerationChunk(message=AIMessageChunk(threading.current_thread().name))
-        await anyio.sleep(0)
+        await anyio.lowlevel.checkpoint()
         yield ChatGenerationChunk(message=AIMessageChunk(f" {tenant.get()}"))
 
     @property
@@ -188,12 +189,15 @@ def test_calls_on_the_kept_loop_run_at_once() -> None:
 
     class Meeting(AsyncModel):
         here: int = 0
+        met: Any = None
 
         async def _agenerate(self, messages: list[BaseMessage], stop: Any = None, **kwargs: Any) -> ChatResult:
+            self.met = self.met or anyio.Event()
             self.here += 1
+            if self.here == 8:
+                self.met.set()
             with anyio.fail_after(5):
-                while self.here < 8:
-                    await anyio.sleep(0.001)
+                await self.met.wait()
             return answer("met")
 
     model = Meeting()
@@ -259,11 +263,11 @@ def test_async_handlers_under_sync_verbs(make: Any, verb: str) -> None:
 
     class Hearing(AsyncCallbackHandler):
         async def on_chat_model_start(self, *args: Any, **details: Any) -> None:
-            await anyio.sleep(0)
+            await anyio.lowlevel.checkpoint()
             heard.append("start")
 
         async def on_llm_end(self, *args: Any, **details: Any) -> None:
-            await anyio.sleep(0)
+            await anyio.lowlevel.checkpoint()
             heard.append("end")
 
     VERBS[verb](make(callbacks=[Hearing()]))

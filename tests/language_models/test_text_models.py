@@ -20,7 +20,9 @@ class Echo(BaseLLM):
     temperature: float | None = None
     requests: list[tuple[list[str], Any, dict[str, Any]]] = Field(default_factory=list, exclude=True)
 
-    async def _agenerate(self, prompts: list[str], stop: Any = None, run_manager: Any = None, **kwargs: Any) -> LLMResult:
+    async def _agenerate(
+        self, prompts: list[str], stop: Any = None, run_manager: Any = None, **kwargs: Any
+    ) -> LLMResult:
         self.requests.append((prompts, stop, {**kwargs, "run": run_manager.run_id}))
         if "fail" in prompts:
             raise ConnectionError("refused")
@@ -242,7 +244,7 @@ async def test_lists_must_be_as_long_as_the_prompts(name: str, value: Any, recor
 
 async def test_callbacks_must_be_as_many_as_the_prompts(recorder: Any) -> None:
     """LLM-10: the error names both lengths."""
-    with pytest.raises(ValueError, match="callbacks must be a list of the same length as prompts.*1.*2"):
+    with pytest.raises(ValueError, match=r"callbacks must be a list of the same length as prompts.*1.*2"):
         await Echo().agenerate(["a", "b"], callbacks=[[recorder]])
 
 
@@ -320,16 +322,19 @@ async def test_stream_hooks_answer_several_prompts() -> None:
 
 
 class Reverse(LLM):
-    """Answers a prompt with its reverse, and counts how many it answers at a time."""
+    """Answers a prompt with its reverse, once it has been asked for as many as it expects."""
 
-    active: int = Field(default=0, exclude=True)
-    most: int = Field(default=0, exclude=True)
+    expected: int = 0
+    asked: int = Field(default=0, exclude=True)
+    all_there: Any = Field(default=None, exclude=True)
 
     async def _acall(self, prompt: str, stop: Any = None, run_manager: Any = None, **kwargs: Any) -> str:
-        self.active += 1
-        self.most = max(self.most, self.active)
-        await anyio.sleep(0.002)
-        self.active -= 1
+        self.all_there = self.all_there or anyio.Event()
+        self.asked += 1
+        if self.asked >= self.expected:
+            self.all_there.set()
+        with anyio.fail_after(5):
+            await self.all_there.wait()
         if prompt == "fail":
             raise ConnectionError("refused")
         return prompt[::-1]
@@ -341,10 +346,8 @@ class Reverse(LLM):
 
 async def test_prompts_of_an_llm_are_answered_at_once() -> None:
     """LLM-28: in async code several prompts are answered together, in order; LangChain's loop is one by one."""
-    model = Reverse()
     prompts = [f"a{index}" for index in range(20)]
-    assert texts(await model.agenerate(prompts)) == [prompt[::-1] for prompt in prompts]
-    assert model.most == 20
+    assert texts(await Reverse(expected=20).agenerate(prompts)) == [prompt[::-1] for prompt in prompts]
 
 
 async def test_a_failing_prompt_of_an_llm_cancels_the_others(recorder: Any) -> None:
@@ -356,9 +359,7 @@ async def test_a_failing_prompt_of_an_llm_cancels_the_others(recorder: Any) -> N
 
 async def test_an_llm_answers_its_batch_at_once() -> None:
     """LLM-28, LLM-30: ten inputs of a batch are ten calls at a time."""
-    model = Reverse()
-    await model.abatch(["ab"] * 10)
-    assert model.most == 10
+    assert await Reverse(expected=10).abatch(["ab"] * 10) == ["ba"] * 10
 
 
 def test_a_fake_llm_in_sync_code(recorder: Any) -> None:

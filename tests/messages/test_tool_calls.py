@@ -49,9 +49,9 @@ def test_factories_set_the_type() -> None:
     ("kind", "record"),
     [
         (ToolCall, tool_call(name="add", args={"a": [1]}, id=None)),
-        (ToolCall, {"name": "add", "args": {}, "id": "1", "index": 2, "extras": {"item_id": "fc_1"}}),
+        (ToolCall, {"name": "add", "args": {}, "id": "1", "type": "tool_call", "index": 2, "extras": {"item_id": "f"}}),
         (ToolCallChunk, tool_call_chunk()),
-        (ToolCallChunk, {"name": None, "args": "}", "id": None}),
+        (ToolCallChunk, {"name": None, "args": "}", "id": None, "type": "tool_call_chunk"}),
         (InvalidToolCall, invalid_tool_call()),
     ],
 )
@@ -60,6 +60,21 @@ def test_records_survive_validation_unchanged(kind: type, record: object) -> Non
     adapter: TypeAdapter[object] = TypeAdapter(kind)
     assert adapter.validate_python(record) == record
     assert adapter.validate_json(adapter.dump_json(record)) == record
+
+
+@pytest.mark.parametrize(("kind", "type_"), [(ToolCall, "tool_call"), (ToolCallChunk, "tool_call_chunk")])
+def test_records_get_their_type(kind: type, type_: str) -> None:
+    """A record that leaves its type out is given it by validation; one of another type is refused."""
+    args = {} if kind is ToolCall else ""
+    adapter: TypeAdapter[object] = TypeAdapter(kind)
+    assert adapter.validate_python({"name": "f", "args": args, "id": None}) == {
+        "name": "f",
+        "args": args,
+        "id": None,
+        "type": type_,
+    }
+    with pytest.raises(ValueError, match=type_):
+        adapter.validate_python({"name": "f", "args": args, "id": None, "type": "text"})
 
 
 def test_parser_keeps_order_ids_and_both_kinds() -> None:

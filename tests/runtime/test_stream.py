@@ -190,3 +190,18 @@ async def test_the_consumer_is_not_in_the_producers_way() -> None:
         assert await anext(stream) == 1
         go_on.set()
         assert await anext(stream) == 2
+
+
+async def test_a_timeout_ends_the_reader_of_a_producer_in_step_with_it() -> None:
+    """Two tasks that wake each other in turn never look as if they waited, and can be cancelled all the same."""
+
+    async def produce(sink: Sink[int]) -> None:
+        while True:
+            sink.put(1)
+            await anyio.lowlevel.checkpoint()
+
+    stream = Stream(produce)
+    with anyio.move_on_after(0.02) as scope:
+        while True:
+            await anext(stream)
+    assert scope.cancelled_caught

@@ -162,3 +162,24 @@ async def test_a_stream_over_a_thread_can_be_left() -> None:
     await stream.aclose()
     assert await work.has_ended()
     assert work.produced <= 100 + 3 * BOUND
+
+
+async def test_a_thread_that_never_pauses_does_not_hold_up_the_loop() -> None:
+    """A timeout still ends the reader, and other tasks get their turn."""
+    work = Work(10**9)
+    turns = 0
+
+    async def others() -> None:
+        nonlocal turns
+        while True:
+            await anyio.lowlevel.checkpoint()
+            turns += 1
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(others)
+        with anyio.move_on_after(0.02) as scope:
+            await from_thread(work, lambda item: None)
+        group.cancel_scope.cancel()
+    assert scope.cancelled_caught
+    assert turns
+    assert await work.has_ended()

@@ -5,14 +5,15 @@ A shielded scope holds off other scopes, and on trio there is nothing else. On a
 So there the work gets a task of its own, and the caller waits for it again.
 """
 
-import asyncio
 import contextvars
 import math
 from collections.abc import Awaitable
+from typing import Any
 
 import anyio
+import anyio.lowlevel
 
-__all__ = ["is_cancelled", "outlast", "outwait"]
+__all__ = ["is_cancelled", "outlast", "outwait", "refuse", "wait_for"]
 
 
 def is_cancelled() -> bool:
@@ -20,14 +21,30 @@ def is_cancelled() -> bool:
     return anyio.current_effective_deadline() == -math.inf
 
 
-async def outwait(event: anyio.Event | asyncio.Event) -> None:
+async def wait_for(event: anyio.Event) -> None:
+    """Wait for ``event`` in a loop that may go round for long.
+
+    anyio cancels an asyncio task only when it finds it waiting. A producer and a consumer who wake each other in turn
+    never look so, and no timeout would ever end them.
+    """
+    await event.wait()
+    await anyio.lowlevel.checkpoint_if_cancelled()
+
+
+async def refuse() -> None:
+    """Stop a task that was cancelled and goes on all the same."""
+    await anyio.lowlevel.checkpoint()  # on trio it raises
+    raise anyio.get_cancelled_exc_class()
+
+
+async def outwait(event: anyio.Event) -> None:
     """Wait for ``event`` however often the caller is cancelled meanwhile, and raise the cancellation afterwards."""
     struck: BaseException | None = None
     while not event.is_set():
         try:
             with anyio.CancelScope(shield=True):
                 await event.wait()
-        except asyncio.CancelledError as error:
+        except anyio.get_cancelled_exc_class() as error:
             struck = error
     if struck is not None:
         raise struck
@@ -41,11 +58,12 @@ async def outlast(job: Awaitable[None]) -> None:
     Raises:
         what ``job`` raises; or, on asyncio, the cancellation, unless the caller's next wait will raise it anyway.
     """
-    if _is_trio():
+    loop: Any = anyio.lowlevel.current_token().native_token
+    if not hasattr(loop, "create_task"):  # trio's
         with anyio.CancelScope(shield=True):
             await job
         return
-    ended = asyncio.Event()
+    ended = anyio.Event()
     failure: list[BaseException] = []
 
     async def run() -> None:
@@ -57,24 +75,17 @@ async def outlast(job: Awaitable[None]) -> None:
             ended.set()
 
     context = contextvars.copy_context()
-    task = asyncio.get_running_loop().create_task(run(), context=context)
+    task = loop.create_task(run(), context=context)
     try:
         await ended.wait()
-    except asyncio.CancelledError:
+    except anyio.get_cancelled_exc_class():
         await outwait(ended)
         if not is_cancelled():
             raise
     finally:
-        del task
+        del task  # held so far: the loop holds it weakly
     for variable, value in context.items():
         if variable.get(None) is not value:
             variable.set(value)
     if failure:
         raise failure.pop()
-
-
-def _is_trio() -> bool:
-    try:
-        return asyncio.current_task() is None
-    except RuntimeError:
-        return True

@@ -32,9 +32,17 @@ class Clock(Protocol):
 class RealClock:
     """The machine's monotonic clock."""
 
-    now = staticmethod(time.monotonic)
-    sleep = staticmethod(anyio.sleep)
-    block = staticmethod(time.sleep)
+    def now(self) -> float:
+        """Return the monotonic time."""
+        return time.monotonic()
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait in the event loop."""
+        await anyio.sleep(seconds)
+
+    def block(self, seconds: float) -> None:
+        """Wait in this thread."""
+        time.sleep(seconds)
 
 
 _current: Clock = RealClock()

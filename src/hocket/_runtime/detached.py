@@ -2,43 +2,73 @@
 
 A stream's producer and a shared flight outlive the task that started them, which structured concurrency forbids on
 purpose; anyio therefore has no such thing, and these few lines hold the two native ways. Whoever spawns a task here
-owes it an end: every user keeps a cancel scope inside it and a reason to close it.
+owes it an end: every user keeps a reason to cancel it.
+
+On asyncio that is done as asyncio does it, once: what a user's code has to await while it cleans up is not cancelled
+again, as it would be at every step by a scope of anyio's. On trio clean-up is shielded by whoever needs it, as always.
 """
 
+import contextlib
 import contextvars
 from collections.abc import Callable, Coroutine
 from typing import Any
 
 from anyio.lowlevel import EventLoopToken, current_token
 
-__all__ = ["soon", "spawn"]
+__all__ = ["Detached", "soon", "spawn"]
 
 _kept: set[Any] = set()  # asyncio's tasks: the loop itself holds them weakly
 
 
-def spawn(main: Callable[[], Coroutine[Any, Any, None]]) -> EventLoopToken:
-    """Start ``main`` in the running loop, in a copy of the caller's context, and return that loop's token.
+class Detached:
+    """A task that belongs to no caller; ``token`` is its loop's."""
 
-    ``main`` must not raise anything but the cancellation of its loop: on trio that would crash the whole run.
+    __slots__ = ("_native", "_started", "token")
+
+    def __init__(self, token: EventLoopToken) -> None:
+        self.token = token
+        self._started = False
+        self._native: Any = None  # asyncio's task, or a scope of trio's
+
+    def cancel(self) -> None:
+        """Cancel it, once, in the thread of its loop. One that has not started will start: let it see that it is late."""
+        if self._started:
+            self._native.cancel()
+
+    async def run(self, main: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        self._started = True
+        await main()
+
+
+def spawn(main: Callable[[], Coroutine[Any, Any, None]]) -> Detached:
+    """Start ``main`` in the running loop, in a copy of the caller's context, and return its task.
+
+    ``main`` must not raise anything but a cancellation: on trio that would crash the whole run.
     With eager tasks (Python 3.12) it may have run up to its first wait, or to its end, when this returns.
     """
     token = current_token()
     loop: Any = token.native_token
+    made = Detached(token)
     if hasattr(loop, "create_task"):  # asyncio's; to import it for a type check costs a tenth of hocket's import
-        task = loop.create_task(main())
+        made._native = task = loop.create_task(made.run(main))
         _kept.add(task)
         task.add_done_callback(_kept.discard)
     else:
         import trio
 
-        trio.lowlevel.spawn_system_task(main, context=contextvars.copy_context())
-    return token
+        made._native = scope = trio.CancelScope()
+
+        async def scoped() -> None:
+            with scope:
+                await made.run(main)
+
+        trio.lowlevel.spawn_system_task(scoped, context=contextvars.copy_context())
+    return made
 
 
 def soon(token: EventLoopToken, call: Callable[[], object]) -> None:
     """Have the loop of ``token`` call ``call`` soon. From any thread, also from a finaliser; a dead loop ignores it."""
     native: Any = token.native_token
-    try:
-        (native.call_soon_threadsafe if hasattr(native, "create_task") else native.run_sync_soon)(call)
-    except RuntimeError:  # the loop has ended; trio's RunFinishedError is one too
-        pass
+    post = native.call_soon_threadsafe if hasattr(native, "create_task") else native.run_sync_soon
+    with contextlib.suppress(RuntimeError):  # the loop has ended; trio's RunFinishedError is one too
+        post(call)

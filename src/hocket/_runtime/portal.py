@@ -8,7 +8,6 @@ After a fork the child makes a portal of its own and keeps the parent's alive, f
 that does not exist in the child.
 """
 
-import asyncio
 import builtins
 import os
 import sys
@@ -16,7 +15,7 @@ import threading
 import warnings
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from types import FrameType
+from types import FrameType, TracebackType
 from typing import TypeVar
 
 import anyio
@@ -83,16 +82,16 @@ def on_portal(main: Callable[[], Awaitable[T]]) -> T:
     if _holds_up_a_loop():
         _warn()
     portal = _start()
-    outcome: list[tuple[T | None, BaseException | None]] = []
+    outcome: list[tuple[T | None, BaseException | None, TracebackType | None]] = []
     over = threading.Event()
 
     async def boxed() -> None:
         try:
-            outcome.append((await main(), None))
+            outcome.append((await main(), None, None))
         except anyio.get_cancelled_exc_class():
             raise
         except BaseException as error:
-            outcome.append((None, error))
+            outcome.append((None, error, error.__traceback__))
         finally:
             over.set()
 
@@ -103,12 +102,13 @@ def on_portal(main: Callable[[], Awaitable[T]]) -> T:
         future.cancel()
         over.wait(GRACE)
         raise
-    value, error = outcome[0]
+    value, error, trace = outcome[0]
     if error is not None:
         try:
-            raise error
+            raise error.with_traceback(trace)  # equal calls in flight share an error, and add to its traceback
         finally:
             outcome.clear()  # the traceback holds this frame
+            del error, trace
     return value  # type: ignore[return-value]
 
 
@@ -116,12 +116,10 @@ def _holds_up_a_loop() -> bool:
     """Whether an event loop runs in this thread, and somebody minds: in a notebook the cell waits anyway."""
     if hasattr(builtins, "__IPYTHON__"):
         return False
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        trio = sys.modules.get("trio")
-        return trio is not None and bool(trio.lowlevel.in_trio_run())
-    return True
+    asyncio, trio = sys.modules.get("asyncio"), sys.modules.get("trio")  # a loop runs only if its module was imported
+    if asyncio is not None and asyncio._get_running_loop() is not None:
+        return True
+    return trio is not None and bool(trio.lowlevel.in_trio_run())
 
 
 def _warn() -> None:

@@ -1,9 +1,9 @@
 """Streams as objects, over one producer.
 
-A producer is a coroutine function that hands items to a sink until it returns. It runs in a detached task, which holds
-the cancel scope and, through the producer, whatever else must not be held across a yield: the consumer holds nothing,
-so leaving it early (break, garbage collection, a cancelled pull, ``aclose`` from another task) can never close things in
-the wrong task, as async generators do (PEP 533, PEP 789). The producer runs ahead of the consumer by `BOUND` items.
+A producer is a coroutine function that hands items to a sink until it returns. It runs in a detached task, which holds,
+through the producer, whatever must not be held across a yield: the consumer holds nothing, so leaving it early (break,
+garbage collection, a cancelled pull, ``aclose`` from another task) can never close things in the wrong task, as async
+generators do (PEP 533, PEP 789). The producer runs ahead of the consumer by `BOUND` items.
 
 The same producer, on the blocking runtime, is stepped by the consumer itself: the sink suspends it with the item in
 hand, and the next pull goes on. No thread, no loop.
@@ -16,10 +16,9 @@ from types import TracebackType
 from typing import Any, Generic, Protocol, Self, TypeVar
 
 import anyio
-from anyio.lowlevel import EventLoopToken
 
-from hocket._runtime.cancellation import outwait
-from hocket._runtime.detached import soon, spawn
+from hocket._runtime.cancellation import outwait, refuse, wait_for
+from hocket._runtime.detached import Detached, soon, spawn
 from hocket._runtime.portal import on_portal
 
 __all__ = ["Producer", "Sink", "Stream", "SyncStream"]
@@ -49,19 +48,21 @@ Producer = Callable[[Sink[T]], Coroutine[Any, Any, None]]
 class _Channel(Generic[T]):
     """What producer and consumer share; it outlives the `Stream`, whose loss it must be told of."""
 
-    __slots__ = ("buffer", "closed", "done", "empty", "error", "full", "over", "produce", "scope", "token")
+    __slots__ = ("buffer", "closed", "done", "empty", "error", "full", "left", "over", "produce", "task", "trace")
 
     def __init__(self, produce: Producer[T]) -> None:
         self.produce: Producer[T] | None = produce
         self.buffer: collections.deque[T] = collections.deque()
-        self.closed = self.over = False
+        self.closed = self.left = self.over = False
         self.error: BaseException | None = None
-        self.scope: anyio.CancelScope | None = None
-        self.token: EventLoopToken | None = None
+        self.trace: TracebackType | None = None
+        self.task: Detached | None = None
         self.full: anyio.Event | None = None
         self.empty: anyio.Event | None = None
 
     def put(self, item: T) -> Awaitable[None] | None:
+        if self.left:
+            return refuse()
         self.buffer.append(item)
         if self.empty is not None:
             self.empty.set()
@@ -73,40 +74,44 @@ class _Channel(Generic[T]):
         await self.full.wait()
 
     def start(self) -> None:
-        self.scope = anyio.CancelScope()
         self.done = anyio.Event()
-        self.token = spawn(self._run)
+        self.task = spawn(self._run)
 
     async def _run(self) -> None:
-        assert self.produce is not None and self.scope is not None
+        assert self.produce is not None
         produce, self.produce = self.produce, None
         try:
-            with self.scope:
+            if not self.left:
                 await produce(self)
         except anyio.get_cancelled_exc_class() as error:
-            self.error = error  # not by our scope: the loop is ending, or the producer was cancelled from within
+            if not self.left:  # the loop is ending, or the producer was cancelled from within
+                self._keep(error)
             raise
         except BaseException as error:  # raised where the consumer is, not in a task that nobody awaits
-            self.error = error
+            self._keep(error)
         finally:
             self.over = True
             self.done.set()
             if self.empty is not None:
                 self.empty.set()
 
+    def _keep(self, error: BaseException) -> None:
+        # Where equal calls share a request they share its exception, too: what others add to the traceback is not ours.
+        self.error, self.trace = error, error.__traceback__
+
     async def next(self) -> T:
         """Wait for an item. Only called when the buffer is empty."""
-        if self.scope is None and not self.over:
+        if self.task is None and not self.over:
             self.start()
         while not self.buffer:
             if self.over:
                 if self.error is not None:
                     error, self.error = self.error, None
-                    raise error
+                    raise error.with_traceback(self.trace)
                 raise StopAsyncIteration
             self.empty = self.empty or anyio.Event()
             try:
-                await self.empty.wait()
+                await wait_for(self.empty)
             except BaseException:
                 await self.stop(closed=False)
                 raise
@@ -121,13 +126,13 @@ class _Channel(Generic[T]):
 
     def leave(self, *, closed: bool = True) -> None:
         """Cancel the producer, without waiting for its end. Must run in the loop's own thread."""
-        if self.scope is not None and not self.over and not self.scope.cancel_called:
-            self.closed = closed
-            self.scope.cancel()
+        if self.task is not None and not self.over and not self.left:
+            self.left, self.closed = True, closed
+            self.task.cancel()
 
     async def stop(self, *, closed: bool) -> None:
         """Cancel the producer and wait for its end."""
-        if self.scope is None:
+        if self.task is None:
             self.over, self.produce = True, None
             return
         self.leave(closed=closed)
@@ -169,8 +174,8 @@ class Stream(Generic[T]):
 
     def __del__(self) -> None:
         channel = self._channel
-        if channel.token is not None and not channel.over:
-            soon(channel.token, channel.leave)
+        if channel.task is not None and not channel.over:
+            soon(channel.task.token, channel.leave)
 
 
 class _Handed(Generic[T]):

@@ -8,11 +8,12 @@ a cancelled reader leaves at once and the thread ends at its next item.
 import collections
 import threading
 from collections.abc import Awaitable, Callable
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 import anyio
-from anyio.lowlevel import current_token
+import anyio.lowlevel
 
+from hocket._runtime.cancellation import wait_for
 from hocket._runtime.detached import soon, spawn
 from hocket._runtime.runtime import ASYNC
 
@@ -34,64 +35,83 @@ async def from_thread(work: Callable[[Callable[[T], bool]], None], each: Callabl
     Raises:
         what ``work`` or ``each`` raise.
     """
-    buffer: collections.deque[T] = collections.deque()
-    room = threading.Event()
-    failure: list[BaseException] = []
-    left = over = False
-    wake: anyio.Event | None = None
-    token = current_token()
-
-    def rouse() -> None:
-        if wake is not None:
-            wake.set()
-
-    def put(item: T) -> bool:
-        buffer.append(item)
-        if wake is not None:
-            soon(token, rouse)
-        while len(buffer) >= BOUND and not left:
-            room.clear()
-            if len(buffer) >= BOUND and not left:
-                room.wait()
-        return left
-
-    def run() -> None:
-        nonlocal over
-        try:
-            if not left:  # while it waited for a free thread
-                work(put)
-        except BaseException as error:  # raised where it is awaited
-            failure.append(error)
-        finally:
-            over = True
-            soon(token, rouse)
-
-    async def thread() -> None:
-        nonlocal over
-        try:
-            await ASYNC.sync(run)
-        except Exception as error:  # no thread could be had
-            failure.append(error)
-            over = True
-            rouse()
-
-    spawn(thread)
+    bridge = _Bridge(work)
+    spawn(bridge.thread)
     try:
+        await bridge.drain(each)
+    finally:
+        bridge.leave()
+    if bridge.failure is not None:
+        failure, bridge.failure = bridge.failure, None
+        raise failure
+
+
+class _Bridge(Generic[T]):
+    """The buffer between a thread that fills it and a loop that empties it."""
+
+    def __init__(self, work: Callable[[Callable[[T], bool]], None]) -> None:
+        self.work = work
+        self.failure: BaseException | None = None
+        self._buffer: collections.deque[T] = collections.deque()
+        self._room = threading.Event()
+        self._left = self._over = False
+        self._wake: anyio.Event | None = None
+        self._token = anyio.lowlevel.current_token()
+
+    def _rouse(self) -> None:
+        if self._wake is not None:
+            self._wake.set()
+
+    # -- in the thread
+
+    def put(self, item: T) -> bool:
+        self._buffer.append(item)
+        if self._wake is not None:
+            soon(self._token, self._rouse)
+        while len(self._buffer) >= BOUND and not self._left:
+            self._room.clear()
+            if len(self._buffer) >= BOUND and not self._left:
+                self._room.wait()
+        return self._left
+
+    def _run(self) -> None:
+        try:
+            if not self._left:  # while it waited for a free thread
+                self.work(self.put)
+        except BaseException as error:  # raised where it is awaited
+            self.failure = error
+        finally:
+            self._over = True
+            soon(self._token, self._rouse)
+
+    # -- in the loop
+
+    async def thread(self) -> None:
+        try:
+            await ASYNC.sync(self._run)
+        except Exception as error:  # no thread could be had
+            self.failure, self._over = error, True
+            self._rouse()
+
+    async def drain(self, each: Callable[[T], Awaitable[None] | None]) -> None:
         while True:
-            while buffer:
-                waiting = each(buffer.popleft())
-                if len(buffer) <= BOUND // 2:
-                    room.set()
+            for _ in range(BOUND):
+                if not self._buffer:
+                    break
+                waiting = each(self._buffer.popleft())
+                if len(self._buffer) <= BOUND // 2:
+                    self._room.set()
                 if waiting is not None:
                     await waiting
-            if over and not buffer:
-                break
-            wake = anyio.Event()
-            if not buffer and not over:  # looked at again: the thread may not have seen that we wait
-                await wake.wait()
-            wake = None
-    finally:
-        left = True
-        room.set()
-    if failure:
-        raise failure.pop()
+            else:  # others want a turn, however fast the thread is
+                await anyio.lowlevel.checkpoint()
+            if self._over and not self._buffer:
+                return
+            self._wake = anyio.Event()
+            if not self._buffer and not self._over:  # looked at again: the thread may not have seen that we wait
+                await wait_for(self._wake)
+            self._wake = None
+
+    def leave(self) -> None:
+        self._left = True
+        self._room.set()

@@ -6,6 +6,7 @@ handler waits for it in the end, which is better than to run out of memory, or t
 """
 
 import collections
+import contextlib
 import logging
 from collections.abc import Awaitable, Callable
 
@@ -55,7 +56,8 @@ async def put(handler: object, tell: Callable[[], Awaitable[None]]) -> None:
     async def drain() -> None:
         try:
             while made.waiting:
-                await _tell(made.waiting[0])
+                with contextlib.suppress(Exception):  # of a handler that insists: there is no run here that it could fail
+                    await made.waiting[0]()
                 made.waiting.popleft()
                 told, made.told = made.told, anyio.Event()
                 told.set()
@@ -67,15 +69,6 @@ async def put(handler: object, tell: Callable[[], Awaitable[None]]) -> None:
                 _log.warning("the loop ended before %r was told %d events; await flush() first", handler, left)
 
     spawn(drain)
-
-
-async def _tell(tell: Callable[[], Awaitable[None]]) -> None:
-    try:
-        await tell()
-    except anyio.get_cancelled_exc_class():
-        raise
-    except BaseException:  # counted and logged where it was raised; there is no run here that it could fail
-        _log.debug("a background handler raised", exc_info=True)
 
 
 async def flush(timeout: float | None = None) -> int:  # noqa: ASYNC109  # it says what is left

@@ -9,7 +9,6 @@ the handlers behind the one that it struck. An end waits for each handler for a 
 waiting by its handlers, but not for ever.
 """
 
-import asyncio
 import dis
 import functools
 import inspect
@@ -21,6 +20,7 @@ from hocket._runtime.cancellation import is_cancelled
 from hocket._runtime.runtime import END_GRACE, Runtime
 from hocket.callbacks.background import put
 from hocket.callbacks.handlers import AsyncCallbackHandler, BaseCallbackHandler
+from hocket.callbacks.threads import tell_in_thread
 from hocket.messages import get_buffer_string
 
 __all__ = ["Event", "Listener", "emit", "listener", "listeners"]
@@ -148,12 +148,7 @@ async def _tell_inline(runtime: Runtime, call: Callable[..., Any], /, *args: Any
 
 
 async def _tell_in_thread(runtime: Runtime, call: Callable[..., Any], /, *args: Any, **details: Any) -> None:
-    (outcome,) = await runtime.sync(_boxed, call, *args, **details)
-    await _settle(runtime, outcome)
-
-
-def _boxed(call: Callable[..., Any], /, *args: Any, **details: Any) -> tuple[Any]:
-    return (call(*args, **details),)  # in a box, since trio takes no coroutine out of a thread
+    await _settle(runtime, await tell_in_thread(runtime, call, *args, **details))
 
 
 async def _settle(runtime: Runtime, outcome: Any) -> None:
@@ -187,12 +182,12 @@ async def emit(runtime: Runtime, heard: Iterable[Listener], event: Event) -> Non
             if getattr(handler, "raise_error", False):
                 refused = refused or error
         except BaseException as error:
-            is_stray = _is_stray(error)
-            if not is_stray and not shielded and name not in _STARTS:
-                raise
-            _note(handler, name, error)
-            if not is_stray:
+            if _is_stray(error):
+                _note(handler, name, error)
+            elif shielded or name in _STARTS:
                 interruption, shielded = interruption or error, True
+            else:
+                raise
     if interruption is not None:
         raise interruption
     if refused is not None:
@@ -226,6 +221,8 @@ def _kind(function: Any) -> tuple[bool, bool]:
 
 def _is_stray(error: BaseException) -> bool:
     """Whether a cancellation is a handler's own: something that it waited for was cancelled, and the run was not."""
+    import asyncio  # which is there already, unless the loop is trio's
+
     if not isinstance(error, asyncio.CancelledError):
         return False
     try:

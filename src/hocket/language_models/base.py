@@ -28,7 +28,14 @@ from hocket.prompt_values import ChatPromptValue, PromptValue, StringPromptValue
 from hocket.rate_limiters import BaseRateLimiter
 from hocket.runnables import Runnable, RunnableSerializable
 
-__all__ = ["BaseLanguageModel", "LangSmithParams", "LanguageModelInput", "LanguageModelLike", "LanguageModelOutput"]
+__all__ = [
+    "BaseLanguageModel",
+    "LangSmithParams",
+    "LanguageModelInput",
+    "LanguageModelLike",
+    "LanguageModelOutput",
+    "check_stop",
+]
 
 LanguageModelInput = PromptValue | str | Sequence[MessageLikeRepresentation]
 LanguageModelOutput = BaseMessage | str
@@ -213,6 +220,12 @@ class BaseLanguageModel(RunnableSerializable[LanguageModelInput, Output], ABC, G
         raise InvalidInput(
             f"Invalid input type {type(input)}: a model takes a text, a PromptValue, or a list of messages"
         )
+
+    @staticmethod
+    def _check_stop(stop: Any) -> None:
+        """Refuse a text instead of a list of stop words: it would be read letter by letter."""
+        if stop.__class__ is str:
+            raise InvalidInput(f"stop is the text {stop!r}; it must be a list of texts: [{stop!r}]")
 
     def _go(self) -> Go:
         """Return the pipeline, composed anew when a field that is part of it has changed."""

@@ -291,6 +291,7 @@ class BaseChatModel(BaseLanguageModel[AIMessage], ABC):
         watched: bool = True,
     ) -> ChatCall:
         config = ensure_config(config)
+        self._check_stop(stop)
         streaming = self._is_streaming(params) if self._hooks.can_stream() else False
         sent = {key: value for key, value in params.items() if key not in _OURS} if params else params
         call = ChatCall(self, (messages,), stop, sent, runtime, (config.get("run_id"),))

@@ -32,7 +32,9 @@ __all__ = ["BaseLLM"]
 class BaseLLM(BaseLanguageModel[str], ABC):
     """A text model. Subclass it to add a provider: define `_llm_type` and any one of four hooks.
 
-    ``_agenerate`` and ``_generate`` take a list of prompts, ``_astream`` and ``_stream`` one; see `BaseChatModel`.
+    ``_agenerate`` and ``_generate`` take a list of prompts, ``_astream`` and ``_stream`` one; see `BaseChatModel`. With
+    stream hooks alone, several prompts are answered one after another. The inputs of a batch are requests of their own,
+    each with its own outcome: LangChain sends them as one, whose error is everybody's.
     """
 
     _ls_model_type: ClassVar[str] = "llm"
@@ -227,6 +229,7 @@ class BaseLLM(BaseLanguageModel[str], ABC):
     def _new_call(
         self, runtime: Runtime, prompts: list[str], stop: list[str] | None, params: dict[str, Any], run_ids: Any
     ) -> TextCall:
+        self._check_stop(stop)
         streaming = self._hooks.can_stream() and len(prompts) == 1 and self._is_streaming(params)
         sent = {key: value for key, value in params.items() if key != "stream"} if params else params
         call = TextCall(self, prompts, stop, sent, runtime, run_ids)

@@ -1,6 +1,5 @@
 """Several prompts against a cache: what it holds is taken from it, and only the rest is asked for."""
 
-
 from hocket.caches import BaseCache
 from hocket.outputs import Generation, LLMResult
 from hocket.pipeline.cache import chosen_cache, look_up, store

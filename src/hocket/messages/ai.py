@@ -32,6 +32,7 @@ __all__ = ["AIMessage", "AIMessageChunk", "Collector", "message_chunk_to_message
 
 _SUM = "_sum"  # the key under which a sum that nobody has looked at keeps its two addends
 _PARSED = ("tool_calls", "invalid_tool_calls")
+_CONTAINERS = ("content", "additional_kwargs", "response_metadata", "tool_call_chunks", "usage_metadata")
 
 M = TypeVar("M", bound=BaseMessage)
 
@@ -114,6 +115,8 @@ class AIMessageChunk(AIMessage, BaseMessageChunk, init=False):
     @model_validator(mode="after")
     def _complete(self) -> Self:
         fields = fields_of(self)
+        if "tool_calls" not in fields:
+            return self  # a sum, validated as part of something else: it stays lazy
         if fields["tool_calls"] or fields["invalid_tool_calls"]:
             if not fields["tool_call_chunks"]:
                 fields["tool_call_chunks"] = tool_call_chunks_of(fields["tool_calls"], fields["invalid_tool_calls"])
@@ -146,11 +149,11 @@ class AIMessageChunk(AIMessage, BaseMessageChunk, init=False):
         if _SUM in fields:
             parts, given = fields[_SUM], self.__pydantic_fields_set__.copy()
         else:
-            parts, given = _snapshot(fields), set(cls.__pydantic_fields__)
+            parts, given = _snapshot(self, fields), set(cls.__pydantic_fields__)
         extra = copied(extra) if extra else {}
         for chunk in chunks:
             fields = fields_of(chunk)
-            parts = (parts, fields[_SUM] if _SUM in fields else _snapshot(fields))
+            parts = (parts, fields[_SUM] if _SUM in fields else _snapshot(chunk, fields))
             if chunk.__pydantic_extra__:
                 extra.update(copied(chunk.__pydantic_extra__))
         total, private = cls.__new__(cls), self.__pydantic_private__
@@ -201,12 +204,15 @@ class AIMessageChunk(AIMessage, BaseMessageChunk, init=False):
 plain(AIMessageChunk)
 
 
-def _snapshot(fields: dict[str, Any]) -> dict[str, Any]:
-    """Keep what a chunk says now, safe from later edits; its tool calls are read off the pieces anyway."""
+def _snapshot(chunk: BaseMessageChunk, fields: dict[str, Any]) -> dict[str, Any]:
+    """Keep what ``chunk`` says now, safe from later edits."""
     kept = fields.copy()
-    for name, value in fields.items():
-        if value and (value.__class__ is dict or value.__class__ is list):
-            kept[name] = None if name in _PARSED else copied(value)
+    for name in _CONTAINERS if chunk.__class__ is AIMessageChunk else fields:
+        value = fields[name]
+        if value.__class__ is dict:
+            kept[name] = copied(value) if value else {}
+        elif value.__class__ is list:
+            kept[name] = copied(value) if value else []
     return kept
 
 
@@ -290,4 +296,4 @@ def message_chunk_to_message(chunk: BaseMessage) -> BaseMessage:
         cls for cls in type(chunk).__mro__ if issubclass(cls, BaseMessage) and not issubclass(cls, BaseMessageChunk)
     )
     fields = {name: value for name, value in chunk.__dict__.items() if name != "type"}
-    return whole.model_validate({**fields, **(chunk.__pydantic_extra__ or {})})
+    return whole.model_validate(copied({**fields, **(chunk.__pydantic_extra__ or {})}))

@@ -87,7 +87,7 @@ class BaseMessage(Serializable):
 
     def __setattr__(self, name: str, value: Any) -> None:
         if self.__pydantic_fields_set__ is _CONTENT:  # pydantic is about to add to it
-            fill(self, self.__dict__, {"content"}, self.__pydantic_extra__, self.__pydantic_private__)
+            fill(self, vars(self), {"content"}, self.__pydantic_extra__, self.__pydantic_private__)
         super().__setattr__(name, value)
 
     @classmethod

@@ -1,7 +1,7 @@
 """The result of a function call, as OpenAI's API had it before tools. Kept for old histories."""
 
 import warnings
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from pydantic import Field, model_validator
 
@@ -19,8 +19,9 @@ class FunctionMessage(BaseMessage, init=False):
     @model_validator(mode="before")
     @classmethod
     def _warn(cls, values: Any) -> Any:
-        warnings.warn(f"{cls.__name__} is deprecated; use ToolMessage", DeprecationWarning, stacklevel=4)
-        return values
+        if isinstance(values, dict):  # made now, not merely handed on
+            warnings.warn(f"{cls.__name__} is deprecated; use ToolMessage", DeprecationWarning, stacklevel=3)
+        return cast(Any, values)
 
 
 class FunctionMessageChunk(FunctionMessage, BaseMessageChunk, init=False):  # pyright: ignore[reportIncompatibleVariableOverride]

@@ -2,12 +2,15 @@
 
 A call's arguments reach us as text that a model wrote, so they can be broken. One function, ``parse_tool_arguments``,
 decides what counts as readable, for whole replies and for folded streams alike: both must give the same calls.
+
+A record may be written without its ``type``; in a message it has one, as in LangChain.
 """
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Literal, NotRequired, cast
+from typing import Annotated, Any, Literal, NotRequired, cast
 
+from pydantic import Field
 from pydantic_core import from_json
 from typing_extensions import TypedDict  # pydantic refuses typing's TypedDict before Python 3.12
 
@@ -34,7 +37,7 @@ class ToolCall(TypedDict):
     name: str
     args: dict[str, Any]
     id: str | None
-    type: NotRequired[Literal["tool_call"]]
+    type: NotRequired[Annotated[Literal["tool_call"], Field(default="tool_call")]]
     index: NotRequired[int | str]
     extras: NotRequired[dict[str, Any]]
 
@@ -46,7 +49,7 @@ class ToolCallChunk(TypedDict):
     args: str | None
     id: str | None
     index: NotRequired[int | str | None]
-    type: NotRequired[Literal["tool_call_chunk"]]
+    type: NotRequired[Annotated[Literal["tool_call_chunk"], Field(default="tool_call_chunk")]]
     extras: NotRequired[dict[str, Any]]
 
 
@@ -57,7 +60,7 @@ class InvalidToolCall(TypedDict):
     args: str | None
     id: str | None
     error: str | None
-    type: NotRequired[Literal["invalid_tool_call"]]
+    type: NotRequired[Annotated[Literal["invalid_tool_call"], Field(default="invalid_tool_call")]]
     index: NotRequired[int | str]
     extras: NotRequired[dict[str, Any]]
 

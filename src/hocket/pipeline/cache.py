@@ -75,7 +75,7 @@ async def _share(call: Call, cache: BaseCache, key: tuple[str, str], go: Go) -> 
     if is_new:
         flight.take_off(functools.partial(_ask, call.detached(flight), cache, key, go))
     result, has_chunks = await flight.join(call)
-    shared, flight.claimed = flight.claimed, True
+    shared = not flight.bills(call)
     if shared and call.runs:
         await call.tell("on_cache_hit", shared=True)
     mine = call.result(call.candidates(result), cached=True) if shared else call.billed(result)

@@ -4,7 +4,7 @@ Two kinds, for the two families of models. They differ in the shape of prompt, c
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -201,6 +201,10 @@ class Call(ABC):
     @abstractmethod
     def last_chunk(self) -> Any:
         """Return a chunk that marks the end of the stream, if none has; else None."""
+
+    @abstractmethod
+    def shared(self, chunk: Any, bills: Callable[["Call"], bool]) -> Any:
+        """Return this call's own copy of a raw chunk, flagged where ``bills`` says that somebody else pays for it."""
 
     # -- results
 

@@ -1,7 +1,7 @@
 """A call of a chat model: a conversation in, candidate messages out."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 from hocket._runtime.stream import Sink
@@ -10,6 +10,7 @@ from hocket.load.unvalidated import fill, unvalidated
 from hocket.messages import AIMessage, AIMessageChunk, BaseMessage, BaseMessageChunk, Collector, ToolCallChunk
 from hocket.messages.base import copied, isolated, rebuilt
 from hocket.outputs import ChatGeneration, ChatGenerationChunk, ChatResult, Generation, LLMResult
+from hocket.outputs.copies import copy_of
 from hocket.pipeline.call import CACHE_HIT, CHUNK_SIZES, Call
 from hocket.pipeline.isolation import LazyCopies
 from hocket.pipeline.refusal import refusal
@@ -70,6 +71,12 @@ class ChatCall(Call):
         given = message.__pydantic_fields_set__ | {"id"}
         fill(made, fields, given, message.__pydantic_extra__, message.__pydantic_private__)
         return made
+
+    def shared(self, chunk: ChatGenerationChunk, bills: Callable[[Call], bool]) -> ChatGenerationChunk:
+        message = chunk.message
+        if getattr(message, "chunk_position", None) == "last" and not bills(self):
+            return copy_of(chunk, **{**_flags(message), "id": message.id})
+        return copy_of(chunk)
 
     @property
     def has_begun(self) -> bool:

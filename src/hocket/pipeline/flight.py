@@ -5,15 +5,15 @@ when the last one leaves. It keeps its chunks: a passenger who boards late, or i
 Flights belong to an event loop; equal calls on two loops are two flights.
 """
 
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from types import TracebackType
 from typing import Any
 
 import anyio
 from anyio.lowlevel import EventLoopToken, current_token
 
-from hocket._runtime.detached import spawn
-from hocket._runtime.runtime import END_GRACE
+from hocket._runtime.cancellation import outwait, refuse, wait_for
+from hocket._runtime.detached import Detached, spawn
 from hocket.pipeline.call import Call, Notice
 
 __all__ = ["Flight", "board"]
@@ -29,40 +29,44 @@ class Flight:
     def __init__(self, key: Key) -> None:
         self.key = key
         self.closed = False
-        self.claimed = False  # whether a passenger has taken the result that is to be billed
+        self._payer: Call | None = None
         self._items: list[Any] = []
         self._news = anyio.Event()
-        self._over = False
+        self._over = anyio.Event()
         self._result: Any = None
         self._error: BaseException | None = None
         self._trace: TracebackType | None = None
         self._passengers = 0
-        self._scope = anyio.CancelScope()
+        self._abandoned = False
+        self._task: Detached | None = None
 
-    def put(self, item: Any) -> None:
+    def put(self, item: Any) -> Awaitable[None] | None:
         """Keep a chunk, or a notice. Never waits: a flight runs at nobody's pace."""
+        if self._abandoned:
+            return refuse()
         self._items.append(item)
         self._tell()
+        return None
 
     def take_off(self, main: Callable[[], Coroutine[Any, Any, Any]]) -> None:
         """Start the request."""
 
         async def fly() -> None:
             try:
-                with self._scope:
+                if not self._abandoned:
                     self._result = await main()
             except anyio.get_cancelled_exc_class() as error:
                 self._error, self._trace = error, error.__traceback__
-                raise  # the loop is ending
+                raise
             except BaseException as error:
                 self._error, self._trace = error, error.__traceback__
             finally:
-                self._over = True
+                self._over.set()
                 if _flights.get(self.key) is self:
                     del _flights[self.key]
                 self._tell()
 
-        spawn(fly)
+        self._task = spawn(fly)
 
     def _tell(self) -> None:
         news, self._news = self._news, anyio.Event()
@@ -82,30 +86,36 @@ class Flight:
                         await call.tell(item.name, *item.args)
                     elif call.sink is not None:
                         has_chunks = True
-                        waiting = call.deliver(item)
+                        waiting = call.deliver(call.shared(item, self.bills))
                         if waiting is not None:
                             await waiting
-                if self._over:
+                if self._over.is_set():
                     break
-                await self._news.wait()
+                await wait_for(self._news)
         finally:
             self._passengers -= 1
-            if not self._passengers and not self._over:
+            if not self._passengers and not self._over.is_set():
                 await self._abandon(call)
         if self._error is not None:
             # Everybody raises the same exception: its traceback must not grow with each of them.
             raise self._error.with_traceback(self._trace)
         return self._result, has_chunks
 
+    def bills(self, call: Call) -> bool:
+        """Whether it is ``call`` that pays: the first to get to the end."""
+        if self._payer is None:
+            self._payer = call
+        return self._payer is call
+
     async def _abandon(self, last: Call) -> None:
         """Cancel the request, since nobody is left, and wait for its end."""
         if _flights.get(self.key) is self:
             del _flights[self.key]
         self.closed = last.closed
-        self._scope.cancel()
-        with anyio.move_on_after(END_GRACE, shield=True):
-            while not self._over:
-                await self._news.wait()
+        self._abandoned = True
+        if self._task is not None:
+            self._task.cancel()
+        await outwait(self._over)
 
 
 def board(cache: object, key: tuple[str, str]) -> tuple[Flight, bool]:

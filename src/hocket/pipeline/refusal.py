@@ -19,5 +19,7 @@ def refusal(error: BaseException) -> dict[str, Any]:
         return {}
     headers = getattr(response, "headers", None)
     found = cast("Mapping[str, Any]", headers) if isinstance(headers, Mapping) else {}
-    request_id = getattr(error, "request_id", None) or next((found[name] for name in _REQUEST_ID if name in found), None)
+    request_id = getattr(error, "request_id", None) or next(
+        (found[name] for name in _REQUEST_ID if name in found), None
+    )
     return {"status_code": status, **({"request_id": request_id} if request_id else {})}

@@ -1,6 +1,6 @@
 """A call of a text model: texts in, candidate texts for each out."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from hocket._runtime.stream import Sink
@@ -62,6 +62,9 @@ class TextCall(Call):
         self.sizes.append(len(chunk.text))
         self._info.update((key, value) for key, value in (chunk.generation_info or {}).items() if value is not None)
         return chunk if self.is_raw else chunk.text
+
+    def shared(self, chunk: GenerationChunk, bills: Callable[[Call], bool]) -> GenerationChunk:
+        return chunk  # only its text is handed out
 
     @property
     def has_begun(self) -> bool:

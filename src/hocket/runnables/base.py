@@ -155,6 +155,7 @@ class Runnable(ABC, Generic[Input, Output]):
         return SyncStream(self._outcomes(inputs, config, return_exceptions, kwargs), stepped=False)
 
     def _batch(self, inputs: Any, config: Configs, return_exceptions: bool, kwargs: dict[str, Any]) -> Batch[Any, Any]:
+        """Return the batch behind all four verbs that make many calls."""
         call = functools.partial(self.ainvoke, **kwargs) if kwargs else self.ainvoke
         return Batch(call, inputs, config, return_exceptions=return_exceptions)
 

@@ -1,13 +1,13 @@
 """A runnable with arguments and config fixed beforehand."""
 
-from collections.abc import AsyncIterable, Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, Generic, TypeVar, cast
 
 from pydantic import ConfigDict, Field, SkipValidation
 
 from hocket._runtime.stream import Stream, SyncStream
 from hocket.runnables.base import Runnable, RunnableSerializable
-from hocket.runnables.batch import Configs
+from hocket.runnables.batch import Batch, Configs
 from hocket.runnables.config import RunnableConfig, ensure_config, merge_configs
 
 __all__ = ["RunnableBinding"]
@@ -69,47 +69,8 @@ class RunnableBinding(RunnableSerializable[Input, Output], Generic[Input, Output
         """Call `stream` of what is bound."""
         return self.bound.stream(input, self._merged(config), **{**self.kwargs, **kwargs})
 
-    async def abatch(  # the overloads are the base's
-        self,
-        inputs: Iterable[Input] | AsyncIterable[Input],
-        config: Configs = None,
-        *,
-        return_exceptions: bool = False,
-        **kwargs: Any,
-    ) -> Any:
-        """Call `abatch` of what is bound."""
-        merged = {**self.kwargs, **kwargs}
-        return await self.bound.abatch(inputs, self._merged_all(config), return_exceptions=return_exceptions, **merged)
-
-    def abatch_as_completed(
-        self,
-        inputs: Iterable[Input] | AsyncIterable[Input],
-        config: Configs = None,
-        *,
-        return_exceptions: bool = False,
-        **kwargs: Any,
-    ) -> Stream[tuple[int, Any]]:
-        """Call `abatch_as_completed` of what is bound."""
-        merged = {**self.kwargs, **kwargs}
-        return self.bound.abatch_as_completed(
-            inputs, self._merged_all(config), return_exceptions=return_exceptions, **merged
-        )
-
-    def batch(  # the overloads are the base's
-        self, inputs: Iterable[Input], config: Configs = None, *, return_exceptions: bool = False, **kwargs: Any
-    ) -> Any:
-        """Call `batch` of what is bound."""
-        merged = {**self.kwargs, **kwargs}
-        return self.bound.batch(inputs, self._merged_all(config), return_exceptions=return_exceptions, **merged)
-
-    def batch_as_completed(
-        self, inputs: Iterable[Input], config: Configs = None, *, return_exceptions: bool = False, **kwargs: Any
-    ) -> Iterator[tuple[int, Any]]:
-        """Call `batch_as_completed` of what is bound."""
-        merged = {**self.kwargs, **kwargs}
-        return self.bound.batch_as_completed(
-            inputs, self._merged_all(config), return_exceptions=return_exceptions, **merged
-        )
+    def _batch(self, inputs: Any, config: Configs, return_exceptions: bool, kwargs: dict[str, Any]) -> Batch[Any, Any]:
+        return self.bound._batch(inputs, self._merged_all(config), return_exceptions, {**self.kwargs, **kwargs})
 
     def _merged(self, config: RunnableConfig | None) -> RunnableConfig:
         return merge_configs(self.config, config) if self.config else ensure_config(config)

@@ -38,20 +38,33 @@ class RunnableConfig(TypedDict, total=False):
 
 
 _KEYS = frozenset(RunnableConfig.__annotations__)
+_TYPES: dict[str, tuple[tuple[type, ...], str]] = {
+    "tags": ((list, tuple), "a list of texts"),
+    "metadata": ((dict, Mapping), "a mapping"),
+    "configurable": ((dict, Mapping), "a mapping"),
+    "run_name": ((str,), "a text"),
+    "run_id": ((UUID,), "a uuid.UUID"),
+    "max_concurrency": ((int,), "a whole number"),
+    "recursion_limit": ((int,), "a whole number"),
+}
 _EMPTY: RunnableConfig = {}
 
 
 def ensure_config(config: Mapping[str, Any] | None) -> RunnableConfig:
-    """Return ``config``, or an empty one, after checking its keys.
+    """Return ``config``, or an empty one, after checking its keys and the types of its values.
 
     Raises:
-        InvalidInput: it is no mapping, or has an unknown key: a typo would otherwise do nothing, silently.
+        InvalidInput: it is no mapping, a value is of the wrong type, or a key is unknown: a typo would otherwise do
+            nothing, silently.
     """
     if not config:
         return _EMPTY
     if not isinstance(config, Mapping):
         raise InvalidInput(f"config is {type(config).__name__}; it must be a mapping with keys of RunnableConfig")
-    for key in config:
+    for key, value in config.items():
+        expected = _TYPES.get(key)
+        if expected is not None and value is not None and not isinstance(value, expected[0]):
+            raise InvalidInput(f"{key} in config is {type(value).__name__} {value!r}; it must be {expected[1]}")
         if key not in _KEYS:
             near = difflib.get_close_matches(str(key), _KEYS, 1)
             hint = f"; did you mean {near[0]!r}?" if near else f"; known keys: {', '.join(sorted(_KEYS))}"

@@ -1,0 +1,53 @@
+"""Telling a sync handler in a worker thread.
+
+A thread cannot be stopped, so a cancelled caller would leave it behind: the end of the run would then be told while the
+handler is still at its start, or a thread that had not begun would never begin, and the handler hear of an end without a
+start. So the caller waits for it, for a bounded time.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import anyio
+from anyio.lowlevel import current_token
+
+from hocket._runtime.detached import soon
+from hocket._runtime.runtime import Runtime
+
+__all__ = ["tell_in_thread"]
+
+
+async def tell_in_thread(runtime: Runtime, call: Callable[..., Any], /, *args: Any, **details: Any) -> Any:
+    """Call ``call`` once, in a worker thread, whatever cancels the caller meanwhile. Returns and raises what it does."""
+    waiting = [call]
+    over = left = False
+    end, token = anyio.Event(), current_token()
+
+    def work() -> tuple[Any]:
+        nonlocal over
+        try:
+            # In a box, since trio takes no coroutine out of a thread. Told once: whoever empties the list.
+            return (waiting.pop()(*args, **details) if waiting else None,)
+        finally:
+            over = True
+            if left:
+                soon(token, end.set)
+
+    async def rest() -> None:
+        nonlocal left
+        left = True
+        if waiting:
+            await runtime.sync(work)
+        elif not over:
+            await end.wait()
+
+    try:
+        (outcome,) = await runtime.sync(work)
+    except anyio.get_cancelled_exc_class():
+        await runtime.outlast(_within_bounds(runtime, rest()))
+        raise
+    return outcome
+
+
+async def _within_bounds(runtime: Runtime, job: Any) -> None:
+    await runtime.shielded(job)

@@ -1,0 +1,438 @@
+"""Equal calls in flight: one request, an answer for everybody, and whoever leaves leaves the others alone."""
+
+import asyncio
+import threading
+import traceback
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+
+import anyio
+import anyio.lowlevel
+import anyio.to_thread
+import pytest
+from pydantic import Field, PrivateAttr
+
+from hocket.caches import InMemoryCache
+from hocket.callbacks import UsageMetadataCallbackHandler
+from hocket.language_models import BaseChatModel
+from hocket.messages import AIMessage, AIMessageChunk
+from hocket.outputs import ChatGenerationChunk
+from hocket.pipeline import flight
+from hocket.rate_limiters import InMemoryRateLimiter
+from hocket.testing import VirtualClock
+
+USAGE: Any = {"input_tokens": 3, "output_tokens": 2, "total_tokens": 5}
+PIECES = ["Hel", "lo ", "world"]
+
+
+class Slow(BaseChatModel):
+    """Streams in pieces, waiting before each to be told to go on; notes what becomes of its hook."""
+
+    error: Any = Field(default=None, exclude=True)
+
+    _calls: int = PrivateAttr(default=0)
+    _ends: list[str] = PrivateAttr(default_factory=list)
+    _go_on: anyio.Event = PrivateAttr(default_factory=anyio.Event)
+
+    async def _astream(self, messages: Any, stop: Any = None, **kwargs: Any) -> AsyncIterator[ChatGenerationChunk]:
+        self._calls += 1
+        try:
+            for index, text in enumerate(PIECES):
+                if index:
+                    await self._go_on.wait()
+                usage = USAGE if text == "world" else None
+                facts = {"model_name": "slow"} if usage else {}
+                message = AIMessageChunk(text, usage_metadata=usage, response_metadata=facts)
+                yield ChatGenerationChunk(message=message)
+            if self.error is not None:
+                raise self.error
+            self._ends.append("done")
+        except anyio.get_cancelled_exc_class():
+            with anyio.CancelScope(shield=True):
+                await anyio.sleep(0.001)
+            self._ends.append("cancelled")
+            raise
+
+    @property
+    def _llm_type(self) -> str:
+        return "slow"
+
+
+async def rest() -> None:
+    """Let everybody get as far as they can. (anyio's own `wait_all_tasks_blocked` takes 0.1 s on asyncio.)"""
+    for _ in range(20):
+        await anyio.lowlevel.checkpoint()
+
+
+class Passenger:
+    """One of many equal calls; some invoke, some stream."""
+
+    def __init__(self, model: BaseChatModel, number: int, **config: Any) -> None:
+        self.model = model
+        self.streams = number % 2 == 1
+        self.config: Any = config
+        self.scope = anyio.CancelScope()
+        self.answer: AIMessage | None = None
+        self.error: BaseException | None = None
+        self.pieces: list[str] = []
+
+    async def __call__(self) -> None:
+        with self.scope:
+            try:
+                await self.ask()
+            except Exception as error:
+                self.error = error
+
+    async def ask(self) -> None:
+        if self.streams:
+            stream = self.model.astream("hi", self.config)
+            async for chunk in stream:
+                self.pieces.append(chunk.text)
+            self.answer = stream.message
+        else:
+            self.answer = await self.model.ainvoke("hi", self.config)
+
+
+class Cabin:
+    """Passengers of one flight, each a task."""
+
+    def __init__(self, model: Slow, count: int, **config: Any) -> None:
+        self.model = model
+        self.passengers = [Passenger(model, number, **config) for number in range(count)]
+
+    async def board(self, group: anyio.abc.TaskGroup) -> None:
+        """Start them in order (trio starts tasks in any) and wait until all are aboard."""
+        for passenger in self.passengers:
+            group.start_soon(passenger)
+            await rest()
+
+    async def arrive(self) -> None:
+        """Let them fly to the end."""
+        async with anyio.create_task_group() as group:
+            await self.board(group)
+            self.model._go_on.set()
+
+
+async def test_a_hundred_equal_calls_make_one_request() -> None:
+    """Invoked and streamed alike, they all get the answer, and one of them is billed."""
+    model = Slow(cache=InMemoryCache())
+    cabin = Cabin(model, 100)
+    await cabin.arrive()
+    assert (model._calls, model._ends) == (1, ["done"])
+    answers = [passenger.answer for passenger in cabin.passengers]
+    assert all(answer is not None and answer.content == "Hello world" for answer in answers)
+    flags = [bool(answer.response_metadata.get("cache_hit")) for answer in answers if answer]
+    assert flags.count(False) == 1
+    assert len({answer.id for answer in answers if answer}) == 100
+    assert all([p for p in one.pieces if p] == PIECES for one in cabin.passengers if one.streams)
+    assert not flight._flights
+
+
+async def test_the_answers_are_equal_and_not_shared() -> None:
+    """Whoever edits his own edits nobody else's, nor what is stored."""
+    model = Slow(cache=InMemoryCache())
+    cabin = Cabin(model, 6)
+    await cabin.arrive()
+    for passenger in cabin.passengers:
+        assert passenger.answer is not None
+        assert passenger.answer.response_metadata.pop("edited", None) is None
+        assert passenger.answer.content == "Hello world"
+        passenger.answer.content = "EDITED"
+        passenger.answer.response_metadata["edited"] = True
+        passenger.answer.usage_metadata["total_tokens"] = 99  # type: ignore[index]
+    assert (await model.ainvoke("hi")).usage_metadata == {**USAGE, "total_cost": 0}
+
+
+async def test_nobody_can_edit_the_chunks_that_others_get() -> None:
+    """Each stream has its own."""
+    model = Slow(cache=InMemoryCache())
+    model._go_on.set()
+    streams = [model.astream("hi") for _ in range(3)]
+    for _ in PIECES:
+        for chunk in [await anext(stream) for stream in streams]:
+            assert chunk.text in PIECES
+            assert chunk.additional_kwargs == {}
+            chunk.content = "EDITED"
+            chunk.additional_kwargs["a"] = "EDITED"
+    for stream in streams:
+        [chunk async for chunk in stream]
+        assert (stream.message.content, stream.message.additional_kwargs) == ("Hello world", {})
+
+
+async def test_usage_is_counted_once_for_all() -> None:
+    """As it was paid."""
+    counter = UsageMetadataCallbackHandler()
+    await Cabin(Slow(cache=InMemoryCache(), callbacks=[counter]), 20).arrive()
+    assert counter.usage_metadata == {"slow": USAGE}
+
+
+@pytest.mark.parametrize("leaders_too", [False, True], ids=["the leader stays", "the leader leaves"])
+async def test_all_but_one_may_leave(leaders_too: bool) -> None:
+    """The one who stays is not disturbed, whoever started the request."""
+    model = Slow(cache=InMemoryCache())
+    cabin = Cabin(model, 100)
+    stays = cabin.passengers[-1 if leaders_too else 0]
+    async with anyio.create_task_group() as group:
+        await cabin.board(group)
+        for passenger in cabin.passengers:
+            if passenger is not stays:
+                passenger.scope.cancel()
+        await rest()
+        assert model._ends == []
+        model._go_on.set()
+    assert (model._calls, model._ends) == (1, ["done"])
+    assert stays.answer is not None
+    assert stays.answer.content == "Hello world"
+    assert "cache_hit" not in stays.answer.response_metadata
+    assert sum(passenger.answer is not None for passenger in cabin.passengers) == 1
+
+
+async def test_when_all_have_left_the_request_is_cancelled() -> None:
+    """Its clean-up has run when the last of them is gone, nothing is stored, and the next call asks anew."""
+    model = Slow(cache=InMemoryCache())
+    cabin = Cabin(model, 20)
+    async with anyio.create_task_group() as group:
+        await cabin.board(group)
+        group.cancel_scope.cancel()
+    assert (model._calls, model._ends) == (1, ["cancelled"])
+    assert not flight._flights
+    model._go_on.set()
+    assert (await model.ainvoke("hi")).content == "Hello world"
+    assert model._calls == 2
+
+
+async def test_one_who_comes_when_all_have_left_starts_anew() -> None:
+    """While the abandoned request is still cleaning up."""
+    model = Slow(cache=InMemoryCache())
+    first, second = Passenger(model, 0), Passenger(model, 0)
+    async with anyio.create_task_group() as group:
+        group.start_soon(first)
+        await rest()
+        first.scope.cancel()
+        await anyio.lowlevel.checkpoint()
+        group.start_soon(second)
+        await rest()
+        model._go_on.set()
+    assert sorted(model._ends) == ["cancelled", "done"]
+    assert second.answer is not None
+    assert second.answer.content == "Hello world"
+
+
+async def test_one_who_boards_late_misses_nothing() -> None:
+    """All the pieces, from the first, and the answer."""
+    model = Slow(cache=InMemoryCache())
+    early, late = Passenger(model, 0), Passenger(model, 1)
+    async with anyio.create_task_group() as group:
+        group.start_soon(early)
+        await rest()
+        group.start_soon(late)
+        await rest()
+        assert late.pieces == ["Hel"]
+        model._go_on.set()
+    assert [piece for piece in late.pieces if piece] == PIECES
+    assert model._calls == 1
+
+
+async def test_a_slow_reader_holds_up_nobody() -> None:
+    """The request runs at nobody's pace."""
+    model = Slow(cache=InMemoryCache())
+    model._go_on.set()
+    async with model.astream("hi") as lazy:
+        await anext(lazy)
+        with anyio.fail_after(1):
+            assert (await model.ainvoke("hi")).content == "Hello world"
+            assert [chunk.text async for chunk in model.astream("hi")]
+        assert [chunk.text async for chunk in lazy if chunk.text] == PIECES[1:]
+    assert model._calls == 1
+
+
+async def test_a_stream_that_is_left_leaves_the_others_alone() -> None:
+    """Closing is no cancelling, as long as somebody is aboard."""
+    model = Slow(cache=InMemoryCache())
+    stays = Passenger(model, 1)
+    async with anyio.create_task_group() as group:
+        stream = model.astream("hi")
+        await anext(stream)
+        group.start_soon(stays)
+        await rest()
+        await stream.aclose()
+        assert model._ends == []
+        model._go_on.set()
+    assert stays.answer is not None
+    assert stays.answer.content == "Hello world"
+    assert "cache_hit" not in stays.answer.response_metadata
+
+
+class Stop(BaseException):
+    """Like KeyboardInterrupt: not an Exception."""
+
+
+async def test_an_error_reaches_all_and_does_not_grow() -> None:
+    """One exception, raised in each with a traceback of the same length; nothing is stored."""
+    model = Slow(cache=InMemoryCache(), error=ConnectionError("refused"))
+    cabin = Cabin(model, 100)
+    depths = []
+
+    async def arrive(passenger: Passenger) -> None:
+        await passenger()
+        assert passenger.error is not None
+        depths.append(len(traceback.extract_tb(passenger.error.__traceback__)))
+
+    async with anyio.create_task_group() as group:
+        for passenger in cabin.passengers:
+            group.start_soon(arrive, passenger)
+        await rest()
+        model._go_on.set()
+    assert {repr(passenger.error) for passenger in cabin.passengers} == {"ConnectionError('refused')"}
+    assert len(depths) == 100
+    assert max(depths) < 30
+    assert not flight._flights
+    with pytest.raises(ConnectionError):
+        await model.ainvoke("hi")
+    assert model._calls == 2
+
+
+@pytest.mark.parametrize("error", [Stop("no"), KeyboardInterrupt(), SystemExit(3)])
+async def test_what_is_no_exception_reaches_all_too(error: BaseException) -> None:
+    """And stops no loop on its way."""
+    model = Slow(cache=InMemoryCache(), error=error)
+    model._go_on.set()
+    caught: list[BaseException] = []
+
+    async def ask() -> None:
+        try:
+            await model.ainvoke("hi")
+        except BaseException as error:
+            caught.append(error)
+
+    async with anyio.create_task_group() as group:
+        for _ in range(5):
+            group.start_soon(ask)
+    assert caught == [error] * 5
+    assert model._calls == 1
+
+
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
+async def test_a_cancellation_out_of_nowhere_reaches_all_too() -> None:
+    """Something inside the hook was cancelled: the callers hear of it, and nobody waits for ever."""
+    model = Slow(cache=InMemoryCache(), error=asyncio.CancelledError("stray"))
+    model._go_on.set()
+    calls = [asyncio.ensure_future(model.ainvoke("hi")) for _ in range(5)]
+    done = await asyncio.wait_for(asyncio.gather(*calls, return_exceptions=True), 1)
+    assert [type(one) for one in done] == [asyncio.CancelledError] * 5
+    assert not flight._flights
+
+
+async def test_every_run_ends_once_whoever_leaves(recorders: Callable[[], Any]) -> None:
+    """Those who stay with their answer, those who leave with the cancellation; all but one hear that they shared."""
+    model = Slow(cache=InMemoryCache())
+    cabin = Cabin(model, 10)
+    handlers = [recorders() for _ in cabin.passengers]
+    for passenger, handler in zip(cabin.passengers, handlers, strict=True):
+        passenger.config = {"callbacks": [handler]}
+    async with anyio.create_task_group() as group:
+        await cabin.board(group)
+        for passenger in cabin.passengers[:5]:
+            passenger.scope.cancel()
+        await rest()
+        model._go_on.set()
+    assert [handler.end() for handler in handlers] == ["on_llm_error"] * 5 + ["on_llm_end"] * 5
+    assert sum(handler.told("on_cache_hit") == [True] for handler in handlers) == 4
+    assert ["".join(handler.tokens()) for handler in handlers] == ["", "Hel"] * 2 + [""] + ["Hello world", ""] * 2 + [
+        "Hello world"
+    ]
+
+
+async def test_all_hear_of_the_wait_for_the_limiter(recorders: Callable[[], Any], virtual_clock: VirtualClock) -> None:
+    """It happened to the request that they share."""
+    limiter = InMemoryRateLimiter(requests_per_second=0.5)
+    model = Slow(cache=InMemoryCache(), rate_limiter=limiter)
+    model._go_on.set()
+    handlers = [recorders() for _ in range(4)]
+    async with anyio.create_task_group() as group:
+        for number, handler in enumerate(handlers):
+            group.start_soon(Passenger(model, number, callbacks=[handler]))
+    assert [handler.told("on_limiter_wait") for handler in handlers] == [[2.0]] * 4
+    assert virtual_clock.now() == 2
+
+
+async def test_without_a_cache_nothing_is_shared() -> None:
+    """Nor with caches of two models, nor of different questions."""
+    plain = Slow()
+    await Cabin(plain, 5).arrive()
+    assert plain._calls == 5
+    first, second = Slow(cache=InMemoryCache()), Slow(cache=InMemoryCache())
+    async with anyio.create_task_group() as group:
+        for model in (first, second):
+            group.start_soon(model.ainvoke, "hi")
+            group.start_soon(model.ainvoke, "ho")
+        await rest()
+        first._go_on.set()
+        second._go_on.set()
+    assert (first._calls, second._calls) == (2, 2)
+
+
+class Endless(Slow):
+    """Says one thing, and then nothing for ever."""
+
+    async def _astream(self, messages: Any, stop: Any = None, **kwargs: Any) -> AsyncIterator[ChatGenerationChunk]:
+        self._calls += 1
+        try:
+            yield ChatGenerationChunk(message=AIMessageChunk("x"))
+            await anyio.sleep_forever()
+        finally:
+            self._ends.append("cancelled")
+
+
+def test_two_loops_are_two_flights() -> None:
+    """A task belongs to its loop; the same model and cache serve both."""
+    model = Endless(cache=InMemoryCache())
+    together = threading.Barrier(2)
+
+    def loop(backend: str) -> None:
+        async def main() -> None:
+            async with anyio.create_task_group() as group:
+                group.start_soon(model.ainvoke, "hi")
+                await rest()
+                together.wait(5)
+                group.cancel_scope.cancel()
+
+        anyio.run(main, backend=backend)
+
+    threads = [threading.Thread(target=loop, args=(backend,)) for backend in ("asyncio", "trio")]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert (model._calls, model._ends) == (2, ["cancelled", "cancelled"])
+
+
+@pytest.mark.parametrize("backend", ["asyncio", "trio"])
+def test_a_loop_that_ends_takes_its_flights_along(backend: str) -> None:
+    """Nothing stays on the board, and the hook is cancelled."""
+    model = Endless(cache=InMemoryCache())
+
+    async def main() -> None:
+        async with model.astream("hi") as stream:
+            await anext(stream)
+            raise KeyError
+
+    with pytest.raises(KeyError):
+        anyio.run(main, backend=backend)
+    assert model._ends == ["cancelled"]
+    assert not flight._flights
+
+
+async def test_a_timeout_ends_a_passenger_of_a_flight_in_step_with_it() -> None:
+    """A request that never pauses can be left like any other."""
+
+    class Endless(Slow):
+        async def _astream(self, messages: Any, stop: Any = None, **kwargs: Any) -> AsyncIterator[ChatGenerationChunk]:
+            while True:
+                yield ChatGenerationChunk(message=AIMessageChunk("x"))
+                await anyio.lowlevel.checkpoint()
+
+    model = Endless(cache=InMemoryCache())
+    with anyio.move_on_after(0.02) as scope:
+        await model.ainvoke("hi")
+    assert scope.cancelled_caught
