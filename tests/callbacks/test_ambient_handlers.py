@@ -174,9 +174,9 @@ async def test_who_ignores_custom_events_hears_of_none() -> None:
 async def test_an_event_belongs_to_a_run() -> None:
     """Outside of any run, and with a bare list of handlers, there is nothing that it could be about."""
     for config in (None, {"callbacks": [Custom()]}):
-        with pytest.raises(RuntimeError, match="'progress'.*no run"):
+        with pytest.raises(RuntimeError, match=r"'progress'.*no run"):
             await adispatch_custom_event("progress", {}, config=config)
-        with pytest.raises(RuntimeError, match="'progress'.*no run"):
+        with pytest.raises(RuntimeError, match=r"'progress'.*no run"):
             dispatch_custom_event("progress", {}, config=config)
 
 

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import anyio
+import anyio.lowlevel
 import pytest
 
 from hocket.callbacks import AsyncCallbackHandler, AsyncCallbackManager, BaseCallbackHandler, background, flush
@@ -22,6 +23,7 @@ class Behind(AsyncCallbackHandler):
 
     def __init__(self) -> None:
         self.gate = anyio.Event()
+        self.ended = anyio.Event()
         self.told: list[str] = []
 
     async def on_chat_model_start(self, serialized: Any, messages: Any, **kwargs: Any) -> None:
@@ -35,13 +37,15 @@ class Behind(AsyncCallbackHandler):
     async def on_llm_end(self, *args: Any, **kwargs: Any) -> None:
         await self.gate.wait()
         self.told.append("end")
+        self.ended.set()
 
 
 async def test_the_run_does_not_wait_and_the_order_is_kept() -> None:
     """A handler that is stuck holds up neither tokens nor the end; once free, it hears of everything as it happened."""
     handler = Behind()
     with anyio.fail_after(1):
-        answer = [chunk.content async for chunk in FakeListChatModel(responses=["abc"]).astream("x", {"callbacks": [handler]})]
+        stream = FakeListChatModel(responses=["abc"]).astream("x", {"callbacks": [handler]})
+        answer = [chunk.content async for chunk in stream]
     assert answer == ["a", "b", "c"] and handler.told == []
     handler.gate.set()
     assert await flush() == 0
@@ -81,11 +85,22 @@ async def test_each_handler_has_a_queue_of_its_own() -> None:
     free.gate.set()
     await FakeListChatModel(responses=["hi"]).ainvoke("x", {"callbacks": [stuck, free]})
     with anyio.fail_after(1):
-        while free.told != ["start x", "end"]:
-            await anyio.sleep(0)
+        await free.ended.wait()
+    assert free.told == ["start x", "end"]
     assert stuck.told == []
     stuck.gate.set()
     assert await flush() == 0
+
+
+class OnlyAsync(BaseChatModel):
+    """Has an async hook alone."""
+
+    @property
+    def _llm_type(self) -> str:
+        return "only-async"
+
+    async def _astream(self, messages: Any, stop: Any = None, **kwargs: Any) -> AsyncIterator[ChatGenerationChunk]:
+        yield ChatGenerationChunk(message=AIMessageChunk("hi"))
 
 
 class Endless(BaseChatModel):
@@ -103,23 +118,23 @@ class Endless(BaseChatModel):
 async def test_a_full_queue_makes_the_run_wait(monkeypatch: pytest.MonkeyPatch) -> None:
     """Memory is bounded, and nothing is dropped: at the bound the run goes at the handler's pace."""
     monkeypatch.setattr(background, "BOUND", 5)
-    handler, taken = Behind(), 0
+    handler, taken, went_on = Behind(), 0, anyio.Event()
     stream = Endless().astream("x", {"callbacks": [handler]})
 
     async def read() -> None:
         nonlocal taken
         async for _ in stream:
             taken += 1
+            if taken == 25:
+                went_on.set()
 
     async with anyio.create_task_group() as group:
         group.start_soon(read)
         await anyio.sleep(0.02)
         assert taken < 5
-        stopped_at = taken
         handler.gate.set()
         with anyio.fail_after(1):
-            while taken < stopped_at + 20:
-                await anyio.sleep(0)
+            await went_on.wait()
         await stream.aclose()
         group.cancel_scope.cancel()
     assert await flush(timeout=1) == 0
@@ -148,8 +163,9 @@ async def test_sync_handlers_may_stay_behind_as_well() -> None:
     assert handler.told == ["Human: x", "a", "b", "c"]
 
 
-def test_sync_verbs_tell_it_at_once() -> None:
-    """There is no loop to do it later."""
+@pytest.mark.parametrize("model", [FakeListChatModel(responses=["hi"]), OnlyAsync()])
+def test_sync_verbs_tell_it_at_once(model: BaseChatModel) -> None:
+    """Whether or not the hook is async: who calls them has no loop in which to wait for what comes later."""
 
     class Sync(BaseCallbackHandler):
         background = True
@@ -159,7 +175,7 @@ def test_sync_verbs_tell_it_at_once() -> None:
             self.ends += 1
 
     handler = Sync()
-    FakeListChatModel(responses=["hi"]).invoke("x", {"callbacks": [handler]})
+    model.invoke("x", {"callbacks": [handler]})
     assert handler.ends == 1
 
 
@@ -202,7 +218,7 @@ async def test_nothing_is_left_of_a_handler_made_for_one_request() -> None:
         await FakeListChatModel(responses=["hi"]).ainvoke("x", {"callbacks": [handler]})
     await flush()
     del handler
-    await anyio.sleep(0)
+    await anyio.lowlevel.checkpoint()
     gc.collect()
     assert not any(one() for one in handlers)
 
@@ -215,11 +231,11 @@ async def test_many_runs_at_once_share_the_queue() -> None:
         background = True
 
         async def on_chat_model_start(self, *args: Any, run_id: Any, **kwargs: Any) -> None:
-            await anyio.sleep(0)
+            await anyio.lowlevel.checkpoint()
             runs.setdefault(run_id, []).append("start")
 
         async def on_llm_end(self, *args: Any, run_id: Any, **kwargs: Any) -> None:
-            await anyio.sleep(0)
+            await anyio.lowlevel.checkpoint()
             runs.setdefault(run_id, []).append("end")
 
     await FakeListChatModel(responses=["hi"]).abatch(["x"] * 50, {"callbacks": [Many()]})

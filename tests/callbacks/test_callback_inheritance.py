@@ -40,9 +40,7 @@ class Outer(BaseChatModel):
     def _llm_type(self) -> str:
         return "outer"
 
-    async def _agenerate(
-        self, messages: Any, stop: Any = None, run_manager: Any = None, **kwargs: Any
-    ) -> ChatResult:
+    async def _agenerate(self, messages: Any, stop: Any = None, run_manager: Any = None, **kwargs: Any) -> ChatResult:
         answer = await self.inner.ainvoke(messages, {"callbacks": run_manager.get_child("inside")})
         return ChatResult(generations=[ChatGeneration(message=answer)])
 
@@ -127,7 +125,7 @@ def test_configure_prints_when_asked_to() -> None:
 @pytest.mark.parametrize("wrong", [Starts(), Starts, "handler", 5, [Starts], [print], ["handler"], [None]])
 async def test_callbacks_that_could_never_be_told_anything_are_refused(wrong: Any) -> None:
     """A handler without its list, a class instead of an instance, a function: an error that says what is wanted."""
-    with pytest.raises(InvalidInput, match="list|instance"):
+    with pytest.raises(InvalidInput, match=r"list|instance"):
         await FakeListChatModel(responses=["hi"]).ainvoke("x", {"callbacks": wrong})
 
 

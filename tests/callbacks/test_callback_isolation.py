@@ -1,6 +1,6 @@
-"""Watching changes nothing: whatever a handler does to what it is told, the caller, the model and the next call do not see it.
+"""Watching changes nothing: whatever a handler does to what it is told, nobody else sees it.
 
-LangChain hands out the live objects.
+LangChain hands out the live objects: a handler rewrites the caller's messages, the model's fields, the cache.
 """
 
 import copy
@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from pydantic import Field
 
 from hocket.caches import InMemoryCache
 from hocket.callbacks import BaseCallbackHandler
@@ -92,10 +93,21 @@ def conversation() -> list[BaseMessage]:
     ]
 
 
+def made() -> ChatGeneration:
+    message = AIMessage(
+        content=[{"type": "text", "text": "A cat.", "annotations": [{"title": "cats"}]}],
+        response_metadata={"logprobs": {"content": [0.5]}},
+        usage_metadata={"input_tokens": 1, "output_tokens": 2, "total_tokens": 3},
+    )
+    return ChatGeneration(message=message, generation_info={"choice": {"index": [0]}})
+
+
 class Careful(BaseChatModel):
     """Remembers what it was asked, and answers with everything that an answer can hold."""
 
-    limits: dict[str, Any] = {"depth": [1, 2]}
+    limits: dict[str, Any] = Field(default_factory=lambda: {"depth": [1, 2]})
+    asked: list[Any] = Field(default_factory=list)
+    made: ChatGeneration = Field(default_factory=lambda: made())
 
     @property
     def _llm_type(self) -> str:
@@ -109,20 +121,10 @@ class Careful(BaseChatModel):
         self.asked.append((copy.deepcopy(messages), copy.deepcopy(stop), copy.deepcopy(kwargs)))
         return ChatResult(generations=[self.made], llm_output={"usage": {"parts": [1]}})
 
-    asked: list[Any] = []
-    made: ChatGeneration = ChatGeneration(
-        message=AIMessage(
-            content=[{"type": "text", "text": "A cat.", "annotations": [{"title": "cats"}]}],
-            response_metadata={"logprobs": {"content": [0.5]}},
-            usage_metadata={"input_tokens": 1, "output_tokens": 2, "total_tokens": 3},
-        ),
-        generation_info={"choice": {"index": [0]}},
-    )
-
 
 def test_neither_the_callers_messages_nor_its_options_can_be_rewritten() -> None:
     """Messages with blocks, stop words and tools reach the hook as the caller wrote them, and stay so."""
-    vandal, model, messages = Vandal(), Careful(asked=[]), conversation()
+    vandal, model, messages = Vandal(), Careful(), conversation()
     stop, tools = ["."], [{"type": "function", "function": {"parameters": {"properties": {"a": {}}}}}]
     tags, metadata = ["t"], {"user": 1}
     config: Any = {"callbacks": [vandal], "tags": tags, "metadata": metadata}
@@ -140,7 +142,7 @@ def test_neither_the_callers_messages_nor_its_options_can_be_rewritten() -> None
 
 def test_neither_the_model_nor_its_result_can_be_rewritten() -> None:
     """The result is the caller's; what the hook keeps, the model's fields and `llm_output` stay as they were."""
-    vandal, model = Vandal(), Careful(asked=[])
+    vandal, model = Vandal(), Careful()
     clean = model.generate([conversation()])
     watched = model.generate([conversation()], callbacks=[vandal])
 
@@ -151,13 +153,12 @@ def test_neither_the_model_nor_its_result_can_be_rewritten() -> None:
         assert answer.message.content == [{"type": "text", "text": "A cat.", "annotations": [{"title": "cats"}]}]
         assert answer.message.response_metadata["logprobs"] == {"content": [0.5]}
     assert model.limits == {"depth": [1, 2]}
-    assert model.made.generation_info == {"choice": {"index": [0]}}
-    assert model.made.message.content == [{"type": "text", "text": "A cat.", "annotations": [{"title": "cats"}]}]
+    assert model.made == made()
 
 
 async def test_the_same_under_async_verbs() -> None:
     """One path."""
-    vandal, model, messages = Vandal(), Careful(asked=[]), conversation()
+    vandal, model, messages = Vandal(), Careful(), conversation()
     answer = await model.ainvoke(messages, {"callbacks": [vandal]}, stop=["."])
     assert messages == conversation() == model.asked[0][0]
     assert answer.content == [{"type": "text", "text": "A cat.", "annotations": [{"title": "cats"}]}]
@@ -284,7 +285,7 @@ def test_a_handler_that_keeps_the_messages_is_not_told_of_later_edits_once_it_ha
             kept.append([list(one) for one in messages])
 
     messages = conversation()
-    Careful(asked=[]).invoke(messages, {"callbacks": [Keeper()]})
+    Careful().invoke(messages, {"callbacks": [Keeper()]})
     messages[0].content = "changed"
     assert kept == [[conversation()]]
 
@@ -295,9 +296,9 @@ def test_adding_to_the_messages_takes_copies() -> None:
     class Adder(BaseCallbackHandler):
         def on_chat_model_start(self, serialized: Any, messages: Any, **kwargs: Any) -> None:
             (one,) = messages
-            for message in ([] + one)[:1] + (one * 2)[-1:] + [*one][1:2]:
+            for message in ([] + one)[:1] + (one * 2)[-1:] + [*one][1:2]:  # noqa: RUF005  # the form is what is tested
                 message.content = "HACK"
 
     adder, messages = Adder(), conversation()
-    Careful(asked=[]).invoke(messages, {"callbacks": [adder]})
+    Careful().invoke(messages, {"callbacks": [adder]})
     assert messages == conversation() and adder.errors == 0

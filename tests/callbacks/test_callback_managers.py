@@ -106,7 +106,11 @@ def test_a_run_of_everything_in_sync_code() -> None:
     tools = [kwargs for name, _, kwargs in recorder.events if name == "on_tool_start"]
     assert (tools[0]["inputs"], tools[0]["parent_run_id"]) == ({"a": 1}, chain_id)
     assert (tools[1]["inputs"], tools[1]["parent_run_id"]) == (None, elsewhere)
-    assert ("on_text", ("text",), {"run_id": chain_id, "parent_run_id": None, "tags": ["t"], "end": "!"}) in recorder.events
+    assert (
+        "on_text",
+        ("text",),
+        {"run_id": chain_id, "parent_run_id": None, "tags": ["t"], "end": "!"},
+    ) in recorder.events
     told = set(recorder.names)
     assert told == set(EVENTS) - {"on_custom_event", "on_first_token", "on_cache_hit", "on_limiter_wait"}
 

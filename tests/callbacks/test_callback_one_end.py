@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+import threading
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any
@@ -9,6 +10,7 @@ from uuid import UUID
 
 import anyio
 import anyio.from_thread
+import anyio.lowlevel
 import pytest
 
 from hocket.callbacks import AsyncCallbackHandler, BaseCallbackHandler
@@ -104,7 +106,7 @@ class Fails(Chat):
     """Fails where the last message says so."""
 
     async def _agenerate(self, messages: Any, stop: Any = None, **kwargs: Any) -> ChatResult:
-        await anyio.sleep(0)
+        await anyio.lowlevel.checkpoint()
         if messages[-1].content == "fail":
             raise ConnectionError("lost")
         return ChatResult(generations=[ChatGeneration(message=AIMessage("hi"))])
@@ -330,15 +332,22 @@ async def test_a_stream_that_is_left() -> None:
 
 async def test_a_stream_that_is_dropped() -> None:
     """A plain `break` and garbage collection end the run as well, soon after."""
-    handler = Ends()
+    ended = anyio.Event()
+
+    class Ending(Ends):
+        def on_llm_end(self, *args: Any, **kwargs: Any) -> None:
+            super().on_llm_end(*args, **kwargs)
+            ended.set()
+
+    handler = Ending()
     stream = Streams().astream("x", {"callbacks": [handler]})
     async for _ in stream:
         break
     del stream
     gc.collect()
     with anyio.fail_after(1):
-        while handler.seen != [["start", "end"]]:
-            await anyio.sleep(0.001)
+        await ended.wait()
+    assert handler.seen == [["start", "end"]]
     assert partial(handler) == ("one", True)
 
 
@@ -423,7 +432,7 @@ class Insists(BaseCallbackHandler):
 
 @pytest.mark.parametrize("first", [True, False])
 async def test_a_handler_that_refuses_the_start(first: bool) -> None:
-    """The run fails before it is asked for; the other handlers, before and behind, hear of both. LangChain leaves it open."""
+    """The run fails before it is asked for; the other handlers, before and behind, hear of both its ends."""
     handlers = watchers()
     insisting = Insists("on_chat_model_start")
     given = [insisting, *handlers] if first else [*handlers, insisting]
@@ -492,6 +501,25 @@ async def test_a_handler_that_hangs_at_the_end_is_cut_off(monkeypatch: pytest.Mo
     with anyio.fail_after(1):
         answer = await Answers().ainvoke("x", {"callbacks": [hanging, behind]})
     assert answer.content == "hi"
+    assert behind.seen == [["start", "end"]]
+    assert hanging.errors == 1
+
+
+async def test_a_handler_that_hangs_in_its_thread_is_left_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same for one that holds up its worker thread, which cannot be stopped."""
+    import hocket._runtime.runtime as runtime
+
+    monkeypatch.setattr(runtime, "END_GRACE", 0.02)
+    release = threading.Event()
+
+    class Hangs(EndsInThread):
+        def on_llm_end(self, *args: Any, **kwargs: Any) -> None:
+            release.wait(5)
+
+    hanging, behind = Hangs(), AsyncEnds()
+    with anyio.fail_after(1):
+        await Answers().ainvoke("x", {"callbacks": [hanging, behind]})
+    release.set()
     assert behind.seen == [["start", "end"]]
     assert hanging.errors == 1
 

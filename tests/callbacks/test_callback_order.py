@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-import anyio
+import anyio.lowlevel
 import pytest
 
 from hocket.callbacks import AsyncCallbackHandler, BaseCallbackHandler
@@ -48,15 +48,15 @@ class ToldAsync(AsyncCallbackHandler):
         self.name, self.log = name, log
 
     async def on_chat_model_start(self, *args: Any, **kwargs: Any) -> None:
-        await anyio.sleep(0)
+        await anyio.lowlevel.checkpoint()
         self.log.append((self.name, "start"))
 
     async def on_llm_new_token(self, token: str, **kwargs: Any) -> None:
-        await anyio.sleep(0)
+        await anyio.lowlevel.checkpoint()
         self.log.append((self.name, token))
 
     async def on_llm_end(self, *args: Any, **kwargs: Any) -> None:
-        await anyio.sleep(0)
+        await anyio.lowlevel.checkpoint()
         self.log.append((self.name, "end"))
 
 
@@ -186,9 +186,7 @@ async def test_a_handler_that_raises_is_counted_and_logged_once_and_the_run_goes
     log: Log = []
     handler = broken()
     with caplog.at_level(logging.DEBUG, logger="hocket.callbacks"):
-        answer = [
-            chunk.content async for chunk in AsyncWords().astream("x", {"callbacks": [handler, Told("b", log)]})
-        ]
+        answer = [chunk.content async for chunk in AsyncWords().astream("x", {"callbacks": [handler, Told("b", log)]})]
 
     assert answer == ["one", "two", ""]
     assert log == [entry for entry in WHOLE if entry[0] == "b"]
@@ -307,7 +305,7 @@ class Wrapped(AsyncCallbackHandler):
 
     @wrapped
     async def on_llm_end(self, *args: Any, **kwargs: Any) -> None:
-        await anyio.sleep(0)
+        await anyio.lowlevel.checkpoint()
         self.told += 1
 
 

@@ -7,11 +7,13 @@ from uuid import UUID, uuid4
 import anyio
 import pytest
 
+from hocket.caches import InMemoryCache
 from hocket.callbacks import BaseCallbackHandler
 from hocket.language_models import BaseChatModel, BaseLLM, FakeListChatModel, FakeListLLM, FakeStreamingListLLM
 from hocket.load import dumpd
 from hocket.messages import AIMessage, AIMessageChunk, HumanMessage, SystemMessage
 from hocket.outputs import ChatGeneration, ChatGenerationChunk, ChatResult, Generation, GenerationChunk, LLMResult
+from hocket.rate_limiters import InMemoryRateLimiter
 
 Event = tuple[str, tuple[Any, ...], dict[str, Any]]
 
@@ -131,7 +133,7 @@ async def test_the_end_of_a_chat_model() -> None:
     assert generation.text == "hi"
     assert generation.generation_info == {"finish_reason": "stop"}
     assert response.llm_output == {"token_usage": {"total_tokens": 3}}
-    (start, start_told) = recorder.one("on_chat_model_start")
+    _, start_told = recorder.one("on_chat_model_start")
     assert kwargs == {"run_id": start_told["run_id"], "parent_run_id": None, "tags": ["t"]}
 
 
@@ -139,7 +141,8 @@ async def test_tokens() -> None:
     """`on_llm_new_token(text, chunk=…, run_id=…, parent_run_id=…, tags=…)`, for every chunk that the consumer gets."""
     recorder = Recorder()
     chunks = [
-        chunk async for chunk in FakeListChatModel(responses=["ab"]).astream("x", {"callbacks": [recorder], "tags": ["t"]})
+        chunk
+        async for chunk in FakeListChatModel(responses=["ab"]).astream("x", {"callbacks": [recorder], "tags": ["t"]})
     ]
 
     tokens = [(args, kwargs) for name, args, kwargs in recorder.events if name == "on_llm_new_token"]
@@ -168,6 +171,22 @@ async def test_a_stream_tells_when_its_first_token_came() -> None:
     assert 0 <= seconds < 1
 
 
+async def test_cache_hits_and_waits_for_the_limiter(virtual_clock: Any) -> None:
+    """What LangChain has no event for: `on_cache_hit()`, and `on_limiter_wait(seconds)` where it was worth telling."""
+    recorder = Recorder()
+    limiter = InMemoryRateLimiter(requests_per_second=2, max_bucket_size=1)
+    model = FakeListChatModel(responses=["hi"], cache=InMemoryCache(), rate_limiter=limiter)
+    for text in ("a", "b", "b"):
+        await model.ainvoke(text, {"callbacks": [recorder], "tags": ["t"]})
+
+    start, end = "on_chat_model_start", "on_llm_end"
+    assert recorder.names[-6:] == [start, "on_limiter_wait", end, start, "on_cache_hit", end]
+    *_, (_, (seconds,), waited), _, _, (_, nothing, hit), _ = recorder.events
+    assert seconds == pytest.approx(0.5, abs=0.01)
+    assert nothing == ()
+    assert set(waited) == set(hit) == {"run_id", "parent_run_id", "tags"}
+
+
 async def test_an_error() -> None:
     """`on_llm_error(error, response=…)`, with what had come until then."""
     recorder = Recorder()
@@ -186,7 +205,9 @@ async def test_an_error_before_anything_came() -> None:
     """The response is there, and empty."""
     recorder = Recorder()
     with pytest.raises(Exception, match="chunk 0"):
-        async for _ in FakeListChatModel(responses=["a"], error_on_chunk_number=0).astream("x", {"callbacks": [recorder]}):
+        async for _ in FakeListChatModel(responses=["a"], error_on_chunk_number=0).astream(
+            "x", {"callbacks": [recorder]}
+        ):
             pass
     _, kwargs = recorder.one("on_llm_error")
     assert kwargs["response"].generations == []

@@ -38,9 +38,7 @@ def run_a_chain(manager: CallbackManager) -> None:
 def test_stdout_prints_what_chains_and_tools_do(capsys: pytest.CaptureFixture[str]) -> None:
     """A line for the chain's start and end, the tool's output, and free text as it is."""
     run_a_chain(CallbackManager.configure([StdOutCallbackHandler()]))
-    assert capsys.readouterr().out == (
-        "\n> Entering new Chain ...\nfound tea\nthinking\n> Finished chain.\n"
-    )
+    assert capsys.readouterr().out == ("\n> Entering new Chain ...\nfound tea\nthinking\n> Finished chain.\n")
 
 
 async def test_stdout_prints_answers(capsys: pytest.CaptureFixture[str]) -> None:
@@ -99,7 +97,7 @@ async def test_a_file_is_written_outside_the_event_loop(tmp_path: Path) -> None:
     await FakeListChatModel(responses=["hi"]).ainvoke("x", {"callbacks": [handler]})
     handler.close()
     assert handler.errors == 0
-    assert path.read_text(encoding="utf-8") == "hi\n"  # noqa: ASYNC240
+    assert path.read_text(encoding="utf-8") == "hi\n"
 
 
 @pytest.mark.parametrize("model", [FakeListChatModel(responses=["one"]), FakeStreamingListLLM(responses=["one"])])

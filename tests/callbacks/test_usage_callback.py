@@ -10,6 +10,7 @@ from contextvars import copy_context
 from typing import Any
 
 import anyio
+import anyio.lowlevel
 import pytest
 
 from hocket.caches import InMemoryCache
@@ -43,7 +44,7 @@ class Counted(BaseChatModel):
         )
 
     async def _agenerate(self, messages: Any, stop: Any = None, **kwargs: Any) -> ChatResult:
-        await anyio.sleep(0)
+        await anyio.lowlevel.checkpoint()
         return self._answer()
 
     def _generate(self, messages: Any, stop: Any = None, **kwargs: Any) -> ChatResult:

@@ -10,6 +10,7 @@ import anyio
 import pytest
 
 from hocket._runtime.portal import on_portal
+from hocket._runtime.runtime import ASYNC, BLOCKING
 from hocket._runtime.stream import BOUND, Sink, SyncStream
 from hocket.errors import BlockingCallWarning
 
@@ -194,9 +195,19 @@ def test_the_clean_up_of_a_left_stepped_stream_may_fail() -> None:
     stream.close()
 
 
-def test_a_remote_stream_dropped_on_the_kept_loop_waits_for_nothing() -> None:
-    """Garbage is collected in any thread, also in the one that has to end the stream."""
-    source = Source(stepped=False)
+@both
+def test_a_stream_dropped_on_the_kept_loop_waits_for_nothing(stepped: bool) -> None:
+    """Garbage is collected in any thread, also in the one that ends the stream, or has to be asked while it ends."""
+
+    class Asking(Source):
+        async def __call__(self, sink: Sink[int]) -> None:
+            try:
+                await super().__call__(sink)
+            finally:
+                await (BLOCKING if stepped else ASYNC).call(anyio.sleep, 0)
+                self.asked = True
+
+    source = Asking(stepped=stepped)
     held: list[Iterator[int]] = [source.stream()]
     next(held[0])
 
@@ -204,7 +215,10 @@ def test_a_remote_stream_dropped_on_the_kept_loop_waits_for_nothing() -> None:
         held.clear()
 
     on_portal(drop)
-    assert source.ended.wait(0.5)
+    deadline = time.monotonic() + 0.5
+    while not hasattr(source, "asked") and time.monotonic() < deadline:
+        time.sleep(0.001)
+    assert source.asked
     assert source.ends == [True]
 
 

@@ -4,8 +4,8 @@ A stream's producer and a shared flight outlive the task that started them, whic
 purpose; anyio therefore has no such thing, and these few lines hold the two native ways. Whoever spawns a task here
 owes it an end: every user keeps a reason to cancel it.
 
-On asyncio that is done as asyncio does it, once: what a user's code has to await while it cleans up is not cancelled
-again, as it would be at every step by a scope of anyio's. On trio clean-up is shielded by whoever needs it, as always.
+That is done by a cancel scope, not by ``task.cancel()``: what libraries shield while they clean up (httpx its connections)
+stays whole. The price is anyio's rule: clean-up that has to wait must be shielded, also on asyncio.
 """
 
 import contextlib
@@ -13,6 +13,7 @@ import contextvars
 from collections.abc import Callable, Coroutine
 from typing import Any
 
+import anyio
 from anyio.lowlevel import EventLoopToken, current_token
 
 __all__ = ["Detached", "soon", "spawn"]
@@ -23,21 +24,19 @@ _kept: set[Any] = set()  # asyncio's tasks: the loop itself holds them weakly
 class Detached:
     """A task that belongs to no caller; ``token`` is its loop's."""
 
-    __slots__ = ("_native", "_started", "token")
+    __slots__ = ("_scope", "token")
 
     def __init__(self, token: EventLoopToken) -> None:
         self.token = token
-        self._started = False
-        self._native: Any = None  # asyncio's task, or a scope of trio's
+        self._scope = anyio.CancelScope()
 
     def cancel(self) -> None:
-        """Cancel it, once, in the thread of its loop. One that has not started will start: let it see that it is late."""
-        if self._started:
-            self._native.cancel()
+        """Cancel it, in the thread of its loop. One that has not started starts all the same: let it see that it is late."""
+        self._scope.cancel()
 
     async def run(self, main: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        self._started = True
-        await main()
+        with self._scope:
+            await main()
 
 
 def spawn(main: Callable[[], Coroutine[Any, Any, None]]) -> Detached:
@@ -50,19 +49,13 @@ def spawn(main: Callable[[], Coroutine[Any, Any, None]]) -> Detached:
     loop: Any = token.native_token
     made = Detached(token)
     if hasattr(loop, "create_task"):  # asyncio's; to import it for a type check costs a tenth of hocket's import
-        made._native = task = loop.create_task(made.run(main))
+        task = loop.create_task(made.run(main))
         _kept.add(task)
         task.add_done_callback(_kept.discard)
     else:
         import trio
 
-        made._native = scope = trio.CancelScope()
-
-        async def scoped() -> None:
-            with scope:
-                await made.run(main)
-
-        trio.lowlevel.spawn_system_task(scoped, context=contextvars.copy_context())
+        trio.lowlevel.spawn_system_task(made.run, main, context=contextvars.copy_context())
     return made
 
 

@@ -23,7 +23,7 @@ from anyio.from_thread import BlockingPortal
 
 from hocket.errors import BlockingCallWarning, SyncInLoop
 
-__all__ = ["on_portal"]
+__all__ = ["is_here", "on_portal"]
 
 T = TypeVar("T")
 
@@ -67,6 +67,11 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork)
 
 
+def is_here() -> bool:
+    """Whether this code runs on the kept loop."""
+    return threading.current_thread() is _thread
+
+
 def on_portal(main: Callable[[], Awaitable[T]]) -> T:
     """Run ``main()`` on the kept loop, wait for it in this thread, and return or raise what it did.
 
@@ -77,7 +82,7 @@ def on_portal(main: Callable[[], Awaitable[T]]) -> T:
     Raises:
         SyncInLoop: called from the kept loop itself, where waiting would never end.
     """
-    if threading.current_thread() is _thread:
+    if is_here():
         raise SyncInLoop("a sync verb was called from code that runs on hocket's own event loop; await its async twin")
     if _holds_up_a_loop():
         _warn()

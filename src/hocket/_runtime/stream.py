@@ -11,6 +11,7 @@ hand, and the next pull goes on. No thread, no loop.
 
 import collections
 import functools
+import threading
 from collections.abc import Awaitable, Callable, Coroutine, Generator
 from types import TracebackType
 from typing import Any, Generic, Protocol, Self, TypeVar
@@ -19,7 +20,7 @@ import anyio
 
 from hocket._runtime.cancellation import outwait, refuse, wait_for
 from hocket._runtime.detached import Detached, soon, spawn
-from hocket._runtime.portal import on_portal
+from hocket._runtime.portal import is_here, on_portal
 
 __all__ = ["Producer", "Sink", "Stream", "SyncStream"]
 
@@ -292,6 +293,9 @@ class SyncStream(Generic[T]):
         self.close()
 
     def __del__(self) -> None:
-        if isinstance(self._source, _Stepped):
-            self.close()
-        # Else the `Stream` inside does it, without waiting: whoever collects garbage may hold any lock.
+        # A remote one is left to the `Stream` inside, which waits for nobody: who collects garbage may hold any lock.
+        if isinstance(self._source, _Stepped) and not self._over:
+            if is_here():  # and an async handler has to be told here, for which this thread would wait
+                threading.Thread(target=self.close, daemon=True).start()
+            else:
+                self.close()

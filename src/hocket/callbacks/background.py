@@ -14,6 +14,7 @@ import anyio
 from anyio.lowlevel import RunVar
 
 from hocket._runtime.detached import spawn
+from hocket._runtime.portal import is_here
 
 __all__ = ["flush", "put"]
 
@@ -44,6 +45,9 @@ def _mine() -> dict[object, _Queue]:
 
 async def put(handler: object, tell: Callable[[], Awaitable[None]]) -> None:
     """Have ``tell`` called after all that ``handler`` is still to be told. Waits while its queue is full."""
+    if is_here():  # under a sync verb, whose caller cannot await `flush`
+        await tell()
+        return
     queues, key = _mine(), id(handler)
     while (queue := queues.get(key)) is not None and len(queue.waiting) >= BOUND:
         await queue.told.wait()
@@ -56,7 +60,9 @@ async def put(handler: object, tell: Callable[[], Awaitable[None]]) -> None:
     async def drain() -> None:
         try:
             while made.waiting:
-                with contextlib.suppress(Exception):  # of a handler that insists: there is no run here that it could fail
+                with contextlib.suppress(
+                    Exception
+                ):  # of a handler that insists: there is no run here that it could fail
                     await made.waiting[0]()
                 made.waiting.popleft()
                 told, made.told = made.told, anyio.Event()

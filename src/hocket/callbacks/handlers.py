@@ -24,8 +24,8 @@ class BaseCallbackHandler:
         errors: how many exceptions it has raised. The first of them is logged at WARNING, the others at DEBUG.
         run_inline: call this handler's sync methods in the event loop instead of a worker thread: for quick ones.
         background: do not have runs wait for this handler: under an event loop it is told in order, but later, from a
-            queue of 1,000 events (`flush`). It cannot fail a run, and should not look at context variables. In sync
-            code it is told at once.
+            queue of 1,000 events (`flush`). It cannot fail a run, and should not look at context variables. Sync verbs
+            tell it at once.
     """
 
     raise_error: bool = False

@@ -19,13 +19,13 @@ from hocket.callbacks.run_managers import (
     AsyncCallbackManagerForLLMRun,
     AsyncCallbackManagerForRetrieverRun,
     AsyncCallbackManagerForToolRun,
+    AsyncRunManager,
     BaseRunManager,
     CallbackManagerForChainRun,
     CallbackManagerForLLMRun,
     CallbackManagerForRetrieverRun,
     CallbackManagerForToolRun,
-    _AsyncRun,  # pyright: ignore[reportPrivateUsage]
-    _SyncRun,  # pyright: ignore[reportPrivateUsage]
+    RunManager,
     stepped,
 )
 from hocket.callbacks.stdout import DebugCallbackHandler, StdOutCallbackHandler
@@ -234,5 +234,5 @@ def _is_like(handler: object) -> bool:
     return hasattr(handler, "raise_error") and hasattr(handler, "ignore_llm")
 
 
-_AsyncRun.manager_class = AsyncCallbackManager
-_SyncRun.manager_class = CallbackManager
+AsyncRunManager.manager_class = AsyncCallbackManager
+RunManager.manager_class = CallbackManager

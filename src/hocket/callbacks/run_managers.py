@@ -20,11 +20,15 @@ __all__ = [
     "AsyncCallbackManagerForLLMRun",
     "AsyncCallbackManagerForRetrieverRun",
     "AsyncCallbackManagerForToolRun",
+    "AsyncParentRunManager",
+    "AsyncRunManager",
     "BaseRunManager",
     "CallbackManagerForChainRun",
     "CallbackManagerForLLMRun",
     "CallbackManagerForRetrieverRun",
     "CallbackManagerForToolRun",
+    "ParentRunManager",
+    "RunManager",
     "stepped",
 ]
 
@@ -135,8 +139,8 @@ class BaseRunManager:
         return other
 
 
-class _AsyncRun(BaseRunManager):
-    """What every run can say."""
+class AsyncRunManager(BaseRunManager):
+    """What every run can say. (LangChain's `AsyncParentRunManager`, too: here every run can be a parent.)"""
 
     async def on_text(self, text: str, **kwargs: Any) -> None:
         """Tell handlers a free text."""
@@ -147,14 +151,19 @@ class _AsyncRun(BaseRunManager):
         await self._tell("on_retry", retry_state, **kwargs)
 
 
-class _SyncRun(BaseRunManager):
+class RunManager(BaseRunManager):
+    """What every run can say, for sync code."""
+
     runtime = BLOCKING
 
-    on_text = stepped(_AsyncRun.on_text)
-    on_retry = stepped(_AsyncRun.on_retry)
+    on_text = stepped(AsyncRunManager.on_text)
+    on_retry = stepped(AsyncRunManager.on_retry)
 
 
-class AsyncCallbackManagerForLLMRun(_AsyncRun):
+AsyncParentRunManager, ParentRunManager = AsyncRunManager, RunManager
+
+
+class AsyncCallbackManagerForLLMRun(AsyncRunManager):
     """A run of a model."""
 
     async def on_llm_new_token(
@@ -180,7 +189,7 @@ class AsyncCallbackManagerForLLMRun(_AsyncRun):
         return self._as(CallbackManagerForLLMRun)  # type: ignore[no-any-return]
 
 
-class CallbackManagerForLLMRun(_SyncRun):
+class CallbackManagerForLLMRun(RunManager):
     """A run of a model, for sync code."""
 
     on_llm_new_token = stepped(AsyncCallbackManagerForLLMRun.on_llm_new_token)
@@ -189,7 +198,7 @@ class CallbackManagerForLLMRun(_SyncRun):
     notify = stepped(AsyncCallbackManagerForLLMRun.notify)
 
 
-class AsyncCallbackManagerForChainRun(_AsyncRun):
+class AsyncCallbackManagerForChainRun(AsyncRunManager):
     """A run of a chain."""
 
     async def on_chain_end(self, outputs: Any, **kwargs: Any) -> None:
@@ -213,7 +222,7 @@ class AsyncCallbackManagerForChainRun(_AsyncRun):
         return self._as(CallbackManagerForChainRun)  # type: ignore[no-any-return]
 
 
-class CallbackManagerForChainRun(_SyncRun):
+class CallbackManagerForChainRun(RunManager):
     """A run of a chain, for sync code."""
 
     on_chain_end = stepped(AsyncCallbackManagerForChainRun.on_chain_end)
@@ -222,7 +231,7 @@ class CallbackManagerForChainRun(_SyncRun):
     on_agent_finish = stepped(AsyncCallbackManagerForChainRun.on_agent_finish)
 
 
-class AsyncCallbackManagerForToolRun(_AsyncRun):
+class AsyncCallbackManagerForToolRun(AsyncRunManager):
     """A run of a tool."""
 
     async def on_tool_end(self, output: Any, **kwargs: Any) -> None:
@@ -238,14 +247,14 @@ class AsyncCallbackManagerForToolRun(_AsyncRun):
         return self._as(CallbackManagerForToolRun)  # type: ignore[no-any-return]
 
 
-class CallbackManagerForToolRun(_SyncRun):
+class CallbackManagerForToolRun(RunManager):
     """A run of a tool, for sync code."""
 
     on_tool_end = stepped(AsyncCallbackManagerForToolRun.on_tool_end)
     on_tool_error = stepped(AsyncCallbackManagerForToolRun.on_tool_error)
 
 
-class AsyncCallbackManagerForRetrieverRun(_AsyncRun):
+class AsyncCallbackManagerForRetrieverRun(AsyncRunManager):
     """A run of a retriever."""
 
     async def on_retriever_end(self, documents: Sequence[Any], **kwargs: Any) -> None:
@@ -261,7 +270,7 @@ class AsyncCallbackManagerForRetrieverRun(_AsyncRun):
         return self._as(CallbackManagerForRetrieverRun)  # type: ignore[no-any-return]
 
 
-class CallbackManagerForRetrieverRun(_SyncRun):
+class CallbackManagerForRetrieverRun(RunManager):
     """A run of a retriever, for sync code."""
 
     on_retriever_end = stepped(AsyncCallbackManagerForRetrieverRun.on_retriever_end)

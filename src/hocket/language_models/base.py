@@ -34,7 +34,6 @@ __all__ = [
     "LanguageModelInput",
     "LanguageModelLike",
     "LanguageModelOutput",
-    "check_stop",
 ]
 
 LanguageModelInput = PromptValue | str | Sequence[MessageLikeRepresentation]

@@ -6,13 +6,13 @@ times faster, with the outcome that validation would give (a property test holds
 classes take it, by their own `_template`; a subclass may add fields and validators.
 """
 
-from collections.abc import Sequence
-from typing import Any, ClassVar, Self, TypeVar, cast
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, cast
 
 from pydantic import ConfigDict, Field
 
 from hocket.load.serializable import Serializable
-from hocket.load.unvalidated import fill
+from hocket.load.unvalidated import fields_of, fill
 from hocket.messages.content import ContentBlock
 from hocket.messages.content_view import content_blocks_of
 from hocket.messages.folding import Fold
@@ -62,7 +62,10 @@ class BaseMessage(Serializable):
     _template: ClassVar["Template | None"] = None
 
     def __init__(
-        self, content: Content | None = None, content_blocks: list[ContentBlock] | None = None, **kwargs: Any
+        self,
+        content: str | Sequence[str | Mapping[str, Any]] | None = None,
+        content_blocks: list[ContentBlock] | None = None,
+        **kwargs: Any,
     ) -> None:
         if content.__class__ is str and not kwargs and content_blocks is None:
             template = self.__class__.__dict__.get("_template")
@@ -85,10 +88,12 @@ class BaseMessage(Serializable):
         """Take ``init=False``, which keeps type checkers from making up a constructor without the positional content."""
         super().__init_subclass__(**kwargs)
 
-    def __setattr__(self, name: str, value: Any) -> None:
-        if self.__pydantic_fields_set__ is _CONTENT:  # pydantic is about to add to it
-            fill(self, vars(self), {"content"}, self.__pydantic_extra__, self.__pydantic_private__)
-        super().__setattr__(name, value)
+    if not TYPE_CHECKING:
+
+        def __setattr__(self, name: str, value: Any) -> None:
+            if self.__pydantic_fields_set__ is _CONTENT:  # pydantic is about to add to it
+                fill(self, fields_of(self), {"content"}, self.__pydantic_extra__, self.__pydantic_private__)
+            super().__setattr__(name, value)
 
     @classmethod
     def is_lc_serializable(cls) -> bool:
@@ -196,10 +201,9 @@ class BaseMessageChunk(BaseMessage, init=False):
             TypeError: ``other`` is something else.
             ValueError: ``other`` belongs to another message: another role, function or tool call.
         """
-        fold, fields = Fold(), copied(self.__dict__)
-        extra: dict[str, Any] = {}
-        chunks: list[BaseMessageChunk] = [self, *self._addends(other)]
-        for chunk in chunks:
+        fold, fields, extra = Fold(), copied(self.__dict__), copied(self.__pydantic_extra__ or {})
+        fold.add(fields)
+        for chunk in self._addends(other):
             self._join(chunk, fields)
             fold.add(chunk.__dict__)
             extra.update(copied(chunk.__pydantic_extra__ or {}))
@@ -220,6 +224,6 @@ class BaseMessageChunk(BaseMessage, init=False):
 
 
 def get_msg_title_repr(title: str, *, bold: bool = False) -> str:
-    """Return ``title`` centred in a line of 80 equals signs."""
+    """Return ``title`` centred in a line of 80 equals signs; ``bold`` for a terminal."""
     line = f" {title} ".center(80, "=")
-    return f"\033[1m{line}\033[0m" if bold else line
+    return line.replace(f" {title} ", f"\033[1m {title} \033[0m") if bold else line

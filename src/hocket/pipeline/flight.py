@@ -84,7 +84,7 @@ class Flight:
                     taken += 1
                     if item.__class__ is Notice:
                         await call.tell(item.name, *item.args)
-                    elif call.sink is not None:
+                    else:
                         has_chunks = True
                         waiting = call.deliver(call.shared(item, self.bills))
                         if waiting is not None:

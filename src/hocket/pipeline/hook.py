@@ -96,7 +96,7 @@ async def ask_hook(call: Call) -> Any:
     else:
         return await (_fold_thread(call) if is_async else _fold_sync(call))
     result = call.checked(result, hook)
-    if call.sink is not None:
+    if call.sink is not None and not call.is_raw:  # in flight, each of those who share the answer replays it himself
         await replay(call, result)
     return result
 
