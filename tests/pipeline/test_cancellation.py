@@ -156,7 +156,7 @@ class World:
     def __init__(self, cls: type[Model], handlers: Sequence[Any], *, cached: bool) -> None:
         self.handlers = handlers
         self.hook = Hook()
-        self.limiter = InMemoryRateLimiter(requests_per_second=1e7)
+        self.limiter = InMemoryRateLimiter(requests_per_second=5000)
         self.cache = Slow() if cached else None
         self.model: Any = cls(
             hook=self.hook, cache=self.cache or False, rate_limiter=self.limiter, callbacks=list(handlers)

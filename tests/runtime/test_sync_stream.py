@@ -204,8 +204,11 @@ def test_a_stream_dropped_on_the_kept_loop_waits_for_nothing(stepped: bool) -> N
             try:
                 await super().__call__(sink)
             finally:
-                await (BLOCKING if stepped else ASYNC).call(anyio.sleep, 0)
-                self.asked = True
+                await (BLOCKING if stepped else ASYNC).outlast(self.ask())
+
+        async def ask(self) -> None:
+            await (BLOCKING if stepped else ASYNC).call(anyio.sleep, 0)
+            self.asked = True
 
     source = Asking(stepped=stepped)
     held: list[Iterator[int]] = [source.stream()]

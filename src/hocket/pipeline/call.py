@@ -123,7 +123,9 @@ class Call(ABC):
     async def note(self, name: str, *args: Any) -> None:
         """Tell the handlers of something that happened to the request; where it is shared, those of all that share it."""
         if self.is_raw and not self.runs and self.sink is not None:
-            self.sink.put(Notice(name, args))
+            waiting = self.sink.put(Notice(name, args))
+            if waiting is not None:
+                await waiting
         else:
             await self.tell(name, *args)
 

@@ -49,9 +49,15 @@ async def run_all(calls: Sequence[Call], go: Go) -> list[Any]:
                 await call.start()
         await calls[0].runtime.each(functools.partial(_settle, call, calls, go) for call in calls)
     except BaseException as error:
+        struck: BaseException | None = None
         for call in calls:
             if call.outcome is None:
-                await _failed(call, error)
+                try:
+                    await _failed(call, error)
+                except BaseException as again:  # cancelled once more: the others are told all the same
+                    struck = again
+        if struck is not None:
+            raise struck from error
         raise
     for call in calls:
         if isinstance(call.outcome, _Failure):
