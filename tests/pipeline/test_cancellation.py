@@ -254,6 +254,19 @@ async def by_task_cancel(call: Coroutine[Any, Any, Any], at: int, *, blows: int 
         return None
 
 
+async def by_timeout(call: Coroutine[Any, Any, Any], at: int) -> Any:
+    """Let a timeout of asyncio's strike when ``call`` waits for the ``at``-th time."""
+    try:
+        async with asyncio.timeout(None) as timeout:
+            return await struck(call, at, lambda: timeout.reschedule(0))
+    except TimeoutError:
+        return None
+    finally:
+        task = asyncio.current_task()
+        assert task is not None
+        assert task.cancelling() == 0
+
+
 async def by_many_blows(call: Coroutine[Any, Any, Any], at: int) -> Any:
     return await by_task_cancel(call, at, blows=8)
 
@@ -335,7 +348,7 @@ async def test_a_cancelled_scope(
 @with_and_without
 @every_call
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])
-@pytest.mark.parametrize("attack", [by_task_cancel, by_many_blows])
+@pytest.mark.parametrize("attack", [by_task_cancel, by_many_blows, by_timeout])
 async def test_a_cancelled_task(cls: type[Model], cached: bool, call: Any, attack: Attack, handlers: list[Any]) -> None:
-    """`Task.cancel`, once, and again and again."""
+    """`Task.cancel`, once, and again and again, and as a timeout, which stays a timeout."""
     assert await attack_everywhere(World(cls, handlers, cached=cached), call, attack) > 5

@@ -52,12 +52,12 @@ async def test_the_longest_of_several_stalls_is_told() -> None:
     """Later, shorter stalls do not cover up the one that matters."""
     with pytest.raises(AssertionError) as failure:
         async with assert_no_blocking(limit=0.01):
-            for seconds in (0.03, 0.09, 0.03):
+            for seconds in (0.02, 0.25, 0.02):
                 hold_up_the_loop(seconds)
                 await anyio.sleep(0.005)
     found = re.search(r"held up for (\d+) ms", str(failure.value))
     assert found
-    assert int(found[1]) >= 80
+    assert int(found[1]) >= 100  # a busy machine may wake the watchdog late
 
 
 @pytest.mark.parametrize("goes_on", [True, False])

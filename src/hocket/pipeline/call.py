@@ -4,7 +4,7 @@ Two kinds, for the two families of models. They differ in the shape of prompt, c
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -132,9 +132,11 @@ class Call(ABC):
     async def fail(self, error: BaseException) -> None:
         """Tell the handlers that the runs have failed, or, where the consumer just left, that they have ended."""
         if self.closed:
-            await self.tell("on_llm_end", self.partial(), closed=True)
+            partial = self.partial()
+            await _all(run._tell("on_llm_end", partial, closed=True) for run in self.runs)
         else:
-            await self.tell("on_llm_error", error, response=self.until(error))
+            partial = self.until(error)
+            await _all(run._tell("on_llm_error", error, response=partial) for run in self.runs)
 
     def until(self, error: BaseException) -> LLMResult:
         """Return what had come when ``error`` struck, for handlers; never the live objects."""
@@ -142,8 +144,8 @@ class Call(ABC):
 
     async def end(self, result: Any) -> None:
         """Tell the handlers what the runs have given."""
-        for run, response in zip(self.runs, self.responses(result), strict=True):
-            await run._tell("on_llm_end", response)
+        responses = self.responses(result)
+        await _all(run._tell("on_llm_end", response) for run, response in zip(self.runs, responses, strict=True))
 
     # -- asking the hook
 
@@ -267,17 +269,6 @@ class Call(ABC):
             self.sizes = sizes
         return info
 
-    def pieces_of(self, text: str) -> list[str]:
-        """Cut ``text`` into the sizes in which it was streamed; the last piece is what is left, if only ``""``."""
-        sizes, self.sizes = self.sizes, []
-        pieces: list[str] = []
-        start = 0
-        for size in sizes:
-            if 0 < size <= len(text) - start:
-                pieces.append(text[start : start + size])
-                start += size
-        return [*pieces, text[start:]]
-
     @abstractmethod
     def chunks(self, result: Any) -> list[Any]:
         """Return chunks that fold to ``result``, in the sizes in which it was streamed, else in one piece."""
@@ -285,3 +276,15 @@ class Call(ABC):
     @abstractmethod
     def detached(self, sink: Sink[Any]) -> "Call":
         """Return the same call for a flight of its own: nobody watches it, and ``sink`` takes the raw chunks."""
+
+
+async def _all(tellings: Iterable[Awaitable[None]]) -> None:
+    """Await each of ``tellings``, whatever others raise, and then raise the first of that."""
+    refused: BaseException | None = None
+    for telling in tellings:
+        try:
+            await telling
+        except BaseException as error:
+            refused = refused or error
+    if refused is not None:
+        raise refused

@@ -13,6 +13,7 @@ from hocket.outputs import ChatGeneration, ChatGenerationChunk, ChatResult, Gene
 from hocket.outputs.copies import copy_of
 from hocket.pipeline.call import CACHE_HIT, CHUNK_SIZES, Call
 from hocket.pipeline.isolation import LazyCopies
+from hocket.pipeline.pieces import cut, length_of
 from hocket.pipeline.refusal import refusal
 
 __all__ = ["ChatCall", "as_chunk"]
@@ -49,7 +50,7 @@ class ChatCall(Call):
             )
         message, info = chunk.message, chunk.generation_info
         content = message.content  # a lazy sum becomes real
-        self.sizes.append(len(content) if content.__class__ is str else 0)
+        self.sizes.append(len(content) if content.__class__ is str else length_of(content))
         if info:
             news = {key: value for key, value in info.items() if value is not None}
             self._info = {**self._info, **news} if self._info else news
@@ -195,10 +196,10 @@ class ChatCall(Call):
     def chunks(self, result: ChatResult) -> list[ChatGenerationChunk]:
         message = result.generations[0].message
         whole = as_chunk(message)
-        if len(self.sizes) < 2 or not isinstance(message.content, str):
+        if len(self.sizes) < 2:
             return [ChatGenerationChunk(message=whole)]
-        *pieces, rest = self.pieces_of(message.content)
-        last = rebuilt(whole, {**whole.__dict__, "content": rest}, whole.__class__)
+        pieces, self.sizes = cut(message.content, self.sizes), []
+        last = rebuilt(whole, {**whole.__dict__, "content": type(message.content)()}, whole.__class__)
         return [ChatGenerationChunk(message=chunk) for chunk in (*map(AIMessageChunk, pieces), last)]
 
     def detached(self, sink: Sink[Any]) -> "ChatCall":

@@ -10,6 +10,7 @@ from hocket.outputs import Generation, GenerationChunk, LLMResult, RunInfo
 from hocket.outputs.copies import copy_of
 from hocket.pipeline.call import CACHE_HIT, CHUNK_SIZES, Call
 from hocket.pipeline.keys import prompt_key
+from hocket.pipeline.pieces import cut_text
 
 __all__ = ["TextCall"]
 
@@ -137,8 +138,8 @@ class TextCall(Call):
 
     def chunks(self, result: LLMResult) -> list[GenerationChunk]:
         answer = result.generations[0][0]
-        *pieces, rest = self.pieces_of(answer.text)
-        chunks = [GenerationChunk(text=text) for text in ([*pieces, rest] if rest or not pieces else pieces)]
+        pieces, self.sizes = cut_text(answer.text, self.sizes), []
+        chunks = [GenerationChunk(text=text) for text in pieces or [""]]
         chunks[-1].generation_info = answer.generation_info
         return chunks
 
