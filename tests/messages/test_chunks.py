@@ -4,13 +4,15 @@ import copy
 import functools
 import operator
 import pickle
+import threading
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import Field
+from pydantic import Field, PrivateAttr
 
 from hocket.load import dumps, loads
 from hocket.messages import (
@@ -145,6 +147,24 @@ def test_sums_of_sums_are_sums(left: list[AIMessageChunk], right: list[AIMessage
     by_sums.add(left[0] + left[1:])
     by_sums.add(right[0] + right[1:])
     assert by_sums.chunk() == expected
+
+
+def test_many_threads_may_add_to_one_sum_and_look_at_it() -> None:
+    """A sum in several hands: each goes on with it, each looks at it, and each gets what it would get alone."""
+    deltas = [AIMessageChunk("", tool_call_chunks=[fragment(None, text, index=0)]) for text in ('"a', '": ', "1", "}")]
+    first = AIMessageChunk("x", tool_call_chunks=[fragment("f", "{", id="1", index=0)])
+    expected = collected([first, *deltas]).chunk()
+    start = threading.Barrier(4)
+
+    def go_on(stem: AIMessageChunk) -> AIMessageChunk:
+        start.wait()
+        whole = stem + deltas[2] + deltas[3]
+        return whole if (stem.content, stem.tool_calls[0]["args"]) == ("x", {}) else stem
+
+    with ThreadPoolExecutor(4) as threads:
+        for _ in range(200):
+            stem = first + deltas[0] + deltas[1] + AIMessageChunk("")
+            assert list(threads.map(go_on, [stem] * 4)) == [expected] * 4
 
 
 # nobody is changed
@@ -385,6 +405,7 @@ def test_a_sum_keeps_the_class() -> None:
     """A subclass's chunks add up to the subclass; its own fields and extras are the first chunk's and the last word's."""
 
     class MyChunk(AIMessageChunk, init=False):
+        _secret: int = PrivateAttr(default=7)
         origin: str = "here"
         trail: list[str] = Field(default_factory=list)
 
@@ -393,7 +414,10 @@ def test_a_sum_keeps_the_class() -> None:
     assert type(summed) is MyChunk
     assert (summed.content, summed.origin, summed.trail, summed.note) == ("abc", "there", ["x"], 2)
     assert summed.trail is not first.trail
-    assert collected([first, AIMessageChunk("b", note=2), MyChunk("c")]).chunk() == summed
+    collector = collected([first, AIMessageChunk("b", note=2), MyChunk("c")])
+    first.trail.append("y")
+    assert collector.chunk() == summed
+    assert collector.message() == AIMessage("abc", note=2)
     assert list(vars(summed)) == list(MyChunk.model_fields)
 
 

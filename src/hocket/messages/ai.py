@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, TypeVar, cast
 from pydantic import BeforeValidator, Field, model_validator
 
 from hocket.load.unvalidated import fields_of, fill, set_fields
-from hocket.messages.base import BaseMessage, BaseMessageChunk, copied, plain, rebuilt
+from hocket.messages.base import BaseMessage, BaseMessageChunk, copied, isolated, plain, rebuilt
 from hocket.messages.content import ContentBlock
 from hocket.messages.content_view import content_blocks_of
 from hocket.messages.folding import Fold, leaves
@@ -32,6 +32,8 @@ __all__ = ["AIMessage", "AIMessageChunk", "Collector", "message_chunk_to_message
 
 _SUM = "_sum"  # the key under which a sum that nobody has looked at keeps its two addends
 _PARSED = ("tool_calls", "invalid_tool_calls")
+_NO_MAPPING: dict[str, Any] = {}  # in snapshots, which are only read
+_NO_LIST: list[Any] = []
 _CONTAINERS = ("content", "additional_kwargs", "response_metadata", "tool_call_chunks", "usage_metadata")
 
 M = TypeVar("M", bound=BaseMessage)
@@ -210,9 +212,9 @@ def _snapshot(chunk: BaseMessageChunk, fields: dict[str, Any]) -> dict[str, Any]
     for name in _CONTAINERS if chunk.__class__ is AIMessageChunk else fields:
         value = fields[name]
         if value.__class__ is dict:
-            kept[name] = copied(value) if value else {}
+            kept[name] = copied(value) if value else _NO_MAPPING
         elif value.__class__ is list:
-            kept[name] = copied(value) if value else []
+            kept[name] = copied(value) if value else _NO_LIST
     return kept
 
 
@@ -246,7 +248,7 @@ class Collector:
     def add(self, chunk: BaseMessageChunk) -> None:
         """Add the next chunk."""
         if self._first is None:
-            self._first = chunk
+            self._first = chunk if chunk.__class__ is AIMessageChunk else isolated(chunk)
         fields = fields_of(chunk)
         if _SUM in fields:
             for part in leaves(fields[_SUM]):
@@ -271,7 +273,7 @@ class Collector:
         return self._rebuilt(fields, AIMessage)
 
     def _rebuilt(self, fields: dict[str, Any], cls: type[M]) -> M:
-        made = rebuilt(self._first or _BLANK, fields, cls)
+        made = rebuilt(_BLANK if self._first is None else self._first, fields, cls)
         made.__pydantic_extra__ = copied(self._extra)
         return made
 

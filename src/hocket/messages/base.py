@@ -164,10 +164,12 @@ def plain(cls: type[M]) -> type[M]:
 def rebuilt(message: BaseMessage, fields: dict[str, Any], cls: type[M]) -> M:
     """Return a new message of class ``cls`` whose fields are ``fields``, taken as they are: they must be valid.
 
-    For copies and folds of messages that were validated when they were made; ``message`` gives the extras.
+    For copies and folds of messages that were validated when they were made; ``message`` gives the extras, and its
+    private attributes to a message of its own class.
     """
     made = cls.__new__(cls)
-    extra, private = message.__pydantic_extra__, message.__pydantic_private__
+    extra = message.__pydantic_extra__
+    private = message.__pydantic_private__ if cls is message.__class__ else None
     fill(made, fields, set(fields), dict(extra) if extra else {}, private if private is None else dict(private))
     return made
 

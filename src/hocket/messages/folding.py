@@ -131,12 +131,17 @@ class Fold:
 
 def leaves(tree: Any) -> list[Any]:
     """Return what a sum of sums adds up, in order: a sum is a pair of addends, anything else a leaf."""
-    found, waiting = [], [tree]
+    found: list[Any] = []
+    waiting = [tree]
     while waiting:
         node = waiting.pop()
-        if node.__class__ is tuple:
-            waiting += node
-        else:
-            found.append(node)
+        while node.__class__ is tuple:
+            node, right = node
+            if right.__class__ is tuple:
+                waiting.append(node)
+                node = right
+            else:
+                found.append(right)
+        found.append(node)
     found.reverse()
     return found

@@ -30,8 +30,8 @@ def cut(content: Content, lengths: Iterable[int]) -> list[Content]:
             continue
         texts = [*_cut(block[key], ends)] or [""]
         pieces.append([{**block, key: texts[0]}])
-        place = {name: block[name] for name in ("type", "index") if name in block}
-        pieces += [[{**place, key: text}] for text in texts[1:]]
+        place: dict[str, Any] = {name: block[name] for name in ("type", "index") if name in block}
+        pieces.extend([{**place, key: text}] for text in texts[1:])
     return pieces
 
 
