@@ -62,6 +62,14 @@ class Cache(BaseCache):
     def clear(self, **kwargs: Any) -> None:
         self.held.clear()
 
+    async def alookup(self, prompt: str, llm_string: str) -> Any:
+        await anyio.lowlevel.checkpoint()
+        return self.lookup(prompt, llm_string)
+
+    async def aupdate(self, prompt: str, llm_string: str, return_val: Sequence[Generation]) -> None:
+        await anyio.lowlevel.checkpoint()
+        self.update(prompt, llm_string, return_val)
+
 
 class Limiter(BaseRateLimiter):
     def __init__(self, fuse: Fuse) -> None:

@@ -1,14 +1,15 @@
 """A call of a chat model: a conversation in, candidate messages out."""
 
-import json
 from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 from hocket._runtime.stream import Sink
 from hocket.errors import EmptyResponse, InvalidHook
 from hocket.load.unvalidated import fill, unvalidated
-from hocket.messages import AIMessage, AIMessageChunk, BaseMessage, BaseMessageChunk, Collector, ToolCallChunk
+from hocket.messages import AIMessage, AIMessageChunk, BaseMessage, BaseMessageChunk, Collector
 from hocket.messages.base import copied, isolated, rebuilt
+from hocket.messages.folding import merged_facts
+from hocket.messages.tool_calls import tool_call_chunks_of
 from hocket.outputs import ChatGeneration, ChatGenerationChunk, ChatResult, Generation, LLMResult
 from hocket.outputs.copies import copy_of
 from hocket.pipeline.call import CACHE_HIT, CHUNK_SIZES, Call
@@ -52,9 +53,8 @@ class ChatCall(Call):
         content = message.content  # a lazy sum becomes real
         self.sizes.append(len(content) if content.__class__ is str else length_of(content))
         if info:
-            news = {key: value for key, value in info.items() if value is not None}
-            self._info = {**self._info, **news} if self._info else news
-        if not self.is_raw and (info or message.__dict__["id"] is None):
+            self._info = merged_facts(self._info, info)
+        if not self.is_raw and (info or message.id is None):
             message = self._stamped(message, info)
         if self._collector is None:
             self._collector = Collector()
@@ -222,12 +222,9 @@ def as_chunk(message: BaseMessage) -> BaseMessageChunk:
     if not isinstance(message, AIMessage):
         cls = next(cls for cls in BaseMessageChunk.__subclasses__() if cls.__name__ == f"{type(message).__name__}Chunk")
         return rebuilt(message, {**message.__dict__, "type": cls.__name__}, cls)
-    calls = [(call["name"], json.dumps(call["args"], ensure_ascii=False), call["id"]) for call in message.tool_calls]
-    calls += [(call["name"], call["args"], call["id"]) for call in message.invalid_tool_calls]  # type: ignore[misc]
-    chunks = [
-        ToolCallChunk(name=name, args=args, id=id_, index=index, type="tool_call_chunk")
-        for index, (name, args, id_) in enumerate(calls)
-    ]
+    chunks = tool_call_chunks_of(message.tool_calls, message.invalid_tool_calls)
+    for index, chunk in enumerate(chunks):  # so that calls without an id stay apart when they are folded
+        chunk["index"] = index
     fields = {"tool_call_chunks": chunks, "chunk_position": "last", "type": "AIMessageChunk"}
     return rebuilt(message, {**message.__dict__, **fields}, AIMessageChunk)
 
