@@ -1,6 +1,8 @@
 """Loading builds what its caller allows, and refuses the rest with a clear error."""
 
 import gc
+import json
+import subprocess
 import sys
 from collections.abc import Callable
 from typing import Any, ClassVar, Generic, Literal, TypeVar
@@ -334,3 +336,19 @@ def test_validation_failures_name_the_field() -> None:
     assert isinstance(caught.value.__cause__, ValidationError)
     assert {error["loc"] for error in caught.value.__cause__.errors()} == {("temperature",), ("typo",)}
     assert "hot-value" not in str(caught.value) + str(caught.value.__cause__)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"lc": 1, "type": "constructor", "id": ["hocket", "messages", "HumanMessage"], "kwargs": {"content": "hi"}}',
+        '{"lc": 1, "type": "constructor", "id": ["hocket", "language_models", "FakeListChatModel"],'
+        ' "kwargs": {"responses": ["hi"]}}',
+    ],
+)
+def test_own_classes_load_in_a_process_that_has_not_imported_them(text: str) -> None:
+    """`from hocket import loads` is all that it takes to read what another process wrote."""
+    code = f"from hocket import loads, dumps; print(dumps(loads({text!r})))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=50)
+
+    assert json.loads(done.stdout) == json.loads(text), done.stderr

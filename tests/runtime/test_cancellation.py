@@ -2,6 +2,7 @@
 
 import asyncio
 import contextvars
+from typing import Any
 
 import anyio
 import anyio.lowlevel
@@ -170,3 +171,25 @@ async def test_an_event_that_has_come_is_not_waited_for() -> None:
         scope.cancel()
         await outwait(event)
     assert not scope.cancelled_caught
+
+
+def test_trio_as_a_guest_of_asyncio_is_trio() -> None:
+    """Its loop runs in a thread where asyncio's runs, too."""
+    trio = pytest.importorskip("trio")
+    work = Work()
+
+    async def guest() -> None:
+        with anyio.CancelScope() as scope:
+            scope.cancel()
+            await outlast(work())
+
+    async def host() -> None:
+        loop = asyncio.get_running_loop()
+        over: asyncio.Future[Any] = loop.create_future()
+        trio.lowlevel.start_guest_run(
+            guest, run_sync_soon_threadsafe=loop.call_soon_threadsafe, done_callback=over.set_result
+        )
+        (await over).unwrap()
+
+    asyncio.run(host())
+    assert work.outcome == "done"

@@ -7,6 +7,7 @@ So there the work gets a task of its own, and the caller waits for it again.
 
 import contextvars
 import math
+import sys
 from collections.abc import Awaitable
 from typing import Any
 
@@ -58,12 +59,12 @@ async def outlast(job: Awaitable[None]) -> None:
     Raises:
         what ``job`` raises; or, on asyncio, the cancellation, unless the caller's next wait will raise it anyway.
     """
-    loop: Any = anyio.lowlevel.current_token().native_token
-    if not hasattr(loop, "create_task"):  # trio's
+    loop = _asyncio_loop()
+    if loop is None:
         with anyio.CancelScope(shield=True):
             await job
         return
-    ended = anyio.Event()
+    ended = loop.create_future()
     failure: list[BaseException] = []
 
     async def run() -> None:
@@ -72,14 +73,17 @@ async def outlast(job: Awaitable[None]) -> None:
         except BaseException as error:  # raised where it is awaited: from here, some would stop the loop
             failure.append(error)
         finally:
-            ended.set()
+            if not ended.done():
+                ended.set_result(None)
 
     context = contextvars.copy_context()
     task = loop.create_task(run(), context=context)
     try:
-        await ended.wait()
+        await ended
     except anyio.get_cancelled_exc_class():
-        await outwait(ended)
+        over = anyio.Event()
+        task.add_done_callback(lambda _: over.set())
+        await outwait(over)
         if not is_cancelled():
             raise
     finally:
@@ -89,3 +93,12 @@ async def outlast(job: Awaitable[None]) -> None:
             variable.set(value)
     if failure:
         raise failure.pop()
+
+
+def _asyncio_loop() -> Any:
+    """Return the loop of the running task, or None if that is one of trio's, which may be a guest in asyncio's thread."""
+    asyncio = sys.modules.get("asyncio")  # not imported for this, which would cost those who use trio
+    if asyncio is None:
+        return None
+    loop = asyncio._get_running_loop()
+    return loop if loop is not None and asyncio.current_task(loop) is not None else None

@@ -1,4 +1,10 @@
-"""Models: the two families, and fakes of both. LangChain's names."""
+"""Models: the two families, and fakes of both. LangChain's names.
+
+What only tests and start-up need is loaded when it is first used.
+"""
+
+import importlib
+from typing import TYPE_CHECKING, Any
 
 from hocket.errors import FakeListLLMError
 from hocket.language_models.base import (
@@ -9,21 +15,37 @@ from hocket.language_models.base import (
     LanguageModelOutput,
 )
 from hocket.language_models.chat_models import BaseChatModel
-from hocket.language_models.fakes import (
-    FakeChatModel,
-    FakeListChatModel,
-    FakeListLLM,
-    FakeMessagesListChatModel,
-    FakeStreamingListLLM,
-    GenericFakeChatModel,
-    ParrotFakeChatModel,
-)
 from hocket.language_models.llm import LLM
 from hocket.language_models.llms import BaseLLM
-from hocket.language_models.registry import init_chat_model
-from hocket.language_models.scripted import Request, ScriptedChatModel, Turn
 from hocket.language_models.simple import SimpleChatModel, agenerate_from_stream, generate_from_stream
 from hocket.language_models.stream import ChatStream, SyncChatStream
+
+if TYPE_CHECKING:
+    from hocket.language_models.fakes import (
+        FakeChatModel,
+        FakeListChatModel,
+        FakeListLLM,
+        FakeMessagesListChatModel,
+        FakeStreamingListLLM,
+        GenericFakeChatModel,
+        ParrotFakeChatModel,
+    )
+    from hocket.language_models.registry import init_chat_model
+    from hocket.language_models.scripted import Request, ScriptedChatModel, Turn
+
+_LATER = {
+    "FakeChatModel": "fakes",
+    "FakeListChatModel": "fakes",
+    "FakeListLLM": "fakes",
+    "FakeMessagesListChatModel": "fakes",
+    "FakeStreamingListLLM": "fakes",
+    "GenericFakeChatModel": "fakes",
+    "ParrotFakeChatModel": "fakes",
+    "Request": "scripted",
+    "ScriptedChatModel": "scripted",
+    "Turn": "scripted",
+    "init_chat_model": "registry",
+}
 
 __all__ = [
     "LLM",
@@ -52,3 +74,12 @@ __all__ = [
     "generate_from_stream",
     "init_chat_model",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    module = _LATER.get(name)
+    if module is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(importlib.import_module(f"{__name__}.{module}"), name)
+    globals()[name] = value
+    return value

@@ -1,6 +1,6 @@
 """The base class of whatever can be dumped and rebuilt, and the register of classes that makes rebuilding safe.
 
-Loading never imports anything. A class enters the register when Python creates it, under an id that is a name and not
+Loading imports nothing that the data could choose. A class enters the register when Python creates it, under an id that is a name and not
 an address, so that hostile data can name nothing but classes which the running program has defined itself. References
 are weak: a class made in a function or redefined in a notebook goes when its last user goes.
 
@@ -8,6 +8,7 @@ A secret leaves an object only as a reference to the variable that holds it. The
 (:class:`SecretReference`), because a user's dict may look exactly like one and must not be taken for it.
 """
 
+import importlib
 from collections.abc import Iterable
 from types import FunctionType
 from typing import Any, ClassVar
@@ -24,14 +25,23 @@ SECRET_TYPES = (SecretStr, SecretBytes, Secret)
 _MASK = "**********"
 _EMPTY: dict[Any, object] = {dict: {}, list: [], set: set(), frozenset: frozenset(), tuple: ()}
 
+_OWN_PACKAGES = frozenset({"messages", "outputs", "prompt_values", "runnables", "language_models"})
+
 _classes: WeakValueDictionary[tuple[str, ...], type["Serializable"]] = WeakValueDictionary()
 _former_ids: WeakValueDictionary[tuple[str, ...], type["Serializable"]] = WeakValueDictionary()
 
 
 def find_class(lc_id: Iterable[str]) -> type["Serializable"] | None:
-    """The registered class with this id, or else the one that names it in ``lc_aliases``; None if there is none."""
+    """The registered class with this id, or else the one that names it in ``lc_aliases``; None if there is none.
+
+    Of hocket's own packages, a fixed few, the one that the id names is imported if it has not been yet.
+    """
     key = tuple(lc_id)
-    return _classes.get(key) or _former_ids.get(key)
+    found = _classes.get(key) or _former_ids.get(key)
+    if found is None and len(key) == 3 and key[0] == "hocket" and key[1] in _OWN_PACKAGES:
+        getattr(importlib.import_module(f"hocket.{key[1]}"), key[2], None)  # some define their classes when asked
+        found = _classes.get(key) or _former_ids.get(key)
+    return found
 
 
 class SecretReference(dict[str, Any]):
