@@ -38,7 +38,8 @@ class ChatGeneration(Generation):
             """Build from a message alone, as every hook does for every chunk, without the validator (see below)."""
             message = values.get("message")
             if len(values) == 1 and _short_cuts.get(message.__class__) is self.__class__:
-                text = _text_of(message)
+                content = message.content
+                text = content if content.__class__ is str else _text_of(message)
                 fields = {"text": text, "generation_info": None, "type": self.__class__.__name__, "message": message}
                 fill(self, fields, {"message"})
             else:

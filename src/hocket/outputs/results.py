@@ -35,15 +35,14 @@ class ChatResult(Serializable):
         def __init__(self, **values: Any) -> None:
             """Build from candidates alone, as every hook does for every call, without the validator."""
             candidates = values.get("generations")
-            if (
-                len(values) == 1
-                and candidates.__class__ is list
-                and self.__class__ is ChatResult
-                and all(candidate.__class__ is ChatGeneration for candidate in candidates)
-            ):
-                fill(self, {"generations": candidates, "llm_output": None}, {"generations"})
-            else:
-                super().__init__(**values)
+            if len(values) == 1 and candidates.__class__ is list and self.__class__ is ChatResult:
+                for candidate in candidates:
+                    if candidate.__class__ is not ChatGeneration:
+                        break
+                else:
+                    fill(self, {"generations": candidates, "llm_output": None}, {"generations"})
+                    return
+            super().__init__(**values)
 
     @classmethod
     def is_lc_serializable(cls) -> bool:
