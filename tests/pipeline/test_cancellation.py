@@ -237,19 +237,19 @@ async def at_a_tick(call: Coroutine[Any, Any, Any], at: int) -> Any:
 
 async def by_task_cancel(call: Coroutine[Any, Any, Any], at: int, *, blows: int = 1) -> Any:
     """Cancel the task of ``call``, as asyncio does it, when it waits for the ``at``-th time; and again at each tick."""
-    task: asyncio.Task[Any]
-
-    async def main() -> Any:
-        return await struck(call, at, strike)
 
     def strike() -> None:
+        task = asyncio.current_task()
+        assert task is not None
         task.cancel()
         for blow in range(1, blows):
             asyncio.get_running_loop().call_later(blow * 1e-4, task.cancel)
 
-    task = asyncio.ensure_future(main())
+    async def main() -> Any:
+        return await struck(call, at, strike)
+
     try:
-        return await task
+        return await asyncio.ensure_future(main())
     except asyncio.CancelledError:
         return None
 

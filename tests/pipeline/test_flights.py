@@ -15,7 +15,7 @@ from hocket.caches import InMemoryCache
 from hocket.callbacks import UsageMetadataCallbackHandler
 from hocket.language_models import BaseChatModel
 from hocket.messages import AIMessage, AIMessageChunk
-from hocket.outputs import ChatGenerationChunk
+from hocket.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
 from hocket.pipeline import flight
 from hocket.rate_limiters import InMemoryRateLimiter
 from hocket.testing import VirtualClock
@@ -339,6 +339,25 @@ async def test_every_run_ends_once_whoever_leaves(recorders: Callable[[], Any]) 
     assert [handler.end() for handler in handlers] == ["on_llm_error"] * 5 + ["on_llm_end"] * 5
     assert sum(handler.told("on_cache_hit") == [True] for handler in handlers) == 4
     assert ["".join(handler.tokens()) for handler in handlers] == ["Hel"] * 5 + ["Hello world"] * 5
+
+
+async def test_what_the_hook_itself_tells_is_heard_by_those_who_asked_first(recorders: Callable[[], Any]) -> None:
+    """It is given the run of the call that started the request."""
+
+    class Telling(Slow):
+        async def _agenerate(
+            self, messages: Any, stop: Any = None, run_manager: Any = None, **kwargs: Any
+        ) -> ChatResult:
+            await run_manager.on_llm_new_token("from the hook")
+            return ChatResult(generations=[ChatGeneration(message=AIMessage("yes"))])
+
+    first, second = recorders(), recorders()
+    model = Telling(cache=InMemoryCache())
+    async with anyio.create_task_group() as group:
+        group.start_soon(Passenger(model, 0, callbacks=[first]))
+        await anyio.lowlevel.checkpoint()
+        group.start_soon(Passenger(model, 0, callbacks=[second]))
+    assert sorted([first.tokens(), second.tokens()]) == [[], ["from the hook"]]
 
 
 async def test_all_hear_of_the_wait_for_the_limiter(recorders: Callable[[], Any], virtual_clock: VirtualClock) -> None:

@@ -1,8 +1,9 @@
 """The base class of whatever can be dumped and rebuilt, and the register of classes that makes rebuilding safe.
 
-Loading imports nothing that the data could choose. A class enters the register when Python creates it, under an id that is a name and not
-an address, so that hostile data can name nothing but classes which the running program has defined itself. References
-are weak: a class made in a function or redefined in a notebook goes when its last user goes.
+Loading imports nothing that the data could choose. A class enters the register when Python creates it, under an id that
+is a name and not an address, so that hostile data can name nothing but classes which the running program has defined
+itself, or hocket's own. References are weak: a class made in a function or redefined in a notebook goes when its last
+user goes.
 
 A secret leaves an object only as a reference to the variable that holds it. The reference has a type of its own
 (:class:`SecretReference`), because a user's dict may look exactly like one and must not be taken for it.

@@ -6,6 +6,7 @@ it must never cost an answer.
 
 import functools
 import logging
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 from hocket import globals as settings
@@ -19,6 +20,9 @@ from hocket.pipeline.observe import Go
 __all__ = ["cached", "chosen_cache", "look_up", "replay", "store"]
 
 _log = logging.getLogger("hocket.caches")
+
+Run = Callable[[Any, Go], Awaitable[Any]]
+"""Runs the rest of the pipeline for a call, as a run."""
 
 
 def chosen_cache(cache: BaseCache | bool | None) -> BaseCache | None:
@@ -40,13 +44,19 @@ def chosen_cache(cache: BaseCache | bool | None) -> BaseCache | None:
     return shared
 
 
-def cached(field: BaseCache | bool | None, go: Go) -> Go:
-    """Return ``go`` behind the cache that the model's ``cache`` field stands for."""
+def cached(field: BaseCache | bool | None, go: Go, run: Run | None = None) -> Go:
+    """Return ``go`` behind the cache that the model's ``cache`` field stands for.
+
+    Args:
+        field: the field.
+        go: the rest of the pipeline.
+        run: makes a run of what the cache does not answer; None: the call is one already.
+    """
 
     async def look_up_and_go(call: Call) -> Any:
         cache = chosen_cache(field)
         if cache is None:
-            return await go(call)
+            return await (go(call) if run is None else run(call, go))
         key = call.key()
         stored = await look_up(call, cache, key)
         if stored is not None:
@@ -55,25 +65,28 @@ def cached(field: BaseCache | bool | None, go: Go) -> Go:
             result = call.result(stored, cached=True)
             await replay(call, result)
             return result
-        if not call.runtime.is_async:
-            return call.billed(await _ask(call, cache, key, go))
-        return await _share(call, cache, key, go)
+        ask = functools.partial(_share if call.runtime.is_async else _ask_alone, cache, key, go)
+        return await (ask(call) if run is None else run(call, ask))
 
     return look_up_and_go
 
 
-async def _ask(call: Call, cache: BaseCache, key: tuple[str, str], go: Go) -> Any:
+async def _ask_alone(cache: BaseCache, key: tuple[str, str], go: Go, call: Call) -> Any:
+    return call.billed(await _ask(cache, key, go, call))
+
+
+async def _ask(cache: BaseCache, key: tuple[str, str], go: Go, call: Call) -> Any:
     """Get an answer and store it."""
     result = await go(call)
     await store(call, cache, key, call.candidates(result))
     return result
 
 
-async def _share(call: Call, cache: BaseCache, key: tuple[str, str], go: Go) -> Any:
+async def _share(cache: BaseCache, key: tuple[str, str], go: Go, call: Call) -> Any:
     """Get an answer, together with every equal call that is in flight."""
     flight, is_new = board(cache, key)
     if is_new:
-        flight.take_off(functools.partial(_ask, call.detached(flight), cache, key, go))
+        flight.take_off(functools.partial(_ask, cache, key, go, call.detached(flight)))
     result, has_chunks = await flight.join(call)
     shared = not flight.bills(call)
     if shared and call.runs:

@@ -64,6 +64,7 @@ class Call(ABC):
     outcome: Any = None
     started = 0.0
     _tells_tokens: bool | None = None
+    _first_run: Any = None
 
     def __init__(
         self,
@@ -122,7 +123,7 @@ class Call(ABC):
 
     async def note(self, name: str, *args: Any) -> None:
         """Tell the handlers of something that happened to the request; where it is shared, those of all that share it."""
-        if self.is_raw and not self.runs and self.sink is not None:
+        if self.is_raw and self.sink is not None:
             waiting = self.sink.put(Notice(name, args))
             if waiting is not None:
                 await waiting
@@ -161,6 +162,8 @@ class Call(ABC):
         """Return the run that the hook is told of: the first one, or one that nobody listens to."""
         if self.runs:
             return self.runs[0]
+        if self._first_run is not None:
+            return self._first_run
         return self.run_class(run_id=self.run_ids[0], handlers=[], inheritable_handlers=[])
 
     # -- chunks
@@ -273,9 +276,14 @@ class Call(ABC):
     def chunks(self, result: Any) -> list[Any]:
         """Return chunks that fold to ``result``, in the sizes in which it was streamed, else in one piece."""
 
-    @abstractmethod
     def detached(self, sink: Sink[Any]) -> "Call":
         """Return the same call for a flight of its own: nobody watches it, and ``sink`` takes the raw chunks."""
+        call = type(self)(self.model, self.prompts, self.stop, self.params, self.runtime)
+        call.sink, call.streaming, call.is_raw = sink, self.streaming, True
+        call._first_run = (
+            self.runs[0] if self.runs else None
+        )  # what the hook itself tells, it tells those who asked first
+        return call
 
 
 async def _all(tellings: Iterable[Awaitable[None]]) -> None:

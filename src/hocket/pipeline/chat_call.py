@@ -3,7 +3,6 @@
 from collections.abc import Callable, Sequence
 from typing import Any, cast
 
-from hocket._runtime.stream import Sink
 from hocket.errors import EmptyResponse, InvalidHook
 from hocket.load.unvalidated import fill, unvalidated
 from hocket.messages import AIMessage, AIMessageChunk, BaseMessage, BaseMessageChunk, Collector
@@ -201,11 +200,6 @@ class ChatCall(Call):
         pieces, self.sizes = cut(message.content, self.sizes), []
         last = rebuilt(whole, {**whole.__dict__, "content": type(message.content)()}, whole.__class__)
         return [ChatGenerationChunk(message=chunk) for chunk in (*map(AIMessageChunk, pieces), last)]
-
-    def detached(self, sink: Sink[Any]) -> "ChatCall":
-        call = ChatCall(self.model, self.prompts, self.stop, self.params, self.runtime)
-        call.sink, call.streaming, call.is_raw = sink, self.streaming, True
-        return call
 
 
 def _flags(message: BaseMessage) -> dict[str, Any]:

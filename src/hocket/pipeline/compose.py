@@ -28,4 +28,4 @@ def compose_text(model: Any) -> Go:
     async def run(call: Call) -> Any:
         return await observed(call, go)
 
-    return run if model.cache is False else cached(model.cache, run)
+    return run if model.cache is False else cached(model.cache, go, observed)

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from hocket._runtime.stream import Sink
 from hocket.errors import EmptyResponse, InvalidHook
 from hocket.messages.base import copied
 from hocket.outputs import Generation, GenerationChunk, LLMResult, RunInfo
@@ -72,7 +71,7 @@ class TextCall(Call):
         return bool(self._pieces)
 
     def shown(self, item: Any) -> GenerationChunk:
-        return copy_of(item) if self.is_raw else GenerationChunk(text=item)
+        return GenerationChunk(text=item)
 
     def last_chunk(self) -> None:
         return None
@@ -131,19 +130,9 @@ class TextCall(Call):
             made.append(Generation(text=candidate.text, generation_info=info or None))
         return LLMResult(generations=[made], llm_output={})
 
-    def billed(self, result: LLMResult) -> LLMResult:
-        mine: LLMResult = super().billed(result)
-        mine.run = result.run
-        return mine
-
     def chunks(self, result: LLMResult) -> list[GenerationChunk]:
         answer = result.generations[0][0]
         pieces, self.sizes = cut_text(answer.text, self.sizes), []
         chunks = [GenerationChunk(text=text) for text in pieces or [""]]
         chunks[-1].generation_info = answer.generation_info
         return chunks
-
-    def detached(self, sink: Sink[Any]) -> "TextCall":
-        call = self.only([0])
-        call.sink, call.streaming, call.is_raw = sink, self.streaming, True
-        return call
