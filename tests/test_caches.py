@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
+from hocket._runtime import clock as seam
 from hocket.caches import BaseCache, InMemoryCache
 from hocket.errors import InvalidInput
 from hocket.messages import AIMessage
@@ -253,12 +254,10 @@ class Aging(RuleBasedStateMachine):
         self.clock = VirtualClock(autojump=False)
         self.cache = InMemoryCache(ttl=5)
         self.stored: dict[str, float] = {}
-        from hocket._runtime import clock
-
-        self.use, self.before = clock.use, clock.use(self.clock)
+        self.before = seam.use(self.clock)
 
     def teardown(self) -> None:
-        self.use(self.before)
+        seam.use(self.before)
 
     @rule(key=st.sampled_from("abc"))
     def update(self, key: str) -> None:

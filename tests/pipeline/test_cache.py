@@ -3,6 +3,8 @@
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
+import anyio
+import anyio.lowlevel
 import pytest
 from pydantic import PrivateAttr
 
@@ -336,3 +338,41 @@ async def test_nobody_can_edit_the_texts_that_others_get(prompts: list[str]) -> 
         assert result.generations[0][0].generation_info["list"] == [1]  # type: ignore[index]
         result.generations[0][0].text = "EDITED"
         result.generations[0][0].generation_info["list"].append(2)  # type: ignore[index]
+
+
+class SlowText(Text):
+    """Waits to be told to go on."""
+
+    _go_on: anyio.Event = PrivateAttr(default_factory=anyio.Event)
+
+    async def _agenerate(self, prompts: list[str], stop: list[str] | None = None, **kwargs: Any) -> LLMResult:
+        await self._go_on.wait()
+        return await super()._agenerate(prompts, stop, **kwargs)
+
+
+async def test_equal_texts_in_flight_are_runs_of_their_own(recorders: Any) -> None:
+    """One request for both; the one who leaves hears the end of his run when he leaves, the other his answer."""
+    model = SlowText(cache=InMemoryCache())
+    leaver, stayer = recorders(), recorders()
+    scope = anyio.CancelScope()
+
+    async def leave() -> None:
+        with scope:
+            await model.ainvoke("a", {"callbacks": [leaver]})
+        assert leaver.end() == "on_llm_error"
+
+    async def stay() -> None:
+        assert await model.ainvoke("a", {"callbacks": [stayer]}) == "a 1"
+
+    async with anyio.create_task_group() as group:
+        for call in (leave, stay):
+            group.start_soon(call)
+            for _ in range(10):
+                await anyio.lowlevel.checkpoint()
+        scope.cancel()
+        for _ in range(10):
+            await anyio.lowlevel.checkpoint()
+        assert stayer.names() == ["on_llm_start"]
+        model._go_on.set()
+    assert stayer.end() == "on_llm_end"
+    assert model._asked == 1
