@@ -32,7 +32,6 @@ __all__ = ["hashed", "model_key", "prompt_key"]
 
 _SPOKEN = frozenset({HumanMessage, SystemMessage, AIMessage})
 _SILENT = frozenset({"id", "response_metadata", "usage_metadata", "artifact", "chunk_position"})
-_CALLS = ("tool_calls", "invalid_tool_calls")
 _TEXTUAL = (date, time, timedelta, Decimal, UUID, PurePath)
 
 _marks: dict[int, tuple[weakref.ref[Any], str]] = {}

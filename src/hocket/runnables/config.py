@@ -12,8 +12,6 @@ from hocket.errors import InvalidInput
 
 __all__ = ["RunnableConfig", "ensure_config", "get_config_list", "merge_configs"]
 
-DEFAULT_RECURSION_LIMIT = 25
-
 
 class RunnableConfig(TypedDict, total=False):
     """How one call is to be run and watched.
