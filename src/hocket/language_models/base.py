@@ -72,16 +72,16 @@ class BaseLanguageModel(RunnableSerializable[LanguageModelInput, Output], ABC, G
     _hooks: ClassVar[Hooks]
     _hook_names: ClassVar[str] = "_agenerate, _astream (async), _generate, _stream (sync)"
     _key_fields: ClassVar[tuple[str, ...]]
+    _unkeyed: ClassVar[frozenset[str]] = frozenset()
+    """Fields that do not change an answer, and so are in no cache key."""
 
     @classmethod
     def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
         super().__pydantic_init_subclass__(**kwargs)
         cls._hooks = cls._find_hooks()
-        mine = BaseLanguageModel.__pydantic_fields__
+        left_out = {*BaseLanguageModel.__pydantic_fields__, "disable_streaming", "streaming", *cls._unkeyed}
         cls._key_fields = tuple(
-            name
-            for name, field in cls.__pydantic_fields__.items()
-            if name not in mine and name not in ("disable_streaming", "streaming") and not field.exclude
+            name for name, field in cls.__pydantic_fields__.items() if name not in left_out and not field.exclude
         )
 
     @classmethod

@@ -17,7 +17,7 @@ class ChatStream(Stream[AIMessageChunk]):
     @property
     def message(self) -> AIMessage:
         """What the model has said so far; the whole answer once the stream has ended."""
-        return self._call.message()
+        return self._call.gathered()
 
 
 class SyncChatStream(SyncStream[AIMessageChunk]):
@@ -30,7 +30,7 @@ class SyncChatStream(SyncStream[AIMessageChunk]):
     @property
     def message(self) -> AIMessage:
         """What the model has said so far; the whole answer once the stream has ended."""
-        return self._call.message()
+        return self._call.gathered()
 
 
 class Withheld:

@@ -13,14 +13,15 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
-__all__ = ["fields_of", "fill", "set_fields", "unvalidated"]
+__all__ = ["fields_of", "fill", "set_extra", "set_fields", "set_given", "set_private", "unvalidated"]
 
 T = TypeVar("T", bound=BaseModel)
 
 # Setting pydantic's slots through their descriptors is a third cheaper than through object.__setattr__.
-_set_fields_set = BaseModel.__dict__["__pydantic_fields_set__"].__set__
-_set_extra = BaseModel.__dict__["__pydantic_extra__"].__set__
-_set_private = BaseModel.__dict__["__pydantic_private__"].__set__
+# What is built for every chunk of every stream uses them as they are; everything else goes through `fill`.
+set_given: Callable[[Any, set[str]], None] = BaseModel.__dict__["__pydantic_fields_set__"].__set__
+set_extra: Callable[[Any, dict[str, Any] | None], None] = BaseModel.__dict__["__pydantic_extra__"].__set__
+set_private: Callable[[Any, dict[str, Any] | None], None] = BaseModel.__dict__["__pydantic_private__"].__set__
 
 fields_of: Callable[[Any], dict[str, Any]] = BaseModel.__dict__["__dict__"].__get__
 """Return the fields that an instance has now, past a ``__dict__`` of its class's own."""
@@ -38,9 +39,9 @@ def fill(
 ) -> None:
     """Give ``instance``, fresh from ``__new__``, its fields; ``given`` are those that count as set."""
     set_fields(instance, fields)
-    _set_fields_set(instance, given)
-    _set_extra(instance, extra)
-    _set_private(instance, private)
+    set_given(instance, given)
+    set_extra(instance, extra)
+    set_private(instance, private)
 
 
 def unvalidated(cls: type[T], **fields: Any) -> T:

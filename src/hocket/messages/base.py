@@ -3,16 +3,16 @@
 Messages are pydantic models, validated and open to extra fields, as in LangChain. Most of them are made from one string,
 millions of times, so that one path is short-cut: `BaseMessage.__init__` builds the instance without the validator, four
 times faster, with the outcome that validation would give (a property test holds the two together). Only hocket's own
-classes take it, by their own `_template`; a subclass may add fields and validators.
+classes take it, those that `plain` was told of; a subclass may add fields and validators.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar, cast
 
 from pydantic import ConfigDict, Field
 
 from hocket.load.serializable import Serializable
-from hocket.load.unvalidated import fields_of, fill
+from hocket.load.unvalidated import fields_of, fill, set_extra, set_fields, set_given, set_private
 from hocket.messages.content import ContentBlock
 from hocket.messages.content_view import content_blocks_of
 from hocket.messages.folding import Fold
@@ -22,9 +22,9 @@ __all__ = [
     "BaseMessage",
     "BaseMessageChunk",
     "Content",
-    "Template",
     "copied",
     "get_msg_title_repr",
+    "identified",
     "isolated",
     "merge_content",
     "plain",
@@ -36,6 +36,23 @@ Content = str | list[str | dict[str, Any]]
 
 _CONTENT = {"content"}
 """The fields that were given, of every message made from one string: shared, since a set weighs a third of a message."""
+
+_IDENTIFIED = {"content", "id"}
+"""Those of a copy that was given an id."""
+
+
+class _Template(NamedTuple):
+    """How to build an instance of one message class from a string, without the validator."""
+
+    defaults: dict[str, Any]
+    lists: tuple[str, ...]
+    containers: tuple[str, ...]
+
+
+_templates: dict[type, _Template] = {}
+
+_TEXTS = frozenset({"type", "name", "id", "role", "tool_call_id", "status", "chunk_position"})
+"""The fields of messages that hold no list and no mapping."""
 
 
 class BaseMessage(Serializable):
@@ -59,8 +76,6 @@ class BaseMessage(Serializable):
     name: str | None = None
     id: str | None = Field(default=None, coerce_numbers_to_str=True)
 
-    _template: ClassVar["Template | None"] = None
-
     def __init__(
         self,
         content: str | Sequence[str | Mapping[str, Any]] | None = None,
@@ -68,9 +83,18 @@ class BaseMessage(Serializable):
         **kwargs: Any,
     ) -> None:
         if content.__class__ is str and not kwargs and content_blocks is None:
-            template = self.__class__.__dict__.get("_template")
-            if template is not None:
-                template.fill(self, content)
+            template = _templates.get(self.__class__)
+            if template is not None:  # the steps of `fill`, in place: this runs for every chunk of every stream
+                fields = template.defaults.copy()
+                fields["content"] = content
+                fields["additional_kwargs"] = {}
+                fields["response_metadata"] = {}
+                for name in template.lists:
+                    fields[name] = []
+                set_fields(self, fields)
+                set_given(self, _CONTENT)
+                set_extra(self, {})
+                set_private(self, None)
                 return
         if content_blocks is not None:
             if content is not None:
@@ -91,8 +115,9 @@ class BaseMessage(Serializable):
     if not TYPE_CHECKING:
 
         def __setattr__(self, name: str, value: Any) -> None:
-            if self.__pydantic_fields_set__ is _CONTENT:  # pydantic is about to add to it
-                fill(self, fields_of(self), {"content"}, self.__pydantic_extra__, self.__pydantic_private__)
+            given = self.__pydantic_fields_set__
+            if given is _CONTENT or given is _IDENTIFIED:  # pydantic is about to add to it
+                set_given(self, given.copy())
             super().__setattr__(name, value)
 
     @classmethod
@@ -133,31 +158,13 @@ class BaseMessage(Serializable):
 M = TypeVar("M", bound=BaseMessage)
 
 
-class Template:
-    """How to build an instance of one message class from a string, without the validator."""
-
-    __slots__ = ("defaults", "lists")
-
-    def __init__(self, cls: type[BaseMessage]) -> None:
-        self.defaults = {
-            name: None if field.is_required() else field.default for name, field in cls.model_fields.items()
-        }
-        self.lists = tuple(name for name, field in cls.model_fields.items() if field.default_factory is list)
-
-    def fill(self, message: BaseMessage, content: str | None) -> None:
-        """Give ``message``, made by ``__new__``, its fields."""
-        fields = self.defaults.copy()
-        fields["content"] = content
-        fields["additional_kwargs"] = {}
-        fields["response_metadata"] = {}
-        for name in self.lists:
-            fields[name] = []
-        fill(message, fields, _CONTENT, {})
-
-
 def plain(cls: type[M]) -> type[M]:
     """Let ``cls`` be built without the validator from one string."""
-    cls._template = Template(cls)
+    fields = cls.model_fields
+    defaults = {name: None if field.is_required() else field.default for name, field in fields.items()}
+    lists = tuple(name for name, field in fields.items() if field.default_factory is list)
+    containers = tuple(name for name in fields if name not in _TEXTS)
+    _templates[cls] = _Template(defaults, lists, containers)
     return cls
 
 
@@ -174,22 +181,40 @@ def rebuilt(message: BaseMessage, fields: dict[str, Any], cls: type[M]) -> M:
     return made
 
 
+def identified(message: M, id: str, **changes: Any) -> M:
+    """Return a copy of ``message``, one level deep, with ``id`` and ``changes``."""
+    cls, fields, given = message.__class__, fields_of(message).copy(), message.__pydantic_fields_set__
+    fields["id"] = id
+    if changes:
+        fields.update(changes)
+    made = cls.__new__(cls)
+    set_fields(made, fields)
+    set_given(made, _IDENTIFIED if given is _CONTENT else given | {"id"})
+    set_extra(made, message.__pydantic_extra__)
+    set_private(made, message.__pydantic_private__)
+    return made
+
+
 def isolated(message: M, **changes: Any) -> M:
     """Return a copy of ``message`` with ``changes``, whose every container is its own, at a tenth of a deep copy's price.
 
     Strings, numbers and foreign objects (an artifact) are shared; lists and mappings are copied all the way down.
     """
-    fields = message.__dict__.copy()
-    for name, value in fields.items():
-        kind = value.__class__
-        if kind is dict:
-            fields[name] = copied(value) if value else {}
-        elif kind is list:
-            fields[name] = copied(value) if value else []
-    fields.update(changes)
-    made = rebuilt(message, fields, message.__class__)
-    if extra := made.__pydantic_extra__:
-        extra.update(copied(extra))
+    cls, fields = message.__class__, message.__dict__.copy()
+    template = _templates.get(cls)
+    for name in cls.__pydantic_fields__ if template is None else template.containers:
+        value = fields[name]
+        if value.__class__ is dict or value.__class__ is list:
+            fields[name] = copied(value) if value else value.__class__()
+    given, extra, private = message.__pydantic_fields_set__, message.__pydantic_extra__, message.__pydantic_private__
+    if changes:
+        fields.update(changes)
+    made = cls.__new__(cls)
+    set_fields(made, fields)
+    is_shared = given is _CONTENT or given is _IDENTIFIED
+    set_given(made, given if is_shared and not changes else given | changes.keys())
+    set_extra(made, copied(extra) if extra else {})
+    set_private(made, dict(private) if private else private)
     return made
 
 

@@ -80,9 +80,12 @@ class Fold:
 
     def add(self, fields: Mapping[str, Any]) -> None:
         """Add the fields of one chunk. They are read now: editing the chunk later changes nothing here."""
-        content = fields["content"]
-        if content or content.__class__ is not str:
-            self.content.add(content)
+        content, held = fields["content"], self.content
+        if content.__class__ is str and held.blocks is None:
+            if content:
+                held.text.append(content)
+        elif content or content.__class__ is not str:
+            held.add(content)
         if kwargs := fields["additional_kwargs"]:
             if self.kwargs is None:
                 self.kwargs = Deltas(kwargs)

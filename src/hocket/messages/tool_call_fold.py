@@ -58,8 +58,8 @@ class ToolCallFold:
 
     A fragment continues the latest call of its ``index``; without an index, the call with its ``id``; with neither and
     no name, the latest call of all. It starts a call when its id differs from the one that call has, or when it names a
-    tool although that call has arguments already: unless it repeats the id, or the name while the arguments are
-    unfinished.
+    tool although that call has a name and arguments already: unless it repeats the id, or the name while the arguments
+    are unfinished.
     """
 
     __slots__ = ("calls", "known")
@@ -103,7 +103,7 @@ class ToolCallFold:
             call = self.known.get(index)
         else:
             call = self.calls[-1] if self.calls and not name else None
-        if call is not None and name and call.args and (name != call.name or call.is_whole()):
+        if call is not None and name and call.name and call.args and (name != call.name or call.is_whole()):
             return None
         return call
 

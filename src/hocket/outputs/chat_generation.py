@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, cast
 
 from pydantic import SerializeAsAny, model_validator
 
-from hocket.load.unvalidated import fields_of, fill, set_fields
+from hocket.load.unvalidated import fields_of, fill, set_extra, set_fields, set_given, set_private
 from hocket.messages import AIMessage, AIMessageChunk, BaseMessage, BaseMessageChunk
 from hocket.messages.folding import leaves, merged_facts
 from hocket.messages.pieces import copied
@@ -34,16 +34,18 @@ class ChatGeneration(Generation):
 
     if not TYPE_CHECKING:
 
-        def __init__(self, **values: Any) -> None:
+        def __init__(self, *, message: Any = ..., **values: Any) -> None:
             """Build from a message alone, as every hook does for every chunk, without the validator (see below)."""
-            message = values.get("message")
-            if len(values) == 1 and _short_cuts.get(message.__class__) is self.__class__:
+            cls = self.__class__
+            if not values and _short_cuts.get(message.__class__) is cls:
                 content = message.content
                 text = content if content.__class__ is str else _text_of(message)
-                fields = {"text": text, "generation_info": None, "type": self.__class__.__name__, "message": message}
-                fill(self, fields, {"message"})
+                set_fields(self, {"text": text, "generation_info": None, "type": cls.__name__, "message": message})
+                set_given(self, {"message"})
+                set_extra(self, None)
+                set_private(self, None)
             else:
-                super().__init__(**values)
+                super().__init__(**(values if message is ... else {**values, "message": message}))
 
     @model_validator(mode="after")
     def _read_text(self) -> Self:

@@ -202,6 +202,10 @@ class Call(ABC):
         """Whether a chunk has come."""
 
     @abstractmethod
+    def gathered(self) -> Any:
+        """Return what has come so far, as the caller of the verb would get it: a message or a text."""
+
+    @abstractmethod
     def shown(self, item: Any) -> Any:
         """Return what handlers get of what a consumer gets: a chunk, of their own."""
 

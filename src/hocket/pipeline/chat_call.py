@@ -4,9 +4,9 @@ from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 from hocket.errors import EmptyResponse, InvalidHook
-from hocket.load.unvalidated import fill, unvalidated
+from hocket.load.unvalidated import unvalidated
 from hocket.messages import AIMessage, AIMessageChunk, BaseMessage, BaseMessageChunk, Collector
-from hocket.messages.base import copied, isolated, rebuilt
+from hocket.messages.base import copied, identified, isolated, rebuilt
 from hocket.messages.folding import merged_facts
 from hocket.messages.tool_calls import tool_call_chunks_of
 from hocket.outputs import ChatGeneration, ChatGenerationChunk, ChatResult, Generation, LLMResult
@@ -53,24 +53,20 @@ class ChatCall(Call):
         self.sizes.append(len(content) if content.__class__ is str else length_of(content))
         if info:
             self._info = merged_facts(self._info, info)
-        if not self.is_raw and (info or message.id is None):
-            message = self._stamped(message, info)
+        if not self.is_raw:  # a copy is stamped: a hook may keep what it yields, and yield it again
+            if info:
+                facts = {**info, **message.response_metadata}
+                message = identified(message, message.id or self._id_of_chunks(), response_metadata=facts)
+            elif message.id is None:
+                message = identified(message, self._chunk_id or self._id_of_chunks())
         if self._collector is None:
             self._collector = Collector()
         self._collector.add(cast(AIMessageChunk, message))
         return chunk if self.is_raw else message
 
-    def _stamped(self, message: BaseMessageChunk, info: dict[str, Any] | None) -> BaseMessageChunk:
-        """Return a copy with the run's id and the chunk's info: a hook may keep what it yields, and yield it again."""
-        fields = message.__dict__.copy()
-        if fields["id"] is None:
-            fields["id"] = self._chunk_id = self._chunk_id or f"lc_run--{self.run_ids[0]}"
-        if info:
-            fields["response_metadata"] = {**info, **fields["response_metadata"]}
-        made = message.__class__.__new__(message.__class__)
-        given = message.__pydantic_fields_set__ | {"id"}
-        fill(made, fields, given, message.__pydantic_extra__, message.__pydantic_private__)
-        return made
+    def _id_of_chunks(self) -> str:
+        self._chunk_id = self._chunk_id or f"lc_run--{self.run_ids[0]}"
+        return self._chunk_id
 
     def shared(self, chunk: ChatGenerationChunk, bills: Callable[[Call], bool]) -> ChatGenerationChunk:
         message = chunk.message
@@ -83,19 +79,14 @@ class ChatCall(Call):
         return self._collector is not None
 
     def shown(self, item: Any) -> ChatGenerationChunk:
-        message = isolated(cast(BaseMessageChunk, item))
-        text = message.content if message.content.__class__ is str else message.text
-        return unvalidated(
-            ChatGenerationChunk, text=text, generation_info=None, type="ChatGenerationChunk", message=message
-        )
+        return ChatGenerationChunk(message=isolated(cast(BaseMessageChunk, item)))
 
     def last_chunk(self) -> ChatGenerationChunk | None:
         if self._collector is None or self._collector.is_last:
             return None
         return ChatGenerationChunk(message=AIMessageChunk(content="", chunk_position="last"))
 
-    def message(self) -> AIMessage:
-        """Return what has come so far."""
+    def gathered(self) -> AIMessage:
         return AIMessage("") if self._collector is None else self._collector.message()
 
     # -- results
@@ -128,15 +119,11 @@ class ChatCall(Call):
     def _signed(self, generation: ChatGeneration, index: int, outer: dict[str, Any] | None) -> BaseMessage:
         message, info = generation.message, generation.generation_info
         _ = message.content  # a lazy sum becomes real
-        fields = message.__dict__.copy()
-        if fields["id"] is None:
-            fields["id"] = f"lc_run--{self.run_ids[0]}-{index}"
+        id_ = message.id or f"lc_run--{self.run_ids[0]}-{index}"
         if info or outer:
-            fields["response_metadata"] = {**(outer or {}), **(info or {}), **fields["response_metadata"]}
-        made = message.__class__.__new__(message.__class__)
-        given = message.__pydantic_fields_set__ | {"id"}
-        fill(made, fields, given, message.__pydantic_extra__, message.__pydantic_private__)
-        return made
+            facts = {**(outer or {}), **(info or {}), **message.response_metadata}
+            return identified(message, id_, response_metadata=facts)
+        return identified(message, id_)
 
     def whole(self, messages: Sequence[BaseMessage]) -> ChatResult:
         """Return finished messages as the result that they came in."""

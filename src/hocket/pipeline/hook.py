@@ -11,7 +11,7 @@ from types import CoroutineType
 from typing import Any, NamedTuple, TypeVar, cast
 
 from hocket._runtime.threads import from_thread
-from hocket.errors import InvalidHook
+from hocket.errors import InvalidHook, LLMError
 from hocket.outputs import LLMResult
 from hocket.pipeline.cache import replay
 from hocket.pipeline.call import Call
@@ -74,27 +74,34 @@ def takes_run_manager(model: type, name: str) -> bool:
 
 
 async def ask_hook(call: Call) -> Any:
-    """Have the model answer."""
+    """Have the model answer. An error of its server gets the part of the answer that had come (`LLMError.partial`)."""
     model, hooks = call.model, call.model._hooks
     is_async = call.runtime.is_async
-    if call.streaming and (hooks.astream if is_async else hooks.stream):
-        return await (_fold_async(call) if is_async else _fold_sync(call))
-    if call.streaming and hooks.stream:
-        return await _fold_thread(call)
-    several = len(call.prompts) > 1  # of a text model: a stream hook takes one
-    if is_async and hooks.agenerate:
-        hook = "_agenerate"
-        result = await _awaitable(call, model._agenerate(*call.asked(), **_arguments(call, hooks.agenerate_takes_run)))
-    elif hooks.generate and (several or not (is_async and hooks.astream)):
-        hook = "_generate"
-        arguments = _arguments(call, hooks.generate_takes_run, for_sync=True)
-        result = await call.runtime.sync(_uninterrupted, model._generate, *call.asked(), **arguments)
-    elif several:
-        return await _ask_each(cast(TextCall, call))
-    elif is_async and hooks.astream:
-        return await _fold_async(call)
-    else:
-        return await (_fold_thread(call) if is_async else _fold_sync(call))
+    try:
+        if call.streaming and (hooks.astream if is_async else hooks.stream):
+            return await (_fold_async(call) if is_async else _fold_sync(call))
+        if call.streaming and hooks.stream:
+            return await _fold_thread(call)
+        several = len(call.prompts) > 1  # of a text model: a stream hook takes one
+        if is_async and hooks.agenerate:
+            hook = "_agenerate"
+            result = await _awaitable(
+                call, model._agenerate(*call.asked(), **_arguments(call, hooks.agenerate_takes_run))
+            )
+        elif hooks.generate and (several or not (is_async and hooks.astream)):
+            hook = "_generate"
+            arguments = _arguments(call, hooks.generate_takes_run, for_sync=True)
+            result = await call.runtime.sync(_uninterrupted, model._generate, *call.asked(), **arguments)
+        elif several:
+            return await _ask_each(cast(TextCall, call))
+        elif is_async and hooks.astream:
+            return await _fold_async(call)
+        else:
+            return await (_fold_thread(call) if is_async else _fold_sync(call))
+    except LLMError as error:
+        if error.partial is None and call.has_begun:
+            error.partial = call.gathered()
+        raise
     result = call.checked(result, hook)
     if call.sink is not None and not call.is_raw:  # in flight, each of those who share the answer replays it himself
         await replay(call, result)

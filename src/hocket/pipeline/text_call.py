@@ -5,6 +5,7 @@ from typing import Any
 
 from hocket.errors import EmptyResponse, InvalidHook
 from hocket.messages.base import copied
+from hocket.messages.folding import merged_facts
 from hocket.outputs import Generation, GenerationChunk, LLMResult, RunInfo
 from hocket.outputs.copies import copy_of
 from hocket.pipeline.call import CACHE_HIT, CHUNK_SIZES, Call
@@ -22,7 +23,7 @@ class TextCall(Call):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._pieces: list[str] = []
-        self._info: dict[str, Any] = {}
+        self._infos: list[dict[str, Any]] = []
 
     # -- asking the hook
 
@@ -60,7 +61,8 @@ class TextCall(Call):
             )
         self._pieces.append(chunk.text)
         self.sizes.append(len(chunk.text))
-        self._info.update((key, value) for key, value in (chunk.generation_info or {}).items() if value is not None)
+        if chunk.generation_info:
+            self._infos.append(copied(chunk.generation_info))
         return chunk if self.is_raw else chunk.text
 
     def shared(self, chunk: GenerationChunk, bills: Callable[[Call], bool]) -> GenerationChunk:
@@ -69,6 +71,9 @@ class TextCall(Call):
     @property
     def has_begun(self) -> bool:
         return bool(self._pieces)
+
+    def gathered(self) -> str:
+        return "".join(self._pieces)
 
     def shown(self, item: Any) -> GenerationChunk:
         return GenerationChunk(text=item)
@@ -83,7 +88,7 @@ class TextCall(Call):
             raise EmptyResponse(
                 f"No generation chunks were returned: the stream of {type(self.model).__name__} ended without one"
             )
-        return LLMResult(generations=[[Generation(text="".join(self._pieces), generation_info=self._info or None)]])
+        return LLMResult(generations=[[Generation(text=self.gathered(), generation_info=self._info())]])
 
     def checked(self, result: Any, hook: str) -> LLMResult:
         name = f"{type(self.model).__name__}.{hook}"
@@ -102,8 +107,10 @@ class TextCall(Call):
         return LLMResult(generations=result.generations, llm_output=result.llm_output, run=runs)
 
     def partial(self) -> LLMResult:
-        chunk = GenerationChunk(text="".join(self._pieces), generation_info=copied(self._info) or None)
-        return LLMResult(generations=[[chunk]])
+        return LLMResult(generations=[[GenerationChunk(text=self.gathered(), generation_info=self._info())]])
+
+    def _info(self) -> dict[str, Any] | None:
+        return merged_facts(*self._infos) or None
 
     def responses(self, result: LLMResult) -> list[LLMResult]:
         copies = [[copy_of(candidate) for candidate in candidates] for candidates in result.generations]
