@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from . import calls, folding, imports, limiter, memory, streams
+from . import calls, folding, http, imports, limiter, memory, streams
 from .bench import Bench, Case
 from .harness import Plan, one_line
 from .table import Row, print_header, print_row
@@ -24,6 +24,7 @@ CASES: dict[str, Case] = {
     **folding.CASES,
     **limiter.CASES,
     **memory.CASES,
+    **http.CASES,
 }
 
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-__all__ = ["Body", "Plan", "Samples", "Target", "measure", "one_line"]
+__all__ = ["Body", "Plan", "Samples", "Target", "measure", "one_line", "recording"]
 
 Body = Callable[[int], object]
 """Does the measured thing as often as it is told."""
@@ -91,7 +91,7 @@ def measure(contenders: Mapping[str, Callable[[], Body]], plan: Plan, *, per: in
     cost = 0.0
     with _older_objects_aside():
         for name, build in contenders.items():
-            with _recording(samples, name):
+            with recording(samples, name):
                 body = build()
                 count, seconds = _calibrate(body, plan.turn_seconds)
                 turns[name] = (body, count)
@@ -102,7 +102,7 @@ def measure(contenders: Mapping[str, Callable[[], Body]], plan: Plan, *, per: in
             # Each contender goes first as often as last: whoever follows finds the caches cold.
             for name in sorted(turns, reverse=turn % 2 == 1):
                 body, count = turns[name]
-                with _recording(samples, name):
+                with recording(samples, name):
                     samples.micros.setdefault(name, []).append(_timed(body, count) / count / per * 1e6)
             turns = {name: turns[name] for name in turns if name not in samples.failures}
     return samples
@@ -149,7 +149,7 @@ def _older_objects_aside() -> Generator[None]:
 
 
 @contextmanager
-def _recording(samples: Samples, name: str) -> Generator[None]:
+def recording(samples: Samples, name: str) -> Generator[None]:
     """Turn an error into the contender's one-line failure: the other rows shall still be printed."""
     try:
         yield

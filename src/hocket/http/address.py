@@ -1,0 +1,61 @@
+"""A URL, taken apart into whom to connect to and what to ask for."""
+
+import base64
+from functools import lru_cache
+from typing import NamedTuple
+from urllib.parse import quote, unquote, urlsplit
+
+from hocket.errors import InvalidInput
+from hocket.http.wire import Origin
+
+__all__ = ["Address", "address_of"]
+
+PORTS = {"http": 80, "https": 443}
+
+SAFE = "!#$%&'()*+,/:;=?@[]~|"
+"""What a path or query may hold as it is; all else but letters and digits is escaped."""
+
+
+class Address(NamedTuple):
+    """A URL's parts.
+
+    Attributes:
+        origin: whom to connect to.
+        host: what the ``host`` header says.
+        target: path and query.
+        authorization: what the ``authorization`` header says, where the URL names a user; else None.
+    """
+
+    origin: Origin
+    host: str
+    target: str
+    authorization: str | None
+
+
+@lru_cache(maxsize=256)
+def address_of(url: str) -> Address:
+    """Take a URL apart.
+
+    Raises:
+        InvalidInput: it is not one of http or https. The URL is not shown: some providers want their key in it.
+    """
+    try:
+        parts = urlsplit(url)
+        host = (parts.hostname or "").encode("idna").decode()
+        default = PORTS[parts.scheme]
+        port = parts.port or default
+    except (ValueError, KeyError) as error:
+        raise _unusable() from error
+    if not host:
+        raise _unusable()
+    shown = f"[{host}]" if ":" in host else host
+    target = quote((parts.path or "/") + (f"?{parts.query}" if parts.query else ""), SAFE)
+    user = None
+    if parts.username is not None:
+        pair = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
+        user = f"Basic {base64.b64encode(pair.encode()).decode()}"
+    return Address(Origin(parts.scheme, host, port), shown if port == default else f"{shown}:{port}", target, user)
+
+
+def _unusable() -> InvalidInput:
+    return InvalidInput("a URL to send a request to must begin with http:// or https:// and name a host")

@@ -1,0 +1,172 @@
+"""One client for each event loop and set of settings, closed with its loop.
+
+Connections belong to the loop that opened them, so a model holds none, and every loop has a client of its own, whatever
+the number of models. Who closes it? A weak reference to the loop does not help: on asyncio the client's transports hold
+the loop, so that neither is ever collected. But every loop ends by closing the async generators that were begun on it
+(PEP 525: asyncio's ``shutdown_asyncgens``, trio's run). So a generator is begun on the loop, kept, and does nothing but
+wait to be closed: its ``finally`` closes the clients and forgets the loop.
+
+A loop that is closed without that (``loop.close()`` alone) is forgotten when the next one asks for a client.
+"""
+
+import contextlib
+import os
+import sys
+import weakref
+from collections.abc import AsyncGenerator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from anyio.lowlevel import current_token
+
+from hocket.http.request import HTTPRequest
+
+__all__ = ["Client", "ClientSettings", "Reply", "Sender", "client_of", "close_client"]
+
+
+@dataclass(frozen=True)
+class ClientSettings:
+    """What tells one client from another.
+
+    Attributes:
+        connect_timeout: seconds until a connection must be there, TLS included; None: no limit.
+        max_connections: open at once, on one event loop; further requests queue.
+        proxy: URL of a proxy; None: what the environment says, as for httpx (``HTTPS_PROXY``, ``NO_PROXY`` …).
+        verify: False: certificates are not checked; a text: the path of a bundle of authorities to trust.
+    """
+
+    connect_timeout: float | None = 10.0
+    max_connections: int = 200
+    proxy: str | None = field(default=None, repr=False)
+    verify: bool | str = True
+
+
+class Reply(Protocol):
+    """A reply, its body still to be read."""
+
+    @property
+    def status(self) -> int:
+        """Its code."""
+        ...
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        """Names in lower case."""
+        ...
+
+    async def receive(self) -> bytes:
+        """Return the next piece of the body as it came; nothing: it has ended."""
+        ...
+
+    async def aclose(self) -> None:
+        """Give up the rest. Safe to call twice."""
+        ...
+
+
+class Sender(Protocol):
+    """What sends requests."""
+
+    async def open(self, request: HTTPRequest) -> Reply:
+        """Send a request and return its reply as soon as the head of it is there."""
+        ...
+
+
+class Client(Sender, Protocol):
+    """What sends requests and can be closed."""
+
+    async def retire(self) -> None:
+        """Close it when its last request has ended."""
+        ...
+
+    async def aclose(self) -> None:
+        """Close it now, whatever is under way."""
+        ...
+
+
+class _Loop:
+    """The clients of one event loop."""
+
+    __slots__ = ("clients", "keeper", "retired")
+
+    def __init__(self) -> None:
+        self.clients: dict[ClientSettings, Client] = {}
+        self.retired: weakref.WeakSet[Client] = weakref.WeakSet()  # those that still have requests
+        self.keeper: AsyncGenerator[None, None] | None = None
+
+
+_loops: dict[Any, _Loop] = {}
+_inherited: list[dict[Any, _Loop]] = []
+
+
+def client_of(settings: ClientSettings) -> Client:
+    """Return the running loop's client."""
+    native = current_token().native_token
+    loop = _loops.get(native) or _enter(native)
+    client = loop.clients.get(settings)
+    if client is None:
+        client = loop.clients[settings] = _made(settings)
+    return client
+
+
+async def close_client(settings: ClientSettings) -> None:
+    """Retire the running loop's client: closed at once if it is idle, else when its last request ends.
+
+    A later request opens a new one.
+    """
+    loop = _loops.get(current_token().native_token)
+    if loop is not None and settings in loop.clients:
+        client = loop.clients.pop(settings)
+        loop.retired.add(client)
+        await client.retire()
+
+
+def _enter(native: Any) -> _Loop:
+    """Make room for a loop's clients and have the loop close them at its end."""
+    for other in list(_loops):
+        if hasattr(other, "is_closed") and other.is_closed():  # an asyncio loop that did not end as it should
+            _loops.pop(other, None)
+    loop = _loops[native] = _Loop()
+    loop.keeper = _keep(native, loop)
+    with contextlib.suppress(StopIteration):
+        loop.keeper.__anext__().send(None)  # begun by hand: it does not wait
+    return loop
+
+
+async def _keep(native: Any, loop: _Loop) -> AsyncGenerator[None, None]:
+    try:
+        yield
+    finally:
+        _loops.pop(native, None)
+        for client in [*loop.clients.values(), *loop.retired]:
+            await client.aclose()
+
+
+def _made(settings: ClientSettings) -> Client:
+    if settings.proxy is not None or _environment_names_a_proxy():
+        from hocket.http.httpx_client import ProxiedClient
+
+        return ProxiedClient(settings.proxy, settings.max_connections, settings.connect_timeout, settings.verify)
+    from hocket.http.pool import Pool
+
+    return Pool(settings.max_connections, settings.connect_timeout, settings.verify)
+
+
+def _environment_names_a_proxy() -> bool:
+    if sys.platform in ("darwin", "win32"):  # whose system settings may name one, too
+        from urllib.request import getproxies
+
+        names = {f"{scheme}_proxy" for scheme in getproxies()}
+    else:
+        names = {name.lower() for name, value in os.environ.items() if value}
+    return not names.isdisjoint({"http_proxy", "https_proxy", "all_proxy"})
+
+
+def _after_fork() -> None:
+    """Leave the parent's connections alone, and alive: to close them here would close them there."""
+    global _loops
+    _inherited.append(_loops)
+    _loops = {}
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)

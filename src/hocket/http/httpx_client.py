@@ -1,0 +1,227 @@
+"""Requests through an httpx client: one that the caller injects, or hocket's own where a proxy stands in the way.
+
+httpx and its fork httpx2 are told apart by where the client's class comes from, and their exceptions looked up there:
+neither is imported for the other's sake.
+"""
+
+import sys
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Generator
+from contextlib import contextmanager, suppress
+from typing import Any
+
+import anyio
+
+from hocket.errors import ConnectionFailed, ConnectTimeout, InvalidInput, InvalidReply, LLMError, RequestTimeout
+from hocket.http.request import HTTPRequest
+from hocket.http.tls import tls_context
+
+__all__ = ["HTTPXReply", "InjectedClient", "ProxiedClient"]
+
+PACKAGES = ("httpx", "httpx2")
+
+MOST_LEFT = 1_000
+"""Pieces that httpx may still hold when a reply is given up."""
+
+
+class InjectedClient:
+    """Sends requests through a client that somebody else made, and will close.
+
+    Its own time-outs apply, unless they are httpx's default, whose five seconds between two reads no model keeps to.
+
+    Args:
+        client: an ``httpx.AsyncClient`` or ``httpx2.AsyncClient``.
+        connect_timeout: seconds until a connection must be there, where the client has only the default.
+
+    Raises:
+        InvalidInput: it is something else, or is closed.
+    """
+
+    def __init__(self, client: Any, connect_timeout: float | None) -> None:
+        self._package = _package_of(client)
+        if client.is_closed:
+            raise InvalidInput("the injected HTTP client is closed; keep it open for as long as its model is used")
+        self._client = client
+        is_default = client.timeout == self._package.Timeout(5.0)
+        self._timeout = self._package.Timeout(None, connect=connect_timeout) if is_default else client.timeout
+
+    async def open(self, request: HTTPRequest, on_close: Callable[[], Awaitable[None]] | None = None) -> "HTTPXReply":
+        """Send a request and return its reply as soon as the head of it is there. Redirects are replies like any other.
+
+        Args:
+            request: sent once.
+            on_close: awaited when the reply is over.
+
+        Raises:
+            as `hocket.http.pool.Pool.open`; and
+            RequestTimeout: a time-out of the client's own.
+        """
+        with _translated(self._package):
+            built = self._client.build_request(
+                request.method,
+                request.url,
+                headers=dict(request.headers),
+                content=request.content or None,
+                timeout=self._timeout,
+            )
+            response = await self._client.send(built, stream=True, follow_redirects=False)
+        return HTTPXReply(response, self._package, on_close)
+
+
+class HTTPXReply:
+    """A reply that is still being read, see `hocket.http.clients.Reply`."""
+
+    def __init__(self, response: Any, package: Any, on_close: Callable[[], Awaitable[None]] | None) -> None:
+        self.status: int = response.status_code
+        self.headers: dict[str, str] = dict(response.headers)
+        self._response = response
+        self._package = package
+        self._on_close = on_close
+        self._over = False
+        self._pieces: AsyncIterator[bytes]
+        if response.is_stream_consumed:  # an event hook, a mock: they have read and unpacked it already
+            self.headers.pop("content-encoding", None)
+            self._pieces = _once(response.content)
+        else:
+            self._pieces = response.aiter_raw()
+
+    async def receive(self) -> bytes:
+        """Return the next piece of the body as it came; nothing: it has ended, or was given up."""
+        if not self._over:
+            with _translated(self._package):
+                async for piece in self._pieces:
+                    if piece:
+                        return piece
+        return b""
+
+    async def aclose(self) -> None:
+        """Give up the rest. Safe to call twice."""
+        if self._over:
+            return
+        self._over = True
+        with anyio.CancelScope(shield=True):
+            try:
+                await self._response.aclose()
+                # The generators that httpx reads through hang on one another, and none closes the next: left as they
+                # are, trio warns of each. Asked for more, on a closed connection, they fail and are gone.
+                with suppress(Exception):
+                    for _ in range(MOST_LEFT):
+                        await anext(self._pieces)
+            finally:
+                if self._on_close is not None:
+                    await self._on_close()
+
+
+async def _once(content: bytes) -> AsyncGenerator[bytes, None]:
+    yield content
+
+
+class ProxiedClient:
+    """A client of hocket's own for where a proxy applies, made when it is first needed.
+
+    Args:
+        proxy: its URL; None: what the environment says.
+        max_connections: as for `hocket.http.pool.Pool`, as are the others.
+    """
+
+    def __init__(
+        self, proxy: str | None, max_connections: int, connect_timeout: float | None, verify: bool | str
+    ) -> None:
+        self._proxy = proxy
+        self._max_connections = max_connections
+        self._connect_timeout = connect_timeout
+        self._verify = verify
+        self._client: Any = None
+        self._requests = 0
+        self._retired = False
+
+    async def open(self, request: HTTPRequest) -> HTTPXReply:
+        """Send a request, see `InjectedClient.open`."""
+        self._requests += 1
+        try:
+            tls = await tls_context(self._verify)
+            if self._client is None:
+                self._client = self._made(tls)
+            return await InjectedClient(self._client, self._connect_timeout).open(request, self._leave)
+        except BaseException:
+            with anyio.CancelScope(shield=True):
+                await self._leave()
+            raise
+
+    async def retire(self) -> None:
+        """Close it when its last request has ended."""
+        self._retired = True
+        if not self._requests:
+            await self.aclose()
+
+    async def aclose(self) -> None:
+        """Close it now, whatever is under way."""
+        client, self._client = self._client, None
+        if client is not None:
+            with anyio.CancelScope(shield=True):
+                await client.aclose()
+
+    async def _leave(self) -> None:
+        self._requests -= 1
+        if self._retired and not self._requests:
+            await self.aclose()
+
+    def _made(self, tls: Any) -> Any:
+        from http.cookiejar import CookieJar, DefaultCookiePolicy
+
+        import httpx
+
+        try:
+            return httpx.AsyncClient(
+                verify=tls,
+                proxy=self._proxy,
+                trust_env=self._proxy is None,
+                limits=httpx.Limits(max_connections=self._max_connections, keepalive_expiry=30.0),
+                cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),  # one model's are not another's
+            )
+        except (httpx.InvalidURL, ValueError, ImportError):
+            pass  # its text, and so its traceback, may show a password
+        raise InvalidInput(
+            "the proxy, in the settings or the environment, cannot be used: give an http:// or https:// URL, or a "
+            "socks5:// one with `pip install socksio`"
+        )
+
+
+def _package_of(client: Any) -> Any:
+    """Return the package that an async client's class comes from, httpx or httpx2.
+
+    Raises:
+        InvalidInput: neither.
+    """
+    for ancestor in type(client).__mro__:
+        package = ancestor.__module__.partition(".")[0]
+        if ancestor.__name__ == "AsyncClient" and package in PACKAGES:
+            return sys.modules[package]
+    raise InvalidInput(
+        f"the injected HTTP client is a {type(client).__name__}; it must be an httpx.AsyncClient or httpx2.AsyncClient"
+    )
+
+
+@contextmanager
+def _translated(package: Any) -> Generator[None]:
+    """Raise an httpx error as hocket's."""
+    failure: LLMError | None = None
+    try:
+        yield
+    except package.ConnectTimeout as error:
+        failure, cause = ConnectTimeout("no connection in time", retryable=True), error
+    except package.TimeoutException as error:
+        text = f"the HTTP client's own limit was passed: {type(error).__name__}"
+        failure, cause = RequestTimeout(text, retryable=True), error
+    except (package.UnsupportedProtocol, package.LocalProtocolError, package.InvalidURL):
+        cause = None  # its text, and so its traceback, may show a key
+    except package.RemoteProtocolError as error:
+        cut = "closed connection" in str(error) or "disconnected" in str(error)
+        failure = ConnectionFailed(str(error), retryable=True) if cut else InvalidReply(str(error)[:200])
+        cause = error
+    except package.TransportError as error:
+        failure, cause = ConnectionFailed(f"the connection failed: {error}", retryable=True), error
+    else:
+        return
+    if failure is not None:
+        raise failure from cause
+    raise InvalidInput("the request cannot be sent: its URL, or a header (a key, perhaps), is not what HTTP allows")

@@ -1,0 +1,181 @@
+"""Connections of one event loop, kept for the next request.
+
+httpx's pool looks through all its connections and requests whenever one comes or goes, which at a hundred at a time costs
+more than everything else together. Here nothing is looked through: permits for requests (first come, first served), and
+for each origin a stack of idle connections. Idle ones count against the limit too; one that stands in the way of a
+connection to somewhere else goes.
+
+HTTP/1.1 only: a model's answer takes seconds and a connection costs milliseconds, so there is little to share.
+"""
+
+from collections.abc import Mapping
+
+import anyio
+
+from hocket._runtime import clock
+from hocket.errors import InvalidInput
+from hocket.http.address import Address, address_of
+from hocket.http.connect import connect
+from hocket.http.connection import Connection
+from hocket.http.http1 import request_bytes
+from hocket.http.request import HTTPRequest
+from hocket.http.tls import tls_context
+from hocket.http.wire import Origin
+
+__all__ = ["Pool", "PooledReply"]
+
+KEPT = 30.0
+"""Seconds that an idle connection is kept. One that the server closes sooner is noticed before it is used."""
+
+
+class Pool:
+    """Sends requests, each on a connection of its own, and keeps the connections.
+
+    Args:
+        max_connections: open at once, idle ones included; further requests queue.
+        connect_timeout: seconds until a connection must be there; None: no limit.
+        verify: whose certificates are trusted, see `hocket.http.tls.tls_context`.
+    """
+
+    def __init__(self, max_connections: int, connect_timeout: float | None, verify: bool | str) -> None:
+        self._connect_timeout = connect_timeout
+        self._verify = verify
+        self._permits = anyio.Semaphore(max_connections, fast_acquire=True)
+        self._idle: dict[Origin, dict[Connection, None]] = {}  # dicts keep order: the oldest first
+        self._idle_count = 0
+        self._busy: set[Connection] = set()
+        self._retired = False
+
+    async def open(self, request: HTTPRequest) -> "PooledReply":
+        """Send a request and return its reply as soon as the head of it is there.
+
+        Nothing is ever sent twice: an idle connection is looked at before a byte is written to it, and what happens
+        afterwards is for the caller to judge.
+
+        Raises:
+            InvalidInput: this cannot be sent.
+            ConnectTimeout: no connection in time.
+            ConnectionFailed: no connection, or it broke.
+            InvalidReply: what came back is not HTTP.
+        """
+        address = address_of(request.url)
+        data = _written(request, address)
+        await self._permits.acquire()
+        connection: Connection | None = None
+        try:
+            connection = self._take(address.origin) or await self._connect(address.origin)
+            self._busy.add(connection)
+            status, received = await connection.request(request.method, data)
+        except BaseException:
+            if connection is not None:
+                self._busy.discard(connection)
+                connection.abort()
+            self._permits.release()
+            raise
+        return PooledReply(self, connection, status, received)
+
+    async def retire(self) -> None:
+        """Close what is idle now, and the rest when its requests end."""
+        self._retired = True
+        while self._idle:
+            self._close_oldest(next(iter(self._idle)))
+
+    async def aclose(self) -> None:
+        """Close everything now; replies that are still being read end here."""
+        await self.retire()
+        for connection in self._busy:
+            connection.abort()
+
+    def put_back(self, connection: Connection) -> None:
+        """Take back a connection whose reply is read to its end, or is of no more use."""
+        self._busy.discard(connection)
+        if self._retired or not connection.reusable:
+            connection.abort()
+        else:
+            connection.idle_since = clock.current().now()
+            self._idle.setdefault(connection.origin, {})[connection] = None
+            self._idle_count += 1
+        self._permits.release()
+
+    def _take(self, origin: Origin) -> Connection | None:
+        """Return the idle connection that was used last, None if there is none that still stands."""
+        while idle := self._idle.get(origin):
+            oldest = next(iter(idle))
+            if clock.current().now() - oldest.idle_since > KEPT:
+                self._close_oldest(origin)
+                continue
+            connection, _ = idle.popitem()
+            self._forget(origin)
+            if not connection.is_stale:
+                return connection
+            connection.abort()
+        return None
+
+    async def _connect(self, origin: Origin) -> Connection:
+        tls = await tls_context(self._verify) if origin.scheme == "https" else None
+        while self._idle_count > self._permits.value:
+            self._close_oldest(next(iter(self._idle)))
+        return Connection(origin, await connect(origin, tls, self._connect_timeout))
+
+    def _close_oldest(self, origin: Origin) -> None:
+        idle = self._idle[origin]
+        connection = next(iter(idle))
+        del idle[connection]
+        self._forget(origin)
+        connection.abort()
+
+    def _forget(self, origin: Origin) -> None:
+        self._idle_count -= 1
+        if not self._idle[origin]:
+            del self._idle[origin]
+
+
+class PooledReply:
+    """A reply that is still being read. Its connection goes back by itself when the end has come."""
+
+    __slots__ = ("_connection", "_pool", "headers", "status")
+
+    def __init__(self, pool: Pool, connection: Connection, status: int, headers: Mapping[str, str]) -> None:
+        self.status = status
+        self.headers = headers
+        self._pool = pool
+        self._connection: Connection | None = connection
+
+    async def receive(self) -> bytes:
+        """Return the next piece of the body as it came; nothing: it has ended, or was given up."""
+        connection = self._connection
+        if connection is None:
+            return b""
+        data = await connection.receive()
+        if connection.complete:
+            self._give_back()
+        return data
+
+    async def aclose(self) -> None:
+        """Give up the rest. Never waits, so nothing can come between; safe to call twice."""
+        self._give_back()
+
+    def _give_back(self) -> None:
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            self._pool.put_back(connection)
+
+
+def _written(request: HTTPRequest, address: Address) -> bytes:
+    """Return the request as bytes.
+
+    Raises:
+        InvalidInput: it cannot be one.
+    """
+    headers = {"host": address.host, **request.headers}
+    if address.authorization is not None:
+        headers.setdefault("authorization", address.authorization)
+    if request.content or request.method not in ("GET", "HEAD"):
+        headers["content-length"] = str(len(request.content))
+    try:
+        return request_bytes(request.method, address.target, headers.items(), request.content)
+    except ValueError as error:
+        raise InvalidInput(
+            f"the request cannot be sent: {error} (with a key in it, perhaps) holds a line break, or another character "
+            "that HTTP does not allow there"
+        ) from None

@@ -1,0 +1,76 @@
+"""A request and its reply, as data: what a provider encodes and decodes, and tests compare."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+from pydantic import SecretStr
+from pydantic_core import from_json, to_json
+
+from hocket.http.secrets import revealed, shown_headers, shown_url
+
+__all__ = ["HTTPReply", "HTTPRequest", "json_request"]
+
+
+@dataclass(frozen=True, slots=True)
+class HTTPRequest:
+    """One HTTP request, whole, before it is sent. Its `repr` shows neither keys nor a user in the URL.
+
+    Attributes:
+        method: ``POST``, ``GET``.
+        url: absolute.
+        headers: names in lower case.
+        content: the body; empty: none.
+    """
+
+    method: str
+    url: str
+    headers: Mapping[str, str]
+    content: bytes = b""
+
+    def __repr__(self) -> str:
+        return (
+            f"HTTPRequest({self.method!r}, {shown_url(self.url)!r}, {shown_headers(self.headers)}, "
+            f"content={self.content!r})"
+        )
+
+    @property
+    def json(self) -> Any:
+        """The body, read as JSON; None where there is none."""
+        return from_json(self.content) if self.content else None
+
+    def with_headers(self, more: Mapping[str, str | SecretStr]) -> Self:
+        """Return the request with these headers, over its own."""
+        return replace(self, headers={**self.headers, **_plain(more)})
+
+
+@dataclass(frozen=True, slots=True)
+class HTTPReply:
+    """One HTTP reply, read to its end. Its `repr` shows neither headers nor body: a server may repeat a key in them.
+
+    Attributes:
+        status: its code.
+        headers: names in lower case.
+        content: the body.
+    """
+
+    status: int
+    headers: Mapping[str, str]
+    content: bytes = b""
+
+    def __repr__(self) -> str:
+        return f"<HTTPReply {self.status}, {len(self.headers)} headers, {len(self.content)} bytes>"
+
+
+def json_request(url: str, body: Any, headers: Mapping[str, str | SecretStr] | None = None) -> HTTPRequest:
+    """Return a POST of ``body`` as JSON.
+
+    Raises:
+        pydantic_core.PydanticSerializationError: ``body`` holds something that JSON has no word for.
+    """
+    basic = {"accept": "application/json", "content-type": "application/json"}
+    return HTTPRequest("POST", url, {**basic, **_plain(headers or {})}, to_json(body))
+
+
+def _plain(headers: Mapping[str, str | SecretStr]) -> dict[str, str]:
+    return {name.lower(): revealed(value) for name, value in headers.items()}
