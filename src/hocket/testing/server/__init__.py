@@ -1,0 +1,47 @@
+"""A small HTTP server on loopback that does what a script says, in a provider's words: for what mocks cannot show.
+
+    async with serve(OpenAIFormat(), [Stream("Hello there", every=0.01, then="stall")]) as server:
+        model = ChatOpenAI(model="m", base_url=server.url, api_key="k")
+        ...
+        await server.wait_for_open_connections(0, within=0.1)
+
+A script is made of behaviours. In the provider's words: `Reply`, `Stream`, `Vectors`, `Status`; in nobody's: `Body`,
+`Events`, `Hangup`; and what can be done to another one: `Cut`, `Split`. Anything else with a method ``answer`` will do,
+and a further provider is a class that meets `Format`.
+
+Pauses take real time only where no virtual clock is in use: in the test's own loop the server waits by hocket's clock,
+so that `virtual_clock` jumps over its silences too (it sees what is under way: bytes on loopback arrive as they are
+sent). In a thread it always waits in real time, because a clock cannot see that another loop is at work.
+"""
+
+from hocket.testing.server.behaviours import Body, Cut, Events, Hangup, Reply, Split, Status, Stream, Vectors
+from hocket.testing.server.formats import Behaviour, Document, EventStream, Format
+from hocket.testing.server.openai import OpenAIFormat
+from hocket.testing.server.server import Script, Server, serve
+from hocket.testing.server.wire import Answer, Bill, End, ReceivedRequest, Step, Wait
+
+__all__ = [
+    "Answer",
+    "Behaviour",
+    "Bill",
+    "Body",
+    "Cut",
+    "Document",
+    "End",
+    "EventStream",
+    "Events",
+    "Format",
+    "Hangup",
+    "OpenAIFormat",
+    "ReceivedRequest",
+    "Reply",
+    "Script",
+    "Server",
+    "Split",
+    "Status",
+    "Step",
+    "Stream",
+    "Vectors",
+    "Wait",
+    "serve",
+]
