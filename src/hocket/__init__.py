@@ -4,9 +4,10 @@ LangChain's vocabulary, async-first, with guarantees that a test can show. This 
 may be imported from here, and is loaded when it is first used.
 """
 
-import importlib
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from hocket._runtime.lazy import loader
 
 if TYPE_CHECKING:
     from hocket.caches import BaseCache, InMemoryCache
@@ -16,7 +17,8 @@ if TYPE_CHECKING:
         UsageMetadataCallbackHandler,
         get_usage_metadata_callback,
     )
-    from hocket.errors import HocketError
+    from hocket.embeddings import DeterministicFakeEmbedding, Embeddings
+    from hocket.errors import HocketError, LLMError
     from hocket.globals import get_llm_cache, set_debug, set_llm_cache, set_verbose
     from hocket.language_models import (
         LLM,
@@ -56,6 +58,7 @@ if TYPE_CHECKING:
         LLMResult,
     )
     from hocket.prompt_values import ChatPromptValue, PromptValue, StringPromptValue
+    from hocket.providers.openai import ChatOpenAI, OpenAI, OpenAIEmbeddings
     from hocket.rate_limiters import BaseRateLimiter, InMemoryRateLimiter
     from hocket.runnables import Runnable, RunnableConfig
 
@@ -69,7 +72,8 @@ _ROOMS = {
         "UsageMetadataCallbackHandler",
         "get_usage_metadata_callback",
     ),
-    "errors": ("HocketError",),
+    "embeddings": ("DeterministicFakeEmbedding", "Embeddings"),
+    "errors": ("HocketError", "LLMError"),
     "globals": ("get_llm_cache", "set_debug", "set_llm_cache", "set_verbose"),
     "language_models": (
         "BaseChatModel",
@@ -109,6 +113,7 @@ _ROOMS = {
         "LLMResult",
     ),
     "prompt_values": ("ChatPromptValue", "PromptValue", "StringPromptValue"),
+    "providers.openai": ("ChatOpenAI", "OpenAI", "OpenAIEmbeddings"),
     "rate_limiters": ("BaseRateLimiter", "InMemoryRateLimiter"),
     "runnables": ("Runnable", "RunnableConfig"),
 }
@@ -129,10 +134,13 @@ __all__ = [
     "ChatGeneration",
     "ChatGenerationChunk",
     "ChatMessage",
+    "ChatOpenAI",
     "ChatPromptValue",
     "ChatResult",
     "ChatStream",
     "Collector",
+    "DeterministicFakeEmbedding",
+    "Embeddings",
     "FakeChatModel",
     "FakeListChatModel",
     "FakeListLLM",
@@ -145,7 +153,10 @@ __all__ = [
     "HumanMessage",
     "InMemoryCache",
     "InMemoryRateLimiter",
+    "LLMError",
     "LLMResult",
+    "OpenAI",
+    "OpenAIEmbeddings",
     "ParrotFakeChatModel",
     "PromptValue",
     "Runnable",
@@ -170,13 +181,7 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    room = _ROOM_OF.get(name)
-    if room is None:
-        raise AttributeError(f"module 'hocket' has no attribute {name!r}")
-    value = getattr(importlib.import_module(f"hocket.{room}"), name)
-    vars(sys.modules[__name__])[name] = value  # not globals(): hocket.globals has its name here
-    return value
+__getattr__ = loader(__name__, _ROOM_OF)
 
 
 def __dir__() -> list[str]:

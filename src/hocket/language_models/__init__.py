@@ -3,9 +3,9 @@
 What only tests and start-up need is loaded when it is first used.
 """
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from hocket._runtime.lazy import loader
 from hocket.errors import FakeListLLMError
 from hocket.language_models.base import (
     BaseLanguageModel,
@@ -30,7 +30,9 @@ if TYPE_CHECKING:
         GenericFakeChatModel,
         ParrotFakeChatModel,
     )
-    from hocket.language_models.registry import init_chat_model
+    from hocket.language_models.registry import init_chat_model, register_provider
+    from hocket.language_models.remote import RemoteChatModel
+    from hocket.language_models.remote_llm import RemoteLLM
     from hocket.language_models.scripted import Request, ScriptedChatModel, Turn
 
 _LATER = {
@@ -41,10 +43,13 @@ _LATER = {
     "FakeStreamingListLLM": "fakes",
     "GenericFakeChatModel": "fakes",
     "ParrotFakeChatModel": "fakes",
+    "RemoteChatModel": "remote",
+    "RemoteLLM": "remote_llm",
     "Request": "scripted",
     "ScriptedChatModel": "scripted",
     "Turn": "scripted",
     "init_chat_model": "registry",
+    "register_provider": "registry",
 }
 
 __all__ = [
@@ -65,6 +70,8 @@ __all__ = [
     "LanguageModelLike",
     "LanguageModelOutput",
     "ParrotFakeChatModel",
+    "RemoteChatModel",
+    "RemoteLLM",
     "Request",
     "ScriptedChatModel",
     "SimpleChatModel",
@@ -73,13 +80,7 @@ __all__ = [
     "agenerate_from_stream",
     "generate_from_stream",
     "init_chat_model",
+    "register_provider",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    module = _LATER.get(name)
-    if module is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(importlib.import_module(f"{__name__}.{module}"), name)
-    globals()[name] = value
-    return value
+__getattr__ = loader(__name__, _LATER)

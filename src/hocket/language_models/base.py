@@ -21,12 +21,16 @@ from hocket.errors import DroppedStateWarning, InvalidHook, InvalidInput
 from hocket.load import dumpd
 from hocket.messages import BaseMessage, MessageLikeRepresentation, convert_to_messages, get_buffer_string
 from hocket.outputs import LLMResult
+from hocket.pipeline.call import Call
 from hocket.pipeline.hook import Hooks
+from hocket.pipeline.in_flight import InFlight
 from hocket.pipeline.keys import model_key
 from hocket.pipeline.observe import Go
 from hocket.prompt_values import ChatPromptValue, PromptValue, StringPromptValue
 from hocket.rate_limiters import BaseRateLimiter
+from hocket.retries import RetryPolicy, RetryPolicyLike
 from hocket.runnables import Runnable, RunnableSerializable
+from hocket.timeouts import Timeout, TimeoutLike
 
 __all__ = [
     "BaseLanguageModel",
@@ -43,7 +47,9 @@ LangSmithParams = dict[str, Any]
 
 Output = TypeVar("Output", bound=BaseMessage | str)
 
-_PIPELINE = "_pipeline"  # in a model's __dict__: (cache, rate limiter, the pipeline composed of them)
+_PIPELINE = "_pipeline"  # in a model's __dict__: (cache, rate limiter, calls in flight, the pipeline composed of them)
+_PLACES = "_places"  # the same: the places of its calls in flight
+_OWN = (_PIPELINE, _PLACES)
 _SHARED = ("cache", "rate_limiter", "callbacks")  # what copies share and pickles leave behind
 
 
@@ -56,6 +62,11 @@ class BaseLanguageModel(RunnableSerializable[LanguageModelInput, Output], ABC, G
         callbacks: handlers of this model's runs; runs inside those do not get them.
         tags, metadata: for this model's runs.
         verbose: print runs to standard output; by default what `hocket.globals.set_verbose` says.
+        timeout: limits on time, a `Timeout`; a number: seconds for all of a call; None: none. A call may give its own.
+        retry: when a failed request is made again, a `RetryPolicy`; a number: attempts in all; None: never. As above.
+        max_in_flight: requests of this object, and of what is bound to it, that run at once, over all verbs, threads and
+            event loops; further ones queue. A stream counts until it ends or is left, so where it is the last allowed,
+            another call in between waits for ever. A copy counts for itself.
         custom_get_token_ids: how text is split into tokens, for counting.
     """
 
@@ -67,6 +78,9 @@ class BaseLanguageModel(RunnableSerializable[LanguageModelInput, Output], ABC, G
     tags: list[str] | None = Field(default=None, exclude=True, repr=False)
     metadata: dict[str, Any] | None = Field(default=None, exclude=True, repr=False)
     verbose: bool = Field(default_factory=settings.get_verbose, exclude=True, repr=False)
+    timeout: TimeoutLike | None = Field(default=None, repr=False)
+    retry: RetryPolicyLike | None = Field(default=None, repr=False)
+    max_in_flight: int | None = Field(default=None, ge=1, repr=False)
     custom_get_token_ids: Callable[[str], list[int]] | None = Field(default=None, exclude=True, repr=False)
 
     _hooks: ClassVar[Hooks]
@@ -226,13 +240,40 @@ class BaseLanguageModel(RunnableSerializable[LanguageModelInput, Output], ABC, G
         if stop.__class__ is str:
             raise InvalidInput(f"stop is the text {stop!r}; it must be a list of texts: [{stop!r}]")
 
+    def _limit(self, call: Call, params: Mapping[str, Any]) -> None:
+        """Give a call its limits on time and attempts: what ``params`` says of them, over the model's."""
+        fields = self.__dict__
+        call.timeout, call.retry = fields["timeout"], fields["retry"]
+        if call.timeout is not None:
+            call.timeout = Timeout.of(call.timeout)  # a number, where the field was assigned to
+        if "timeout" in params:
+            timeout = params["timeout"]
+            call.timeout = None if timeout is None else Timeout.of(timeout).over(call.timeout)
+        if "retry" in params:
+            retry = params["retry"]
+            call.retry = None if retry is None else RetryPolicy.of(retry)
+
     def _go(self) -> Go:
         """Return the pipeline, composed anew when a field that is part of it has changed."""
         fields: Any = self.__dict__
         held = fields.get(_PIPELINE)
-        if held is None or held[0] is not fields["cache"] or held[1] is not fields["rate_limiter"]:
-            held = fields[_PIPELINE] = (fields["cache"], fields["rate_limiter"], self._compose())
-        return cast(Go, held[2])
+        if (
+            held is None
+            or held[0] is not fields["cache"]
+            or held[1] is not fields["rate_limiter"]
+            or held[2] != fields["max_in_flight"]
+        ):
+            parts = fields["cache"], fields["rate_limiter"], fields["max_in_flight"]
+            held = fields[_PIPELINE] = (*parts, self._compose())
+        return cast(Go, held[3])
+
+    @property
+    def _in_flight(self) -> InFlight:
+        """The places of this object's calls, as many as ``max_in_flight`` says."""
+        places: InFlight = self.__dict__.setdefault(_PLACES, InFlight())
+        if self.max_in_flight is not None:
+            places.resize(self.max_in_flight)
+        return places
 
     @abstractmethod
     def _compose(self) -> Go:
@@ -260,7 +301,7 @@ class BaseLanguageModel(RunnableSerializable[LanguageModelInput, Output], ABC, G
 
     def __getstate__(self) -> Any:
         state = super().__getstate__()
-        fields = {name: value for name, value in state["__dict__"].items() if name != _PIPELINE}
+        fields = {name: value for name, value in state["__dict__"].items() if name not in _OWN}
         dropped = [name for name in _SHARED if not isinstance(fields[name], bool | None)]
         if dropped:
             warnings.warn(
@@ -270,12 +311,24 @@ class BaseLanguageModel(RunnableSerializable[LanguageModelInput, Output], ABC, G
             )
         return {**state, "__dict__": {**fields, **dict.fromkeys(dropped)}}
 
+    def __copy__(self) -> Self:
+        return _without_state(super().__copy__())
+
     def __deepcopy__(self, memo: Any = None) -> Self:
         memo = {} if memo is None else memo
-        vars(self).pop(_PIPELINE, None)
-        for name in _SHARED:
-            memo[id(self.__dict__[name])] = self.__dict__[name]
-        return super().__deepcopy__(memo)
+        for name in (*_SHARED, *_OWN):
+            memo[id(self.__dict__.get(name))] = self.__dict__.get(name)
+        return _without_state(super().__deepcopy__(memo))
+
+
+Model = TypeVar("Model", bound=BaseLanguageModel[Any])
+
+
+def _without_state(copied: Model) -> Model:
+    """Return a copy without what is the original's alone."""
+    for name in _OWN:
+        vars(copied).pop(name, None)
+    return copied
 
 
 _TRACED = {

@@ -31,7 +31,9 @@ from hocket.runnables import RunnableConfig, ensure_config
 __all__ = ["BaseChatModel"]
 
 _STRUCTURED = ("structured_output_format", "ls_structured_output_format")  # for tracers
-_OURS = frozenset({"stream", *_STRUCTURED})  # arguments of a call that neither hook nor cache key sees
+_OURS = frozenset(
+    {"stream", "timeout", "retry", *_STRUCTURED}
+)  # arguments of a call that neither hook nor cache key sees
 
 
 class BaseChatModel(BaseLanguageModel[AIMessage], ABC):
@@ -162,7 +164,7 @@ class BaseChatModel(BaseLanguageModel[AIMessage], ABC):
             await self._run(call)
 
         async def produce_whole(sink: Sink[AIMessageChunk]) -> None:
-            call.sink = Withheld(sink)
+            call.sink, call.hands_out = Withheld(sink), False
             answer = await self._run(call)
             waiting = sink.put(cast(AIMessageChunk, as_chunk(answer)))
             if waiting is not None:
@@ -296,6 +298,7 @@ class BaseChatModel(BaseLanguageModel[AIMessage], ABC):
         sent = {key: value for key, value in params.items() if key not in _OURS} if params else params
         call = ChatCall(self, (messages,), stop, sent, runtime, (config.get("run_id"),))
         call.streaming = streaming
+        self._limit(call, params)
         callbacks = config.get("callbacks")
         if watched and self._is_watched(callbacks):
             self._watch([call], params, callbacks, config.get("tags"), config.get("metadata"), config.get("run_name"))

@@ -37,16 +37,11 @@ class LLM(BaseLLM, ABC):
         self, prompts: list[str], stop: list[str] | None = None, run_manager: Any = None, **kwargs: Any
     ) -> LLMResult:
         arguments = arguments_of(self, "_acall", run_manager, kwargs)
-        answers: dict[int, str] = {}
 
         async def call(prompt: str, config: RunnableConfig) -> str:
             return checked_text(self, "_acall", await self._acall(prompt, stop=stop, **arguments))
 
-        def put(outcome: tuple[int, Any]) -> None:
-            answers[outcome[0]] = outcome[1]
-
-        await Batch(call, prompts, None, return_exceptions=False).run(put)
-        return _result([answers[index] for index in range(len(prompts))])
+        return _result(await Batch(call, prompts, None, return_exceptions=False).outcomes())
 
     @default_hook
     def _generate(

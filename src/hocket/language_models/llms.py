@@ -28,6 +28,8 @@ from hocket.runnables import RunnableConfig, ensure_config
 
 __all__ = ["BaseLLM"]
 
+_OURS = frozenset({"stream", "timeout", "retry"})  # arguments of a call that neither hook nor cache key sees
+
 
 class BaseLLM(BaseLanguageModel[str], ABC):
     """A text model. Subclass it to add a provider: define `_llm_type` and any one of four hooks.
@@ -231,9 +233,10 @@ class BaseLLM(BaseLanguageModel[str], ABC):
     ) -> TextCall:
         self._check_stop(stop)
         streaming = self._hooks.can_stream() and len(prompts) == 1 and self._is_streaming(params)
-        sent = {key: value for key, value in params.items() if key != "stream"} if params else params
+        sent = {key: value for key, value in params.items() if key not in _OURS} if params else params
         call = TextCall(self, prompts, stop, sent, runtime, run_ids)
         call.streaming = streaming
+        self._limit(call, params)
         return call
 
     def _is_streaming(self, params: Mapping[str, Any]) -> bool:

@@ -4,6 +4,7 @@ from hocket.caches import BaseCache
 from hocket.outputs import Generation, LLMResult
 from hocket.pipeline.cache import chosen_cache, look_up, store
 from hocket.pipeline.compose import request
+from hocket.pipeline.deadline import limited_total
 from hocket.pipeline.observe import observed
 from hocket.pipeline.text_call import TextCall
 
@@ -39,5 +40,5 @@ async def answer_missing(call: TextCall, field: BaseCache | bool | None) -> LLMR
 
 
 async def _asked(call: TextCall) -> LLMResult:
-    result: LLMResult = await observed(call, request(call.model))
+    result: LLMResult = await observed(call, limited_total(request(call.model)))
     return result

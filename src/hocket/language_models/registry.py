@@ -1,36 +1,193 @@
-"""A model by name."""
+"""A model by name.
 
-import importlib
+Providers are found without being imported. Packages announce theirs as entry points; their names are read when this
+module is imported, since that looks at the disk, which has no place in an event loop. A provider's own module is
+imported when the first of its models is made. A program may register more, which go before those of the same name.
+"""
+
+import difflib
+import re
+from collections.abc import Callable, Iterator
+from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
-from hocket.errors import UnknownModel
+from hocket.errors import InvalidInput, MissingDependency, UnknownModel
 from hocket.language_models.chat_models import BaseChatModel
 
-__all__ = ["init_chat_model"]
+__all__ = ["init_chat_model", "list_providers", "load_provider", "register_provider"]
 
-_PROVIDERS = {"local": "hocket.providers.local:ChatLocal"}
+_GROUP = "hocket.providers"
+
+# Other names of providers, where none is called so: LangChain's keys, what people call them, and what stands in for one.
+_ALIASES = {
+    "aws": "bedrock",
+    "aws_bedrock": "bedrock",
+    "azure_openai": "azure",
+    "claude": "anthropic",
+    "fireworks_ai": "fireworks",
+    "gemini": "google",
+    "google": "gemini_compatible",
+    "google_genai": "google",
+    "grok": "xai",
+    "llama_cpp": "llamacpp",
+    "lm_studio": "lmstudio",
+    "mistralai": "mistral",
+    "ollama": "ollama_compatible",
+    "together_ai": "together",
+}
+
+# How a model's own name tells its provider, for those who leave it out. Also of providers that are not installed: to
+# say which one is missing helps more than to list those that are there.
+_FAMILIES = (
+    (r"(ft:)?(gpt-|chatgpt|o[134](-|$))", "openai"),
+    (r"claude", "anthropic"),
+    (r"gemini", "google"),
+    (r"mistral|mixtral|ministral|codestral|devstral|magistral|pixtral", "mistral"),
+    (r"command", "cohere"),
+    (r"deepseek", "deepseek"),
+    (r"grok", "xai"),
+    (r"sonar", "perplexity"),
+    (r"accounts/fireworks/", "fireworks"),
+    (r"(amazon|anthropic|meta)\.", "bedrock"),
+    (r".*\.gguf$", "local"),
+)
 
 
-def init_chat_model(model: str, **options: Any) -> BaseChatModel:
-    """Return the chat model of this name.
+def _fake(model: str = "fake response", **options: Any) -> BaseChatModel:
+    """Return a model that always answers its own name."""
+    from hocket.language_models.fakes import FakeListChatModel
+
+    return FakeListChatModel(**{"responses": [model], **options})
+
+
+def _plain(name: str) -> str:
+    return name.strip().lower().replace("-", "_")
+
+
+def _announced() -> Iterator[tuple[str, EntryPoint]]:
+    """Yield the installed providers, hocket's own last: no other package takes their names."""
+    for point in sorted(entry_points(group=_GROUP), key=lambda point: point.value.startswith("hocket.")):
+        yield _plain(point.name), point
+
+
+_installed = dict(_announced())
+_registered: dict[str, Callable[..., BaseChatModel]] = {"fake": _fake}
+
+
+def register_provider(name: str, factory: Callable[..., BaseChatModel]) -> None:
+    """Make a provider known to this process, in place of one of the same name.
+
+    A package announces its provider to all of them, without being imported, by an entry point of the group
+    ``hocket.providers``: ``name = "module:factory"``.
 
     Args:
-        model: ``provider`` or ``provider:model``: "local" is the embedded model, "local:PATH" a GGUF file of one's own,
-            "fake:TEXT" a model that always answers TEXT.
-        options: fields of the model.
+        name: what comes before the colon: letters, digits and ``_``. ``-`` counts as ``_``.
+        factory: a model class or a function. It gets ``model=``, unless only the provider was named, and the options.
+
+    Raises:
+        InvalidInput: ``name`` is not such a name.
+    """
+    if not re.fullmatch(r"\w+", _plain(name)):
+        raise InvalidInput(f"a provider's name is made of letters, digits, '_' and '-', not {name!r}")
+    _registered[_plain(name)] = factory
+
+
+def list_providers() -> list[str]:
+    """Return the names of the providers that exist, sorted. None of them is imported."""
+    return sorted({*_installed, *_registered})
+
+
+def load_provider(name: str) -> Callable[..., BaseChatModel]:
+    """Return what makes the models of a provider, imported now.
 
     Raises:
         UnknownModel: no provider of this name exists; the message lists those that do.
-        MissingDependency: what the provider needs is not installed; the message names the command that installs it.
+        MissingDependency: a package that the provider needs is not installed.
     """
-    provider, _, name = model.partition(":")
-    if provider == "fake":
-        from hocket.language_models.fakes import FakeListChatModel
+    key = _known(name)
+    if key is None:
+        raise _unknown(f"no provider is called {name!r}", name)
+    if key in _registered:
+        return _registered[key]
+    point = _installed[key]
+    try:
+        return point.load()  # type: ignore[no-any-return]
+    except MissingDependency:
+        raise
+    except ImportError as error:
+        raise MissingDependency(f"the provider {key!r} cannot be loaded: {error}{_remedy(key, point)}") from error
 
-        return FakeListChatModel(responses=[name or "fake response"], **options)
-    if provider not in _PROVIDERS:
-        known = ", ".join(sorted([*_PROVIDERS, "fake"]))
-        raise UnknownModel(f"no provider is called {provider!r}; there are: {known}")
-    module, _, attribute = _PROVIDERS[provider].partition(":")
-    cls = getattr(importlib.import_module(module), attribute)
-    return cls(**({"model": name} if name else {}), **options)  # type: ignore[no-any-return]
+
+def init_chat_model(model: str, *, model_provider: str | None = None, **options: Any) -> BaseChatModel:
+    """Return the chat model of this name.
+
+        init_chat_model("openai:gpt-5.2", temperature=0)
+        init_chat_model("qwen3:8b", base_url="http://localhost:11434/v1")
+
+    The text before the first colon is the provider if there is one of that name; otherwise the colon belongs to the
+    model. ``provider/model`` is understood, too, unless ``base_url`` is given: servers have models of such names. Where no
+    provider is named it is ``openai`` if ``base_url`` is given, whose format servers speak, and else follows from the
+    beginning of the name, as in LangChain.
+
+    Args:
+        model: ``provider:model``, ``provider`` for its default model, or a model's own name. "local" is the embedded
+            model, "local:PATH" a GGUF file of one's own, "fake:TEXT" a model that always answers TEXT.
+        model_provider: the provider; then ``model`` is taken as it stands.
+        options: fields of the model.
+
+    Raises:
+        UnknownModel: no such provider exists, or none is known for the name; the message lists those that exist.
+        MissingDependency: what the provider needs is not installed; the message names the command that installs it.
+        InvalidInput: ``model`` is no text.
+    """
+    if not isinstance(model, str):
+        raise InvalidInput(f"a model is named by a text such as 'openai:gpt-5.2', not by {type(model).__name__}")
+    if model_provider:
+        provider, name = model_provider, model
+    else:
+        provider, name = _split(model, served=options.get("base_url") is not None)
+    return load_provider(provider)(**({"model": name} if name else {}), **options)
+
+
+def _split(model: str, *, served: bool) -> tuple[str, str]:
+    """Return the provider and the model's own name; the latter is empty where only the provider is named."""
+    for separator in ":" if served else ":/":
+        provider, found, name = model.partition(separator)
+        if found and _known(provider):
+            return provider, name
+    if _known(model):
+        return model, ""
+    if served:
+        return "openai", model
+    family = next((provider for pattern, provider in _FAMILIES if re.match(pattern, model.lower())), None)
+    if family is None:
+        prefix, colon, _ = model.partition(":")
+        if colon:
+            raise _unknown(f"no provider is called {prefix!r}", prefix)
+        raise _unknown(f"no provider is known for {model!r}; put one before it, as in 'openai:{model}'", model)
+    if _known(family) is None:
+        raise _unknown(f"{model!r} belongs to the provider {family!r}, which is not installed")
+    return family, model
+
+
+def _known(name: str) -> str | None:
+    """Return the name under which a provider exists, or None."""
+    key: str | None = _plain(name)
+    while key is not None and key not in _registered and key not in _installed:
+        key = _ALIASES.get(key)
+    return key
+
+
+def _unknown(what: str, name: str = "") -> UnknownModel:
+    names = list_providers()
+    near = difflib.get_close_matches(_plain(name), names)
+    hint = f"; did you mean {' or '.join(near)}?" if near else ""
+    return UnknownModel(f"{what}{hint}; there are: {', '.join([*near, *(one for one in names if one not in near)])}")
+
+
+def _remedy(key: str, point: EntryPoint) -> str:
+    """Return the way out, where the package that announces a provider has an extra of its name."""
+    package = point.dist
+    if package is None or key not in map(_plain, package.metadata.get_all("Provides-Extra") or ()):
+        return ""
+    return f"; `pip install {package.name}[{key}]` brings what it needs"

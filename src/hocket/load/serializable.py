@@ -26,7 +26,18 @@ SECRET_TYPES = (SecretStr, SecretBytes, Secret)
 _MASK = "**********"
 _EMPTY: dict[Any, object] = {dict: {}, list: [], set: set(), frozenset: frozenset(), tuple: ()}
 
-_OWN_PACKAGES = frozenset({"messages", "outputs", "prompt_values", "runnables", "language_models"})
+_OWN_PACKAGES = frozenset(
+    {
+        "messages",
+        "outputs",
+        "prompt_values",
+        "runnables",
+        "language_models",
+        "embeddings",
+        "providers.local",
+        "providers.openai",
+    }
+)
 
 _classes: WeakValueDictionary[tuple[str, ...], type["Serializable"]] = WeakValueDictionary()
 _former_ids: WeakValueDictionary[tuple[str, ...], type["Serializable"]] = WeakValueDictionary()
@@ -39,8 +50,9 @@ def find_class(lc_id: Iterable[str]) -> type["Serializable"] | None:
     """
     key = tuple(lc_id)
     found = _classes.get(key) or _former_ids.get(key)
-    if found is None and len(key) == 3 and key[0] == "hocket" and key[1] in _OWN_PACKAGES:
-        getattr(importlib.import_module(f"hocket.{key[1]}"), key[2], None)  # some define their classes when asked
+    package = ".".join(key[1:-1])
+    if found is None and key[0] == "hocket" and package in _OWN_PACKAGES:
+        getattr(importlib.import_module(f"hocket.{package}"), key[-1], None)  # some define their classes when asked
         found = _classes.get(key) or _former_ids.get(key)
     return found
 

@@ -16,6 +16,7 @@ __all__ = [
     "InputTokenDetails",
     "OutputTokenDetails",
     "UsageMetadata",
+    "add_counts",
     "add_report",
     "add_usage",
     "is_running_total",
@@ -56,6 +57,11 @@ class UsageMetadata(_Counted, total=False):
 
     input_token_details: InputTokenDetails
     output_token_details: OutputTokenDetails
+
+
+def add_counts(left: Mapping[str, Any], right: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the sum of two providers' reports in their own words, key by key and part by part."""
+    return _combined(left, right, sign=1)
 
 
 def add_usage(left: UsageMetadata | None, right: UsageMetadata | None) -> UsageMetadata:

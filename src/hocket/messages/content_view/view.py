@@ -41,8 +41,8 @@ def content_blocks_of(
 
     Args:
         content: The message's content, in any provider's shape.
-        additional_kwargs: ``reasoning_content`` (DeepSeek and others) becomes the first block, unless the content has
-            reasoning of its own.
+        additional_kwargs: ``reasoning_content`` (DeepSeek and others), or ``reasoning`` (vLLM, Groq, OpenRouter),
+            becomes the first block, unless the content has reasoning of its own.
         response_metadata: ``output_version="v1"`` says that the content is standard already, and none of it is
             translated.
         tool_calls: The message's calls. They are what the message means: a call in the content takes their name and
@@ -73,7 +73,7 @@ def content_blocks_of(
             _place_calls(blocks, "invalid_tool_call", invalid_tool_calls)
     settle = _as_whole if tool_call_chunks is None else _as_fragment
     blocks = [settle(block) for block in blocks]
-    reasoning = additional_kwargs.get("reasoning_content")
+    reasoning = additional_kwargs.get("reasoning_content") or additional_kwargs.get("reasoning")
     if reasoning and isinstance(reasoning, str) and not any(block["type"] == "reasoning" for block in blocks):
         blocks.insert(0, {"type": "reasoning", "reasoning": reasoning})
     return blocks

@@ -14,7 +14,7 @@ from hocket.messages import BaseMessage
 from hocket.outputs import ChatGenerationChunk
 from hocket.providers.local.decode import decode_chunk
 from hocket.providers.local.encode import encode_request
-from hocket.providers.local.engine import open_engine
+from hocket.providers.local.engine import missing_setup, open_engine
 from hocket.providers.local.options import (
     CallOptions,
     MaxTokens,
@@ -99,6 +99,11 @@ class ChatLocal(BaseChatModel):
             "stop": self.stop,
             "n_ctx": self.n_ctx,
         }
+
+    @classmethod
+    def setup_needed(cls) -> str | None:
+        """Return what has to be done before the default model can be called, in a line; None: nothing. Looks at the disk."""
+        return missing_setup()
 
     def load(self) -> None:
         """Load the file now, unless this process has it loaded, instead of at the first call. Blocks.

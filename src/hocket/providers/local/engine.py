@@ -22,6 +22,7 @@ import atexit
 import contextlib
 import ctypes
 import importlib
+import importlib.util
 import os
 import queue
 import secrets
@@ -35,7 +36,7 @@ from typing import Any
 from hocket.errors import LocalModelError, MissingDependency
 from hocket.providers.local.weights import find_weights
 
-__all__ = ["RUNTIME", "SLOTS", "Engine", "open_engine"]
+__all__ = ["RUNTIME", "SLOTS", "Engine", "missing_setup", "open_engine"]
 
 RUNTIME = ("xllamacpp", "0.2.12")  # llama.cpp b8156; newer builds ramble before, or instead of, a forced tool call
 
@@ -168,6 +169,16 @@ def open_engine(model: str | None, n_ctx: int, n_threads: int) -> Engine:
         if key not in _engines:
             _engines[key] = Engine(path, n_ctx, n_threads)
         return _engines[key]
+
+
+def missing_setup() -> str | None:
+    """Return why the default model cannot be loaded, with the way out; None: nothing is missing. Looks at the disk."""
+    try:
+        find_weights()
+    except (MissingDependency, LocalModelError) as error:
+        return str(error)
+    is_there = importlib.util.find_spec(RUNTIME[0]) is not None
+    return None if is_there else "the embedded model's runtime is not installed; run `hocket setup local`"
 
 
 def _load(path: Path, n_ctx: int, n_threads: int) -> Any:

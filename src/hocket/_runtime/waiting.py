@@ -1,0 +1,72 @@
+"""Waiting in line, first come first served, over all threads and event loops of the process.
+
+Whoever waits does so where it is, a thread in its thread, a task in its loop; whoever lets it go on may be anywhere.
+"""
+
+import collections
+import os
+import threading
+import weakref
+
+import anyio
+from anyio.lowlevel import EventLoopToken, current_token
+
+from hocket._runtime.detached import soon
+from hocket._runtime.runtime import Runtime
+
+__all__ = ["Line", "Waiter"]
+
+
+class Waiter:
+    """One who waits, on the runtime that it was made on.
+
+    Attributes:
+        admitted: whether its turn has come; for the line to say, if it wants to.
+    """
+
+    __slots__ = ("_event", "_token", "admitted")
+
+    def __init__(self, runtime: Runtime) -> None:
+        self.admitted = False
+        self._token: EventLoopToken | None = current_token() if runtime.is_async else None
+        self._event: anyio.Event | threading.Event = anyio.Event() if runtime.is_async else threading.Event()
+
+    async def wait(self) -> None:
+        """Wait to be woken. Look first whether there is still a reason to: who was woken before is not woken again."""
+        if isinstance(self._event, threading.Event):
+            self._event.wait()
+            self._event.clear()
+        else:
+            await self._event.wait()
+            self._event = anyio.Event()
+
+    def wake(self) -> None:
+        """Wake it, from any thread."""
+        if self._token is None:
+            self._event.set()
+        else:
+            soon(self._token, self._event.set)
+
+
+class Line:
+    """A queue of waiters and the lock that guards it; in a forked child, where nobody waits any more, both are new."""
+
+    def __init__(self) -> None:
+        self._begin()
+        _lines.add(self)
+
+    def _begin(self) -> None:
+        self._queue: collections.deque[Waiter] = collections.deque()
+        self._lock = threading.RLock()  # a waiter of a dead loop gives up when it is collected, which may be in here
+
+
+_lines: weakref.WeakSet[Line] = weakref.WeakSet()
+
+
+def _after_fork() -> None:
+    for line in list(_lines):
+        line._begin()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)

@@ -1,0 +1,54 @@
+"""What every embedding model can do: four verbs, two of them the sync faces of the others, of which one is enough."""
+
+import functools
+from typing import Any, Self
+
+from hocket._runtime.portal import on_portal
+from hocket._runtime.runtime import ASYNC
+from hocket.errors import InvalidHook
+
+__all__ = ["Embeddings"]
+
+
+class Embeddings:
+    """An embedding model. Subclass it and define `aembed_documents` or, in sync code, `embed_documents`.
+
+    The other verbs follow from it: an async verb runs sync code in a worker thread, a sync verb runs async code on a loop
+    of hocket's own, and a query is a document unless `aembed_query` or `embed_query` says otherwise.
+    """
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
+        """Refuse a class that embeds nothing.
+
+        Raises:
+            InvalidHook: it defines neither `aembed_documents` nor `embed_documents`.
+        """
+        if not (_defines(cls, "aembed_documents") or _defines(cls, "embed_documents")):
+            raise InvalidHook(
+                f"{cls.__name__} embeds nothing: define aembed_documents (async) or embed_documents (sync)"
+            )
+        return super().__new__(cls)
+
+    async def aembed_documents(self, texts: list[str]) -> list[list[float]]:
+        """Return one vector for each text, in order."""
+        return await ASYNC.sync(self.embed_documents, texts)
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        """Return one vector for each text, in order: the sync face of `aembed_documents`."""
+        return on_portal(functools.partial(self.aembed_documents, texts))
+
+    async def aembed_query(self, text: str) -> list[float]:
+        """Return the vector of a text that others are searched with."""
+        if _defines(type(self), "embed_query"):
+            return await ASYNC.sync(self.embed_query, text)
+        return (await self.aembed_documents([text]))[0]
+
+    def embed_query(self, text: str) -> list[float]:
+        """Return the vector of a text that others are searched with: the sync face of `aembed_query`."""
+        if _defines(type(self), "aembed_query"):
+            return on_portal(functools.partial(self.aembed_query, text))
+        return self.embed_documents([text])[0]
+
+
+def _defines(cls: type[Embeddings], verb: str) -> bool:
+    return getattr(cls, verb) is not getattr(Embeddings, verb)

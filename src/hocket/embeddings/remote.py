@@ -1,0 +1,139 @@
+"""An embedding model behind HTTP: batches, once for all providers, over two pure functions that each has of its own.
+
+A provider says how a request is written and how a reply is read. How many texts go into one request, how many requests
+are made at once, and that vector *i* is that of text *i*, is decided here.
+"""
+
+import functools
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from pydantic import ConfigDict, Field
+
+from hocket._runtime.portal import on_portal
+from hocket.embeddings.base import Embeddings
+from hocket.errors import InvalidInput, InvalidReply
+from hocket.http.request import HTTPReply, HTTPRequest
+from hocket.http.service import HTTPService
+from hocket.messages import UsageMetadata, add_usage
+from hocket.runnables import RunnableConfig
+from hocket.runnables.batch import Batch
+
+__all__ = ["EmbeddingResult", "RemoteEmbeddings"]
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddingResult:
+    """Vectors, and what they cost.
+
+    Attributes:
+        embeddings: one vector for each text, in order.
+        usage: the tokens of all requests; None: the server did not say.
+    """
+
+    embeddings: list[list[float]]
+    usage: UsageMetadata | None = None
+
+
+class RemoteEmbeddings(HTTPService, Embeddings, ABC):
+    """An embedding model behind HTTP. A provider defines `_request` and `_decode`, and inherits the rest.
+
+    Args:
+        chunk_size: texts in one request, at most.
+        max_concurrency: requests of one call that are made at once, at most.
+    """
+
+    model_config = ConfigDict(extra="forbid")
+
+    chunk_size: int = Field(default=1000, ge=1)
+    max_concurrency: int = Field(default=8, ge=1)
+
+    _max_tokens: ClassVar[int | None] = None
+    """Tokens that one request may have in all; None: no limit."""
+
+    @abstractmethod
+    def _request(self, texts: Sequence[str]) -> HTTPRequest:
+        """Return the request, but for its key."""
+
+    @abstractmethod
+    def _decode(self, reply: HTTPReply) -> EmbeddingResult:
+        """Return what a reply says, its vectors in the order of the texts.
+
+        Raises:
+            InvalidReply: it is not what the format says.
+        """
+
+    async def aembed(self, texts: list[str]) -> EmbeddingResult:
+        """Return the vectors of the texts together with their token usage, which `aembed_documents` has no place for.
+
+        Raises:
+            InvalidInput: ``texts`` is no list of texts, or one of them is empty. Nothing was sent.
+            LLMError: a request failed; the others were cancelled.
+        """
+        batches = list(self._batches(texts, _sizes(texts)))
+        requests = Batch(self._embed, batches, {"max_concurrency": self.max_concurrency}, return_exceptions=False)
+        results: list[EmbeddingResult] = await requests.outcomes()
+        usages = [result.usage for result in results if result.usage is not None]
+        return EmbeddingResult(
+            [vector for result in results for vector in result.embeddings],
+            functools.reduce(add_usage, usages) if usages else None,
+        )
+
+    def embed(self, texts: list[str]) -> EmbeddingResult:
+        """Return the vectors of the texts together with their token usage: the sync face of `aembed`."""
+        return on_portal(functools.partial(self.aembed, texts))
+
+    async def aembed_documents(self, texts: list[str]) -> list[list[float]]:
+        """Return one vector for each text, in order; none, and no request, for no texts. Raises as `aembed`."""
+        return (await self.aembed(texts)).embeddings
+
+    async def _embed(self, texts: list[str], config: RunnableConfig) -> EmbeddingResult:
+        def read(reply: HTTPReply) -> EmbeddingResult:
+            result = self._decode(reply)
+            if len(result.embeddings) != len(texts):
+                raise InvalidReply(f"the reply has {len(result.embeddings)} vectors for {len(texts)} texts")
+            return result
+
+        return await self._send(self._request(texts), read)
+
+    def _batches(self, texts: list[str], sizes: list[int]) -> Iterator[list[str]]:
+        """Yield the texts in lists of at most ``chunk_size``, none with more bytes than tokens are allowed.
+
+        A token has at least one byte, so that this holds whatever the tokenizer; a text that is longer goes alone.
+        """
+        batch: list[str] = []
+        total = 0
+        for text, size in zip(texts, sizes, strict=True):
+            too_long = self._max_tokens is not None and total + size > self._max_tokens
+            if batch and (too_long or len(batch) == self.chunk_size):
+                yield batch
+                batch, total = [], 0
+            batch.append(text)
+            total += size
+        if batch:
+            yield batch
+
+
+def _sizes(texts: list[str]) -> list[int]:
+    """Return the bytes of each text.
+
+    Raises:
+        InvalidInput: see `RemoteEmbeddings.aembed`.
+    """
+    if not isinstance(texts, Sequence) or isinstance(texts, str | bytes):
+        raise InvalidInput(f"texts is of type {type(texts).__name__}; it must be a list of texts: [text] for one")
+    for index, text in enumerate(texts):
+        if not isinstance(text, str):
+            raise InvalidInput(f"texts[{index}] is of type {type(text).__name__}; it must be a text")
+        if not text:
+            raise InvalidInput(f"texts[{index}] is empty, which no model embeds; leave it out")
+    try:
+        return [len(text.encode()) for text in texts]
+    except UnicodeEncodeError as error:
+        index = next(index for index, text in enumerate(texts) if text is error.object)
+        raise InvalidInput(
+            f"texts[{index}] holds half of a surrogate pair at position {error.start}, which is not text: "
+            "read its source with the right encoding"
+        ) from None

@@ -1,0 +1,101 @@
+"""A text model behind HTTP: two hooks, once for all providers, over pure functions that each provider has of its own.
+
+As `RemoteChatModel`, but for one thing: a request of a text model may hold many prompts.
+"""
+
+import functools
+from abc import ABC, abstractmethod
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from typing import Any
+
+from pydantic import Field
+
+from hocket.http.request import HTTPReply, HTTPRequest
+from hocket.http.service import StreamDecoder
+from hocket.language_models.llms import BaseLLM
+from hocket.language_models.rendering import Rendered
+from hocket.messages.usage import add_counts
+from hocket.outputs import GenerationChunk, LLMResult
+from hocket.retries import RetryPolicy, RetryPolicyLike
+from hocket.runnables import RunnableConfig
+from hocket.runnables.batch import Batch
+from hocket.timeouts import HTTP_TIMEOUT, TimeoutLike
+
+__all__ = ["RemoteLLM"]
+
+
+class RemoteLLM(Rendered, BaseLLM, ABC):
+    """A text model behind HTTP. A provider defines `_request`, `_decode` and `_decoder`, and inherits the rest.
+
+    Args:
+        batch_size: prompts in one request, at most; 1 for servers that take one. Further requests are made at once.
+        timeout, retry: as `RemoteChatModel`.
+    """
+
+    timeout: TimeoutLike | None = Field(default=HTTP_TIMEOUT, repr=False)
+    retry: RetryPolicyLike | None = Field(default=RetryPolicy(), repr=False)
+    batch_size: int = Field(default=20, ge=1)
+
+    _unkeyed = Rendered._unkeyed | {"batch_size"}
+
+    @abstractmethod
+    def _request(
+        self, prompts: Sequence[str], stop: list[str] | None, params: dict[str, Any], *, stream: bool
+    ) -> HTTPRequest:
+        """Return the request, but for its key.
+
+        Raises:
+            InvalidInput: an option that does not exist, or a value outside its limits.
+            Unsupported: an option that the server has no word for.
+        """
+
+    @abstractmethod
+    def _decode(self, reply: HTTPReply, count: int) -> LLMResult:
+        """Return what a whole reply to ``count`` prompts says.
+
+        Raises:
+            InvalidReply: it is not what the format says.
+        """
+
+    @abstractmethod
+    def _decoder(self, headers: Mapping[str, str]) -> StreamDecoder[GenerationChunk]:
+        """Return a decoder for one stream, given the headers of its reply."""
+
+    async def _agenerate(
+        self, prompts: list[str], stop: list[str] | None = None, run_manager: Any = None, **kwargs: Any
+    ) -> LLMResult:
+        size = self.batch_size
+        batches = [prompts[start : start + size] for start in range(0, len(prompts), size)]
+        requests = [(self._request(batch, stop, kwargs, stream=False), len(batch)) for batch in batches]
+        if len(requests) == 1:
+            return await self._answered(requests[0])
+        return _joined(await Batch(self._answered, requests, None, return_exceptions=False).outcomes())
+
+    async def _answered(self, request: tuple[HTTPRequest, int], config: RunnableConfig | None = None) -> LLMResult:
+        return await self._send(request[0], functools.partial(self._decode, count=request[1]))
+
+    def _astream(
+        self, prompt: str, stop: list[str] | None = None, **kwargs: Any
+    ) -> AsyncGenerator[GenerationChunk, None]:
+        request = self._request([prompt], stop, kwargs, stream=True)
+        return self._receive(request, self._decoder, self._as_stream)
+
+    def _as_stream(self, reply: HTTPReply) -> list[GenerationChunk]:
+        result = self._decode(reply, 1)
+        answer = result.generations[0][0]
+        info = {**(answer.generation_info or {}), **(result.llm_output or {})}
+        return [GenerationChunk(text=answer.text, generation_info=info or None)]
+
+    def _rendered(self, input: Any, stop: list[str] | None, params: dict[str, Any], *, stream: bool) -> HTTPRequest:
+        return self._request([self._convert_input(input).to_string()], stop, params, stream=stream)
+
+
+def _joined(results: list[LLMResult]) -> LLMResult:
+    """Return the answers of several requests as one result; token usage is summed, of other facts the last counts."""
+    output: dict[str, Any] = {}
+    for result in results:
+        output = {**output, **(result.llm_output or {})}
+    usages = [usage for result in results if (usage := (result.llm_output or {}).get("token_usage"))]
+    if usages:
+        output["token_usage"] = functools.reduce(add_counts, usages)
+    return LLMResult(generations=[one for result in results for one in result.generations], llm_output=output)

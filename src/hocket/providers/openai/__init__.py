@@ -1,0 +1,16 @@
+"""OpenAI, and every server that speaks its formats. A class is loaded when it is first asked for."""
+
+from typing import TYPE_CHECKING
+
+from hocket._runtime.lazy import loader
+
+if TYPE_CHECKING:
+    from hocket.providers.openai.chat_model import ChatOpenAI
+    from hocket.providers.openai.completions import OpenAI
+    from hocket.providers.openai.embeddings import OpenAIEmbeddings
+
+_HOMES = {"ChatOpenAI": "chat_model", "OpenAI": "completions", "OpenAIEmbeddings": "embeddings"}
+
+__all__ = ["ChatOpenAI", "OpenAI", "OpenAIEmbeddings"]
+
+__getattr__ = loader(__name__, _HOMES)

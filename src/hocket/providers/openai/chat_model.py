@@ -1,0 +1,130 @@
+"""The chat model: a few lines between hocket's base class and the pure functions beside it."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from hocket.http.request import HTTPReply, HTTPRequest
+from hocket.http.secrets import shown_headers
+from hocket.language_models.base import LangSmithParams
+from hocket.language_models.remote import RemoteChatModel
+from hocket.messages import BaseMessage
+from hocket.messages.usage import add_counts
+from hocket.outputs import ChatResult
+from hocket.providers.openai.decode import decode_reply
+from hocket.providers.openai.encode import encode_request
+from hocket.providers.openai.options import CallOptions, ModelOptions, call_options
+from hocket.providers.openai.service import OpenAIService
+from hocket.providers.openai.stream import ChatDecoder
+from hocket.providers.openai.tools import encode_tool
+
+__all__ = ["ChatOpenAI"]
+
+
+class ChatOpenAI(OpenAIService, ModelOptions, RemoteChatModel):
+    """A chat model behind OpenAI's chat completions, or behind any server that speaks their format.
+
+        model = ChatOpenAI(model="gpt-5.2")                                              # the key: OPENAI_API_KEY
+        model = ChatOpenAI(model="qwen3", base_url="http://localhost:8000/v1")           # vLLM and its like: no key
+        model = ChatOpenAI(model="llama-3.3-70b", base_url="https://api.groq.com/openai/v1")   # GROQ_API_KEY
+
+    What differs between servers is data: `Dialect`. Reasoning, refusals, audio and annotations are in the reply's
+    ``additional_kwargs`` under the server's own names; ``content_blocks`` shows reasoning whatever it is called. Its
+    ``response_metadata`` says ``model_name``, ``model_provider``, ``id``, ``finish_reason`` as it came,
+    ``normalized_finish_reason`` in a word that is the same for all providers, ``request_id``, ``token_usage`` as it came,
+    and whatever else the server said.
+
+    Args:
+        streaming: have ``ainvoke`` stream, too, and fold.
+        stream_usage: whether a stream reports usage; default: if the server is not known to refuse to.
+        include_response_headers: keep the reply's headers as ``response_metadata["headers"]``.
+
+    The options of the answer are those of `ModelOptions`; `OpenAIService` and `HTTPService` say how to reach the server. A
+    call may override each option by name, unset it with None, and takes those of `CallOptions` besides, tools for one.
+    What was set is sent, also to a model that will refuse it: nothing is left out in silence.
+
+    Raises, from every verb:
+        LLMError: the server failed or refused, or could not be reached; its subclasses tell how.
+        InvalidInput: an unknown option, or a value outside its limits. Nothing was sent.
+        Unsupported: content, or an option, that the server has no place for. Nothing was sent.
+    """
+
+    streaming: bool = False
+    stream_usage: bool | None = None
+    include_response_headers: bool = False
+
+    @classmethod
+    def is_lc_serializable(cls) -> bool:
+        """A model travels as data, its key as a reference to a variable."""
+        return True
+
+    def bind_tools(
+        self,
+        tools: Sequence[Any],
+        *,
+        tool_choice: Any = None,
+        strict: bool | None = None,
+        parallel_tool_calls: bool | None = None,
+        **kwargs: Any,
+    ) -> Any:
+        """Return the model with tools that it may call.
+
+        Args:
+            tools: as the format's dicts, ``{"type": "function", "function": {"name": ..., "parameters": ...}}``.
+            tool_choice: auto, none, required (also any, or True), a tool's name, several names, or the format's dict.
+            strict: whether the server holds the model to the tools' schemas; None: what the dicts say.
+            parallel_tool_calls: whether it may call several at once.
+            kwargs: further options of each call.
+
+        Raises:
+            InvalidInput: a tool is no such dict.
+        """
+        given = {"tool_choice": tool_choice, "parallel_tool_calls": parallel_tool_calls}
+        said = {name: value for name, value in given.items() if value is not None}
+        return self.bind(tools=[encode_tool(tool, strict=strict) for tool in tools], **said, **kwargs)
+
+    # -- hooks
+
+    @property
+    def _llm_type(self) -> str:
+        return "openai-chat"
+
+    @property
+    def _identifying_params(self) -> dict[str, Any]:
+        return {"model_name": self.model, **self._own_options()}
+
+    def _get_ls_params(self, stop: list[str] | None = None, **kwargs: Any) -> LangSmithParams:
+        return {**super()._get_ls_params(stop, **kwargs), "ls_provider": self._provider}
+
+    def _get_invocation_params(self, stop: list[str] | None = None, **kwargs: Any) -> Any:
+        if "extra_headers" in kwargs:  # handlers need not know what is secret
+            kwargs["extra_headers"] = shown_headers(kwargs["extra_headers"] or {})
+        return super()._get_invocation_params(stop, **kwargs)
+
+    def _own_options(self) -> dict[str, Any]:
+        fields = self.__dict__
+        return {name: fields[name] for name in ModelOptions.model_fields if fields[name] is not None}
+
+    def _request(
+        self, messages: Sequence[BaseMessage], stop: list[str] | None, params: dict[str, Any], *, stream: bool
+    ) -> HTTPRequest:
+        given = params if stop is None else {**params, "stop": stop}
+        options = call_options(self._own_options(), given, CallOptions)
+        dialect = self._dialect
+        usage = dialect.stream_usage if self.stream_usage is None else self.stream_usage
+        body = encode_request(messages, options, dialect, stream=stream, stream_usage=usage)
+        return self._post("chat/completions", options.model, body, options.extra_headers)
+
+    def _decode(self, reply: HTTPReply) -> ChatResult:
+        return decode_reply(reply, self._provider, include_headers=self.include_response_headers)
+
+    def _decoder(self, headers: Mapping[str, str]) -> ChatDecoder:
+        return ChatDecoder(self._dialect, headers, include_headers=self.include_response_headers)
+
+    def _combine_llm_outputs(self, llm_outputs: list[dict[str, Any] | None]) -> dict[str, Any]:
+        """Return the usage of all answers together, in the server's words, and the model (LangChain's form)."""
+        combined: dict[str, Any] = {}
+        for output in llm_outputs:
+            if output:
+                usage = add_counts(combined.get("token_usage") or {}, output.get("token_usage") or {})
+                combined |= {**output, "token_usage": usage}
+        return combined

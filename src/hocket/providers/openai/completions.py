@@ -1,0 +1,205 @@
+"""Text models of OpenAI's older format, completions, which most compatible servers still speak."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from hocket.errors import InvalidInput, InvalidReply
+from hocket.http.request import HTTPReply, HTTPRequest
+from hocket.language_models.base import LangSmithParams
+from hocket.language_models.remote_llm import RemoteLLM
+from hocket.outputs import Generation, GenerationChunk, LLMResult
+from hocket.providers.openai.decode import answer_facts, read_reply, reply_facts, shown
+from hocket.providers.openai.dialects import Dialect
+from hocket.providers.openai.options import Count, Number, Stop, call_options, set_options
+from hocket.providers.openai.service import OpenAIService
+from hocket.providers.openai.stream import EventDecoder
+
+__all__ = [
+    "CompletionCallOptions",
+    "CompletionDecoder",
+    "CompletionOptions",
+    "OpenAI",
+    "decode_completions",
+    "encode_completions",
+]
+
+
+class CompletionOptions(BaseModel):
+    """The options that a text model may have as its own; a call may override each. None means unset: it is not sent.
+
+    Args:
+        model: its name with the server; Azure's older URLs: that of the deployment.
+        temperature: 0 takes the likeliest token; the higher, the more varied.
+        max_tokens: tokens to answer with at most. Unset, OpenAI's server gives 16.
+        top_p: sample among the likeliest tokens that make up this share.
+        n: how many answers to each prompt; more than one only in one piece, not as a stream.
+        best_of: how many to make of which the ``n`` likeliest are returned; not as a stream.
+        stop: end the answer before any of these strings.
+        seed: the same seed gives mostly the same answer.
+        frequency_penalty, presence_penalty: above 0 holds back what was said often, or at all.
+        logit_bias: what to add to a token's odds, by the token's id.
+        logprobs: report log probabilities, those of so many other tokens as well.
+        echo: put the prompt before the answer.
+        suffix: what comes after the answer, for models that fill in the middle.
+        user: names the end user to the provider.
+        extra_body: further fields of the body, as they are, over all others.
+    """
+
+    model: str = Field(default="gpt-3.5-turbo-instruct", min_length=1)
+    temperature: Number | None = None
+    max_tokens: Count | None = 256
+    top_p: Number | None = None
+    n: Count | None = None
+    best_of: Count | None = None
+    stop: Stop | None = None
+    seed: int | None = None
+    frequency_penalty: Number | None = None
+    presence_penalty: Number | None = None
+    logit_bias: dict[int | str, int | float] | None = None
+    logprobs: int | None = Field(default=None, ge=0)
+    echo: bool | None = None
+    suffix: str | None = None
+    user: str | None = None
+    extra_body: dict[str, Any] | None = None
+
+
+class CompletionCallOptions(CompletionOptions):
+    """One call's options: those of the model, and ``extra_headers``, further headers of the request."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    extra_headers: dict[str, str] | None = None
+
+
+class OpenAI(OpenAIService, CompletionOptions, RemoteLLM):
+    """A text model of OpenAI's completions format.
+
+        model = OpenAI(base_url="http://localhost:8000/v1", model="qwen3-4b-base")
+        text = await model.ainvoke("The capital of France is")
+
+    Several prompts to `agenerate` go out in one request (``batch_size`` at most). Its ``llm_output`` has ``token_usage``,
+    summed over the requests, and ``model_name``, and a candidate's ``generation_info`` its ``finish_reason`` and
+    ``logprobs``; of a stream, whose result has no ``llm_output``, all of it is in ``generation_info``.
+
+    `CompletionOptions`, `OpenAIService` and `RemoteLLM` tell the arguments.
+
+    Raises, from every verb:
+        InvalidInput: an unknown option, or a value outside its limits. Nothing was sent.
+        LLMError: the request failed.
+        StreamTruncated: the stream ended before a finish reason.
+    """
+
+    streaming: bool = False
+
+    @classmethod
+    def is_lc_serializable(cls) -> bool:
+        """A model travels as data, its key as a reference to a variable."""
+        return True
+
+    # -- hooks
+
+    @property
+    def _llm_type(self) -> str:
+        return "openai"
+
+    @property
+    def _identifying_params(self) -> dict[str, Any]:
+        options = {"model_name": self.model, **self._own_options()}
+        return {name: value for name, value in options.items() if value is not None}
+
+    def _get_ls_params(self, stop: list[str] | None = None, **kwargs: Any) -> LangSmithParams:
+        return {**super()._get_ls_params(stop, **kwargs), "ls_provider": self._provider}
+
+    def _own_options(self) -> dict[str, Any]:
+        fields = self.__dict__
+        return {name: fields[name] for name in CompletionOptions.model_fields}
+
+    def _request(
+        self, prompts: Sequence[str], stop: list[str] | None, params: dict[str, Any], *, stream: bool
+    ) -> HTTPRequest:
+        given = params if stop is None else {**params, "stop": stop}
+        options = call_options(self._own_options(), given, CompletionCallOptions)
+        body = encode_completions(prompts, options, self._dialect, stream=stream)
+        return self._post("completions", options.model, body, options.extra_headers)
+
+    def _decode(self, reply: HTTPReply, count: int) -> LLMResult:
+        return decode_completions(reply, count, self._provider)
+
+    def _decoder(self, headers: Mapping[str, str]) -> "CompletionDecoder":
+        return CompletionDecoder(self._dialect)
+
+
+def encode_completions(
+    prompts: Sequence[str], options: CompletionCallOptions, dialect: Dialect, *, stream: bool
+) -> dict[str, Any]:
+    """Return the body of a request. A single prompt goes as a text, which servers take that take no list.
+
+    Raises:
+        InvalidInput: several answers as a stream, or more answers than are made.
+        Unsupported: an option that the server has no word for.
+    """
+    given = set_options(options, dialect)
+    several = {name: given[name] for name in ("n", "best_of") if given.get(name, 1) > 1}
+    if stream and several:
+        name, value = several.popitem()
+        raise InvalidInput(f"{name}={value} answers cannot come as one stream; use ainvoke or agenerate, or {name}=1")
+    if (options.n or 1) > (options.best_of or options.n or 1):
+        raise InvalidInput(f"n={options.n} is more than best_of={options.best_of}; raise best_of, or leave it out")
+    body: dict[str, Any] = {"model": options.model, "prompt": prompts[0] if len(prompts) == 1 else list(prompts)}
+    body.update((name, value) for name, value in given.items() if name not in ("model", "extra_body", "extra_headers"))
+    if stream:
+        body["stream"] = True
+        if dialect.stream_usage:
+            body["stream_options"] = {"include_usage": True}
+    return {**body, **(options.extra_body or {})}
+
+
+def decode_completions(reply: HTTPReply, count: int, provider: str) -> LLMResult:
+    """Return what the reply to ``count`` prompts says: choice *i* of ``count * n`` belongs to prompt ``i // n``.
+
+    Raises:
+        InvalidReply: it is not what the format says, or its choices are not as many for each prompt.
+        LLMError: it says that the request failed, although its status is that of a good one.
+    """
+    data = read_reply(reply, provider)
+    try:
+        choices: list[dict[str, Any]] = sorted(data["choices"], key=lambda choice: choice.get("index") or 0)
+        answers = [Generation(text=choice["text"] or "", generation_info=_info(choice) or None) for choice in choices]
+        output = reply_facts(data)
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        raise InvalidReply(f"the reply is no completion: {shown(reply.content)}") from error
+    each, rest = divmod(len(answers), count)
+    if rest or not each:
+        raise InvalidReply(f"the reply has {len(answers)} choices for {count} prompts")
+    return LLMResult(
+        generations=[answers[start : start + each] for start in range(0, len(answers), each)], llm_output=output
+    )
+
+
+class CompletionDecoder(EventDecoder[GenerationChunk]):
+    """Reads the stream of one completion."""
+
+    def chunk(self, data: dict[str, Any]) -> GenerationChunk | None:
+        """Return what one event says; None: nothing."""
+        choices: list[dict[str, Any]] = data.get("choices") or []
+        if len(choices) > 1 or any(choice.get("index") for choice in choices):
+            raise InvalidReply("the stream holds several answers at once; ask for them in one piece, or for n=1")
+        choice = choices[0] if choices else {}
+        text, info = choice.get("text") or "", _info(choice)
+        self.ended = self.ended or "finish_reason" in info
+        if "finish_reason" in info or data.get("usage"):
+            info |= reply_facts(data)
+        return GenerationChunk(text=text, generation_info=info or None) if text or info else None
+
+    def closing(self) -> list[GenerationChunk]:
+        """Return that ``[DONE]`` is missing where the server sends it."""
+        missing = self.dialect.sends_done and not self.done
+        return [GenerationChunk(text="", generation_info={"stream_end": "no [DONE]"})] if missing else []
+
+
+def _info(choice: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a choice, or a piece of one, says about itself."""
+    facts = {name: value for name, value in answer_facts(choice).items() if name != "text"}
+    return facts | ({"finish_reason": choice["finish_reason"]} if choice.get("finish_reason") else {})

@@ -1,0 +1,218 @@
+"""How the servers that speak OpenAI's formats differ, as data.
+
+None of the differences is code elsewhere: whoever encodes or decodes asks the dialect. A server that is not in the table
+is spoken to in `COMPATIBLE`, which expects nothing beyond what they all do; a dialect of one's own is
+``replace(named_dialect("vllm"), base_url="https://llm.example.com/v1", echo=("reasoning",))``.
+
+Sources: the providers' API references and their own SDKs, as of 2026.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from types import MappingProxyType
+from typing import Literal
+from urllib.parse import urlsplit
+
+from hocket.errors import InvalidInput
+
+__all__ = ["COMPATIBLE", "DIALECTS", "Dialect", "dialect_at", "named_dialect"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dialect:
+    """One server's, or one kind of server's, way of speaking OpenAI's formats.
+
+    Attributes:
+        name: of the provider, as ``model_provider`` and errors tell it.
+        base_url: of its public endpoint, or where a server on this machine listens by default; None: each has its own.
+        hosts: further hosts that speak it; subdomains count.
+        url_variable: the environment variable that may hold another base URL.
+        key_variables: those that may hold the key, in the order they are looked at.
+        needs_key: whether it turns callers without a key away.
+        key_header: the header that the key goes in; in ``authorization`` it is a bearer token.
+        account_variables: the variables that may hold ``organization`` and ``project``.
+        query_variables: parameters of the URL, and the variables that may hold them.
+        root: the path of the API, for a base URL without a path.
+        deployments: whether an ``api-version`` in the query asks for Azure's older URLs, with the model in the path.
+        token_limit: the name that it gives ``max_tokens``.
+        refuses: options that it ignores or has no word for.
+        stream_usage: whether it takes ``stream_options``.
+        finishes: whether each of its streams holds a finish reason; if not, ``[DONE]`` is an end as well.
+        sends_done: whether it ends streams with ``[DONE]``.
+        echo: the fields of reasoning that it wants back, with each message that calls tools.
+        echo_empty: whether it wants the first of these even where there was no reasoning.
+        audio_as_url: whether recordings are sent as ``data:`` URLs.
+        takes_video: whether it knows the part ``video_url``.
+    """
+
+    name: str
+    base_url: str | None = None
+    hosts: tuple[str, ...] = ()
+    url_variable: str | None = None
+    key_variables: tuple[str, ...] = ()
+    needs_key: bool = True
+    key_header: str = "authorization"
+    account_variables: Mapping[str, str] = field(default_factory=dict, hash=False)
+    query_variables: Mapping[str, str] = field(default_factory=dict, hash=False)
+    root: str = ""
+    deployments: bool = False
+    token_limit: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
+    refuses: frozenset[str] = frozenset()
+    stream_usage: bool = True
+    finishes: bool = True
+    sends_done: bool = True
+    echo: tuple[str, ...] = ()
+    echo_empty: bool = False
+    audio_as_url: bool = False
+    takes_video: bool = False
+
+
+_AZURE_HOSTS = ("openai.azure.com", "cognitiveservices.azure.com", "services.ai.azure.com")
+_AZURE_VERSION = {"api-version": "OPENAI_API_VERSION"}
+
+COMPATIBLE = Dialect(name="openai_compatible", needs_key=False, finishes=False)
+"""What a server speaks of which nothing is known."""
+
+_ALL = (
+    Dialect(
+        name="openai",
+        base_url="https://api.openai.com/v1",
+        url_variable="OPENAI_BASE_URL",
+        key_variables=("OPENAI_API_KEY",),
+        account_variables={"organization": "OPENAI_ORG_ID", "project": "OPENAI_PROJECT_ID"},
+        token_limit="max_completion_tokens",
+    ),
+    Dialect(
+        name="azure",
+        hosts=_AZURE_HOSTS,
+        url_variable="AZURE_OPENAI_ENDPOINT",
+        key_variables=("AZURE_OPENAI_API_KEY",),
+        key_header="api-key",
+        query_variables=_AZURE_VERSION,
+        root="/openai/v1",
+        deployments=True,
+        token_limit="max_completion_tokens",
+    ),
+    Dialect(
+        name="azure_entra",  # signed in by Microsoft Entra ID: a token, mostly from a callable, and no key
+        url_variable="AZURE_OPENAI_ENDPOINT",
+        key_variables=("AZURE_OPENAI_AD_TOKEN",),
+        query_variables=_AZURE_VERSION,
+        root="/openai/v1",
+        deployments=True,
+        token_limit="max_completion_tokens",
+    ),
+    Dialect(
+        name="groq",
+        base_url="https://api.groq.com/openai/v1",
+        key_variables=("GROQ_API_KEY",),
+        token_limit="max_completion_tokens",
+        refuses=frozenset({"logprobs", "top_logprobs", "logit_bias"}),
+    ),
+    Dialect(
+        name="deepseek",
+        base_url="https://api.deepseek.com",
+        key_variables=("DEEPSEEK_API_KEY",),
+        echo=("reasoning_content",),
+        echo_empty=True,
+    ),
+    Dialect(
+        name="moonshot",
+        base_url="https://api.moonshot.ai/v1",
+        key_variables=("MOONSHOT_API_KEY", "MOONSHOTAI_API_KEY"),
+        echo=("reasoning_content",),
+    ),
+    Dialect(
+        name="openrouter",
+        base_url="https://openrouter.ai/api/v1",
+        key_variables=("OPENROUTER_API_KEY",),
+        echo=("reasoning_details",),
+        takes_video=True,
+    ),
+    Dialect(
+        name="together",
+        base_url="https://api.together.xyz/v1",
+        hosts=("api.together.ai",),
+        key_variables=("TOGETHER_API_KEY",),
+    ),
+    Dialect(name="fireworks", base_url="https://api.fireworks.ai/inference/v1", key_variables=("FIREWORKS_API_KEY",)),
+    Dialect(name="xai", base_url="https://api.x.ai/v1", key_variables=("XAI_API_KEY",)),
+    Dialect(
+        name="cerebras",
+        base_url="https://api.cerebras.ai/v1",
+        key_variables=("CEREBRAS_API_KEY",),
+        token_limit="max_completion_tokens",
+    ),
+    Dialect(name="sambanova", base_url="https://api.sambanova.ai/v1", key_variables=("SAMBANOVA_API_KEY",)),
+    Dialect(name="nebius", base_url="https://api.studio.nebius.com/v1", key_variables=("NEBIUS_API_KEY",)),
+    Dialect(name="huggingface", base_url="https://router.huggingface.co/v1", key_variables=("HF_TOKEN",)),
+    Dialect(
+        name="github",
+        base_url="https://models.github.ai/inference",
+        key_variables=("GITHUB_API_KEY", "GITHUB_TOKEN"),
+    ),
+    Dialect(name="zai", base_url="https://api.z.ai/api/paas/v4", key_variables=("ZAI_API_KEY",)),
+    Dialect(
+        name="alibaba",
+        base_url="https://dashscope-intl.aliyuncs.com/compatible-mode/v1",
+        hosts=("dashscope.aliyuncs.com",),
+        key_variables=("DASHSCOPE_API_KEY", "ALIBABA_API_KEY"),
+        audio_as_url=True,
+        takes_video=True,
+    ),
+    Dialect(
+        name="gemini_compatible",
+        base_url="https://generativelanguage.googleapis.com/v1beta/openai",
+        key_variables=("GEMINI_API_KEY",),
+    ),
+    Dialect(
+        name="vllm",
+        base_url="http://localhost:8000/v1",
+        url_variable="VLLM_BASE_URL",
+        key_variables=("VLLM_API_KEY",),
+        needs_key=False,
+        takes_video=True,
+    ),
+    Dialect(name="llamacpp", base_url="http://localhost:8080/v1", needs_key=False),
+    Dialect(name="lmstudio", base_url="http://localhost:1234/v1", needs_key=False),
+    Dialect(
+        name="ollama_compatible",
+        base_url="http://localhost:11434/v1",
+        needs_key=False,
+        refuses=frozenset({"n", "logit_bias"}),
+    ),
+    COMPATIBLE,
+)
+
+DIALECTS: Mapping[str, Dialect] = MappingProxyType({dialect.name: dialect for dialect in _ALL})
+"""The dialects, by name."""
+
+
+def named_dialect(name: str) -> Dialect:
+    """Return the dialect of this name.
+
+    Raises:
+        InvalidInput: there is none; the message lists those there are.
+    """
+    if name not in DIALECTS:
+        raise InvalidInput(f"no dialect is called {name!r}; there are: {', '.join(sorted(DIALECTS))}")
+    return DIALECTS[name]
+
+
+@lru_cache(maxsize=256)
+def dialect_at(base_url: str) -> Dialect:
+    """Return the dialect of the server at this URL, known by its host; `COMPATIBLE` where the host is not known."""
+    host = urlsplit(base_url).hostname or ""
+    for dialect, hosts in _HOSTS:
+        if any(host == known or host.endswith(f".{known}") for known in hosts):
+            return dialect
+    return COMPATIBLE
+
+
+def _hosts(dialect: Dialect) -> tuple[str, ...]:
+    own = urlsplit(dialect.base_url or "").hostname
+    return (own, *dialect.hosts) if own and own != "localhost" else dialect.hosts
+
+
+_HOSTS = [(dialect, _hosts(dialect)) for dialect in _ALL]

@@ -1,0 +1,177 @@
+"""Messages and options, written as the body of a chat completion. Pure functions."""
+
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from pydantic_core import to_json
+
+from hocket.errors import InvalidInput, Unsupported
+from hocket.messages import (
+    AIMessage,
+    BaseMessage,
+    ChatMessage,
+    FunctionMessage,
+    HumanMessage,
+    SystemMessage,
+    ToolMessage,
+)
+from hocket.providers.openai.content import UNSPOKEN, encode_content, plain_text
+from hocket.providers.openai.dialects import Dialect
+from hocket.providers.openai.options import UNNAMED, CallOptions, set_options
+from hocket.providers.openai.tools import CUSTOM_INPUT, encode_choice
+
+__all__ = ["encode_messages", "encode_request"]
+
+
+def encode_request(
+    messages: Sequence[BaseMessage], options: CallOptions, dialect: Dialect, *, stream: bool, stream_usage: bool
+) -> dict[str, Any]:
+    """Return the body of a request.
+
+    Args:
+        messages: the conversation.
+        options: those of this call.
+        dialect: whose words to use.
+        stream: whether the answer is to come in pieces.
+        stream_usage: whether a stream is to report usage.
+
+    Raises:
+        InvalidInput: several answers as a stream; a tool choice that names no tool; or see `encode_messages`.
+        Unsupported: an option or content that the server has no place for.
+    """
+    given = set_options(options, dialect)
+    if stream and given.get("n", 1) > 1:
+        raise InvalidInput(f"n={options.n} answers cannot come as one stream; use ainvoke or agenerate, or n=1")
+    if "functions" in given or "function_call" in given:
+        warnings.warn("functions and function_call are deprecated; use tools and tool_choice", DeprecationWarning, 2)
+    body: dict[str, Any] = {"model": options.model, "messages": encode_messages(messages, dialect)}
+    if options.max_tokens is not None:
+        body[dialect.token_limit] = options.max_tokens
+    if options.stop:
+        body["stop"] = options.stop
+    body.update((name, value) for name, value in given.items() if name not in UNNAMED)
+    if options.tools:
+        body["tools"] = options.tools
+    if (choice := encode_choice(options.tool_choice, options.tools or [])) is not None:
+        body["tool_choice"] = choice
+    if stream:
+        body["stream"] = True
+        if stream_usage:
+            body["stream_options"] = {"include_usage": True}
+    return {**body, **(options.extra_body or {})}
+
+
+def encode_messages(messages: Sequence[BaseMessage], dialect: Dialect) -> list[dict[str, Any]]:
+    """Return the messages as the format's dicts.
+
+    The id and the metadata of a message stay here, as does an artifact; so does the name of a tool's result, which its
+    call's id says already.
+
+    Raises:
+        InvalidInput: a message has no role here, or is the result of a tool call that it does not name.
+        Unsupported: a part of one has no place here.
+    """
+    return [_encode(message, dialect) for message in messages]
+
+
+def _encode(message: BaseMessage, dialect: Dialect) -> dict[str, Any]:
+    for kind, encode in _ENCODERS.items():
+        if isinstance(message, kind):
+            encoded = encode(message, dialect)
+            break
+    else:
+        raise InvalidInput(f"{type(message).__name__} has no place in a prompt")
+    if message.name is not None and not isinstance(message, ToolMessage):
+        encoded["name"] = message.name
+    return encoded
+
+
+def _system(message: BaseMessage, dialect: Dialect) -> dict[str, Any]:
+    role = message.additional_kwargs.get("__openai_role__", "system")  # LangChain's key for "developer"
+    return {"role": role, "content": plain_text(encode_content(message.content, dialect))}
+
+
+def _user(message: BaseMessage, dialect: Dialect) -> dict[str, Any]:
+    return {"role": "user", "content": encode_content(message.content, dialect)}
+
+
+def _other(message: ChatMessage, dialect: Dialect) -> dict[str, Any]:
+    return {"role": message.role, "content": encode_content(message.content, dialect)}
+
+
+def _function(message: BaseMessage, dialect: Dialect) -> dict[str, Any]:
+    return {"role": "function", "content": plain_text(encode_content(message.content, dialect))}
+
+
+def _tool(message: ToolMessage, dialect: Dialect) -> dict[str, Any]:
+    if not message.tool_call_id:
+        raise InvalidInput("a tool message names no tool call; give it the tool_call_id that it answers")
+    content = plain_text(encode_content(message.content, dialect))
+    if isinstance(content, list) and (other := next((part for part in content if part["type"] != "text"), None)):
+        raise Unsupported(
+            f"a tool message holds a part of type {other['type']!r}, and takes text only; send it as a user message",
+            provider=dialect.name,
+        )
+    if message.status == "error":  # the format has no flag for it
+        content = _as_error(content)
+    return {"role": "tool", "tool_call_id": message.tool_call_id, "content": content}
+
+
+def _as_error(content: str | list[dict[str, Any]]) -> str | list[dict[str, Any]]:
+    if isinstance(content, list):
+        return [{"type": "text", "text": "Error: "}, *content]
+    return content if content[:5].lower() == "error" else f"Error: {content}"
+
+
+def _assistant(message: AIMessage, dialect: Dialect) -> dict[str, Any]:
+    said = message.content
+    if not isinstance(said, str):
+        said = [part for part in said if isinstance(part, str) or part.get("type") not in UNSPOKEN]
+    content = plain_text(encode_content(said, dialect))
+    encoded: dict[str, Any] = {"role": "assistant", "content": content}
+    extra = message.additional_kwargs
+    for name in ("refusal", "function_call"):
+        if extra.get(name):
+            encoded[name] = extra[name]
+    if isinstance(audio := extra.get("audio"), Mapping) and audio.get("id"):
+        encoded["audio"] = {"id": audio["id"]}
+    if message.tool_calls or message.invalid_tool_calls:
+        encoded["tool_calls"] = [_call(call) for call in (*message.tool_calls, *message.invalid_tool_calls)]
+        encoded.update(_echo(message, dialect))
+    if not content and len(encoded) > 2:
+        encoded["content"] = None
+    return encoded
+
+
+def _call(call: Mapping[str, Any]) -> dict[str, Any]:
+    args, extras = call["args"], call.get("extras") or {}
+    made = {"id": call.get("id") or "", "type": "function"}
+    if extras.get("type") == "custom" and isinstance(args, dict):
+        made |= {"type": "custom", "custom": {"name": call["name"], "input": args.get(CUSTOM_INPUT, "")}}
+    else:
+        text = args if isinstance(args, str) else to_json(args or {}).decode()
+        made["function"] = {"name": call["name"] or "", "arguments": text}
+    # Google's signature of its reasoning: without it, Gemini refuses its own call.
+    return made | {"extra_content": extras["extra_content"]} if "extra_content" in extras else made
+
+
+def _echo(message: AIMessage, dialect: Dialect) -> dict[str, Any]:
+    """Return the reasoning that the server wants back with calls; where another server reasoned, its text."""
+    echoed = {name: message.additional_kwargs[name] for name in dialect.echo if message.additional_kwargs.get(name)}
+    if echoed or not dialect.echo:
+        return echoed
+    name = dialect.echo[0]
+    blocks = message.content_blocks if name != "reasoning_details" else []
+    text = "".join(block.get("reasoning", "") for block in blocks if block["type"] == "reasoning")
+    return {name: text} if text or dialect.echo_empty else {}
+
+
+_ENCODERS: Mapping[type[BaseMessage], Callable[[Any, Dialect], dict[str, Any]]] = {
+    HumanMessage: _user,
+    AIMessage: _assistant,
+    SystemMessage: _system,
+    ToolMessage: _tool,
+    FunctionMessage: _function,
+    ChatMessage: _other,
+}

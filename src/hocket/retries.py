@@ -1,0 +1,236 @@
+"""How often a call may be tried, and when: the policy, as data; the budget that nested policies share; and the one loop
+that tries again, for a model's pipeline and for `Runnable.with_retry` alike.
+
+What is tried again is decided in `RetryPolicy.allows`: an error of hocket's own that says ``retryable``, and whatever
+else the caller names. What already reached somebody is never made again; that is for the loop's callers to say.
+
+A budget counts attempts that have failed, each once, where it failed: by the innermost of nested loops. Every loop asks
+it before it goes round again, so that together they never make more attempts than the outermost one allows.
+"""
+
+import math
+import random
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Annotated, Any, NamedTuple, TypeVar
+
+from pydantic import BeforeValidator, ConfigDict, Field, ValidationError
+
+from hocket._runtime import clock
+from hocket._runtime.runtime import Runtime
+from hocket.errors import InvalidHook, InvalidInput, LLMError
+from hocket.load.serializable import Serializable
+
+__all__ = ["Failure", "RetryPolicy", "RetryPolicyLike", "Turn", "repeated", "spending"]
+
+T = TypeVar("T")
+
+_random = random.SystemRandom()  # a seeded one would be the same in every process that a server forks
+
+
+class RetryPolicy(Serializable):
+    """When a failed attempt is followed by another.
+
+    Args:
+        max_attempts: in all, the first included. 1: never again.
+        first_pause: seconds before the second attempt; each further pause is twice as long.
+        longest_pause: seconds, at most. What the server asks for (``Retry-After`` and its kin) counts instead, however
+            long.
+        jitter: the part of a pause that is left to chance, so that many who failed together do not come back together.
+        also: further exceptions to try again after. An error that says for itself whether that helps (`LLMError`) is
+            believed, unless a class of its own kind is named: ``Exception`` does not bring authentication back.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
+
+    max_attempts: int = Field(default=3, ge=1, strict=True)
+    first_pause: float = Field(default=0.5, ge=0, allow_inf_nan=False)
+    longest_pause: float = Field(default=8.0, ge=0, allow_inf_nan=False)
+    jitter: float = Field(default=0.25, ge=0, le=1)
+    also: tuple[type[Exception], ...] = Field(default=(), exclude=True)
+
+    @classmethod
+    def is_lc_serializable(cls) -> bool:
+        """It travels as data, but for the exceptions in ``also``."""
+        return True
+
+    def allows(self, error: BaseException) -> bool:
+        """Whether another attempt may go well."""
+        if isinstance(error, LLMError) and error.retryable:
+            return True
+        named = self.also
+        for own in (LLMError, InvalidInput, InvalidHook):
+            if isinstance(error, own):
+                named = tuple(cls for cls in named if issubclass(cls, own))
+        return isinstance(error, named)
+
+    def pause(self, attempt: int, error: BaseException) -> float:
+        """Return the seconds to wait after ``attempt``, counted from 1, has failed with ``error``."""
+        asked = error.retry_after if isinstance(error, LLMError) else None
+        return self._backoff(attempt) if asked is None else asked
+
+    def _backoff(self, attempt: int) -> float:
+        from tenacity import wait_exponential  # takes its time, for those who need it
+
+        whole: float = wait_exponential(multiplier=self.first_pause, max=self.longest_pause)(_state(attempt))
+        return whole * (1 - self.jitter * _random.random())
+
+    @classmethod
+    def of(cls, value: "RetryPolicy | int") -> "RetryPolicy":
+        """Return ``value``; a number is a ``max_attempts``.
+
+        Raises:
+            InvalidInput: it is neither, or below 1.
+        """
+        if isinstance(value, RetryPolicy):
+            return value
+        try:
+            return cls(max_attempts=value)
+        except ValidationError:
+            raise InvalidInput(
+                f"retry is {value!r}; it is a RetryPolicy, or a number of attempts (at least 1), or None"
+            ) from None
+
+
+def _read(value: Any) -> Any:
+    return RetryPolicy(max_attempts=value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+
+RetryPolicyLike = Annotated[RetryPolicy, BeforeValidator(_read)]
+"""A `RetryPolicy`; a number is its ``max_attempts``."""
+
+
+class Turn:
+    """One of the loops that share a budget, which the outermost of them holds. `spending` opens it."""
+
+    __slots__ = ("_failed", "_first", "_is_counted", "_limit", "_outer")
+
+    def __init__(self, limit: float, outer: "Turn | None") -> None:
+        self._outer = outer
+        self._first: Turn = self if outer is None else outer._first
+        self._limit = limit
+        self._failed = 0
+        self._is_counted = False
+
+    def count(self) -> None:
+        """Book an attempt that has failed, unless that was done further inside."""
+        if not self._is_counted:
+            self._first._failed += 1
+        self._is_counted = False
+
+    @property
+    def is_spent(self) -> bool:
+        """Whether there may be no further attempt."""
+        return self._first._failed >= self._first._limit
+
+    def leave(self) -> None:
+        """Note that the failure which ends this turn is booked."""
+        if self._outer is not None:
+            self._outer._is_counted = True
+
+
+_turn: ContextVar[Turn | None] = ContextVar("hocket_turn", default=None)
+
+
+@contextmanager
+def spending(limit: float) -> Iterator[Turn]:
+    """Have everything inside share one budget: the outermost one, where there is one already, whatever its limit.
+
+    Not to be held across a yield.
+
+    Args:
+        limit: attempts in all. Infinite: none, and what is inside has budgets of its own.
+    """
+    outer = _turn.get()
+    turn = Turn(limit, outer)
+    if outer is None and limit == math.inf:
+        yield turn
+        return
+    token = _turn.set(turn)
+    try:
+        yield turn
+    except Exception:
+        turn.leave()
+        raise
+    finally:
+        _turn.reset(token)
+
+
+class Failure(NamedTuple):
+    """An attempt that failed and will be followed by another.
+
+    Attributes:
+        attempt: its number, from 1.
+        error: what it failed with.
+        delay: seconds until the next.
+    """
+
+    attempt: int
+    error: Exception
+    delay: float
+
+    @property
+    def told(self) -> tuple[Any, dict[str, Any]]:
+        """What handlers are told in ``on_retry``: tenacity's state (LangChain's form), and what else they would dig for."""
+        from tenacity import RetryAction
+
+        state = _state(self.attempt)
+        state.upcoming_sleep, state.next_action = self.delay, RetryAction(self.delay)
+        state.set_exception((type(self.error), self.error, self.error.__traceback__))
+        status = self.error.status if isinstance(self.error, LLMError) else None
+        return state, {"attempt": self.attempt, "error": self.error, "delay": self.delay, "status": status}
+
+
+def _state(attempt: int) -> Any:
+    from tenacity import RetryCallState
+
+    nobody: Any = None
+    state = RetryCallState(nobody, None, (), {})
+    state.attempt_number = attempt
+    return state
+
+
+async def repeated(
+    go: Callable[[int], Awaitable[T]],
+    policy: RetryPolicy,
+    runtime: Runtime,
+    *,
+    limit: float,
+    ends_at: Callable[[], float | None],
+    may_repeat: Callable[[], bool],
+    tell: Callable[[Failure], Awaitable[None]],
+) -> T:
+    """Make attempts until one goes well.
+
+    Args:
+        go: makes one, given its number, from 1.
+        policy: what is tried again, how often, and when.
+        runtime: where the pauses are spent.
+        limit: of the budget, if this is the outermost loop.
+        ends_at: returns the deadline, by the clock: a pause that would not end before it is not begun.
+        may_repeat: whether another attempt would do no harm.
+        tell: is told of each failure that is followed by another attempt.
+
+    Raises:
+        BaseException: what the last attempt raised. Only an ``Exception`` is ever followed by another.
+    """
+    with spending(limit) as turn:
+        number = 0
+        while True:
+            number += 1
+            try:
+                return await go(number)
+            except Exception as error:
+                turn.count()
+                if number >= policy.max_attempts or turn.is_spent or not (may_repeat() and policy.allows(error)):
+                    raise
+                pause = policy.pause(number, error)
+                deadline = ends_at()
+                if deadline is not None and clock.current().now() + pause >= deadline:
+                    error.add_note(f"not tried again: the pause of {pause:g} s would end after the call's deadline")
+                    raise
+                failure = Failure(number, error, pause)
+            await tell(failure)
+            del failure  # its traceback holds this frame
+            await runtime.sleep(pause)
