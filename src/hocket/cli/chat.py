@@ -1,50 +1,116 @@
-"""``hocket chat "question"``: one question, its answer streamed."""
+"""``hocket chat``: one question and its answer, or, without a question, a conversation."""
 
 import argparse
+import io
+import os
+import stat
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from hocket.language_models import BaseChatModel
 
 __all__ = ["HELP", "configure", "run"]
 
-HELP = "Ask a model one question and stream its answer."
+HELP = "Ask a model: one question, or several in a conversation."
 
-_OPTIONS = ("max_tokens", "temperature", "seed")
+_OPTIONS = ("base_url", "max_tokens", "temperature", "seed")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of this subcommand."""
-    parser.add_argument("question", help="what to ask; `-` reads it from standard input")
-    parser.add_argument("--model", default="local", help="a model's name (default: local, which runs in this process)")
+    parser.add_argument(
+        "question",
+        nargs="?",
+        help="what to ask, followed by what is piped in; `-`, or nothing while something is piped in: ask that; "
+        "nothing on a terminal: a conversation",
+    )
+    parser.add_argument(
+        "--model", help="provider:model, see `hocket models` (default: local, which runs in this process)"
+    )
     parser.add_argument("--system", help="instructions that come before the question")
+    parser.add_argument("--base-url", help="a server that speaks OpenAI's format; without --model, the one it serves")
     parser.add_argument("--max-tokens", type=int, help="tokens to answer with at most")
     parser.add_argument("--temperature", type=float, help="0 is steady; the higher, the more varied")
     parser.add_argument("--seed", type=int, help="the same seed gives the same answer")
+    parser.add_argument("--reasoning", action="store_true", default=None, help="show reasoning, also if piped")
+    parser.add_argument("--stats", action="store_true", help="say on standard error how many tokens came, and how fast")
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Stream the answer to standard output as it comes.
+    """Stream the answer to standard output as it comes, or hold a conversation.
 
     Raises:
+        KeyboardInterrupt: Ctrl-C stopped the answer.
         HocketError: the question is empty, the model unknown or not installed, or what the model itself raises.
     """
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")  # a character that cannot be shown is not worth an answer
+    question = _question(arguments.question)
+
+    from hocket.cli.conversation import Conversation
+    from hocket.cli.interactive import Session
     from hocket.errors import InvalidInput
-    from hocket.language_models.registry import init_chat_model
-    from hocket.messages import BaseMessage, HumanMessage, SystemMessage
 
-    question = sys.stdin.read() if arguments.question == "-" else arguments.question
-    if not question.strip():
+    if question is not None and not question.strip():
         raise InvalidInput("the question is empty")
-    messages: list[BaseMessage] = [HumanMessage(content=question)]
-    if arguments.system:
-        messages.insert(0, SystemMessage(content=arguments.system))
     options: dict[str, Any] = {name: value for name in _OPTIONS if (value := getattr(arguments, name)) is not None}
-    model = init_chat_model(arguments.model, **options)
+    name = arguments.model or _default(options.get("base_url"))
+    conversation = Conversation(_open(name, options), arguments.system)
+    session = Session(
+        conversation,
+        name,
+        lambda name: _open(name, options),
+        reasoning=arguments.reasoning,
+        stats=arguments.stats,
+        debug=arguments.debug,
+    )
+    if question is None:
+        session.run()
+    elif session.answer(question).interrupted:
+        raise KeyboardInterrupt
 
-    reason = None
-    with model.stream(messages) as chunks:
-        for chunk in chunks:
-            print(chunk.text, end="", flush=True)
-            reason = chunk.response_metadata.get("finish_reason", reason)
-    print(flush=True)
-    if reason == "length":
-        print("hocket: the answer was cut short by the token limit; --max-tokens raises it", file=sys.stderr)
+
+def _question(given: str | None) -> str | None:
+    """Return what to ask; None: nothing yet, a person will type it."""
+    from hocket.cli.terminal import whole
+
+    if given is None and sys.stdin.isatty():
+        return None
+    if given in (None, "-"):
+        return _piped()
+    if not _is_piped():
+        return whole(given)
+    return "\n\n".join(filter(None, (whole(given), _piped().strip("\n"))))
+
+
+def _is_piped() -> bool:
+    """Whether somebody sends something: a terminal, and the null device, do not."""
+    try:
+        mode = os.fstat(sys.stdin.fileno()).st_mode
+    except (OSError, ValueError, AttributeError):  # closed, or none at all
+        return False
+    return stat.S_ISFIFO(mode) or stat.S_ISREG(mode) or stat.S_ISSOCK(mode)
+
+
+def _piped() -> str:
+    return sys.stdin.buffer.read().decode(errors="replace")
+
+
+def _open(name: str, options: dict[str, Any]) -> "BaseChatModel":
+    from hocket.language_models.registry import init_chat_model
+
+    return init_chat_model(name, **options)
+
+
+def _default(base_url: str | None) -> str:
+    """Return the model to ask where none is named: the one that the server has, else the embedded one."""
+    if base_url is None:
+        return "local"
+    from hocket.cli.models import served_models
+    from hocket.errors import UnknownModel
+
+    names = served_models("openai", base_url)
+    if len(names) != 1:
+        raise UnknownModel(f"{base_url} serves {len(names)} models; choose with --model: {', '.join(names) or 'none'}")
+    return f"openai:{names[0]}"

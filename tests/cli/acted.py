@@ -1,0 +1,61 @@
+"""A package's provider, for the command's tests: the model's name says how it behaves. See `stage` in conftest."""
+
+import json
+from collections.abc import AsyncIterator, Callable, Sequence
+from typing import Any
+
+import anyio
+
+from hocket import errors
+from hocket.language_models import BaseChatModel, ScriptedChatModel, Turn
+from hocket.messages import AIMessageChunk, BaseMessage
+from hocket.outputs import ChatGenerationChunk
+
+USAGE: Any = {"input_tokens": 12, "output_tokens": 3, "total_tokens": 15}
+
+
+class Echo(BaseChatModel):
+    """Answers with the conversation that it was sent; asked to wait, it says some of its answer and no more."""
+
+    model: str = "echo"
+    temperature: float | None = None
+    base_url: str | None = None
+
+    @property
+    def _llm_type(self) -> str:
+        return "echo"
+
+    async def _astream(self, messages: list[BaseMessage], **kwargs: Any) -> AsyncIterator[ChatGenerationChunk]:
+        question = messages[-1].text
+        if question in vars(errors):
+            yield ChatGenerationChunk(message=AIMessageChunk("half an"))
+            raise vars(errors)[question]("as asked", provider="acted")
+        if question == "wait":
+            yield ChatGenerationChunk(message=AIMessageChunk("and then"))
+            await anyio.sleep_forever()
+        said = json.dumps([[message.type, message.text] for message in messages], ensure_ascii=False)
+        yield ChatGenerationChunk(message=AIMessageChunk(said, chunk_position="last"))
+
+    async def alist_models(self) -> Sequence[str]:
+        """Return what a server of this base URL would have."""
+        return [f"{self.base_url} one", "two"]
+
+
+TURNS: dict[str, Turn] = {
+    "thinks": Turn(reasoning="hm, ", text="so be it", usage=USAGE),
+    "counts": Turn(text=["one ", "two ", "three"], usage=USAGE),
+    "cut": Turn(text="and so", metadata={"finish_reason": "length"}),
+    "escapes": Turn(text="\x1b]0;title\x07tab\tgreen\x1b[32m\r\n\x9b1A\U0001f600"),
+    "silent": Turn(text=""),
+}
+
+
+def make(model: str = "echo", **options: Any) -> BaseChatModel:
+    """Return the model."""
+    if model in TURNS:
+        return ScriptedChatModel(script=[TURNS[model]] * 9, **options)
+    return Echo(model=model, **options)
+
+
+make.setup_needed = lambda: "press the red button"  # type: ignore[attr-defined]
+plain: Callable[..., BaseChatModel] = Echo

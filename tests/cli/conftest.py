@@ -1,0 +1,158 @@
+"""The `hocket` command as a shell runs it, and as a person does, in a terminal."""
+
+import os
+import re
+import select
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from hocket.cli import main
+
+PATIENCE = 30  # seconds; nothing here takes one, unless the machine is very busy
+PRIVATE = re.compile("KEY|TOKEN|BASE_URL|HOCKET|COLOR|PROXY", re.IGNORECASE)  # variables of whoever runs the tests
+ENTRY_POINTS = "[hocket.providers]\nacted = acted:make\nplain-echo = acted:plain\nbroken = no_such_module:make\n"
+# The first process of a session takes the terminal that it opens as its own: whose keys send it signals.
+IN_TERMINAL = """
+import os, sys
+os.close(os.open(os.ttyname(0), os.O_RDWR))
+from hocket.cli import main
+sys.exit(main())
+"""
+
+
+@pytest.fixture(scope="session")
+def environ(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """The environment of a machine where another package, with providers, is installed, and no key."""
+    site = tmp_path_factory.mktemp("site")
+    package = site / "acted-1.0.dist-info"
+    package.mkdir()
+    (package / "METADATA").write_text("Metadata-Version: 2.1\nName: acted\nVersion: 1.0\nProvides-Extra: broken\n")
+    (package / "entry_points.txt").write_text(ENTRY_POINTS)
+    kept = {name: value for name, value in os.environ.items() if not PRIVATE.search(name)}
+    path = os.pathsep.join((str(site), str(Path(__file__).parent)))
+    return {**kept, "PYTHONPATH": path, "HOCKET_HISTORY": "", "TERM": "xterm", "PYTHONWARNINGS": "error"}
+
+
+@pytest.fixture
+def hocket(environ: dict[str, str]) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Run the command, with nothing piped in unless ``stdin`` is given."""
+
+    def run(*arguments: str, stdin: str | None = None, **more: str) -> subprocess.CompletedProcess[str]:
+        given: dict[str, Any] = {"stdin": subprocess.DEVNULL} if stdin is None else {"input": stdin}
+        return subprocess.run(
+            [sys.executable, "-m", "hocket", *arguments],
+            env={**environ, **more},
+            capture_output=True,
+            encoding="utf-8",
+            timeout=PATIENCE,
+            check=False,
+            **given,
+        )
+
+    return run
+
+
+class Done(NamedTuple):
+    """How the command ended, and what it wrote."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+@pytest.fixture
+def inside(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., Done]:
+    """Run the command in this process, which is quicker, on a machine without a key: where a server is what matters."""
+    for name in filter(PRIVATE.search, list(os.environ)):
+        monkeypatch.delenv(name)
+
+    def run(*arguments: str, **more: str) -> Done:
+        for name, value in more.items():
+            monkeypatch.setenv(name, value)
+        return Done(main(arguments), *capsys.readouterr())
+
+    return run
+
+
+class Terminal:
+    """The command in a terminal of its own."""
+
+    def __init__(self, arguments: tuple[str, ...], environ: dict[str, str], stdout: int | None = None) -> None:
+        import pty
+
+        self.said = ""
+        self._mark = 0
+        self._screen, inside = pty.openpty()
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", IN_TERMINAL, "chat", *arguments],
+            stdin=inside,
+            stdout=inside if stdout is None else stdout,
+            stderr=inside,
+            env=environ,
+            start_new_session=True,
+        )
+        os.close(inside)
+
+    def wait_for(self, text: str) -> str:
+        """Wait until the screen shows ``text`` after what was waited for before; return all that came in between."""
+        while text not in self.said[self._mark :]:
+            assert self._read(), f"waited for {text!r}, in vain; this came: {self.said[self._mark :]!r}"
+        end = self.said.index(text, self._mark) + len(text)
+        shown, self._mark = self.said[self._mark : end], end
+        return shown
+
+    def type(self, text: str) -> None:
+        """Type, and see it appear."""
+        os.write(self._screen, text.encode())
+        self.wait_for(text.rstrip("\n").rsplit("\n", 1)[-1])
+
+    def press(self, key: str) -> None:
+        """Press a key, once the command does nothing but wait (Python forgets a Ctrl-C that comes in between)."""
+        state = Path(f"/proc/{self.process.pid}/stat")
+        while state.exists() and state.read_text().rpartition(")")[2].split()[0] != "S":
+            os.sched_yield()
+        os.write(self._screen, key.encode())
+
+    def end(self) -> int:
+        """Wait for the command's end; return its exit code."""
+        while self._read():
+            pass
+        return self.process.wait(PATIENCE)
+
+    def close(self) -> None:
+        """End it, whatever it does."""
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGKILL)
+        self.process.wait(PATIENCE)
+        os.close(self._screen)
+
+    def _read(self) -> bool:
+        ready, _, _ = select.select([self._screen], [], [], PATIENCE)
+        try:
+            data = os.read(self._screen, 4096) if ready else b""
+        except OSError:  # how Linux says that the other side is closed
+            data = b""
+        self.said += re.sub(r"\x1b\[\?2004[hl]", "", data.decode()).replace("\r", "")
+        return bool(data)
+
+
+@pytest.fixture
+def terminal(environ: dict[str, str]) -> Iterator[Callable[..., Terminal]]:
+    """Start `hocket chat` in a terminal."""
+    if not Path("/proc/self/stat").exists():
+        pytest.skip("these tests tell from /proc when the command waits for a key")
+    opened: list[Terminal] = []
+
+    def start(*arguments: str, stdout: int | None = None, **more: str) -> Terminal:
+        opened.append(Terminal(arguments, {**environ, **more}, stdout))
+        return opened[-1]
+
+    yield start
+    for one in opened:
+        one.close()

@@ -1,0 +1,169 @@
+"""`hocket chat` with a question: what goes in, what comes out, and how it ends."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from hocket.testing import Hangup, OpenAIFormat, Reply, Status, Stream, serve
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+Inside = Callable[..., Any]
+
+
+def sent(done: subprocess.CompletedProcess[str]) -> list[list[str]]:
+    """Return the conversation that the echoing model got."""
+    assert (done.returncode, done.stderr) == (0, "")
+    messages: list[list[str]] = json.loads(done.stdout)
+    return messages
+
+
+def assert_one_line(done: Any, code: int, *parts: str) -> None:
+    assert done.returncode == code, done.stderr
+    assert len(done.stderr.splitlines()) == 1 and done.stderr.startswith("hocket: ")
+    for part in parts:
+        assert part in done.stderr
+
+
+QUESTIONS: list[tuple[list[str], str | None, str]] = [
+    (["why?"], None, "why?"),
+    (["why?"], "because\n", "why?\n\nbecause"),
+    (["why?"], "", "why?"),
+    (["-"], "why?\nwhy?\n", "why?\nwhy?\n"),
+    ([], "why?", "why?"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "stdin", "question"), QUESTIONS)
+def test_the_question(hocket: Run, arguments: list[str], stdin: str | None, question: str) -> None:
+    """From the command line, from standard input, or from both."""
+    assert sent(hocket("chat", *arguments, "--model", "acted:echo", stdin=stdin)) == [["human", question]]
+
+
+def test_a_question_in_other_bytes(environ: dict[str, str]) -> None:
+    """What is piped in need not be UTF-8, nor need standard output be able to show the answer."""
+    done = subprocess.run(
+        [sys.executable, "-m", "hocket", "chat", "--model", "acted:echo"],
+        input=b"caf\xe9 \xf0\x9f\x98\x80",
+        env={**environ, "PYTHONIOENCODING": "ascii"},
+        capture_output=True,
+        check=True,
+    )
+    assert json.loads(done.stdout) == [["human", "caf? ?"]]
+
+
+def test_options_reach_the_model(hocket: Run) -> None:
+    """Instructions as a message; the rest as the model's options, which refuses what it does not have."""
+    done = hocket("chat", "hi", "--model", "acted:echo", "--system", "be brief", "--temperature", "0")
+    assert sent(done) == [["system", "be brief"], ["human", "hi"]]
+    assert_one_line(hocket("chat", "hi", "--model", "acted:echo", "--seed", "1"), 1, "Echo has no option 'seed'")
+
+
+def test_a_pipe_gets_plain_text(hocket: Run) -> None:
+    """No reasoning, no style, no prompt; reasoning and figures are there for the asking."""
+    done = hocket("chat", "hi", "--model", "acted:thinks")
+    assert (done.stdout, done.stderr) == ("so be it\n", "")
+    done = hocket("chat", "hi", "--model", "acted:thinks", "--reasoning", "--stats")
+    assert done.stdout == "hm, \n\nso be it\n"
+    assert done.stderr.startswith("hocket: 12 tokens in, 3 out; first token after ")
+
+
+def test_a_cut_answer_says_so(hocket: Run) -> None:
+    """An answer that hit the token limit is an answer."""
+    done = hocket("chat", "hi", "--model", "acted:cut")
+    assert (done.returncode, done.stdout) == (0, "and so\n")
+    assert "--max-tokens raises it" in done.stderr
+
+
+def test_wrong_calls_are_one_line(hocket: Run, inside: Inside) -> None:
+    """Nothing to ask, nobody to ask, or a package that is missing."""
+    assert_one_line(hocket("chat"), 1, "the question is empty")
+    assert_one_line(inside("chat", "  "), 1, "the question is empty")
+    assert_one_line(inside("chat", "hi", "--model", "opnai:gpt"), 4, "did you mean openai?", "local")
+    assert_one_line(inside("chat", "hi", "--model", "claude-opus-5"), 4, "'anthropic', which is not installed")
+    assert_one_line(inside("chat", "hi", "--model", "openai", OPENAI_API_KEY="x"), 1, "needs the option 'model'")
+    assert_one_line(hocket("chat", "hi", "--model", "broken:x"), 1, "pip install acted[broken]")
+    assert hocket("chat", "hi", "--modle", "x").returncode == 2
+
+
+def test_debug_shows_the_traceback(hocket: Run) -> None:
+    """For those who look for the cause."""
+    done = hocket("chat", "hi", "--model", "opnai:x", "--debug")
+    assert done.returncode == 4
+    assert "Traceback" in done.stderr and "UnknownModel" in done.stderr
+
+
+def test_a_missing_key(inside: Inside) -> None:
+    """Names the variable."""
+    assert_one_line(inside("chat", "hi", "--model", "gpt-5.2"), 3, "OPENAI_API_KEY")
+
+
+KEY = "canary-in-the-mine"
+AT_ONCE = {"x-should-retry": "false"}
+FAILURES: list[tuple[Any, int, str, str]] = [
+    (Status(401, f"Incorrect API key: {KEY}"), 3, "", "authentication: Incorrect API key"),
+    (Status(404, "The model `m` does not exist"), 4, "", "resource_not_found: The model `m` does not exist"),
+    (Status(429, "slow down", headers=AT_ONCE), 6, "", "rate_limit: slow down"),
+    (Status(429, "pay", error={"code": "insufficient_quota"}), 3, "", "quota_exceeded: pay"),
+    (Status(503, "busy", headers=AT_ONCE), 5, "", "provider_unavailable: busy"),
+    (Hangup(), 5, "", "provider_unavailable"),
+    (Stream("one two", then="eof"), 7, "one two\n", ""),
+]
+
+
+@pytest.mark.parametrize(("behaviour", "code", "out", "says"), FAILURES, ids=lambda value: str(value)[:30])
+def test_a_server_that_fails(inside: Inside, behaviour: Any, code: int, out: str, says: str) -> None:
+    """One line, what had come of the answer, and a code that a script can use."""
+    with serve(OpenAIFormat(), behaviour) as server:
+        done = inside("chat", "hi", "--model", "openai:m", OPENAI_BASE_URL=server.url, OPENAI_API_KEY=KEY)
+        assert server.requests[0].headers["authorization"] == f"Bearer {KEY}"
+    assert_one_line(done, code, says)
+    assert done.stdout == out
+    assert KEY not in done.stderr
+
+
+def test_a_server_that_is_not_there(inside: Inside) -> None:
+    """Whether a model is named or has to be asked for."""
+    with serve(OpenAIFormat(), "unheard") as server:
+        url = server.url
+    for more in (["--model", "m"], []):
+        assert_one_line(inside("chat", "hi", "--base-url", url, *more), 5, url.removesuffix("/v1"))
+
+
+def test_a_server_of_ones_own(inside: Inside) -> None:
+    """With `--base-url` the model may be left out where the server has but one."""
+    with serve(OpenAIFormat(models=("the-one",)), Reply("Good day", usage={"prompt_tokens": 7})) as server:
+        done = inside("chat", "hi", "--base-url", server.url, "--stats")
+        assert (done.returncode, done.stdout) == (0, "Good day\n")
+        assert done.stderr.startswith("hocket: 7 tokens in, 2 out;")
+        assert server.requests[-1].json["model"] == "the-one"
+    with serve(OpenAIFormat(models=("a", "b")), "unheard") as server:
+        assert_one_line(inside("chat", "hi", "--base-url", server.url), 4, "serves 2 models", "--model: a, b")
+
+
+def test_an_answer_streams(environ: dict[str, str]) -> None:
+    """What has come is there before the rest is, and Ctrl-C ends the wait for it, with the shell's code."""
+    with serve(OpenAIFormat(), Stream("one two", then="stall")) as server:
+        command = [sys.executable, "-m", "hocket", "chat", "hi", "--base-url", server.url, "--model", "m"]
+        with subprocess.Popen(
+            command, env=environ, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        ) as process:
+            assert process.stdout is not None and process.stderr is not None
+            shown = b""
+            while shown != b"one two":
+                shown += os.read(process.stdout.fileno(), 1)
+            process.send_signal(signal.SIGINT)
+            assert (process.stdout.read(), process.stderr.read()) == (b"\n", b"")
+            assert process.wait() == 130
+        server.block_for(lambda server: server.open_connections == 0)
+
+
+def test_help_tells_the_exit_codes(hocket: Run) -> None:
+    """Where whoever writes a script looks for them."""
+    done = hocket("chat", "--help")
+    assert "3    the key is missing" in done.stdout and "130  Ctrl-C" in done.stdout
