@@ -6,15 +6,11 @@ jumps the queue, and a late wake-up does not shift the schedule, so the rate ask
 wakes every waiter ten times a second and gives at most 10 requests a second by default, whatever is asked for.
 """
 
-import threading
 from abc import ABC, abstractmethod
-from collections import deque
-
-import anyio
-from anyio.lowlevel import EventLoopToken, current_token
 
 from hocket._runtime import clock
-from hocket._runtime.detached import soon
+from hocket._runtime.runtime import ASYNC, BLOCKING, Runtime, step
+from hocket._runtime.waiting import Line, Waiter
 from hocket.errors import InvalidInput
 
 __all__ = ["BaseRateLimiter", "InMemoryRateLimiter"]
@@ -41,23 +37,7 @@ class BaseRateLimiter(ABC):
         """Wait, without holding up the event loop, until a request may be made. See `acquire`."""
 
 
-class _Waiter:
-    """One call in the queue, waiting in a thread or in an event loop."""
-
-    __slots__ = ("event", "token")
-
-    def __init__(self, event: threading.Event | anyio.Event, token: EventLoopToken | None) -> None:
-        self.event = event
-        self.token = token
-
-    def wake(self) -> None:
-        if self.token is None:
-            self.event.set()
-        else:
-            soon(self.token, self.event.set)
-
-
-class InMemoryRateLimiter(BaseRateLimiter):
+class InMemoryRateLimiter(Line, BaseRateLimiter):
     """Lets ``requests_per_second`` through, first come, first served, over all threads and event loops of the process.
 
     Args:
@@ -82,46 +62,26 @@ class InMemoryRateLimiter(BaseRateLimiter):
         self._interval = 1 / requests_per_second
         self._saved = (max_bucket_size - 1) * self._interval
         self._due: float | None = None  # when the next request may go
-        self._queue: deque[_Waiter] = deque()
-        self._lock = threading.RLock()  # a waiter of a dead loop gives up when it is collected, which may be in here
+        super().__init__()
 
     def acquire(self, *, blocking: bool = True) -> bool:
         """Wait in this thread for permission. See `BaseRateLimiter.acquire`."""
-        if self._free():
-            return True
-        if not blocking:
-            return False
-        event = threading.Event()
-        waiter = _Waiter(event, None)
-        self._enqueue(waiter)
-        try:
-            while (delay := self._turn(waiter)) != 0:
-                if delay is None:
-                    event.wait()
-                    event.clear()
-                else:
-                    clock.current().block(delay)
-        except BaseException:
-            self._give_up(waiter)
-            raise
-        return True
+        return step(self._acquire(BLOCKING, blocking))
 
     async def aacquire(self, *, blocking: bool = True) -> bool:
         """Wait in this event loop for permission. See `BaseRateLimiter.aacquire`."""
+        return await self._acquire(ASYNC, blocking)
+
+    async def _acquire(self, runtime: Runtime, blocking: bool) -> bool:
         if self._free():
             return True
         if not blocking:
             return False
-        event = anyio.Event()
-        waiter = _Waiter(event, current_token())
+        waiter = Waiter(runtime)
         self._enqueue(waiter)
         try:
             while (delay := self._turn(waiter)) != 0:
-                if delay is None:
-                    await event.wait()
-                    waiter.event = event = anyio.Event()
-                else:
-                    await clock.current().sleep(delay)
+                await (waiter.wait() if delay is None else runtime.sleep(delay))
         except BaseException:
             self._give_up(waiter)
             raise
@@ -140,11 +100,11 @@ class InMemoryRateLimiter(BaseRateLimiter):
             self._take(self._due, now - self._saved)
             return True
 
-    def _enqueue(self, waiter: _Waiter) -> None:
+    def _enqueue(self, waiter: Waiter) -> None:
         with self._lock:
             self._queue.append(waiter)
 
-    def _turn(self, waiter: _Waiter) -> float | None:
+    def _turn(self, waiter: Waiter) -> float | None:
         """Take the waiter's permit and return 0; or return the seconds until it is due, or None: others come first."""
         with self._lock:
             if self._queue[0] is not waiter:
@@ -163,7 +123,7 @@ class InMemoryRateLimiter(BaseRateLimiter):
         """Let one through that was ``due``; what was missed before ``earliest`` is not made good."""
         self._due = max(due, earliest) + self._interval
 
-    def _give_up(self, waiter: _Waiter) -> None:
+    def _give_up(self, waiter: Waiter) -> None:
         with self._lock:
             if waiter in self._queue:
                 first = self._queue[0] is waiter

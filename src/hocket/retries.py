@@ -22,7 +22,7 @@ from hocket._runtime.runtime import Runtime
 from hocket.errors import InvalidHook, InvalidInput, LLMError
 from hocket.load.serializable import Serializable
 
-__all__ = ["Failure", "RetryPolicy", "RetryPolicyLike", "Turn", "repeated", "spending"]
+__all__ = ["Failure", "RetryPolicy", "RetryPolicyLike", "Turn", "repeated", "seconds", "spending"]
 
 T = TypeVar("T")
 
@@ -71,9 +71,9 @@ class RetryPolicy(Serializable):
         return self._backoff(attempt) if asked is None else asked
 
     def _backoff(self, attempt: int) -> float:
-        from tenacity import wait_exponential  # takes its time, for those who need it
+        from tenacity import wait_exponential  # not with the module: most processes never need it
 
-        whole: float = wait_exponential(multiplier=self.first_pause, max=self.longest_pause)(_state(attempt))
+        whole = seconds(wait_exponential(multiplier=self.first_pause, max=self.longest_pause), attempt)
         return whole * (1 - self.jitter * _random.random())
 
     @classmethod
@@ -180,6 +180,11 @@ class Failure(NamedTuple):
         state.set_exception((type(self.error), self.error, self.error.__traceback__))
         status = self.error.status if isinstance(self.error, LLMError) else None
         return state, {"attempt": self.attempt, "error": self.error, "delay": self.delay, "status": status}
+
+
+def seconds(strategy: Callable[[Any], float], attempt: int) -> float:
+    """Return how long one of tenacity's strategies waits after ``attempt``, counted from 1."""
+    return strategy(_state(attempt))
 
 
 def _state(attempt: int) -> Any:

@@ -8,7 +8,7 @@ from pydantic import BeforeValidator, ConfigDict, Field, ValidationError
 from hocket.errors import InvalidInput
 from hocket.load.serializable import Serializable
 
-__all__ = ["HTTP_TIMEOUT", "Timeout", "TimeoutLike", "connect_limit"]
+__all__ = ["HTTP_TIMEOUT", "Timeout", "TimeoutLike", "connect_limit", "connect_within"]
 
 Seconds = Annotated[float, Field(gt=0, strict=True, allow_inf_nan=False)]
 
@@ -82,3 +82,9 @@ HTTP_TIMEOUT = Timeout(connect=10, first_token=300, idle=120, total=1200)
 
 connect_limit: ContextVar[float | None] = ContextVar("hocket_connect_limit", default=None)
 """The ``connect`` of the call under way, on its way past the hook to whoever opens connections."""
+
+
+def connect_within(own: float | None) -> float | None:
+    """Return the seconds in which a connection must be there: the call's limit, else ``own``; None: no limit."""
+    limit = connect_limit.get()
+    return own if limit is None else limit

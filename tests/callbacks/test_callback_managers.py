@@ -112,7 +112,14 @@ def test_a_run_of_everything_in_sync_code() -> None:
         {"run_id": chain_id, "parent_run_id": None, "tags": ["t"], "end": "!"},
     ) in recorder.events
     told = set(recorder.names)
-    assert told == set(EVENTS) - {"on_custom_event", "on_first_token", "on_cache_hit", "on_limiter_wait"}
+    assert told == set(EVENTS) - {
+        "on_custom_event",
+        "on_chain_chunk",
+        "on_first_token",
+        "on_cache_hit",
+        "on_limiter_wait",
+        "on_offload",
+    }
 
 
 async def test_the_same_under_an_event_loop() -> None:

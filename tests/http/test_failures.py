@@ -51,7 +51,14 @@ REPLIES: list[tuple[int | None, Any, str, Any, bool]] = [
     (400, {"error": '"x" does not support tools'}, "Unsupported", None, False),
     (404, {"error": "model 'x' not found"}, "ResourceNotFound", None, False),
     (400, said(code=400, type="exceed_context_size_error"), "ContextLengthExceeded", ..., False),
-    (500, said("input (4097 tokens) is too large to process", type="server_error"), "ContextLengthExceeded", ..., False),
+    (
+        500,
+        said("input (4097 tokens) is too large to process", type="server_error"),
+        "ContextLengthExceeded",
+        ...,
+        False,
+    ),
+    (500, said("image input is not supported", code=500, type="server_error"), "Unsupported", ..., False),
     (503, said("Loading model", code=503, type="unavailable_error"), "ProviderUnavailable", ..., True),
     # a good status with a bad body, and an error event inside a stream
     (200, said("Provider returned error", code=502), "ProviderUnavailable", None, True),

@@ -1,10 +1,14 @@
 """What may be shown, and what never."""
 
+import traceback
+
+import anyio
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hocket.http.secrets import MASK, is_sensitive, scrubbed, shown_headers
+from hocket.errors import LLMError, RateLimitError
+from hocket.http.secrets import MASK, Guard, is_sensitive, scrubbed, shown_headers, shown_url
 
 
 @pytest.mark.parametrize(
@@ -53,3 +57,101 @@ def test_headers_are_shown_without_what_they_unlock() -> None:
         "x-ratelimit-remaining-tokens": "12",
     }
     assert is_sensitive("X-Goog-Api-Key")
+
+
+CANARY = "canary-0123456789"
+
+
+def guard() -> Guard:
+    return Guard(lambda: [CANARY], "somebody", "a model")
+
+
+def locals_of(error: BaseException) -> str:
+    return "".join(traceback.TracebackException.from_exception(error, capture_locals=True).format())
+
+
+def fail(error: BaseException) -> None:
+    held = CANARY
+    assert held
+    raise error
+
+
+def test_an_error_leaves_a_guard_without_secrets() -> None:
+    """Its text, data, notes and causes; its frames are there, and say nothing but where."""
+    with pytest.raises(LLMError) as caught, guard():
+        try:
+            fail(OSError(f"no {CANARY}"))
+        except OSError as cause:
+            error = RateLimitError(f"a {CANARY}", details={"b": [CANARY]}, request_id=CANARY, provider_code=CANARY)
+            error.add_note(f"c {CANARY}")
+            raise error from cause
+    error = caught.value
+    assert CANARY not in f"{error!r} {vars(error)} {error.args} {error.__notes__} {error.__cause__}"
+    assert (error.provider, error.model) == ("somebody", "a model")
+    assert error.__cause__ is None
+
+
+def test_a_cause_without_secrets_is_kept_and_its_frames_emptied() -> None:
+    with pytest.raises(LLMError) as caught, guard():
+        try:
+            fail(OSError("refused"))
+        except OSError as cause:
+            raise LLMError("no connection") from cause
+    shown = locals_of(caught.value)
+    assert "refused" in shown and "in fail" in shown
+    assert CANARY not in shown
+
+
+def test_an_error_of_somebody_elses_that_shows_a_secret_is_replaced() -> None:
+    """It cannot be mended; its kind and the rest of its text are told."""
+    with pytest.raises(LLMError, match=r"KeyError: 'x \*+'") as caught, guard():
+        raise KeyError(f"x {CANARY}")
+    assert caught.value.__context__ is None
+    assert caught.value.__cause__ is None
+
+
+def test_what_was_being_handled_before_is_left_alone() -> None:
+    """It is somebody else's, and so are the locals of its frames."""
+
+    def before() -> None:
+        mine = "precious"
+        raise KeyError(len(mine))
+
+    try:
+        before()
+    except KeyError as earlier:
+        with pytest.raises(LLMError) as caught, guard():
+            fail(LLMError("no"))
+        assert caught.value.__context__ is earlier
+        assert "precious" in locals_of(earlier)
+
+
+async def test_a_coroutine_that_only_pauses_goes_on() -> None:
+    """A task that is cancelled while another handles an error has that error as its context, on trio."""
+    over = anyio.Event()
+
+    async def guarded() -> None:
+        with guard():
+            await anyio.sleep_forever()
+
+    async with anyio.create_task_group() as group:
+        inner = anyio.CancelScope()
+
+        async def run() -> None:
+            with inner:
+                await guarded()
+            over.set()
+
+        group.start_soon(run)
+        await anyio.wait_all_tasks_blocked()
+        try:
+            raise ValueError(CANARY)
+        except ValueError:
+            inner.cancel()
+            await over.wait()
+            assert CANARY
+
+
+def test_urls_are_shown_without_what_they_unlock() -> None:
+    assert shown_url("https://me:pw@host:1/p?key=abc&v=1&x-sig=2") == f"https://host:1/p?key={MASK}&v=1&x-sig={MASK}"
+    assert shown_url("http://host/p") == "http://host/p"

@@ -73,6 +73,9 @@ class Recorder(AsyncCallbackHandler):
     async def on_limiter_wait(self, seconds: float, **details: Any) -> None:
         self.events.append(("on_limiter_wait", seconds, details))
 
+    async def on_retry(self, retry_state: Any, **details: Any) -> None:
+        self.events.append(("on_retry", retry_state, details))
+
 
 @pytest.fixture
 def recorder() -> Recorder:

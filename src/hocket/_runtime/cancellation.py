@@ -14,12 +14,35 @@ from typing import Any
 import anyio
 import anyio.lowlevel
 
-__all__ = ["is_cancelled", "outlast", "outwait", "refuse", "wait_for"]
+__all__ = ["is_cancelled", "is_stray", "outlast", "outwait", "refuse", "wait_for"]
 
 
 def is_cancelled() -> bool:
     """Whether the current task is in a cancelled scope: if it goes on, its next wait will be cancelled, too."""
     return anyio.current_effective_deadline() == -math.inf
+
+
+def is_stray(error: BaseException) -> bool:
+    """Whether a cancellation is none of the current task's: something that it waited for was cancelled, and it was not."""
+    import asyncio  # which is there already, unless the loop is trio's
+
+    if not isinstance(error, asyncio.CancelledError):
+        return False
+    try:
+        task = asyncio.current_task()
+    except RuntimeError:  # not asyncio's
+        return True
+    return task is not None and not task.cancelling() and not is_cancelled()
+
+
+def only(error: BaseException) -> BaseException:
+    """Return the first error in a group, of a task group whose tasks raise nothing that says something by itself.
+
+    Such a group is made all the same, for one: of Ctrl-C, which trio has a task group raise that is waiting for its tasks.
+    """
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error
 
 
 async def wait_for(event: anyio.Event) -> None:

@@ -20,7 +20,7 @@ import anyio.to_thread
 from anyio.lowlevel import EventLoopToken, RunVar, current_token
 
 from hocket._runtime import clock
-from hocket._runtime.cancellation import outlast
+from hocket._runtime.cancellation import only, outlast
 from hocket._runtime.portal import on_portal
 
 __all__ = ["ASYNC", "BLOCKING", "Runtime", "step"]
@@ -86,9 +86,12 @@ class AsyncRuntime:
         await clock.current().sleep(seconds)
 
     async def each(self, jobs: Iterable[Callable[[], Coroutine[Any, Any, None]]]) -> None:
-        async with anyio.create_task_group() as group:
-            for job in jobs:
-                group.start_soon(job)
+        try:
+            async with anyio.create_task_group() as group:
+                for job in jobs:
+                    group.start_soon(job)
+        except BaseExceptionGroup as errors:
+            raise only(errors) from None
 
     async def shielded(self, job: Awaitable[Any]) -> bool:
         with anyio.move_on_after(END_GRACE, shield=True) as scope:

@@ -10,6 +10,7 @@ hand, and the next pull goes on. No thread, no loop.
 """
 
 import collections
+import contextvars
 import functools
 import threading
 from collections.abc import Awaitable, Callable, Coroutine, Generator
@@ -22,7 +23,7 @@ from hocket._runtime.cancellation import outwait, refuse, wait_for
 from hocket._runtime.detached import Detached, soon, spawn
 from hocket._runtime.portal import is_here, on_portal
 
-__all__ = ["Producer", "Sink", "Stream", "SyncStream"]
+__all__ = ["Left", "Producer", "Sink", "Stream", "SyncStream"]
 
 T = TypeVar("T")
 T_contra = TypeVar("T_contra", contravariant=True)
@@ -191,15 +192,20 @@ class _Handed(Generic[T]):
         yield self
 
 
-class _Closed(BaseException):
-    """Thrown into a stepped producer whose consumer has left."""
+class Left(BaseException):
+    """Thrown into a producer whose consumer has left."""
 
 
 class _Stepped(Generic[T]):
-    """A producer on the blocking runtime, driven by whoever pulls."""
+    """A producer on the blocking runtime, driven by whoever pulls.
+
+    It has a copy of the context of the first pull, as the task of a `Stream` has: what it sets is not to be seen by the
+    consumer in between, who may pull from another context the next time.
+    """
 
     def __init__(self, produce: Producer[T]) -> None:
         self.closed = False
+        self._context = contextvars.copy_context()
         self._coroutine = produce(self)
 
     def put(self, item: T) -> Awaitable[None]:
@@ -207,7 +213,7 @@ class _Stepped(Generic[T]):
 
     def next(self) -> T:
         try:
-            handed: _Handed[T] = self._coroutine.send(None)
+            handed: _Handed[T] = self._context.run(self._coroutine.send, None)
         except StopIteration:
             raise StopIteration from None
         return handed.item
@@ -217,8 +223,8 @@ class _Stepped(Generic[T]):
             return
         self.closed = True
         try:
-            self._coroutine.throw(_Closed())
-        except (_Closed, Exception):  # what goes wrong in the clean-up concerns nobody any more, as in `Stream`
+            self._context.run(self._coroutine.throw, Left())
+        except (Left, Exception):  # what goes wrong in the clean-up concerns nobody any more, as in `Stream`
             pass
         finally:
             self._coroutine.close()

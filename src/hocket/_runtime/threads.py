@@ -89,7 +89,9 @@ class _Bridge(Generic[T]):
     async def thread(self) -> None:
         try:
             await ASYNC.sync(self._run)
-        except Exception as error:  # no thread could be had
+        except anyio.get_cancelled_exc_class():  # the loop is ending
+            raise
+        except BaseException as error:  # no thread could be had
             self.failure, self._over = error, True
             self._rouse()
 

@@ -16,7 +16,7 @@ import logging
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from hocket._runtime.cancellation import is_cancelled
+from hocket._runtime.cancellation import is_stray
 from hocket._runtime.runtime import END_GRACE, Runtime
 from hocket.callbacks.background import put
 from hocket.callbacks.handlers import AsyncCallbackHandler, BaseCallbackHandler
@@ -36,9 +36,11 @@ _IGNORED_BY: Mapping[str, str] = {
     "on_first_token": "ignore_llm",
     "on_cache_hit": "ignore_llm",
     "on_limiter_wait": "ignore_llm",
+    "on_offload": "ignore_llm",
     "on_chain_start": "ignore_chain",
     "on_chain_end": "ignore_chain",
     "on_chain_error": "ignore_chain",
+    "on_chain_chunk": "ignore_chain",
     "on_agent_action": "ignore_agent",
     "on_agent_finish": "ignore_agent",
     "on_tool_start": "ignore_agent",
@@ -182,7 +184,7 @@ async def emit(runtime: Runtime, heard: Iterable[Listener], event: Event) -> Non
             if getattr(handler, "raise_error", False):
                 refused = refused or error
         except BaseException as error:
-            if _is_stray(error):
+            if is_stray(error):
                 _note(handler, name, error)
             elif shielded or name in _STARTS:
                 interruption, shielded = interruption or error, True
@@ -217,19 +219,6 @@ def _kind(function: Any) -> tuple[bool, bool]:
         return inspect.iscoroutinefunction(function), True
     is_coroutine = bool(code.co_flags & inspect.CO_COROUTINE)
     return is_coroutine, is_coroutine and any(step.opname == "SEND" for step in dis.get_instructions(code))
-
-
-def _is_stray(error: BaseException) -> bool:
-    """Whether a cancellation is a handler's own: something that it waited for was cancelled, and the run was not."""
-    import asyncio  # which is there already, unless the loop is trio's
-
-    if not isinstance(error, asyncio.CancelledError):
-        return False
-    try:
-        task = asyncio.current_task()
-    except RuntimeError:  # not asyncio's
-        return True
-    return task is not None and not task.cancelling() and not is_cancelled()
 
 
 def _note(handler: BaseCallbackHandler, name: str, error: BaseException) -> None:

@@ -113,7 +113,10 @@ class BaseCallbackHandler:
         """The answer comes from a cache (``shared=True``: from an equal call in flight); nothing was sent or billed."""
 
     def on_limiter_wait(self, seconds: float, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any) -> Any:
-        """The run waited ``seconds`` for the rate limiter."""
+        """The run waited ``seconds`` for the rate limiter, or for one of the model's places (``max_in_flight``)."""
+
+    def on_offload(self, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any) -> Any:
+        """The model has only a sync hook for this, which goes to a worker thread; the event loop is not held up."""
 
     # -- chains, tools, retrievers, agents
 
@@ -137,6 +140,9 @@ class BaseCallbackHandler:
         self, error: BaseException, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any
     ) -> Any:
         """A chain has failed."""
+
+    def on_chain_chunk(self, chunk: Any, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any) -> Any:
+        """A chain that is streamed has made a piece of its output, and its consumer does not have it yet."""
 
     def on_tool_start(
         self,
@@ -195,7 +201,11 @@ class BaseCallbackHandler:
         """Free text about a run."""
 
     def on_retry(self, retry_state: Any, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any) -> Any:
-        """An attempt failed and another will be made; ``retry_state`` is tenacity's."""
+        """An attempt failed and another will be made; ``retry_state`` is tenacity's.
+
+        ``kwargs``: ``attempt`` (its number, from 1), ``error``, ``delay`` (seconds until the next), ``status`` (of the HTTP
+        reply, or None), and for a model ``response``, an `LLMResult` of what came until it failed.
+        """
 
     def on_custom_event(
         self,
@@ -221,9 +231,11 @@ class AsyncCallbackHandler(BaseCallbackHandler):
     async def on_first_token(self, *args: Any, **kwargs: Any) -> Any: ...
     async def on_cache_hit(self, *args: Any, **kwargs: Any) -> Any: ...
     async def on_limiter_wait(self, *args: Any, **kwargs: Any) -> Any: ...
+    async def on_offload(self, *args: Any, **kwargs: Any) -> Any: ...
     async def on_chain_start(self, *args: Any, **kwargs: Any) -> Any: ...
     async def on_chain_end(self, *args: Any, **kwargs: Any) -> Any: ...
     async def on_chain_error(self, *args: Any, **kwargs: Any) -> Any: ...
+    async def on_chain_chunk(self, *args: Any, **kwargs: Any) -> Any: ...
     async def on_tool_start(self, *args: Any, **kwargs: Any) -> Any: ...
     async def on_tool_end(self, *args: Any, **kwargs: Any) -> Any: ...
     async def on_tool_error(self, *args: Any, **kwargs: Any) -> Any: ...

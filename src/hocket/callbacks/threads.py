@@ -1,8 +1,8 @@
 """Telling a sync handler in a worker thread.
 
-A thread cannot be stopped, so a cancelled caller would leave it behind: the end of the run would then be told while the
-handler is still at its start, or a thread that had not begun would never begin, and the handler hear of an end without a
-start. So the caller waits for it, for a bounded time.
+A thread cannot be stopped, so a caller who is cancelled, or interrupted, would leave it behind: the end of the run would
+then be told while the handler is still at its start, or a thread that had not begun would never begin, and the handler
+hear of an end without a start. So the caller waits for it, for a bounded time.
 """
 
 from collections.abc import Callable
@@ -18,7 +18,7 @@ __all__ = ["tell_in_thread"]
 
 
 async def tell_in_thread(runtime: Runtime, call: Callable[..., Any], /, *args: Any, **details: Any) -> Any:
-    """Call ``call`` once, in a worker thread, whatever cancels the caller meanwhile. Returns and raises what it does."""
+    """Call ``call`` once, in a worker thread, whatever strikes the caller meanwhile. Returns and raises what it does."""
     waiting = [call]
     over = left = False
     end, token = anyio.Event(), current_token()
@@ -43,7 +43,9 @@ async def tell_in_thread(runtime: Runtime, call: Callable[..., Any], /, *args: A
 
     try:
         (outcome,) = await runtime.sync(work)
-    except anyio.get_cancelled_exc_class():
+    except BaseException:
+        if over:  # it is what the handler raised
+            raise
         await runtime.outlast(_within_bounds(runtime, rest()))
         raise
     return outcome

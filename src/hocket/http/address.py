@@ -3,12 +3,12 @@
 import base64
 from functools import lru_cache
 from typing import NamedTuple
-from urllib.parse import quote, unquote, urlsplit
+from urllib.parse import SplitResult, quote, unquote, urlsplit, urlunsplit
 
 from hocket.errors import InvalidInput
 from hocket.http.wire import Origin
 
-__all__ = ["Address", "address_of"]
+__all__ = ["Address", "address_of", "without_user"]
 
 PORTS = {"http": 80, "https": 443}
 
@@ -50,11 +50,24 @@ def address_of(url: str) -> Address:
         raise _unusable()
     shown = f"[{host}]" if ":" in host else host
     target = quote((parts.path or "/") + (f"?{parts.query}" if parts.query else ""), SAFE)
-    user = None
-    if parts.username is not None:
-        pair = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
-        user = f"Basic {base64.b64encode(pair.encode()).decode()}"
-    return Address(Origin(parts.scheme, host, port), shown if port == default else f"{shown}:{port}", target, user)
+    host_header = shown if port == default else f"{shown}:{port}"
+    return Address(Origin(parts.scheme, host, port), host_header, target, _authorization(parts))
+
+
+def without_user(url: str) -> tuple[str, str | None]:
+    """Return a URL without the user that it names, and what the ``authorization`` header says instead; None: no user."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return url, None
+    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2])), _authorization(parts)
+
+
+def _authorization(parts: SplitResult) -> str | None:
+    if parts.username is None:
+        return None
+    pair = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
+    return f"Basic {base64.b64encode(pair.encode()).decode()}"
 
 
 def _unusable() -> InvalidInput:

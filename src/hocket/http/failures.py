@@ -150,6 +150,9 @@ LAST_RESORT: tuple[tuple[type[LLMError], tuple[str, ...]], ...] = (
     (InvalidRequest, ("invalid request", "bad request")),
 )
 
+# What llama.cpp says with 500, which would be the server's own fault and worth another try.
+SAID_WITH_500 = ((ContextLengthExceeded, ("too large to process",)), (Unsupported, ("input is not supported",)))
+
 # What the text may still tell where a status leaves it open.
 OPEN: dict[int, frozenset[type[LLMError]]] = {
     400: frozenset(cls for cls, _ in TEXTS),
@@ -201,25 +204,24 @@ def failure(
         provider, model: who was asked.
         secrets: texts that must not be repeated.
     """
-    said = _read(body)
+    said = _read(body, secrets)
     if status is None or status < 300:
         status = said.status
     cls = _kind(status, said)
-    message = scrubbed(said.text, secrets)
     wait = _wish(headers, "x-should-retry")
     retryable = status in RETRYABLE if status is not None else issubclass(cls, _PASSING)
     if wait is not None:
         retryable = wait
     return cls(
-        f"{message}; {WAYS_OUT[cls]}" if cls in WAYS_OUT else message,
+        f"{said.text}; {WAYS_OUT[cls]}" if cls in WAYS_OUT else said.text,
         provider=provider,
         model=model,
         status=status,
-        provider_code=scrubbed(said.words[0], secrets) if said.words else None,
-        request_id=next((headers[name] for name in REQUEST_IDS if name in headers), said.request_id),
-        retryable=retryable and not issubclass(cls, QuotaExceeded | ContextLengthExceeded),
+        provider_code=said.words[0] if said.words else None,
+        request_id=scrubbed(next((headers[name] for name in REQUEST_IDS if name in headers), said.request_id), secrets),
+        retryable=retryable and not issubclass(cls, QuotaExceeded | ContextLengthExceeded | Unsupported),
         retry_after=retry_after(headers, said.data),
-        details=scrubbed(dict(said.details), secrets),
+        details=dict(said.details),
     )
 
 
@@ -241,9 +243,8 @@ def _kind(status: int | None, said: _Said) -> type[LLMError]:
     if status is not None and status >= 500:
         if "overloaded_error" in known:
             return Overloaded
-        if status == 500 and "too large to process" in said.text:  # llama.cpp, of texts to embed
-            return ContextLengthExceeded
-        return STATUSES.get(status, ProviderUnavailable)
+        told = _told(said.text, SAID_WITH_500) if status == 500 else None
+        return told or STATUSES.get(status, ProviderUnavailable)
     precise = [word for word in known if word not in VAGUE]
     if precise:
         return WORDS[precise[0]]
@@ -262,14 +263,19 @@ def _wish(headers: Mapping[str, str], name: str) -> bool | None:
     return {"true": True, "false": False}.get(headers.get(name, "").strip().lower())
 
 
-def _read(body: Any) -> _Said:
-    """Find out what a body says. Every shape that a known server sends has its case."""
+def _read(body: Any, secrets: Iterable[str]) -> _Said:
+    """Find out what a body says. Every shape that a known server sends has its case.
+
+    Secrets go first: of one that is cut short later on, the rest would not be known.
+    """
     if isinstance(body, bytes | bytearray | str):
         try:
             body = from_json(body)
         except ValueError:
-            return _read_text(body if isinstance(body, str) else bytes(body).decode("utf-8", "replace"))
+            text = body if isinstance(body, str) else bytes(body).decode("utf-8", "replace")
+            return _read_text(scrubbed(text, secrets))
     data: Any = body
+    body = scrubbed(body, secrets)
     if isinstance(body, list) and body:  # Google wraps its errors in a list now and then
         body = body[0]
     match body:

@@ -4,20 +4,34 @@ httpx and its fork httpx2 are told apart by where the client's class comes from,
 neither is imported for the other's sake.
 """
 
+import logging
 import sys
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Generator
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from typing import Any
 
 import anyio
 
 from hocket.errors import ConnectionFailed, ConnectTimeout, InvalidInput, InvalidReply, LLMError, RequestTimeout
 from hocket.http.request import HTTPRequest
+from hocket.http.secrets import scrubbed, secrets_of
 from hocket.http.tls import tls_context
+from hocket.timeouts import connect_within
 
 __all__ = ["HTTPXReply", "InjectedClient", "ProxiedClient"]
 
 PACKAGES = ("httpx", "httpx2")
+
+LOGGERS = (
+    *PACKAGES,
+    *(
+        f"{core}.{part}"
+        for core in ("httpcore", "httpcore2")
+        for part in ("connection", "http11", "http2", "proxy", "socks")
+    ),
+)
+"""What httpx and its fork log to. They know how to hide an ``authorization`` header only."""
 
 MOST_LEFT = 1_000
 """Pieces that httpx may still hold when a reply is given up."""
@@ -31,13 +45,15 @@ class InjectedClient:
     Args:
         client: an ``httpx.AsyncClient`` or ``httpx2.AsyncClient``.
         connect_timeout: seconds until a connection must be there, where the client has only the default.
+        proxy: URL of the proxy that the client was made with, if that is known.
 
     Raises:
         InvalidInput: it is something else, or is closed.
     """
 
-    def __init__(self, client: Any, connect_timeout: float | None) -> None:
+    def __init__(self, client: Any, connect_timeout: float | None, proxy: str | None = None) -> None:
         self._package = _package_of(client)
+        self._proxy = proxy
         if client.is_closed:
             raise InvalidInput("the injected HTTP client is closed; keep it open for as long as its model is used")
         self._client = client
@@ -63,8 +79,12 @@ class InjectedClient:
                 content=request.content or None,
                 timeout=self._timeout,
             )
-            response = await self._client.send(built, stream=True, follow_redirects=False)
+            with _discreet(lambda: self._secrets(request)):
+                response = await self._client.send(built, stream=True, follow_redirects=False)
         return HTTPXReply(response, self._package, on_close)
+
+    def _secrets(self, request: HTTPRequest) -> list[str]:
+        return secrets_of([request.headers, self._client.headers], [request.url], self._proxy)
 
 
 class HTTPXReply:
@@ -141,7 +161,8 @@ class ProxiedClient:
             tls = await tls_context(self._verify)
             if self._client is None:
                 self._client = self._made(tls)
-            return await InjectedClient(self._client, self._connect_timeout).open(request, self._leave)
+            limit = connect_within(self._connect_timeout)
+            return await InjectedClient(self._client, limit, self._proxy).open(request, self._leave)
         except BaseException:
             with anyio.CancelScope(shield=True):
                 await self._leave()
@@ -199,6 +220,34 @@ def _package_of(client: Any) -> Any:
     raise InvalidInput(
         f"the injected HTTP client is a {type(client).__name__}; it must be an httpx.AsyncClient or httpx2.AsyncClient"
     )
+
+
+_secrets: ContextVar[Callable[[], list[str]] | None] = ContextVar("hocket_secrets", default=None)
+
+
+class _Scrubbing(logging.Filter):
+    """Takes the secrets of the request under way out of what is logged: URLs, and headers in which a server repeats them."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        secrets = _secrets.get()
+        if secrets is not None:
+            record.msg, record.args = scrubbed(record.getMessage(), secrets()), None
+        return True
+
+
+_scrubbing = _Scrubbing()
+for _name in LOGGERS:
+    logging.getLogger(_name).addFilter(_scrubbing)
+
+
+@contextmanager
+def _discreet(secrets: Callable[[], list[str]]) -> Generator[None]:
+    """Have what is logged meanwhile show no secret. Not to be held across a yield."""
+    token = _secrets.set(secrets)
+    try:
+        yield
+    finally:
+        _secrets.reset(token)
 
 
 @contextmanager

@@ -21,6 +21,7 @@ from hocket.http.http1 import request_bytes
 from hocket.http.request import HTTPRequest
 from hocket.http.tls import tls_context
 from hocket.http.wire import Origin
+from hocket.timeouts import connect_within
 
 __all__ = ["Pool", "PooledReply"]
 
@@ -115,7 +116,7 @@ class Pool:
         tls = await tls_context(self._verify) if origin.scheme == "https" else None
         while self._idle_count > self._permits.value:
             self._close_oldest(next(iter(self._idle)))
-        return Connection(origin, await connect(origin, tls, self._connect_timeout))
+        return Connection(origin, await connect(origin, tls, connect_within(self._connect_timeout)))
 
     def _close_oldest(self, origin: Origin) -> None:
         idle = self._idle[origin]

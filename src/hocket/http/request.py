@@ -7,7 +7,7 @@ from typing import Any, Self
 from pydantic import SecretStr
 from pydantic_core import from_json, to_json
 
-from hocket.http.secrets import revealed, shown_headers, shown_url
+from hocket.http.secrets import hidden, revealed, shown_headers, shown_url
 
 __all__ = ["HTTPReply", "HTTPRequest", "json_request"]
 
@@ -73,4 +73,4 @@ def json_request(url: str, body: Any, headers: Mapping[str, str | SecretStr] | N
 
 
 def _plain(headers: Mapping[str, str | SecretStr]) -> dict[str, str]:
-    return {name.lower(): revealed(value) for name, value in headers.items()}
+    return {name.lower(): revealed(value) for name, value in hidden(headers).items()}

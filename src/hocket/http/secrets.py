@@ -7,8 +7,10 @@ request as it is sent.
 """
 
 import base64
+import contextlib
+import inspect
+import os
 import re
-import sys
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import TracebackType
@@ -23,12 +25,13 @@ __all__ = [
     "MASK",
     "Guard",
     "Secret",
+    "hidden",
     "is_sensitive",
     "revealed",
     "scrubbed",
-    "secrets_of_headers",
-    "secrets_of_url",
+    "secrets_of",
     "shown_headers",
+    "shown_params",
     "shown_url",
 ]
 
@@ -42,6 +45,7 @@ _KEYS = re.compile(
     r"|\bAIza[\w-]{20,}",
     re.IGNORECASE,
 )
+_MAY_PAUSE = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 _SHORT = 6  # a secret shorter than this is found inside ordinary words
 
 
@@ -64,10 +68,22 @@ def is_sensitive(name: str) -> bool:
     return bool(_NAMES.search(name)) and not _INNOCENT.search(name)
 
 
+def hidden(named: Mapping[str, str | SecretStr]) -> dict[str, str | SecretStr]:
+    """Return headers or parameters with the values of the sensitive ones as secrets."""
+    return {
+        name: SecretStr(value) if isinstance(value, str) and is_sensitive(name) else value
+        for name, value in named.items()
+    }
+
+
 def scrubbed(value: Any, secrets: Iterable[str] = ()) -> Any:
     """Return ``value``, a text or JSON data, without ``secrets`` and without anything that looks like a key."""
-    known = {secret for secret in secrets if len(secret) >= _SHORT}
-    return _scrubbed(value, sorted(known, key=len, reverse=True))  # "Bearer abcdef" before "abcdef"
+    return _scrubbed(value, _known(secrets))
+
+
+def _known(secrets: Iterable[str]) -> list[str]:
+    """Return what to look for, the longest first: "Bearer abcdef" before "abcdef"."""
+    return sorted({secret for secret in secrets if len(secret) >= _SHORT}, key=len, reverse=True)
 
 
 def _scrubbed(value: Any, secrets: list[str]) -> Any:
@@ -86,6 +102,12 @@ def _scrubbed(value: Any, secrets: list[str]) -> Any:
 def shown_headers(headers: Mapping[str, str | SecretStr]) -> dict[str, str]:
     """Return headers that can be shown: the value of each sensitive one masked, but for its scheme (``Bearer``)."""
     return {name: _masked(value) if _is_secret(name, value) else str(value) for name, value in headers.items()}
+
+
+def shown_params(params: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a call's options as handlers may see them."""
+    headers = params.get("extra_headers")
+    return {**params, "extra_headers": shown_headers(headers)} if isinstance(headers, Mapping) else dict(params)
 
 
 def _is_secret(name: str, value: str | SecretStr) -> bool:
@@ -109,8 +131,24 @@ def shown_url(url: str) -> str:
     return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2], query=query))
 
 
-def secrets_of_headers(headers: Mapping[str, str]) -> Iterator[str]:
-    """Yield the secrets in headers: whole values, and what comes after their scheme."""
+def secrets_of(headers: Iterable[Mapping[str, str]], urls: Iterable[str], proxy: str | None) -> list[str]:
+    """Return every secret that a request, or the way that it takes, knows of.
+
+    Args:
+        headers: the request's, and those of its client.
+        urls: the request's.
+        proxy: URL of the proxy; None: those that the environment names.
+    """
+    named = (value for name, value in os.environ.items() if name.lower().endswith("_proxy"))
+    proxies = named if proxy is None else [proxy]
+    return [
+        *(secret for one in headers for secret in _of_headers(one)),
+        *(secret for url in (*urls, *proxies) for secret in _of_url(url)),
+    ]
+
+
+def _of_headers(headers: Mapping[str, str]) -> Iterator[str]:
+    """Yield whole values, and what comes after their scheme."""
     for name, value in headers.items():
         if _is_secret(name, value):
             yield str(value)
@@ -127,8 +165,8 @@ def _of_basic(pair: str) -> Iterator[str]:
         return
 
 
-def secrets_of_url(url: str) -> Iterator[str]:
-    """Yield the secrets in a URL: its user and password, and the values of its sensitive parameters."""
+def _of_url(url: str) -> Iterator[str]:
+    """Yield user and password, and the values of sensitive parameters."""
     try:
         parts = urlsplit(url)
         user, password = parts.username, parts.password
@@ -145,28 +183,33 @@ def secrets_of_url(url: str) -> Iterator[str]:
 class Guard:
     """Lets no secret out with what is raised inside it: not by its text, its causes and notes, or its frames' locals.
 
-    The frames themselves stay, so that a traceback still says where. What was being handled before, and is the context
-    of what is raised now, stays as it is.
+    The frames themselves stay, so that a traceback still says where. So does a context from elsewhere, which is the
+    business of whoever was handling it.
 
     Args:
         secrets: returns them; asked for only when something has been raised.
+        provider, model: who was asked, for errors that do not say so.
     """
 
-    __slots__ = ("_before", "_secrets")
+    __slots__ = ("_model", "_provider", "_secrets")
 
-    def __init__(self, secrets: Callable[[], Iterable[str]]) -> None:
+    def __init__(self, secrets: Callable[[], Iterable[str]], provider: str, model: str | None) -> None:
         self._secrets = secrets
+        self._provider = provider
+        self._model = model
 
-    def __enter__(self) -> None:
-        self._before = sys.exc_info()[1]
+    def __enter__(self) -> None: ...
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if error is None:
             return
-        secrets = sorted({text for text in self._secrets() if len(text) >= _SHORT}, key=len, reverse=True)
-        self._clean(error, secrets, {id(self._before)})
+        secrets = _known(self._secrets())
+        _clean(error, secrets, set(), is_own=True)
+        if isinstance(error, LLMError):
+            error.provider = error.provider or self._provider
+            error.model = error.model or self._model
         if _shows(error, secrets):
             told: BaseException = LLMError(scrubbed(f"{type(error).__name__}: {error}", secrets))
             try:
@@ -175,26 +218,47 @@ class Guard:
                 told.__context__ = None
                 del told, error, trace, secrets  # this frame is in the traceback
 
-    def _clean(self, error: BaseException, secrets: list[str], seen: set[int]) -> None:
-        seen.add(id(error))
-        traceback.clear_frames(error.__traceback__)
-        if isinstance(error, LLMError):
-            for name in ("message", "provider_code", "request_id", "details"):
-                setattr(error, name, _scrubbed(getattr(error, name), secrets))
-            error.args = (error.message,)
-        if notes := getattr(error, "__notes__", None):
-            notes[:] = _scrubbed(notes, secrets)
-        for link in ("__cause__", "__context__"):
-            origin = getattr(error, link)
-            if origin is None or id(origin) in seen:
-                continue
-            self._clean(origin, secrets, seen)
-            if _shows(origin, secrets):
-                suppressed = error.__suppress_context__
-                setattr(error, link, None)
-                error.__suppress_context__ = suppressed
-        for member in getattr(error, "exceptions", ()):
-            self._clean(member, secrets, seen)
+
+def _clean(error: BaseException, secrets: list[str], seen: set[object], *, is_own: bool) -> None:
+    """Take the secrets out of an error and of what it came from.
+
+    Args:
+        seen: the errors that were cleaned so far, and the frames that they have passed.
+        is_own: whether it was raised and handled inside the guard.
+    """
+    if id(error) in seen:  # some errors define equality
+        return
+    seen.add(id(error))
+    for frame, _ in traceback.walk_tb(error.__traceback__):
+        if is_own or not frame.f_code.co_flags & _MAY_PAUSE:
+            seen.add(frame)
+            with contextlib.suppress(RuntimeError):  # it still runs
+                frame.clear()
+    if isinstance(error, LLMError):
+        for name in ("message", "provider_code", "request_id", "details"):
+            setattr(error, name, _scrubbed(getattr(error, name), secrets))
+        error.args = (error.message,)
+    if notes := getattr(error, "__notes__", None):
+        notes[:] = _scrubbed(notes, secrets)
+    cause, context = error.__cause__, error.__context__
+    suppressed = error.__suppress_context__
+    if cause is not None:
+        _clean(cause, secrets, seen, is_own=_began_in(cause, seen))
+        error.__cause__ = None if _shows(cause, secrets) else cause
+    if context is not None and context is not cause:
+        if _began_in(context, seen):
+            _clean(context, secrets, seen, is_own=True)
+        error.__context__ = None if _shows(context, secrets) else context
+    error.__suppress_context__ = suppressed
+
+
+def _began_in(error: BaseException, seen: set[object]) -> bool:
+    """Whether an error was handled in one of the frames in ``seen``: then those that it passed have ended.
+
+    To clear a coroutine that only pauses would end it, as if it had been closed. trio raises a task's cancellation
+    where another task cancels it, so that what that one is handling becomes its context.
+    """
+    return error.__traceback__ is not None and error.__traceback__.tb_frame in seen
 
 
 def _shows(error: BaseException, secrets: list[str]) -> bool:

@@ -5,23 +5,43 @@ are the event loop's (see `hocket.http.clients`), shared by all whose settings a
 for every request, copied, pickled, and used from several loops.
 """
 
+import functools
 import inspect
+import traceback
 import warnings
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping
 from dataclasses import replace
 from types import TracebackType
-from typing import Any, ClassVar, Protocol, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, TypeVar, cast
 
-from pydantic import BaseModel, Field, SecretStr, field_validator
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_serializer, field_validator, model_validator
 
 from hocket._runtime.runtime import ASYNC
-from hocket.errors import AuthenticationError, ConnectionFailed, DroppedStateWarning, LLMError, StreamTruncated
+from hocket.errors import (
+    AuthenticationError,
+    ConnectionFailed,
+    DroppedStateWarning,
+    HocketError,
+    InvalidReply,
+    LLMError,
+    StreamTruncated,
+)
+from hocket.http.address import without_user
 from hocket.http.clients import ClientSettings, close_client
 from hocket.http.exchange import HTTPStream, open_stream, send
 from hocket.http.failures import failure
 from hocket.http.request import HTTPReply, HTTPRequest
-from hocket.http.secrets import MASK, is_sensitive, scrubbed, shown_headers
-from hocket.timeouts import connect_limit
+from hocket.http.secrets import (
+    MASK,
+    Guard,
+    Secret,
+    hidden,
+    revealed,
+    scrubbed,
+    secrets_of,
+    shown_headers,
+    shown_url,
+)
 
 __all__ = ["HTTPService", "Headers", "Key", "StreamDecoder"]
 
@@ -32,6 +52,9 @@ Key = SecretStr | str | Callable[[], str | Awaitable[str]]
 """A key, or a sync or async function that returns one; it is asked for each attempt, so that keys may expire."""
 
 Headers = dict[str, str | SecretStr]
+
+UNREADABLE = (ValueError, LookupError, TypeError, AttributeError)
+"""What reading raises where a reply is not what its format says: a provider need not foresee each odd shape."""
 
 LARGE = 2**18  # bytes of a reply that take milliseconds to read, in a thread therefore: the loop has others to serve
 
@@ -64,11 +87,15 @@ class StreamDecoder(Protocol[T_co]):
 class HTTPService(BaseModel):
     """A server's address and how to talk to it.
 
+    No secret of it is in its `repr`, in what is dumped of it, or in an error of its requests. A pickle has them all, for
+    it is to work in another process: keep it as you keep the key.
+
     Args:
-        base_url: where the server's API begins; paths are appended to it.
+        base_url: where the server's API begins; paths are appended to it. A user and password in it become a header,
+            ``authorization``, over that of the key.
         api_key: a text, or a sync or async function without arguments that returns one, asked for each attempt.
         default_headers: for each request, over the provider's own. Those that hold a secret, by their name, are kept as
-            one.
+            one, as is what is given as a `SecretStr`.
         http_client: an `httpx.AsyncClient` (or httpx2's) to send with, which stays the caller's to close. It belongs to
             the loop it is used on first, so sync verbs, which run on a loop of hocket's, cannot share it with async ones.
         max_connections: open at once, per event loop, over all services with equal settings; further requests queue.
@@ -76,6 +103,8 @@ class HTTPService(BaseModel):
         verify: False: certificates are not checked; a text: the path of a bundle of authorities to trust.
         max_reply_bytes: a reply that is longer is an `InvalidReply`; None: no limit.
     """
+
+    model_config = ConfigDict(hide_input_in_errors=True)
 
     base_url: str = ""
     api_key: Key | None = Field(default=None, repr=False)
@@ -91,11 +120,43 @@ class HTTPService(BaseModel):
     )
     """Fields that do not change an answer, and so are in no cache key."""
 
+    if not TYPE_CHECKING:
+
+        def __init__(self, **values: Any) -> None:
+            """Settle what was left out first; not in a validator, out of which an `InvalidInput` comes as another error."""
+            try:
+                super().__init__(**self._settled(values))
+            except Exception as error:
+                traceback.clear_frames(error.__traceback__)  # many a logger shows the locals of frames
+                values.clear()
+                del self  # half made, it cannot be shown
+                raise
+
+    @classmethod
+    def _settled(cls, values: dict[str, Any]) -> dict[str, Any]:
+        """Return the fields, with those that were left out and are to be found elsewhere, in the environment for one."""
+        return values
+
+    @model_validator(mode="before")
+    @classmethod
+    def _take_user(cls, values: Any) -> Any:
+        """Take user and password out of the URL, which is shown, into a header, which is not."""
+        url = cast("dict[str, Any]", values).get("base_url") if isinstance(values, dict) else None
+        if not isinstance(url, str) or "@" not in url:
+            return values
+        bare, authorization = without_user(url)
+        headers = values.get("default_headers") or {}
+        if authorization is None or not isinstance(headers, Mapping):
+            return values
+        return {**values, "base_url": bare, "default_headers": {"authorization": SecretStr(authorization), **headers}}
+
     @field_validator("base_url")
     @classmethod
     def _without_slash(cls, url: str) -> str:
         if url and not url.startswith(("http://", "https://")):
-            raise ValueError(f"base_url is {url!r}; it must begin with http:// or https://")
+            raise ValueError(f"base_url is {shown_url(url)!r}; it must begin with http:// or https://")
+        if "?" in url or "#" in url:
+            raise ValueError("base_url has a query or a fragment, behind which no path can be put")
         return url.rstrip("/")
 
     @field_validator("api_key", "proxy")
@@ -103,15 +164,14 @@ class HTTPService(BaseModel):
     def _as_secret(cls, given: Any) -> Any:
         return SecretStr(given) if isinstance(given, str) else given
 
+    @field_serializer("api_key", when_used="json-unless-none")
+    def _mask_key(self, key: Any) -> str:
+        return MASK  # a function has no JSON
+
     @field_validator("default_headers")
     @classmethod
     def _with_secrets(cls, headers: Headers | None) -> Headers | None:
-        if headers is None:
-            return None
-        return {
-            name.lower(): SecretStr(value) if isinstance(value, str) and is_sensitive(name) else value
-            for name, value in headers.items()
-        }
+        return None if headers is None else hidden({name.lower(): value for name, value in headers.items()})
 
     @field_validator("http_client")
     @classmethod
@@ -159,15 +219,18 @@ class HTTPService(BaseModel):
         Raises:
             LLMError: the connection failed, or the reply says that the request did, or ``read`` does.
         """
-        signed, secrets = await self._signed(request)
-        try:
+        signed = await self._signed(request)
+        with self._guard(signed):
             reply = await send(signed, self._client_settings(), client=self.http_client, max_bytes=self.max_reply_bytes)
+            reply = replace(reply, headers=self._discreet(signed, reply.headers))
             if not 200 <= reply.status < 300:
-                raise failure(reply.status, reply.headers, reply.content, secrets=secrets)
-            return read(reply) if len(reply.content) < LARGE else await ASYNC.sync(read, reply)
-        except LLMError as error:
-            self._complete(error, secrets)
-            raise
+                raise self._failure(signed, reply)
+            try:
+                return read(reply) if len(reply.content) < LARGE else await ASYNC.sync(read, reply)
+            except UNREADABLE as error:
+                if isinstance(error, HocketError):
+                    raise
+                raise _unreadable(error) from error
 
     async def _receive(
         self,
@@ -186,89 +249,109 @@ class HTTPService(BaseModel):
             LLMError: the connection failed, or the reply says that the request did.
             StreamTruncated: the reply ended before its terminal event.
         """
-        signed, secrets = await self._signed(request)
+        signed = await self._signed(request)
         stream: HTTPStream | None = None
-        try:
-            stream = await open_stream(
-                signed, self._client_settings(), client=self.http_client, max_bytes=self.max_reply_bytes
-            )
-            if not 200 <= stream.status < 300:
-                raise failure(stream.status, stream.headers, await stream.read(), secrets=secrets)
-            if stream.headers.get("content-type", "").startswith("application/json"):
-                for item in read(HTTPReply(stream.status, stream.headers, await stream.read())):
-                    yield item
-                return
-            decoder, broken = decoder_of(stream.headers), None
-            while not decoder.done:
-                try:
-                    data = await anext(stream)
-                except (StopAsyncIteration, ConnectionFailed) as end:
-                    broken = end if isinstance(end, ConnectionFailed) else None
-                    break
-                for item in decoder.feed(data):
-                    yield item
+        with self._guard(signed):
             try:
-                rest = decoder.close()
-            except StreamTruncated as error:
-                error.retryable = True
-                raise error from broken
-            for item in rest:
-                yield item
-        except LLMError as error:
-            self._complete(error, secrets)
-            raise
-        finally:
-            if stream is not None:
-                await stream.aclose()
+                stream = await open_stream(
+                    signed, self._client_settings(), client=self.http_client, max_bytes=self.max_reply_bytes
+                )
+                headers = self._discreet(signed, stream.headers)
+                if not 200 <= stream.status < 300:
+                    raise self._failure(signed, HTTPReply(stream.status, headers, await stream.read()))
+                if headers.get("content-type", "").startswith("application/json"):
+                    for item in read(HTTPReply(stream.status, headers, await stream.read())):
+                        yield item
+                    return
+                decoder, broken = decoder_of(headers), None
+                while not decoder.done:
+                    try:
+                        pieces = decoder.feed(await anext(stream))  # no name for the bytes: tracebacks may show locals
+                    except (StopAsyncIteration, ConnectionFailed) as end:
+                        broken = end if isinstance(end, ConnectionFailed) else None
+                        break
+                    for item in pieces:
+                        yield item
+                try:
+                    rest = decoder.close()
+                except StreamTruncated as error:
+                    error.retryable = True
+                    raise error from broken
+                for item in rest:
+                    yield item
+            except UNREADABLE as error:
+                if isinstance(error, HocketError):
+                    raise
+                raise _unreadable(error) from error
+            finally:
+                if stream is not None:
+                    await stream.aclose()
 
-    def _complete(self, error: LLMError, secrets: Iterable[str]) -> None:
-        """Put provider and model into an error, and take every secret out of it, whatever the server repeated."""
-        error.provider = error.provider or self._provider
-        error.model = error.model or self._served_model
-        error.message = scrubbed(error.message, secrets)
-        error.args = (error.message,)
+    def _failure(self, signed: HTTPRequest, reply: HTTPReply) -> LLMError:
+        return failure(reply.status, reply.headers, reply.content, secrets=self._secrets(signed))
 
-    async def _signed(self, request: HTTPRequest) -> tuple[HTTPRequest, list[str]]:
-        """Return the request with all its headers, and the secrets in it. The call's own come over the default ones."""
-        key = await self._current_key()
-        headers = dict(self._auth_headers(key)) if key else {}
-        for name, value in (self.default_headers or {}).items():
-            headers[name] = value.get_secret_value() if isinstance(value, SecretStr) else value
-        headers |= request.headers
-        secrets = [value for name, value in headers.items() if is_sensitive(name)]
-        return replace(request, headers=headers), [key, *secrets] if key else secrets
+    def _guard(self, signed: HTTPRequest) -> Guard:
+        """Return what lets no secret of a request out with an error, and puts provider and model into it."""
+        return Guard(functools.partial(self._secrets, signed), self._provider, self._served_model)
 
-    async def _current_key(self) -> str | None:
+    def _secrets(self, signed: HTTPRequest) -> list[str]:
+        client = getattr(self.http_client, "headers", None)
+        return secrets_of([signed.headers, client or {}], [signed.url], self._client_settings().proxy)
+
+    def _discreet(self, signed: HTTPRequest, headers: Mapping[str, str]) -> Mapping[str, str]:
+        """Return a reply's headers, which may be kept with the answer, without secrets that the server repeats.
+
+        To find out all secrets takes as long as the rest of a call, so it is done where there may be some to find.
+        """
+        said = " ".join(headers.values())
+        for value in signed.headers.values():
+            if isinstance(value, Secret) and (value.rpartition(" ")[2] in said or value.startswith("Basic ")):
+                break
+        else:
+            if self.proxy is None and self.http_client is None and "?" not in signed.url:
+                return headers
+        return cast("dict[str, str]", scrubbed(headers, self._secrets(signed)))
+
+    async def _signed(self, request: HTTPRequest) -> HTTPRequest:
+        """Return the request with all its headers. The call's own come over the default ones."""
+        headers = await self._key_headers()
+        headers |= {name: revealed(value) for name, value in (self.default_headers or {}).items()}
+        return replace(request, headers={**headers, **request.headers})
+
+    async def _key_headers(self) -> dict[str, str]:
         key = self.api_key
-        if not callable(key):
-            return key.get_secret_value() if isinstance(key, SecretStr) else key
-        given: Any = key() if inspect.iscoroutinefunction(key) else await ASYNC.sync(key)
-        if inspect.isawaitable(given):
-            given = await given
+        if key is None:
+            return {}
+        given: Any = key
+        if callable(key):
+            given = key() if inspect.iscoroutinefunction(key) else await ASYNC.sync(key)
+            if inspect.isawaitable(given):
+                given = await given
         if isinstance(given, SecretStr):
             given = given.get_secret_value()
-        if not isinstance(given, str) or not given:
-            raise AuthenticationError(
-                f"the function given as api_key returned {type(given).__name__} instead of a key",
-                provider=self._provider,
-                model=self._served_model,
-            )
-        return given
+        if isinstance(given, str) and (given or not callable(key)):
+            return {name: Secret(value) for name, value in self._auth_headers(given).items()} if given else {}
+        kind = type(given).__name__
+        del given  # this frame is in the traceback
+        raise AuthenticationError(
+            f"the function given as api_key returned {kind} instead of a key",
+            provider=self._provider,
+            model=self._served_model,
+        )
 
     def _shown(self, request: HTTPRequest) -> HTTPRequest:
         """Return a request as it would be sent, every secret masked."""
         known = [self.api_key.get_secret_value()] if isinstance(self.api_key, SecretStr) else []
-        headers = dict(self._auth_headers(MASK)) if self.api_key else {}
-        for name, value in (self.default_headers or {}).items():
-            headers[name] = MASK if isinstance(value, SecretStr) else value
-        headers |= request.headers
+        headers: Headers = dict(self._auth_headers(MASK)) if self.api_key else {}
+        headers |= {**(self.default_headers or {}), **request.headers}
+        url = shown_url(request.url)
         return HTTPRequest(
-            request.method, scrubbed(request.url, known), shown_headers(scrubbed(headers, known)), request.content
+            request.method, scrubbed(url, known), scrubbed(shown_headers(headers), known), request.content
         )
 
     def _client_settings(self) -> ClientSettings:
         return ClientSettings(
-            connect_timeout=connect_limit.get(),
+            connect_timeout=None,  # the call under way says, see `hocket.timeouts.connect_limit`
             max_connections=self.max_connections,
             proxy=self.proxy.get_secret_value() if isinstance(self.proxy, SecretStr) else self.proxy,
             verify=self.verify,
@@ -291,3 +374,7 @@ class HTTPService(BaseModel):
         memo = {} if memo is None else memo
         memo[id(self.http_client)] = self.http_client
         return super().__deepcopy__(memo)
+
+
+def _unreadable(error: Exception) -> InvalidReply:
+    return InvalidReply(f"the reply is not what its format says: {type(error).__name__}: {error}")

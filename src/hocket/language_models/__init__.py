@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from hocket.language_models.remote import RemoteChatModel
     from hocket.language_models.remote_llm import RemoteLLM
     from hocket.language_models.scripted import Request, ScriptedChatModel, Turn
+    from hocket.language_models.structured import Partial, StructuredOutput, WithRaw
 
 _LATER = {
     "FakeChatModel": "fakes",
@@ -43,11 +44,14 @@ _LATER = {
     "FakeStreamingListLLM": "fakes",
     "GenericFakeChatModel": "fakes",
     "ParrotFakeChatModel": "fakes",
+    "Partial": "structured",
     "RemoteChatModel": "remote",
     "RemoteLLM": "remote_llm",
     "Request": "scripted",
     "ScriptedChatModel": "scripted",
+    "StructuredOutput": "structured",
     "Turn": "scripted",
+    "WithRaw": "structured",
     "init_chat_model": "registry",
     "register_provider": "registry",
 }
@@ -70,13 +74,16 @@ __all__ = [
     "LanguageModelLike",
     "LanguageModelOutput",
     "ParrotFakeChatModel",
+    "Partial",
     "RemoteChatModel",
     "RemoteLLM",
     "Request",
     "ScriptedChatModel",
     "SimpleChatModel",
+    "StructuredOutput",
     "SyncChatStream",
     "Turn",
+    "WithRaw",
     "agenerate_from_stream",
     "generate_from_stream",
     "init_chat_model",

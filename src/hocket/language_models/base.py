@@ -253,6 +253,10 @@ class BaseLanguageModel(RunnableSerializable[LanguageModelInput, Output], ABC, G
             retry = params["retry"]
             call.retry = None if retry is None else RetryPolicy.of(retry)
 
+    def _attempts_at_most(self, params: Mapping[str, Any]) -> float:
+        retry = params.get("retry", self.retry)
+        return 1 if retry is None else RetryPolicy.of(retry).max_attempts
+
     def _go(self) -> Go:
         """Return the pipeline, composed anew when a field that is part of it has changed."""
         fields: Any = self.__dict__
@@ -270,7 +274,8 @@ class BaseLanguageModel(RunnableSerializable[LanguageModelInput, Output], ABC, G
     @property
     def _in_flight(self) -> InFlight:
         """The places of this object's calls, as many as ``max_in_flight`` says."""
-        places: InFlight = self.__dict__.setdefault(_PLACES, InFlight())
+        fields: Any = self.__dict__
+        places: InFlight = fields.setdefault(_PLACES, InFlight())  # in one step: two threads may be the first
         if self.max_in_flight is not None:
             places.resize(self.max_in_flight)
         return places

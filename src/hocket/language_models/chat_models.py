@@ -17,6 +17,7 @@ from hocket.errors import InvalidInput
 from hocket.language_models.base import BaseLanguageModel, LanguageModelInput
 from hocket.language_models.conversation import conversation
 from hocket.language_models.stream import ChatStream, SyncChatStream, Withheld
+from hocket.language_models.structured.verb import Structuring
 from hocket.messages import AIMessage, AIMessageChunk, BaseMessage, HumanMessage
 from hocket.messages.base import copied
 from hocket.outputs import ChatGenerationChunk, ChatResult, LLMResult, RunInfo
@@ -36,7 +37,7 @@ _OURS = frozenset(
 )  # arguments of a call that neither hook nor cache key sees
 
 
-class BaseChatModel(BaseLanguageModel[AIMessage], ABC):
+class BaseChatModel(BaseLanguageModel[AIMessage], Structuring, ABC):
     """A chat model. Subclass it to add a provider: define `_llm_type` and any one of four hooks.
 
     Hooks, all with LangChain's signatures: ``_agenerate`` and ``_astream`` (async), ``_generate`` and ``_stream`` (sync).
@@ -171,6 +172,16 @@ class BaseChatModel(BaseLanguageModel[AIMessage], ABC):
                 await waiting
 
         return call, produce if self._is_streaming(params) else produce_whole
+
+    async def _produce(
+        self, runtime: Runtime, input: LanguageModelInput, config: Any, kwargs: dict[str, Any], sink: Sink[Any]
+    ) -> None:
+        params = {**kwargs}
+        await self._streaming(runtime, input, config, params.pop("stop", None), params)[1](sink)
+
+    @property
+    def _can_step(self) -> bool:
+        return self._hooks.steps_stream
 
     async def _run(self, call: ChatCall) -> AIMessage:
         return cast(AIMessage, (await observed(call, self._go()))[0])
@@ -368,13 +379,3 @@ class BaseChatModel(BaseLanguageModel[AIMessage], ABC):
         self, messages: Sequence[BaseMessage], stop: list[str] | None, params: dict[str, Any]
     ) -> tuple[str, str]:
         return prompt_key(messages), self._get_llm_string(stop, **params)
-
-    # -- to come with tools
-
-    def bind_tools(self, tools: Sequence[Any], *, tool_choice: str | None = None, **kwargs: Any) -> Any:
-        """Return the model with tools that it may call. Providers that can define it."""
-        raise NotImplementedError(f"{type(self).__name__} cannot be given tools")
-
-    def with_structured_output(self, schema: Any, *, include_raw: bool = False, **kwargs: Any) -> Any:
-        """Return the model with answers that follow ``schema``. Providers that can define it."""
-        raise NotImplementedError(f"{type(self).__name__} cannot be given a schema")

@@ -8,7 +8,7 @@ import re
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator, Mapping
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 from pydantic import Field, SerializeAsAny
 
@@ -16,6 +16,7 @@ from hocket._runtime import clock
 from hocket.errors import FakeListLLMError, InvalidInput, ScriptExhausted
 from hocket.language_models.chat_models import BaseChatModel
 from hocket.language_models.llm import LLM
+from hocket.language_models.tool_binding import ToolChoice
 from hocket.messages import AIMessage, AIMessageChunk, BaseMessage
 from hocket.messages.base import isolated
 from hocket.outputs import ChatGeneration, ChatGenerationChunk, ChatResult, GenerationChunk
@@ -122,6 +123,8 @@ class _Fake(BaseChatModel, ABC):
     """A chat model whose answer is known at once; sync and async only differ in how they pass the time."""
 
     sleep: float | None = None
+
+    _tool_choices: ClassVar = frozenset(ToolChoice)  # taken like a real model's, and not heeded
 
     @classmethod
     def is_lc_serializable(cls) -> bool:

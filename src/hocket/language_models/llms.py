@@ -138,6 +138,16 @@ class BaseLLM(BaseLanguageModel[str], ABC):
 
         return produce
 
+    async def _produce(
+        self, runtime: Runtime, input: LanguageModelInput, config: Any, kwargs: dict[str, Any], sink: Sink[str]
+    ) -> None:
+        params = {**kwargs, "stream": True}
+        await self._producer(self._open_call(runtime, input, config, params.pop("stop", None), params))(sink)
+
+    @property
+    def _can_step(self) -> bool:
+        return self._hooks.steps_stream
+
     async def _run(self, call: TextCall) -> LLMResult:
         return cast(LLMResult, await self._go()(call))
 

@@ -8,13 +8,15 @@ that a program calls its model more often than its author thinks.
 import threading
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 from pydantic import PrivateAttr, SkipValidation, field_validator
 
 from hocket._runtime import clock
 from hocket.errors import ScriptExhausted
 from hocket.language_models.chat_models import BaseChatModel
+from hocket.language_models.structured.verb import StructuredMethod
+from hocket.language_models.tool_binding import ToolChoice
 from hocket.messages import AIMessage, AIMessageChunk, BaseMessage, ToolCall, UsageMetadata
 from hocket.messages.base import isolated
 from hocket.outputs import ChatGenerationChunk
@@ -83,6 +85,8 @@ class ScriptedChatModel(BaseChatModel):
 
     script: SkipValidation[Sequence[Turn | str | AIMessage | BaseException]]
 
+    _tool_choices: ClassVar = frozenset(ToolChoice)  # recorded with each request, in ``params``
+
     _requests: list[Request] = PrivateAttr(default_factory=list)
 
     @field_validator("script")
@@ -104,10 +108,9 @@ class ScriptedChatModel(BaseChatModel):
     def _llm_type(self) -> str:
         return "scripted-chat-model"
 
-    def bind_tools(self, tools: Sequence[Any], *, tool_choice: str | None = None, **kwargs: Any) -> Any:
-        """Return the model with tools, recorded with each request as ``params["tools"]``, as they were given."""
-        choice = {} if tool_choice is None else {"tool_choice": tool_choice}
-        return self.bind(tools=list(tools), **choice, **kwargs)
+    @property
+    def _structured_methods(self) -> Sequence[StructuredMethod]:
+        return ("json_schema", "function_calling", "json_mode")
 
     async def _astream(
         self, messages: list[BaseMessage], stop: list[str] | None = None, **kwargs: Any

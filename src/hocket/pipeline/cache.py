@@ -86,7 +86,7 @@ async def _share(cache: BaseCache, key: tuple[str, str], go: Go, call: Call) -> 
     """Get an answer, together with every equal call that is in flight."""
     flight, is_new = board(cache, key)
     if is_new:
-        flight.take_off(functools.partial(_ask, cache, key, go, call.detached(flight)))
+        flight.take_off(call.detached(flight), functools.partial(_ask, cache, key, go))
     result, has_chunks = await flight.join(call)
     shared = not flight.bills(call)
     if shared and call.runs:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from hocket._runtime import clock
+from hocket._runtime.alarm import Alarm
 from hocket._runtime.ids import run_id as new_run_id
 from hocket._runtime.runtime import Runtime
 from hocket._runtime.stream import Sink
@@ -21,8 +22,10 @@ from hocket.callbacks import (
 from hocket.callbacks.events import listener
 from hocket.messages.base import copied
 from hocket.outputs import Generation, LLMResult
+from hocket.retries import RetryPolicy
+from hocket.timeouts import Timeout
 
-__all__ = ["CACHE_HIT", "CHUNK_SIZES", "Call", "Notice"]
+__all__ = ["CACHE_HIT", "CHUNK_SIZES", "PARTIAL", "Call", "Notice"]
 
 CACHE_HIT = "cache_hit"
 """The key, in the metadata of an answer, that flags it as one which nobody is billed for."""
@@ -30,12 +33,16 @@ CACHE_HIT = "cache_hit"
 CHUNK_SIZES = "chunk_sizes"
 """The key, in the info of a stored answer, of the lengths of the texts that it was streamed in."""
 
+PARTIAL = "partial"
+"""The key, in the metadata of what had come of an answer when its run ended, that flags it, and its usage, as a part."""
+
 
 class Notice(NamedTuple):
     """An event that a request in flight has for the handlers of all who share it, on its way among the chunks."""
 
     name: str
     args: tuple[Any, ...]
+    details: dict[str, Any]
 
 
 class Call(ABC):
@@ -50,6 +57,11 @@ class Call(ABC):
         sink: takes the chunks; None: nobody does.
         streaming: whether the hook should stream.
         is_raw: whether it flies for other calls: its consumer gets the hook's own chunks.
+        hands_out: whether its consumer, if it has one, gets the chunks as they come.
+        timeout, retry: its limits on time and attempts; None: it has none.
+        ends_at: when its time is over, by the clock; it is put off by the time that its consumer takes.
+        deadline: rings at ``ends_at``; None: it has no such limit, or nothing can interrupt it.
+        alarm: to be set to ``idle`` seconds by each chunk; None: nobody waits for them.
         sizes: the lengths of the texts of the chunks so far.
         outcome: the result, or the error, once there is one.
     """
@@ -61,6 +73,13 @@ class Call(ABC):
     sink: Sink[Any] | None = None
     streaming = False
     is_raw = False
+    hands_out = True
+    timeout: Timeout | None = None
+    retry: RetryPolicy | None = None
+    ends_at: float | None = None
+    deadline: Alarm | None = None
+    alarm: Alarm | None = None
+    idle: float | None = None
     outcome: Any = None
     started = 0.0
     _tells_tokens: bool | None = None
@@ -121,14 +140,14 @@ class Call(ABC):
         for run in self.runs:
             await run._tell(name, *args, **details)
 
-    async def note(self, name: str, *args: Any) -> None:
+    async def note(self, name: str, *args: Any, **details: Any) -> None:
         """Tell the handlers of something that happened to the request; where it is shared, those of all that share it."""
         if self.is_raw and self.sink is not None:
-            waiting = self.sink.put(Notice(name, args))
+            waiting = self.sink.put(Notice(name, args, details))
             if waiting is not None:
                 await waiting
         else:
-            await self.tell(name, *args)
+            await self.tell(name, *args, **details)
 
     async def fail(self, error: BaseException) -> None:
         """Tell the handlers that the runs have failed, or, where the consumer just left, that they have ended."""
@@ -175,9 +194,33 @@ class Call(ABC):
             something to await before the next one, or None.
         """
         item = self.received(chunk)
-        if self.runs and self._tells_tokens is not False:
-            return self._tell_token(item)
-        return self.sink.put(item) if self.sink is not None else None
+        tells = self.runs and self._tells_tokens is not False
+        waiting = self._tell_token(item) if tells else self._hand_over(item)
+        if self.alarm is not None:
+            if waiting is not None:
+                return self._stop_the_clock(self.alarm, waiting)
+            self.alarm.set(self.idle)
+        return waiting
+
+    async def _stop_the_clock(self, alarm: Alarm, waiting: Awaitable[None]) -> None:
+        """Wait for handlers and consumer, whose time is not the model's."""
+        alarm.set(None)
+        await waiting
+        alarm.set(self.idle)
+
+    def _hand_over(self, item: Any) -> Awaitable[None] | None:
+        waiting = self.sink.put(item) if self.sink is not None else None
+        return waiting if waiting is None or self.ends_at is None else self._put_off(self.ends_at, waiting)
+
+    async def _put_off(self, ends_at: float, waiting: Awaitable[None]) -> None:
+        """Wait for the consumer, who has all the time in the world."""
+        left = ends_at - clock.current().now()
+        if self.deadline is not None:
+            self.deadline.set(None)
+        await waiting
+        self.ends_at = clock.current().now() + left
+        if self.deadline is not None:
+            self.deadline.set(left)
 
     async def _tell_token(self, item: Any) -> None:
         run = self.runs[0]
@@ -187,10 +230,9 @@ class Call(ABC):
         if self._tells_tokens:
             shown = self.shown(item)
             await run._tell("on_llm_new_token", shown.text, chunk=shown)
-        if self.sink is not None:
-            waiting = self.sink.put(item)
-            if waiting is not None:
-                await waiting
+        waiting = self._hand_over(item)
+        if waiting is not None:
+            await waiting
 
     @abstractmethod
     def received(self, chunk: Any) -> Any:
@@ -200,6 +242,15 @@ class Call(ABC):
     @abstractmethod
     def has_begun(self) -> bool:
         """Whether a chunk has come."""
+
+    @property
+    def has_handed_out(self) -> bool:
+        """Whether somebody has got a part of the answer, so that it cannot be begun again."""
+        return self.has_begun and (bool(self._tells_tokens) or (self.hands_out and self.sink is not None))
+
+    @abstractmethod
+    def restart(self) -> None:
+        """Forget the chunks that have come: another attempt is made."""
 
     @abstractmethod
     def gathered(self) -> Any:
@@ -242,7 +293,7 @@ class Call(ABC):
 
     @abstractmethod
     def partial(self) -> LLMResult:
-        """Return what has come so far, for handlers; never the live objects."""
+        """Return what has come so far, flagged as a part (`PARTIAL`), for handlers; never the live objects."""
 
     @abstractmethod
     def responses(self, result: Any) -> list[LLMResult]:
@@ -284,6 +335,7 @@ class Call(ABC):
         """Return the same call for a flight of its own: nobody watches it, and ``sink`` takes the raw chunks."""
         call = type(self)(self.model, self.prompts, self.stop, self.params, self.runtime)
         call.sink, call.streaming, call.is_raw = sink, self.streaming, True
+        call.timeout, call.retry, call.ends_at = self.timeout, self.retry, self.ends_at
         call._first_run = (
             self.runs[0] if self.runs else None
         )  # what the hook itself tells, it tells those who asked first

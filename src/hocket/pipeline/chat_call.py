@@ -11,7 +11,7 @@ from hocket.messages.folding import merged_facts
 from hocket.messages.tool_calls import tool_call_chunks_of
 from hocket.outputs import ChatGeneration, ChatGenerationChunk, ChatResult, Generation, LLMResult
 from hocket.outputs.copies import copy_of
-from hocket.pipeline.call import CACHE_HIT, CHUNK_SIZES, Call
+from hocket.pipeline.call import CACHE_HIT, CHUNK_SIZES, PARTIAL, Call
 from hocket.pipeline.isolation import LazyCopies
 from hocket.pipeline.pieces import cut, length_of
 from hocket.pipeline.refusal import refusal
@@ -86,6 +86,9 @@ class ChatCall(Call):
             return None
         return ChatGenerationChunk(message=AIMessageChunk(content="", chunk_position="last"))
 
+    def restart(self) -> None:
+        self._collector, self._info, self.sizes = None, None, []
+
     def gathered(self) -> AIMessage:
         return AIMessage("") if self._collector is None else self._collector.message()
 
@@ -134,7 +137,8 @@ class ChatCall(Call):
         return _result(made, self._result.llm_output)
 
     def partial(self) -> LLMResult:
-        message = AIMessageChunk("") if self._collector is None else isolated(self._collector.chunk())
+        chunk = AIMessageChunk("") if self._collector is None else self._collector.chunk()
+        message = isolated(chunk, response_metadata={**chunk.response_metadata, PARTIAL: True})
         return LLMResult(generations=[[ChatGenerationChunk(message=message, generation_info=copied(self._info))]])
 
     def until(self, error: BaseException) -> LLMResult:

@@ -4,28 +4,36 @@ from typing import Any
 
 from hocket.pipeline.cache import cached
 from hocket.pipeline.call import Call
+from hocket.pipeline.deadline import limited_per_attempt, limited_total
 from hocket.pipeline.hook import ask_hook
+from hocket.pipeline.in_flight import capped
 from hocket.pipeline.limit import limited
 from hocket.pipeline.observe import Go, observed
+from hocket.pipeline.retry import retried
 
 __all__ = ["compose_chat", "compose_text", "request"]
 
 
 def request(model: Any) -> Go:
-    """Return what makes a real request: rate limiter, then hook."""
-    return ask_hook if model.rate_limiter is None else limited(model.rate_limiter, ask_hook)
+    """Return what makes a real request: attempts, each in its turn, behind the rate limiter, within its limits of time."""
+    attempt = limited_per_attempt(ask_hook)
+    if model.rate_limiter is not None:
+        attempt = limited(model.rate_limiter, attempt)
+    if model.max_in_flight is not None:
+        attempt = capped(model._in_flight, attempt)
+    return retried(attempt)
 
 
 def compose_chat(model: Any) -> Go:
     """Return what is below the run of a chat model; also an answer out of the cache is one."""
-    return request(model) if model.cache is False else cached(model.cache, request(model))
+    return limited_total(request(model) if model.cache is False else cached(model.cache, request(model)))
 
 
 def compose_text(model: Any) -> Go:
     """Return the pipeline of a text model: as in LangChain, what the cache answers is no run, and nobody hears of it."""
     go = request(model)
 
-    async def run(call: Call) -> Any:
-        return await observed(call, go)
+    async def run(call: Call, go: Go = go) -> Any:
+        return await observed(call, limited_total(go))
 
-    return run if model.cache is False else cached(model.cache, go, observed)
+    return run if model.cache is False else cached(model.cache, go, run)

@@ -28,6 +28,7 @@ class Flight:
 
     def __init__(self, key: Key) -> None:
         self.key = key
+        self._call: Call | None = None
         self.closed = False
         self._payer: Call | None = None
         self._items: list[Any] = []
@@ -48,13 +49,14 @@ class Flight:
         self._tell()
         return None
 
-    def take_off(self, main: Callable[[], Coroutine[Any, Any, Any]]) -> None:
-        """Start the request."""
+    def take_off(self, call: Call, main: Callable[[Call], Coroutine[Any, Any, Any]]) -> None:
+        """Start the request, which is ``main``'s of ``call``."""
+        self._call = call
 
         async def fly() -> None:
             try:
                 if not self._abandoned:
-                    self._result = await main()
+                    self._result = await main(call)
             except anyio.get_cancelled_exc_class() as error:
                 self._error, self._trace = error, error.__traceback__
                 raise
@@ -75,6 +77,7 @@ class Flight:
     async def join(self, call: Call) -> tuple[Any, bool]:
         """Wait for the result, handing the chunks on to ``call`` as they come; return it, and whether there were any."""
         self._passengers += 1
+        self._put_off(call.ends_at)
         taken = 0
         has_chunks = False
         try:
@@ -83,7 +86,7 @@ class Flight:
                     item = self._items[taken]
                     taken += 1
                     if item.__class__ is Notice:
-                        await call.tell(item.name, *item.args)
+                        await call.tell(item.name, *item.args, **item.details)
                     else:
                         has_chunks = True
                         waiting = call.deliver(call.shared(item, self.bills))
@@ -100,6 +103,11 @@ class Flight:
             # Everybody raises the same exception: its traceback must not grow with each of them.
             raise self._error.with_traceback(self._trace)
         return self._result, has_chunks
+
+    def _put_off(self, ends_at: float | None) -> None:
+        """Let the request, whose pauses end with its call's time, have as much of it as the last of its passengers."""
+        if self._call is not None and self._call.ends_at is not None:
+            self._call.ends_at = None if ends_at is None else max(self._call.ends_at, ends_at)
 
     def bills(self, call: Call) -> bool:
         """Whether it is ``call`` that pays: the first to get to the end."""

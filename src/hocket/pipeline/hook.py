@@ -15,6 +15,7 @@ from hocket.errors import InvalidHook, LLMError
 from hocket.outputs import LLMResult
 from hocket.pipeline.cache import replay
 from hocket.pipeline.call import Call
+from hocket.pipeline.deadline import check_total
 from hocket.pipeline.text_call import TextCall
 
 __all__ = ["Hooks", "ask_hook", "default_hook", "defines", "takes_run_manager"]
@@ -90,6 +91,8 @@ async def ask_hook(call: Call) -> Any:
             )
         elif hooks.generate and (several or not (is_async and hooks.astream)):
             hook = "_generate"
+            if is_async:
+                await _tell_offloaded(call)
             arguments = _arguments(call, hooks.generate_takes_run, for_sync=True)
             result = await call.runtime.sync(_uninterrupted, model._generate, *call.asked(), **arguments)
         elif several:
@@ -183,6 +186,7 @@ async def _fold_sync(call: Call) -> Any:
             waiting = call.deliver(chunk)
             if waiting is not None:
                 await waiting
+            check_total(call)
     finally:
         close = getattr(chunks, "close", None)
         if close is not None:
@@ -204,8 +208,14 @@ async def _fold_thread(call: Call) -> Any:
             if close is not None:
                 close()
 
+    await _tell_offloaded(call)
     await from_thread(work, call.deliver)
     return await _closing(call)
+
+
+async def _tell_offloaded(call: Call) -> None:
+    if call.runs or call.is_raw:
+        await call.note("on_offload")
 
 
 async def _closing(call: Call) -> Any:

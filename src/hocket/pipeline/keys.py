@@ -61,7 +61,7 @@ def prompt_key(prompt: str | Iterable[BaseMessage]) -> str:
 
 def _is_bare(message: BaseMessage, fields: Mapping[str, Any]) -> bool:
     """Whether the message says nothing beside its text."""
-    if fields["additional_kwargs"] or fields["name"] or message.__pydantic_extra__:
+    if fields["additional_kwargs"] or fields["name"] is not None or message.__pydantic_extra__:
         return False
     return not (message.__class__ is AIMessage and (fields["tool_calls"] or fields["invalid_tool_calls"]))
 

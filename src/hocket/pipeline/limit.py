@@ -7,7 +7,7 @@ from hocket.pipeline.call import Call
 from hocket.pipeline.observe import Go
 from hocket.rate_limiters import BaseRateLimiter
 
-__all__ = ["limited"]
+__all__ = ["limited", "tell_wait"]
 
 NOTICEABLE = 0.001  # seconds of waiting worth an event
 
@@ -21,10 +21,15 @@ def limited(limiter: BaseRateLimiter, go: Go) -> Go:
             await limiter.aacquire(blocking=True)
         else:
             limiter.acquire(blocking=True)
-        if call.runs or call.is_raw:
-            waited = clock.current().now() - asked
-            if waited >= NOTICEABLE:
-                await call.note("on_limiter_wait", waited)
+        await tell_wait(call, asked)
         return await go(call)
 
     return acquire_and_go
+
+
+async def tell_wait(call: Call, since: float) -> None:
+    """Tell the handlers, if it is worth telling, that the call was held back since then, by the clock."""
+    if call.runs or call.is_raw:
+        waited = clock.current().now() - since
+        if waited >= NOTICEABLE:
+            await call.note("on_limiter_wait", waited)

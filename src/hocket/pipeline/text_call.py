@@ -8,7 +8,7 @@ from hocket.messages.base import copied
 from hocket.messages.folding import merged_facts
 from hocket.outputs import Generation, GenerationChunk, LLMResult, RunInfo
 from hocket.outputs.copies import copy_of
-from hocket.pipeline.call import CACHE_HIT, CHUNK_SIZES, Call
+from hocket.pipeline.call import CACHE_HIT, CHUNK_SIZES, PARTIAL, Call
 from hocket.pipeline.keys import prompt_key
 from hocket.pipeline.pieces import cut_text
 
@@ -46,6 +46,7 @@ class TextCall(Call):
             self.runtime,
             [self.run_ids[index] for index in indexes],
         )
+        call.timeout, call.retry, call.ends_at = self.timeout, self.retry, self.ends_at
         if self.managers:
             call.managers = [self.managers[index] for index in indexes]
             call.details = [{**self.details[index], "batch_size": len(indexes)} for index in indexes]
@@ -71,6 +72,11 @@ class TextCall(Call):
     @property
     def has_begun(self) -> bool:
         return bool(self._pieces)
+
+    def restart(self) -> None:
+        self._pieces.clear()
+        self._infos.clear()
+        self.sizes.clear()
 
     def gathered(self) -> str:
         return "".join(self._pieces)
@@ -107,7 +113,8 @@ class TextCall(Call):
         return LLMResult(generations=result.generations, llm_output=result.llm_output, run=runs)
 
     def partial(self) -> LLMResult:
-        return LLMResult(generations=[[GenerationChunk(text=self.gathered(), generation_info=self._info())]])
+        info = {**(self._info() or {}), PARTIAL: True}
+        return LLMResult(generations=[[GenerationChunk(text=self.gathered(), generation_info=info)]])
 
     def _info(self) -> dict[str, Any] | None:
         return merged_facts(*self._infos) or None

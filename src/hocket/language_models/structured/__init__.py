@@ -1,0 +1,21 @@
+"""Structured output: answers that are objects, typed, validated, and shown while they are being written."""
+
+from typing import TYPE_CHECKING
+
+from hocket._runtime.lazy import loader
+
+if TYPE_CHECKING:
+    from hocket.language_models.structured.output import StructuredOutput
+    from hocket.language_models.structured.partial import Partial, WithRaw
+    from hocket.language_models.structured.verb import StructuredMethod
+
+_LATER = {
+    "Partial": "partial",
+    "StructuredMethod": "verb",
+    "StructuredOutput": "output",
+    "WithRaw": "partial",
+}
+
+__all__ = ["Partial", "StructuredMethod", "StructuredOutput", "WithRaw"]
+
+__getattr__ = loader(__name__, _LATER)

@@ -1,0 +1,56 @@
+"""From a model and a schema to a model that answers with objects."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from hocket.errors import InvalidInput
+from hocket.language_models.structured.answers import Answers, CallAnswers, TextAnswers
+from hocket.language_models.structured.output import StructuredOutput
+from hocket.language_models.structured.schema import OutputSchema
+from hocket.schemas.dialects import SchemaDialect
+
+__all__ = ["structured_output"]
+
+
+def structured_output(
+    model: Any,
+    schema: Any,
+    method: str | None,
+    *,
+    include_raw: bool,
+    strict: bool | None,
+    reask: int,
+    options: Mapping[str, Any],
+) -> StructuredOutput[Any, Any]:
+    """Return ``model``, answering with objects of ``schema``. See `BaseChatModel.with_structured_output`."""
+    methods = model._structured_methods
+    if not methods:
+        raise NotImplementedError(f"{type(model).__name__} cannot be given a schema, for it cannot be given tools")
+    chosen = methods[0] if method is None else method
+    if chosen not in methods:
+        raise InvalidInput(f"{type(model).__name__} has no method {chosen!r} for structured output; it has {methods}")
+    if isinstance(reask, bool) or not isinstance(reask, int) or reask < 0:
+        raise InvalidInput(f"reask is {reask!r}; it is how often to ask again: 0 or more")
+    output = OutputSchema[Any](schema)
+    bound, answers = _bound(model, output, chosen, strict, options)
+    return StructuredOutput[Any, Any](bound=bound, output=output, answers=answers, include_raw=include_raw, reask=reask)
+
+
+def _bound(
+    model: Any, output: OutputSchema[Any], method: str, strict: bool | None, options: Mapping[str, Any]
+) -> tuple[Any, Answers]:
+    """Return the model with the schema on each of its requests, and where its answers will be."""
+    dialect: SchemaDialect = model._schema_dialect
+    told = {
+        "ls_structured_output_format": {"kwargs": {"method": method, "strict": strict}, "schema": output.function(None)}
+    }
+    if method == "function_calling":
+        tool = output.function(dialect if strict else None)
+        return model.bind_tools([tool], tool_choice="any", **told, **options), CallAnswers(output.name)
+    if method == "json_mode":
+        if strict is not None:
+            raise InvalidInput(f"strict={strict} means nothing with method='json_mode', which sends no schema")
+        return model.bind(response_format={"type": "json_object"}, **told, **options), TextAnswers()
+    held = strict is not False
+    form: dict[str, Any] = {"name": output.name, "schema": output.compiled(dialect if held else None), "strict": held}
+    return model.bind(response_format={"type": "json_schema", "json_schema": form}, **told, **options), TextAnswers()

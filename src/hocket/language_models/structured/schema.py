@@ -1,0 +1,184 @@
+"""What an answer must be: one object, by a pydantic model, a TypedDict, a dataclass, or a JSON schema."""
+
+import dataclasses
+import functools
+import json
+from collections.abc import Callable, Mapping
+from typing import Any, Generic, TypeVar, cast
+
+from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic.errors import PydanticUserError
+from pydantic.json_schema import GenerateJsonSchema
+from typing_extensions import is_typeddict
+
+from hocket.errors import InvalidInput, OutputParserException
+from hocket.messages.base import copied
+from hocket.schemas import compile_schema, has_optional, schema_name, violations, without_nulls
+from hocket.schemas.dialects import SchemaDialect
+from hocket.tools.json_schema import plain_schema
+from hocket.tools.memo import Memo
+from hocket.tools.typed_dicts import fit_for_pydantic
+
+__all__ = ["OutputSchema"]
+
+T = TypeVar("T")
+
+_NO_NAME = "answer"
+
+_kept: Memo[dict[Any, Any]] = Memo()
+
+
+class _Writer(GenerateJsonSchema):
+    """pydantic's generator, silent about defaults that have no JSON."""
+
+    ignored_warning_kinds = {"skipped-choice", "non-serializable-default"}  # noqa: RUF012  # pydantic's name
+
+
+class OutputSchema(Generic[T]):
+    """The schema of an answer.
+
+    Args:
+        kind: a pydantic model class, a TypedDict, a dataclass; a JSON schema of an object; or a dict in one of OpenAI's
+            forms, which hold a name and such a schema.
+
+    Attributes:
+        name: as providers take it.
+        description: of the whole; "": there is none.
+        json_schema: as pydantic has it, or as it was given.
+
+    Raises:
+        InvalidInput: it is none of these, or holds a type that JSON cannot say.
+    """
+
+    def __init__(self, kind: Any) -> None:
+        self.kind = kind
+        self._kept = _kept.get(kind, dict)
+        name = getattr(kind, "__name__", _NO_NAME)
+        if isinstance(kind, dict):
+            name, self.json_schema = _named(cast("dict[str, Any]", kind))
+        elif isinstance(kind, type) and (
+            issubclass(kind, BaseModel) or is_typeddict(kind) or dataclasses.is_dataclass(kind)
+        ):
+            self.json_schema = self._once("written", self._written)
+        else:
+            raise InvalidInput(
+                f"an answer cannot be {kind!r}: it is an object, so give a pydantic (v2) model class, a TypedDict, a "
+                "dataclass, or a JSON schema of type 'object'; put anything else into a field of one"
+            )
+        self.name = schema_name(name)
+        self.description: str = self.json_schema.get("description", "")
+        self._has_nulls = False
+
+    def compiled(self, dialect: SchemaDialect | None) -> dict[str, Any]:
+        """Return the JSON schema in a strict dialect; None: as it is. From now on, answers are read accordingly.
+
+        Raises:
+            InvalidInput: the dialect cannot say it.
+        """
+        if dialect is None:
+            return copied(self.json_schema)  # type: ignore[no-any-return]
+        self._has_nulls = dialect.requires_all and self._once("optional", lambda: has_optional(self.json_schema))
+        return copied(self._once(dialect, lambda: compile_schema(self.json_schema, dialect)))  # type: ignore[no-any-return]
+
+    def function(self, dialect: SchemaDialect | None) -> dict[str, Any]:
+        """Return it as the one function that a model is to call, in OpenAI's words. See `compiled`."""
+        said = {"description": self.description} if self.description else {}
+        held = {} if dialect is None else {"strict": True}
+        compiled = self.compiled(dialect)
+        parameters = copied(self._once(("plain", dialect), lambda: plain_schema(compiled)))
+        parameters.pop("description", None)
+        return {"type": "function", "function": {"name": self.name, **said, "parameters": parameters, **held}}
+
+    def _once(self, key: Any, make: Callable[[], Any]) -> Any:
+        """Return what was made for the type under ``key``; nobody must change it."""
+        if key not in self._kept:
+            self._kept[key] = make()
+        return self._kept[key]
+
+    def partial(self, value: Any) -> Any:
+        """Return an unfinished value without the nulls that stand for absent fields."""
+        return without_nulls(value, self.json_schema) if self._has_nulls else value
+
+    def price(self, length: int) -> int:
+        """Return what `partial` costs for a text of so many characters, in values copied."""
+        return length if self._has_nulls else 0
+
+    def read(self, value: Any) -> T:
+        """Return the answer that ``value``, as it came out of JSON, stands for.
+
+        Raises:
+            OutputParserException: it does not fit the schema; ``observation`` says why.
+        """
+        value = self.partial(value)
+        if isinstance(self.kind, dict):
+            wrong = violations(value, self.json_schema)
+            if wrong:
+                raise self._misfit(value, wrong)
+            return cast(T, value)
+        try:
+            return cast(T, self._validator.validate_json(json.dumps(value)))  # JSON has a laxer reading than Python's
+        except ValidationError as error:
+            raise self._misfit(value, _told(error)) from error
+
+    def _misfit(self, value: Any, wrong: list[str]) -> OutputParserException:
+        told = "; ".join(wrong)
+        return OutputParserException(
+            f"the answer is no {self.name}: {told}",
+            observation=f"This does not fit the schema of {self.name}: {told}.",
+            llm_output=json.dumps(value, ensure_ascii=False),
+        )
+
+    @functools.cached_property
+    def _validator(self) -> Any:
+        return self.kind.__pydantic_validator__ if self._is_model else TypeAdapter(self._fit)
+
+    @property
+    def _is_model(self) -> bool:
+        return issubclass(self.kind, BaseModel)
+
+    @property
+    def _fit(self) -> Any:
+        """The type as pydantic takes it."""
+        return fit_for_pydantic(self.kind) if is_typeddict(self.kind) else self.kind
+
+    def _written(self) -> dict[str, Any]:
+        try:
+            if self._is_model:
+                return cast("dict[str, Any]", self.kind.model_json_schema(schema_generator=_Writer))
+            return TypeAdapter(self._fit).json_schema(schema_generator=_Writer)
+        except PydanticUserError as error:
+            raise InvalidInput(
+                f"{self.kind.__name__} cannot be written as a JSON schema: {error.message}; use a pydantic model or a plain "
+                "type for what it holds"
+            ) from None
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = {key: value for key, value in self.__dict__.items() if key != "_validator"}
+        return {**state, "_kept": {}}
+
+
+def _told(error: ValidationError) -> list[str]:
+    """What is wrong, a line each."""
+    return [
+        f"{'.'.join(map(str, one['loc'])) or 'the whole'}: {one['msg']}"
+        for one in error.errors(include_url=False, include_context=False, include_input=False)
+    ]
+
+
+def _named(given: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    """Return name and JSON schema of a dict: a schema with a title, or OpenAI's forms around one."""
+    inner: Any = given
+    for key in ("json_schema", "function"):
+        if given.get("type") == key:
+            inner = given.get(key)
+    name = inner.get("name") or inner.get("title") or _NO_NAME if isinstance(inner, Mapping) else _NO_NAME
+    if isinstance(inner, Mapping) and "name" in inner:
+        held = cast("Mapping[str, Any]", inner)
+        said = {"description": held["description"]} if held.get("description") else {}
+        inner = next((held[key] for key in ("schema", "parameters", "input_schema") if key in held), None)
+        inner = {**said, **cast("Mapping[str, Any]", inner)} if isinstance(inner, Mapping) else None
+    if not isinstance(inner, Mapping) or not ({"type", "properties", "$ref", "anyOf", "allOf"} & inner.keys()):
+        raise InvalidInput(
+            f"the schema of an answer is {given!r}; a dict must be a JSON schema, with 'type': 'object' and 'properties'"
+        )
+    return str(name), copied(dict(cast("Mapping[str, Any]", inner)))

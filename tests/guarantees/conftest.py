@@ -1,0 +1,478 @@
+"""A fault at every point where a run waits, one run after another, and a look at whether anything was left behind.
+
+A run is more than its caller's task: streams, flights, batches and ends have tasks of their own. So every task that is
+begun in the context of a run is driven through `Injector._drive`, which counts the waits of all of them, and strikes at
+one. A failure is raised where the task waits, as if what it waits for had failed; trio is asked to take back the wait.
+"""
+
+import asyncio
+import contextlib
+import contextvars
+import logging
+import sys
+import types
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Generator, Iterator
+from typing import Any
+from uuid import UUID
+
+import anyio
+import anyio.lowlevel
+import pytest
+
+from hocket._runtime.detached import spawn
+from hocket.callbacks import AsyncCallbackHandler, BaseCallbackHandler
+from hocket.errors import LLMError
+from hocket.language_models import BaseLLM
+from hocket.messages import HumanMessage
+from hocket.pipeline import flight
+
+AT_MOST = 400
+"""Waits of one run; a scenario with more of them has a fault."""
+
+PATIENCE = 1.0
+"""Seconds after which what is still there was left behind."""
+
+Blow = Callable[[], BaseException | None]
+Run = Coroutine[Any, Any, Any]
+
+_injector: contextvars.ContextVar["Injector | None"] = contextvars.ContextVar("injector", default=None)
+
+
+class Stop(BaseException):
+    """Like KeyboardInterrupt: not an Exception."""
+
+
+class Injector:
+    """Counts the waits of a run's tasks; at one of them it strikes.
+
+    Args:
+        at: which one, counted from 1.
+        blow: cancels something, or returns what to raise.
+    """
+
+    def __init__(self, at: int, blow: Blow) -> None:
+        self.at, self.blow = at, blow
+        self.waits = 0
+
+    @property
+    def has_struck(self) -> bool:
+        return self.waits >= self.at
+
+    async def run(self, run: Run) -> Any:
+        """Drive the first task of a run."""
+        token = _injector.set(self)
+        try:
+            return await self._drive(run)
+        finally:
+            _injector.reset(token)
+
+    @types.coroutine
+    def _drive(self, run: Run) -> Generator[Any, Any, Any]:
+        step: Callable[[], Any] = lambda: run.send(None)  # noqa: E731
+        while True:
+            try:
+                waiting_for = step()
+            except StopIteration as end:
+                return end.value
+            self.waits += 1
+            fault = self.blow() if self.waits == self.at else None
+            if fault is not None and not _is_joining(run) and _taken_back(waiting_for, fault):
+                step = lambda: run.throw(fault)  # noqa: B023, E731
+                continue
+            try:
+                sent = yield waiting_for
+            except BaseException as error:
+                step = lambda error=error: run.throw(error)  # noqa: E731
+            else:
+                step = lambda sent=sent: run.send(sent)  # noqa: E731
+
+
+def _is_joining(run: Any) -> bool:
+    """Whether a task of asyncio's waits for the end of a task group, which nothing but a cancellation can cut short."""
+    while run is not None:
+        if getattr(run, "__qualname__", "") == "TaskGroup.__aexit__":
+            return True
+        run = getattr(run, "cr_await", None) or getattr(run, "ag_await", None) or getattr(run, "gi_yieldfrom", None)
+    return False
+
+
+def _taken_back(waiting_for: Any, fault: BaseException) -> bool:
+    """Have trio take back a wait that has begun; whether that could be done. asyncio's has not begun yet."""
+    abort = getattr(waiting_for, "abort_func", None)
+    if abort is None:
+        return True
+
+    def raise_fault() -> None:
+        raise fault
+
+    import trio
+
+    return abort(raise_fault) is trio.lowlevel.Abort.SUCCEEDED
+
+
+@contextlib.contextmanager
+def _tasks_driven() -> Iterator[None]:
+    """Drive the tasks that are begun meanwhile in the context of a run, asyncio's own excepted."""
+    if "trio" in sys.modules and sys.modules["trio"].lowlevel.in_trio_run():
+        import trio
+
+        class Instrument(trio.abc.Instrument):
+            def task_spawned(self, task: Any) -> None:
+                injector = task.context.get(_injector)
+                if injector is not None:
+                    task.coro = injector._drive(task.coro)
+
+        instrument = Instrument()
+        trio.lowlevel.add_instrument(instrument)
+        try:
+            yield
+        finally:
+            trio.lowlevel.remove_instrument(instrument)
+        return
+
+    async def driven(injector: Injector, coro: Any) -> Any:
+        return await injector._drive(coro)
+
+    def make(loop: Any, coro: Any, **options: Any) -> asyncio.Task[Any]:
+        context = options.get("context")
+        injector = _injector.get() if context is None else context.get(_injector)
+        if injector is not None and "asyncio" not in coro.cr_code.co_filename.split("anyio")[-1]:
+            coro = driven(injector, coro)
+        return asyncio.Task(coro, loop=loop, **options)
+
+    loop = asyncio.get_running_loop()
+    loop.set_task_factory(make)
+    try:
+        yield
+    finally:
+        loop.set_task_factory(None)
+
+
+# -- ways to strike; each returns what came of the run, None if it was cancelled, and how many waits there were
+
+
+Attack = Callable[[Run, int], Awaitable[tuple[Any, Injector]]]
+
+
+async def by_scope(run: Run, at: int) -> tuple[Any, Injector]:
+    """Cancel the scope around the run."""
+    outcome = None
+    with anyio.CancelScope() as scope:
+        injector = Injector(at, scope.cancel)
+        outcome = await injector.run(run)
+    return outcome, injector
+
+
+async def by_task(run: Run, at: int, blows: int = 1) -> tuple[Any, Injector]:
+    """Cancel the task, as asyncio does it; and again at each tick."""
+
+    def strike() -> None:
+        task.cancel()
+        for blow in range(1, blows):
+            loop.call_later(blow * 1e-4, task.cancel)
+
+    loop = asyncio.get_running_loop()
+    injector = Injector(at, strike)
+    task = asyncio.ensure_future(injector.run(run))
+    try:
+        return await task, injector
+    except asyncio.CancelledError:
+        return None, injector
+
+
+async def by_many_blows(run: Run, at: int) -> tuple[Any, Injector]:
+    return await by_task(run, at, blows=8)
+
+
+async def by_timeout(run: Run, at: int) -> tuple[Any, Injector]:
+    """Let a timeout of asyncio's strike, which stays a timeout."""
+    outcome = None
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(None) as timeout:
+            injector = Injector(at, lambda: timeout.reschedule(0))
+            outcome = await injector.run(run)
+    return outcome, injector
+
+
+def by_raising(make: Callable[[], BaseException]) -> Attack:
+    """Have what a task waits for fail."""
+
+    async def attack(run: Run, at: int) -> tuple[Any, Injector]:
+        fault = make()
+        injector = Injector(at, lambda: fault)
+        try:
+            return await injector.run(run), injector
+        except BaseException as error:
+            if isinstance(error, BaseExceptionGroup) or not _is_due_to(error, fault):
+                raise
+            return error, injector
+
+    return attack
+
+
+def _is_due_to(error: BaseException | None, fault: BaseException) -> bool:
+    while error is not None and error is not fault:
+        error = error.__cause__ or error.__context__
+    return error is fault
+
+
+# -- ways to call; each returns whether it got what it should
+
+
+WHOLE = "Hello world"
+
+
+def said(answer: Any) -> str:
+    return answer if isinstance(answer, str) else answer.content
+
+
+async def ainvoke(model: Any) -> bool:
+    return said(await model.ainvoke("hi")) == WHOLE
+
+
+async def astream(model: Any) -> bool:
+    return "".join([said(piece) async for piece in model.astream("hi")]) == WHOLE
+
+
+async def async_with(model: Any) -> bool:
+    pieces = []
+    async with model.astream("hi") as stream:
+        async for piece in stream:
+            await anyio.lowlevel.checkpoint()
+            pieces.append(said(piece))
+    return "".join(pieces) == WHOLE
+
+
+async def wrapped(model: Any) -> bool:
+    """In an async generator of the caller's own, which is left after the first piece."""
+
+    async def own() -> AsyncGenerator[str, None]:
+        async with model.astream("hi") as stream:
+            async for piece in stream:
+                yield said(piece)
+
+    async with contextlib.aclosing(own()) as pieces:
+        async for piece in pieces:
+            return WHOLE.startswith(piece)
+    return False
+
+
+async def left(model: Any) -> bool:
+    """Left after the first piece, and closed by somebody else, who comes twice."""
+    stream = model.astream("hi")
+    first = said(await anext(stream))
+    try:
+        async with anyio.create_task_group() as group:
+            group.start_soon(stream.aclose)
+            group.start_soon(stream.aclose)
+    except BaseExceptionGroup as errors:
+        raise errors.exceptions[0]  # noqa: B904
+    return WHOLE.startswith(first)
+
+
+async def agenerate(model: Any) -> bool:
+    prompts: Any = ["a", "b"] if isinstance(model, BaseLLM) else [[HumanMessage("a")], [HumanMessage("b")]]
+    result = await model.agenerate(prompts)
+    return [candidates[0].text for candidates in result.generations] == [WHOLE] * 2
+
+
+async def abatch(model: Any) -> bool:
+    return [said(answer) for answer in await model.abatch(["a", "a"])] == [WHOLE] * 2
+
+
+async def shared(model: Any) -> bool:
+    """Two equal calls, of which nobody strikes the other."""
+    other: list[Any] = []
+    token = _injector.set(None)
+
+    async def undisturbed() -> None:
+        other.append(await ainvoke(model))
+
+    task = spawn(undisturbed)
+    _injector.reset(token)
+    try:
+        return await astream(model)
+    finally:
+        with anyio.CancelScope(shield=True):
+            while not other:
+                await anyio.lowlevel.checkpoint()
+        del task
+        assert other == [True]
+
+
+CALLS = [ainvoke, astream, async_with, wrapped, left, agenerate, abatch]
+
+
+# -- a look at what is left
+
+
+class Watch:
+    """Notes how each run ended."""
+
+    def __init__(self) -> None:
+        self.ends: dict[UUID, list[str]] = {}
+        self.unfinished = 0
+        self.last: Any = None
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether each run that started has ended once."""
+        return all(len(ends) == 1 for ends in self.ends.values())
+
+    def start(self, run_id: UUID) -> None:
+        assert run_id not in self.ends, "a run started twice"
+        self.ends[run_id] = []
+
+    def end(self, name: str, response: Any, details: dict[str, Any]) -> None:
+        self.last = response
+        self.ends[details["run_id"]].append(name + " closed" * bool(details.get("closed")))
+
+
+class Pausing(Watch, AsyncCallbackHandler):
+    """Waits in everything it does."""
+
+    async def pause(self, *args: Any, **details: Any) -> None:
+        await anyio.lowlevel.checkpoint()
+
+    on_llm_new_token = on_first_token = on_cache_hit = on_limiter_wait = on_retry = pause
+
+    async def on_chat_model_start(self, *args: Any, run_id: UUID, **details: Any) -> None:
+        self.start(run_id)
+        await self.pause()
+
+    on_llm_start = on_chat_model_start
+
+    async def on_llm_end(self, response: Any, **details: Any) -> None:
+        self.end("end", response, details)
+        self.unfinished += 1
+        try:
+            for _ in range(3):
+                await self.pause()
+        except anyio.get_cancelled_exc_class():
+            raise
+        except BaseException:
+            pass  # what is injected here; a cancellation would leave it unfinished
+        self.unfinished -= 1
+
+    async def on_llm_error(self, error: BaseException, **details: Any) -> None:
+        self.end("error", details["response"], details)
+        await self.pause()
+
+
+class Threaded(Watch, BaseCallbackHandler):
+    """A sync handler: told in a worker thread."""
+
+    def on_chat_model_start(self, *args: Any, run_id: UUID, **details: Any) -> None:
+        self.start(run_id)
+
+    on_llm_start = on_chat_model_start
+
+    def on_llm_new_token(self, token: str, **details: Any) -> None: ...
+
+    def on_llm_end(self, response: Any, **details: Any) -> None:
+        self.end("end", response, details)
+
+    def on_llm_error(self, error: BaseException, **details: Any) -> None:
+        self.end("error", details["response"], details)
+
+
+def living_tasks() -> int:
+    try:
+        return len(asyncio.all_tasks())
+    except RuntimeError:
+        import trio
+
+        return trio.lowlevel.current_statistics().tasks_living
+
+
+class Scene:
+    """A model under attack. A subclass makes it, and looks at what it may have left behind."""
+
+    model: Any
+
+    def __init__(self, handlers: list[Any]) -> None:
+        self.handlers = handlers
+        self.tasks = living_tasks()
+
+    async def look(self) -> None:
+        """Fail if anything is left."""
+        with anyio.move_on_after(PATIENCE):
+            while (  # noqa: ASYNC110 - nothing tells when a task is gone
+                living_tasks() > self.tasks or not all(handler.has_ended for handler in self.handlers)
+            ):
+                await anyio.sleep(0.0005)
+        assert living_tasks() == self.tasks
+        for handler in self.handlers:
+            assert handler.has_ended, handler.ends
+            assert not handler.unfinished, "an end was cut short"
+            handler.ends.clear()
+        assert not flight._flights
+
+    async def attack(self, call: Callable[[Any], Run], attack: Attack) -> int:
+        """Attack ``call`` at its first wait, its second, its third, until one gets through; return how many there are."""
+        with _tasks_driven():
+            for at in range(1, AT_MOST):
+                outcome, injector = await attack(call(self.model), at)
+                if outcome is None:  # cancelled: its end has been told by now
+                    assert all(handler.has_ended for handler in self.handlers)
+                await self.look()
+                assert outcome in (None, True) or isinstance(outcome, BaseException)
+                if not injector.has_struck:
+                    assert outcome is True
+                    return at - 1
+                if at % 5 == 0:
+                    assert await call(self.model)
+                    await self.look()
+        raise AssertionError("it never got through")
+
+
+@pytest.fixture(params=CALLS, ids=lambda call: call.__name__)
+def call(request: pytest.FixtureRequest) -> Any:
+    """A way to call a model."""
+    return request.param
+
+
+@pytest.fixture
+def share() -> Any:
+    """To call a model together with somebody else."""
+    return shared
+
+
+@pytest.fixture
+def scenes() -> type[Scene]:
+    return Scene
+
+
+ANYWHERE: dict[str, Attack] = {
+    "scope": by_scope,
+    "ValueError": by_raising(lambda: ValueError("injected")),
+    "LLMError": by_raising(lambda: LLMError("injected", retryable=True)),
+    "BaseException": by_raising(lambda: Stop("injected")),
+}
+ON_ASYNCIO: dict[str, Attack] = {"task": by_task, "many blows": by_many_blows, "timeout": by_timeout}
+ON_TRIO: dict[str, Attack] = {"KeyboardInterrupt": by_raising(lambda: KeyboardInterrupt("injected"))}
+"""asyncio makes a cancellation of the first Ctrl-C, and stops the loop, not the task, at the next."""
+
+
+@pytest.fixture(params=[*ANYWHERE, *ON_ASYNCIO, *ON_TRIO])
+def attack(request: pytest.FixtureRequest, anyio_backend_name: str) -> Attack:
+    """A way to strike."""
+    known = {**ANYWHERE, **(ON_ASYNCIO if anyio_backend_name == "asyncio" else ON_TRIO)}
+    if request.param not in known:
+        pytest.skip("there is no such thing on this loop")
+    return known[request.param]
+
+
+@pytest.fixture
+def handlers() -> Any:
+    """Make two handlers: that wait, or that are told in threads."""
+    return lambda *, in_threads=False: [(Threaded if in_threads else Pausing)() for _ in range(2)]
+
+
+@pytest.fixture
+def nothing_is_logged(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
+    """Fail if anybody, the event loops included, logs something above DEBUG; a handler that fails is logged as that."""
+    caplog.set_level(logging.INFO)
+    yield
+    loud = [record for record in caplog.get_records("call") if "injected" not in record.getMessage()]
+    assert not loud, [record.getMessage() for record in loud]

@@ -1,0 +1,326 @@
+"""One model object works from many event loops and threads, one after another and at once, and leaves nothing behind."""
+
+import asyncio
+import gc
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+from collections.abc import Awaitable, Callable, Iterator
+from itertools import repeat
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+import trio
+
+from hocket import BaseChatModel
+from hocket.callbacks import BaseCallbackHandler
+from hocket.http import clients
+from hocket.messages import AIMessage, AIMessageChunk
+from hocket.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
+from hocket.providers.openai import ChatOpenAI
+from hocket.testing import OpenAIFormat, Reply, serve
+
+
+@pytest.fixture
+def server() -> Iterator[Any]:
+    """Answers for ever, from a thread of its own."""
+    with serve(OpenAIFormat(), repeat(Reply("yes"))) as server:
+        yield server
+        assert not server.problems
+
+
+@pytest.fixture
+def model(server: Any) -> Iterator[ChatOpenAI]:
+    """A model that is asked once for each call: what is sent twice is seen."""
+    yield ChatOpenAI(model="test-model", base_url=server.url, api_key="none", retry=None)
+    left = [loop for loop in clients._loops if not hasattr(loop, "create_task")]
+    left += [loop for loop in clients._loops if hasattr(loop, "create_task") and loop.is_closed()]
+    assert not left, "a loop has ended and its clients are kept"
+
+
+async def ask(model: ChatOpenAI) -> None:
+    """Two calls, one of them a stream; with one client for this loop."""
+    before = len(clients._loops)
+    assert (await model.ainvoke("hi")).content == "yes"
+    assert "".join([str(chunk.content) async for chunk in model.astream("hi")]) == "yes"
+    (native,) = [loop for loop in clients._loops if loop is _here()]
+    assert len(clients._loops[native].clients) == 1
+    assert len(clients._loops) <= before + 1
+
+
+def _here() -> Any:
+    from anyio.lowlevel import current_token
+
+    return current_token().native_token
+
+
+def run_on(backend: str, main: Callable[[], Awaitable[Any]]) -> None:
+    """Run on a loop of its own, as a program does."""
+    if backend == "asyncio":
+        asyncio.run(main())  # type: ignore[arg-type]
+    else:
+        trio.run(main)
+
+
+def test_fifty_loops_one_after_another(model: ChatOpenAI, server: Any) -> None:
+    """Of asyncio and trio, with sync verbs in between: each call is one request, each loop's connections end with it."""
+    known = len(clients._loops)
+    for number in range(50):
+        run_on("trio" if number % 5 == 4 else "asyncio", lambda: ask(model))
+        if number % 10 == 0:
+            assert model.invoke("hi").content == "yes"
+            assert "".join(str(chunk.content) for chunk in model.stream("hi")) == "yes"
+    assert len(server.requests) == 50 * 2 + 5 * 2
+    assert len(clients._loops) <= known + 1  # the kept loop's, under the sync verbs
+    server.block_for(lambda it: it.open_connections <= 1)
+    assert server.connections == 50 + 1
+
+
+def test_eight_threads_at_once(model: ChatOpenAI, server: Any) -> None:
+    """Each with loops of its own, asyncio's or trio's, or with sync verbs."""
+    failures: list[BaseException] = []
+    together = threading.Barrier(8)
+
+    def work(number: int) -> None:
+        try:
+            together.wait(20)
+            for _ in range(5):
+                if number % 4 == 3:
+                    assert model.invoke("hi").content == "yes"
+                    assert [item.content for item in model.batch(["hi"])] == ["yes"]
+                else:
+                    run_on("trio" if number % 4 == 2 else "asyncio", lambda: ask_at_once(model))
+        except BaseException as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failures
+    assert len(server.requests) == 6 * 5 * 4 + 2 * 5 * 2
+    server.block_for(lambda it: it.open_connections <= 2)
+
+
+async def ask_at_once(model: ChatOpenAI) -> None:
+    replies = await model.abatch(["hi"] * 4)
+    assert [reply.content for reply in replies] == ["yes"] * 4
+
+
+def test_loops_that_end_amid_a_stream(model: ChatOpenAI, server: Any) -> None:
+    """A stream that is left open ends with its loop, and the next loop is not disturbed."""
+    for backend in ("asyncio", "trio") * 3:
+
+        async def main() -> None:
+            stream = model.astream("hi")
+            await anext(stream)
+
+        run_on(backend, main)
+        run_on(backend, lambda: ask(model))
+    gc.collect()
+    server.block_for(lambda it: it.open_connections == 0)
+    assert len(server.requests) == 6 * 3
+
+
+class Slow(BaseChatModel):
+    """Has sync hooks only, which take 0.2 s; notes how many run at once, and where."""
+
+    meter: Any
+
+    def _generate(self, messages: Any, stop: Any = None, **kwargs: Any) -> ChatResult:
+        with self.meter:
+            time.sleep(0.2)
+            return ChatResult(generations=[ChatGeneration(message=AIMessage("yes"))])
+
+    def _stream(self, messages: Any, stop: Any = None, **kwargs: Any) -> Iterator[ChatGenerationChunk]:
+        with self.meter:
+            time.sleep(0.2)
+            yield ChatGenerationChunk(message=AIMessageChunk("yes"))
+
+    @property
+    def _llm_type(self) -> str:
+        return "slow"
+
+
+class Meter:
+    """Counts who is inside at once."""
+
+    def __init__(self) -> None:
+        self.now = self.most = 0
+        self._lock = threading.Lock()
+
+    def __enter__(self) -> None:
+        with self._lock:
+            self.now += 1
+            self.most = max(self.most, self.now)
+
+    def __exit__(self, *error: object) -> None:
+        with self._lock:
+            self.now -= 1
+
+
+class Names(BaseCallbackHandler):
+    """Notes what it is told of a call's way."""
+
+    run_inline = True
+
+    def __init__(self) -> None:
+        self.told: list[str] = []
+
+    def on_chat_model_start(self, *args: Any, **details: Any) -> None:
+        self.told.append("start")
+
+    def on_offload(self, **details: Any) -> None:
+        self.told.append("offload")
+
+    def on_llm_end(self, *args: Any, **details: Any) -> None:
+        self.told.append("end")
+
+
+@pytest.mark.parametrize("verb", ["ainvoke", "astream"])
+async def test_sync_hooks_do_not_queue_for_the_few_threads_of_the_loop(verb: str) -> None:
+    """200 calls of 0.2 s at once take two rounds, not the 34 of asyncio's own executor on two cores."""
+    model = Slow(meter=Meter())
+    others = anyio.to_thread.current_default_thread_limiter()
+
+    async def one() -> None:
+        if verb == "ainvoke":
+            await model.ainvoke("hi")
+        else:
+            assert [chunk async for chunk in model.astream("hi")]
+
+    began = time.monotonic()
+    async with anyio.create_task_group() as group:
+        for _ in range(200):
+            group.start_soon(one)
+        while model.meter.most < 100:
+            await anyio.sleep(0.01)
+            assert others.borrowed_tokens == 0
+    assert time.monotonic() - began < 200 * 0.2 / 6  # as long as the executor would take
+
+
+async def test_an_event_says_that_a_hook_went_to_a_thread() -> None:
+    """Once for each request, and of nothing that needs none."""
+    handler = Names()
+    model = Slow(meter=Meter(), callbacks=[handler])
+    await model.ainvoke("hi")
+    async for _ in model.astream("hi"):
+        pass
+    assert handler.told == ["start", "offload", "end"] * 2
+
+
+def test_a_sync_verb_needs_no_thread() -> None:
+    """The hook runs where it was asked for."""
+    handler = Names()
+    Slow(meter=Meter(), callbacks=[handler]).invoke("hi")
+    assert handler.told == ["start", "end"]
+
+
+# -- in a process of its own
+
+HEAD = """
+import asyncio, os, signal, sys, threading, warnings
+from hocket.providers.openai import ChatOpenAI
+
+model = ChatOpenAI(model="test-model", base_url=sys.argv[1], api_key="none", retry=None)
+
+def say(*words):
+    print(*words, flush=True)
+"""
+
+
+def run(tmp_path: Path, server: Any, script: str, *, on_asked: Callable[[Any], None] | None = None) -> list[str]:
+    """Run a script, and return what it said; its last line is what it wrote to standard error, if anything."""
+    path = tmp_path / "script.py"
+    path.write_text(HEAD + textwrap.dedent(script))
+    with subprocess.Popen(
+        [sys.executable, "-W", "error", str(path), server.url],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None and process.stderr is not None
+        if on_asked is not None:
+            server.block_for(lambda it: len(it.requests) == 1, within=30)
+            on_asked(process)
+        said = process.stdout.read().splitlines()
+        said += process.stderr.read().splitlines()[-1:]
+        process.wait(timeout=30)
+    return said
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+def test_a_forked_child_has_connections_of_its_own(tmp_path: Path, server: Any) -> None:
+    """It neither uses nor closes the parent's, and its calls are requests of its own."""
+    script = """
+        say(model.invoke("hi").content)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # Python 3.12 warns of any fork beside a thread
+            child = os.fork()
+        if not child:
+            say("child", model.invoke("hi").content, asyncio.run(model.ainvoke("hi")).content)
+            os._exit(7)
+        _, status = os.waitpid(child, 0)
+        say("parent", os.waitstatus_to_exitcode(status), model.invoke("hi").content)
+    """
+    assert run(tmp_path, server, script) == ["yes", "child yes yes", "parent 7 yes"]
+    first, kept, fresh, last = [request.connection for request in server.requests]
+    assert first == last
+    assert len({first, kept, fresh}) == 3
+
+
+def test_a_sync_verb_works_inside_a_running_loop(tmp_path: Path, server: Any) -> None:
+    """As in a notebook, whose cells run in one; outside of one a warning tells that the loop stands still."""
+    script = """
+        async def cell():
+            with warnings.catch_warnings(record=True) as told:
+                warnings.simplefilter("always")
+                say(model.invoke("hi").content, *[one.category.__name__ for one in told])
+            import builtins
+            builtins.__IPYTHON__ = True
+            text = ''.join(chunk.content for chunk in model.stream("hi"))
+            say(model.invoke("hi").content, len(model.batch(["hi"] * 2)), text)
+            say((await model.ainvoke("hi")).content)
+
+        asyncio.run(cell())
+    """
+    first, second, third = run(tmp_path, server, script)
+    assert first == "yes BlockingCallWarning"
+    assert second.split() == ["yes", "2", "yes"]
+    assert third == "yes"
+    assert len(server.requests) == 6
+
+
+@pytest.mark.skipif(os.name != "posix", reason="a console's Ctrl-C cannot be sent to a child on Windows")
+@pytest.mark.parametrize("verb", ["invoke", "stream", "ainvoke"])
+def test_ctrl_c_closes_the_connection(tmp_path: Path, verb: str) -> None:
+    """The caller gets KeyboardInterrupt, the server sees that nobody listens, and the next call works."""
+    asking = {
+        "invoke": "model.invoke('hi')",
+        "stream": "list(model.stream('hi'))",
+        "ainvoke": "asyncio.run(model.ainvoke('hi'))",
+    }
+    script = f"""
+        try:
+            {asking[verb]}
+        except KeyboardInterrupt:
+            say("interrupted")
+        say(model.invoke("hi").content)
+    """
+    silent_first = iter([Reply("never", delay=float("inf")), *[Reply("yes")] * 3])
+    with serve(OpenAIFormat(), silent_first) as server:
+
+        def interrupt(process: Any) -> None:
+            process.send_signal(signal.SIGINT)
+            server.block_for(lambda it: it.connections - it.open_connections == 1)
+
+        assert run(tmp_path, server, script, on_asked=interrupt) == ["interrupted", "yes"]
+        first, second = [request.connection for request in server.requests]
+        assert first != second
