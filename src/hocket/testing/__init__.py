@@ -1,19 +1,20 @@
 """For the tests of code built on hocket: a model by script, a server by script, time that jumps, a loop that must not
 block, no network.
 
-``hocket.testing.plugin`` is the pytest plugin; it is not imported here, since pytest need not be installed. The server is
-imported when it is first used.
+``hocket.testing.plugin`` is the pytest plugin, and ``hocket.testing.conformance`` the exam for a provider; they need
+pytest, which need not be installed. So the exam, and the server, are imported when they are first used.
 """
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from hocket._runtime.lazy import loader
 from hocket.language_models.scripted import Request, ScriptedChatModel, Turn
 from hocket.testing.blocking import assert_no_blocking
 from hocket.testing.clock import VirtualClock, virtual_clock
 from hocket.testing.network import no_network
 
 if TYPE_CHECKING:
+    from hocket.testing.conformance import ChatModelConformance, RemoteChatModelConformance
     from hocket.testing.server import (
         Body,
         Cut,
@@ -32,11 +33,13 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Body",
+    "ChatModelConformance",
     "Cut",
     "Events",
     "Hangup",
     "OpenAIFormat",
     "ReceivedRequest",
+    "RemoteChatModelConformance",
     "Reply",
     "Request",
     "ScriptedChatModel",
@@ -53,8 +56,10 @@ __all__ = [
     "virtual_clock",
 ]
 
+_SERVER = (
+    *("Body", "Cut", "Events", "Hangup", "OpenAIFormat", "ReceivedRequest", "Reply"),
+    *("Server", "Split", "Status", "Stream", "Vectors", "serve"),
+)
+_EXAM = ("ChatModelConformance", "RemoteChatModelConformance")
 
-def __getattr__(name: str) -> Any:
-    if name not in __all__:
-        raise AttributeError(f"module 'hocket.testing' has no attribute {name!r}")
-    return getattr(importlib.import_module("hocket.testing.server"), name)
+__getattr__ = loader(__name__, {**dict.fromkeys(_SERVER, "server"), **dict.fromkeys(_EXAM, "conformance")})

@@ -1,0 +1,78 @@
+"""What a model behind HTTP is asked besides: the format of its server, so that the exam can misbehave in its words."""
+
+import re
+from collections.abc import AsyncGenerator, Generator
+from contextlib import asynccontextmanager, contextmanager
+from typing import Any
+
+from hocket.language_models import BaseChatModel
+from hocket.testing.conformance.suite import Suite
+from hocket.testing.server import Format, ReceivedRequest, Reply, Script, Server, serve
+
+__all__ = ["VERBS", "RemoteSuite", "ask"]
+
+VERBS = ("ainvoke", "astream")
+
+QUESTION = re.compile(rb"Question (\d+)")
+
+
+class RemoteSuite(Suite):
+    """What the provider says of its model behind HTTP, besides what `Suite` has.
+
+    Attributes:
+        format: how its server words replies, streams and errors; see `hocket.testing.server.Format`.
+        api_key: for `make` to give to the model; the exam looks where else it appears.
+        has_key: whether it is sent to the server.
+        length_word: the server's own word for an answer that was cut off at its limit of tokens.
+        server: the server of the test, once there is one.
+    """
+
+    format: Format
+    api_key: str = "sk-canary-4f1c9b7e2d"
+    has_key: bool = True
+    length_word: str = "length"
+    server: Server
+
+    def make(self, server_url: str) -> BaseChatModel:
+        """Return a new model that asks the server at ``server_url``, with `api_key` and otherwise as a user has it."""
+        raise NotImplementedError(f"{type(self).__name__} must define make(server_url)")
+
+    @asynccontextmanager
+    async def serving(self, script: Script) -> AsyncGenerator[BaseChatModel]:
+        """Return a context with a model whose server follows ``script``."""
+        async with serve(self.format, script) as self.server:
+            yield self.make(self.server.url)
+            assert not self.server.problems
+
+    @asynccontextmanager
+    async def answering(self) -> AsyncGenerator[BaseChatModel]:
+        """Return a context with a model whose server answers every question."""
+        async with self.serving(_answer) as model:
+            yield model
+
+    @contextmanager
+    def answering_threads(self) -> Generator[BaseChatModel]:
+        """Return the same, with the server in a thread."""
+        with serve(self.format, _answer) as self.server:
+            yield self.make(self.server.url)
+            assert not self.server.problems
+
+    def check_calls(self, count: int) -> None:
+        """Look whether so many requests have come: nothing is sent twice behind the caller's back."""
+        assert len(self.server.requests) == count
+
+
+def _answer(request: ReceivedRequest) -> Reply:
+    """Answer with the number of the question, so that answers can be told apart; some words come again and again."""
+    numbers = QUESTION.findall(request.body)
+    return Reply(f"Answer {int(numbers[-1]) if numbers else 0}: air scatters blue light more, more, more than red.")
+
+
+async def ask(model: BaseChatModel, verb: str, question: str, pieces: list[str], **options: Any) -> str:
+    """Return the text of an answer, whole or streamed; ``pieces`` gets what is handed out, also if it fails then."""
+    if verb == "ainvoke":
+        pieces.append((await model.ainvoke(question, **options)).text)
+    else:
+        async for chunk in model.astream(question, **options):
+            pieces.append(chunk.text)
+    return "".join(pieces)

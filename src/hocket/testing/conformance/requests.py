@@ -1,0 +1,130 @@
+"""What a model behind HTTP sends, and reads out of a reply."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from hocket.callbacks import BaseCallbackHandler
+from hocket.errors import LLMError
+from hocket.messages import HumanMessage
+from hocket.testing.conformance.remote_suite import VERBS, RemoteSuite, ask
+from hocket.testing.conformance.suite import IMAGE, REFUSALS, TOOL
+from hocket.testing.server import ReceivedRequest, Reply, Split, Status
+
+__all__ = ["Requests"]
+
+# Line ends of Unicode that are none of the framing's, characters of up to four bytes, and what JSON escapes.
+ODD_TEXT = 'naïve — one\u2028two\u2029three\x85four 🎼 "five" \\ six\n\nseven\tdata: eight'
+CALL = {"name": "get_weather", "args": {"city": "Zürich", "days": [1, 2]}, "id": "call_1"}
+STOP = "UNTIL-HERE"
+
+
+class Requests(RemoteSuite):
+    """Tests of requests and replies."""
+
+    @pytest.mark.parametrize("what", ["has_tools", "has_stop", "has_images"])
+    async def test_what_is_asked_is_sent_or_refused(self, what: str) -> None:
+        """Tools, stop texts and images reach the server; or the call is refused, and nothing is sent. None is dropped."""
+        marks = {"has_tools": ["get_weather", "city"], "has_stop": [STOP], "has_images": [IMAGE["base64"]]}[what]
+        async with self.answering() as model:
+            if getattr(self, what):
+                await _ask_with(what, model, self.question)
+                body = self.server.requests[-1].body.decode()
+                assert [mark for mark in marks if mark not in body] == [], "dropped in silence"
+            else:
+                with pytest.raises(REFUSALS):
+                    await _ask_with(what, model, self.question)
+                assert not self.server.requests, "refused, but only after something was sent"
+
+    @pytest.mark.parametrize("verb", VERBS)
+    async def test_tool_calls_are_read(self, verb: str) -> None:
+        """A tool call comes with name, id and parsed arguments, in one piece or from a stream."""
+        if not self.has_tools:
+            pytest.skip("has_tools = False: that they are refused is tested above")
+        async with self.serving(Reply(tool_calls=[CALL, {**CALL, "id": "call_2"}])) as model:
+            bound: Any = model.bind_tools([TOOL])
+            if verb == "ainvoke":
+                reply = await bound.ainvoke(self.question)
+            else:
+                async with bound.astream(self.question) as stream:
+                    async for _ in stream:
+                        pass
+                reply = stream.message
+        assert [(call["name"], call["args"]) for call in reply.tool_calls] == [(CALL["name"], CALL["args"])] * 2
+        assert len({call["id"] for call in reply.tool_calls}) == 2
+        assert not reply.invalid_tool_calls
+
+    @pytest.mark.parametrize("verb", VERBS)
+    async def test_any_text_arrives(self, verb: str) -> None:
+        """A text comes as it was sent, whatever is in it and wherever the network cuts it."""
+        async with self.serving(Split(Reply(ODD_TEXT), size=1)) as model:
+            assert await ask(model, verb, self.question, []) == ODD_TEXT
+
+    @pytest.mark.parametrize("verb", VERBS)
+    async def test_the_finish_reason_is_the_servers(self, verb: str) -> None:
+        """``response_metadata["finish_reason"]`` is the server's word: who reads it can tell an answer that was cut off."""
+        async with self.serving(Reply("And so it", finish_reason=self.length_word)) as model:
+            if verb == "ainvoke":
+                reply = await model.ainvoke(self.question)
+            else:
+                async with model.astream(self.question) as stream:
+                    async for _ in stream:
+                        pass
+                reply = stream.message
+        assert reply.response_metadata.get("finish_reason") == self.length_word
+
+    async def test_connections_are_kept(self) -> None:
+        """Calls one after the other, whole and streamed, share one connection."""
+        async with self.answering() as model:
+            for verb in VERBS * 2:
+                await ask(model, verb, self.question, [])
+            assert [request.connection for request in self.server.requests] == [1] * 4
+
+    @pytest.mark.parametrize("verb", VERBS)
+    async def test_the_key_is_shown_nowhere(self, verb: str) -> None:
+        """The key is sent, and appears in no error, repr or event, even where the server repeats it."""
+        handler = _Everything()
+
+        def repeat(request: ReceivedRequest) -> Status:
+            where = f"{request.path}?{request.query} {dict(request.headers)} {request.body!r}"
+            assert (self.api_key in where) == self.has_key, "does make() use self.api_key, and is has_key right?"
+            return Status(401, f"no such key: {self.api_key}", error={"given": self.api_key})
+
+        async with self.serving(repeat) as model:
+            shown = [repr(model), str(model)]
+            with pytest.raises(LLMError) as caught:
+                await ask(model.with_config(callbacks=[handler]), verb, self.question, [])  # type: ignore[arg-type]
+        shown += [f"{error} {error!r} {vars(error)}" for error in _chain(caught.value)]
+        assert handler.heard
+        assert [text for text in (*shown, *handler.heard) if self.api_key in text] == []
+
+
+async def _ask_with(what: str, model: Any, question: str) -> None:
+    if what == "has_tools":
+        await model.bind_tools([TOOL]).ainvoke(question)
+    elif what == "has_stop":
+        await model.ainvoke(question, stop=[STOP])
+    else:
+        await model.ainvoke([HumanMessage([{"type": "text", "text": question}, IMAGE])])
+
+
+class _Everything(BaseCallbackHandler):
+    """Writes down all that handlers hear of a run."""
+
+    run_inline = True
+
+    def __init__(self) -> None:
+        self.heard: list[str] = []
+
+    def _hear(self, *args: Any, **details: Any) -> None:
+        self.heard.append(f"{args!r} {details!r}")
+
+    on_chat_model_start = on_llm_error = on_llm_end = _hear
+
+
+def _chain(error: BaseException | None) -> Iterator[BaseException]:
+    """Yield an error and what caused it."""
+    while error is not None:
+        yield error
+        error = error.__cause__ or error.__context__
