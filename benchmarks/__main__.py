@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from . import calls, folding, http, imports, limiter, memory, streams
+from . import calls, chains, folding, http, imports, limiter, memory, streams, structured, tools
 from .bench import Bench, Case
 from .harness import Plan, one_line
 from .table import Row, print_header, print_row
@@ -21,10 +21,13 @@ CASES: dict[str, Case] = {
     **imports.CASES,
     **calls.CASES,
     **streams.CASES,
+    **chains.CASES,
     **folding.CASES,
     **limiter.CASES,
     **memory.CASES,
     **http.CASES,
+    **tools.CASES,
+    **structured.CASES,
 }
 
 

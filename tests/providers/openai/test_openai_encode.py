@@ -364,8 +364,10 @@ def test_bind_tools_passes_what_the_format_has() -> None:
     model = ChatOpenAI(model="m", api_key="sk-test")
     bound = model.bind_tools([LIGHTS, SEARCH], tool_choice="any", strict=True, parallel_tool_calls=False)
     sent = model.render("x", **bound.kwargs).json
-    assert sent["tools"] == [{**LIGHTS, "function": {**LIGHTS["function"], "strict": True}}, SEARCH]  # type: ignore[dict-item]
+    parameters = {**LIGHTS["function"]["parameters"], "required": [], "additionalProperties": False}  # type: ignore[dict-item]
+    strict = {**LIGHTS["function"], "parameters": parameters, "strict": True}  # type: ignore[dict-item]
+    assert sent["tools"] == [{**LIGHTS, "function": strict}, SEARCH]
     assert (sent["tool_choice"], sent["parallel_tool_calls"]) == ("required", False)
     assert "strict" not in json.dumps(LIGHTS)
-    with pytest.raises(InvalidInput, match="a tool is a dict"):
-        model.bind_tools([print])
+    with pytest.raises(InvalidInput, match="is no tool"):
+        model.bind_tools([5])

@@ -1,15 +1,17 @@
 """The embedded chat model: a few lines between hocket's base class and llama.cpp in this process."""
 
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import aclosing
-from typing import Annotated, Any, cast
+from typing import Annotated, Any, ClassVar, cast
 
 from pydantic import BeforeValidator, Field
 
 from hocket._runtime.runtime import ASYNC
 from hocket.errors import LocalModelError
 from hocket.language_models import BaseChatModel
+from hocket.language_models.structured import StructuredMethod
+from hocket.language_models.tool_binding import ToolChoice
 from hocket.messages import BaseMessage
 from hocket.outputs import ChatGenerationChunk
 from hocket.providers.local.decode import decode_chunk
@@ -49,7 +51,7 @@ class ChatLocal(BaseChatModel):
     that nothing blocks: two requests are answered at once and the others queue. Leaving a stream, or cancelling a call,
     stops the computing at the next token, or, in the prompt, at the next 64 tokens.
 
-    Tools are OpenAI-style dicts; how well they are used is up to the weights. A JSON schema in ``response_format``
+    Tools are bound with `bind_tools`; how well they are used is up to the weights. A JSON schema in ``response_format``
     steers every token, except that the runtime silently lets go of one that it cannot compile (an unresolved ``$ref``,
     a look-ahead in a ``pattern``).
 
@@ -65,13 +67,15 @@ class ChatLocal(BaseChatModel):
         n_threads: threads to compute with. More than the machine has to spare makes it slower, not faster.
 
     A call may override ``temperature``, ``top_p``, ``repeat_penalty``, ``max_tokens``, ``seed`` and ``stop`` by name, and
-    takes ``tools``, ``tool_choice`` (auto, none, required, a name) and ``response_format``.
+    takes ``tools``, ``tool_choice`` (auto, none, required, a name, several names) and ``response_format``.
 
     Raises, from every verb:
         MissingDependency: the runtime or the weights are not installed.
         LocalModelError: the file cannot be loaded, or the prompt is too long for the window.
         InvalidInput: an unknown option, a value outside its limits, or content that is not text.
     """
+
+    _tool_choices: ClassVar = frozenset(ToolChoice)
 
     model: GgufPath | None = None
     temperature: Temperature = 0.2
@@ -86,6 +90,10 @@ class ChatLocal(BaseChatModel):
     @property
     def _llm_type(self) -> str:
         return "local"
+
+    @property
+    def _structured_methods(self) -> Sequence[StructuredMethod]:
+        return ("json_schema", "json_mode", "function_calling")  # small weights are poor at calling tools
 
     @property
     def _identifying_params(self) -> dict[str, Any]:

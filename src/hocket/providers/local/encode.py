@@ -124,7 +124,7 @@ def _texts(content: Iterable[str | Mapping[str, Any]], *, is_reply: bool) -> Ite
 
 
 def _tool_choice(tools: list[dict[str, Any]], choice: Any) -> tuple[list[dict[str, Any]], str]:
-    """Return the tools to offer and OpenAI's word for the choice; a name offers that tool alone."""
+    """Return the tools to offer and OpenAI's word for the choice; names offer those tools alone."""
     match choice:
         case None | "auto":
             return tools, "auto"
@@ -133,10 +133,13 @@ def _tool_choice(tools: list[dict[str, Any]], choice: Any) -> tuple[list[dict[st
         case "none" | False:
             return tools, "none"
         case {"function": {"name": str(name)}} | str(name):
-            named = [tool for tool in tools if tool["function"]["name"] == name]
-            if named:
-                return named, "required"
+            chosen = [name]
+        case list():
+            chosen = choice
         case _:
-            pass
+            chosen = []
+    named = [tool for tool in tools if tool["function"]["name"] in chosen]
+    if named and len(named) == len(chosen):
+        return named, "required"
     names = ", ".join(repr(tool["function"]["name"]) for tool in tools)
     raise InvalidInput(f"tool_choice {choice!r} is none of auto, none, required, any, nor one of the tools: {names}")

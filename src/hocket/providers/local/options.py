@@ -48,7 +48,7 @@ class CallOptions(BaseModel):
     seed: Seed | None = None
     stop: Stop | None = None
     tools: Tools | None = None
-    tool_choice: str | bool | dict[str, Any] | None = None
+    tool_choice: str | bool | list[str] | dict[str, Any] | None = None
     response_format: dict[str, Any] | None = None
 
 

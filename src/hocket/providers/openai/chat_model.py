@@ -1,12 +1,14 @@
 """The chat model: a few lines between hocket's base class and the pure functions beside it."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from hocket.http.request import HTTPReply, HTTPRequest
-from hocket.http.secrets import shown_headers
+from hocket.http.secrets import shown_params
 from hocket.language_models.base import LangSmithParams
 from hocket.language_models.remote import RemoteChatModel
+from hocket.language_models.structured import StructuredMethod
+from hocket.language_models.tool_binding import ToolChoice
 from hocket.messages import BaseMessage
 from hocket.messages.usage import add_counts
 from hocket.outputs import ChatResult
@@ -15,7 +17,6 @@ from hocket.providers.openai.encode import encode_request
 from hocket.providers.openai.options import CallOptions, ModelOptions, call_options
 from hocket.providers.openai.service import OpenAIService
 from hocket.providers.openai.stream import ChatDecoder
-from hocket.providers.openai.tools import encode_tool
 
 __all__ = ["ChatOpenAI"]
 
@@ -48,6 +49,8 @@ class ChatOpenAI(OpenAIService, ModelOptions, RemoteChatModel):
         Unsupported: content, or an option, that the server has no place for. Nothing was sent.
     """
 
+    _tool_choices: ClassVar = frozenset(ToolChoice)
+
     streaming: bool = False
     stream_usage: bool | None = None
     include_response_headers: bool = False
@@ -57,36 +60,16 @@ class ChatOpenAI(OpenAIService, ModelOptions, RemoteChatModel):
         """A model travels as data, its key as a reference to a variable."""
         return True
 
-    def bind_tools(
-        self,
-        tools: Sequence[Any],
-        *,
-        tool_choice: Any = None,
-        strict: bool | None = None,
-        parallel_tool_calls: bool | None = None,
-        **kwargs: Any,
-    ) -> Any:
-        """Return the model with tools that it may call.
-
-        Args:
-            tools: as the format's dicts, ``{"type": "function", "function": {"name": ..., "parameters": ...}}``.
-            tool_choice: auto, none, required (also any, or True), a tool's name, several names, or the format's dict.
-            strict: whether the server holds the model to the tools' schemas; None: what the dicts say.
-            parallel_tool_calls: whether it may call several at once.
-            kwargs: further options of each call.
-
-        Raises:
-            InvalidInput: a tool is no such dict.
-        """
-        given = {"tool_choice": tool_choice, "parallel_tool_calls": parallel_tool_calls}
-        said = {name: value for name, value in given.items() if value is not None}
-        return self.bind(tools=[encode_tool(tool, strict=strict) for tool in tools], **said, **kwargs)
-
     # -- hooks
 
     @property
     def _llm_type(self) -> str:
         return "openai-chat"
+
+    @property
+    def _structured_methods(self) -> Sequence[StructuredMethod]:
+        methods: tuple[StructuredMethod, ...] = ("function_calling", "json_mode")
+        return ("json_schema", *methods) if self._dialect.holds_to_schema else methods
 
     @property
     def _identifying_params(self) -> dict[str, Any]:
@@ -96,9 +79,7 @@ class ChatOpenAI(OpenAIService, ModelOptions, RemoteChatModel):
         return {**super()._get_ls_params(stop, **kwargs), "ls_provider": self._provider}
 
     def _get_invocation_params(self, stop: list[str] | None = None, **kwargs: Any) -> Any:
-        if "extra_headers" in kwargs:  # handlers need not know what is secret
-            kwargs["extra_headers"] = shown_headers(kwargs["extra_headers"] or {})
-        return super()._get_invocation_params(stop, **kwargs)
+        return super()._get_invocation_params(stop, **shown_params(kwargs))
 
     def _own_options(self) -> dict[str, Any]:
         fields = self.__dict__

@@ -7,6 +7,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from hocket.errors import InvalidInput, InvalidReply
 from hocket.http.request import HTTPReply, HTTPRequest
+from hocket.http.secrets import shown_params
+from hocket.http.service import Headers
 from hocket.language_models.base import LangSmithParams
 from hocket.language_models.remote_llm import RemoteLLM
 from hocket.outputs import Generation, GenerationChunk, LLMResult
@@ -70,7 +72,7 @@ class CompletionCallOptions(CompletionOptions):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    extra_headers: dict[str, str] | None = None
+    extra_headers: Headers | None = None
 
 
 class OpenAI(OpenAIService, CompletionOptions, RemoteLLM):
@@ -108,6 +110,9 @@ class OpenAI(OpenAIService, CompletionOptions, RemoteLLM):
     def _identifying_params(self) -> dict[str, Any]:
         options = {"model_name": self.model, **self._own_options()}
         return {name: value for name, value in options.items() if value is not None}
+
+    def _get_invocation_params(self, stop: list[str] | None = None, **kwargs: Any) -> Any:
+        return super()._get_invocation_params(stop, **shown_params(kwargs))
 
     def _get_ls_params(self, stop: list[str] | None = None, **kwargs: Any) -> LangSmithParams:
         return {**super()._get_ls_params(stop, **kwargs), "ls_provider": self._provider}

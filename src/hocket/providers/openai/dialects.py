@@ -44,6 +44,7 @@ class Dialect:
         echo_empty: whether it wants the first of these even where there was no reasoning.
         audio_as_url: whether recordings are sent as ``data:`` URLs.
         takes_video: whether it knows the part ``video_url``.
+        holds_to_schema: whether it knows the response format ``json_schema``.
     """
 
     name: str
@@ -66,6 +67,7 @@ class Dialect:
     echo_empty: bool = False
     audio_as_url: bool = False
     takes_video: bool = False
+    holds_to_schema: bool = True
 
 
 _AZURE_HOSTS = ("openai.azure.com", "cognitiveservices.azure.com", "services.ai.azure.com")
@@ -116,6 +118,7 @@ _ALL = (
         key_variables=("DEEPSEEK_API_KEY",),
         echo=("reasoning_content",),
         echo_empty=True,
+        holds_to_schema=False,
     ),
     Dialect(
         name="moonshot",
@@ -160,6 +163,7 @@ _ALL = (
         key_variables=("DASHSCOPE_API_KEY", "ALIBABA_API_KEY"),
         audio_as_url=True,
         takes_video=True,
+        holds_to_schema=False,
     ),
     Dialect(
         name="gemini_compatible",

@@ -11,6 +11,7 @@ from typing import Annotated, Any, TypeVar
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from hocket.errors import InvalidInput, Unsupported
+from hocket.http.service import Headers
 from hocket.providers.openai.dialects import Dialect
 
 __all__ = ["CallOptions", "ModelOptions", "call_options", "set_options"]
@@ -85,7 +86,8 @@ class CallOptions(ModelOptions):
         prediction: what the answer is likely to be.
         web_search_options: how to search, for models that do.
         functions, function_call: tools' deprecated predecessors.
-        extra_headers: further headers of the request.
+        extra_headers: further headers of the request. A secret among them is best a `SecretStr`, which does not show in
+            the frames of a traceback either.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -100,7 +102,7 @@ class CallOptions(ModelOptions):
     web_search_options: dict[str, Any] | None = None
     functions: list[dict[str, Any]] | None = None
     function_call: str | dict[str, Any] | None = None
-    extra_headers: dict[str, str] | None = None
+    extra_headers: Headers | None = None
 
 
 Options = TypeVar("Options", bound=BaseModel)

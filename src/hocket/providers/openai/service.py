@@ -6,15 +6,16 @@ the environment later on reaches no running service.
 
 import os
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
 
-from pydantic import Field, InstanceOf
+from pydantic import Field, InstanceOf, SecretStr, field_validator
 from pydantic_core import from_json
 
 from hocket.errors import AuthenticationError, InvalidInput, InvalidReply
 from hocket.http.request import HTTPReply, HTTPRequest, json_request
-from hocket.http.service import HTTPService
+from hocket.http.secrets import hidden, revealed
+from hocket.http.service import Headers, HTTPService
 from hocket.providers.openai.dialects import COMPATIBLE, DIALECTS, Dialect, dialect_at, named_dialect
 
 __all__ = ["OpenAIService", "endpoint", "settled", "setup_needed"]
@@ -32,8 +33,8 @@ class OpenAIService(HTTPService):
         api_key: default: what the dialect's variable says (``OPENAI_API_KEY``). A host that is not known gets no key
             from the environment, unless its address is from there as well.
         organization, project: to be billed; default: ``OPENAI_ORG_ID`` and ``OPENAI_PROJECT_ID``, with OpenAI only.
-        default_query: parameters of the URL for each request; Azure's ``api-version`` by default from
-            ``OPENAI_API_VERSION``.
+        default_query: parameters of the URL for each request, kept as `default_headers` are; Azure's ``api-version`` by
+            default from ``OPENAI_API_VERSION``.
 
     `HTTPService` tells the rest.
 
@@ -45,13 +46,16 @@ class OpenAIService(HTTPService):
     dialect: str | InstanceOf[Dialect] | None = None
     organization: str | None = None
     project: str | None = None
-    default_query: dict[str, str] | None = Field(default=None, repr=False)
+    default_query: Headers | None = Field(default=None, repr=False)
 
-    if not TYPE_CHECKING:
+    @field_validator("default_query")
+    @classmethod
+    def _hide_parameters(cls, query: Headers | None) -> Headers | None:
+        return None if query is None else hidden(query)
 
-        def __init__(self, **values: Any) -> None:
-            """Settle what was left out first; not in a validator, out of which an `InvalidInput` comes as another error."""
-            super().__init__(**settled(values, os.environ))
+    @classmethod
+    def _settled(cls, values: dict[str, Any]) -> dict[str, Any]:
+        return settled(values, os.environ)
 
     @classmethod
     def setup_needed(cls) -> str | None:
@@ -90,7 +94,7 @@ class OpenAIService(HTTPService):
         return {header: f"Bearer {key}" if header == "authorization" else key}
 
     def _post(
-        self, path: str, model: str, body: Mapping[str, Any], headers: Mapping[str, str] | None = None
+        self, path: str, model: str, body: Mapping[str, Any], headers: Mapping[str, str | SecretStr] | None = None
     ) -> HTTPRequest:
         """Return the request for a path of the API, but for its key.
 
@@ -160,7 +164,9 @@ def setup_needed(fields: Mapping[str, Any]) -> str | None:
     return None
 
 
-def endpoint(dialect: Dialect, base_url: str, path: str, model: str, query: Mapping[str, str] | None = None) -> str:
+def endpoint(
+    dialect: Dialect, base_url: str, path: str, model: str, query: Mapping[str, str | SecretStr] | None = None
+) -> str:
     """Return the URL of a path of the API.
 
     Azure has two: ``/openai/v1``, and an older one with the model in the path, which is meant where ``api-version`` is
@@ -170,7 +176,7 @@ def endpoint(dialect: Dialect, base_url: str, path: str, model: str, query: Mapp
     if not urlsplit(base_url).path.strip("/"):
         older = dialect.deployments and "api-version" in (query or {})
         root += f"/openai/deployments/{quote(model, safe='')}" if older else dialect.root
-    return f"{root}/{path}" + (f"?{urlencode(query)}" if query else "")
+    return f"{root}/{path}" + (f"?{urlencode({key: revealed(value) for key, value in query.items()})}" if query else "")
 
 
 def _spoken(dialect: str | Dialect | None, base_url: str) -> Dialect:

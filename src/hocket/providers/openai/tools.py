@@ -1,34 +1,14 @@
-"""Tools and the choice among them, in the format's words. Pure functions."""
+"""The choice among tools, in the format's words. Pure functions."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hocket.errors import InvalidInput
 
-__all__ = ["CUSTOM_INPUT", "encode_choice", "encode_tool"]
+__all__ = ["CUSTOM_INPUT", "encode_choice"]
 
 CUSTOM_INPUT = "__arg1"
 """The argument that holds a custom tool's input, which is text and not JSON. (LangChain's name for it.)"""
-
-
-def encode_tool(tool: Any, *, strict: bool | None = None) -> dict[str, Any]:
-    """Return a tool as the format's dict.
-
-    Args:
-        tool: such a dict.
-        strict: whether the server is to hold the model to the tool's schema; None: what the dict says.
-
-    Raises:
-        InvalidInput: it is none, or has no name.
-    """
-    if not isinstance(tool, Mapping) or not _name({**tool}):
-        raise InvalidInput(
-            f"a tool is a dict such as {{'type': 'function', 'function': {{'name': ..., 'parameters': ...}}}}, not {tool!r}"
-        )
-    made: dict[str, Any] = dict(tool)
-    if strict is not None and made["type"] == "function":
-        made["function"] = {**made["function"], "strict": strict}
-    return made
 
 
 def encode_choice(choice: Any, tools: Sequence[Mapping[str, Any]]) -> str | dict[str, Any] | None:

@@ -1,0 +1,182 @@
+"""A tool's arguments: read and checked by its schema, whatever kind of schema that is."""
+
+import dataclasses
+import functools
+from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
+from typing import Annotated, Any, cast
+
+from pydantic import AliasChoices, BaseModel, TypeAdapter
+from pydantic_core import InitErrorDetails, PydanticCustomError, ValidationError
+from typing_extensions import get_type_hints, is_typeddict
+
+from hocket.errors import InvalidInput
+from hocket.messages.base import copied
+from hocket.schemas import has_optional, violations, without_nulls
+from hocket.tools.inferred import InferredArguments
+from hocket.tools.injected import InjectedToolCallId, is_injected
+from hocket.tools.json_schema import schema_of
+from hocket.tools.signature import Parameter
+from hocket.tools.typed_dicts import fit_for_pydantic
+
+__all__ = ["JSON_SCHEMA", "ArgsSchema", "Arguments", "arguments_of"]
+
+JSON_SCHEMA = "json_schema"
+"""The type of pydantic's errors of arguments that a JSON schema does not admit; they say all in their text."""
+
+ArgsSchema = type[Any] | dict[str, Any]
+"""A pydantic model, a TypedDict, a dataclass, or a JSON schema of an object."""
+
+
+Check = Callable[[Mapping[str, Any]], dict[str, Any]]
+
+
+class Arguments:
+    """What a schema says of a tool's arguments.
+
+    Attributes:
+        schema: itself.
+        injected: the names of those that the model never sees.
+        call_ids: those of these that take the id of the call.
+        owed: those of these that whoever runs the tool has to give.
+    """
+
+    def __init__(
+        self,
+        schema: Any,
+        check: Check,
+        hints: Mapping[str, Any],
+        parameters: Iterable[Parameter],
+        aliases: Mapping[str, Iterable[str]] = MappingProxyType({}),
+    ) -> None:
+        self.schema = schema
+        self._check = check
+        own = {one.name: one for one in parameters if is_injected(one.annotation)}
+        hidden = {name: hint for name, hint in hints.items() if is_injected(hint)}
+        self._beyond = own.keys() - hidden.keys()  # the function's, of which a schema of its own says nothing
+        hidden |= {name: one.annotation for name, one in own.items()}
+        self.injected = frozenset(hidden).union(*(aliases.get(name, ()) for name in hidden))
+        self.call_ids = frozenset(name for name, hint in hidden.items() if is_injected(hint, InjectedToolCallId))
+        self.owed = frozenset(name for name, one in own.items() if one.is_required) - self.call_ids
+
+    def read(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Check arguments, and return them as the schema types them.
+
+        Raises:
+            pydantic.ValidationError: they do not fit.
+        """
+        beyond = {name: given[name] for name in self._beyond if name in given}
+        if beyond:
+            given = {name: value for name, value in given.items() if name not in beyond}
+        return {**self._check(given), **beyond}
+
+    def without_nulls(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what a model gave without the nulls that stand for what it left out: strict modes have it say so."""
+        if not self._is_partial:
+            return dict(given)
+        shown = {name: value for name, value in given.items() if name not in self.injected}
+        hidden = {name: value for name, value in given.items() if name in self.injected}
+        return {**without_nulls(shown, self.json_schema), **hidden}
+
+    @functools.cached_property
+    def _is_partial(self) -> bool:
+        try:
+            return has_optional(self.json_schema)
+        except InvalidInput:  # no model can be shown it: whoever calls is none
+            return False
+
+    @functools.cached_property
+    def json_schema(self) -> dict[str, Any]:
+        """Its JSON schema, without what is injected."""
+        if isinstance(self.schema, dict):
+            return copied(self.schema)  # type: ignore[no-any-return]
+        return schema_of(self.schema)
+
+    @functools.cached_property
+    def visible(self) -> tuple[str, ...]:
+        """The names of the arguments that the model sees."""
+        return tuple(self.json_schema.get("properties", ()))
+
+
+def arguments_of(schema: Any, parameters: Iterable[Parameter] = ()) -> Arguments:
+    """Return what reads arguments by ``schema`` for a function with these parameters.
+
+    Raises:
+        InvalidInput: it is none of the kinds of `ArgsSchema`.
+    """
+    if isinstance(schema, dict):
+        return Arguments(schema, _checked(cast("dict[str, Any]", schema)), {}, parameters)
+    if isinstance(schema, type) and issubclass(schema, BaseModel):
+        return Arguments(schema, _validated(schema), _hints(schema), parameters, _aliases(schema))
+    if is_typeddict(schema):
+        fit: Any = fit_for_pydantic(schema)
+        return Arguments(fit, _adapted(fit, dict), get_type_hints(schema, include_extras=True), parameters)
+    if isinstance(schema, type) and dataclasses.is_dataclass(schema):
+        names = [field.name for field in dataclasses.fields(schema)]
+        hints = get_type_hints(schema, include_extras=True)
+        return Arguments(
+            schema, _adapted(schema, lambda made: {name: getattr(made, name) for name in names}), hints, parameters
+        )
+    raise InvalidInput(
+        f"args_schema is {schema!r}; it must be a pydantic (v2) model class, a TypedDict, a dataclass, or a JSON schema "
+        "of type 'object' as a dict"
+    )
+
+
+def _adapted(kind: Any, unpack: Callable[[Any], dict[str, Any]]) -> Check:
+    validate = functools.cache(lambda: TypeAdapter[Any](kind).validate_python)  # built at the first call
+    return lambda given: unpack(validate()(dict(given)))
+
+
+def _validated(schema: type[BaseModel]) -> Check:
+    fields = schema.model_fields
+    is_inferred = issubclass(schema, InferredArguments)
+
+    def check(given: Mapping[str, Any]) -> dict[str, Any]:
+        made = schema.model_validate(dict(given))
+        values = {
+            (field.alias or name) if is_inferred else name: getattr(made, name)
+            for name, field in fields.items()
+            # what a signature has as its default is left to the function: pydantic would make a copy of it
+            if name in made.model_fields_set or not (is_inferred or field.is_required())
+        }
+        return {**values, **(made.__pydantic_extra__ or {})}
+
+    return check
+
+
+def _hints(schema: type[BaseModel]) -> dict[str, Any]:
+    """The fields' annotations; pydantic keeps what was in ``Annotated`` apart."""
+    return {
+        name if not field.alias else field.alias: Annotated[(field.annotation, *field.metadata)]
+        for name, field in schema.model_fields.items()
+        if field.metadata
+    }
+
+
+def _aliases(schema: type[BaseModel]) -> dict[str, set[str]]:
+    """By what other names a field may be given: what is injected must not come in by the back door."""
+    found: dict[str, set[str]] = {}
+    for name, field in schema.model_fields.items():
+        said = field.validation_alias
+        choices = said.choices if isinstance(said, AliasChoices) else [said]
+        found[field.alias or name] = {name, *(one for one in choices if isinstance(one, str))}
+    return found
+
+
+def _checked(schema: dict[str, Any]) -> Check:
+    if schema.get("type", "object") != "object":
+        raise InvalidInput(
+            f"args_schema is a JSON schema of type {schema['type']!r}; arguments have names: use 'object'"
+        )
+
+    def check(given: Mapping[str, Any]) -> dict[str, Any]:
+        found = [
+            InitErrorDetails(type=PydanticCustomError(JSON_SCHEMA, "{what}", {"what": what}), loc=(), input=dict(given))
+            for what in violations(dict(given), schema)
+        ]
+        if found:
+            raise ValidationError.from_exception_data(str(schema.get("title", "arguments")), found)
+        return dict(given)
+
+    return check

@@ -1,0 +1,285 @@
+"""The tool: something that a model may ask to have run, with a name, a description and a schema of its arguments."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, cast
+from uuid import UUID
+
+from pydantic import ConfigDict, Field, SkipValidation, ValidationError, field_validator
+
+from hocket._runtime.runtime import ASYNC, BLOCKING, step
+from hocket.callbacks.base_manager import Callbacks
+from hocket.errors import InvalidHook, InvalidInput, ToolException
+from hocket.messages import ToolCall
+from hocket.runnables import RunnableConfig, RunnableSerializable, ensure_config
+from hocket.tools.arguments import ArgsSchema, Arguments, arguments_of
+from hocket.tools.inferred import create_schema_from_function
+from hocket.tools.json_schema import plain_schema
+from hocket.tools.names import checked_name
+from hocket.tools.run import Job, run_tool
+from hocket.tools.signature import signature_of
+
+__all__ = ["BaseTool", "BaseToolkit", "preferred"]
+
+_MEMO = "_remembered_of_schema"  # beside the fields, where it plays no part when tools are compared
+
+
+class BaseTool(RunnableSerializable[str | dict[str, Any] | ToolCall, Any], ABC):
+    """Something that a model may ask to have run. Subclass it and define ``_arun`` (async) or ``_run`` (sync), or both.
+
+    Called with a `ToolCall`, a tool answers with a `ToolMessage`; called with arguments, with what it returned. Its
+    arguments are checked by ``args_schema``, or else by the signature of the hook; a hook may have a parameter of type
+    `RunnableConfig`, and ones named ``run_manager`` and ``callbacks``, which are filled for it.
+
+    Args:
+        name: 1 to 64 of ``A-Z a-z 0-9 _ -``, as providers demand.
+        description: what it does and when to use it, for the model.
+        args_schema: a pydantic model class, a TypedDict, a dataclass, or a JSON schema of an object, whose values
+            are checked, and handed on as they are.
+        return_direct: whether an agent is to end with the tool's result.
+        callbacks, tags, metadata: of every run.
+        verbose: print what happens to standard output.
+        handle_tool_error: what becomes of a `ToolException`. False: it is raised. True: its text is the result; a text: that
+            is; a function: what it makes of the exception is. The message then has the status "error".
+        handle_validation_error: the same, for arguments that do not fit the schema. True: they are explained.
+        response_format: "content", or "content_and_artifact" if the hook returns both, as a tuple.
+        extras: what a provider wants to know of the tool beyond the standard.
+    """
+
+    model_config = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
+
+    name: str  # pyright: ignore[reportIncompatibleVariableOverride, reportGeneralTypeIssues]
+    description: str
+    args_schema: SkipValidation[ArgsSchema | None] = None
+    return_direct: bool = False
+    verbose: bool = False
+    callbacks: SkipValidation[Callbacks] = Field(default=None, exclude=True)
+    tags: list[str] | None = None
+    metadata: dict[str, Any] | None = None
+    handle_tool_error: bool | str | Callable[[ToolException], str | Sequence[str | dict[str, Any]]] | None = False
+    handle_validation_error: bool | str | Callable[[ValidationError], str] | None = False
+    response_format: Literal["content", "content_and_artifact"] = "content"
+    extras: dict[str, Any] | None = None
+
+    @field_validator("name")
+    @classmethod
+    def _check_name(cls, name: str) -> str:
+        return checked_name(name)
+
+    def model_post_init(self, context: Any, /) -> None:
+        """Refuse a tool that cannot be run, or whose schema is none."""
+        super().model_post_init(context)
+        self._function(True)
+        if self.args_schema is not None:
+            _ = self.arguments
+
+    # -- what it takes
+
+    @property
+    def arguments(self) -> Arguments:
+        """What reads and checks the tool's arguments."""
+        return cast(Arguments, self._remembered("arguments", self._arguments))
+
+    def _arguments(self) -> Arguments:
+        function = self._source()
+        schema = create_schema_from_function(self.name, function) if self.args_schema is None else self.args_schema
+        return arguments_of(schema, signature_of(function).parameters)
+
+    @property
+    def args(self) -> dict[str, Any]:
+        """The JSON schemas of the arguments that the model sees, by name."""
+        return cast("dict[str, Any]", self.tool_call_schema.get("properties", {}))
+
+    @property
+    def tool_call_schema(self) -> dict[str, Any]:
+        """The JSON schema of a call, as the model sees it. A copy."""
+        schema = self._remembered("schema", lambda: plain_schema(self.arguments.json_schema))
+        return {**plain_schema(schema), "title": self.name, "description": self.description}
+
+    @property
+    def is_single_input(self) -> bool:
+        """Whether there is exactly one argument that the model sees."""
+        return len(self.arguments.visible) == 1
+
+    def get_input_schema(self, config: RunnableConfig | None = None) -> Any:
+        """Return the schema that arguments are checked by, what is injected included."""
+        return self.arguments.schema
+
+    def _remembered(self, what: str, make: Callable[[], Any]) -> Any:
+        """Return what was computed from the fields that the schema depends on, computed again when one was set."""
+        fields: Any = self.__dict__
+        name, description, schema = fields["name"], fields["description"], fields["args_schema"]
+        held = fields.get(_MEMO)
+        if held is None or held[0] is not name or held[1] is not description or held[2] is not schema:
+            held = fields[_MEMO] = (name, description, schema, {})
+        memo: dict[str, Any] = held[3]
+        if what not in memo:
+            memo[what] = make()
+        return memo[what]
+
+    def __getstate__(self) -> Any:
+        state = super().__getstate__()
+        return {**state, "__dict__": {name: value for name, value in state["__dict__"].items() if name != _MEMO}}
+
+    # -- hooks
+
+    def _run(self, *args: Any, **kwargs: Any) -> Any:
+        """Do it, in sync code. The arguments are those of the schema."""
+        raise NotImplementedError
+
+    async def _arun(self, *args: Any, **kwargs: Any) -> Any:
+        """Do it. By default `_run`, in a worker thread."""
+        return await ASYNC.sync(self._run, *args, **kwargs)
+
+    def _function(self, prefer_async: bool) -> Callable[..., Any]:
+        """Return what is called: the hook of the kind that is preferred, if there is one, else the other.
+
+        Raises:
+            InvalidHook: there is none.
+        """
+        hooks = [
+            self._arun if type(self)._arun is not BaseTool._arun else None,
+            self._run if type(self)._run is not BaseTool._run else None,
+        ]
+        return preferred(self, hooks, prefer_async)
+
+    def _source(self) -> Callable[..., Any]:
+        """Return the function whose signature says what the tool takes."""
+        return self._function(True)
+
+    # -- verbs
+
+    async def ainvoke(
+        self, input: str | dict[str, Any] | ToolCall, config: RunnableConfig | None = None, **kwargs: Any
+    ) -> Any:
+        """Run the tool.
+
+        Args:
+            input: its arguments; a text, if there is only one; or the `ToolCall` of a model's message.
+            config: callbacks, tags, metadata, run_name and run_id of the run.
+            kwargs: told to handlers.
+
+        Returns:
+            what the tool returned; for a `ToolCall`, a `ToolMessage` with it.
+
+        Raises:
+            pydantic.ValidationError: the arguments do not fit the schema; see ``handle_validation_error``.
+            InvalidInput: the tool needs the id of a call, and was not called with one.
+            Exception: what the tool raised; for a `ToolException`, see ``handle_tool_error``.
+        """
+        return await run_tool(self, ASYNC, _job(input, config, kwargs))
+
+    def invoke(
+        self, input: str | dict[str, Any] | ToolCall, config: RunnableConfig | None = None, **kwargs: Any
+    ) -> Any:
+        """Run the tool: the sync face of `ainvoke`. A sync hook runs in this thread."""
+        return step(run_tool(self, BLOCKING, _job(input, config, kwargs)))
+
+    async def arun(
+        self,
+        tool_input: str | dict[str, Any],
+        verbose: bool | None = None,
+        callbacks: Callbacks = None,
+        *,
+        tags: list[str] | None = None,
+        metadata: dict[str, Any] | None = None,
+        run_name: str | None = None,
+        run_id: UUID | None = None,
+        config: RunnableConfig | None = None,
+        tool_call_id: str | None = None,
+        **kwargs: Any,
+    ) -> Any:
+        """Run the tool as `ainvoke` does, with the parts of the config one by one, and the id of the call (LangChain's)."""
+        parts = {"callbacks": callbacks, "tags": tags, "metadata": metadata, "run_name": run_name, "run_id": run_id}
+        return await run_tool(self, ASYNC, _job_of_parts(tool_input, verbose, config, parts, tool_call_id, kwargs))
+
+    def run(
+        self,
+        tool_input: str | dict[str, Any],
+        verbose: bool | None = None,
+        callbacks: Callbacks = None,
+        *,
+        tags: list[str] | None = None,
+        metadata: dict[str, Any] | None = None,
+        run_name: str | None = None,
+        run_id: UUID | None = None,
+        config: RunnableConfig | None = None,
+        tool_call_id: str | None = None,
+        **kwargs: Any,
+    ) -> Any:
+        """Run the tool: the sync face of `arun`."""
+        parts = {"callbacks": callbacks, "tags": tags, "metadata": metadata, "run_name": run_name, "run_id": run_id}
+        return step(run_tool(self, BLOCKING, _job_of_parts(tool_input, verbose, config, parts, tool_call_id, kwargs)))
+
+    def _read(self, given: Any, call_id: str | None) -> dict[str, Any]:
+        """Return the arguments of the hook, by name.
+
+        Raises:
+            ValidationError: they do not fit the schema.
+            InvalidInput: the id of the call is needed, and there is none; or they are neither a text nor a dict.
+        """
+        arguments = self.arguments
+        if isinstance(given, str):
+            given = self._of_text(given)
+        elif not isinstance(given, dict):
+            raise InvalidInput(f"{self.name} was given {type(given).__name__}; it takes a dict of arguments, or a text")
+        if call_id is not None:
+            given = arguments.without_nulls(given)
+        for name in arguments.call_ids:
+            if call_id is not None:
+                given = {**given, name: call_id}
+            elif name not in given:
+                raise InvalidInput(
+                    f"{self.name} takes an InjectedToolCallId ({name!r}): it must be invoked with a full ToolCall, "
+                    "{'type': 'tool_call', 'name': ..., 'args': {...}, 'id': '...'}"
+                )
+        return arguments.read(given)
+
+    def _of_text(self, text: str) -> dict[str, Any]:
+        """Return a text as the first argument."""
+        visible = self.arguments.visible
+        if isinstance(self.args_schema, dict):
+            raise InvalidInput(f"{self.name} was given a text; with a JSON schema it takes a dict of arguments")
+        return {visible[0]: text} if visible else {}
+
+
+class BaseToolkit(ABC):
+    """A collection of tools that belong together."""
+
+    @abstractmethod
+    def get_tools(self) -> list[BaseTool]:
+        """Return the tools."""
+
+
+def preferred(tool: BaseTool, hooks: Sequence[Callable[..., Any] | None], prefer_async: bool) -> Callable[..., Any]:
+    """Return, of an async and a sync hook, the one that is preferred, or else the other.
+
+    Raises:
+        InvalidHook: there is neither.
+    """
+    found = [hook for hook in (hooks if prefer_async else hooks[::-1]) if hook is not None]
+    if not found:
+        raise InvalidHook(
+            f"{type(tool).__name__} {tool.name!r} can do nothing: define _arun or _run, or give a function"
+        )
+    return found[0]
+
+
+def _job(input: Any, config: RunnableConfig | None, details: dict[str, Any]) -> Job:
+    if isinstance(input, dict) and input.get("type") == "tool_call":
+        call = cast(ToolCall, input)
+        return Job(call["args"], call["id"], ensure_config(config), details=details)
+    return Job(cast(Any, input), None, ensure_config(config), details=details)
+
+
+def _job_of_parts(
+    tool_input: str | dict[str, Any],
+    verbose: bool | None,
+    config: RunnableConfig | None,
+    parts: dict[str, Any],
+    call_id: str | None,
+    details: dict[str, Any],
+) -> Job:
+    said = {key: value for key, value in parts.items() if value is not None}
+    merged = ensure_config({**ensure_config(config), **said})
+    return Job(tool_input, call_id, merged, verbose=bool(verbose), details=details)

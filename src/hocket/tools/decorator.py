@@ -1,0 +1,106 @@
+"""``@tool``: a function becomes a tool."""
+
+from collections.abc import Callable
+from typing import Any, Literal, TypedDict, Unpack, cast, overload
+
+from hocket.errors import InvalidInput
+from hocket.runnables import Runnable
+from hocket.tools.arguments import ArgsSchema
+from hocket.tools.base import BaseTool
+from hocket.tools.from_runnable import convert_runnable_to_tool
+from hocket.tools.function_tool import docstring_of, name_of
+from hocket.tools.signature import is_async
+from hocket.tools.simple import Tool
+from hocket.tools.structured import StructuredTool
+
+__all__ = ["tool"]
+
+Function = Callable[..., Any]
+
+
+class _Options(TypedDict, total=False):
+    description: str | None
+    return_direct: bool
+    args_schema: ArgsSchema | None
+    response_format: Literal["content", "content_and_artifact"]
+    parse_docstring: bool
+    error_on_invalid_docstring: bool
+    extras: dict[str, Any] | None
+
+
+@overload
+def tool(name_or_callable: Function, /, **options: Unpack[_Options]) -> StructuredTool: ...
+@overload
+def tool(
+    name_or_callable: str | None = None, /, *, infer_schema: Literal[True] = True, **options: Unpack[_Options]
+) -> Callable[[Function], StructuredTool]: ...
+@overload
+def tool(
+    name_or_callable: str | None = None, /, *, infer_schema: bool, **options: Unpack[_Options]
+) -> Callable[[Function], BaseTool]: ...
+@overload
+def tool(name_or_callable: str, runnable: Runnable[Any, Any], /, **options: Unpack[_Options]) -> BaseTool: ...
+def tool(
+    name_or_callable: str | Function | None = None,
+    runnable: Runnable[Any, Any] | None = None,
+    /,
+    *,
+    infer_schema: bool = True,
+    **options: Unpack[_Options],
+) -> Any:
+    """Make a tool from a function: its name, its docstring and its signature say what a model needs to know.
+
+        @tool
+        async def search(query: str, limit: Annotated[int, "at most 50"] = 10) -> list[str]:
+            '''Search the archive.'''
+
+    Args:
+        name_or_callable: the function, where the decorator is used bare; or the name of the tool.
+        runnable: made a tool instead of a function; needs a name.
+        description: default: the function's docstring, or else that of ``args_schema``.
+        return_direct: whether an agent is to end with the tool's result.
+        args_schema: default: inferred from the signature.
+        infer_schema: False, without ``args_schema``: the tool takes one text, and is a `Tool`.
+        response_format: "content_and_artifact" if the function returns both, as a tuple.
+        parse_docstring: read the descriptions of parameters off the docstring (Google's, NumPy's or Sphinx's style); needs
+            the extra ``tools``. Without it the model is shown the docstring as it is.
+        error_on_invalid_docstring: whether a docstring that describes no parameter is an error then; by default it is.
+        extras: what a provider wants to know of the tool beyond the standard.
+
+    Returns:
+        the tool, or, where no function was given, a decorator.
+
+    Raises:
+        InvalidInput: there is no description; or name, signature, docstring or schema will not do.
+        MissingDependency: ``parse_docstring``, and the library that reads docstrings is not installed.
+    """
+    if runnable is not None:
+        if not isinstance(name_or_callable, str):
+            raise InvalidInput("a runnable becomes a tool under a name: tool('name', runnable)")
+        return _made(runnable, name_or_callable, infer_schema, options)
+    if isinstance(name_or_callable, str):
+        return lambda function: _made(function, name_or_callable, infer_schema, options)
+    if name_or_callable is not None:
+        if not callable(name_or_callable):
+            raise InvalidInput(f"tool takes a function, or a name, not {type(name_or_callable).__name__}")
+        return _made(name_or_callable, None, infer_schema, options)
+    return lambda function: _made(function, None, infer_schema, options)
+
+
+def _made(function: Any, name: str | None, infer_schema: bool, options: _Options) -> BaseTool:
+    fields = cast("dict[str, Any]", dict(options))
+    if isinstance(function, Runnable):
+        schema = fields.pop("args_schema", None)
+        for key in ("parse_docstring", "error_on_invalid_docstring"):
+            fields.pop(key, None)
+        return convert_runnable_to_tool(function, schema, name=name, **fields)
+    func, coroutine = (None, function) if is_async(function) else (function, None)
+    if infer_schema or fields.get("args_schema") is not None:
+        fields.setdefault("error_on_invalid_docstring", True)
+        return StructuredTool.from_function(func, coroutine, name, infer_schema=infer_schema, **fields)
+    description = fields.pop("description", None) or docstring_of(function)
+    if description is None:
+        raise InvalidInput("a function without a docstring needs a description where infer_schema=False")
+    for key in ("parse_docstring", "error_on_invalid_docstring", "args_schema"):
+        fields.pop(key, None)
+    return Tool(name or name_of(function), func, description, coroutine=coroutine, **fields)

@@ -1,0 +1,55 @@
+"""A tool made from a runnable: a chain that a model may ask to have run."""
+
+from typing import Any
+
+from typing_extensions import TypedDict
+
+from hocket.errors import InvalidInput
+from hocket.runnables import Runnable, RunnableConfig
+from hocket.tools.arguments import ArgsSchema
+from hocket.tools.structured import StructuredTool
+
+__all__ = ["convert_runnable_to_tool"]
+
+
+def convert_runnable_to_tool(
+    runnable: Runnable[Any, Any],
+    args_schema: ArgsSchema | None = None,
+    *,
+    name: str | None = None,
+    description: str | None = None,
+    arg_types: dict[str, Any] | None = None,
+    **fields: Any,
+) -> StructuredTool:
+    """Return a tool that calls ``runnable`` with a dict of its arguments, as a run inside its own.
+
+    Args:
+        args_schema: of the arguments; default: that of ``arg_types``, or else what the runnable says of its input.
+        name: default: the runnable's.
+        description: default: that of the schema, or else the runnable's name.
+        arg_types: the types of the arguments by name.
+        fields: further fields of the tool.
+
+    Raises:
+        InvalidInput: nobody says what the arguments are; or the name or schema will not do.
+    """
+    name = name or runnable.get_name()
+    if args_schema is None and arg_types is not None:
+        make: Any = TypedDict  # past the type checkers, which want literal names
+        args_schema = make(f"{name}_arguments", arg_types)
+    if args_schema is None:
+        said = getattr(runnable, "get_input_schema", None)
+        args_schema = None if said is None else said()
+    if args_schema is None:
+        raise InvalidInput(
+            f"{name} does not say what its input is: give args_schema, or arg_types={{'name': type, ...}}"
+        )
+
+    async def acall(config: RunnableConfig, **arguments: Any) -> Any:
+        return await runnable.ainvoke(arguments, config)
+
+    def call(config: RunnableConfig, **arguments: Any) -> Any:
+        return runnable.invoke(arguments, config)
+
+    described = description or getattr(args_schema, "__doc__", None) or f"Runs {runnable.get_name()}."
+    return StructuredTool.from_function(call, acall, name, described, args_schema=args_schema, **fields)

@@ -1,0 +1,215 @@
+"""Anything that describes a tool, as OpenAI's chat completions write it: the form that every provider starts from.
+
+What a class, a function or a tool comes to is computed once, and kept as long as it lives; callers get copies.
+"""
+
+import dataclasses
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any, cast
+
+from pydantic import BaseModel
+from typing_extensions import TypedDict, is_typeddict
+
+from hocket.errors import InvalidInput
+from hocket.messages.base import copied
+from hocket.schemas import compile_schema
+from hocket.tools.arguments import arguments_of
+from hocket.tools.base import BaseTool
+from hocket.tools.docstrings import can_parse
+from hocket.tools.function_tool import docstring_of
+from hocket.tools.inferred import create_schema_from_function
+from hocket.tools.json_schema import plain_schema, schema_of
+from hocket.tools.memo import Memo
+from hocket.tools.names import checked_name
+from hocket.tools.simple import Tool
+
+__all__ = [
+    "FunctionDescription",
+    "ToolDescription",
+    "convert_to_json_schema",
+    "convert_to_openai_function",
+    "convert_to_openai_tool",
+]
+
+ToolLike = Mapping[str, Any] | type[Any] | Callable[..., Any] | BaseTool
+
+SERVER_TOOLS = frozenset(
+    {
+        *("file_search", "computer", "computer_use_preview", "code_interpreter", "mcp", "image_generation"),
+        *("web_search", "web_search_preview", "tool_search", "apply_patch", "namespace", "shell", "local_shell"),
+    }
+)
+"""Types of tools that OpenAI's servers run themselves; also with a date behind, as ``web_search_2025_08_26``."""
+
+_FUNCTION = ("name", "description", "parameters", "strict")
+_converted: Memo[dict[str, Any]] = Memo()
+
+
+class FunctionDescription(TypedDict):
+    """A function as OpenAI writes it."""
+
+    name: str
+    description: str
+    parameters: dict[str, Any]
+
+
+class ToolDescription(TypedDict):
+    """A tool as OpenAI writes it."""
+
+    type: str
+    function: FunctionDescription
+
+
+def convert_to_openai_tool(tool: ToolLike, *, strict: bool | None = None) -> dict[str, Any]:
+    """Return a tool as OpenAI's chat completions write it: ``{"type": "function", "function": {...}}``.
+
+    Args:
+        tool: a `BaseTool`, a function, a pydantic (v2) model class, a TypedDict, a dataclass, or a dict: OpenAI's (of chat
+            completions or of responses), Anthropic's, Bedrock's, MCP's, or a JSON schema with a ``title``. Tools that
+            servers run themselves, and OpenAI's custom tools, pass through.
+        strict: whether the server is to hold the model to the schema, which is then rewritten for that
+            (`hocket.schemas.compile_schema`); None: what a dict says of it.
+
+    Raises:
+        InvalidInput: it is none of these; its name will not do; it says the opposite of ``strict``; or strict mode cannot
+            say what its schema does.
+    """
+    if isinstance(tool, dict):
+        kind = cast("dict[str, Any]", tool).get("type")
+        if isinstance(kind, str) and kind != "object" and "properties" not in tool:
+            return _of_type(kind, cast("dict[str, Any]", tool), strict)
+    elif isinstance(tool, Tool) and (tool.metadata or {}).get("type") == "custom_tool":
+        custom = {"name": tool.name, "description": tool.description}
+        if tool.metadata and "format" in tool.metadata:
+            custom["format"] = copied(tool.metadata["format"])
+        return {"type": "custom", "custom": custom}
+    return {"type": "function", "function": convert_to_openai_function(tool, strict=strict)}
+
+
+def convert_to_openai_function(function: ToolLike, *, strict: bool | None = None) -> dict[str, Any]:
+    """Return a tool's function as OpenAI writes it: ``{"name": ..., "description": ..., "parameters": {...}}``.
+
+    Arguments and errors are those of `convert_to_openai_tool`. Of a plain function, the docstring is parsed if the extra
+    ``tools`` is installed; else the model sees the whole of it.
+    """
+    made = copied(_function(function))
+    if strict is not None:
+        if made.get("strict", strict) != strict:
+            raise InvalidInput(
+                f"{made['name']} says strict={made['strict']}, and the call strict={strict}: leave one out"
+            )
+        made["strict"] = strict
+        if strict and "parameters" in made:
+            made["parameters"] = compile_schema(made["parameters"])
+    return cast("dict[str, Any]", made)
+
+
+def convert_to_json_schema(schema: ToolLike, *, strict: bool | None = None) -> dict[str, Any]:
+    """Return a tool, or a schema in any of the forms of a tool, as a JSON schema with ``title`` and ``description``.
+
+    Raises:
+        InvalidInput: see `convert_to_openai_tool`; or a server runs the tool itself.
+    """
+    made = convert_to_openai_tool(schema, strict=strict)
+    if "function" not in made:
+        raise InvalidInput(f"a tool of type {made['type']!r} has no JSON schema")
+    function = made["function"]
+    said = {"title": function["name"]}
+    if "description" in function:
+        said["description"] = function["description"]
+    return {**said, **function.get("parameters", {})}
+
+
+def _of_type(kind: str, tool: dict[str, Any], strict: bool | None) -> dict[str, Any]:
+    """Return a dict that says what type of tool it is."""
+    if "input_schema" in tool:  # Anthropic's, which say "custom", if anything
+        return {"type": "function", "function": convert_to_openai_function(tool, strict=strict)}
+    if kind in ("function", "custom"):
+        inner = tool.get(kind, tool)  # flat, in OpenAI's responses
+        if not isinstance(inner, dict):
+            raise InvalidInput(f"a tool of type {kind!r} has a dict under {kind!r}, not {inner!r}")
+        if kind == "function":
+            return {"type": kind, kind: convert_to_openai_function(cast("dict[str, Any]", inner), strict=strict)}
+        said = {key: copied(value) for key, value in cast("dict[str, Any]", inner).items() if key != "type"}
+        checked_name(said.get("name"))
+        return {"type": kind, kind: said}
+    if any(kind == known or kind.startswith(f"{known}_") for known in SERVER_TOOLS):
+        return copied(tool)  # type: ignore[no-any-return]
+    raise InvalidInput(
+        f"a tool of type {kind!r} is unknown: the types are 'function', 'custom', and what OpenAI's servers run "
+        f"themselves: {', '.join(sorted(SERVER_TOOLS))}"
+    )
+
+
+def _function(function: Any) -> dict[str, Any]:
+    """Return the function description of anything; what is returned may be shared."""
+    if isinstance(function, Mapping):
+        return _of_dict(cast("Mapping[str, Any]", function))
+    if isinstance(function, BaseTool):
+        return cast("dict[str, Any]", function._remembered("function", lambda: _of_tool(function)))
+    if isinstance(function, type):
+        return _converted.get(function, lambda: _of_class(function))
+    if callable(function):
+        return _converted.get(function, lambda: _of_callable(function))
+    raise InvalidInput(
+        f"{function!r} is no tool: a tool is a BaseTool, a function, a pydantic model class, a TypedDict, a dataclass, or "
+        "a dict"
+    )
+
+
+def _of_dict(given: Mapping[str, Any]) -> dict[str, Any]:
+    if isinstance(given.get("function"), Mapping):  # a whole tool of OpenAI's
+        return _of_dict(given["function"])
+    if "toolSpec" in given:  # Bedrock's
+        spec = given["toolSpec"]
+        made = {**spec, "parameters": spec.get("inputSchema", {}).get("json", {})}
+    elif "input_schema" in given:  # Anthropic's
+        made = {**given, "parameters": given["input_schema"]}
+    elif "inputSchema" in given:  # MCP's
+        made = {**given, "parameters": given["inputSchema"]}
+    elif "name" in given:  # OpenAI's
+        made = dict(given)
+    elif "title" in given:
+        parameters = {key: value for key, value in given.items() if key not in ("title", "description")}
+        made = {"name": given["title"]}
+        if "description" in given:
+            made["description"] = given["description"]
+        if "properties" in parameters:
+            made["parameters"] = parameters
+    else:
+        raise InvalidInput(
+            f"{dict(given)!r} is no tool: a dict has a 'name' (OpenAI's, Anthropic's and MCP's form), a 'toolSpec' "
+            "(Bedrock's), or a 'title' (a JSON schema), which is then the tool's name"
+        )
+    checked_name(made.get("name"))
+    return {key: made[key] for key in _FUNCTION if key in made}
+
+
+def _of_tool(tool: BaseTool) -> dict[str, Any]:
+    return _described(tool.name, tool.description, tool.arguments.json_schema)
+
+
+def _of_class(kind: type[Any]) -> dict[str, Any]:
+    if issubclass(kind, BaseModel):
+        schema = schema_of(kind)
+        return _described(schema.get("title", kind.__name__), schema.get("description", ""), schema)
+    if is_typeddict(kind) or dataclasses.is_dataclass(kind):
+        arguments = arguments_of(kind)
+        text = getattr(arguments.schema, "__doc__", None) or ""
+        automatic = text.startswith((f"{kind.__name__}(", "dict()"))
+        return _described(kind.__name__, "" if automatic else inspect.cleandoc(text), arguments.json_schema)
+    return _of_callable(kind)
+
+
+def _of_callable(function: Any) -> dict[str, Any]:
+    name = checked_name(getattr(function, "__name__", None) or type(function).__name__)
+    parse = can_parse() and docstring_of(function) is not None
+    model = create_schema_from_function(name, function, parse_docstring=parse, include_injected=False)
+    return _described(name, model.__doc__ or "", schema_of(model))
+
+
+def _described(name: str, description: str, schema: Mapping[str, Any]) -> dict[str, Any]:
+    parameters = plain_schema(schema)
+    parameters.pop("description", None)
+    return {"name": checked_name(name), "description": description, "parameters": parameters}

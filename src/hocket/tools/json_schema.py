@@ -1,0 +1,138 @@
+"""JSON schemas, as models are shown them: without titles, references written out. Pure functions."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, cast
+
+from pydantic import BaseModel, TypeAdapter
+from pydantic.errors import PydanticUserError
+from pydantic.json_schema import GenerateJsonSchema
+
+from hocket.errors import InvalidInput
+from hocket.messages.base import copied
+
+__all__ = ["SchemaWriter", "plain_schema", "schema_of"]
+
+_BY_NAME = frozenset({"properties", "patternProperties", "dependentSchemas", "$defs", "definitions"})
+_PLAIN = (str, int, bool)
+_DATA = frozenset({"default", "const", "enum", "examples", "example"})
+_DEFINITIONS = ("$defs", "definitions")
+
+
+class SchemaWriter(GenerateJsonSchema):
+    """pydantic's generator, without a title for each field, and silent about defaults that have no JSON."""
+
+    ignored_warning_kinds = {"skipped-choice", "non-serializable-default"}  # noqa: RUF012  # as pydantic declares it
+
+    def field_title_should_be_set(self, schema: Any) -> bool:
+        """No: a title made from a field's name says nothing."""
+        return False
+
+    def encode_default(self, dft: Any) -> Any:
+        """Return a default as JSON; what is JSON already costs pydantic an adapter each."""
+        return dft if dft is None or dft.__class__ in _PLAIN else super().encode_default(dft)
+
+
+def schema_of(kind: Any) -> dict[str, Any]:
+    """Return the JSON schema of a pydantic model, or of another type, as pydantic has it.
+
+    Raises:
+        InvalidInput: a field has a type that JSON cannot say.
+    """
+    try:
+        if isinstance(kind, type) and issubclass(kind, BaseModel):
+            return kind.model_json_schema(schema_generator=SchemaWriter)
+        return TypeAdapter(kind).json_schema(schema_generator=SchemaWriter)
+    except PydanticUserError as error:
+        raise InvalidInput(
+            f"{getattr(kind, '__name__', kind)} has a type that JSON schema cannot say: {error.message}\n"
+            "Use a pydantic model or a plain type for it, or mark it with InjectedToolArg if the model is not to give it"
+        ) from None
+
+
+def plain_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a copy of a JSON schema without titles and with every reference written out; recursive ones stay."""
+    return _Plain(schema).written()
+
+
+class _Plain:
+    """One schema on its way to being plain."""
+
+    def __init__(self, schema: Mapping[str, Any]) -> None:
+        self._root = schema
+        self._definitions: dict[str, Any] = {}
+        for key in _DEFINITIONS:
+            self._definitions.update(schema.get(key) or {})
+        self._recursive = {name for name in self._definitions if self._reaches(name)}
+        self._kept: dict[str, Any] = {}
+
+    def written(self) -> dict[str, Any]:
+        root = {key: value for key, value in self._root.items() if key not in _DEFINITIONS}
+        name = _target(root)
+        if name in self._definitions:  # the root of a recursive model is a reference to itself
+            root = {**self._definitions[name], **{key: value for key, value in root.items() if key != "$ref"}}
+        made = self._walk(root)
+        if self._kept:
+            made["$defs"] = self._kept
+        return cast("dict[str, Any]", made)
+
+    def _walk(self, node: Any) -> Any:
+        if isinstance(node, list):
+            return [self._walk(item) for item in node]
+        if not isinstance(node, dict):
+            return node
+        held = cast("dict[str, Any]", node)
+        name = _target(held)
+        if name in self._definitions:
+            siblings = {key: value for key, value in held.items() if key != "$ref"}
+            if name not in self._recursive:
+                return self._walk({**self._definitions[name], **siblings})
+            self._keep(name)
+            return {"$ref": f"#/$defs/{name}", **self._walk(siblings)}
+        return {
+            key: copied(value) if key in _DATA else self._named(value) if key in _BY_NAME else self._walk(value)
+            for key, value in held.items()
+            if key not in ("title", "discriminator")  # the latter is OpenAPI's, and speaks of references
+        }
+
+    def _named(self, named: Any) -> Any:
+        return {name: self._walk(one) for name, one in named.items()} if isinstance(named, dict) else named
+
+    def _keep(self, name: str) -> None:
+        if name not in self._kept:
+            self._kept[name] = {}  # it will meet itself
+            self._kept[name] = self._walk(self._definitions[name])
+
+    def _reaches(self, name: str) -> bool:
+        """Whether a definition leads back to itself."""
+        seen: set[str] = set()
+        waiting = list(_targets(self._definitions[name]))
+        while waiting:
+            one = waiting.pop()
+            if one == name:
+                return True
+            if one not in seen and one in self._definitions:
+                seen.add(one)
+                waiting.extend(_targets(self._definitions[one]))
+        return False
+
+
+def _target(node: Mapping[str, Any]) -> str:
+    """The name of the definition that a node refers to; "" if it refers to none."""
+    reference = node.get("$ref")
+    if isinstance(reference, str):
+        for key in _DEFINITIONS:
+            if reference.startswith(f"#/{key}/"):
+                return reference.removeprefix(f"#/{key}/")
+    return ""
+
+
+def _targets(node: Any) -> Iterable[str]:
+    if isinstance(node, dict):
+        held = cast("dict[str, Any]", node)
+        if name := _target(held):
+            yield name
+        for value in held.values():
+            yield from _targets(value)
+    elif isinstance(node, list):
+        for item in node:
+            yield from _targets(item)

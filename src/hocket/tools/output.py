@@ -1,0 +1,92 @@
+"""What a tool returned, or how it failed, as the message that answers its call. Pure functions."""
+
+import dataclasses
+import difflib
+import json
+from collections.abc import Collection, Sequence
+from typing import Any
+
+from pydantic import ValidationError
+from pydantic_core import to_jsonable_python
+
+from hocket.messages import ToolMessage
+from hocket.tools.arguments import JSON_SCHEMA
+
+__all__ = ["ERROR_KIND", "error_message", "explained", "result_message"]
+
+ERROR_KIND = "tool_error"
+"""Under this key of ``response_metadata`` a failed call's message says how it failed: ``unknown_tool``,
+``invalid_arguments``, ``retry``, ``timeout``, ``cancelled``, ``stopped`` or ``failed``."""
+
+_BLOCKS = frozenset(
+    {
+        *("text", "image_url", "image", "json", "search_result", "custom_tool_call_output", "document", "file"),
+        *("audio", "video", "text-plain"),
+    }
+)
+_SHOWN = 200  # characters of a value that a model gave
+
+
+def result_message(content: Any, artifact: Any, call_id: str, name: str) -> ToolMessage:
+    """Return the message of a call that went well: text and content blocks as they are, anything else as JSON."""
+    if isinstance(content, ToolMessage):
+        return content
+    return ToolMessage(_as_content(content), artifact=artifact, tool_call_id=call_id, name=name)
+
+
+def error_message(content: Any, call_id: str | None, name: str | None, kind: str) -> ToolMessage:
+    """Return the message of a call that failed."""
+    return ToolMessage(
+        _as_content(content),
+        tool_call_id=call_id or "",
+        name=name,
+        status="error",
+        response_metadata={ERROR_KIND: kind},
+    )
+
+
+def explained(error: ValidationError, known: Collection[str], hidden: Collection[str] = ()) -> str:
+    """Say in plain words what is wrong with arguments; values of ``hidden`` ones are not shown."""
+    lines: list[str] = []
+    for one in error.errors(include_url=False, include_context=False):
+        path = ".".join(str(step) for step in one["loc"]) or "the arguments"
+        if one["type"] == JSON_SCHEMA:
+            lines.append(one["msg"])
+        elif one["type"] in ("missing", "missing_argument"):
+            lines.append(f"{path}: is required")
+        elif one["type"] == "extra_forbidden" and len(one["loc"]) == 1:
+            near = difflib.get_close_matches(path, known, 1)
+            hint = f"did you mean {near[0]!r}?" if near else f"there are: {', '.join(known) or 'none'}"
+            lines.append(f"{path}: there is no such argument; {hint}")
+        elif one["loc"] and one["loc"][0] in hidden:
+            lines.append(f"{path}: {one['msg']}")
+        else:
+            lines.append(f"{path}: {one['msg']}; given was {_cut(repr(one['input']))}")
+    return "\n".join(lines)
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+
+
+def _as_content(value: Any) -> str | list[Any]:
+    if isinstance(value, str):
+        return value
+    is_sequence = isinstance(value, Sequence) and not isinstance(value, bytes | bytearray)
+    if is_sequence and all(_is_block(item) for item in value):
+        return list(value)
+    try:
+        return json.dumps(value, ensure_ascii=False, default=_jsonable)
+    except (TypeError, ValueError):  # an object of a foreign class, or one that holds itself
+        return str(value)
+
+
+def _jsonable(value: Any) -> Any:
+    """Return an object's data, of a class that is made of data."""
+    if hasattr(value, "model_dump") or dataclasses.is_dataclass(value):
+        return to_jsonable_python(value)
+    raise TypeError(type(value).__name__)
+
+
+def _is_block(item: Any) -> bool:
+    return isinstance(item, str) or (isinstance(item, dict) and item.get("type") in _BLOCKS)

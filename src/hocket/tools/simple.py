@@ -1,0 +1,79 @@
+"""A tool with one argument, a text."""
+
+from collections.abc import Awaitable, Callable
+from typing import Any, Self
+
+from hocket.errors import InvalidInput, ToolException
+from hocket.tools.arguments import ArgsSchema, Arguments, arguments_of
+from hocket.tools.function_tool import FunctionTool
+from hocket.tools.signature import signature_of
+
+__all__ = ["ONE_ARGUMENT", "Tool"]
+
+ONE_ARGUMENT = "__arg1"
+"""What the argument of a tool without a schema is called where it needs a name (LangChain's)."""
+
+
+class Tool(FunctionTool):
+    """A tool that calls a function with one argument: a text, unless ``args_schema``, with one field, says otherwise.
+
+    Args:
+        name, description, func, coroutine: as in `StructuredTool`; the first three may be given by position.
+    """
+
+    def __init__(self, name: str, func: Callable[..., Any] | None = None, description: str = "", **kwargs: Any) -> None:
+        super().__init__(name=name, func=func, description=description, **kwargs)
+
+    @property
+    def args(self) -> dict[str, Any]:
+        """The JSON schema of the argument, by its name."""
+        return {"tool_input": {"type": "string"}} if self.args_schema is None else super().args
+
+    def _arguments(self) -> Arguments:
+        if self.args_schema is not None:
+            return super()._arguments()
+        properties = {ONE_ARGUMENT: {"type": "string"}}
+        return arguments_of({"type": "object", "properties": properties, "required": [ONE_ARGUMENT]})
+
+    def _read(self, given: Any, call_id: str | None) -> dict[str, Any]:
+        """Return the one argument, under the name of the function's first parameter."""
+        if self.args_schema is not None:
+            given = super()._read(given, call_id)
+        values = list(given.values()) if isinstance(given, dict) else [given]
+        if len(values) != 1:
+            raise ToolException(
+                f"{self.name} takes one argument, and was given {len(values)}: {given!r}. Use StructuredTool for more"
+            )
+        parameters = signature_of(self._source()).parameters
+        if not parameters:
+            raise InvalidInput(f"the function of {self.name} takes no argument; use StructuredTool")
+        first = parameters[0]
+        return {first.name: values if first.kind is first.kind.VAR_POSITIONAL else values[0]}
+
+    @classmethod
+    def from_function(
+        cls,
+        func: Callable[..., Any] | None,
+        name: str,
+        description: str,
+        return_direct: bool = False,
+        args_schema: ArgsSchema | None = None,
+        coroutine: Callable[..., Awaitable[Any]] | None = None,
+        **kwargs: Any,
+    ) -> Self:
+        """Make a tool from a function with one argument.
+
+        Raises:
+            InvalidInput: there is no function, or the name or schema will not do.
+        """
+        if func is None and coroutine is None:
+            raise InvalidInput("a tool is made from a function: give func, coroutine, or both")
+        return cls(
+            name=name,
+            func=func,
+            coroutine=coroutine,
+            description=description,
+            return_direct=return_direct,
+            args_schema=args_schema,
+            **kwargs,
+        )
