@@ -1,0 +1,157 @@
+"""Tool calls in an answer, as data or as pydantic models.
+
+As an answer comes in, the arguments of each call are read on, every character once (`PartialJSON`), and shown as far as
+they stand firm.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+from pydantic import BaseModel, SkipValidation
+
+from hocket.errors import OutputParserException
+from hocket.messages import AIMessage, AIMessageChunk, BaseMessage, default_tool_parser
+from hocket.messages.tool_call_fold import ToolCallFold
+from hocket.output_parsers.base import BaseGenerationOutputParser, ParserInput
+from hocket.output_parsers.gathering import Credit, Gathered, Latest, chunk_of
+from hocket.output_parsers.partial_json import PartialJSON
+from hocket.output_parsers.pydantic import validated
+from hocket.outputs import ChatGeneration, Generation
+from hocket.runnables.pure import Incremental
+
+__all__ = ["JsonOutputKeyToolsParser", "JsonOutputToolsParser", "PydanticToolsParser"]
+
+
+class JsonOutputToolsParser(BaseGenerationOutputParser[Any]):
+    """Returns the tool calls of an answer: a list of ``{"type": name, "args": {...}}``.
+
+    Args:
+        return_id: whether each has its ``id``, too.
+        first_tool_only: return the first call alone, or None if there is none.
+    """
+
+    return_id: bool = False
+    first_tool_only: bool = False
+
+    @property
+    def _cumulative(self) -> bool:
+        return True
+
+    def parse_result(self, result: list[Generation], *, partial: bool = False) -> Any:
+        """Return the tool calls of the first candidate.
+
+        Raises:
+            OutputParserException: it is no message, or the arguments of a call are not a JSON object. With ``partial``
+                such calls are left out.
+        """
+        generation = result[0] if result else None
+        if not isinstance(generation, ChatGeneration):
+            raise OutputParserException("tool calls stand in messages: give this parser the answer of a chat model")
+        calls, invalid = _calls_of(generation.message)
+        if invalid and not partial:
+            faults = "; ".join(f"{call['name']}: {call['error']}" for call in invalid)
+            raise OutputParserException(f"a tool call cannot be read: {faults}", llm_output=invalid[0]["args"])
+        return self._chosen([self._shaped(call) for call in calls], partial)
+
+    def _shaped(self, call: Any) -> dict[str, Any]:
+        made = {"args": call["args"], "type": call["name"]}
+        return {**made, "id": call["id"]} if self.return_id else made
+
+    def _chosen(self, calls: list[dict[str, Any]], partial: bool) -> Any:
+        """Return what is wanted of the calls, in the form in which it is wanted."""
+        if self.first_tool_only:
+            return calls[0] if calls else None
+        return calls
+
+    def _incremental(self) -> Incremental[ParserInput, Any]:
+        return _Calls(self)
+
+
+class JsonOutputKeyToolsParser(JsonOutputToolsParser):
+    """Returns the calls of one tool: their arguments, or with ``return_id`` as `JsonOutputToolsParser` does.
+
+    Args:
+        key_name: the tool's name.
+    """
+
+    key_name: str
+
+    def _chosen(self, calls: list[dict[str, Any]], partial: bool) -> Any:
+        mine = [call for call in calls if call["type"] == self.key_name]
+        return super()._chosen(mine if self.return_id else [call["args"] for call in mine], partial)
+
+
+class PydanticToolsParser(JsonOutputToolsParser):
+    """Returns the tool calls of an answer as instances of pydantic models.
+
+    Args:
+        tools: the models. The name of the tool is the model's ``title`` in its config, or that of its class.
+    """
+
+    tools: SkipValidation[list[type[BaseModel]]]
+
+    def _chosen(self, calls: list[dict[str, Any]], partial: bool) -> Any:
+        made = [self._instance(call, partial) for call in (calls[:1] if self.first_tool_only else calls)]
+        return super()._chosen([one for one in made if one is not None], partial)
+
+    def _instance(self, call: dict[str, Any], partial: bool) -> Any:
+        models = {model.model_config.get("title") or model.__name__: model for model in self.tools}
+        model = models.get(call["type"])
+        try:
+            if model is None:
+                raise OutputParserException(f"there is no tool {call['type']!r}; there are {', '.join(models)}")
+            return validated(model, call["args"])
+        except ValueError:
+            if partial:
+                return None
+            raise
+
+
+def _calls_of(message: BaseMessage) -> tuple[Any, Any]:
+    if isinstance(message, AIMessage):
+        return message.tool_calls, message.invalid_tool_calls
+    return default_tool_parser(message.additional_kwargs.get("tool_calls", ()))
+
+
+class _Calls:
+    """The tool calls so far, at every piece that changes them and that can be paid for."""
+
+    def __init__(self, parser: JsonOutputToolsParser) -> None:
+        self._parser = parser
+        self._gathered = Gathered()
+        self._fold = ToolCallFold()
+        self._arguments: dict[Any, PartialJSON] = {}
+        self._length = 0
+        self._credit = Credit()
+        self._latest: Latest[Any] = Latest()
+
+    def feed(self, piece: ParserInput, /) -> Iterable[Any]:
+        if not isinstance(piece, BaseMessage):
+            raise OutputParserException("tool calls stand in messages: give this parser the answer of a chat model")
+        chunk = chunk_of(piece)
+        self._gathered.add(chunk)
+        fragments = chunk.tool_call_chunks if isinstance(chunk, AIMessageChunk) else []
+        if not fragments:
+            return ()
+        for fragment in fragments:
+            self._read(fragment)
+        if not self._credit.pay(self._length // 4 + len(self._arguments)):
+            return ()
+        calls = [self._parser._shaped(call) for call in self._so_far()]
+        value = self._parser._chosen(calls, True)
+        return () if value is None else self._latest.newly(value)
+
+    def close(self) -> Iterable[Any]:
+        return self._latest.newly(self._parser.parse_result(self._gathered.result()))
+
+    def _read(self, fragment: Any) -> None:
+        call = self._fold.add(fragment)
+        text = fragment.get("args") or ""
+        self._length += len(text)
+        self._credit.earn(len(text))
+        self._arguments.setdefault(call, PartialJSON()).feed(text)  # which reads no further than one value
+
+    def _so_far(self) -> Iterable[dict[str, Any]]:
+        for call, arguments in self._arguments.items():
+            value = arguments.value()
+            yield {"name": call.name or "", "id": call.id, "args": value if isinstance(value, dict) else {}}

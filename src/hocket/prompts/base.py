@@ -1,0 +1,149 @@
+"""What every prompt has in common: variables, some of them filled in beforehand, and what they are formatted to."""
+
+import difflib
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Set
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
+
+from pydantic import ConfigDict, Field
+
+from hocket._runtime.runtime import Runtime
+from hocket.errors import InvalidInput
+from hocket.load.unvalidated import fields_of
+from hocket.prompt_values import PromptValue
+from hocket.runnables.pure import PureRunnable
+
+__all__ = ["BasePromptTemplate"]
+
+FormatOutputType = TypeVar("FormatOutputType")
+
+
+class BasePromptTemplate(PureRunnable[dict[str, Any], PromptValue], ABC, Generic[FormatOutputType]):
+    """A prompt with variables. Called with their values, it returns a `PromptValue`, which models take.
+
+    Values beyond its variables are allowed. A prompt of one variable may be called with that one's value alone, unless
+    it is a mapping.
+
+    Args:
+        input_variables: the names of the values that a call must give; found in the template.
+        optional_variables: those that it may give; found in the template.
+        partial_variables: values given beforehand, by name; a function is called for its value at each call.
+        metadata, tags: of the prompt; for whoever keeps prompts.
+    """
+
+    model_config = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
+
+    _run_type: ClassVar[str] = "prompt"
+
+    input_variables: list[str] = Field(default_factory=list)
+    optional_variables: list[str] = Field(default_factory=list)
+    partial_variables: Mapping[str, Any] = Field(default_factory=dict)
+    metadata: dict[str, Any] | None = None
+    tags: list[str] | None = None
+
+    if not TYPE_CHECKING:
+
+        def __init__(self, **fields: Any) -> None:
+            super().__init__(**fields)
+            self._read()  # not in a validator, where an InvalidInput would be wrapped
+
+    @classmethod
+    def is_lc_serializable(cls) -> bool:
+        """Prompts travel as data. Functions and example selectors do not, and make loading fail."""
+        return True
+
+    @abstractmethod
+    def format(self, /, **kwargs: Any) -> FormatOutputType:
+        """Return the template with the values filled in.
+
+        Raises:
+            InvalidInput: a variable has no value, or one that it cannot take.
+        """
+
+    async def aformat(self, /, **kwargs: Any) -> FormatOutputType:
+        """Do as `format`, under an event loop."""
+        return self.format(**kwargs)
+
+    @abstractmethod
+    def format_prompt(self, /, **kwargs: Any) -> PromptValue:
+        """Return the template with the values filled in, for a model. Raises as `format`."""
+
+    async def aformat_prompt(self, /, **kwargs: Any) -> PromptValue:
+        """Do as `format_prompt`, under an event loop."""
+        return self.format_prompt(**kwargs)
+
+    async def _compute(self, runtime: Runtime, input: Any) -> PromptValue:
+        values = self._named(input)
+        return await self.aformat_prompt(**values) if runtime.is_async else self.format_prompt(**values)
+
+    def partial(self, /, **kwargs: Any) -> Self:
+        """Return this prompt with values given beforehand. A function is called for its value at each call."""
+        return self._derived(partial_variables={**self.partial_variables, **kwargs})
+
+    def pretty_repr(self, html: bool = False) -> str:
+        """Return the prompt for reading."""
+        return repr(self)
+
+    def pretty_print(self) -> None:
+        """Print `pretty_repr`."""
+        print(self.pretty_repr())
+
+    def _derived(self, **changes: Any) -> Self:
+        """Return a prompt like this one, with changes, whose variables are found anew."""
+        made = self.model_copy(update=changes)
+        made._find_variables()
+        return made
+
+    def _read(self) -> None:
+        """Read the template of a prompt that has just been made, or refuse it."""
+        self._find_variables()
+
+    def _find_variables(self) -> None:
+        """Leave those variables of the template that have no value beforehand. By default it has those that it had."""
+        self._set_variables({*self.input_variables}, {*self.optional_variables})
+
+    def _set_variables(self, required: Set[str], optional: Set[str] = frozenset()) -> None:
+        given = self.partial_variables.keys()
+        fields = fields_of(self)  # no assignment: it would count as the caller's
+        fields["input_variables"] = sorted(required - given)
+        fields["optional_variables"] = sorted(optional - required - given)
+
+    def _named(self, input: Any) -> dict[str, Any]:
+        if isinstance(input, Mapping):
+            if not all(isinstance(name, str) for name in input):
+                raise InvalidInput(f"{self.get_name()} takes values by name; these names are no texts: {list(input)}")
+            return dict(input)
+        if len(self.input_variables) == 1:
+            return {self.input_variables[0]: input}
+        raise InvalidInput(
+            f"{self.get_name()} takes a mapping with values for {self.input_variables}, not {type(input).__name__}"
+        )
+
+    def _values(self, given: dict[str, Any]) -> dict[str, Any]:
+        """Return what is ``given`` with what was given beforehand.
+
+        Raises:
+            InvalidInput: a variable has no value.
+        """
+        for name in self.input_variables:
+            if name not in given:
+                self._refuse_missing(given)
+        if not self.partial_variables:
+            return given
+        return {
+            **{name: value() if callable(value) else value for name, value in self.partial_variables.items()},
+            **given,
+        }
+
+    def _refuse_missing(self, given: Mapping[str, Any]) -> None:
+        missing = [name for name in self.input_variables if name not in given]
+        unknown = [name for name in given if name not in self.input_variables]
+        near = [
+            f"{name!r} for {match!r}" for name in missing for match in difflib.get_close_matches(name, unknown, n=1)
+        ]
+        hint = f"; did you mean {', '.join(near)}?" if near else ""
+        raise InvalidInput(
+            f"{self.get_name()} has no value for {', '.join(map(repr, missing))}; given: "
+            f"{', '.join(map(repr, given)) or 'nothing'}{hint} (Braces that are text are written twice: "
+            f"{{{{{missing[0]}}}}}.)"
+        )

@@ -1,0 +1,237 @@
+"""Prompts that are conversations."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any, Self, cast, overload
+
+from pydantic import SkipValidation
+
+from hocket._runtime.runtime import ASYNC, BLOCKING, Runtime, step
+from hocket.errors import InvalidInput
+from hocket.messages import BaseMessage
+from hocket.prompt_values import ChatPromptValue
+from hocket.prompts.base import BasePromptTemplate
+from hocket.prompts.formats import PromptTemplateFormat
+from hocket.prompts.message import (
+    AIMessagePromptTemplate,
+    BaseMessagePromptTemplate,
+    HumanMessagePromptTemplate,
+    MessagesPlaceholder,
+    RoleMessagePromptTemplate,
+    SystemMessagePromptTemplate,
+)
+
+__all__ = ["BaseChatPromptTemplate", "ChatPromptTemplate", "MessageLike", "MessageLikeRepresentation"]
+
+
+class BaseChatPromptTemplate(BasePromptTemplate[str], ABC):
+    """A prompt that is a conversation. A subclass needs `format_messages` alone."""
+
+    @abstractmethod
+    def format_messages(self, /, **kwargs: Any) -> list[BaseMessage]:
+        """Return the messages, with the values filled in."""
+
+    async def aformat_messages(self, /, **kwargs: Any) -> list[BaseMessage]:
+        """Do as `format_messages`, under an event loop."""
+        return self.format_messages(**kwargs)
+
+    def format_prompt(self, /, **kwargs: Any) -> ChatPromptValue:
+        """Return the messages, with the values filled in, for a model."""
+        return ChatPromptValue(messages=self.format_messages(**kwargs))
+
+    async def aformat_prompt(self, /, **kwargs: Any) -> ChatPromptValue:
+        """Do as `format_prompt`, under an event loop."""
+        return ChatPromptValue(messages=await self.aformat_messages(**kwargs))
+
+    def format(self, /, **kwargs: Any) -> str:
+        """Return the messages as one text, with the values filled in."""
+        return self.format_prompt(**kwargs).to_string()
+
+    async def aformat(self, /, **kwargs: Any) -> str:
+        """Do as `format`, under an event loop."""
+        return (await self.aformat_prompt(**kwargs)).to_string()
+
+
+MessageLike = BaseMessagePromptTemplate | BaseMessage | BaseChatPromptTemplate
+"""What a chat prompt is made of."""
+
+MessageLikeRepresentation = MessageLike | tuple[str | type, Any] | str | dict[str, Any]
+"""What may be written for it."""
+
+
+class ChatPromptTemplate(BaseChatPromptTemplate):
+    """A conversation with variables in it.
+
+    ``prompt + other`` is a longer one; ``prompt[0]`` is a message and ``prompt[1:]`` a prompt.
+
+    Args:
+        messages: each a message, which is taken as it is; a template of messages; a pair of a role and a template,
+            ``("human", "Hi {name}")``, as a dict too; or a text, which is the user's. Roles: human or user, ai or
+            assistant, system; ``("placeholder", "{history}")`` stands for messages that a call may give. A template is
+            a text, or a list of texts and content blocks.
+        template_format: of the texts among them. See `PromptTemplate`.
+
+    Example:
+        >>> prompt = ChatPromptTemplate([("system", "You speak {language}."), ("human", "{question}")])
+        >>> prompt.format_messages(language="Dutch", question="Who is {x}?")[1].text
+        'Who is {x}?'
+    """
+
+    messages: SkipValidation[list[MessageLike]]
+    validate_template: bool = False
+
+    def __init__(
+        self,
+        messages: Sequence[MessageLikeRepresentation],
+        *,
+        template_format: PromptTemplateFormat = "f-string",
+        **kwargs: Any,
+    ) -> None:
+        read = [_template_of(message, template_format) for message in messages]
+        super().__init__(messages=read, **kwargs)  # type: ignore[call-arg]
+
+    @classmethod
+    def from_messages(
+        cls, messages: Sequence[MessageLikeRepresentation], template_format: PromptTemplateFormat = "f-string"
+    ) -> Self:
+        """Return a prompt of ``messages``; see the class."""
+        return cls(messages, template_format=template_format)
+
+    @classmethod
+    def from_template(cls, template: str, **kwargs: Any) -> Self:
+        """Return a prompt of one message, the user's. Further arguments are those of `PromptTemplate`."""
+        return cls([HumanMessagePromptTemplate.from_template(template, **kwargs)])
+
+    def _read(self) -> None:
+        given = {*self.input_variables, *self.optional_variables} - self.partial_variables.keys()
+        self._find_variables()
+        if self.validate_template and given != {*self.input_variables, *self.optional_variables}:
+            raise InvalidInput(
+                f"the messages have the variables {self.input_variables}, and input_variables says {sorted(given)}"
+            )
+
+    def _derived(self, **changes: Any) -> Self:
+        return super()._derived(**{"messages": [*self.messages], **changes})  # `append` must not reach this one's list
+
+    def _find_variables(self) -> None:
+        required: set[str] = set()
+        optional: set[str] = set()
+        for part in self.messages:
+            if isinstance(part, MessagesPlaceholder) and part.optional:
+                optional.add(part.variable_name)
+            elif isinstance(part, BaseMessagePromptTemplate | BaseChatPromptTemplate):
+                required.update(part.input_variables)
+                optional.update(part.optional_variables if isinstance(part, BaseChatPromptTemplate) else ())
+        self._set_variables(required, optional)
+
+    def format_messages(self, /, **kwargs: Any) -> list[BaseMessage]:
+        """Return the messages, with the values filled in.
+
+        Raises:
+            InvalidInput: a variable has no value, or one that it cannot take.
+        """
+        return step(self._formatted(BLOCKING, kwargs))
+
+    async def aformat_messages(self, /, **kwargs: Any) -> list[BaseMessage]:
+        """Do as `format_messages`, under an event loop: example selectors may wait there."""
+        return await self._formatted(ASYNC, kwargs)
+
+    async def _formatted(self, runtime: Runtime, given: dict[str, Any]) -> list[BaseMessage]:
+        values = self._values(given)
+        made: list[BaseMessage] = []
+        for part in self.messages:
+            if isinstance(part, BaseMessage):
+                made.append(part)
+            elif runtime.is_async:
+                made.extend(await part.aformat_messages(**values))
+            else:
+                made.extend(part.format_messages(**values))
+        return made
+
+    def append(self, message: MessageLikeRepresentation) -> None:
+        """Add a message at the end."""
+        self.extend([message])
+
+    def extend(self, messages: Sequence[MessageLikeRepresentation]) -> None:
+        """Add messages at the end."""
+        self.messages.extend([_template_of(message) for message in messages])
+        self._find_variables()
+
+    def __add__(self, other: Any) -> Self:
+        """Return a prompt that goes on with ``other``: a prompt, a message or template, a text, or a list of these."""
+        if isinstance(other, ChatPromptTemplate):
+            partial_variables = {**self.partial_variables, **other.partial_variables}
+            return self._derived(messages=[*self.messages, *other.messages], partial_variables=partial_variables)
+        more = cast("list[Any]", other) if isinstance(other, list | tuple) else [other]
+        return self._derived(messages=[*self.messages, *map(_template_of, more)])
+
+    def __radd__(self, other: Any) -> Self:
+        more = cast("list[Any]", other) if isinstance(other, list | tuple) else [other]
+        return self._derived(messages=[*map(_template_of, more), *self.messages])
+
+    @overload
+    def __getitem__(self, index: int) -> MessageLike: ...
+    @overload
+    def __getitem__(self, index: slice) -> Self: ...
+    def __getitem__(self, index: int | slice) -> MessageLike | Self:
+        return self._derived(messages=self.messages[index]) if isinstance(index, slice) else self.messages[index]
+
+    def __len__(self) -> int:
+        return len(self.messages)
+
+    def pretty_repr(self, html: bool = False) -> str:
+        """Return the prompt for reading: its variables in braces."""
+        return "\n\n".join(part.pretty_repr(html) for part in self.messages)
+
+    @property
+    def _prompt_type(self) -> str:
+        return "chat"
+
+
+BaseMessagePromptTemplate.chat_class = ChatPromptTemplate
+
+_ROLES: dict[str, type[RoleMessagePromptTemplate]] = {
+    "human": HumanMessagePromptTemplate,
+    "user": HumanMessagePromptTemplate,
+    "ai": AIMessagePromptTemplate,
+    "assistant": AIMessagePromptTemplate,
+    "system": SystemMessagePromptTemplate,
+}
+
+
+def _template_of(message: Any, template_format: PromptTemplateFormat = "f-string") -> MessageLike:
+    """Return what a chat prompt is made of, from what was written for it."""
+    if isinstance(message, BaseMessagePromptTemplate | BaseMessage | BaseChatPromptTemplate):
+        return message
+    if isinstance(message, str):
+        return HumanMessagePromptTemplate.from_template(message, template_format)
+    if isinstance(message, dict) and message.keys() == {"role", "content"}:
+        message = (message["role"], message["content"])
+    if not isinstance(message, tuple | list) or len(cast("tuple[Any, ...]", message)) != 2:
+        raise InvalidInput(
+            f"cannot read {type(message).__name__} {message!r} as a part of a chat prompt: it takes messages, "
+            "templates, texts, (role, template) pairs and dicts with role and content"
+        )
+    role, template = cast("tuple[Any, Any]", message)
+    if isinstance(role, type) and issubclass(role, RoleMessagePromptTemplate):
+        return role.from_template(template, template_format)
+    if isinstance(role, type) and issubclass(role, BaseMessage):
+        role = role.model_fields["type"].default
+    if role == "placeholder":
+        return _placeholder(template)
+    if role not in _ROLES:
+        raise InvalidInput(
+            f"unknown role {role!r}: it is one of {', '.join(_ROLES)}, placeholder; "
+            "a role of your own goes through ChatMessagePromptTemplate.from_template(..., role=...)"
+        )
+    return _ROLES[role].from_template(template, template_format)
+
+
+def _placeholder(template: Any) -> MessagesPlaceholder:
+    """Read ``"{name}"``, which may be missing, or ``["{name}", optional]``."""
+    name, optional = (template, True) if isinstance(template, str) else (*template, None)[:2]
+    if not (isinstance(name, str) and isinstance(optional, bool) and name[:1] == "{" and name[-1:] == "}"):
+        raise InvalidInput(
+            f"a placeholder is ('placeholder', '{{name}}') or ('placeholder', ['{{name}}', optional]), not {template!r}"
+        )
+    return MessagesPlaceholder(name[1:-1], optional=optional)

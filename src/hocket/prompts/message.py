@@ -1,0 +1,259 @@
+"""Templates of single messages, and the place of messages that a call gives."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, ClassVar, Self, cast
+
+from pydantic import ConfigDict, Field, PositiveInt
+
+from hocket.errors import InvalidInput
+from hocket.load.serializable import Serializable
+from hocket.messages import (
+    AIMessage,
+    BaseMessage,
+    ChatMessage,
+    HumanMessage,
+    SystemMessage,
+    convert_to_messages,
+    get_msg_title_repr,
+)
+from hocket.prompts.dict import DictPromptTemplate
+from hocket.prompts.formats import PromptTemplateFormat
+from hocket.prompts.string import PromptTemplate, StringPromptTemplate
+
+__all__ = [
+    "AIMessagePromptTemplate",
+    "BaseMessagePromptTemplate",
+    "ChatMessagePromptTemplate",
+    "ContentTemplate",
+    "HumanMessagePromptTemplate",
+    "MessagesPlaceholder",
+    "RoleMessagePromptTemplate",
+    "SystemMessagePromptTemplate",
+]
+
+ContentTemplate = str | Sequence[str | dict[str, Any]]
+"""The content of a message as a template: a text, or texts and content blocks."""
+
+
+class BaseMessagePromptTemplate(Serializable, ABC):
+    """Something that stands for messages in a prompt. ``template + other`` is a `ChatPromptTemplate` of both."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    chat_class: ClassVar[type[Any]]
+    """What ``+`` makes; set by `hocket.prompts.chat`, which is built on this module."""
+
+    @classmethod
+    def is_lc_serializable(cls) -> bool:
+        """Templates travel as data."""
+        return True
+
+    @property
+    @abstractmethod
+    def input_variables(self) -> list[str]:
+        """The names of the values that are needed."""
+
+    @abstractmethod
+    def format_messages(self, /, **kwargs: Any) -> list[BaseMessage]:
+        """Return the messages, with the values filled in.
+
+        Raises:
+            InvalidInput: a variable has no value, or one that it cannot take.
+        """
+
+    async def aformat_messages(self, /, **kwargs: Any) -> list[BaseMessage]:
+        """Do as `format_messages`, under an event loop."""
+        return self.format_messages(**kwargs)
+
+    @abstractmethod
+    def pretty_repr(self, html: bool = False) -> str:
+        """Return the template for reading."""
+
+    def pretty_print(self) -> None:
+        """Print `pretty_repr`."""
+        print(self.pretty_repr())
+
+    def __add__(self, other: Any) -> Any:
+        return self.chat_class([self]) + other
+
+    def __radd__(self, other: Any) -> Any:
+        return other + self.chat_class([self])
+
+
+class MessagesPlaceholder(BaseMessagePromptTemplate):
+    """The place of messages that a call gives: a conversation's past, for one.
+
+    Args:
+        variable_name: the name of the value, a list of what can be read as messages.
+        optional: whether it may be missing; then there are no messages.
+        n_messages: take the last so many alone.
+    """
+
+    variable_name: str
+    optional: bool = False
+    n_messages: PositiveInt | None = None
+
+    def __init__(self, variable_name: str, *, optional: bool = False, **kwargs: Any) -> None:
+        super().__init__(variable_name=variable_name, optional=optional, **kwargs)  # type: ignore[call-arg]
+
+    @property
+    def input_variables(self) -> list[str]:
+        """The name of the value, unless it may be missing."""
+        return [] if self.optional else [self.variable_name]
+
+    def format_messages(self, /, **kwargs: Any) -> list[BaseMessage]:
+        """Return the messages that the call gives."""
+        name = self.variable_name
+        if name not in kwargs and not self.optional:
+            raise InvalidInput(f"there is no value for {name!r}: give a list of messages, or make the place optional")
+        value = kwargs.get(name, [])
+        if not isinstance(value, list | tuple):
+            raise InvalidInput(f"{name!r} is {type(value).__name__}; it must be a list of messages")
+        messages = convert_to_messages(value)
+        return messages if self.n_messages is None else messages[-self.n_messages :]
+
+    def pretty_repr(self, html: bool = False) -> str:
+        """Return the place for reading."""
+        return f"{get_msg_title_repr('Messages Placeholder', bold=html)}\n\n{{{self.variable_name}}}"
+
+
+class RoleMessagePromptTemplate(BaseMessagePromptTemplate, ABC):
+    """A message with variables in it.
+
+    Args:
+        prompt: its text, or the parts of its content. A text part that comes out empty is left out.
+        additional_kwargs: of the message.
+    """
+
+    prompt: StringPromptTemplate | list[StringPromptTemplate | DictPromptTemplate]
+    additional_kwargs: dict[str, Any] = Field(default_factory=dict)
+
+    @classmethod
+    def from_template(
+        cls,
+        template: ContentTemplate,
+        template_format: PromptTemplateFormat = "f-string",
+        *,
+        partial_variables: dict[str, Any] | None = None,
+        **kwargs: Any,
+    ) -> Self:
+        """Return a message whose content is ``template``.
+
+        Args:
+            template: a text, or a list of texts and content blocks, whose texts are templates.
+            template_format: of all texts.
+            partial_variables: values given beforehand, to a text.
+            kwargs: further arguments of the class.
+
+        Raises:
+            InvalidInput: it is neither, or there are ``partial_variables`` for a list.
+        """
+        return cls(prompt=_content(template, template_format, partial_variables or {}), **kwargs)
+
+    @classmethod
+    def from_template_file(cls, template_file: str | Path, **kwargs: Any) -> Self:
+        """Return a message whose text is a template in a file. Further arguments are those of `from_template`."""
+        return cls.from_template(Path(template_file).read_text(encoding="utf-8"), **kwargs)
+
+    @property
+    def input_variables(self) -> list[str]:
+        """The names of the values that are needed, sorted."""
+        return sorted({name for part in self._parts for name in part.input_variables})
+
+    def format(self, /, **kwargs: Any) -> BaseMessage:
+        """Return the message, with the values filled in."""
+        if isinstance(self.prompt, StringPromptTemplate):
+            return self._made(self.prompt.format(**kwargs))
+        content: list[str | dict[str, Any]] = []
+        for part in self.prompt:
+            made = part.format(**kwargs)
+            if isinstance(made, dict):
+                content.append(made)
+            elif made:
+                content.append({"type": "text", "text": made})
+        return self._made(content)
+
+    async def aformat(self, /, **kwargs: Any) -> BaseMessage:
+        """Do as `format`, under an event loop."""
+        return self.format(**kwargs)
+
+    def format_messages(self, /, **kwargs: Any) -> list[BaseMessage]:
+        """Return the message, in a list."""
+        return [self.format(**kwargs)]
+
+    def pretty_repr(self, html: bool = False) -> str:
+        """Return the template for reading."""
+        title = type(self).__name__.replace("MessagePromptTemplate", " Message")
+        return "\n\n".join([get_msg_title_repr(title, bold=html), *(part.pretty_repr(html) for part in self._parts)])
+
+    @property
+    def _parts(self) -> Sequence[StringPromptTemplate | DictPromptTemplate]:
+        return self.prompt if isinstance(self.prompt, list) else [self.prompt]
+
+    @abstractmethod
+    def _made(self, content: str | list[str | dict[str, Any]]) -> BaseMessage:
+        """Return the message with this content."""
+
+
+class ChatMessagePromptTemplate(RoleMessagePromptTemplate):
+    """A message of a role of one's own, with variables in it."""
+
+    role: str
+
+    def _made(self, content: str | list[str | dict[str, Any]]) -> BaseMessage:
+        return ChatMessage(content, role=self.role, additional_kwargs=dict(self.additional_kwargs))
+
+
+class _SpeakerTemplate(RoleMessagePromptTemplate, ABC):
+    """A message of a known role."""
+
+    message_class: ClassVar[type[BaseMessage]]
+
+    def _made(self, content: str | list[str | dict[str, Any]]) -> BaseMessage:
+        if self.additional_kwargs:
+            return self.message_class(content, additional_kwargs=dict(self.additional_kwargs))
+        return self.message_class(content)
+
+
+class HumanMessagePromptTemplate(_SpeakerTemplate):
+    """A user's message, with variables in it."""
+
+    message_class = HumanMessage
+
+
+class AIMessagePromptTemplate(_SpeakerTemplate):
+    """A model's message, with variables in it."""
+
+    message_class = AIMessage
+
+
+class SystemMessagePromptTemplate(_SpeakerTemplate):
+    """A system message, with variables in it."""
+
+    message_class = SystemMessage
+
+
+def _content(template: Any, template_format: PromptTemplateFormat, partial_variables: dict[str, Any]) -> Any:
+    if isinstance(template, str):
+        return PromptTemplate.from_template(
+            template, template_format=template_format, partial_variables=partial_variables
+        )
+    if not isinstance(template, list | tuple):
+        raise InvalidInput(
+            f"a message's template is a text, or a list of texts and blocks, not {type(template).__name__}"
+        )
+    if partial_variables:
+        raise InvalidInput("partial_variables are for a text; for a list, use partial() of the chat prompt")
+    return [_part(part, template_format) for part in cast("list[Any]", template)]
+
+
+def _part(part: Any, template_format: PromptTemplateFormat) -> StringPromptTemplate | DictPromptTemplate:
+    if isinstance(part, dict) and part.keys() <= {"type", "text"} and isinstance(part.get("text"), str):
+        part = cast("dict[str, Any]", part)["text"]
+    if isinstance(part, str):
+        return PromptTemplate.from_template(part, template_format=template_format)
+    if isinstance(part, dict):
+        return DictPromptTemplate(template=cast("dict[str, Any]", part), template_format=template_format)
+    raise InvalidInput(f"a part of a message's template is a text or a block, a dict, not {type(part).__name__}")
