@@ -7,6 +7,7 @@
         ├── EmptyResponse (ValueError)       a model that ended without saying anything
         ├── CacheMissing (ValueError)        `cache=True` without a cache to use
         ├── LoadError (ValueError)           data that names a type which may not be built
+        ├── OutputParserException (ValueError)  what a model said is not what the parser takes
         ├── MissingDependency (ImportError)  an optional package or its data is not installed
         ├── UnknownModel (ValueError)        a model name that nobody registered
         ├── LocalModelError (RuntimeError)   the embedded model cannot be loaded, or refused a request
@@ -21,7 +22,10 @@
         │   │   └── ContentFiltered          content_filter        a filter stopped the request or the answer
         │   ├── ResourceNotFound             resource_not_found    no such model, file or path
         │   ├── RequestTimeout (TimeoutError)     timeout          no answer in time
-        │   │   └── ConnectTimeout                                 no connection in time
+        │   │   ├── ConnectTimeout                                 no connection in time
+        │   │   ├── FirstTokenTimeout                              a stream that did not begin in time
+        │   │   ├── IdleTimeout                                    a stream that fell silent
+        │   │   └── TotalTimeout                                   all of it took too long
         │   ├── RequestCanceled              canceled              the server says that the request was called off
         │   ├── ProviderUnavailable          provider_unavailable  the server failed or is not there
         │   │   ├── Overloaded
@@ -29,6 +33,10 @@
         │   ├── Unsupported                  not_implemented       the provider cannot do what was asked
         │   ├── InvalidReply                 unknown               the reply is not what its format says, or too large
         │   └── StreamTruncated              unknown               a stream ended before its terminal event
+        ├── ToolException                    a tool failed, in words that the model may hear
+        │   ├── RetryTool                    the model is to call it again, differently
+        │   └── ToolTimeout (TimeoutError)   a tool took longer than it may
+        ├── StopRun                          a tool ends the run that its call belongs to
         ├── ScriptExhausted (LookupError)    a scripted model was asked more often than its script says
         └── FakeListLLMError                 the failure that a fake was told to raise
 
@@ -56,8 +64,10 @@ __all__ = [
     "EmptyResponse",
     "ErrorCode",
     "FakeListLLMError",
+    "FirstTokenTimeout",
     "HocketError",
     "HocketWarning",
+    "IdleTimeout",
     "InvalidHook",
     "InvalidInput",
     "InvalidReply",
@@ -66,6 +76,7 @@ __all__ = [
     "LoadError",
     "LocalModelError",
     "MissingDependency",
+    "OutputParserException",
     "Overloaded",
     "PermissionDenied",
     "ProviderUnavailable",
@@ -74,9 +85,14 @@ __all__ = [
     "RequestCanceled",
     "RequestTimeout",
     "ResourceNotFound",
+    "RetryTool",
     "ScriptExhausted",
+    "StopRun",
     "StreamTruncated",
     "SyncInLoop",
+    "ToolException",
+    "ToolTimeout",
+    "TotalTimeout",
     "UnknownModel",
     "Unsupported",
 ]
@@ -106,6 +122,23 @@ class LoadError(HocketError, ValueError):
     """Serialised data names a type that is not registered or not allowed, or is damaged."""
 
 
+class OutputParserException(HocketError, ValueError):
+    """What a model said, ``llm_output``, is not what a parser takes; ``observation`` says so in words for the model.
+
+    An agent shows both to the model if ``send_to_llm``: then both must be given. ``raw`` is the whole message, where
+    structured output was read from one.
+    """
+
+    def __init__(
+        self, error: Any, observation: str | None = None, llm_output: str | None = None, send_to_llm: bool = False
+    ) -> None:
+        if send_to_llm and (observation is None or llm_output is None):
+            raise InvalidInput("send_to_llm=True needs observation=... and llm_output=..., which the model is to see")
+        super().__init__(error)
+        self.observation, self.llm_output, self.send_to_llm = observation, llm_output, send_to_llm
+        self.raw: Any = None
+
+
 class MissingDependency(HocketError, ImportError):
     """An optional package, or the data it ships, is not installed; the message names the command that installs it."""
 
@@ -122,8 +155,38 @@ class SyncInLoop(HocketError, RuntimeError):
     """A sync verb was called on hocket's own event loop, where waiting for it would never end. Await its async twin."""
 
 
+class ToolException(HocketError):
+    """A tool failed, and its text may go to the model: see `BaseTool.handle_tool_error` (LangChain's name)."""
+
+
+class RetryTool(ToolException):
+    """Raised by a tool: the model is told the text and may call the tool again, whatever ``handle_tool_error`` says."""
+
+
+class ToolTimeout(ToolException, TimeoutError):
+    """A tool took longer than whoever ran it allowed."""
+
+
+class StopRun(HocketError):
+    """Raised by a tool to end the run that its call belongs to, instead of handing the model a result.
+
+    Args:
+        message: why; also what the conversation shows as the result of the call.
+        value: whatever the tool wants to hand to who runs it.
+
+    Attributes:
+        results: the messages that answer all calls of the turn, this one included, so that the conversation stays whole;
+            filled in by `hocket.tools.arun_tool_calls`.
+    """
+
+    def __init__(self, message: str = "", value: Any = None) -> None:
+        super().__init__(message)
+        self.value = value
+        self.results: list[Any] = []
+
+
 class ScriptExhausted(HocketError, LookupError):
-    """A scripted model was asked once more than its script says."""
+    """A scripted model, or server, was asked once more than its script says."""
 
 
 class FakeListLLMError(HocketError):
@@ -275,6 +338,18 @@ class RequestTimeout(LLMError, TimeoutError):
 
 class ConnectTimeout(RequestTimeout):
     """No connection in time: nothing was sent."""
+
+
+class FirstTokenTimeout(RequestTimeout):
+    """A stream brought nothing in time. What keeps a connection alive, but says nothing, does not count."""
+
+
+class IdleTimeout(RequestTimeout):
+    """A stream that had begun brought nothing more in time; ``partial`` has what came."""
+
+
+class TotalTimeout(RequestTimeout):
+    """The call took too long, with its waits and all of its attempts; ``partial`` has what came."""
 
 
 class RequestCanceled(LLMError):

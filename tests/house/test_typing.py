@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-SNIPPETS = ROOT / "tests" / "typing" / "snippets.py"
+SNIPPETS = ROOT / "tests" / "typing"
 
 CHECKERS = {
     "mypy": ["mypy", "--strict", "--no-error-summary"],

@@ -130,12 +130,12 @@ async def test_an_exception_stands_for_failing_at_once() -> None:
 async def test_tools_can_be_bound() -> None:
     """`bind_tools` records the tools with each request, and whatever else is bound; the model itself stays without."""
     model = ScriptedChatModel(script=["a", "b", "c"])
-    tools = [{"name": "search"}]
+    tools = [{"type": "function", "function": {"name": "search"}}]
     await model.bind_tools(tools, tool_choice="any", parallel=True).ainvoke("x")
     await model.bind_tools(tools).ainvoke("x")
     await model.ainvoke("x")
     assert [request.params for request in model.requests] == [
-        {"tools": tools, "tool_choice": "any", "parallel": True},
+        {"tools": tools, "tool_choice": "required", "parallel": True},
         {"tools": tools},
         {},
     ]

@@ -33,12 +33,27 @@ from hocket import (
     ScriptedChatModel,
     SimpleChatModel,
     SystemMessage,
+    ToolMessage,
     Turn,
     init_chat_model,
 )
 from hocket.language_models import ChatStream, LanguageModelInput, LanguageModelLike, SyncChatStream
-from hocket.runnables import Runnable, RunnableBinding
+from hocket.output_parsers import StrOutputParser
+from hocket.prompts import ChatPromptTemplate
+from hocket.runnables import (
+    ConfigurableField,
+    Runnable,
+    RunnableBinding,
+    RunnableBranch,
+    RunnableLambda,
+    RunnableRetry,
+    RunnableSequence,
+    RunnableWithFallbacks,
+    StreamEvent,
+    chain,
+)
 from hocket.testing import VirtualClock, assert_no_blocking, no_network, virtual_clock
+from hocket.tools import BaseTool, StructuredTool, arun_tool_calls, convert_to_openai_tool, run_tool_calls, tool
 
 # -- a provider
 
@@ -198,6 +213,69 @@ async def bound(model: BaseChatModel) -> None:
     assert_type(await with_stop.abatch(["hi"]), list[AIMessage])
 
 
+# -- composed
+
+
+def length(message: AIMessage) -> int:
+    return len(message.text)
+
+
+async def length_later(message: AIMessage) -> int:
+    return len(message.text)
+
+
+async def lengths(pieces: AsyncIterator[AIMessageChunk]) -> AsyncIterator[int]:
+    async for piece in pieces:
+        yield len(piece.text)
+
+
+def words(pieces: Iterator[str]) -> Iterator[list[str]]:
+    for piece in pieces:
+        yield piece.split()
+
+
+@chain
+async def decorated(text: str) -> int:
+    return len(text)
+
+
+async def composed(model: BaseChatModel) -> None:
+    prompt = ChatPromptTemplate.from_template("Say {what}.")
+    answer = prompt | model | StrOutputParser()
+    assert_type(answer, RunnableSequence[dict[str, Any], str])
+    assert_type(await answer.ainvoke({"what": "hi"}), str)
+    assert_type(answer.invoke({"what": "hi"}), str)
+    assert_type([piece async for piece in answer.astream({"what": "hi"})], list[str])
+    assert_type(await answer.abatch([{"what": "hi"}]), list[str])
+    assert_type(await (model | length).ainvoke("hi"), int)
+    assert_type(await (model | length_later).ainvoke("hi"), int)
+    assert_type(await (model | lengths).ainvoke("hi"), int)
+    assert_type(await (answer | words).ainvoke({"what": "hi"}), list[str])
+    assert_type(await (model | {"a": length, "b": length_later}).ainvoke("hi"), dict[str, Any])
+    assert_type(await answer.map().ainvoke([{"what": "hi"}]), list[str])
+    assert_type(await RunnableLambda(length).ainvoke(AIMessage("hi")), int)
+    assert_type(await RunnableLambda(length_later).ainvoke(AIMessage("hi")), int)
+    assert_type(await decorated.ainvoke("hi"), int)
+    assert_type(await answer.with_types(input_type=dict[str, str]).ainvoke({"what": "hi"}), str)
+    assert_type(await model.with_listeners(on_end=print).ainvoke("hi"), AIMessage)
+    assert_type(await model.configurable_fields(cache=ConfigurableField(id="cache")).ainvoke("hi"), AIMessage)
+    assert_type(await RunnableBranch[str, int]((bool, len), len).ainvoke("hi"), int)
+    events = answer.astream_events({"what": "hi"}, include_types=["chat_model"])
+    assert_type(await anext(events), StreamEvent)
+    assert_type([text async for text in events.text], list[str])
+    assert_type([piece async for piece in events.output], list[str])
+    assert_type([call["name"] async for call in events.tool_calls], list[str])
+
+
+async def more_than_once(model: BaseChatModel, other: BaseChatModel) -> None:
+    chain = model.with_retry(stop_after_attempt=2).with_fallbacks([other, other.bind(stop=["."])])
+    assert_type(chain, RunnableWithFallbacks[LanguageModelInput, AIMessage])
+    assert_type(await chain.ainvoke("hi"), AIMessage)
+    assert_type(chain.invoke("hi"), AIMessage)
+    assert_type(await chain.abatch(["hi"]), list[AIMessage])
+    assert_type(model.with_retry(), RunnableRetry[LanguageModelInput, AIMessage])
+
+
 async def anything(runnable: Runnable[str, int]) -> None:
     assert_type(await runnable.ainvoke("hi"), int)
     assert_type(await runnable.abatch(["hi"]), list[int])
@@ -239,6 +317,46 @@ class Tracing(BaseCallbackHandler):
 class AsyncTracing(AsyncCallbackHandler):
     async def on_llm_end(self, response: LLMResult, *, run_id: UUID, **kwargs: Any) -> None:
         print(run_id, response.generations[0][0].text)
+
+
+# -- tools
+
+
+@tool
+async def search(query: str, limit: int = 10) -> list[str]:
+    """Search."""
+    return [query] * limit
+
+
+@tool("shout", return_direct=True, parse_docstring=True)
+def shout(word: str) -> str:
+    """Shout.
+
+    Args:
+        word: what
+    """
+    return word.upper()
+
+
+class Sum(BaseTool):
+    name: str = "sum"
+    description: str = "Add."
+
+    async def _arun(self, numbers: list[int]) -> int:
+        return sum(numbers)
+
+
+async def tools(model: BaseChatModel, question: str) -> None:
+    assert_type(search, StructuredTool)
+    assert_type(shout, StructuredTool)
+    assert_type(tool("x", infer_schema=False)(str.upper), BaseTool)
+    assert_type(StructuredTool.from_function(coroutine=search.coroutine, func=None), StructuredTool)
+    bound = model.bind_tools([search, shout, Sum(), Sum, {"name": "other"}], tool_choice=["search", "shout"])
+    assert_type(bound, RunnableBinding[LanguageModelInput, AIMessage])
+    reply = await bound.ainvoke(question)
+    assert_type(await arun_tool_calls(reply, [search, shout, print], timeout=30), list[ToolMessage])
+    assert_type(run_tool_calls(reply.tool_calls, [search]), list[ToolMessage])
+    assert_type(convert_to_openai_tool(search, strict=True), dict[str, Any])
 
 
 # -- tests

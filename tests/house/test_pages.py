@@ -1,0 +1,21 @@
+"""What a page points to is there: files of this project, and pages beside it."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
+
+FILE = re.compile(r"`((?:tests|src|docs|benchmarks|scripts|hocket)/[\w./-]+)`")
+LINK = re.compile(r"\]\((?!\w+:|#)([^)#]+)")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_a_page_points_to_what_exists(page: Path) -> None:
+    text = page.read_text()
+    named = [ROOT / ("src" if name.startswith("hocket/") else ".") / name for name in FILE.findall(text)]
+    linked = [page.parent / name for name in LINK.findall(text)]
+    missing = [str(path) for path in (*named, *linked) if not path.exists()]
+    assert missing == []
