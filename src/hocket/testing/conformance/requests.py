@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from pydantic import BaseModel
 
 from hocket.callbacks import BaseCallbackHandler
 from hocket.errors import LLMError
@@ -12,12 +13,19 @@ from hocket.testing.conformance.remote_suite import VERBS, RemoteSuite, ask
 from hocket.testing.conformance.suite import IMAGE, REFUSALS, TOOL
 from hocket.testing.server import ReceivedRequest, Reply, Split, Status
 
-__all__ = ["Requests"]
+__all__ = ["Requests", "Weather"]
 
 # Line ends of Unicode that are none of the framing's, characters of up to four bytes, and what JSON escapes.
 ODD_TEXT = 'naïve — one\u2028two\u2029three\x85four 🎼 "five" \\ six\n\nseven\tdata: eight'
 CALL = {"name": "get_weather", "args": {"city": "Zürich", "days": [1, 2]}, "id": "call_1"}
 STOP = "UNTIL-HERE"
+
+
+class Weather(BaseModel):
+    """The weather in a city."""
+
+    city: str
+    celsius: int
 
 
 class Requests(RemoteSuite):
@@ -54,6 +62,37 @@ class Requests(RemoteSuite):
         assert [(call["name"], call["args"]) for call in reply.tool_calls] == [(CALL["name"], CALL["args"])] * 2
         assert len({call["id"] for call in reply.tool_calls}) == 2
         assert not reply.invalid_tool_calls
+
+    @pytest.mark.parametrize("verb", VERBS)
+    async def test_a_schema_is_followed_or_refused(self, verb: str) -> None:
+        """`with_structured_output` gives objects, from a stream as its last item; or it says that there is no way to it."""
+        script = Reply(tool_calls=[{"name": "Weather", "args": {"city": "Oslo", "celsius": -3}, "id": "call_1"}])
+        async with self.serving(script) as model:
+            if not self.has_tools:
+                with pytest.raises(REFUSALS):
+                    model.with_structured_output(Weather, method="function_calling")
+                return
+            structured = model.with_structured_output(Weather, method="function_calling")
+            if verb == "ainvoke":
+                given: Any = await structured.ainvoke(self.question)
+            else:
+                given = [item async for item in structured.astream(self.question)][-1]
+        assert given == Weather(city="Oslo", celsius=-3)
+
+    @pytest.mark.parametrize("choice", ["auto", "none", "any", "get_weather"])
+    async def test_a_tool_choice_is_sent_or_refused(self, choice: str) -> None:
+        """Each choice is sent, in the provider's words, or refused before anything is; one of an unknown tool always is."""
+        if not self.has_tools:
+            pytest.skip("has_tools = False: that they are refused is tested above")
+        async with self.answering() as model:
+            try:
+                await model.bind_tools([TOOL], tool_choice=choice).ainvoke(self.question)
+            except REFUSALS:
+                assert not self.server.requests, "refused, but only after something was sent"
+            else:
+                assert b"get_weather" in self.server.requests[-1].body or choice == "none"
+            with pytest.raises(REFUSALS):
+                model.bind_tools([TOOL], tool_choice="no_such_tool")
 
     @pytest.mark.parametrize("verb", VERBS)
     async def test_any_text_arrives(self, verb: str) -> None:
