@@ -60,7 +60,9 @@ if TYPE_CHECKING:
     from hocket.prompt_values import ChatPromptValue, PromptValue, StringPromptValue
     from hocket.providers.openai import ChatOpenAI, OpenAI, OpenAIEmbeddings
     from hocket.rate_limiters import BaseRateLimiter, InMemoryRateLimiter
+    from hocket.retries import RetryPolicy
     from hocket.runnables import Runnable, RunnableConfig
+    from hocket.timeouts import Timeout
 
 __version__ = "0.1.0"
 
@@ -115,7 +117,9 @@ _ROOMS = {
     "prompt_values": ("ChatPromptValue", "PromptValue", "StringPromptValue"),
     "providers.openai": ("ChatOpenAI", "OpenAI", "OpenAIEmbeddings"),
     "rate_limiters": ("BaseRateLimiter", "InMemoryRateLimiter"),
+    "retries": ("RetryPolicy",),
     "runnables": ("Runnable", "RunnableConfig"),
+    "timeouts": ("Timeout",),
 }
 _ROOM_OF = {name: room for room, names in _ROOMS.items() for name in names}
 
@@ -159,12 +163,14 @@ __all__ = [
     "OpenAIEmbeddings",
     "ParrotFakeChatModel",
     "PromptValue",
+    "RetryPolicy",
     "Runnable",
     "RunnableConfig",
     "ScriptedChatModel",
     "SimpleChatModel",
     "StringPromptValue",
     "SystemMessage",
+    "Timeout",
     "ToolMessage",
     "Turn",
     "UsageMetadataCallbackHandler",

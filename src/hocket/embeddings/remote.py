@@ -20,6 +20,7 @@ from hocket.http.service import HTTPService
 from hocket.messages import UsageMetadata, add_usage
 from hocket.runnables import RunnableConfig
 from hocket.runnables.batch import Batch
+from hocket.timeouts import HTTP_TIMEOUT, connect_limit
 
 __all__ = ["EmbeddingResult", "RemoteEmbeddings"]
 
@@ -96,7 +97,11 @@ class RemoteEmbeddings(HTTPService, Embeddings, ABC):
                 raise InvalidReply(f"the reply has {len(result.embeddings)} vectors for {len(texts)} texts")
             return result
 
-        return await self._send(self._request(texts), read)
+        token = connect_limit.set(HTTP_TIMEOUT.connect)
+        try:
+            return await self._send(self._request(texts), read)
+        finally:
+            connect_limit.reset(token)
 
     def _batches(self, texts: list[str], sizes: list[int]) -> Iterator[list[str]]:
         """Yield the texts in lists of at most ``chunk_size``, none with more bytes than tokens are allowed.

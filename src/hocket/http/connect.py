@@ -38,7 +38,7 @@ async def connect(origin: Origin, tls: "ssl.SSLContext | None", limit: float | N
     except OSError as error:  # ssl.SSLError is one
         raise _refused(origin, error) from error
     raise ConnectTimeout(
-        f"no connection to {origin} within {limit:g} s; connect_timeout sets the limit", retryable=True
+        f"no connection to {origin} within {limit:g} s; Timeout(connect=...) sets the limit", retryable=True
     )
 
 

@@ -4,6 +4,7 @@ import ssl
 
 import trio
 
+from hocket._runtime.cancellation import only
 from hocket.http.wire import READ
 
 __all__ = ["TrioWire", "open_wire"]
@@ -15,7 +16,10 @@ async def open_wire(host: str, port: int, tls: ssl.SSLContext | None) -> "TrioWi
     Raises:
         OSError: there is none to be had.
     """
-    tcp = await trio.open_tcp_stream(host, port)
+    try:
+        tcp = await trio.open_tcp_stream(host, port)
+    except BaseExceptionGroup as errors:  # Ctrl-C, by way of trio's own task group
+        raise only(errors) from None
     stream: trio.SocketStream | trio.SSLStream[trio.SocketStream] = tcp
     if tls is not None:
         stream = trio.SSLStream(tcp, tls, server_hostname=host, https_compatible=True)

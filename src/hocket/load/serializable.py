@@ -31,6 +31,8 @@ _OWN_PACKAGES = frozenset(
         "messages",
         "outputs",
         "prompt_values",
+        "prompts",
+        "output_parsers",
         "runnables",
         "language_models",
         "embeddings",
@@ -51,7 +53,7 @@ def find_class(lc_id: Iterable[str]) -> type["Serializable"] | None:
     key = tuple(lc_id)
     found = _classes.get(key) or _former_ids.get(key)
     package = ".".join(key[1:-1])
-    if found is None and key[0] == "hocket" and package in _OWN_PACKAGES:
+    if found is None and key[:1] == ("hocket",) and package in _OWN_PACKAGES:
         getattr(importlib.import_module(f"hocket.{package}"), key[-1], None)  # some define their classes when asked
         found = _classes.get(key) or _former_ids.get(key)
     return found

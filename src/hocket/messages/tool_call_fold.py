@@ -69,8 +69,8 @@ class ToolCallFold:
         self.known: dict[object, _Call] = {}
         """The latest call of each index, and of each pair of index and id."""
 
-    def add(self, chunk: Mapping[str, Any]) -> None:
-        """Add one fragment, a tool call chunk."""
+    def add(self, chunk: Mapping[str, Any]) -> _Call:
+        """Add one fragment, a tool call chunk, and return the call that it belongs to."""
         index, id_, name, args = chunk.get("index"), chunk.get("id"), chunk.get("name"), chunk.get("args")
         is_bare = index is not None and not id_ and not name  # most fragments are
         call = self.known.get(index) if is_bare else self._continued(index, id_, name)
@@ -89,6 +89,7 @@ class ToolCallFold:
             if call.extras is None:
                 call.extras = Deltas({})
             call.extras.add(extras)
+        return call
 
     def _continued(self, index: int | str | None, id_: str | None, name: str | None) -> _Call | None:
         """The call that a fragment goes on with; None: it starts one."""

@@ -1,15 +1,113 @@
 """What can be called, composed and configured. LangChain's names."""
 
+from typing import TYPE_CHECKING
+
+from hocket._runtime.lazy import loader
 from hocket.runnables.base import Runnable, RunnableSerializable
 from hocket.runnables.binding import RunnableBinding
-from hocket.runnables.config import RunnableConfig, ensure_config, get_config_list, merge_configs
+from hocket.runnables.config import RunnableConfig, ensure_config, get_config_list, merge_configs, patch_config
+
+if TYPE_CHECKING:
+    from hocket.runnables.branch import RouterInput, RouterRunnable, RunnableBranch
+    from hocket.runnables.coercion import coerce_to_runnable, is_runnable_like
+    from hocket.runnables.configurable import (
+        ConfigurableField,
+        ConfigurableFieldMultiOption,
+        ConfigurableFieldSingleOption,
+        ConfigurableFieldSpec,
+        RunnableConfigurableAlternatives,
+        RunnableConfigurableFields,
+    )
+    from hocket.runnables.each import RunnableEach
+    from hocket.runnables.event_stream import EventStream, EventView
+    from hocket.runnables.events import EventFilter, StreamEvent
+    from hocket.runnables.fallbacks import RunnableWithFallbacks
+    from hocket.runnables.folding import AddableDict, aadd, add
+    from hocket.runnables.function import RunnableLambda, chain
+    from hocket.runnables.generator import RunnableGenerator
+    from hocket.runnables.listeners import Run, RunnableListened
+    from hocket.runnables.parallel import RunnableMap, RunnableParallel
+    from hocket.runnables.passthrough import RunnableAssign, RunnablePassthrough, RunnablePick
+    from hocket.runnables.retry import ExponentialJitterParams, RunnableRetry
+    from hocket.runnables.sequence import RunnableSequence
+
+_HOMES = {
+    "AddableDict": "folding",
+    "ConfigurableField": "configurable",
+    "ConfigurableFieldMultiOption": "configurable",
+    "ConfigurableFieldSingleOption": "configurable",
+    "ConfigurableFieldSpec": "configurable",
+    "EventFilter": "events",
+    "EventStream": "event_stream",
+    "EventView": "event_stream",
+    "ExponentialJitterParams": "retry",
+    "RouterInput": "branch",
+    "RouterRunnable": "branch",
+    "Run": "listeners",
+    "RunnableAssign": "passthrough",
+    "RunnableBranch": "branch",
+    "RunnableConfigurableAlternatives": "configurable",
+    "RunnableConfigurableFields": "configurable",
+    "RunnableEach": "each",
+    "RunnableGenerator": "generator",
+    "RunnableLambda": "function",
+    "RunnableListened": "listeners",
+    "RunnableMap": "parallel",
+    "RunnableParallel": "parallel",
+    "RunnablePassthrough": "passthrough",
+    "RunnablePick": "passthrough",
+    "RunnableRetry": "retry",
+    "RunnableSequence": "sequence",
+    "RunnableWithFallbacks": "fallbacks",
+    "StreamEvent": "events",
+    "aadd": "folding",
+    "add": "folding",
+    "chain": "function",
+    "coerce_to_runnable": "coercion",
+    "is_runnable_like": "coercion",
+}
+__getattr__ = loader("hocket.runnables", _HOMES)
 
 __all__ = [
+    "AddableDict",
+    "ConfigurableField",
+    "ConfigurableFieldMultiOption",
+    "ConfigurableFieldSingleOption",
+    "ConfigurableFieldSpec",
+    "EventFilter",
+    "EventStream",
+    "EventView",
+    "ExponentialJitterParams",
+    "RouterInput",
+    "RouterRunnable",
+    "Run",
     "Runnable",
+    "RunnableAssign",
     "RunnableBinding",
+    "RunnableBranch",
     "RunnableConfig",
+    "RunnableConfigurableAlternatives",
+    "RunnableConfigurableFields",
+    "RunnableEach",
+    "RunnableGenerator",
+    "RunnableLambda",
+    "RunnableListened",
+    "RunnableMap",
+    "RunnableParallel",
+    "RunnablePassthrough",
+    "RunnablePick",
+    "RunnableRetry",
+    "RunnableSequence",
     "RunnableSerializable",
+    "RunnableWithFallbacks",
+    "StreamEvent",
+    "aadd",
+    "add",
+    "chain",
+    "coerce_to_runnable",
     "ensure_config",
     "get_config_list",
+    "is_runnable_like",
     "merge_configs",
+    "patch_config",
 ]

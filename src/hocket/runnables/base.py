@@ -4,22 +4,27 @@ A runnable defines `ainvoke` (or `invoke`); everything else follows from it.
 """
 
 import functools
+import math
 from abc import ABC
-from collections.abc import AsyncIterable, Iterable, Iterator
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeVar, overload
+from collections.abc import AsyncIterable, Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, overload
 
 from pydantic import ConfigDict
 
 from hocket._runtime.portal import on_portal
-from hocket._runtime.runtime import ASYNC
+from hocket._runtime.runtime import ASYNC, BLOCKING, Runtime
 from hocket._runtime.stream import Sink, Stream, SyncStream
-from hocket.errors import InvalidHook
+from hocket.errors import InvalidHook, InvalidInput
 from hocket.load.serializable import Serializable
 from hocket.runnables.batch import Batch, Configs
-from hocket.runnables.config import RunnableConfig, merge_configs
+from hocket.runnables.combining import Combining, built
+from hocket.runnables.config import RunnableConfig, ensure_config
+from hocket.runnables.pulling import Pulling
+from hocket.runnables.stage import Gathering, Stage, drain, put_one, transformed
 
 if TYPE_CHECKING:
-    from hocket.runnables.binding import RunnableBinding
+    from hocket.runnables.configurable import AnyConfigurableField, ConfigurableField
+    from hocket.runnables.event_stream import EventStream
 
 __all__ = ["Runnable", "RunnableSerializable"]
 
@@ -27,13 +32,10 @@ Input = TypeVar("Input")
 Output = TypeVar("Output")
 
 
-class Runnable(ABC, Generic[Input, Output]):
+class Runnable(Combining[Input, Output], ABC, Generic[Input, Output]):
     """Something that turns an input into an output, once, many times at once, or piece by piece."""
 
     name: str | None
-
-    binding_class: ClassVar[type[Any]]
-    """What `bind` and `with_config` return; set by `hocket.runnables.binding`, which is built on this module."""
 
     def get_name(self, suffix: str | None = None, *, name: str | None = None) -> str:
         """Return the name under which runs of this object are watched."""
@@ -52,22 +54,117 @@ class Runnable(ABC, Generic[Input, Output]):
         """Turn one input into its output. By default `ainvoke`, on hocket's kept event loop."""
         return on_portal(functools.partial(self.ainvoke, input, config, **kwargs))
 
+    async def _invoke(
+        self, runtime: Runtime, input: Input, config: RunnableConfig | None, kwargs: dict[str, Any]
+    ) -> Output:
+        """Turn one input into its output, on a runtime: what others call who run on it."""
+        if runtime.is_async:
+            return await self.ainvoke(input, config, **kwargs)
+        return self.invoke(input, config, **kwargs)
+
+    @property
+    def _inline(self) -> bool:
+        """Whether a call never waits, and takes no time to speak of: it is made where the caller is."""
+        return False
+
+    @property
+    def _takes_arguments(self) -> bool:
+        """Whether arguments beside input and config mean anything: in a chain, the first step that takes any gets them."""
+        return True
+
     # -- in pieces
 
     def astream(self, input: Input, config: RunnableConfig | None = None, **kwargs: Any) -> Stream[Output]:
         """Return the output in pieces, as they come. By default in one piece."""
-        return Stream(functools.partial(self._produce, input, config, kwargs))
+        return Stream(functools.partial(self._produce, ASYNC, input, ensure_config(config), kwargs))
 
     def stream(self, input: Input, config: RunnableConfig | None = None, **kwargs: Any) -> SyncStream[Output]:
         """Return the output in pieces, as they come: the sync face of `astream`."""
-        return SyncStream(functools.partial(self._produce, input, config, kwargs), stepped=False)
+        stepped = self._can_step
+        produce = functools.partial(self._produce, BLOCKING if stepped else ASYNC, input, ensure_config(config), kwargs)
+        return SyncStream(produce, stepped=stepped)
+
+    def atransform(
+        self, input: AsyncIterable[Input], config: RunnableConfig | None = None, **kwargs: Any
+    ) -> Stream[Output]:
+        """Return the output of an input that comes in pieces, in pieces. What cannot begin before the end waits for it."""
+        return Stream(functools.partial(transformed, self, ASYNC, input, ensure_config(config), kwargs))
+
+    def transform(
+        self, input: Iterable[Input], config: RunnableConfig | None = None, **kwargs: Any
+    ) -> SyncStream[Output]:
+        """Return the output of an input that comes in pieces, in pieces: the sync face of `atransform`."""
+        stepped = self._can_step
+        runtime = BLOCKING if stepped else ASYNC
+        produce = functools.partial(transformed, self, runtime, input, ensure_config(config), kwargs)
+        return SyncStream(produce, stepped=stepped)
 
     async def _produce(
-        self, input: Input, config: RunnableConfig | None, kwargs: dict[str, Any], sink: Sink[Output]
+        self, runtime: Runtime, input: Input, config: RunnableConfig | None, kwargs: dict[str, Any], sink: Sink[Output]
     ) -> None:
-        waiting = sink.put(await self.ainvoke(input, config, **kwargs))
-        if waiting is not None:
-            await waiting
+        """Push the output into ``sink``, on a runtime: what others call who run on it."""
+        if runtime.is_async and type(self).astream is not Runnable.astream:  # a class of the user's own
+            await drain(runtime, self.astream(input, config, **kwargs), sink)
+        elif type(self).stream is not Runnable.stream:
+            await drain(runtime, self.stream(input, config, **kwargs), sink, in_thread=runtime.is_async)
+        else:
+            await put_one(sink, await self._invoke(runtime, input, config, kwargs))
+
+    def _stage(
+        self, runtime: Runtime, config: RunnableConfig | None, kwargs: dict[str, Any], sink: Sink[Output]
+    ) -> Stage[Input, Output]:
+        """Return this runnable at work in a stream, on a runtime. By default it waits for its whole input."""
+        if runtime.is_async and type(self).atransform is not Runnable.atransform:
+            return Pulling(
+                runtime, ensure_config(config), lambda pieces: self.atransform(pieces, config, **kwargs), sink
+            )
+
+        def work(input: Input, sink: Sink[Output]) -> Coroutine[Any, Any, None]:
+            return self._produce(runtime, input, config, kwargs, sink)
+
+        return Gathering(work, sink)
+
+    @property
+    def _can_step(self) -> bool:
+        """Whether a sync stream needs no event loop: on the blocking runtime, `_produce` and `_stage` never suspend."""
+        return type(self).invoke is not Runnable.invoke
+
+    @property
+    def _cumulative(self) -> bool:
+        """Whether each piece of the output replaces those before it, instead of adding to them."""
+        return False
+
+    def astream_events(
+        self,
+        input: Input,
+        config: RunnableConfig | None = None,
+        *,
+        version: Literal["v2"] = "v2",
+        include_names: Sequence[str] | None = None,
+        include_types: Sequence[str] | None = None,
+        include_tags: Sequence[str] | None = None,
+        exclude_names: Sequence[str] | None = None,
+        exclude_types: Sequence[str] | None = None,
+        exclude_tags: Sequence[str] | None = None,
+        **kwargs: Any,
+    ) -> "EventStream[Output]":
+        """Return what happens in a streamed call, and in the calls inside it: starts, pieces, ends and errors.
+
+        What is watched runs as it would otherwise: a model that is called, and not streamed, gives no pieces.
+
+        Args:
+            version: LangChain's ``"v2"`` is the only one.
+            include_names, include_types, include_tags: give only events of runs with one of these names, kinds
+                (`StreamEvent`) or tags.
+            exclude_names, exclude_types, exclude_tags: and none of these.
+
+        Raises:
+            InvalidInput: another version is asked for.
+        """
+        if version != "v2":
+            raise InvalidInput(f"version is {version!r}; astream_events knows 'v2', and its stream has typed views")
+        include, exclude = (include_names, include_types, include_tags), (exclude_names, exclude_types, exclude_tags)
+        return built("EventStream")(self, input, config, kwargs, built("EventFilter")(*include, *exclude))  # type: ignore[no-any-return]
 
     # -- many
 
@@ -110,10 +207,7 @@ class Runnable(ABC, Generic[Input, Output]):
         Raises:
             Exception: what the first item to fail raised, as itself.
         """
-        outcomes: dict[int, Any] = {}
-        batch = self._batch(inputs, config, return_exceptions, kwargs)
-        await batch.run(lambda outcome: outcomes.__setitem__(*outcome))
-        return [outcomes[index] for index in range(len(outcomes))]
+        return await self._batch(inputs, config, return_exceptions, kwargs).outcomes()
 
     def abatch_as_completed(
         self,
@@ -167,15 +261,9 @@ class Runnable(ABC, Generic[Input, Output]):
 
         return produce
 
-    # -- with something fixed
-
-    def bind(self, **kwargs: Any) -> "RunnableBinding[Input, Output]":
-        """Return this runnable with arguments that every call gets; those of a call come over them."""
-        return self.binding_class(bound=self, kwargs=kwargs)  # type: ignore[no-any-return]
-
-    def with_config(self, config: RunnableConfig | None = None, **kwargs: Any) -> "RunnableBinding[Input, Output]":
-        """Return this runnable with a config that every call gets; that of a call comes over it."""
-        return self.binding_class(bound=self, config=merge_configs(config, kwargs))  # type: ignore[no-any-return]
+    def _attempts_at_most(self, params: Mapping[str, Any]) -> float:
+        """Return how many attempts a call with these arguments may make of itself; infinite if nobody knows."""
+        return math.inf
 
 
 class RunnableSerializable(Serializable, Runnable[Input, Output]):
@@ -184,3 +272,36 @@ class RunnableSerializable(Serializable, Runnable[Input, Output]):
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
     name: str | None = None
+
+    def configurable_fields(self, **kwargs: "AnyConfigurableField") -> "RunnableSerializable[Input, Output]":
+        """Return this runnable with fields that a call may give, under ``config["configurable"]``.
+
+        Args:
+            kwargs: the fields by their names, each a `ConfigurableField`, or one with options.
+
+        Raises:
+            InvalidInput: there is no such field.
+        """
+        made = built("RunnableConfigurableFields")(default=self, fields={})
+        return made.configurable_fields(**kwargs)  # type: ignore[no-any-return]
+
+    def configurable_alternatives(
+        self,
+        which: "ConfigurableField",
+        *,
+        default_key: str = "default",
+        prefix_keys: bool = False,
+        **kwargs: "Runnable[Input, Output] | Callable[[], Runnable[Input, Output]]",
+    ) -> "RunnableSerializable[Input, Output]":
+        """Return a runnable that is this one or another, as a call says under ``config["configurable"]``.
+
+        Args:
+            which: the key under which it says so.
+            default_key: the name of this one.
+            prefix_keys: whether the keys of fields that are configurable in one of them start with
+                ``"<which>==<name>/"``.
+            kwargs: the others by their names; or functions that make them, called when they are chosen.
+        """
+        return built("RunnableConfigurableAlternatives")(  # type: ignore[no-any-return]
+            which=which, default=self, alternatives=kwargs, default_key=default_key, prefix_keys=prefix_keys
+        )

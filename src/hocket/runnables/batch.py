@@ -19,7 +19,7 @@ from typing import Any, Generic, TypeVar, cast
 
 import anyio
 
-from hocket._runtime.cancellation import is_cancelled
+from hocket._runtime.cancellation import is_cancelled, only
 from hocket.errors import InvalidInput
 from hocket.runnables.config import RunnableConfig, ensure_config
 
@@ -98,10 +98,19 @@ class Batch(Generic[Input, Output]):
             BaseException: the first failure of an item, as itself, after the other calls were cancelled.
         """
         self._put = put
-        async with anyio.create_task_group() as self._group:
-            self._hire()
+        try:
+            async with anyio.create_task_group() as self._group:
+                self._hire()
+        except BaseExceptionGroup as errors:
+            raise only(errors) from None
         if self._failure is not None:
             raise self._failure
+
+    async def outcomes(self) -> list[Any]:
+        """Make the calls and return their outcomes, in the order of the inputs. Raises as `run`."""
+        found: dict[int, Any] = {}
+        await self.run(lambda outcome: found.__setitem__(*outcome))
+        return [found[index] for index in range(len(found))]
 
     def _hire(self) -> None:
         self._workers += 1

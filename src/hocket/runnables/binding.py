@@ -1,14 +1,16 @@
 """A runnable with arguments and config fixed beforehand."""
 
+import functools
+import inspect
 from collections.abc import Mapping
 from typing import Any, Generic, TypeVar, cast
 
-from pydantic import ConfigDict, Field, SkipValidation
+from pydantic import Field, SkipValidation
 
-from hocket._runtime.stream import Stream, SyncStream
-from hocket.runnables.base import Runnable, RunnableSerializable
+from hocket.runnables.base import Runnable
 from hocket.runnables.batch import Batch, Configs
-from hocket.runnables.config import RunnableConfig, ensure_config, merge_configs
+from hocket.runnables.config import RunnableConfig, merge_configs
+from hocket.runnables.delegating import Delegating, Target
 
 __all__ = ["RunnableBinding"]
 
@@ -16,30 +18,44 @@ Input = TypeVar("Input")
 Output = TypeVar("Output")
 
 
-class RunnableBinding(RunnableSerializable[Input, Output], Generic[Input, Output]):
+class RunnableBinding(Delegating[Input, Output], Generic[Input, Output]):
     """Calls another runnable with more arguments; its attributes are the other's.
 
     Args:
         bound: the runnable.
         kwargs: arguments for every call; those of a call win.
         config: for every call; that of a call is merged over it.
+        custom_input_type, custom_output_type: types that say more than those of ``bound``; for readers alone.
     """
-
-    model_config = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
 
     bound: SkipValidation[Runnable[Input, Output]]
     kwargs: dict[str, Any] = Field(default_factory=dict)
     config: RunnableConfig = Field(default_factory=lambda: cast(RunnableConfig, {}))
-
-    @classmethod
-    def is_lc_serializable(cls) -> bool:
-        """A binding travels as data, if what it binds does."""
-        return True
+    custom_input_type: Any = Field(default=None, exclude=True)
+    custom_output_type: Any = Field(default=None, exclude=True)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(name)
-        return getattr(self.__dict__["bound"], name)
+        attribute = getattr(self.__dict__["bound"], name)
+        if not inspect.ismethod(attribute):
+            return attribute
+
+        @functools.wraps(attribute)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            made = attribute(*args, **kwargs)
+            return self._over(made) if isinstance(made, Runnable) else made
+
+        return call
+
+    def _over(self, made: Any) -> Any:
+        """Return what a method of the other one made of it, ``bind_tools`` for one, with what is bound here, too."""
+        if isinstance(made, RunnableBinding):
+            kwargs, config = {**self.kwargs, **made.kwargs}, merge_configs(self.config, made.config)
+            return made.model_copy(update={"kwargs": kwargs, "config": config})
+        if hasattr(type(made), "_with_each"):
+            return made._with_each(self._over)
+        return self.model_copy(update={"bound": made})
 
     def get_name(self, suffix: str | None = None, *, name: str | None = None) -> str:
         """Return the name of what is bound, unless the config has one."""
@@ -47,38 +63,41 @@ class RunnableBinding(RunnableSerializable[Input, Output], Generic[Input, Output
 
     def bind(self, **kwargs: Any) -> "RunnableBinding[Input, Output]":
         """Return a binding with more arguments, over those it has."""
-        return RunnableBinding(bound=self.bound, kwargs={**self.kwargs, **kwargs}, config=self.config)
+        return self.model_copy(update={"kwargs": {**self.kwargs, **kwargs}})
 
     def with_config(self, config: RunnableConfig | None = None, **kwargs: Any) -> "RunnableBinding[Input, Output]":
         """Return a binding with more config, over what it has."""
-        return RunnableBinding(bound=self.bound, kwargs=self.kwargs, config=merge_configs(self.config, config, kwargs))
+        return self.model_copy(update={"config": merge_configs(self.config, config, kwargs)})
 
-    async def ainvoke(self, input: Input, config: RunnableConfig | None = None, **kwargs: Any) -> Output:
-        """Call `ainvoke` of what is bound."""
-        return await self.bound.ainvoke(input, self._merged(config), **{**self.kwargs, **kwargs})
-
-    def invoke(self, input: Input, config: RunnableConfig | None = None, **kwargs: Any) -> Output:
-        """Call `invoke` of what is bound."""
-        return self.bound.invoke(input, self._merged(config), **{**self.kwargs, **kwargs})
-
-    def astream(self, input: Input, config: RunnableConfig | None = None, **kwargs: Any) -> Stream[Output]:
-        """Call `astream` of what is bound."""
-        return self.bound.astream(input, self._merged(config), **{**self.kwargs, **kwargs})
-
-    def stream(self, input: Input, config: RunnableConfig | None = None, **kwargs: Any) -> SyncStream[Output]:
-        """Call `stream` of what is bound."""
-        return self.bound.stream(input, self._merged(config), **{**self.kwargs, **kwargs})
+    def _target(self, config: RunnableConfig | None, kwargs: dict[str, Any]) -> Target:
+        return Target(self.bound, self._merged(config), {**self.kwargs, **kwargs})
 
     def _batch(self, inputs: Any, config: Configs, return_exceptions: bool, kwargs: dict[str, Any]) -> Batch[Any, Any]:
-        return self.bound._batch(inputs, self._merged_all(config), return_exceptions, {**self.kwargs, **kwargs})
-
-    def _merged(self, config: RunnableConfig | None) -> RunnableConfig:
-        return merge_configs(self.config, config) if self.config else ensure_config(config)
-
-    def _merged_all(self, config: Configs) -> Configs:
+        merged: Configs
         if config is None or isinstance(config, Mapping):
-            return self._merged(config)
-        return [self._merged(one) for one in config]
+            merged = self._merged(config)
+        else:
+            merged = [self._merged(one) or {} for one in config]
+        return self.bound._batch(inputs, merged, return_exceptions, {**self.kwargs, **kwargs})
 
+    @property
+    def _inline(self) -> bool:
+        return self.bound._inline
 
-Runnable.binding_class = RunnableBinding
+    @property
+    def _takes_arguments(self) -> bool:
+        return self.bound._takes_arguments
+
+    @property
+    def _can_step(self) -> bool:
+        return self.bound._can_step
+
+    @property
+    def _cumulative(self) -> bool:
+        return self.bound._cumulative
+
+    def _attempts_at_most(self, params: Mapping[str, Any]) -> float:
+        return self.bound._attempts_at_most({**self.kwargs, **params})
+
+    def _merged(self, config: RunnableConfig | None) -> RunnableConfig | None:
+        return merge_configs(self.config, config) if self.config else config

@@ -2,15 +2,26 @@
 
 import difflib
 from collections.abc import Mapping, Sequence
+from contextvars import ContextVar
 from typing import Any, cast
 from uuid import UUID
 
 from typing_extensions import TypedDict
 
 from hocket.callbacks import BaseCallbackHandler, BaseCallbackManager
+from hocket.callbacks.ambient import current_parent
 from hocket.errors import InvalidInput
 
-__all__ = ["RunnableConfig", "ensure_config", "get_config_list", "merge_configs"]
+__all__ = [
+    "RunnableConfig",
+    "current_config",
+    "ensure_config",
+    "get_config_list",
+    "merge_configs",
+    "patch_config",
+    "ready",
+    "set_config_context",
+]
 
 
 class RunnableConfig(TypedDict, total=False):
@@ -48,15 +59,71 @@ _TYPES: dict[str, tuple[tuple[type, ...], str]] = {
 _EMPTY: RunnableConfig = {}
 
 
-def ensure_config(config: Mapping[str, Any] | None) -> RunnableConfig:
-    """Return ``config``, or an empty one, after checking its keys and the types of its values.
+class _Ready(dict[str, Any]):
+    """A config that has been checked, and that the context has been asked for: nothing need be done again."""
+
+
+current_config: ContextVar[RunnableConfig] = ContextVar("hocket_config", default=_EMPTY)
+"""The config for runs inside the one whose code runs here."""
+
+
+class set_config_context:  # LangChain's name
+    """A context manager in whose block calls without a config of their own are made with ``config``.
+
+    Where a call is given a config, too, that comes over this one. Entering and leaving must be in one task, or thread.
+    """
+
+    __slots__ = ("_config", "_parent", "_tokens")
+
+    def __init__(self, config: RunnableConfig) -> None:
+        self._config = config
+
+    def __enter__(self) -> None:
+        self._tokens: Any = None
+        if self._config:
+            callbacks = self._config.get("callbacks")
+            self._parent = current_parent.set(callbacks) if isinstance(callbacks, BaseCallbackManager) else None
+            self._tokens = current_config.set(self._config)
+
+    def __exit__(self, *exc: object) -> None:
+        if self._tokens is not None:
+            current_config.reset(self._tokens)
+            if self._parent is not None:
+                current_parent.reset(self._parent)
+
+
+def ensure_config(config: Mapping[str, Any] | None = None) -> RunnableConfig:
+    """Return the config of a call: what the caller says, checked, over what the code is in says (`set_config_context`).
 
     Raises:
         InvalidInput: it is no mapping, a value is of the wrong type, or a key is unknown: a typo would otherwise do
             nothing, silently.
     """
+    if config.__class__ is _Ready:
+        return cast(RunnableConfig, config)
+    around = current_config.get()
+    if not config:
+        return around
+    checked = _checked(config)
+    if around:
+        given = checked.get("callbacks")
+        merged = merge_configs(around, checked)
+        if isinstance(given, BaseCallbackManager):  # of a run that the caller knows better
+            merged["callbacks"] = given
+        return merged
+    return ready(checked)
+
+
+def ready(config: Mapping[str, Any]) -> RunnableConfig:
+    """Return a copy of a config that needs no further look."""
+    return cast(RunnableConfig, _Ready(config))
+
+
+def _checked(config: Mapping[str, Any] | None) -> RunnableConfig:
     if not config:
         return _EMPTY
+    if config.__class__ is _Ready:
+        return cast(RunnableConfig, config)
     if not isinstance(config, Mapping):
         raise InvalidInput(f"config is {type(config).__name__}; it must be a mapping with keys of RunnableConfig")
     for key, value in config.items():
@@ -70,11 +137,37 @@ def ensure_config(config: Mapping[str, Any] | None) -> RunnableConfig:
     return cast(RunnableConfig, config)
 
 
+def patch_config(
+    config: Mapping[str, Any] | None,
+    *,
+    callbacks: BaseCallbackManager | None = None,
+    recursion_limit: int | None = None,
+    max_concurrency: int | None = None,
+    run_name: str | None = None,
+    configurable: dict[str, Any] | None = None,
+) -> RunnableConfig:
+    """Return a copy of ``config`` in which what is given here stands; new ``callbacks`` put an end to name and id."""
+    patched: dict[str, Any] = {**ensure_config(config)}
+    if callbacks is not None:
+        patched.pop("run_name", None)
+        patched.pop("run_id", None)
+    given = {
+        "callbacks": callbacks,
+        "recursion_limit": recursion_limit,
+        "max_concurrency": max_concurrency,
+        "run_name": run_name,
+    }
+    patched.update((key, value) for key, value in given.items() if value is not None)
+    if configurable is not None:
+        patched["configurable"] = {**patched.get("configurable", {}), **configurable}
+    return ready(patched)
+
+
 def merge_configs(*configs: Mapping[str, Any] | None) -> RunnableConfig:
     """Return one config: tags are joined, metadata and configurable merged, callbacks added up; else the later wins."""
-    merged: dict[str, Any] = {}
+    merged: dict[str, Any] = _Ready() if any(config.__class__ is _Ready for config in configs) else {}
     for config in configs:
-        for key, value in ensure_config(config).items():
+        for key, value in _checked(config).items():
             held = merged.get(key)
             if held is None or value is None:
                 merged[key] = held if value is None else value
@@ -118,4 +211,4 @@ def get_config_list(
     if "run_id" not in first or length < 2:
         return [first] * length
     rest = cast(RunnableConfig, {key: value for key, value in first.items() if key != "run_id"})
-    return [first, *[rest] * (length - 1)]
+    return [first, *[ready(rest)] * (length - 1)]

@@ -1,0 +1,67 @@
+"""A runnable called with each item of a list."""
+
+import functools
+from collections.abc import Iterable
+from typing import Any, Generic, TypeVar
+
+from pydantic import ConfigDict, SkipValidation
+
+from hocket._runtime.portal import on_portal
+from hocket._runtime.runtime import ASYNC, Runtime
+from hocket.runnables.base import Runnable, RunnableSerializable
+from hocket.runnables.batch import Batch
+from hocket.runnables.config import RunnableConfig
+from hocket.runnables.traced import Traced
+
+__all__ = ["RunnableEach"]
+
+Input = TypeVar("Input")
+Output = TypeVar("Output")
+
+
+class RunnableEach(
+    Traced[Iterable[Input], list[Output]], RunnableSerializable[Iterable[Input], list[Output]], Generic[Input, Output]
+):
+    """Calls a runnable with each item of its input, at once, and gives a list of the outputs, in order.
+
+    The first item to fail cancels the others. 100 run at once, or as many as ``config["max_concurrency"]`` says.
+
+    Args:
+        bound: the runnable.
+        name: for handlers.
+    """
+
+    model_config = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
+
+    bound: SkipValidation[Runnable[Input, Output]]
+
+    @classmethod
+    def is_lc_serializable(cls) -> bool:
+        """It travels as data, if what it calls does."""
+        return True
+
+    def get_name(self, suffix: str | None = None, *, name: str | None = None) -> str:
+        """Return the name for handlers: by default it tells what is called."""
+        return super().get_name(suffix, name=name or self.name or f"RunnableEach<{self.bound.get_name()}>")
+
+    async def _work(
+        self, runtime: Runtime, input: Iterable[Input], config: RunnableConfig, kwargs: dict[str, Any]
+    ) -> list[Output]:
+        if self.bound._inline and not runtime.is_async:
+            return [await self.bound._invoke(runtime, item, config, kwargs) for item in input]
+        if not runtime.is_async:
+            return on_portal(functools.partial(self._work, ASYNC, input, config, kwargs))
+
+        async def call(item: Input, _: RunnableConfig) -> Output:
+            return await self.bound._invoke(runtime, item, config, kwargs)
+
+        limit: RunnableConfig = {"max_concurrency": config.get("max_concurrency")}
+        return await Batch(call, input, limit, return_exceptions=False).outcomes()
+
+    @property
+    def _inline(self) -> bool:
+        return self.bound._inline
+
+    @property
+    def _takes_arguments(self) -> bool:
+        return self.bound._takes_arguments

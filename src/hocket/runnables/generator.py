@@ -1,0 +1,73 @@
+"""Generator functions as runnables that work piece by piece."""
+
+from collections.abc import AsyncIterator, Callable, Iterator
+from typing import Any, Generic, TypeVar
+
+from hocket._runtime.runtime import Runtime
+from hocket._runtime.stream import Sink
+from hocket.runnables.config import RunnableConfig
+from hocket.runnables.function import Function
+from hocket.runnables.pulling import Pieces, Pulling
+from hocket.runnables.stage import Stage
+from hocket.runnables.threaded import Threaded
+from hocket.runnables.traced import Traced
+
+__all__ = ["RunnableGenerator"]
+
+Input = TypeVar("Input")
+Output = TypeVar("Output")
+
+
+class RunnableGenerator(Traced[Input, Output], Generic[Input, Output]):
+    """A generator function as a runnable: it takes an iterator over the pieces of the input, and yields the output's.
+
+    An async one works as the pieces come, within the stream's own task: it must wait for its input itself, not in tasks
+    of its own, and hold no timeout and no cancel scope while it does. A sync one does, too, in a thread of its own.
+
+    Args:
+        transform: takes the iterator; and ``config`` and ``run_manager``, if it has such parameters.
+        atransform: its async form, for async verbs. A function that is async may be given as ``transform``.
+        name: for handlers; by default that of the function.
+
+    Raises:
+        InvalidHook: ``transform`` is no function, or ``atransform`` is not async.
+    """
+
+    def __init__(
+        self,
+        transform: Callable[..., Iterator[Output]] | Callable[..., AsyncIterator[Output]],
+        atransform: Callable[..., AsyncIterator[Output]] | None = None,
+        *,
+        name: str | None = None,
+    ) -> None:
+        self._function = Function.of(transform, atransform)
+        self.name = name or self._function.name
+
+    def __repr__(self) -> str:
+        return f"RunnableGenerator({self.name or '...'})"
+
+    async def _work(self, runtime: Runtime, input: Input, config: RunnableConfig, kwargs: dict[str, Any]) -> Output:
+        return await self._function.call(runtime, self._alone(runtime, input), config, kwargs)  # type: ignore[no-any-return]
+
+    async def _pour(
+        self, runtime: Runtime, input: Input, config: RunnableConfig, kwargs: dict[str, Any], sink: Sink[Output]
+    ) -> None:
+        await self._function.pour(runtime, self._alone(runtime, input), config, kwargs, sink)
+
+    def _flow(
+        self, runtime: Runtime, config: RunnableConfig, kwargs: dict[str, Any], sink: Sink[Output]
+    ) -> Stage[Input, Output]:
+        make = self._function.with_arguments(runtime, config, kwargs)
+        if self._function.form(runtime) is self._function.asynchronous:
+            return Pulling(runtime, config, make, sink)
+        return Threaded(runtime, config, make, sink)
+
+    def _alone(self, runtime: Runtime, input: Input) -> Any:
+        """Return an iterator over one piece, of the kind that the function takes."""
+        if self._function.form(runtime) is self._function.asynchronous:
+            return Pieces((input,), is_over=True)
+        return iter((input,))
+
+    @property
+    def _can_step(self) -> bool:
+        return self._function.can_step

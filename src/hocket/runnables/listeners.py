@@ -1,0 +1,127 @@
+"""Functions that are told of the runs of one runnable."""
+
+import functools
+import inspect
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import Any, Generic, TypeVar, cast
+from uuid import UUID
+
+from pydantic import Field
+
+from hocket.callbacks import BaseCallbackHandler
+from hocket.runnables.base import Runnable
+from hocket.runnables.batch import Batch, Configs
+from hocket.runnables.binding import RunnableBinding
+from hocket.runnables.config import RunnableConfig, merge_configs
+
+__all__ = ["AsyncListener", "Listener", "Run", "RunnableListened"]
+
+Input = TypeVar("Input")
+Output = TypeVar("Output")
+
+
+@dataclass
+class Run:
+    """A run, as far as it has come.
+
+    Attributes:
+        id, parent_run_id, name, tags, metadata: as handlers are told.
+        run_type: ``"chain"``, ``"prompt"``, ``"parser"``, ``"llm"``, ``"chat_model"``, ``"tool"`` or ``"retriever"``.
+        inputs: what went in.
+        outputs: what came out; None: nothing yet.
+        error: what it failed with, if it has.
+        start_time, end_time: in UTC.
+    """
+
+    id: UUID
+    name: str
+    run_type: str
+    inputs: Any
+    parent_run_id: UUID | None = None
+    tags: list[str] = field(default_factory=list[str])
+    metadata: dict[str, Any] = field(default_factory=dict[str, Any])
+    outputs: Any = None
+    error: BaseException | None = None
+    start_time: datetime = field(default_factory=functools.partial(datetime.now, UTC))
+    end_time: datetime | None = None
+
+
+Listener = Callable[[Run], Any] | Callable[[Run, RunnableConfig], Any]
+AsyncListener = Callable[[Run], Awaitable[Any]] | Callable[[Run, RunnableConfig], Awaitable[Any]]
+
+
+class RunnableListened(RunnableBinding[Input, Output], Generic[Input, Output]):
+    """Calls another runnable, and tells functions of its run. Made by `Runnable.with_listeners`, which see."""
+
+    on_start: Callable[..., Any] | None = Field(default=None, exclude=True)
+    on_end: Callable[..., Any] | None = Field(default=None, exclude=True)
+    on_error: Callable[..., Any] | None = Field(default=None, exclude=True)
+
+    @classmethod
+    def is_lc_serializable(cls) -> bool:
+        """Functions do not travel as data."""
+        return False
+
+    def _batch(self, inputs: Any, config: Configs, return_exceptions: bool, kwargs: dict[str, Any]) -> Batch[Any, Any]:
+        return Runnable._batch(self, inputs, config, return_exceptions, kwargs)  # each item is a run of its own
+
+    def _merged(self, config: RunnableConfig | None) -> RunnableConfig | None:
+        merged = merge_configs(self.config, config)
+        told: dict[str, Any] = {"start": self.on_start, "end": self.on_end, "error": self.on_error}
+        return merge_configs(merged, {"callbacks": [_Telling(told, merged)]})
+
+
+def _start(kind: str) -> Callable[..., Any]:
+    """Return the method for runs of one kind that start."""
+
+    def told(self: "_Telling", serialized: Any, inputs: Any, *, run_id: UUID, **details: Any) -> Any:
+        if self._run is not None:
+            return None
+        name = details.get("name") or (serialized or {}).get("name") or kind
+        facts = {key: details[key] for key in ("parent_run_id", "tags", "metadata") if details.get(key)}
+        self._run = Run(run_id, name, details.get("run_type") or kind, inputs, **facts)
+        return self._tell("start")
+
+    return told
+
+
+class _Telling(BaseCallbackHandler):
+    """Tells functions of the first run that starts, which is the one listened to, and of no run inside it.
+
+    A coroutine that a function returns is awaited by whoever tells handlers.
+    """
+
+    def __init__(self, listeners: dict[str, Callable[..., Any] | None], config: RunnableConfig) -> None:
+        self.run_inline = all(inspect.iscoroutinefunction(one) for one in listeners.values() if one is not None)
+        self._listeners = listeners
+        self._config = config
+        self._run: Run | None = None
+
+    def _end(self, outputs: Any, *, run_id: UUID, **details: Any) -> Any:
+        return self._ended("end", run_id, outputs=outputs)
+
+    def _fail(self, error: BaseException, *, run_id: UUID, **details: Any) -> Any:
+        return self._ended("error", run_id, error=error)
+
+    def _ended(self, what: str, run_id: UUID, **facts: Any) -> Any:
+        if self._run is None or self._run.id != run_id:
+            return None
+        self._run = replace(self._run, end_time=datetime.now(UTC), **facts)
+        return self._tell(what)
+
+    def _tell(self, what: str) -> Any:
+        listener = self._listeners[what]
+        if listener is None:
+            return None
+        takes_config = len(inspect.signature(listener).parameters) > 1
+        return listener(self._run, self._config) if takes_config else listener(self._run)
+
+    on_chain_start = _start("chain")
+    on_llm_start = _start("llm")
+    on_chat_model_start = _start("chat_model")
+    on_tool_start = _start("tool")
+    on_retriever_start = _start("retriever")
+    on_chain_end = on_llm_end = on_tool_end = on_retriever_end = cast(Any, _end)
+    on_chain_error = on_llm_error = on_tool_error = on_retriever_error = cast(Any, _fail)

@@ -1,0 +1,138 @@
+"""A stage that is written as an async generator: it pulls, where the stream pushes."""
+
+import contextvars
+import types
+from collections import deque
+from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Iterable
+from contextlib import suppress
+from typing import Any, TypeVar
+
+from hocket._runtime.runtime import Runtime
+from hocket._runtime.stream import Left, Sink
+from hocket.runnables.config import RunnableConfig, set_config_context
+from hocket.runnables.stage import Stage
+
+__all__ = ["Pieces", "Pulling"]
+
+Output = TypeVar("Output")
+
+
+class Pulling(Stage[Any, Output]):
+    """A stage that is written as a generator, which asks for its input.
+
+    It is driven by hand, in the task that pushes: it runs until it asks for a piece that has not come, and goes on with
+    the next `put`. What it waits for otherwise, the task waits for. It has a context of its own.
+
+    Args:
+        make: takes an async iterator over the pieces of the input, and returns one over those of the output.
+    """
+
+    def __init__(
+        self,
+        runtime: Runtime,
+        config: RunnableConfig,
+        make: Callable[[AsyncIterator[Any]], AsyncIterator[Output]],
+        sink: Sink[Output],
+    ) -> None:
+        super().__init__(sink)
+        self._runtime = runtime
+        self._input = Pieces()
+        self._context = contextvars.copy_context()
+        self._context.run(set_config_context(config).__enter__)
+        self._output = self._context.run(make, self._input)
+        self._step: Any = None
+        self._is_over = False
+
+    def expect_snapshots(self) -> None:
+        """A generator sees what comes."""
+
+    def put(self, item: Any) -> Awaitable[None] | None:
+        if self._is_over:
+            return None
+        self._input.pieces.append(item)
+        return self._go()
+
+    async def close(self) -> None:
+        self._input.is_over = True
+        await self._go()
+
+    async def abort(self, error: BaseException) -> None:
+        if not self._is_over:
+            self._is_over = True
+            await self._runtime.shielded(self._leave())
+
+    async def _leave(self) -> None:
+        with suppress(Exception, Left):
+            if self._step is not None:
+                await types.coroutine(self._driven)(Left())
+        close = getattr(self._output, "aclose", None)
+        if close is not None:
+            await close()
+
+    @types.coroutine
+    def _go(self) -> Generator[Any, Any, None]:
+        """Run the generator until it needs a piece, or ends; push what it yields."""
+        while not self._is_over:
+            if self._step is None:
+                self._step = self._output.__anext__().__await__()
+            try:
+                item = yield from self._driven(None)
+            except StopAsyncIteration:
+                self._is_over = True
+                return
+            except BaseException:
+                self._is_over = True
+                raise
+            if item is _NEED:
+                return
+            waiting = self.sink.put(item)
+            if waiting is not None:
+                yield from waiting.__await__()
+
+    def _driven(self, error: BaseException | None) -> Generator[Any, Any, Any]:
+        """Run the generator to its next piece and return that, or `_NEED` if it needs one first."""
+        run, step = self._context.run, self._step
+        try:
+            asked = run(step.send, None) if error is None else run(step.throw, error)
+            while asked is not _NEED:
+                try:
+                    answer = yield asked
+                except BaseException as struck:
+                    asked = run(step.throw, struck)
+                else:
+                    asked = run(step.send, answer)
+        except StopIteration as end:
+            self._step = None
+            return end.value
+        except BaseException:
+            self._step = None
+            raise
+        return _NEED
+
+
+class _Need:
+    """Asks the driver of a generator for a piece."""
+
+    def __await__(self) -> Generator[Any, None, None]:
+        yield self
+
+
+_NEED = _Need()
+
+
+class Pieces:
+    """The pieces that have come and were not asked for yet."""
+
+    def __init__(self, pieces: Iterable[Any] = (), *, is_over: bool = False) -> None:
+        self.pieces: deque[Any] = deque(pieces)
+        self.is_over = is_over
+
+    def __aiter__(self) -> "Pieces":
+        return self
+
+    async def __anext__(self) -> Any:
+        while not self.pieces:
+            if self.is_over:
+                raise StopAsyncIteration
+            await _NEED
+        return self.pieces.popleft()
