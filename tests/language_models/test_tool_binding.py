@@ -88,7 +88,7 @@ async def test_fakes_take_tools(model: str) -> None:
 
 
 @pytest.mark.parametrize("model", MODELS | REMOTE)
-@pytest.mark.parametrize(("choice", "expected"), CHOICES, ids=str)
+@pytest.mark.parametrize(("choice", "expected"), CHOICES)
 def test_every_way_to_choose(model: str, choice: Any, expected: Any) -> None:
     """Tools come to OpenAI's form, a choice to one word, a name, names, or stays a dict."""
     bound: Any = (MODELS | REMOTE)[model]().bind_tools(TOOLS, tool_choice=choice)
@@ -123,7 +123,6 @@ def test_what_is_not_said_is_not_bound() -> None:
         (look, None, "takes a list of tools"),
         ([{"name": "a b"}], None, "'a b' will not do"),
     ],
-    ids=str,
 )
 def test_what_cannot_be_bound(tools: Any, choice: Any, message: str) -> None:
     """A clear error when tools are bound, not when the model is called."""
@@ -148,7 +147,7 @@ class Plain(Picky):
     _tool_choices: ClassVar = frozenset()
 
 
-@pytest.mark.parametrize("choice", ["any", "look", ["look"]], ids=str)
+@pytest.mark.parametrize("choice", ["any", "look", ["look"]])
 def test_a_choice_that_a_model_cannot_be_given(choice: Any) -> None:
     """It says which it can; a model without tools says so."""
     with pytest.raises(Unsupported, match=r"Picky cannot be given the tool choice .* it can be given: auto, none"):

@@ -256,9 +256,7 @@ def hiding(
     """Asks."""
 
 
-@pytest.mark.parametrize(
-    "form", [Hiding, HidingKeys, hiding, tool(hiding), tool("asks", args_schema=Hiding)(hiding)], ids=str
-)
+@pytest.mark.parametrize("form", [Hiding, HidingKeys, hiding, tool(hiding), tool("asks", args_schema=Hiding)(hiding)])
 def test_what_is_injected_is_hidden(form: Any) -> None:
     """In a model, in a TypedDict and in a signature; marked by the class or by an instance."""
     made = convert_to_openai_function(form)
@@ -281,7 +279,6 @@ def test_what_is_injected_is_hidden(form: Any) -> None:
         ({"title": "größe"}, "'größe' will not do"),
         (lambda x: x, "'<lambda>' will not do"),
     ],
-    ids=str,
 )
 def test_what_is_no_tool(given: Any, message: str) -> None:
     """A clear error, at once."""

@@ -12,15 +12,19 @@ from typing import ClassVar
 
 from pydantic import ConfigDict, Field
 
+from hocket._runtime import clock
+from hocket._runtime.alarm import Alarm
 from hocket._runtime.portal import on_portal
+from hocket._runtime.runtime import ASYNC
 from hocket.embeddings.base import Embeddings
-from hocket.errors import InvalidInput, InvalidReply
+from hocket.errors import InvalidInput, InvalidReply, TotalTimeout
 from hocket.http.request import HTTPReply, HTTPRequest
 from hocket.http.service import HTTPService
 from hocket.messages import UsageMetadata, add_usage
+from hocket.retries import Failure, RetryPolicy, RetryPolicyLike, repeated
 from hocket.runnables import RunnableConfig
 from hocket.runnables.batch import Batch
-from hocket.timeouts import HTTP_TIMEOUT, connect_limit
+from hocket.timeouts import HTTP_TIMEOUT, TimeoutLike, connect_limit
 
 __all__ = ["EmbeddingResult", "RemoteEmbeddings"]
 
@@ -44,12 +48,17 @@ class RemoteEmbeddings(HTTPService, Embeddings, ABC):
     Args:
         chunk_size: texts in one request, at most.
         max_concurrency: requests of one call that are made at once, at most.
+        timeout: limits on time, a `Timeout`; a number: seconds for all of a call; None: none. ``connect`` and ``total``
+            count here; by default 10 s and 20 minutes.
+        retry: when a failed request is made again, each by itself; by default three attempts in all.
     """
 
     model_config = ConfigDict(extra="forbid")
 
     chunk_size: int = Field(default=1000, ge=1)
     max_concurrency: int = Field(default=8, ge=1)
+    timeout: TimeoutLike | None = Field(default=HTTP_TIMEOUT, repr=False)
+    retry: RetryPolicyLike | None = Field(default=RetryPolicy(), repr=False)
 
     _max_tokens: ClassVar[int | None] = None
     """Tokens that one request may have in all; None: no limit."""
@@ -72,14 +81,18 @@ class RemoteEmbeddings(HTTPService, Embeddings, ABC):
         Raises:
             InvalidInput: ``texts`` is no list of texts, or one of them is empty. Nothing was sent.
             LLMError: a request failed; the others were cancelled.
+            TotalTimeout: all of it took too long.
         """
         batches = list(self._batches(texts, _sizes(texts)))
-        requests = Batch(self._embed, batches, {"max_concurrency": self.max_concurrency}, return_exceptions=False)
-        results: list[EmbeddingResult] = await requests.outcomes()
-        usages = [result.usage for result in results if result.usage is not None]
-        return EmbeddingResult(
-            [vector for result in results for vector in result.embeddings],
-            functools.reduce(add_usage, usages) if usages else None,
+        total = self.timeout.total if self.timeout is not None else None
+        ends_at = None if total is None else clock.current().now() + total
+        embed = functools.partial(self._embed, ends_at)
+        requests = Batch(embed, batches, {"max_concurrency": self.max_concurrency}, return_exceptions=False)
+        with Alarm() as alarm:
+            alarm.set(total)
+            return _joined(await requests.outcomes())
+        raise TotalTimeout(
+            f"the texts took longer than {total:g} s (the limit is Timeout(total=...))", provider=self._provider
         )
 
     def embed(self, texts: list[str]) -> EmbeddingResult:
@@ -90,18 +103,32 @@ class RemoteEmbeddings(HTTPService, Embeddings, ABC):
         """Return one vector for each text, in order; none, and no request, for no texts. Raises as `aembed`."""
         return (await self.aembed(texts)).embeddings
 
-    async def _embed(self, texts: list[str], config: RunnableConfig) -> EmbeddingResult:
+    async def _embed(self, ends_at: float | None, texts: list[str], config: RunnableConfig) -> EmbeddingResult:
+        """Make one request, and again where that may help."""
+
         def read(reply: HTTPReply) -> EmbeddingResult:
             result = self._decode(reply)
             if len(result.embeddings) != len(texts):
                 raise InvalidReply(f"the reply has {len(result.embeddings)} vectors for {len(texts)} texts")
             return result
 
-        token = connect_limit.set(HTTP_TIMEOUT.connect)
-        try:
-            return await self._send(self._request(texts), read)
-        finally:
-            connect_limit.reset(token)
+        async def attempt(number: int) -> EmbeddingResult:
+            token = connect_limit.set(self.timeout.connect if self.timeout is not None else None)
+            try:
+                return await self._send(self._request(texts), read)
+            finally:
+                connect_limit.reset(token)
+
+        policy = self.retry or RetryPolicy(max_attempts=1)
+        return await repeated(
+            attempt,
+            policy,
+            ASYNC,
+            limit=policy.max_attempts,
+            ends_at=lambda: ends_at,
+            may_repeat=lambda: True,
+            tell=_nobody,
+        )
 
     def _batches(self, texts: list[str], sizes: list[int]) -> Iterator[list[str]]:
         """Yield the texts in lists of at most ``chunk_size``, none with more bytes than tokens are allowed.
@@ -119,6 +146,18 @@ class RemoteEmbeddings(HTTPService, Embeddings, ABC):
             total += size
         if batch:
             yield batch
+
+
+async def _nobody(failure: Failure) -> None:
+    """Tell nobody: embeddings have no handlers."""
+
+
+def _joined(results: list[EmbeddingResult]) -> EmbeddingResult:
+    usages = [result.usage for result in results if result.usage is not None]
+    return EmbeddingResult(
+        [vector for result in results for vector in result.embeddings],
+        functools.reduce(add_usage, usages) if usages else None,
+    )
 
 
 def _sizes(texts: list[str]) -> list[int]:

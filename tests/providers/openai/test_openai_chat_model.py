@@ -124,7 +124,7 @@ async def test_several_candidates() -> None:
 @pytest.mark.parametrize("verb", ["ainvoke", "astream"])
 async def test_failures(behaviour: Any, error: type[Exception], retryable: bool, verb: str) -> None:
     """Each is one of our errors, which names provider and model and no key, whole or streamed."""
-    async with serving(behaviour) as (model, _):
+    async with serving(behaviour, retry=None) as (model, _):
         with pytest.raises(error) as caught:
             await (model.ainvoke("hi") if verb == "ainvoke" else anext(aiter(model.astream("hi"))))
     failure: Any = caught.value

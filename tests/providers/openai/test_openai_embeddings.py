@@ -11,7 +11,14 @@ from hypothesis import given
 from hypothesis.strategies import floats, lists
 from pydantic_core import to_json
 
-from hocket.errors import InvalidInput, InvalidReply, LLMError, QuotaExceeded, RateLimitError
+from hocket.errors import (
+    InvalidInput,
+    InvalidReply,
+    LLMError,
+    QuotaExceeded,
+    RateLimitError,
+    TotalTimeout,
+)
 from hocket.http.request import HTTPReply
 from hocket.providers.openai.embeddings import OpenAIEmbeddings, decode_embeddings
 from hocket.testing import Body, OpenAIFormat, ReceivedRequest, Status, Vectors, serve
@@ -266,3 +273,23 @@ def test_replies_that_are_no_list(content: bytes, error: type[LLMError]) -> None
     """An error that comes with a good status is the error that it says."""
     with pytest.raises(error):
         decode_embeddings(HTTPReply(200, {}, content), "openai")
+
+
+# -- limits
+
+
+async def test_a_failed_request_is_made_again() -> None:
+    """Each by itself, where its error says that it may help."""
+    busy = Status(503, headers={"retry-after": "0"})
+    async with serve(OpenAIFormat(), [Vectors(), busy, Vectors()]) as server:
+        vectors = await embeddings(server, chunk_size=1, max_concurrency=1).aembed_documents(["one", "two"])
+    assert len(vectors) == 2
+    assert [request.json["input"] for request in server.requests] == [["one"], ["two"], ["two"]]
+
+
+async def test_a_server_that_stalls_is_given_up(virtual_clock: Any) -> None:
+    """All requests together have one limit."""
+    async with serve(OpenAIFormat(), Vectors(delay=math.inf)) as server:
+        with pytest.raises(TotalTimeout, match="longer than 7 s"):
+            await embeddings(server, timeout=7).aembed_documents(TEXTS)
+        await server.wait_for_open_connections(0, within=5)

@@ -195,7 +195,6 @@ def test_parts_follow_the_dialect() -> None:
         (ToolMessage([dict(create_image_block(url="u"))], tool_call_id="c1"), "'image_url'"),
         (AIMessage([{"type": "server_tool_call", "id": "1", "name": "search", "args": {}}]), "'server_tool_call'"),
     ],
-    ids=str,
 )
 def test_what_has_no_place_is_refused(message: BaseMessage, named: str) -> None:
     """Before anything is sent, by name, and never left out."""
