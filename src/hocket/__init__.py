@@ -49,6 +49,7 @@ if TYPE_CHECKING:
         SystemMessage,
         ToolMessage,
     )
+    from hocket.output_parsers import JsonOutputParser, PydanticOutputParser, StrOutputParser
     from hocket.outputs import (
         ChatGeneration,
         ChatGenerationChunk,
@@ -58,11 +59,13 @@ if TYPE_CHECKING:
         LLMResult,
     )
     from hocket.prompt_values import ChatPromptValue, PromptValue, StringPromptValue
+    from hocket.prompts import ChatPromptTemplate, MessagesPlaceholder, PromptTemplate
     from hocket.providers.openai import ChatOpenAI, OpenAI, OpenAIEmbeddings
     from hocket.rate_limiters import BaseRateLimiter, InMemoryRateLimiter
     from hocket.retries import RetryPolicy
-    from hocket.runnables import Runnable, RunnableConfig
+    from hocket.runnables import Runnable, RunnableConfig, RunnableLambda, RunnableParallel, RunnablePassthrough
     from hocket.timeouts import Timeout
+    from hocket.tools import BaseTool, arun_tool_calls, run_tool_calls, tool
 
 __version__ = "0.1.0"
 
@@ -106,6 +109,7 @@ _ROOMS = {
         "SystemMessage",
         "ToolMessage",
     ),
+    "output_parsers": ("JsonOutputParser", "PydanticOutputParser", "StrOutputParser"),
     "outputs": (
         "ChatGeneration",
         "ChatGenerationChunk",
@@ -115,11 +119,13 @@ _ROOMS = {
         "LLMResult",
     ),
     "prompt_values": ("ChatPromptValue", "PromptValue", "StringPromptValue"),
+    "prompts": ("ChatPromptTemplate", "MessagesPlaceholder", "PromptTemplate"),
     "providers.openai": ("ChatOpenAI", "OpenAI", "OpenAIEmbeddings"),
     "rate_limiters": ("BaseRateLimiter", "InMemoryRateLimiter"),
     "retries": ("RetryPolicy",),
-    "runnables": ("Runnable", "RunnableConfig"),
+    "runnables": ("Runnable", "RunnableConfig", "RunnableLambda", "RunnableParallel", "RunnablePassthrough"),
     "timeouts": ("Timeout",),
+    "tools": ("BaseTool", "arun_tool_calls", "run_tool_calls", "tool"),
 }
 _ROOM_OF = {name: room for room, names in _ROOMS.items() for name in names}
 
@@ -135,10 +141,12 @@ __all__ = [
     "BaseLanguageModel",
     "BaseMessage",
     "BaseRateLimiter",
+    "BaseTool",
     "ChatGeneration",
     "ChatGenerationChunk",
     "ChatMessage",
     "ChatOpenAI",
+    "ChatPromptTemplate",
     "ChatPromptValue",
     "ChatResult",
     "ChatStream",
@@ -157,23 +165,32 @@ __all__ = [
     "HumanMessage",
     "InMemoryCache",
     "InMemoryRateLimiter",
+    "JsonOutputParser",
     "LLMError",
     "LLMResult",
+    "MessagesPlaceholder",
     "OpenAI",
     "OpenAIEmbeddings",
     "ParrotFakeChatModel",
+    "PromptTemplate",
     "PromptValue",
+    "PydanticOutputParser",
     "RetryPolicy",
     "Runnable",
     "RunnableConfig",
+    "RunnableLambda",
+    "RunnableParallel",
+    "RunnablePassthrough",
     "ScriptedChatModel",
     "SimpleChatModel",
+    "StrOutputParser",
     "StringPromptValue",
     "SystemMessage",
     "Timeout",
     "ToolMessage",
     "Turn",
     "UsageMetadataCallbackHandler",
+    "arun_tool_calls",
     "dumpd",
     "dumps",
     "get_llm_cache",
@@ -181,9 +198,11 @@ __all__ = [
     "init_chat_model",
     "load",
     "loads",
+    "run_tool_calls",
     "set_debug",
     "set_llm_cache",
     "set_verbose",
+    "tool",
 ]
 
 
