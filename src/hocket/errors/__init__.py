@@ -1,0 +1,148 @@
+"""Every error and warning that hocket raises on its own account, in one tree.
+
+    Exception
+    └── HocketError
+        ├── InvalidInput (ValueError)        an argument no model could use: its type, its shape, its length
+        ├── InvalidHook (TypeError)          a subclass without a usable hook, or a hook that returned nonsense
+        ├── EmptyResponse (ValueError)       a model that ended without saying anything
+        ├── CacheMissing (ValueError)        `cache=True` without a cache to use
+        ├── LoadError (ValueError)           data that names a type which may not be built
+        ├── InvalidHistory (ValueError)      a conversation that providers refuse
+        ├── HistoryError (RuntimeError)      a store of conversations could not be read or written
+        ├── OutputParserException (ValueError)  what a model said is not what the parser takes
+        ├── MissingDependency (ImportError)  an optional package or its data is not installed
+        ├── UnknownModel (ValueError)        a model name that nobody registered
+        ├── LocalModelError (RuntimeError)   the embedded model cannot be loaded, or refused a request
+        ├── SyncInLoop (RuntimeError)        a sync verb called where only its async twin can work
+        ├── LLMError                         a model's server, or the way to it, failed; `code` says how:
+        │   ├── AuthenticationError          authentication        the key is missing, wrong or may not do this
+        │   │   └── PermissionDenied
+        │   ├── RateLimitError               rate_limit            too many requests or tokens for now
+        │   ├── QuotaExceeded                quota_exceeded        the account is empty; waiting does not help
+        │   ├── InvalidRequest (ValueError)  invalid_request       the server refused the request as it stands
+        │   │   ├── ContextLengthExceeded    token_limit           the conversation is longer than the model's window
+        │   │   └── ContentFiltered          content_filter        a filter stopped the request or the answer
+        │   ├── ResourceNotFound             resource_not_found    no such model, file or path
+        │   ├── RequestTimeout (TimeoutError)     timeout          no answer in time
+        │   │   ├── ConnectTimeout                                 no connection in time
+        │   │   ├── FirstTokenTimeout                              a stream that did not begin in time
+        │   │   ├── IdleTimeout                                    a stream that fell silent
+        │   │   └── TotalTimeout                                   all of it took too long
+        │   ├── RequestCanceled              canceled              the server says that the request was called off
+        │   ├── ProviderUnavailable          provider_unavailable  the server failed or is not there
+        │   │   ├── Overloaded
+        │   │   └── ConnectionFailed (ConnectionError)             refused, reset, no such host
+        │   ├── Unsupported                  not_implemented       the provider cannot do what was asked
+        │   ├── InvalidReply                 unknown               the reply is not what its format says, or too large
+        │   └── StreamTruncated              unknown               a stream ended before its terminal event
+        ├── ToolException                    a tool failed, in words that the model may hear
+        │   ├── RetryTool                    the model is to call it again, differently
+        │   └── ToolTimeout (TimeoutError)   a tool took longer than it may
+        ├── StopRun                          a tool ends the run that its call belongs to
+        ├── ScriptExhausted (LookupError)    a scripted model was asked more often than its script says
+        └── FakeListLLMError                 the failure that a fake was told to raise
+
+    Warning
+    └── HocketWarning (UserWarning)          shown by default, unlike DeprecationWarning
+        ├── BlockingCallWarning              a sync verb holds up a running event loop
+        └── DroppedStateWarning              pickling left something behind
+
+Most also derive from the builtin that langchain-core raises in the same place, so that ``except ValueError`` written
+for it goes on working. A message names the value, the limit that it broke and the way out.
+"""
+
+from hocket.errors.llm import (
+    AuthenticationError,
+    ConnectionFailed,
+    ConnectTimeout,
+    ContentFiltered,
+    ContextLengthExceeded,
+    ErrorCode,
+    FirstTokenTimeout,
+    IdleTimeout,
+    InvalidReply,
+    InvalidRequest,
+    LLMError,
+    Overloaded,
+    PermissionDenied,
+    ProviderUnavailable,
+    QuotaExceeded,
+    RateLimitError,
+    RequestCanceled,
+    RequestTimeout,
+    ResourceNotFound,
+    StreamTruncated,
+    TotalTimeout,
+    Unsupported,
+)
+from hocket.errors.own import (
+    BlockingCallWarning,
+    CacheMissing,
+    DroppedStateWarning,
+    EmptyResponse,
+    FakeListLLMError,
+    HistoryError,
+    HocketError,
+    HocketWarning,
+    InvalidHistory,
+    InvalidHook,
+    InvalidInput,
+    LoadError,
+    LocalModelError,
+    MissingDependency,
+    OutputParserException,
+    RetryTool,
+    ScriptExhausted,
+    StopRun,
+    SyncInLoop,
+    ToolException,
+    ToolTimeout,
+    UnknownModel,
+)
+
+__all__ = [
+    "AuthenticationError",
+    "BlockingCallWarning",
+    "CacheMissing",
+    "ConnectTimeout",
+    "ConnectionFailed",
+    "ContentFiltered",
+    "ContextLengthExceeded",
+    "DroppedStateWarning",
+    "EmptyResponse",
+    "ErrorCode",
+    "FakeListLLMError",
+    "FirstTokenTimeout",
+    "HistoryError",
+    "HocketError",
+    "HocketWarning",
+    "IdleTimeout",
+    "InvalidHistory",
+    "InvalidHook",
+    "InvalidInput",
+    "InvalidReply",
+    "InvalidRequest",
+    "LLMError",
+    "LoadError",
+    "LocalModelError",
+    "MissingDependency",
+    "OutputParserException",
+    "Overloaded",
+    "PermissionDenied",
+    "ProviderUnavailable",
+    "QuotaExceeded",
+    "RateLimitError",
+    "RequestCanceled",
+    "RequestTimeout",
+    "ResourceNotFound",
+    "RetryTool",
+    "ScriptExhausted",
+    "StopRun",
+    "StreamTruncated",
+    "SyncInLoop",
+    "ToolException",
+    "ToolTimeout",
+    "TotalTimeout",
+    "UnknownModel",
+    "Unsupported",
+]

@@ -1,0 +1,152 @@
+"""What is refused, missing or damaged on this side of the wire, and hocket's warnings."""
+
+from collections.abc import Sequence
+from typing import Any
+
+__all__ = [
+    "BlockingCallWarning",
+    "CacheMissing",
+    "DroppedStateWarning",
+    "EmptyResponse",
+    "FakeListLLMError",
+    "HistoryError",
+    "HocketError",
+    "HocketWarning",
+    "InvalidHistory",
+    "InvalidHook",
+    "InvalidInput",
+    "LoadError",
+    "LocalModelError",
+    "MissingDependency",
+    "OutputParserException",
+    "RetryTool",
+    "ScriptExhausted",
+    "StopRun",
+    "SyncInLoop",
+    "ToolException",
+    "ToolTimeout",
+    "UnknownModel",
+]
+
+
+class HocketError(Exception):
+    """Base class of every exception that hocket raises on its own account."""
+
+
+class InvalidInput(HocketError, ValueError):
+    """An argument that no model could use. Raised before a run starts: no handler hears of it and nothing is sent."""
+
+
+class InvalidHook(HocketError, TypeError):
+    """A model class that defines no hook, or a hook that returned something other than its contract says."""
+
+
+class EmptyResponse(HocketError, ValueError):
+    """A model that ended without a generation, or a stream that ended without a chunk."""
+
+
+class CacheMissing(HocketError, ValueError):
+    """A model with ``cache=True`` was called while no global cache is set."""
+
+
+class LoadError(HocketError, ValueError):
+    """Serialised data names a type that is not registered or not allowed, or is damaged."""
+
+
+class OutputParserException(HocketError, ValueError):
+    """What a model said, ``llm_output``, is not what a parser takes; ``observation`` says so in words for the model.
+
+    An agent shows both to the model if ``send_to_llm``: then both must be given. ``raw`` is the whole message, where
+    structured output was read from one.
+    """
+
+    def __init__(
+        self, error: Any, observation: str | None = None, llm_output: str | None = None, send_to_llm: bool = False
+    ) -> None:
+        if send_to_llm and (observation is None or llm_output is None):
+            raise InvalidInput("send_to_llm=True needs observation=... and llm_output=..., which the model is to see")
+        super().__init__(error)
+        self.observation, self.llm_output, self.send_to_llm = observation, llm_output, send_to_llm
+        self.raw: Any = None
+
+
+class MissingDependency(HocketError, ImportError):
+    """An optional package, or the data it ships, is not installed; the message names the command that installs it."""
+
+
+class UnknownModel(HocketError, ValueError):
+    """A model name that no provider answers to; the message lists the ones that exist."""
+
+
+class LocalModelError(HocketError, RuntimeError):
+    """The embedded model could not be loaded, or refused a request (too long for its window, for example)."""
+
+
+class SyncInLoop(HocketError, RuntimeError):
+    """A sync verb was called on hocket's own event loop, where waiting for it would never end. Await its async twin."""
+
+
+class InvalidHistory(HocketError, ValueError):
+    """A conversation that providers refuse; the message names each place and what is wrong there.
+
+    Attributes:
+        problems: what is wrong, in the order of the messages; see `hocket.messages.validate_history`.
+    """
+
+    def __init__(self, message: str = "", problems: Sequence[Any] = ()) -> None:
+        super().__init__(message)
+        self.problems = list(problems)
+
+
+class HistoryError(HocketError, RuntimeError):
+    """A store of conversations could not be read or written; what it held stays as it was."""
+
+
+class ToolException(HocketError):
+    """A tool failed, and its text may go to the model: see `BaseTool.handle_tool_error` (LangChain's name)."""
+
+
+class RetryTool(ToolException):
+    """Raised by a tool: the model is told the text and may call the tool again, whatever ``handle_tool_error`` says."""
+
+
+class ToolTimeout(ToolException, TimeoutError):
+    """A tool took longer than whoever ran it allowed."""
+
+
+class StopRun(HocketError):
+    """Raised by a tool to end the run that its call belongs to, instead of handing the model a result.
+
+    Args:
+        message: why; also what the conversation shows as the result of the call.
+        value: whatever the tool wants to hand to who runs it.
+
+    Attributes:
+        results: the messages that answer all calls of the turn, this one included, so that the conversation stays whole;
+            filled in by `hocket.tools.arun_tool_calls`.
+    """
+
+    def __init__(self, message: str = "", value: Any = None) -> None:
+        super().__init__(message)
+        self.value = value
+        self.results: list[Any] = []
+
+
+class ScriptExhausted(HocketError, LookupError):
+    """A scripted model, or server, was asked once more than its script says."""
+
+
+class FakeListLLMError(HocketError):
+    """The failure that a fake model was told to raise, at ``error_on_chunk_number`` (LangChain's name)."""
+
+
+class HocketWarning(UserWarning):
+    """Base class of hocket's warnings."""
+
+
+class BlockingCallWarning(HocketWarning):
+    """A sync verb was called while an event loop runs in this thread: the loop stands still until it returns."""
+
+
+class DroppedStateWarning(HocketWarning):
+    """Pickling left something behind that cannot travel: a cache, a rate limiter, callbacks."""
