@@ -144,6 +144,16 @@ def test_values_without_a_json_form_round_trip(values: list[Any], data: Any) -> 
     assert [type(value) for value in loaded] == [type(value) for value in written]
 
 
+def test_the_text_is_json_that_any_store_takes() -> None:
+    """NaN, which JSON has not, survives; so do lone surrogates and NUL, in values and in keys, and no text holds them."""
+    text = dumps({"\x00": [float("nan")], "k": "\ud83d"}, ensure_ascii=False, allow_nan=False)
+    assert "\x00" not in text
+    text.encode()
+    loaded = loads(text)
+    assert (loaded["k"], repr(loaded["\x00"])) == ("\ud83d", "[nan]")
+    assert loads(dumps([10**400, "plain ü", 1.5])) == [10**400, "plain ü", 1.5]
+
+
 def test_wire_form() -> None:
     """The form of each node is pinned, since data outlives the version that wrote it."""
     message = WrittenMessage(content="hi", metadata={"lc": 1}, tags=[("a", Colour.RED)])
@@ -167,6 +177,8 @@ def test_wire_form() -> None:
         "set": ({"b", "a"}, ["a", "b"]),
         "frozenset": (frozenset({2, 1}), [1, 2]),
         "dict": ({1: "a", "1": "b"}, [[1, "a"], ["1", "b"]]),
+        "float": (float("-inf"), "-inf"),
+        "str": ("a\x00\ud83d", "YQDtoL0="),
     }
     for name, (value, payload) in values.items():
         assert dumpd(value) == {"lc": 1, "type": "value", "id": [name], "value": payload}

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from hocket.messages.content import KNOWN_BLOCK_TYPES
 from hocket.messages.content_validate import validate_content_block
-from hocket.messages.content_view import content_blocks_of, normalize_input_content, untyped
-from hocket.messages.content_view.view import _READERS
+from hocket.messages.content_view import content_blocks_of, normalize_input_content
+from hocket.messages.content_view.view import _PARTS, _READERS
 from hocket.messages.tool_calls import invalid_tool_call, tool_call, tool_call_chunk
 
 PNG = "iVBORw0KGgo="
@@ -281,6 +281,31 @@ def test_openai_annotations_become_citations() -> None:
     assert only({"type": "input_text", "text": "q"}) == {"type": "text", "text": "q"}
 
 
+def test_annotations_beside_the_content_are_shown_on_the_text() -> None:
+    """A chat completion's annotations are citations of its text; a text that has its own keeps those."""
+    inner = {"start_index": 0, "end_index": 4, "url": "https://e.x", "title": "T"}
+    citation = {"type": "citation", **inner}
+    beside = {"annotations": [{"type": "url_citation", "url_citation": inner}, {"type": "new", "x": 1}]}
+    noted = [citation, {"type": "non_standard_annotation", "value": {"type": "new", "x": 1}}]
+    assert view("Rome", additional_kwargs=beside) == [{"type": "text", "text": "Rome", "annotations": noted}]
+    own = {"type": "text", "text": "Rome", "annotations": [citation]}
+    assert view([own], additional_kwargs=beside) == [own]
+    call = tool_call(name="f", args={}, id="1")
+    assert [block["type"] for block in view("", additional_kwargs=beside, tool_calls=[call])] == ["tool_call"]
+
+
+def test_a_responses_message_is_its_texts() -> None:
+    """Each part is a block with the message's id; what the message says as a whole goes with the first text."""
+    parts = [{"type": "output_text", "text": "a", "logprobs": []}, {"type": "refusal", "refusal": "No."}]
+    item = {"type": "message", "role": "assistant", "id": "msg_1", "phase": "commentary", "content": parts}
+    assert view([item]) == [
+        {"type": "text", "text": "a", "id": "msg_1", "extras": {"message": {"phase": "commentary"}, "logprobs": []}},
+        {"type": "non_standard", "id": "msg_1", "value": parts[1]},
+    ]
+    assert [block["index"] for block in view([{**item, "index": 2}])] == ["lc_msg_2_0", "lc_msg_2_1"]
+    only({**item, "content": parts[1:]})  # a refusal alone has no text to go with: the item is kept whole
+
+
 def test_thinking_keeps_its_signature() -> None:
     """Anthropic's thinking is reasoning with the signature in extras; Mistral's list of parts is joined."""
     assert only({"type": "thinking", "thinking": "Easy.", "signature": "EqQB", "index": 0}) == {
@@ -358,11 +383,17 @@ def test_calls_missing_from_the_content_are_appended() -> None:
     ]
 
 
+def test_a_custom_tool_call_is_a_call_with_one_argument() -> None:
+    """The text that a Responses model wrote for a tool of free text is the argument that LangChain has for it."""
+    block = only({"type": "custom_tool_call", "id": "ctc_1", "call_id": "1", "name": "raw", "input": "x=1"})
+    assert (block["type"], block["id"], block["args"]) == ("tool_call", "1", {"__arg1": "x=1"})
+
+
 @pytest.mark.parametrize(
     "native",
     [
         {"type": "tool_use", "id": "1", "name": "add", "input": {"a": 1}},
-        {"type": "function_call", "call_id": "1", "name": "add", "arguments": '{"a": 1}'},
+        {"type": "function_call", "call_id": "1", "name": "add", "arguments": '{"a":1}'},
         {"type": "function_call", "id": "1", "name": "add", "args": {"a": 1}},
         {"functionCall": {"id": "1", "name": "add", "args": {"a": 1}}},
         {"type": "tool_call", "id": "1", "name": "add", "args": {"a": 1}},
@@ -509,7 +540,7 @@ VALUES: st.SearchStrategy[Any] = st.recursive(
 NATIVE = st.builds(
     lambda kind, rest: {**rest, **({} if kind is None else {"type": kind})},
     st.sampled_from([None, *sorted({*_READERS, *KNOWN_BLOCK_TYPES})]),
-    st.dictionaries(KEYS | st.sampled_from(sorted(untyped.PARTS)), VALUES, max_size=6),
+    st.dictionaries(KEYS | st.sampled_from(sorted(_PARTS)), VALUES, max_size=6),
 )
 
 

@@ -13,14 +13,14 @@ def loader(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
 
     Args:
         package: its name.
-        homes: where each name lives: the module's name below the package.
+        homes: where each name lives: the module's name below the package; with a dot in front, beside the package.
     """
 
     def load(name: str) -> Any:
         home = homes.get(name)
         if home is None:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        value = getattr(importlib.import_module(f"{package}.{home}"), name)
+        value = getattr(importlib.import_module(f".{home}", package), name)
         vars(sys.modules[package])[name] = value
         return value
 

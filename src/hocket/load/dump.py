@@ -11,9 +11,9 @@ from typing import Any
 
 from hocket.errors import InvalidInput
 from hocket.load.serializable import SECRET_TYPES, SecretReference, Serializable, to_json_not_implemented
-from hocket.load.values import encode
+from hocket.load.values import encode, is_exact
 
-__all__ = ["dumpd", "dumps"]
+__all__ = ["dumpd", "dumps", "storable"]
 
 ESCAPE_KEY = "__lc_escaped__"
 """The only key of a dict that wraps a user's dict."""
@@ -21,7 +21,9 @@ ESCAPE_KEY = "__lc_escaped__"
 MAX_DEPTH = 128
 """How many containers or objects may be nested. Reading takes a few stack frames for each, of Python's 1,000."""
 
-_PLAIN = frozenset({str, int, float, bool, type(None)})
+_PLAIN = frozenset({int, bool, type(None)})
+_SECRETS = (SecretReference, *SECRET_TYPES)
+_Kinds = tuple[type[Serializable], ...] | None
 
 
 def dumpd(obj: Any) -> Any:
@@ -30,14 +32,24 @@ def dumpd(obj: Any) -> Any:
     - A serialisable :class:`~hocket.load.Serializable` becomes a ``constructor`` node.
     - JSON's own types stay; a tuple becomes a list and an enum member its value, which a typed field turns back.
     - bytes, UUID, dates and times, timedelta, Decimal, paths, sets, and dicts with keys other than strings become
-      ``value`` nodes and come back as they were (a time zone as its offset).
+      ``value`` nodes and come back as they were (a time zone as its offset). So do infinite floats and NaN, and strings
+      that not every store can hold: those with a lone surrogate or a NUL.
     - A pydantic secret becomes a reference to the variable ``SECRET``, or in a field to the field's own variable.
     - Anything else, other pydantic models too, becomes a ``not_implemented`` node with the name of its type.
 
     Raises:
         InvalidInput: the object is nested more than 128 deep, or contains itself.
     """
-    return _dump(obj, 0)
+    return _dump(obj, 0, None)
+
+
+def storable(obj: Any, kinds: tuple[type[Serializable], ...]) -> Any:
+    """Turn an object into data as :func:`dumpd` does, or refuse it if it could not be rebuilt from objects of ``kinds``.
+
+    Raises:
+        InvalidInput: there is an object of another kind in it, or a secret, or it is nested more than 128 deep.
+    """
+    return _dump(obj, 0, kinds)
 
 
 def dumps(obj: Any, *, pretty: bool = False, **kwargs: Any) -> str:
@@ -58,35 +70,65 @@ def dumps(obj: Any, *, pretty: bool = False, **kwargs: Any) -> str:
     return json.dumps(dumpd(obj), **kwargs)
 
 
-def _dump(obj: Any, depth: int) -> Any:
-    if type(obj) in _PLAIN:
+def _dump(obj: Any, depth: int, kinds: _Kinds) -> Any:
+    cls = obj.__class__
+    if cls in _PLAIN or ((cls is str or cls is float) and is_exact(obj)):
         return obj
     if depth >= MAX_DEPTH:
         raise InvalidInput(f"the object is nested more than {MAX_DEPTH} deep, or contains itself: flatten it first")
-    if isinstance(obj, Serializable):
-        return _dump_object(obj, depth)
-    if isinstance(obj, SecretReference):
-        return dict(obj)
-    if isinstance(obj, dict) and all(isinstance(key, str) for key in obj):
-        dumped = {str(key): _dump(value, depth + 1) for key, value in obj.items()}
-        return {ESCAPE_KEY: dumped} if "lc" in dumped or dumped.keys() == {ESCAPE_KEY} else dumped
+    if isinstance(obj, dict) and (dumped := _dump_dict(obj, depth, kinds)) is not None:  # first: most nodes are dicts
+        return dumped
     if isinstance(obj, list | tuple):
-        return [_dump(item, depth + 1) for item in obj]
+        return [_dump(item, depth + 1, kinds) for item in obj]
+    if isinstance(obj, Serializable):
+        return _dump_object(obj, depth, kinds)
+    if isinstance(obj, _SECRETS):
+        return _dump_secret(obj, kinds)
     if isinstance(obj, Enum):
-        return _dump(obj.value, depth + 1)
-    if isinstance(obj, str | int | float):
+        return _dump(obj.value, depth + 1, kinds)
+    if isinstance(obj, str | int | float) and is_exact(obj):
         return obj
-    if isinstance(obj, SECRET_TYPES):
-        return dict(SecretReference("SECRET"))
     if (encoded := encode(obj)) is not None:
         name, payload = encoded
-        return {"lc": 1, "type": "value", "id": [name], "value": _dump(payload, depth + 1)}
+        return {"lc": 1, "type": "value", "id": [name], "value": _dump(payload, depth + 1, kinds)}
+    if kinds is not None:
+        raise _unstorable(obj)
     return to_json_not_implemented(obj)
 
 
-def _dump_object(obj: Serializable, depth: int) -> dict[str, Any]:
+def _dump_dict(obj: dict[Any, Any], depth: int, kinds: _Kinds) -> dict[str, Any] | None:
+    """Return ``obj`` as a JSON object, or None if it is none: for its keys, or as a reference to a secret."""
+    if obj.__class__ is SecretReference:
+        return None
+    dumped: dict[str, Any] = {}
+    for key, value in obj.items():
+        if not isinstance(key, str) or not is_exact(key):
+            return None
+        plain = value.__class__ is str and value.isascii() and "\0" not in value  # most are, and a call is dear
+        dumped[key if key.__class__ is str else str(key)] = value if plain else _dump(value, depth + 1, kinds)
+    return {ESCAPE_KEY: dumped} if "lc" in dumped or dumped.keys() == {ESCAPE_KEY} else dumped
+
+
+def _dump_object(obj: Serializable, depth: int, kinds: _Kinds) -> dict[str, Any]:
+    if kinds is not None and not (isinstance(obj, kinds) and obj.is_lc_serializable()):
+        raise _unstorable(obj)
     # The kwargs are found by their place in the node, not by their look: one called "lc" needs no wrapping.
     node = obj.to_json()
     if "kwargs" in node:
-        node["kwargs"] = {key: _dump(value, depth + 1) for key, value in node["kwargs"].items()}
+        node["kwargs"] = {key: _dump(value, depth + 1, kinds) for key, value in node["kwargs"].items()}
     return node
+
+
+def _dump_secret(obj: object, kinds: _Kinds) -> dict[str, Any]:
+    if kinds is not None:
+        raise InvalidInput("it holds a secret, which is never written out: leave it out")
+    return dict(obj if isinstance(obj, SecretReference) else SecretReference("SECRET"))
+
+
+def _unstorable(obj: object) -> InvalidInput:
+    cls = type(obj)
+    name = cls.__qualname__ if cls.__module__ == "builtins" else f"{cls.__module__}.{cls.__qualname__}"
+    return InvalidInput(
+        f"it holds an object of type {name}, which could not be rebuilt: "
+        "put data in its place, what its model_dump() returns for one"
+    )

@@ -11,7 +11,7 @@ import json
 import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, NoReturn
+from typing import Any, Literal, NoReturn, TypeVar
 
 from pydantic import ValidationError
 from pydantic_core import InitErrorDetails, PydanticCustomError
@@ -21,10 +21,12 @@ from hocket.load.dump import ESCAPE_KEY, MAX_DEPTH
 from hocket.load.serializable import Serializable, find_class
 from hocket.load.values import decode
 
-__all__ = ["AllowedObjects", "InitValidator", "load", "loads"]
+__all__ = ["AllowedObjects", "InitValidator", "Loader", "load", "loads"]
 
 AllowedObjects = Literal["core", "messages", "all"] | Iterable[type[Serializable]]
 """What data may build: hocket's own classes, its messages, every registered class, or exactly the classes listed."""
+
+T = TypeVar("T", bound=Serializable)
 
 InitValidator = Callable[[tuple[str, ...], dict[str, Any]], None]
 """Called with an object's id and kwargs before it is built; raises to refuse it."""
@@ -62,9 +64,8 @@ def load(
         InvalidInput: ``allowed_objects`` is neither one of the three words nor a series of Serializable classes.
     """
     allowed = _allowed(allowed_objects)
-    return _Loader(allowed, secrets_map or {}, secrets_from_env, ignore_unserializable_fields, init_validator).load(
-        obj, 0
-    )
+    loader = Loader(allowed, secrets_map or {}, secrets_from_env, ignore_unserializable_fields, init_validator)
+    return loader.load(obj)
 
 
 def loads(
@@ -98,36 +99,38 @@ def loads(
 
 
 @dataclass(slots=True)
-class _Loader:
-    """The arguments of one call of :func:`load`, and the secrets that it has looked up."""
+class Loader:
+    """The arguments of :func:`load`, and the secrets that were looked up. Without secrets it may be used again."""
 
-    allowed: str | dict[tuple[str, ...], type[Serializable]]
-    secrets_map: Mapping[str, str]
-    secrets_from_env: bool
-    ignore_unserializable_fields: bool
-    init_validator: InitValidator | None
+    allowed: Any  # a word of `AllowedObjects`, classes by id, or one class: it and its subclasses
+    secrets_map: Mapping[str, str] = field(default_factory=dict)
+    secrets_from_env: bool = False
+    ignore_unserializable_fields: bool = False
+    init_validator: InitValidator | None = None
     used_secrets: list[str] = field(default_factory=list)
 
-    def load(self, node: Any, depth: int) -> Any:
-        if not isinstance(node, dict | list):
+    def load(self, node: Any, depth: int = 0) -> Any:
+        """Rebuild ``node``, which lies ``depth`` deep in the data."""
+        is_list = isinstance(node, list)
+        if not (is_list or isinstance(node, dict)):
             return node
         if depth >= MAX_DEPTH:
             raise LoadError(_TOO_DEEP)
-        if isinstance(node, list):
+        if is_list:
             return [self.load(item, depth + 1) for item in node]
         if "lc" in node:
             return self._revive(node, depth)
-        if node.keys() == {ESCAPE_KEY}:
+        if ESCAPE_KEY in node and len(node) == 1:
             node = node[ESCAPE_KEY]
             if not isinstance(node, dict):
                 raise LoadError(f"damaged data: {ESCAPE_KEY!r} wraps a {type(node).__name__} instead of a dict")
-        return {key: self.load(value, depth + 1) for key, value in node.items()}
+        return {key: v if v.__class__ is str else self.load(v, depth + 1) for key, v in node.items()}
 
     def _revive(self, node: dict[str, Any], depth: int) -> Any:
         match node:
             case {"lc": 1, "type": "constructor", "id": [*lc_id], "kwargs": dict(kwargs)}:
                 cls = self._find(lc_id)
-                return self._build(cls, lc_id, {key: self.load(value, depth + 1) for key, value in kwargs.items()})
+                return self.build(cls, lc_id, {key: self.load(value, depth + 1) for key, value in kwargs.items()})
             case {"lc": 1, "type": "secret", "id": [str(variable)]}:
                 return self._secret(variable)
             case {"lc": 1, "type": "value", "id": [str(name)], "value": payload}:
@@ -148,14 +151,14 @@ class _Loader:
         shown, key = _show(lc_id), tuple(lc_id)
         if not all(isinstance(part, str) for part in key):
             raise LoadError(f"damaged data: the id {shown} is not a list of strings")
-        if isinstance(self.allowed, str):
+        if not isinstance(self.allowed, dict):
             cls, allowed = find_class(key), repr(self.allowed)
             if cls is None:
                 raise LoadError(
                     f"no class is registered with the id {shown}: import the module that defines it before loading, "
                     "or name the id in the lc_aliases of the class that took its place"
                 )
-            if not f"{cls.__module__}.".startswith(_MODULE_PREFIXES[self.allowed]):
+            if not self._admits(cls):
                 cls = None
         else:
             cls, allowed = self.allowed.get(key), f"a list of {len(self.allowed)}"
@@ -168,6 +171,11 @@ class _Loader:
             raise LoadError(f"the class with the id {shown} cannot be loaded: its is_lc_serializable() is False")
         return cls
 
+    def _admits(self, cls: type[Serializable]) -> bool:
+        if isinstance(self.allowed, type):
+            return issubclass(cls, self.allowed)
+        return f"{cls.__module__}.".startswith(_MODULE_PREFIXES[self.allowed])
+
     def _secret(self, variable: str) -> str:
         value = self.secrets_map.get(variable)
         if value is None and self.secrets_from_env:
@@ -178,7 +186,8 @@ class _Loader:
         self.used_secrets.append(value)
         return value
 
-    def _build(self, cls: type[Serializable], lc_id: list[str], kwargs: dict[str, Any]) -> Serializable:
+    def build(self, cls: type[T], lc_id: list[str], kwargs: dict[str, Any]) -> T:
+        """Build an object of ``cls``, which the data calls ``lc_id``."""
         if self.init_validator is not None:
             self.init_validator(tuple(lc_id), kwargs)
         try:

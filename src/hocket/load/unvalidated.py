@@ -47,5 +47,8 @@ def fill(
 def unvalidated(cls: type[T], **fields: Any) -> T:
     """Return an instance of ``cls``, a class without extras or private attributes, from all of its fields."""
     made = cls.__new__(cls)
-    fill(made, fields, set(fields))
+    set_fields(made, fields)
+    set_given(made, set(fields))
+    set_extra(made, None)
+    set_private(made, None)
     return made

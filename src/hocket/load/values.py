@@ -9,11 +9,12 @@ from base64 import b64decode, b64encode
 from collections.abc import Callable
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
+from math import isfinite
 from pathlib import Path, PurePath
 from typing import Any, NamedTuple
 from uuid import UUID
 
-__all__ = ["decode", "encode"]
+__all__ = ["decode", "encode", "is_exact"]
 
 
 class _Codec(NamedTuple):
@@ -45,7 +46,32 @@ _CODECS: dict[str, _Codec] = {
     "frozenset": _Codec(frozenset, _stable, lambda v: frozenset(_hashable(item) for item in v)),
     # Only for dicts with keys that are not strings: JSON would turn them into strings, and 1 and "1" into one key.
     "dict": _Codec(dict, lambda v: [[key, item] for key, item in v.items()], lambda v: {_hashable(k): i for k, i in v}),
+    # Only for those that are not `is_exact`.
+    "float": _Codec(float, str, float),
+    "str": _Codec(
+        str,
+        lambda v: b64encode(v.encode("utf-8", "surrogatepass")).decode(),
+        lambda v: b64decode(v, validate=True).decode("utf-8", "surrogatepass"),
+    ),
 }
+
+
+def is_exact(value: str | float) -> bool:
+    """Whether JSON text, and any store of text, has a word for this string or number.
+
+    JSON knows no infinity and no NaN. UTF-8 has no lone surrogates, and PostgreSQL's text no NUL.
+    """
+    if not isinstance(value, str):
+        return not isinstance(value, float) or isfinite(value)
+    if "\0" in value:
+        return False
+    if value.isascii():
+        return True
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def encode(value: Any) -> tuple[str, Any] | None:

@@ -3,6 +3,9 @@
 Every name of langchain-core's ``messages`` package that exists here means the same.
 """
 
+from typing import TYPE_CHECKING
+
+from hocket._runtime.lazy import loader
 from hocket.messages.ai import AIMessage, AIMessageChunk, Collector, message_chunk_to_message
 from hocket.messages.base import BaseMessage, BaseMessageChunk, get_msg_title_repr, merge_content
 from hocket.messages.buffer import get_buffer_string
@@ -42,6 +45,15 @@ from hocket.messages.convert import AnyMessage, MessageLikeRepresentation, conve
 from hocket.messages.function import FunctionMessage, FunctionMessageChunk
 from hocket.messages.human import HumanMessage, HumanMessageChunk
 from hocket.messages.modifier import RemoveMessage
+from hocket.messages.records import (
+    dump_message,
+    dumps_message,
+    load_message,
+    loads_message,
+    message_to_dict,
+    messages_from_dict,
+    messages_to_dict,
+)
 from hocket.messages.system import SystemMessage, SystemMessageChunk
 from hocket.messages.tool import ToolMessage, ToolMessageChunk
 from hocket.messages.tool_calls import (
@@ -55,6 +67,31 @@ from hocket.messages.tool_calls import (
     tool_call_chunk,
 )
 from hocket.messages.usage import InputTokenDetails, OutputTokenDetails, UsageMetadata, add_usage, subtract_usage
+
+if TYPE_CHECKING:
+    from hocket.message_toolkit import (
+        HistoryProblem,
+        check_history,
+        convert_to_openai_messages,
+        filter_messages,
+        merge_message_runs,
+        repair_history,
+        trim_messages,
+        validate_history,
+    )
+    from hocket.tokens import count_tokens_approximately
+
+_LATER = {  # what stands on floors above
+    "HistoryProblem": ".message_toolkit.history",
+    "check_history": ".message_toolkit.history",
+    "convert_to_openai_messages": ".message_toolkit.openai_form",
+    "count_tokens_approximately": ".tokens.approximate",
+    "filter_messages": ".message_toolkit.filter",
+    "merge_message_runs": ".message_toolkit.merge",
+    "repair_history": ".message_toolkit.history",
+    "trim_messages": ".message_toolkit.trim",
+    "validate_history": ".message_toolkit.history",
+}
 
 __all__ = [
     "AIMessage",
@@ -73,6 +110,7 @@ __all__ = [
     "FileContentBlock",
     "FunctionMessage",
     "FunctionMessageChunk",
+    "HistoryProblem",
     "HumanMessage",
     "HumanMessageChunk",
     "ImageContentBlock",
@@ -98,7 +136,10 @@ __all__ = [
     "UsageMetadata",
     "VideoContentBlock",
     "add_usage",
+    "check_history",
     "convert_to_messages",
+    "convert_to_openai_messages",
+    "count_tokens_approximately",
     "create_audio_block",
     "create_citation",
     "create_file_block",
@@ -111,13 +152,27 @@ __all__ = [
     "create_video_block",
     "default_tool_chunk_parser",
     "default_tool_parser",
+    "dump_message",
+    "dumps_message",
+    "filter_messages",
     "get_buffer_string",
     "get_msg_title_repr",
     "invalid_tool_call",
     "is_data_content_block",
+    "load_message",
+    "loads_message",
     "merge_content",
+    "merge_message_runs",
     "message_chunk_to_message",
+    "message_to_dict",
+    "messages_from_dict",
+    "messages_to_dict",
+    "repair_history",
     "subtract_usage",
     "tool_call",
     "tool_call_chunk",
+    "trim_messages",
+    "validate_history",
 ]
+
+__getattr__ = loader(__name__, _LATER)

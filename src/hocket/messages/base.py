@@ -41,6 +41,10 @@ _IDENTIFIED = {"content", "id"}
 """Those of a copy that was given an id."""
 
 
+_LANGCHAINS = (("langchain", "schema", "messages"), ("langchain", "schema"), ("langchain_core", "messages"))
+"""Where LangChain's dumps, of any age and of its JavaScript twin, say that its messages live."""
+
+
 class _Template(NamedTuple):
     """How to build an instance of one message class from a string, without the validator."""
 
@@ -111,6 +115,10 @@ class BaseMessage(Serializable):
     def __init_subclass__(cls, init: bool = False, **kwargs: Any) -> None:
         """Take ``init=False``, which keeps type checkers from making up a constructor without the positional content."""
         super().__init_subclass__(**kwargs)
+        package, _, module = cls.__module__.rpartition(".")
+        if package == "hocket.messages":
+            homes = (*_LANGCHAINS, ("langchain_core", "messages", module))
+            cls.lc_aliases = [[*home, cls.__name__] for home in homes]
 
     if not TYPE_CHECKING:
 
@@ -204,8 +212,10 @@ def isolated(message: M, **changes: Any) -> M:
     template = _templates.get(cls)
     for name in cls.__pydantic_fields__ if template is None else template.containers:
         value = fields[name]
-        if value.__class__ is dict or value.__class__ is list:
-            fields[name] = copied(value) if value else value.__class__()
+        if value.__class__ is list:
+            fields[name] = copied(value) if value else []
+        elif value.__class__ is dict:
+            fields[name] = copied(value) if value else {}
     given, extra, private = message.__pydantic_fields_set__, message.__pydantic_extra__, message.__pydantic_private__
     if changes:
         fields.update(changes)

@@ -1,16 +1,14 @@
 """A conversation as one text, for models and handlers that only read text."""
 
 from collections.abc import Sequence
+from typing import Literal, cast
 
 from hocket.errors import InvalidInput
 from hocket.messages.ai import AIMessage
 from hocket.messages.base import BaseMessage
 from hocket.messages.chat import ChatMessage
 from hocket.messages.convert import MessageLikeRepresentation, convert_to_messages
-from hocket.messages.function import FunctionMessage
-from hocket.messages.human import HumanMessage
-from hocket.messages.system import SystemMessage
-from hocket.messages.tool import ToolMessage
+from hocket.messages.roles import Role, role_of
 
 __all__ = ["get_buffer_string"]
 
@@ -24,8 +22,12 @@ def get_buffer_string(
     function_prefix: str = "Function",
     tool_prefix: str = "Tool",
     message_separator: str = "\n",
+    format: Literal["prefix", "xml"] = "prefix",
 ) -> str:
-    """Return ``Role: text`` for each message; a reply's tool calls follow its text without a gap, as in LangChain.
+    """Return a conversation as one text: ``Role: text`` for each message, or an element of XML.
+
+    A reply's tool calls follow its text without a gap, as in LangChain. In XML, they and all that can be said in a few
+    words about other content are elements, and what messages say cannot be mistaken for the next message.
 
     Args:
         messages: messages or message-likes.
@@ -35,31 +37,44 @@ def get_buffer_string(
         function_prefix: of functions'.
         tool_prefix: of tools'.
         message_separator: goes between messages.
+        format: "prefix", or "xml": ``<message type="human">text</message>``, the type being the role in lower case.
 
     Raises:
-        InvalidInput: a message of a class that has no role.
+        InvalidInput: a message of a class that has no role; an unknown format.
     """
-    prefixes: dict[type[BaseMessage], str] = {
-        HumanMessage: human_prefix,
-        AIMessage: ai_prefix,
-        SystemMessage: system_prefix,
-        FunctionMessage: function_prefix,
-        ToolMessage: tool_prefix,
+    if format not in ("prefix", "xml"):
+        raise InvalidInput(f"format {format!r} is unknown; it is 'prefix' or 'xml'")
+    prefixes: dict[Role, str] = {
+        "human": human_prefix,
+        "ai": ai_prefix,
+        "system": system_prefix,
+        "function": function_prefix,
+        "tool": tool_prefix,
     }
-    return message_separator.join(_line(message, prefixes) for message in convert_to_messages(messages))
+    if format == "xml":
+        prefixes = {role: prefix.lower() for role, prefix in prefixes.items()}
+    said = [(_speaker(message, prefixes), message) for message in convert_to_messages(messages)]
+    if format == "prefix":
+        return message_separator.join([f"{speaker}: {message.text}{_calls(message)}" for speaker, message in said])
+    from hocket.messages.buffer_xml import element  # few conversations are written so
+
+    return message_separator.join([element(message, speaker) for speaker, message in said])
 
 
-def _line(message: BaseMessage, prefixes: dict[type[BaseMessage], str]) -> str:
-    if isinstance(message, ChatMessage):
-        prefix: str | None = message.role
-    else:
-        prefix = next((prefix for cls, prefix in prefixes.items() if isinstance(message, cls)), None)
+def _speaker(message: BaseMessage, prefixes: dict[Role, str]) -> str:
+    role = role_of(message)
+    if role == "chat":
+        return cast(ChatMessage, message).role
+    prefix = prefixes.get(role)
     if prefix is None:
         raise InvalidInput(f"a {type(message).__name__} of type {message.type!r} has no place in a text")
-    line = f"{prefix}: {message.text}"
-    if isinstance(message, AIMessage):
-        if message.tool_calls:
-            line += str(message.tool_calls)
-        elif message.additional_kwargs.get("function_call"):
-            line += str(message.additional_kwargs["function_call"])
-    return line
+    return prefix
+
+
+def _calls(message: BaseMessage) -> str:
+    if role_of(message) != "ai":
+        return ""
+    reply = cast(AIMessage, message)
+    if reply.tool_calls:
+        return str(reply.tool_calls)
+    return str(reply.additional_kwargs.get("function_call") or "")

@@ -12,6 +12,7 @@ from hocket.messages.chat import ChatMessage, ChatMessageChunk
 from hocket.messages.function import FunctionMessage, FunctionMessageChunk
 from hocket.messages.human import HumanMessage, HumanMessageChunk
 from hocket.messages.modifier import RemoveMessage
+from hocket.messages.roles import OWN_CLASSES
 from hocket.messages.system import SystemMessage, SystemMessageChunk
 from hocket.messages.tool import ToolMessage, ToolMessageChunk
 from hocket.messages.tool_calls import default_tool_parser
@@ -76,16 +77,20 @@ def convert_to_messages(messages: Iterable[MessageLikeRepresentation] | Any) -> 
     Raises:
         InvalidInput: a role or a shape that is none of these; the message names it.
     """
-    if isinstance(messages, _Messages):
-        return messages.to_messages()
-    if isinstance(messages, str | BaseMessage | Mapping):
-        messages = [messages]
+    if messages.__class__ is not list:
+        if isinstance(messages, _Messages):
+            return messages.to_messages()
+        if isinstance(messages, str | BaseMessage | Mapping):
+            messages = [messages]
     if not isinstance(messages, Iterable):
         raise InvalidInput(f"cannot read {type(messages).__name__} {_short(messages)} as messages: pass a list of them")
-    return [message if isinstance(message, BaseMessage) else _message(message) for message in messages]  # pyright: ignore
+    likes = cast("Iterable[BaseMessage]", messages)  # most are
+    return [like if like.__class__ in OWN_CLASSES else _message(like) for like in likes]
 
 
 def _message(like: Any) -> BaseMessage:
+    if isinstance(like, BaseMessage):
+        return like
     if isinstance(like, str):
         return HumanMessage(like)
     if isinstance(like, Mapping):

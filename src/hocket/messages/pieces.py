@@ -20,7 +20,7 @@ _KIN = {"tool_call_chunk": "tool_call", "invalid_tool_call": "tool_call", "serve
 def copied(value: Any) -> Any:
     """Copy lists and mappings all the way down and share everything else."""
     if isinstance(value, dict):
-        return {key: item if item.__class__ is str else copied(item) for key, item in value.items()}
+        return {key: item if item.__class__ is str or item is None else copied(item) for key, item in value.items()}
     if isinstance(value, list):
         return [item if item.__class__ is str else copied(item) for item in value]
     return value

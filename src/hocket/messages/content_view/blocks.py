@@ -1,28 +1,41 @@
-"""What the dialects share: building a standard block from a native one without losing anything."""
+"""What the dialects share: a standard block from a native one, and a native one from a standard one, nothing lost.
+
+What a native block says inside of an inner object and no standard field holds, a format's reader keeps under the inner
+object's name in the ``extras``, and its writer puts back there.
+"""
 
 from base64 import b64encode
 from collections.abc import Callable, Container, Mapping, Sequence
-from typing import Any, TypeAlias, cast
+from typing import Any, NamedTuple, TypeAlias, cast
 
-from hocket.errors import InvalidInput
-from hocket.messages.content import ContentBlock
+from hocket.errors import InvalidInput, Unsupported
+from hocket.messages.content import BLOCK_TYPES, ContentBlock
 from hocket.messages.tool_calls import invalid_tool_call, parse_tool_arguments, tool_call
 
 __all__ = [
+    "Block",
     "Native",
     "Reader",
+    "Source",
+    "Writer",
     "as_base64",
     "block",
     "call_block",
     "data_block",
+    "document_text",
     "flatten",
     "index_of",
     "mapping_at",
     "mappings_at",
+    "more",
+    "no_place",
     "non_standard",
+    "own_id",
     "rest",
+    "source_of",
     "text_at",
     "uri_source",
+    "written",
 ]
 
 Native: TypeAlias = Mapping[str, Any]
@@ -30,6 +43,16 @@ Native: TypeAlias = Mapping[str, Any]
 
 Reader: TypeAlias = Callable[[Native], list[ContentBlock] | None]
 """Reads a native block; None means "not my dialect, or not readable"."""
+
+Block: TypeAlias = Mapping[str, Any]
+"""A standard block. Never changed here."""
+
+Writer: TypeAlias = Callable[[Block], dict[str, Any] | None]
+"""Writes a standard block as a native one; None means "there is no such thing in this dialect"."""
+
+_FIELDS: dict[str, frozenset[str]] = {
+    kind: cast(Any, typed).__required_keys__ | cast(Any, typed).__optional_keys__ for kind, typed in BLOCK_TYPES.items()
+}
 
 _FAMILIES = frozenset({"image", "audio", "video"})
 
@@ -144,3 +167,64 @@ def flatten(native: Native, key: str, plain: Container[str]) -> dict[str, Any]:
     for name, value in native[key].items():
         flat[name if name in plain else f"{key}_{name}"] = value
     return flat
+
+
+class Source(NamedTuple):
+    """Where the data of a block are: ``kind`` is url, base64, file_id or text."""
+
+    kind: str
+    data: str
+    mime_type: str | None
+
+    @property
+    def url(self) -> str:
+        """The data as a URL: their own, or a ``data:`` one."""
+        return self.data if self.kind == "url" else f"data:{self.mime_type};base64,{self.data}"
+
+
+def source_of(block: Block) -> Source:
+    """Return where the data of ``block`` are; a base64 ``data:`` URL counts as what it holds.
+
+    Raises:
+        InvalidInput: it has no data, or base64 of unknown type.
+    """
+    kind = next((name for name in ("file_id", "base64", "url", "text") if block.get(name)), None)
+    if kind is None:
+        raise InvalidInput(f"a block of type {block['type']!r} holds no data; give one of url, base64 or file_id")
+    data, mime_type = block[kind], block.get("mime_type")
+    if kind == "url" and "base64" in (inner := uri_source(data) or {}):
+        return Source("base64", inner["base64"], mime_type or inner["mime_type"])
+    if kind == "base64" and not mime_type:
+        raise InvalidInput(f"a block of type {block['type']!r} holds base64 and no mime_type, such as 'image/png'")
+    return Source(kind, data, mime_type)
+
+
+def more(block: Block, *taken: str) -> dict[str, Any]:
+    """What ``block`` says beyond its standard fields: its extras, but for those ``taken``, and keys of no block."""
+    extras: Mapping[str, Any] = block.get("extras") or {}
+    fields = _FIELDS[block["type"]]
+    said = {key: value for key, value in block.items() if key not in fields and key != "extras"}
+    return said | {key: value for key, value in extras.items() if key not in taken}
+
+
+def written(kind: str, block: Block, *taken: str, **fields: Any) -> dict[str, Any]:
+    """A native block of type ``kind`` from ``fields`` (None means absent), and what else ``block`` says."""
+    given = {name: value for name, value in fields.items() if value is not None}
+    return {"type": kind, **given, **more(block, "type", *given, *taken)}
+
+
+def own_id(block: Block) -> str | None:
+    """The id that a provider gave to ``block``; None for one that was made up on this side."""
+    id = block.get("id")
+    return id if isinstance(id, str) and not id.startswith("lc_") else None
+
+
+def document_text(block: Block) -> str:
+    """A plain-text document as text, for formats that have no such thing: title, context and text."""
+    return "\n\n".join(piece for key in ("title", "context", "text") if (piece := block.get(key)))
+
+
+def no_place(block: Block, where: str) -> Unsupported:
+    """The refusal to write ``block``."""
+    kind = block["type"]
+    return Unsupported(f"a block of type {kind!r}, as it is, has no place in {where}; remove it, or convert it first")

@@ -1,33 +1,45 @@
-"""Items of OpenAI's Responses API, and the text blocks that langchain-openai makes of them.
+"""Items of OpenAI's Responses API, and the text blocks that langchain-openai makes of them; read and written.
 
-One item can hold several standard blocks: a ``reasoning`` item one for each paragraph of its summary, a hosted tool its
-call and its result. Where the item has an ``index`` the blocks after the first get one derived from it
-(``lc_rs_3_1``, ``lc_result_3``), so that they stay apart when a stream is folded.
+One item can hold several standard blocks: a ``message`` its parts, a ``reasoning`` item one for each paragraph of its
+summary, a hosted tool its call and its result. They stand together and have the item's id, and so find together again
+when they are written; what the item says as a whole is in the extras of the first. Where the item has an ``index`` the
+blocks after the first get one derived from it (``lc_rs_3_1``), so that they stay apart when a stream is folded.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
-from hocket.errors import InvalidInput
-from hocket.messages.content import Annotation, ContentBlock
+from hocket.messages.content import ContentBlock
+from hocket.messages.content_view import openai_hosted
 from hocket.messages.content_view.blocks import (
+    Block,
     Native,
     Reader,
+    Writer,
     block,
     call_block,
     data_block,
+    document_text,
     index_of,
-    mapping_at,
     mappings_at,
+    more,
+    no_place,
+    non_standard,
+    own_id,
     rest,
+    source_of,
     text_at,
     uri_source,
+    written,
 )
-from hocket.messages.tool_calls import parse_tool_arguments
+from hocket.messages.content_view.openai_chat import as_file
+from hocket.messages.content_view.openai_citations import STANDARD, annotation, written_annotations
+from hocket.messages.content_view.openai_hosted import arguments_text, raw_arguments, write_hosted
 
-__all__ = ["READERS"]
+__all__ = ["CUSTOM_INPUT", "INPUT_WRITERS", "READERS", "write_items"]
 
-_STANDARD_ANNOTATIONS = frozenset({"citation", "non_standard_annotation"})
+CUSTOM_INPUT = "__arg1"
+"""The one argument of a tool that takes any text (LangChain's name)."""
 
 
 def _text(native: Native) -> list[ContentBlock] | None:
@@ -35,26 +47,34 @@ def _text(native: Native) -> list[ContentBlock] | None:
     if (text := text_at(native, "text")) is None:
         return None
     annotations = mappings_at(native, "annotations") or []
-    if native["type"] == "text" and all(each.get("type") in _STANDARD_ANNOTATIONS for each in annotations):
+    if native["type"] == "text" and all(each.get("type") in STANDARD for each in annotations):
         return None
     used = {"text", "annotations"}
-    return [block("text", native, used, text=text, annotations=[_annotation(each) for each in annotations] or None)]
+    return [block("text", native, used, text=text, annotations=[annotation(each) for each in annotations] or None)]
 
 
-def _annotation(native: Native) -> Annotation:
-    kind = native.get("type")
-    if kind in _STANDARD_ANNOTATIONS:
-        return cast(Annotation, native)
-    if kind not in ("url_citation", "file_citation"):
-        return {"type": "non_standard_annotation", "value": dict(native)}
-    fields: dict[str, Any] = {name: text for name in ("url", "title") if (text := text_at(native, name)) is not None}
-    fields |= {name: at for name in ("start_index", "end_index") if isinstance(at := native.get(name), int)}
-    used = {"type", *fields}
-    if kind == "file_citation" and (filename := text_at(native, "filename")):
-        fields["title"] = filename
-        used.add("filename")
-    extras = {name: value for name, value in native.items() if name not in used}
-    return cast(Annotation, {"type": "citation", **fields, **({"extras": extras} if extras else {})})
+def _message(native: Native) -> list[ContentBlock] | None:
+    """A message with text in it; a refusal beside the text, or a part yet unheard of, keeps its place."""
+    parts = mappings_at(native, "content")
+    texts = [part for part in parts or () if part.get("type") in _TEXTS and text_at(part, "text") is not None]
+    if not parts or not texts or len(parts) != len(native["content"]) or native.get("role", "assistant") != "assistant":
+        return None
+    about = {name: value for name, value in native.items() if name not in _PLAIN_MESSAGE and value is not None}
+    common: dict[str, Any] = {"id": id} if (id := text_at(native, "id")) else {}
+    blocks: list[ContentBlock] = []
+    for position, part in enumerate(parts):
+        made: Any = (_text(part) or [cast(ContentBlock, part)])[0] if part in texts else non_standard(part)
+        made = {**made, **common}
+        if about and part in texts:
+            made["extras"], about = {"message": about, **made.get("extras", {})}, {}
+        if (index := index_of(native)) is not None:
+            made["index"] = f"lc_msg_{index}_{part.get('index', position)}"
+        blocks.append(cast(ContentBlock, made))
+    return blocks
+
+
+_TEXTS = frozenset({"output_text", "input_text", "text"})
+_PLAIN_MESSAGE = frozenset({"type", "id", "index", "role", "content"})
 
 
 def _image(native: Native) -> list[ContentBlock] | None:
@@ -81,11 +101,11 @@ def _reasoning(native: Native) -> list[ContentBlock] | None:
     key = "summary"
     if not parts and (open_text := mappings_at(native, "content")):  # a model that does not hide its reasoning
         key, parts = "content", open_text
-    common = rest(native, {"summary", key})
+    common = rest(native, {key})
     blocks: list[ContentBlock] = []
     for position, part in enumerate(parts or [{}]):
-        more = common if position == 0 else {name: value for name, value in common.items() if name != "extras"}
-        made = {"type": "reasoning", "reasoning": text_at(part, "text") or "", **more}
+        said = common if position == 0 else {name: value for name, value in common.items() if name != "extras"}
+        made = {"type": "reasoning", "reasoning": text_at(part, "text") or "", **said}
         if "index" in common:
             made["index"] = f"lc_rs_{common['index']}_{part.get('index', position)}"
         blocks.append(cast(ContentBlock, made))
@@ -95,78 +115,34 @@ def _reasoning(native: Native) -> list[ContentBlock] | None:
 def _function_call(native: Native) -> list[ContentBlock] | None:
     if "arguments" not in native:
         return None
-    more = rest(native, {"id", "call_id", "name", "arguments"})
-    if item_id := text_at(native, "id"):
-        more["extras"] = {"item_id": item_id, **more.get("extras", {})}
-    return [call_block(native, native["arguments"], text_at(native, "call_id"), more)]
+    others = rest(native, {"id", "call_id", "name", "arguments"})
+    return [_call(native, native["arguments"], others)]
+
+
+def _custom_tool_call(native: Native) -> list[ContentBlock] | None:
+    """A call of a tool that takes any text: the text is its one argument."""
+    if (text := text_at(native, "input")) is None:
+        return None
+    others = rest(native, {"id", "call_id", "name", "input"})
+    others["extras"] = {"block_type": "custom_tool_call", **others.get("extras", {})}
+    return [_call(native, {CUSTOM_INPUT: text}, others)]
+
+
+def _call(native: Native, arguments: Any, others: dict[str, Any]) -> ContentBlock:
+    made = call_block(native, arguments, text_at(native, "call_id"), {})
+    said: dict[str, Any] = {"item_id": item_id} if (item_id := text_at(native, "id")) else {}
+    if made["type"] == "tool_call":
+        said |= raw_arguments(native, made["args"])
+    said |= others.pop("extras", {})
+    return cast(ContentBlock, {**others, **made, **({"extras": said} if said else {})})
 
 
 def _generated_image(native: Native) -> list[ContentBlock] | None:
     if not (image := text_at(native, "result")):
         return None
     format = text_at(native, "output_format") or "png"  # the API's default
-    return [block("image", native, {"result"}, base64=image, mime_type=f"image/{format}")]
-
-
-_Part = Callable[[Native], Any]
-
-
-def _hosted(name: str, args: _Part, output: _Part, *read: str) -> Reader:
-    """A reader for a tool that OpenAI runs: its call, and its result once there is one.
-
-    ``args`` and ``output`` take the call's arguments and its result out of the item; ``read`` are the keys they use.
-    """
-    used = {"id", "index", "status", "error", *read}
-
-    def reader(native: Native) -> list[ContentBlock] | None:
-        if (id := text_at(native, "id")) is None:
-            return None
-        call = {"type": "server_tool_call", "name": name, "id": id, "args": args(native), **rest(native, used)}
-        status, error = native.get("status"), native.get("error")
-        failed = bool(error) or status in ("failed", "incomplete")
-        result: dict[str, Any] = {"type": "server_tool_result", "tool_call_id": id}
-        result["status"] = "error" if failed else "success"
-        if (given := output(native)) is not None:
-            result["output"] = given
-        if failed:
-            result["extras"] = {key: native[key] for key in ("status", "error") if native.get(key) is not None}
-        if (index := index_of(native)) is not None:
-            call["index"], result["index"] = index, f"lc_result_{index}"
-        ended = failed or status == "completed" or given is not None
-        return cast(list[ContentBlock], [call, result] if ended else [call])
-
-    return reader
-
-
-def _value(name: str) -> _Part:
-    return lambda native: native.get(name)
-
-
-def _picked(*names: str) -> _Part:
-    return lambda native: {name: native[name] for name in names if native.get(name) is not None}
-
-
-def _search(native: Native) -> dict[str, Any]:
-    return {name: value for name, value in (mapping_at(native, "action") or {}).items() if name != "sources"}
-
-
-def _search_sources(native: Native) -> dict[str, Any] | None:
-    sources = (mapping_at(native, "action") or {}).get("sources")
-    return {"sources": sources} if sources else None
-
-
-def _mcp_arguments(native: Native) -> dict[str, Any]:
-    try:
-        return parse_tool_arguments(native.get("arguments"))
-    except InvalidInput:
-        return {"arguments": native["arguments"]}
-
-
-_remote_tool = _hosted("remote_mcp", _mcp_arguments, _value("output"), "arguments", "output")
-
-
-def _mcp_call(native: Native) -> list[ContentBlock] | None:
-    return _remote_tool({"tool_name" if key == "name" else key: value for key, value in native.items()})
+    marked = {"block_type": "image_generation_call", **native}
+    return [block("image", marked, {"result"}, base64=image, mime_type=f"image/{format}")]
 
 
 READERS: Mapping[str, Reader] = {
@@ -175,12 +151,125 @@ READERS: Mapping[str, Reader] = {
     "output_text": _text,
     "input_image": _image,
     "input_file": _file,
+    "message": _message,
     "reasoning": _reasoning,
     "function_call": _function_call,
+    "custom_tool_call": _custom_tool_call,
     "image_generation_call": _generated_image,
-    "web_search_call": _hosted("web_search", _search, _search_sources, "action"),
-    "file_search_call": _hosted("file_search", _picked("queries"), _value("results"), "queries", "results"),
-    "code_interpreter_call": _hosted("code_interpreter", _picked("code"), _value("outputs"), "code", "outputs"),
-    "mcp_call": _mcp_call,
-    "mcp_list_tools": _hosted("mcp_list_tools", _picked(), _value("tools"), "tools"),
+    **openai_hosted.READERS,
 }
+
+
+def write_items(blocks: Sequence[Block]) -> list[dict[str, Any]]:
+    """Write a reply's blocks as items, in order.
+
+    Raises:
+        Unsupported: a block has no place in a reply; the text names its type.
+    """
+    results = {block["tool_call_id"]: block for block in blocks if block["type"] == "server_tool_result"}
+    items: list[dict[str, Any]] = []
+    for group in _grouped(blocks):
+        first = group[0]
+        match first["type"]:
+            case "text":
+                items.append(_write_message(group))
+            case "non_standard":
+                items.append(dict(first["value"]) if len(group) == 1 else _write_message(group))
+            case "reasoning":
+                items.append(_write_reasoning(group))
+            case "tool_call" | "invalid_tool_call":
+                items.append(_write_call(first))
+            case "server_tool_call":
+                if (item := write_hosted(first, results.pop(first["id"], None))) is None:
+                    raise no_place(first, _REPLY)
+                items.append(item)
+            case "server_tool_result" if first["tool_call_id"] not in results:
+                pass  # it went with its call
+            case "image" if more(first).get("block_type") == "image_generation_call":
+                image = {"id": own_id(first), "result": first["base64"]}
+                items.append(written("image_generation_call", first, "block_type", **image))
+            case _:
+                raise no_place(first, _REPLY)
+    return items
+
+
+def _grouped(blocks: Sequence[Block]) -> list[list[Block]]:
+    """The blocks, those together that are of one item: they have its id."""
+    groups: list[list[Block]] = []
+    for each in blocks:
+        last = groups[-1][-1] if groups else {"type": ""}
+        kinds, id = {each["type"], last["type"]}, own_id(each)
+        if id == own_id(last) and (kinds == {"text"} or (id and (kinds <= _OF_MESSAGE or kinds == {"reasoning"}))):
+            groups[-1].append(each)
+        else:
+            groups.append([each])
+    return groups
+
+
+_REPLY = "a reply of the Responses API"
+_OF_MESSAGE = frozenset({"text", "non_standard"})
+
+
+def _write_message(group: Sequence[Block]) -> dict[str, Any]:
+    item: dict[str, Any] = {"type": "message", "role": "assistant"}
+    if id := own_id(group[0]):
+        item["id"] = id
+    item["content"] = parts = []
+    for each in group:
+        if each["type"] == "non_standard":
+            parts.append(dict(each["value"]))
+            continue
+        item.update(more(each).get("message", {}))
+        annotations = written_annotations(each.get("annotations") or ())
+        parts.append(written("output_text", each, "message", text=each["text"], annotations=annotations))
+    return item
+
+
+def _write_reasoning(group: Sequence[Block]) -> dict[str, Any]:
+    item: dict[str, Any] = {"type": "reasoning"}
+    if id := own_id(group[0]):
+        item["id"] = id
+    for each in group:
+        item.update(more(each))
+    key, kind = ("content", "reasoning_text") if "summary" in item else ("summary", "summary_text")
+    texts = [each.get("reasoning", "") for each in group]
+    item[key] = [] if texts == [""] else [{"type": kind, "text": text} for text in texts]
+    return item
+
+
+def _write_call(block: Block) -> dict[str, Any]:
+    said = more(block)
+    call: dict[str, Any] = {"id": said.get("item_id"), "call_id": block["id"], "name": block["name"]}
+    if said.get("block_type") == "custom_tool_call" and block["type"] == "tool_call":
+        text = block["args"].get(CUSTOM_INPUT, "")
+        return written("custom_tool_call", block, "item_id", "block_type", **call, input=text)
+    return written("function_call", block, "item_id", "arguments", **call, arguments=arguments_text(block))
+
+
+def _write_text(block: Block) -> dict[str, Any]:
+    return written("input_text", block, text=block["text"])
+
+
+def _write_image(block: Block) -> dict[str, Any]:
+    source = source_of(block)
+    if as_file(block):
+        return _write_file(block)
+    place = {"file_id": source.data} if source.kind == "file_id" else {"image_url": source.url}
+    return written("input_image", block, **place)
+
+
+def _write_file(block: Block) -> dict[str, Any]:
+    source = source_of(block)
+    if source.kind == "text":
+        return written("input_text", block, text=document_text(block))
+    place = {"file_id": "file_id", "url": "file_url", "base64": "file_data"}[source.kind]
+    return written("input_file", block, **{place: source.url if source.kind == "base64" else source.data})
+
+
+INPUT_WRITERS: Mapping[str, Writer] = {
+    "text": _write_text,
+    "image": _write_image,
+    "file": _write_file,
+    "text-plain": _write_file,
+}
+"""Parts of what a user or a tool says; they have no other form."""

@@ -5,8 +5,8 @@ from typing import Any, Final, cast
 
 from hocket.errors import InvalidInput
 from hocket.messages.content import KNOWN_BLOCK_TYPES, ContentBlock
-from hocket.messages.content_view import anthropic, langchain_v0, openai_chat, openai_responses, untyped
-from hocket.messages.content_view.blocks import Native, Reader, non_standard
+from hocket.messages.content_view import anthropic, converse, google, langchain_v0, openai_chat, openai_responses
+from hocket.messages.content_view.blocks import Native, Reader, mappings_at, non_standard
 from hocket.messages.tool_calls import InvalidToolCall, ToolCall, ToolCallChunk, parse_tool_arguments
 
 __all__ = ["content_blocks_of"]
@@ -21,9 +21,12 @@ def _joined(*tables: Mapping[str, Reader]) -> dict[str, tuple[Reader, ...]]:
 
 
 _READERS: Final = _joined(
-    langchain_v0.READERS, openai_chat.READERS, openai_responses.READERS, anthropic.READERS, untyped.READERS
+    langchain_v0.READERS, openai_chat.READERS, openai_responses.READERS, anthropic.READERS, google.READERS
 )
 """Readers by native type, tried in this order. Dialects share some names: ``text``, ``image``, ``function_call``."""
+
+_PARTS: Final[Mapping[str, Reader]] = {**google.PARTS, **converse.PARTS}
+"""Readers of what has no type, by a key that it has."""
 
 
 def content_blocks_of(
@@ -42,7 +45,8 @@ def content_blocks_of(
     Args:
         content: The message's content, in any provider's shape.
         additional_kwargs: ``reasoning_content`` (DeepSeek and others), or ``reasoning`` (vLLM, Groq, OpenRouter),
-            becomes the first block, unless the content has reasoning of its own.
+            becomes the first block, unless the content has reasoning of its own. ``annotations`` (of OpenAI's chat
+            completions) become those of the first text, unless a text has its own.
         response_metadata: ``output_version="v1"`` says that the content is standard already, and none of it is
             translated.
         tool_calls: The message's calls. They are what the message means: a call in the content takes their name and
@@ -73,6 +77,8 @@ def content_blocks_of(
             _place_calls(blocks, "invalid_tool_call", invalid_tool_calls)
     settle = _as_whole if tool_call_chunks is None else _as_fragment
     blocks = [settle(block) for block in blocks]
+    if annotations := mappings_at(additional_kwargs, "annotations"):
+        _annotate(blocks, annotations)
     reasoning = additional_kwargs.get("reasoning_content") or additional_kwargs.get("reasoning")
     if reasoning and isinstance(reasoning, str) and not any(block["type"] == "reasoning" for block in blocks):
         blocks.insert(0, {"type": "reasoning", "reasoning": reasoning})
@@ -82,7 +88,7 @@ def content_blocks_of(
 def _read(native: Native) -> list[ContentBlock]:
     kind = native.get("type")
     if kind is None:
-        readers: Iterable[Reader] = [untyped.PARTS[key] for key in native if key in untyped.PARTS]
+        readers: Iterable[Reader] = [_PARTS[key] for key in native if key in _PARTS]
     else:
         readers = _READERS.get(kind, ()) if isinstance(kind, str) else ()
     for reader in readers:
@@ -95,6 +101,14 @@ def _as_it_is(native: Native) -> ContentBlock:
     kind = native.get("type")
     known = isinstance(kind, str) and kind in KNOWN_BLOCK_TYPES
     return cast(ContentBlock, native) if known else non_standard(native)
+
+
+def _annotate(blocks: list[ContentBlock], annotations: Sequence[Native]) -> None:
+    """Show citations that came beside the content on the text that they count the characters of."""
+    texts = [at for at, block in enumerate(blocks) if block["type"] == "text"]
+    if texts and not any("annotations" in blocks[at] for at in texts):
+        shown = [openai_chat.annotation(each) for each in annotations]
+        blocks[texts[0]] = cast(ContentBlock, {**blocks[texts[0]], "annotations": shown})
 
 
 _CALL_TYPES: Final = frozenset({"tool_call", "tool_call_chunk", "invalid_tool_call", "server_tool_call_chunk"})

@@ -1,0 +1,102 @@
+"""A message as an element of XML. LangChain's format, of any provider's content: it is read as standard blocks first.
+
+Data and blocks that only their provider understands are left out; long ids, documents, and what a provider's own tools
+were given and gave, are cut. The result is for reading, by people and models, not for reading back.
+"""
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any, cast
+from xml.sax.saxutils import escape, quoteattr
+
+from hocket.messages.ai import AIMessage
+from hocket.messages.base import BaseMessage
+from hocket.messages.roles import role_of
+
+__all__ = ["element"]
+
+_LONGEST_ID = 64  # characters
+_LONGEST_TEXT = 500
+
+
+def element(message: BaseMessage, type: str) -> str:
+    """Return ``<message type="…">`` with the content; tool calls, if there are any, are elements of their own."""
+    if isinstance(message.content, str) and not message.additional_kwargs:
+        content = escape(message.content)
+    else:
+        content = " ".join(text for block in message.content_blocks if (text := _block(block)))
+    calls = _calls(cast(AIMessage, message)) if role_of(message) == "ai" else []
+    if not calls:
+        return f"<message type={quoteattr(type)}>{content}</message>"
+    said = [f"  <content>{content}</content>"] if content else []
+    return "\n".join([f"<message type={quoteattr(type)}>", *said, *calls, "</message>"])
+
+
+def _calls(message: AIMessage) -> list[str]:
+    if message.tool_calls:
+        return [
+            f"  <tool_call id={quoteattr(_cut(call['id'] or '', _LONGEST_ID))} name={quoteattr(call['name'])}>"
+            f"{escape(_json(call['args']))}</tool_call>"
+            for call in message.tool_calls
+        ]
+    if function := message.additional_kwargs.get("function_call"):
+        name, arguments = str(function.get("name") or ""), str(function.get("arguments") or "{}")
+        return [f"  <function_call name={quoteattr(name)}>{escape(arguments)}</function_call>"]
+    return []
+
+
+def _block(block: Mapping[str, Any]) -> str:
+    write = _WRITERS.get(block["type"])
+    return "" if write is None else write(block)
+
+
+def _text(block: Mapping[str, Any]) -> str:
+    return escape(block.get("text") or "")
+
+
+def _document(block: Mapping[str, Any]) -> str:
+    return escape(_cut(block.get("text") or "", _LONGEST_TEXT))
+
+
+def _reasoning(block: Mapping[str, Any]) -> str:
+    text = block.get("reasoning")
+    return f"<reasoning>{escape(text)}</reasoning>" if text else ""
+
+
+def _media(block: Mapping[str, Any]) -> str:
+    url, file_id = block.get("url"), block.get("file_id")
+    if url and not url.startswith("data:"):
+        return f"<{block['type']} url={quoteattr(url)} />"
+    return f"<{block['type']} file_id={quoteattr(file_id)} />" if file_id else ""
+
+
+def _server_call(block: Mapping[str, Any]) -> str:
+    attributes = f"id={quoteattr(block.get('id') or '')} name={quoteattr(block.get('name') or '')}"
+    args = escape(_cut(_json(block.get("args") or {}), _LONGEST_TEXT))
+    return f"<server_tool_call {attributes}>{args}</server_tool_call>"
+
+
+def _server_result(block: Mapping[str, Any]) -> str:
+    id, status = block.get("tool_call_id") or "", block.get("status") or ""
+    output = escape(_cut(_json(block["output"]), _LONGEST_TEXT)) if block.get("output") else ""
+    return f"<server_tool_result tool_call_id={quoteattr(id)} status={quoteattr(status)}>{output}</server_tool_result>"
+
+
+_WRITERS: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
+    "text": _text,
+    "text-plain": _document,
+    "reasoning": _reasoning,
+    "image": _media,
+    "audio": _media,
+    "video": _media,
+    "server_tool_call": _server_call,
+    "server_tool_result": _server_result,
+}
+
+
+def _cut(text: str, longest: int) -> str:
+    return text if len(text) <= longest else text[:longest] + "..."
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, default=str)
