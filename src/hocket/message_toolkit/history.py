@@ -1,0 +1,175 @@
+"""What providers refuse in a conversation, found and mended.
+
+The rules are those that OpenAI, Anthropic and Google share, or that one of them has and no conversation needs to break:
+each tool call has an id of its own, and exactly one result, directly after the message that made the call; and every
+message says something. That speakers take turns and a user begins is a rule of some servers only, and none here:
+`trim_messages(start_on="human")` and `merge_message_runs` make such a conversation.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias, cast
+
+from hocket.errors import InvalidHistory
+from hocket.message_toolkit.calls import is_empty, with_call_ids
+from hocket.message_toolkit.steps import Conversation
+from hocket.message_toolkit.turns import Call, matched
+from hocket.messages import AIMessage, BaseMessage, ToolMessage, convert_to_messages
+from hocket.messages.base import isolated
+from hocket.messages.roles import role_of
+
+__all__ = ["HistoryProblem", "ProblemCode", "check_history", "repair_history", "validate_history"]
+
+ProblemCode: TypeAlias = Literal[
+    "unanswered_call",
+    "orphaned_result",
+    "misplaced_result",
+    "duplicate_result",
+    "missing_call_id",
+    "duplicate_call_id",
+    "empty_message",
+    "unsendable_message",
+]
+
+_NO_RESULT = "This tool call was interrupted: it has no result."
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryProblem:
+    """Something that providers refuse in a conversation.
+
+    Attributes:
+        code: what it is: "unanswered_call", a call without a result; "orphaned_result", a result without a call;
+            "misplaced_result", one that does not directly follow its call; "duplicate_result", one too many;
+            "missing_call_id" and "duplicate_call_id", a call that no result can name, or not only it;
+            "empty_message", one that says nothing; "unsendable_message", one of a class that has no role.
+        index: of the message.
+        detail: the same in words.
+    """
+
+    code: ProblemCode
+    index: int
+    detail: str
+
+
+def validate_history(messages: Conversation) -> list[HistoryProblem]:
+    """Return what providers refuse in a conversation, in the order of its messages; an empty list: nothing.
+
+    A conversation that ends in tool calls is one to which their results are still to be added: "unanswered_call".
+    """
+    conversation = convert_to_messages(messages)
+    calls = matched(conversation)
+    of_result = {call.result: call for call in calls if call.result is not None}
+    ids: dict[str, int] = {}
+    found: list[HistoryProblem] = []
+    for call in calls:
+        found.extend(_problems_of(call, ids))
+    turn: int | None = None  # the message whose results are due
+    for index, message in enumerate(conversation):
+        role = role_of(message)
+        if role == "tool":
+            found.extend(_problems_of_result(index, cast(ToolMessage, message), of_result.get(index), turn, ids))
+            continue
+        turn = index
+        if role == "nobody":
+            detail = f"a {type(message).__name__} is nothing that a model can be told"
+            found.append(HistoryProblem("unsendable_message", index, detail))
+        elif is_empty(message):
+            found.append(HistoryProblem("empty_message", index, f"the {message.type} message says nothing"))
+    return sorted(found, key=lambda problem: problem.index)
+
+
+def _problems_of(call: Call, ids: dict[str, int]) -> Iterator[HistoryProblem]:
+    """What is wrong with a call; ``ids`` are those of the calls before it, and where these are."""
+    name = f"the call of {call.name!r}"
+    if not call.id:
+        yield HistoryProblem("missing_call_id", call.index, f"{name} has no id, so nothing can answer it")
+        return
+    if call.id in ids:
+        detail = f"{name} has the id {call.id!r} of a call in message {ids[call.id]}"
+        yield HistoryProblem("duplicate_call_id", call.index, detail)
+    ids.setdefault(call.id, call.index)
+    if call.result is None:
+        yield HistoryProblem("unanswered_call", call.index, f"{name}, id {call.id!r}, has no result")
+
+
+def _problems_of_result(
+    index: int, message: ToolMessage, call: Call | None, turn: int | None, ids: dict[str, int]
+) -> Iterator[HistoryProblem]:
+    id = message.tool_call_id
+    if call is not None:
+        if call.index != turn:
+            detail = f"the result of call {id!r} does not directly follow message {call.index}, which made the call"
+            yield HistoryProblem("misplaced_result", index, detail)
+    elif id in ids:
+        yield HistoryProblem("duplicate_result", index, f"call {id!r} has a result already")
+    else:
+        yield HistoryProblem("orphaned_result", index, f"no message makes the call {id!r} that this is the result of")
+
+
+def check_history(messages: Conversation) -> None:
+    """Raise `InvalidHistory` if providers would refuse the conversation; its ``problems`` are `validate_history`'s."""
+    if problems := validate_history(messages):
+        words = [f"message {problem.index}: {problem.detail}" for problem in problems[:5]]
+        if more := len(problems) - len(words):
+            words.append(f"and {more} more")
+        raise InvalidHistory(f"providers refuse this conversation: {'; '.join(words)}. See repair_history", problems)
+
+
+def repair_history(messages: Conversation) -> list[BaseMessage]:
+    """Return the conversation as providers accept it, with as little changed as that takes.
+
+    Results move to their calls. A call that has none is answered by a message that says so, with ``status="error"``.
+    Calls without an id, or with that of another, get one, and so do their results. What has no place is left out:
+    results of calls that nobody made, second results, messages that say nothing or cannot be sent. Anything else is the
+    very message that came; what came is not changed. A conversation that is valid comes back as it is, and so what this
+    returns does.
+    """
+    conversation = convert_to_messages(messages)
+    calls = matched(conversation)
+    ids = _ids(calls)
+    made_by: dict[int, list[Call]] = {}
+    for call in calls:
+        made_by.setdefault(call.index, []).append(call)
+    repaired: list[BaseMessage] = []
+    for index, message in enumerate(conversation):
+        if role_of(message) in ("tool", "nobody") or is_empty(message):
+            continue
+        made = made_by.get(index)
+        if made is None:
+            repaired.append(message)
+            continue
+        changed = any(call.id != ids[call] for call in made)
+        repaired.append(with_call_ids(cast(AIMessage, message), [ids[call] for call in made]) if changed else message)
+        repaired.extend(_results(conversation, made, ids))
+    return repaired
+
+
+def _ids(calls: Sequence[Call]) -> dict[Call, str]:
+    """Return an id for each call: its own, if it has one that is not taken."""
+    used = {call.id for call in calls if call.id}
+    given: dict[Call, str] = {}
+    taken: set[str] = set()
+    numbers: dict[str, int] = {}  # the last one that was put behind an id
+    for call in calls:
+        id = wanted = call.id or f"call_{call.index}_{call.place}"
+        while id in taken or (id in used and id != call.id):
+            numbers[wanted] = numbers.get(wanted, 1) + 1
+            id = f"{wanted}_{numbers[wanted]}"
+        taken.add(id)
+        given[call] = id
+    return given
+
+
+def _results(messages: Sequence[BaseMessage], made: Sequence[Call], ids: dict[Call, str]) -> Iterator[BaseMessage]:
+    """The results of the calls of a message: as they came, those that came before their call next, then what is made up."""
+    came: list[tuple[bool, int, str]] = []
+    for call in made:
+        if call.result is not None:
+            came.append((call.result < call.index, call.result, ids[call]))
+    for _, index, id in sorted(came):
+        result = messages[index]
+        yield result if getattr(result, "tool_call_id", None) == id else isolated(result, tool_call_id=id)
+    for call in made:
+        if call.result is None:
+            yield ToolMessage(_NO_RESULT, tool_call_id=ids[call], name=call.name or None, status="error")

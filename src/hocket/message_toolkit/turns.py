@@ -1,0 +1,117 @@
+"""Which messages of a conversation belong together.
+
+Providers refuse a tool's result without the call that it answers, and a call without its result. So whatever leaves
+messages out of a conversation leaves out, or keeps, a call and its results together: a *turn*.
+"""
+
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import cast
+
+from hocket.messages import AIMessage, BaseMessage, InvalidToolCall, ToolCall, ToolMessage
+from hocket.messages.roles import role_of
+
+__all__ = ["Call", "calls_of", "matched", "split_turns", "turn_edges", "whole_turns"]
+
+
+@dataclass(slots=True, eq=False)
+class Call:
+    """A tool call in a conversation.
+
+    Attributes:
+        index: of the message that makes it.
+        place: among the calls of that message.
+        id, name: the call's own.
+        result: the index of the message that answers it; None: there is none.
+    """
+
+    index: int
+    place: int
+    id: str | None
+    name: str | None
+    result: int | None = None
+
+
+def calls_of(message: BaseMessage) -> list[ToolCall | InvalidToolCall]:
+    """Return the tool calls that ``message`` makes, those that could not be read last: they want an answer, too."""
+    if role_of(message) != "ai":
+        return []
+    reply = cast(AIMessage, message)
+    valid, invalid = reply.tool_calls, reply.invalid_tool_calls
+    return [*valid, *invalid] if valid or invalid else []
+
+
+def matched(messages: Sequence[BaseMessage]) -> list[Call]:
+    """Return the tool calls of a conversation, in order, each with its result.
+
+    A result answers the nearest call before it that has its id and no result yet; or, if there is none, a later one.
+    """
+    calls: list[Call] = []
+    waiting: dict[str, list[Call]] = {}  # by id; the next to be answered is the last
+    early: dict[str, deque[int]] = {}
+    for index, message in enumerate(messages):
+        role = role_of(message)
+        if role == "tool":
+            id = cast(ToolMessage, message).tool_call_id
+            if asked := waiting.get(id):
+                asked.pop().result = index
+            else:
+                early.setdefault(id, deque()).append(index)
+        elif role == "ai" and (all_made := calls_of(message)):
+            made = [Call(index, place, call["id"], call["name"]) for place, call in enumerate(all_made)]
+            calls.extend(made)
+            for call in reversed(made):
+                if call.id:
+                    waiting.setdefault(call.id, []).append(call)
+    for call in calls if early else ():
+        if call.result is None and (before := early.get(call.id or "")) and before[0] < call.index:
+            call.result = before.popleft()
+    return calls
+
+
+def turn_edges(messages: Sequence[BaseMessage]) -> list[int]:
+    """Return where ``messages`` may be cut: the index at which each turn begins, and their number."""
+    return _edges(matched(messages), len(messages))
+
+
+def _edges(calls: Sequence[Call], length: int) -> list[int]:
+    spans = sorted(sorted((call.index, call.result)) for call in calls if call.result is not None)
+    edges: list[int] = []
+    past = 0  # the first message behind the turn
+    for first, last in spans:
+        if first >= past:
+            edges.extend(range(past, first + 1))
+        past = max(past, last + 1)
+    edges.extend(range(past, length + 1))
+    return edges
+
+
+def whole_turns(messages: Sequence[BaseMessage], cut: int, last: bool) -> list[int]:
+    """Return the edges of the turns that lie wholly after ``cut``, if ``last``, or before it.
+
+    Looks at no other messages if each call in the part is answered by one of the results that follow it there, and these
+    are all: then nothing beyond can belong to any.
+    """
+    start, stop = (cut, len(messages)) if last else (0, cut)
+    while last and 0 < start < stop and role_of(messages[start]) == "tool":
+        start -= 1
+    while not last and stop < len(messages) and role_of(messages[stop]) == "tool":
+        stop += 1
+    part = messages[start:stop]
+    calls = matched(part)
+    tools = sum(role_of(message) == "tool" for message in part)
+    if tools == len(calls) and all(call.result is not None and call.result > call.index for call in calls):
+        edges = _edges(calls, len(part))
+    else:
+        start, edges = 0, turn_edges(messages)
+    return [edge + start for edge in edges if (edge + start >= cut if last else edge <= cut)]
+
+
+def split_turns(messages: Sequence[BaseMessage]) -> list[list[BaseMessage]]:
+    """Return ``messages`` as a list of turns, in order: put together again, they are the messages.
+
+    A turn is a message with tool calls, their results, and whatever stands between these; or any other message.
+    """
+    return [list(messages[start:stop]) for start, stop in pairwise(turn_edges(messages))]
