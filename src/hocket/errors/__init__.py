@@ -9,6 +9,7 @@
         ├── LoadError (ValueError)           data that names a type which may not be built
         ├── InvalidHistory (ValueError)      a conversation that providers refuse
         ├── HistoryError (RuntimeError)      a store of conversations could not be read or written
+        ├── SummaryTooLong (RuntimeError)    a model that was to shorten a conversation did not
         ├── OutputParserException (ValueError)  what a model said is not what the parser takes
         ├── MissingDependency (ImportError)  an optional package or its data is not installed
         ├── UnknownModel (ValueError)        a model name that nobody registered
@@ -45,7 +46,8 @@
     Warning
     └── HocketWarning (UserWarning)          shown by default, unlike DeprecationWarning
         ├── BlockingCallWarning              a sync verb holds up a running event loop
-        └── DroppedStateWarning              pickling left something behind
+        ├── DroppedStateWarning              pickling left something behind
+        └── UnsupportedOptionWarning         an option that cannot be taken was left out
 
 Most also derive from the builtin that langchain-core raises in the same place, so that ``except ValueError`` written
 for it goes on working. A message names the value, the limit that it broke and the way out.
@@ -94,10 +96,12 @@ from hocket.errors.own import (
     RetryTool,
     ScriptExhausted,
     StopRun,
+    SummaryTooLong,
     SyncInLoop,
     ToolException,
     ToolTimeout,
     UnknownModel,
+    UnsupportedOptionWarning,
 )
 
 __all__ = [
@@ -139,10 +143,12 @@ __all__ = [
     "ScriptExhausted",
     "StopRun",
     "StreamTruncated",
+    "SummaryTooLong",
     "SyncInLoop",
     "ToolException",
     "ToolTimeout",
     "TotalTimeout",
     "UnknownModel",
     "Unsupported",
+    "UnsupportedOptionWarning",
 ]

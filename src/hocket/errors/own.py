@@ -22,10 +22,12 @@ __all__ = [
     "RetryTool",
     "ScriptExhausted",
     "StopRun",
+    "SummaryTooLong",
     "SyncInLoop",
     "ToolException",
     "ToolTimeout",
     "UnknownModel",
+    "UnsupportedOptionWarning",
 ]
 
 
@@ -79,7 +81,7 @@ class UnknownModel(HocketError, ValueError):
 
 
 class LocalModelError(HocketError, RuntimeError):
-    """The embedded model could not be loaded, or refused a request (too long for its window, for example)."""
+    """The embedded model could not be loaded, or refused a request."""
 
 
 class SyncInLoop(HocketError, RuntimeError):
@@ -100,6 +102,10 @@ class InvalidHistory(HocketError, ValueError):
 
 class HistoryError(HocketError, RuntimeError):
     """A store of conversations could not be read or written; what it held stays as it was."""
+
+
+class SummaryTooLong(HocketError, RuntimeError):
+    """A model was to make a conversation shorter, and what it wrote does not fit, even after it was asked for less."""
 
 
 class ToolException(HocketError):
@@ -150,3 +156,7 @@ class BlockingCallWarning(HocketWarning):
 
 class DroppedStateWarning(HocketWarning):
     """Pickling left something behind that cannot travel: a cache, a rate limiter, callbacks."""
+
+
+class UnsupportedOptionWarning(HocketWarning):
+    """An option that the server or the model cannot take was left out of a request, as ``unsupported="warn"`` asks."""

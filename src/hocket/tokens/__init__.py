@@ -1,0 +1,45 @@
+"""Counting tokens: exactly where a tokenizer is known and its tables are here, approximately elsewhere, never online."""
+
+from typing import TYPE_CHECKING
+
+from hocket._runtime.lazy import loader
+
+if TYPE_CHECKING:
+    from hocket.tokens.approximate import count_tokens_approximately
+    from hocket.tokens.counting import Tokenizer, acount_tokens, count_tokens
+    from hocket.tokens.encodings import Encoding, aget_encoding, encoding_name_for_model, get_encoding
+    from hocket.tokens.estimator import TokenEstimator
+    from hocket.tokens.token_count import TokenCount
+    from hocket.tokens.windows import calculate_max_tokens, get_model_context_size
+
+_LATER = {
+    "Encoding": "encodings",
+    "TokenCount": "token_count",
+    "TokenEstimator": "estimator",
+    "Tokenizer": "counting",
+    "acount_tokens": "counting",
+    "aget_encoding": "encodings",
+    "calculate_max_tokens": "windows",
+    "count_tokens": "counting",
+    "count_tokens_approximately": "approximate",
+    "encoding_name_for_model": "encodings",
+    "get_encoding": "encodings",
+    "get_model_context_size": "windows",
+}
+
+__all__ = [
+    "Encoding",
+    "TokenCount",
+    "TokenEstimator",
+    "Tokenizer",
+    "acount_tokens",
+    "aget_encoding",
+    "calculate_max_tokens",
+    "count_tokens",
+    "count_tokens_approximately",
+    "encoding_name_for_model",
+    "get_encoding",
+    "get_model_context_size",
+]
+
+__getattr__ = loader(__name__, _LATER)
