@@ -38,6 +38,7 @@ from hocket import (
 )
 from hocket.errors import CacheMissing, DroppedStateWarning, InvalidInput, LoadError
 from hocket.runnables import RunnableSerializable
+from hocket.tokens import TokenCount
 
 
 class Answering(BaseChatModel):
@@ -439,10 +440,13 @@ def test_tokens_are_estimated_without_a_tokenizer() -> None:
         model.get_token_ids("abc")
 
 
-def test_tools_are_not_counted_and_a_warning_says_so() -> None:
-    """BLM-08: nothing is left out silently."""
-    with pytest.warns(UserWarning, match="does not count tools"):
-        assert Answering().get_num_tokens_from_messages([HumanMessage("hi")], tools=[{}]) == 3
+def test_tools_are_counted_as_text() -> None:
+    """What describes a tool takes its share of the window, and the count says that it is no exact one."""
+    alone, both = (
+        Answering().get_num_tokens_from_messages([HumanMessage("hi")], tools=tools) for tools in (None, [{}])
+    )
+    assert isinstance(both, TokenCount)
+    assert (alone, both, both.exact) == (5, 6, False)
 
 
 # -- sharing

@@ -12,24 +12,23 @@ import builtins
 import os
 import sys
 import threading
-import warnings
 from collections.abc import Awaitable, Callable
-from pathlib import Path
-from types import FrameType, TracebackType
+from types import TracebackType
 from typing import TypeVar
 
 import anyio
 from anyio.from_thread import BlockingPortal
 
+from hocket._runtime.callers import warn_caller
 from hocket.errors import BlockingCallWarning, SyncInLoop
 
-__all__ = ["is_here", "on_portal"]
+__all__ = ["holds_up_a_loop", "is_here", "on_portal"]
 
 T = TypeVar("T")
 
 GRACE = 5.0  # seconds that an interrupted call may take to clean up
 
-_HOCKET = str(Path(__file__).parents[1])
+_HELD_UP = "a sync verb holds up the event loop that runs in this thread until it returns; await its async twin"
 
 _lock = threading.Lock()
 _portal: BlockingPortal | None = None
@@ -84,8 +83,8 @@ def on_portal(main: Callable[[], Awaitable[T]]) -> T:
     """
     if is_here():
         raise SyncInLoop("a sync verb was called from code that runs on hocket's own event loop; await its async twin")
-    if _holds_up_a_loop():
-        _warn()
+    if holds_up_a_loop():
+        warn_caller(_HELD_UP, BlockingCallWarning)
     portal = _start()
     outcome: list[tuple[T | None, BaseException | None, TracebackType | None]] = []
     over = threading.Event()
@@ -117,7 +116,7 @@ def on_portal(main: Callable[[], Awaitable[T]]) -> T:
     return value  # type: ignore[return-value]
 
 
-def _holds_up_a_loop() -> bool:
+def holds_up_a_loop() -> bool:
     """Whether an event loop runs in this thread, and somebody minds: in a notebook the cell waits anyway."""
     if hasattr(builtins, "__IPYTHON__"):
         return False
@@ -125,16 +124,3 @@ def _holds_up_a_loop() -> bool:
     if asyncio is not None and asyncio._get_running_loop() is not None:
         return True
     return trio is not None and bool(trio.lowlevel.in_trio_run())
-
-
-def _warn() -> None:
-    """Warn where the sync verb was called; Python shows a warning once for each such line."""
-    frame: FrameType | None = sys._getframe(1)
-    level = 2
-    while frame is not None and frame.f_code.co_filename.startswith(_HOCKET):
-        frame, level = frame.f_back, level + 1
-    warnings.warn(
-        "a sync verb holds up the event loop that runs in this thread until it returns; await its async twin",
-        BlockingCallWarning,
-        stacklevel=level,
-    )

@@ -11,7 +11,8 @@ sleep) is asked of a runtime:
 
 import contextvars
 import functools
-from collections.abc import Awaitable, Callable, Coroutine, Iterable
+import types
+from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterable
 from typing import Any, Protocol, TypeVar
 
 import anyio
@@ -23,11 +24,11 @@ from hocket._runtime import clock
 from hocket._runtime.cancellation import only, outlast
 from hocket._runtime.portal import on_portal
 
-__all__ = ["ASYNC", "BLOCKING", "Runtime", "step"]
+__all__ = ["ASYNC", "BLOCKING", "Runtime", "begun", "step"]
 
 T = TypeVar("T")
 
-THREADS = 128  # sync hooks and handlers that run at once, per event loop
+THREADS = 256  # sync hooks and handlers that run at once, per event loop
 END_GRACE = 5.0  # seconds that the end of a cancelled run may take
 
 _origin: contextvars.ContextVar[EventLoopToken | None] = contextvars.ContextVar("hocket_origin", default=None)
@@ -163,3 +164,30 @@ def step(coroutine: Coroutine[Any, Any, T]) -> T:
         return end.value  # type: ignore[no-any-return]
     coroutine.close()
     raise RuntimeError("a stage waited outside its runtime")
+
+
+def begun(coroutine: Coroutine[Any, Any, None]) -> Awaitable[None] | None:
+    """Run a coroutine up to its first wait, in the task that calls this; return what to await for the rest, if there is any.
+
+    Most of what is done for every chunk never waits, and an ``await`` of a coroutine of one's own costs as much as that.
+    """
+    try:
+        waiting_for = coroutine.send(None)
+    except StopIteration:
+        return None
+    return _rest(coroutine, waiting_for)
+
+
+@types.coroutine
+def _rest(coroutine: Coroutine[Any, Any, None], waiting_for: Any) -> Generator[Any, Any, None]:
+    """Wait for what a coroutine waits for, and go on with it."""
+    try:
+        while True:
+            try:
+                sent = yield waiting_for
+            except BaseException as error:
+                waiting_for = coroutine.throw(error)
+            else:
+                waiting_for = coroutine.send(sent)
+    except StopIteration:
+        return

@@ -117,14 +117,13 @@ class _Channel(Generic[T]):
             except BaseException:
                 await self.stop(closed=False)
                 raise
-        return self.take()
+        return self.buffer.popleft()
 
-    def take(self) -> T:
-        item = self.buffer.popleft()
-        if self.full is not None and len(self.buffer) <= BOUND // 2:
+    def make_room(self) -> None:
+        """Let the producer go on, if an item that is about to be taken leaves it enough room for it to be worth it."""
+        if self.full is not None and len(self.buffer) <= BOUND // 2 + 1:
             self.full.set()
             self.full = None
-        return item
 
     def leave(self, *, closed: bool = True) -> None:
         """Cancel the producer, without waiting for its end. Must run in the loop's own thread."""
@@ -158,9 +157,11 @@ class Stream(Generic[T]):
 
     async def __anext__(self) -> T:
         channel = self._channel
-        if channel.buffer:
-            return channel.take()
-        return await channel.next()
+        if not channel.buffer:
+            return await channel.next()
+        if channel.full is not None:
+            channel.make_room()
+        return channel.buffer.popleft()
 
     async def aclose(self) -> None:
         """Leave the stream: cancel what produces it and wait until that has ended. Safe to call twice, from any task."""
@@ -180,18 +181,6 @@ class Stream(Generic[T]):
             soon(channel.task.token, channel.leave)
 
 
-class _Handed(Generic[T]):
-    """An item on its way through the suspended producer to `_Stepped`."""
-
-    __slots__ = ("item",)
-
-    def __init__(self, item: T) -> None:
-        self.item = item
-
-    def __await__(self) -> Generator["_Handed[T]", None, None]:
-        yield self
-
-
 class Left(BaseException):
     """Thrown into a producer whose consumer has left."""
 
@@ -203,20 +192,31 @@ class _Stepped(Generic[T]):
     consumer in between, who may pull from another context the next time.
     """
 
+    _item: T
+
     def __init__(self, produce: Producer[T]) -> None:
         self.closed = False
         self._context = contextvars.copy_context()
         self._coroutine = produce(self)
 
     def put(self, item: T) -> Awaitable[None]:
-        return _Handed(item)
+        self._item = item
+        return self
+
+    def __await__(self) -> Generator[None, None, None]:
+        """Suspend the producer until the next pull."""
+        try:
+            yield
+        except GeneratorExit:  # collected together with the stream, and before it: the order is the collector's
+            self.closed = True
+            raise
 
     def next(self) -> T:
         try:
-            handed: _Handed[T] = self._context.run(self._coroutine.send, None)
+            self._context.run(self._coroutine.send, None)
         except StopIteration:
             raise StopIteration from None
-        return handed.item
+        return self._item
 
     def close(self) -> None:
         if self.closed:
@@ -247,8 +247,10 @@ class _Remote(Generic[T]):
     async def _pull(self) -> collections.deque[T]:
         async for item in self._stream:
             pulled = collections.deque([item])
-            while self._stream._channel.buffer:
-                pulled.append(self._stream._channel.take())
+            buffer = self._stream._channel.buffer
+            pulled.extend(buffer)
+            buffer.clear()
+            self._stream._channel.make_room()
             return pulled
         return collections.deque()
 
@@ -279,8 +281,11 @@ class SyncStream(Generic[T]):
             self._source = self._make()
         try:
             return self._source.next()
-        except BaseException:
+        except Exception:
             self._over = True
+            raise
+        except BaseException:  # Ctrl-C, which may strike where nobody has been told to stop yet
+            self.close()
             raise
 
     def close(self) -> None:

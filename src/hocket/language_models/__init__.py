@@ -19,6 +19,7 @@ from hocket.language_models.llm import LLM
 from hocket.language_models.llms import BaseLLM
 from hocket.language_models.simple import SimpleChatModel, agenerate_from_stream, generate_from_stream
 from hocket.language_models.stream import ChatStream, SyncChatStream
+from hocket.profiles import ModelProfile, ModelProfileRegistry
 
 if TYPE_CHECKING:
     from hocket.language_models.fakes import (
@@ -73,6 +74,8 @@ __all__ = [
     "LanguageModelInput",
     "LanguageModelLike",
     "LanguageModelOutput",
+    "ModelProfile",
+    "ModelProfileRegistry",
     "ParrotFakeChatModel",
     "Partial",
     "RemoteChatModel",

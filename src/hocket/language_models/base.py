@@ -8,7 +8,7 @@ import functools
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar, Generic, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar, cast
 
 from pydantic import ConfigDict, Field, field_validator, model_validator
 
@@ -18,19 +18,22 @@ from hocket.caches import BaseCache
 from hocket.callbacks import AsyncCallbackManager, BaseCallbackHandler, BaseCallbackManager, CallbackManager
 from hocket.callbacks.ambient import has_ambient_handlers
 from hocket.errors import DroppedStateWarning, InvalidHook, InvalidInput
+from hocket.language_models.option_policy import Choosing
 from hocket.load import dumpd
-from hocket.messages import BaseMessage, MessageLikeRepresentation, convert_to_messages, get_buffer_string
+from hocket.messages import BaseMessage, MessageLikeRepresentation, convert_to_messages
 from hocket.outputs import LLMResult
-from hocket.pipeline.call import Call
+from hocket.pipeline.call import Call, Go
 from hocket.pipeline.hook import Hooks
 from hocket.pipeline.in_flight import InFlight
 from hocket.pipeline.keys import model_key
-from hocket.pipeline.observe import Go
 from hocket.prompt_values import ChatPromptValue, PromptValue, StringPromptValue
 from hocket.rate_limiters import BaseRateLimiter
 from hocket.retries import RetryPolicy, RetryPolicyLike
 from hocket.runnables import Runnable, RunnableSerializable
 from hocket.timeouts import Timeout, TimeoutLike
+
+if TYPE_CHECKING:
+    from hocket.tokens import Tokenizer
 
 __all__ = [
     "BaseLanguageModel",
@@ -53,7 +56,7 @@ _OWN = (_PIPELINE, _PLACES)
 _SHARED = ("cache", "rate_limiter", "callbacks")  # what copies share and pickles leave behind
 
 
-class BaseLanguageModel(RunnableSerializable[LanguageModelInput, Output], ABC, Generic[Output]):
+class BaseLanguageModel(Choosing, RunnableSerializable[LanguageModelInput, Output], ABC, Generic[Output]):
     """A model.
 
     Args:
@@ -68,6 +71,10 @@ class BaseLanguageModel(RunnableSerializable[LanguageModelInput, Output], ABC, G
             event loops; further ones queue. A stream counts until it ends or is left, so where it is the last allowed,
             another call in between waits for ever. A copy counts for itself.
         custom_get_token_ids: how text is split into tokens, for counting.
+        profile: what the model can take and give; default: what is known by its name (`hocket.profiles`), if anything.
+        unsupported: what becomes of an option that the server or, by its profile, the model cannot take: "raise" an error,
+            "drop" it, or "warn" and drop it. A call may say otherwise. What was dropped the run's metadata tell, under
+            ``dropped_options``.
     """
 
     model_config = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
@@ -159,7 +166,8 @@ class BaseLanguageModel(RunnableSerializable[LanguageModelInput, Output], ABC, G
             if value is not None:
                 params[key] = value
         if kwargs:
-            params.update((key, kwargs[name]) for name, key in _TRACED.items() if kwargs.get(name) is not None)
+            params.update((key, kwargs[name]) for name, key in _TRACED.items() if name in kwargs)
+            params = {key: value for key, value in params.items() if value is not None}
         if stop:
             params["ls_stop"] = stop
         return params
@@ -192,29 +200,45 @@ class BaseLanguageModel(RunnableSerializable[LanguageModelInput, Output], ABC, G
 
     # -- counting
 
+    def _find_tokenizer(self) -> "Tokenizer | None":
+        """Return how this model splits text into tokens; None: that is not known here. A hook, for providers to override.
+
+        May load tables: where an event loop runs, `hocket.tokens.acount_tokens` calls it in a worker thread.
+        """
+        from hocket.tokens.counting import Tokenizer, name_of, tokenizer_of  # few programs count
+
+        if self.custom_get_token_ids is not None:
+            return Tokenizer(self.custom_get_token_ids)
+        if type(self).get_token_ids is not BaseLanguageModel.get_token_ids:
+            return Tokenizer(self.get_token_ids)
+        return tokenizer_of(name_of(self))
+
     def get_token_ids(self, text: str) -> list[int]:
         """Return the tokens of ``text``.
 
         Raises:
-            InvalidInput: no ``custom_get_token_ids`` is set: there is no tokenizer for this model.
+            InvalidInput: this model's tokenizer is not known, and it has no ``custom_get_token_ids``.
+            MissingDependency: it is one of OpenAI's, and the extra ``tokens`` is not installed.
         """
-        if self.custom_get_token_ids is None:
-            raise InvalidInput(
-                f"{type(self).__name__} has no tokenizer; give it custom_get_token_ids=..., a function from text to ids"
-            )
-        return self.custom_get_token_ids(text)
+        from hocket.tokens.counting import token_ids
+
+        return token_ids(self._find_tokenizer(), text, self)
 
     def get_num_tokens(self, text: str) -> int:
-        """Return how many tokens ``text`` has: exactly with ``custom_get_token_ids``, else 1 for 4 characters."""
-        if self.custom_get_token_ids is None:
-            return -(-len(text) // 4)
-        return len(self.get_token_ids(text))
+        """Return how many tokens ``text`` has, as a `TokenCount`: exact with a tokenizer, else 1 for 4 Latin characters."""
+        from hocket.tokens.counting import count_text
+
+        return count_text(self._find_tokenizer(), text)
 
     def get_num_tokens_from_messages(self, messages: Sequence[BaseMessage], tools: Sequence[Any] | None = None) -> int:
-        """Return how many tokens ``messages`` have as text, each with its role. ``tools`` are not counted, as is said."""
-        if tools is not None:
-            warnings.warn("get_num_tokens_from_messages does not count tools", UserWarning, stacklevel=2)
-        return sum(self.get_num_tokens(get_buffer_string([message])) for message in messages)
+        """Return how many tokens ``messages`` have, and ``tools`` with them, as a `TokenCount`, which may be approximate.
+
+        `hocket.tokens.count_tokens` tells when. With ``custom_get_token_ids``, each message is counted as text with its
+        role in front, as in LangChain.
+        """
+        from hocket.tokens.counting import count_messages
+
+        return count_messages(self._find_tokenizer(), messages, tools)
 
     # -- running
 

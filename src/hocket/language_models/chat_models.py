@@ -16,16 +16,18 @@ from hocket._runtime.stream import Producer, Sink
 from hocket.errors import InvalidInput
 from hocket.language_models.base import BaseLanguageModel, LanguageModelInput
 from hocket.language_models.conversation import conversation
+from hocket.language_models.option_policy import DROPPED_OPTIONS
 from hocket.language_models.stream import ChatStream, SyncChatStream, Withheld
 from hocket.language_models.structured.verb import Structuring
 from hocket.messages import AIMessage, AIMessageChunk, BaseMessage, HumanMessage
 from hocket.messages.base import copied
 from hocket.outputs import ChatGenerationChunk, ChatResult, LLMResult, RunInfo
+from hocket.pipeline.call import Go
 from hocket.pipeline.chat_call import ChatCall, as_chunk
 from hocket.pipeline.compose import compose_chat
 from hocket.pipeline.hook import default_hook
 from hocket.pipeline.keys import prompt_key
-from hocket.pipeline.observe import Go, observed, run_all
+from hocket.pipeline.observe import observed, run_all
 from hocket.prompt_values import PromptValue
 from hocket.runnables import RunnableConfig, ensure_config
 
@@ -33,7 +35,7 @@ __all__ = ["BaseChatModel"]
 
 _STRUCTURED = ("structured_output_format", "ls_structured_output_format")  # for tracers
 _OURS = frozenset(
-    {"stream", "timeout", "retry", *_STRUCTURED}
+    {"stream", "timeout", "retry", "unsupported", *_STRUCTURED}
 )  # arguments of a call that neither hook nor cache key sees
 
 
@@ -112,7 +114,8 @@ class BaseChatModel(BaseLanguageModel[AIMessage], Structuring, ABC):
             InvalidInput: ``input`` is none of these, or empty.
             EmptyResponse: the model gave no answer.
         """
-        return await self._run(self._open_call(ASYNC, self._to_messages(input), config, stop, kwargs))
+        call = self._open_call(ASYNC, self._to_messages(input), config, stop, kwargs)
+        return cast(AIMessage, (await observed(call, self._go()))[0])  # `_run` in place: a coroutine less
 
     def invoke(
         self,
@@ -307,8 +310,9 @@ class BaseChatModel(BaseLanguageModel[AIMessage], Structuring, ABC):
         self._check_stop(stop)
         streaming = self._is_streaming(params) if self._hooks.can_stream() else False
         sent = {key: value for key, value in params.items() if key not in _OURS} if params else params
+        stop, sent, dropped = self._settle(stop, sent, params.get("unsupported"), messages)
         call = ChatCall(self, (messages,), stop, sent, runtime, (config.get("run_id"),))
-        call.streaming = streaming
+        call.streaming, call.dropped = streaming, dropped
         self._limit(call, params)
         callbacks = config.get("callbacks")
         if watched and self._is_watched(callbacks):
@@ -349,27 +353,42 @@ class BaseChatModel(BaseLanguageModel[AIMessage], Structuring, ABC):
         """Give the calls the manager of their runs, and what it will tell."""
         first = calls[0]
         facts = self._get_ls_params(stop=first.stop, **first.params)
+        if first.dropped:
+            facts = {**facts, DROPPED_OPTIONS: list(first.dropped)}
         manager = self._manager(first.runtime, callbacks, tags, metadata, facts)
         if not manager.handlers:
             return
-        options: dict[str, Any] = {"stop": copied(first.stop)}
-        for name in _STRUCTURED:
-            if params.get(name):
-                options["ls_structured_output_format"] = copied(params[name])
-        details = {
-            "invocation_params": copied(self._get_invocation_params(stop=first.stop, **first.params)),
+        details = functools.partial(self._details, first.stop, first.params, params, run_name, len(calls))
+        for call in calls:
+            call.managers, call.details = (manager,), details
+
+    def _details(
+        self,
+        stop: list[str] | None,
+        sent: dict[str, Any],
+        params: Mapping[str, Any],
+        run_name: str | None,
+        batch_size: int,
+        index: int,
+    ) -> dict[str, Any]:
+        """Return what handlers are told of a call at its start; ``sent`` are those of its ``params`` that the hook sees."""
+        options: dict[str, Any] = {"stop": copied(stop)}
+        if params:
+            for name in _STRUCTURED:
+                if params.get(name):
+                    options["ls_structured_output_format"] = copied(params[name])
+        return {
+            "invocation_params": copied(self._get_invocation_params(stop=stop, **sent)),
             "options": options,
             "name": run_name or self.name,
-            "batch_size": len(calls),
+            "batch_size": batch_size,
         }
-        for call in calls:
-            call.managers, call.details = (manager,), (details,)
 
     def _is_streaming(self, params: Mapping[str, Any]) -> bool:
         """Whether this call goes to a stream hook, if there is one: LangChain's rule, less its look at the handlers."""
         if self.disable_streaming is True:
             return False
-        if self.disable_streaming == "tool_calling" and params.get("tools"):
+        if self.disable_streaming == "tool_calling" and params.get("tools", getattr(self, "tools", None)):
             return False
         if "stream" in params:
             return bool(params["stream"])

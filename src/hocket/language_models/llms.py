@@ -6,7 +6,7 @@ form for models that answer one.
 
 import functools
 from abc import ABC
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, cast
 from uuid import UUID
 
@@ -16,19 +16,22 @@ from hocket._runtime.stream import Producer, Sink, Stream, SyncStream
 from hocket.callbacks import AsyncCallbackManager, BaseCallbackManager, CallbackManager
 from hocket.errors import InvalidInput
 from hocket.language_models.base import BaseLanguageModel, LanguageModelInput
+from hocket.language_models.option_policy import DROPPED_OPTIONS
 from hocket.language_models.prompt_cache import answer_missing
 from hocket.messages.base import copied
 from hocket.outputs import GenerationChunk, LLMResult
+from hocket.pipeline.call import Go
 from hocket.pipeline.compose import compose_text
 from hocket.pipeline.hook import default_hook
-from hocket.pipeline.observe import Go
 from hocket.pipeline.text_call import TextCall
 from hocket.prompt_values import PromptValue
 from hocket.runnables import RunnableConfig, ensure_config
 
 __all__ = ["BaseLLM"]
 
-_OURS = frozenset({"stream", "timeout", "retry"})  # arguments of a call that neither hook nor cache key sees
+_OURS = frozenset(
+    {"stream", "timeout", "retry", "unsupported"}
+)  # arguments of a call that neither hook nor cache key sees
 
 
 class BaseLLM(BaseLanguageModel[str], ABC):
@@ -244,8 +247,9 @@ class BaseLLM(BaseLanguageModel[str], ABC):
         self._check_stop(stop)
         streaming = self._hooks.can_stream() and len(prompts) == 1 and self._is_streaming(params)
         sent = {key: value for key, value in params.items() if key not in _OURS} if params else params
+        stop, sent, dropped = self._settle(stop, sent, params.get("unsupported"))
         call = TextCall(self, prompts, stop, sent, runtime, run_ids)
-        call.streaming = streaming
+        call.streaming, call.dropped = streaming, dropped
         self._limit(call, params)
         return call
 
@@ -289,18 +293,26 @@ class BaseLLM(BaseLanguageModel[str], ABC):
     def _watch(self, call: TextCall, callbacks: Any, tags: Any, metadata: Any, run_names: Any) -> None:
         """Give each prompt the manager of its run, and what that will tell."""
         facts = self._get_ls_params(stop=call.stop, **call.params)
+        if call.dropped:
+            facts = {**facts, DROPPED_OPTIONS: list(call.dropped)}
         managers: list[AsyncCallbackManager | CallbackManager] = []
         for one, tag_list, facts_given in zip(callbacks, tags, metadata, strict=True):
             managers.append(self._manager(call.runtime, one, tag_list, facts_given, facts))
         if not any(manager.handlers for manager in managers):
             return
-        details = {
-            "invocation_params": copied(self._get_invocation_params(stop=call.stop, **call.params)),
-            "options": {"stop": copied(call.stop)},
-            "batch_size": len(call.prompts),
-        }
         call.managers = managers
-        call.details = [{**details, "name": name or self.name} for name in run_names]
+        call.details = functools.partial(self._details, call.stop, call.params, run_names)
+
+    def _details(
+        self, stop: list[str] | None, params: dict[str, Any], run_names: Sequence[str | None], index: int
+    ) -> dict[str, Any]:
+        """Return what handlers are told of one prompt's run at its start."""
+        return {
+            "invocation_params": copied(self._get_invocation_params(stop=stop, **params)),
+            "options": {"stop": copied(stop)},
+            "batch_size": len(run_names),
+            "name": run_names[index] or self.name,
+        }
 
 
 def _is_per_prompt(callbacks: Any) -> bool:

@@ -73,4 +73,7 @@ class RemoteChatModel(Rendered, BaseChatModel, ABC):
         return [ChatGenerationChunk(message=as_chunk(message))]
 
     def _rendered(self, input: Any, stop: list[str] | None, params: dict[str, Any], *, stream: bool) -> HTTPRequest:
-        return self._request(self._to_messages(input), stop, params, stream=stream)
+        messages = self._to_messages(input)
+        sent = {name: value for name, value in params.items() if name != "unsupported"}
+        stop, sent, _ = self._settle(stop, sent, params.get("unsupported"), messages)
+        return self._request(messages, stop, sent, stream=stream)

@@ -87,7 +87,9 @@ class RemoteLLM(Rendered, BaseLLM, ABC):
         return [GenerationChunk(text=answer.text, generation_info=info or None)]
 
     def _rendered(self, input: Any, stop: list[str] | None, params: dict[str, Any], *, stream: bool) -> HTTPRequest:
-        return self._request([self._convert_input(input).to_string()], stop, params, stream=stream)
+        sent = {name: value for name, value in params.items() if name != "unsupported"}
+        stop, sent, _ = self._settle(stop, sent, params.get("unsupported"))
+        return self._request([self._convert_input(input).to_string()], stop, sent, stream=stream)
 
 
 def _joined(results: list[LLMResult]) -> LLMResult:

@@ -10,7 +10,7 @@ import anyio
 import anyio.to_thread
 import pytest
 
-from hocket.errors import InvalidInput, LocalModelError
+from hocket.errors import ContextLengthExceeded, InvalidInput, LocalModelError, Unsupported
 from hocket.messages import AIMessage, AIMessageChunk, HumanMessage, ToolMessage
 from hocket.providers.local import ChatLocal
 from hocket.providers.local.engine import open_engine
@@ -148,16 +148,16 @@ async def test_unknown_options_and_values_are_refused(given: dict[str, Any], mes
 async def test_images_are_refused() -> None:
     """Before any work."""
     picture = HumanMessage([{"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}])
-    with pytest.raises(InvalidInput, match="reads text only"):
+    with pytest.raises(Unsupported, match="reads no image_url"):
         await ChatLocal().ainvoke([picture])
 
 
 async def test_too_long_a_prompt() -> None:
     """The error names both lengths and the way out, from a stream as well."""
     model = ChatLocal(n_ctx=512)
-    with pytest.raises(LocalModelError, match=r"1\d{3} tokens long .* n_ctx=512: shorten"):
+    with pytest.raises(ContextLengthExceeded, match=r"1\d{3} tokens long .* n_ctx=512: shorten"):
         await model.ainvoke(LONG_PROMPT)
-    with pytest.raises(LocalModelError, match=r"n_ctx=512"):
+    with pytest.raises(ContextLengthExceeded, match=r"n_ctx=512"):
         async for _ in model.astream(LONG_PROMPT):
             pass
 

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from hocket.errors import InvalidInput
+from hocket.language_models.options import checked_options
 from hocket.messages import (
     AIMessage,
     AIMessageChunk,
@@ -16,16 +17,16 @@ from hocket.messages import (
     SystemMessage,
     ToolMessage,
 )
+from hocket.providers.local import ChatLocal
 from hocket.providers.local.encode import encode_messages, encode_request
-from hocket.providers.local.options import CallOptions, call_options
+from hocket.providers.local.options import CallOptions
 
-DEFAULTS: dict[str, Any] = {"temperature": 0.2, "top_p": 0.9, "max_tokens": 512}
 WEATHER = {"type": "function", "function": {"name": "weather", "parameters": {"type": "object"}}}
 TIME = {"type": "function", "function": {"name": "time", "parameters": {"type": "object"}}}
 
 
 def options(**given: Any) -> CallOptions:
-    return call_options({**DEFAULTS, **given})
+    return checked_options(ChatLocal(), given, CallOptions)
 
 
 @pytest.mark.parametrize(
@@ -150,7 +151,7 @@ def test_a_choice_of_no_tool() -> None:
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"temprature": 1}, "no option 'temprature'; it takes temperature, top_p"),
+        ({"temprature": 1}, "no option 'temprature'; there are temperature, max_tokens"),
         ({"temperature": -1}, "temperature=-1 will not do"),
         ({"temperature": "hot"}, "temperature='hot' will not do"),
         ({"top_p": 0}, "top_p=0 will not do"),

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from hocket.errors import LocalModelError
+from hocket.errors import ContextLengthExceeded, LocalModelError
 from hocket.providers.local import engine as engines
 from hocket.providers.local.engine import Engine, open_engine
 
@@ -110,7 +110,9 @@ def test_cancel_in_the_prompt(engine: Engine) -> None:
 
 def test_too_long_a_prompt_is_explained() -> None:
     """The error has both numbers and the way out."""
-    with pytest.raises(LocalModelError, match=r"\d{4} tokens long .* n_ctx=512: shorten .* raise ChatLocal\(n_ctx"):
+    with pytest.raises(
+        ContextLengthExceeded, match=r"\d{4} tokens long .* n_ctx=512: shorten .* raise ChatLocal\(n_ctx"
+    ):
         answered(open_engine(None, 512, 1), LONG)
 
 
@@ -253,7 +255,7 @@ def test_nothing_is_printed() -> None:
         "except Exception as error: print(type(error).__name__)\n"
     )
 
-    assert (done.returncode, done.stdout, done.stderr) == (0, "LocalModelError\n", "")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "ContextLengthExceeded\n", "")
 
 
 def test_threads_do_not_spin() -> None:

@@ -194,8 +194,8 @@ async def test_a_key_may_be_asked_for(is_async: bool) -> None:
 async def test_nothing_is_sent_that_cannot_be_meant() -> None:
     """Bad options and content without a place are refused before the server hears of it."""
     async with serving([]) as (model, server):
-        with pytest.raises(InvalidInput, match="top_k"):
-            await model.ainvoke("hi", top_k=3)
+        with pytest.raises(InvalidInput, match="topk"):
+            await model.ainvoke("hi", topk=3)
         with pytest.raises(Unsupported, match="video"):
             await model.ainvoke([HumanMessage([dict(create_video_block(url="https://e.x/v.mp4"))])])
         with pytest.raises(InvalidInput, match="n=2"):

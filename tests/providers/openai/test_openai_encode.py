@@ -269,13 +269,13 @@ def test_later_beats_earlier() -> None:
 
 def test_unknown_options_are_refused() -> None:
     """The message names the known ones and the way around them; a value outside its limits is named, too."""
-    with pytest.raises(InvalidInput, match=r"no option 'top_k'; there are .*temperature.* extra_body"):
-        body(top_k=3)
+    with pytest.raises(InvalidInput, match=r"no option 'topk'; there are .*temperature.* extra_body"):
+        body(topk=3)
     with pytest.raises(InvalidInput, match="no option 'metadata'"):
         body(metadata={"a": "b"})
     with pytest.raises(InvalidInput, match="max_tokens=0"):
         body(max_tokens=0)
-    with pytest.raises(Unsupported, match="groq knows no logit_bias"):
+    with pytest.raises(Unsupported, match="groq takes no logit_bias"):
         body(fields={"dialect": "groq"}, logit_bias={"1": 2})
     assert body(extra_body={"metadata": {"a": "b"}})["metadata"] == {"a": "b"}
 

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from hocket.errors import InvalidInput
+from hocket.language_models.options import set_options
 from hocket.messages import (
     AIMessage,
     BaseMessage,
@@ -22,6 +23,9 @@ from hocket.providers.local.options import CallOptions
 
 __all__ = ["encode_messages", "encode_request"]
 
+_WORDS = {"repetition_penalty": "repeat_penalty"}  # the runtime's own names
+_ELSEWHERE = frozenset({"model", "tools", "tool_choice", "extra_body"})  # what does not go in under its name
+
 # Blocks of a reply that say nothing as text: its tool calls travel beside the content, its reasoning is not sent back.
 _UNSPOKEN = frozenset({"reasoning", "thinking", "redacted_thinking", "tool_call", "tool_use", "tool_call_chunk"})
 
@@ -32,22 +36,12 @@ def encode_request(messages: Sequence[BaseMessage], options: CallOptions) -> dic
     Raises:
         InvalidInput: see `encode_messages`; or a tool choice that names no tool.
     """
-    request: dict[str, Any] = {
-        "messages": encode_messages(messages),
-        "temperature": options.temperature,
-        "top_p": options.top_p,
-        "repeat_penalty": options.repeat_penalty,
-        "max_tokens": -1 if options.max_tokens is None else options.max_tokens,  # -1: until the window is full
-    }
-    if options.seed is not None:
-        request["seed"] = options.seed
-    if options.stop:
-        request["stop"] = options.stop
-    if options.response_format is not None:
-        request["response_format"] = options.response_format
+    given = set_options(options)
+    request: dict[str, Any] = {"messages": encode_messages(messages), "max_tokens": -1}  # -1: until the window is full
+    request.update((_WORDS.get(name, name), value) for name, value in given.items() if name not in _ELSEWHERE)
     if options.tools:
         request["tools"], request["tool_choice"] = _tool_choice(options.tools, options.tool_choice)
-    return request
+    return {**request, **(options.extra_body or {})}
 
 
 def encode_messages(messages: Sequence[BaseMessage]) -> list[dict[str, Any]]:

@@ -33,7 +33,7 @@ from collections.abc import Callable, Generator, Mapping
 from pathlib import Path
 from typing import Any
 
-from hocket.errors import LocalModelError, MissingDependency
+from hocket.errors import ContextLengthExceeded, LocalModelError, MissingDependency
 from hocket.providers.local.weights import find_weights
 
 __all__ = ["RUNTIME", "SLOTS", "Engine", "missing_setup", "open_engine"]
@@ -96,6 +96,7 @@ class Engine:
 
         Raises:
             LocalModelError: the file cannot be loaded, or the model refused the request.
+            ContextLengthExceeded: the prompt is too long for the window.
             MissingDependency: the runtime is not installed.
         """
         failures: list[BaseException] = []
@@ -238,12 +239,13 @@ def _signal_handlers_kept() -> Generator[None, None, None]:
             put(number, handler)
 
 
-def _refusal(error: Mapping[str, Any]) -> LocalModelError:
+def _refusal(error: Mapping[str, Any]) -> LocalModelError | ContextLengthExceeded:
     if error.get("type") == "exceed_context_size_error":
-        return LocalModelError(
+        return ContextLengthExceeded(
             f"the prompt is {error.get('n_prompt_tokens')} tokens long and the model's window holds "
             f"n_ctx={error.get('n_ctx')}: shorten the conversation, or raise ChatLocal(n_ctx=...) "
-            "if the weights allow for more"
+            "if the weights allow for more",
+            provider="local",
         )
     return LocalModelError(f"the embedded model refused the request: {error.get('message', error)}")
 

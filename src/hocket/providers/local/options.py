@@ -1,22 +1,27 @@
-"""What a call may say about how the embedded model answers, and the limits of each value.
+"""What can be said of how the embedded model answers, and the limits of each value.
 
 The runtime ignores a name that it does not know and a value of the wrong type, so both are refused before it is asked.
 """
 
-from collections.abc import Mapping
+import os
 from typing import Annotated, Any, cast
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field
 
-from hocket.errors import InvalidInput
+from hocket.language_models.option_policy import VOCABULARY
+from hocket.language_models.options import ChatOptions
 
-__all__ = ["CallOptions", "MaxTokens", "RepeatPenalty", "Seed", "Stop", "Temperature", "TopP", "call_options"]
+__all__ = ["REFUSED", "CallOptions", "ModelOptions"]
 
 RANDOM_SEED = 2**32 - 1  # LLAMA_DEFAULT_SEED: means "a new one each time" to the runtime
 
 
 def _as_list(value: Any) -> Any:
     return [value] if isinstance(value, str) else value
+
+
+def _as_text(path: Any) -> Any:
+    return os.fspath(cast("os.PathLike[str]", path)) if isinstance(path, os.PathLike) else path
 
 
 def _named(tools: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -27,43 +32,49 @@ def _named(tools: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return tools
 
 
+GgufPath = Annotated[str, BeforeValidator(_as_text), Field(min_length=1)]
 Temperature = Annotated[float, Field(ge=0, allow_inf_nan=False)]
-TopP = Annotated[float, Field(gt=0, le=1)]
-RepeatPenalty = Annotated[float, Field(gt=0, le=2)]
-MaxTokens = Annotated[int, Field(ge=1)]
+Share = Annotated[float, Field(gt=0, le=1)]
+Penalty = Annotated[float, Field(gt=0, le=2)]
 Seed = Annotated[int, Field(ge=0, lt=RANDOM_SEED)]
 Stop = Annotated[list[Annotated[str, Field(min_length=1)]], BeforeValidator(_as_list)]
 Tools = Annotated[list[dict[str, Any]], AfterValidator(_named)]
 
 
-class CallOptions(BaseModel):
-    """One call's options; `ChatLocal` says what they mean."""
+class ModelOptions(ChatOptions):
+    """The options of `ChatOptions`, of which the embedded model takes these; None: the runtime's own default.
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    Args:
+        model: path of a GGUF file. Default: the environment's ``HOCKET_LOCAL_MODEL``, else SmolLM2 from its wheel.
+        temperature: 0 takes the likeliest token; the higher, the more varied. 0.2 suits a very small model.
+        top_p, top_k, min_p: sample among the likeliest tokens only.
+        repetition_penalty: above 1 holds back what was just said; without it very small models go round in circles.
+        frequency_penalty, presence_penalty: above 0 holds back what was said often, or at all.
+        max_tokens: tokens to answer with at most; None for as many as the window holds.
+        seed: the same seed gives the same answer to the same conversation, unless another request runs beside it.
+        stop: end the answer before any of these strings.
+        tools, tool_choice, response_format: as OpenAI writes them.
+        extra_body: further fields of the runtime's request, as they are.
+    """
 
-    temperature: Temperature
-    top_p: TopP
-    repeat_penalty: RepeatPenalty = 1.1
-    max_tokens: MaxTokens | None
+    model: GgufPath | None = None
+    temperature: Temperature | None = 0.2
+    top_p: Share | None = 0.9
+    repetition_penalty: Penalty | None = 1.1
+    max_tokens: Annotated[int, Field(ge=1)] | None = 512
     seed: Seed | None = None
     stop: Stop | None = None
     tools: Tools | None = None
-    tool_choice: str | bool | list[str] | dict[str, Any] | None = None
-    response_format: dict[str, Any] | None = None
 
 
-def call_options(values: Mapping[str, Any]) -> CallOptions:
-    """Return the options, checked.
+class CallOptions(ModelOptions):
+    """One call's options."""
 
-    Raises:
-        InvalidInput: an unknown name, or a value outside its limits; it names the first.
-    """
-    try:
-        return CallOptions.model_validate(values)
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        name = first["loc"][0] if first["loc"] else "option"
-        if first["type"] == "extra_forbidden":
-            known = ", ".join(CallOptions.model_fields)
-            raise InvalidInput(f"the embedded model has no option {str(name)!r}; it takes {known}") from error
-        raise InvalidInput(f"{name}={first['input']!r} will not do: {first['msg']}") from error
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+REFUSED = VOCABULARY - {
+    *("temperature", "top_p", "top_k", "min_p", "repetition_penalty", "frequency_penalty", "presence_penalty"),
+    *("max_tokens", "seed", "stop", "tools", "tool_choice", "response_format", "extra_body"),
+}
+"""The options that the runtime has no word for, or does not heed."""

@@ -66,7 +66,7 @@ async def answer(engine: Engine, request: Mapping[str, Any]) -> AsyncGenerator[d
     """Yield the chunks of the engine's answer. Closing it stops the engine at its next token or prompt batch.
 
     Raises:
-        LocalModelError, MissingDependency: see `Engine.stream`.
+        LocalModelError, ContextLengthExceeded, MissingDependency: see `Engine.stream`.
     """
     pending = _Answer(engine, request)
     engine.submit(pending.run)

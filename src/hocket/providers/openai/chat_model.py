@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 from hocket.http.request import HTTPReply, HTTPRequest
 from hocket.http.secrets import shown_params
 from hocket.language_models.base import LangSmithParams
+from hocket.language_models.options import checked_options, set_options
 from hocket.language_models.remote import RemoteChatModel
 from hocket.language_models.structured import StructuredMethod
 from hocket.language_models.tool_binding import ToolChoice
@@ -14,7 +15,7 @@ from hocket.messages.usage import add_counts
 from hocket.outputs import ChatResult
 from hocket.providers.openai.decode import decode_reply
 from hocket.providers.openai.encode import encode_request
-from hocket.providers.openai.options import CallOptions, ModelOptions, call_options
+from hocket.providers.openai.options import CallOptions, ModelOptions
 from hocket.providers.openai.service import OpenAIService
 from hocket.providers.openai.stream import ChatDecoder
 
@@ -40,13 +41,14 @@ class ChatOpenAI(OpenAIService, ModelOptions, RemoteChatModel):
         include_response_headers: keep the reply's headers as ``response_metadata["headers"]``.
 
     The options of the answer are those of `ModelOptions`; `OpenAIService` and `HTTPService` say how to reach the server. A
-    call may override each option by name, unset it with None, and takes those of `CallOptions` besides, tools for one.
-    What was set is sent, also to a model that will refuse it: nothing is left out in silence.
+    call may override each option by name, and unset it with None. What was set is sent, and what the server or the model
+    cannot take is refused before (``unsupported``): nothing is left out in silence.
 
     Raises, from every verb:
         LLMError: the server failed or refused, or could not be reached; its subclasses tell how.
         InvalidInput: an unknown option, or a value outside its limits. Nothing was sent.
-        Unsupported: content, or an option, that the server has no place for. Nothing was sent.
+        Unsupported: content that the server or the model cannot take; or an option, where ``unsupported`` is "raise".
+            Nothing was sent.
     """
 
     _tool_choices: ClassVar = frozenset(ToolChoice)
@@ -69,11 +71,12 @@ class ChatOpenAI(OpenAIService, ModelOptions, RemoteChatModel):
     @property
     def _structured_methods(self) -> Sequence[StructuredMethod]:
         methods: tuple[StructuredMethod, ...] = ("function_calling", "json_mode")
-        return ("json_schema", *methods) if self._dialect.holds_to_schema else methods
+        can = self._dialect.holds_to_schema and (self.profile or {}).get("structured_output", True)
+        return ("json_schema", *methods) if can else methods
 
     @property
     def _identifying_params(self) -> dict[str, Any]:
-        return {"model_name": self.model, **self._own_options()}
+        return {"model_name": self.model, **set_options(self, ModelOptions)}
 
     def _get_ls_params(self, stop: list[str] | None = None, **kwargs: Any) -> LangSmithParams:
         return {**super()._get_ls_params(stop, **kwargs), "ls_provider": self._provider}
@@ -81,15 +84,11 @@ class ChatOpenAI(OpenAIService, ModelOptions, RemoteChatModel):
     def _get_invocation_params(self, stop: list[str] | None = None, **kwargs: Any) -> Any:
         return super()._get_invocation_params(stop, **shown_params(kwargs))
 
-    def _own_options(self) -> dict[str, Any]:
-        fields = self.__dict__
-        return {name: fields[name] for name in ModelOptions.model_fields if fields[name] is not None}
-
     def _request(
         self, messages: Sequence[BaseMessage], stop: list[str] | None, params: dict[str, Any], *, stream: bool
     ) -> HTTPRequest:
         given = params if stop is None else {**params, "stop": stop}
-        options = call_options(self._own_options(), given, CallOptions)
+        options = checked_options(self, given, CallOptions)
         dialect = self._dialect
         usage = dialect.stream_usage if self.stream_usage is None else self.stream_usage
         body = encode_request(messages, options, dialect, stream=stream, stream_usage=usage)

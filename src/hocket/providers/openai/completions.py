@@ -3,18 +3,19 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
 from hocket.errors import InvalidInput, InvalidReply
 from hocket.http.request import HTTPReply, HTTPRequest
 from hocket.http.secrets import shown_params
 from hocket.http.service import Headers
 from hocket.language_models.base import LangSmithParams
+from hocket.language_models.options import Count, TextOptions, checked_options, set_options
 from hocket.language_models.remote_llm import RemoteLLM
 from hocket.outputs import Generation, GenerationChunk, LLMResult
 from hocket.providers.openai.decode import answer_facts, read_reply, reply_facts, shown
 from hocket.providers.openai.dialects import Dialect
-from hocket.providers.openai.options import Count, Number, Stop, call_options, set_options
+from hocket.providers.openai.options import encode_options
 from hocket.providers.openai.service import OpenAIService
 from hocket.providers.openai.stream import EventDecoder
 
@@ -28,43 +29,27 @@ __all__ = [
 ]
 
 
-class CompletionOptions(BaseModel):
-    """The options that a text model may have as its own; a call may override each. None means unset: it is not sent.
+class CompletionOptions(TextOptions):
+    """The options of `TextOptions`, and those that only this format has. A call may override each.
 
     Args:
         model: its name with the server; Azure's older URLs: that of the deployment.
-        temperature: 0 takes the likeliest token; the higher, the more varied.
         max_tokens: tokens to answer with at most. Unset, OpenAI's server gives 16.
-        top_p: sample among the likeliest tokens that make up this share.
-        n: how many answers to each prompt; more than one only in one piece, not as a stream.
+        n: how many answers to each prompt.
         best_of: how many to make of which the ``n`` likeliest are returned; not as a stream.
-        stop: end the answer before any of these strings.
-        seed: the same seed gives mostly the same answer.
-        frequency_penalty, presence_penalty: above 0 holds back what was said often, or at all.
-        logit_bias: what to add to a token's odds, by the token's id.
         logprobs: report log probabilities, those of so many other tokens as well.
         echo: put the prompt before the answer.
         suffix: what comes after the answer, for models that fill in the middle.
         user: names the end user to the provider.
-        extra_body: further fields of the body, as they are, over all others.
     """
 
     model: str = Field(default="gpt-3.5-turbo-instruct", min_length=1)
-    temperature: Number | None = None
     max_tokens: Count | None = 256
-    top_p: Number | None = None
-    n: Count | None = None
     best_of: Count | None = None
-    stop: Stop | None = None
-    seed: int | None = None
-    frequency_penalty: Number | None = None
-    presence_penalty: Number | None = None
-    logit_bias: dict[int | str, int | float] | None = None
     logprobs: int | None = Field(default=None, ge=0)
     echo: bool | None = None
     suffix: str | None = None
     user: str | None = None
-    extra_body: dict[str, Any] | None = None
 
 
 class CompletionCallOptions(CompletionOptions):
@@ -89,6 +74,7 @@ class OpenAI(OpenAIService, CompletionOptions, RemoteLLM):
 
     Raises, from every verb:
         InvalidInput: an unknown option, or a value outside its limits. Nothing was sent.
+        Unsupported: an option that the server or the model cannot take, and ``unsupported`` is "raise". Nothing was sent.
         LLMError: the request failed.
         StreamTruncated: the stream ended before a finish reason.
     """
@@ -108,8 +94,7 @@ class OpenAI(OpenAIService, CompletionOptions, RemoteLLM):
 
     @property
     def _identifying_params(self) -> dict[str, Any]:
-        options = {"model_name": self.model, **self._own_options()}
-        return {name: value for name, value in options.items() if value is not None}
+        return {"model_name": self.model, **set_options(self, CompletionOptions)}
 
     def _get_invocation_params(self, stop: list[str] | None = None, **kwargs: Any) -> Any:
         return super()._get_invocation_params(stop, **shown_params(kwargs))
@@ -117,15 +102,11 @@ class OpenAI(OpenAIService, CompletionOptions, RemoteLLM):
     def _get_ls_params(self, stop: list[str] | None = None, **kwargs: Any) -> LangSmithParams:
         return {**super()._get_ls_params(stop, **kwargs), "ls_provider": self._provider}
 
-    def _own_options(self) -> dict[str, Any]:
-        fields = self.__dict__
-        return {name: fields[name] for name in CompletionOptions.model_fields}
-
     def _request(
         self, prompts: Sequence[str], stop: list[str] | None, params: dict[str, Any], *, stream: bool
     ) -> HTTPRequest:
         given = params if stop is None else {**params, "stop": stop}
-        options = call_options(self._own_options(), given, CompletionCallOptions)
+        options = checked_options(self, given, CompletionCallOptions)
         body = encode_completions(prompts, options, self._dialect, stream=stream)
         return self._post("completions", options.model, body, options.extra_headers)
 
@@ -143,9 +124,8 @@ def encode_completions(
 
     Raises:
         InvalidInput: several answers as a stream, or more answers than are made.
-        Unsupported: an option that the server has no word for.
     """
-    given = set_options(options, dialect)
+    given = set_options(options)
     several = {name: given[name] for name in ("n", "best_of") if given.get(name, 1) > 1}
     if stream and several:
         name, value = several.popitem()
@@ -153,7 +133,9 @@ def encode_completions(
     if (options.n or 1) > (options.best_of or options.n or 1):
         raise InvalidInput(f"n={options.n} is more than best_of={options.best_of}; raise best_of, or leave it out")
     body: dict[str, Any] = {"model": options.model, "prompt": prompts[0] if len(prompts) == 1 else list(prompts)}
-    body.update((name, value) for name, value in given.items() if name not in ("model", "extra_body", "extra_headers"))
+    body.update(encode_options(given, dialect.words))
+    if options.stop:
+        body["stop"] = options.stop
     if stream:
         body["stream"] = True
         if dialect.stream_usage:

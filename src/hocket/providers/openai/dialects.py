@@ -9,12 +9,13 @@ Sources: the providers' API references and their own SDKs, as of 2026.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from types import MappingProxyType
 from typing import Literal
 from urllib.parse import urlsplit
 
 from hocket.errors import InvalidInput
+from hocket.language_models.option_policy import VOCABULARY
 
 __all__ = ["COMPATIBLE", "DIALECTS", "Dialect", "dialect_at", "named_dialect"]
 
@@ -36,7 +37,8 @@ class Dialect:
         root: the path of the API, for a base URL without a path.
         deployments: whether an ``api-version`` in the query asks for Azure's older URLs, with the model in the path.
         token_limit: the name that it gives ``max_tokens``.
-        refuses: options that it ignores or has no word for.
+        refuses: options of the format that it ignores or has no word for.
+        words: the options beyond the format that it takes, and what it calls them.
         stream_usage: whether it takes ``stream_options``.
         finishes: whether each of its streams holds a finish reason; if not, ``[DONE]`` is an end as well.
         sends_done: whether it ends streams with ``[DONE]``.
@@ -60,6 +62,7 @@ class Dialect:
     deployments: bool = False
     token_limit: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
     refuses: frozenset[str] = frozenset()
+    words: Mapping[str, str] = field(default_factory=dict, hash=False)
     stream_usage: bool = True
     finishes: bool = True
     sends_done: bool = True
@@ -69,6 +72,20 @@ class Dialect:
     takes_video: bool = False
     holds_to_schema: bool = True
 
+    @cached_property
+    def refused(self) -> frozenset[str]:
+        """The options that it has no word for, of the format and beyond."""
+        return self.refuses | (_BEYOND - self.words.keys())
+
+
+_BEYOND = VOCABULARY - {
+    *("temperature", "max_tokens", "top_p", "seed", "stop", "n", "frequency_penalty", "presence_penalty", "logit_bias"),
+    *("tools", "tool_choice", "parallel_tool_calls", "functions", "function_call", "response_format"),
+    *("reasoning_effort", "logprobs", "top_logprobs", "extra_body"),
+}
+"""Options that are not of OpenAI's format."""
+
+_SAMPLING = {"top_k": "top_k", "min_p": "min_p", "repetition_penalty": "repetition_penalty"}
 
 _AZURE_HOSTS = ("openai.azure.com", "cognitiveservices.azure.com", "services.ai.azure.com")
 _AZURE_VERSION = {"api-version": "OPENAI_API_VERSION"}
@@ -130,6 +147,7 @@ _ALL = (
         name="openrouter",
         base_url="https://openrouter.ai/api/v1",
         key_variables=("OPENROUTER_API_KEY",),
+        words=_SAMPLING,
         echo=("reasoning_details",),
         takes_video=True,
     ),
@@ -138,8 +156,14 @@ _ALL = (
         base_url="https://api.together.xyz/v1",
         hosts=("api.together.ai",),
         key_variables=("TOGETHER_API_KEY",),
+        words=_SAMPLING,
     ),
-    Dialect(name="fireworks", base_url="https://api.fireworks.ai/inference/v1", key_variables=("FIREWORKS_API_KEY",)),
+    Dialect(
+        name="fireworks",
+        base_url="https://api.fireworks.ai/inference/v1",
+        key_variables=("FIREWORKS_API_KEY",),
+        words=_SAMPLING,
+    ),
     Dialect(name="xai", base_url="https://api.x.ai/v1", key_variables=("XAI_API_KEY",)),
     Dialect(
         name="cerebras",
@@ -176,10 +200,21 @@ _ALL = (
         url_variable="VLLM_BASE_URL",
         key_variables=("VLLM_API_KEY",),
         needs_key=False,
+        words={**_SAMPLING, "min_length": "min_tokens"},
         takes_video=True,
     ),
-    Dialect(name="llamacpp", base_url="http://localhost:8080/v1", needs_key=False),
-    Dialect(name="lmstudio", base_url="http://localhost:1234/v1", needs_key=False),
+    Dialect(
+        name="llamacpp",
+        base_url="http://localhost:8080/v1",
+        needs_key=False,
+        words={"top_k": "top_k", "min_p": "min_p", "repetition_penalty": "repeat_penalty"},
+    ),
+    Dialect(
+        name="lmstudio",
+        base_url="http://localhost:1234/v1",
+        needs_key=False,
+        words={"top_k": "top_k", "repetition_penalty": "repeat_penalty"},
+    ),
     Dialect(
         name="ollama_compatible",
         base_url="http://localhost:11434/v1",

@@ -7,6 +7,7 @@ from typing import Any
 from pydantic_core import to_json
 
 from hocket.errors import InvalidInput, Unsupported
+from hocket.language_models.options import set_options
 from hocket.messages import (
     AIMessage,
     BaseMessage,
@@ -18,7 +19,7 @@ from hocket.messages import (
 )
 from hocket.providers.openai.content import UNSPOKEN, encode_content, plain_text
 from hocket.providers.openai.dialects import Dialect
-from hocket.providers.openai.options import UNNAMED, CallOptions, set_options
+from hocket.providers.openai.options import CallOptions, encode_options
 from hocket.providers.openai.tools import CUSTOM_INPUT, encode_choice
 
 __all__ = ["encode_messages", "encode_request"]
@@ -38,19 +39,17 @@ def encode_request(
 
     Raises:
         InvalidInput: several answers as a stream; a tool choice that names no tool; or see `encode_messages`.
-        Unsupported: an option or content that the server has no place for.
+        Unsupported: content that the server has no place for.
     """
-    given = set_options(options, dialect)
+    given = set_options(options)
     if stream and given.get("n", 1) > 1:
         raise InvalidInput(f"n={options.n} answers cannot come as one stream; use ainvoke or agenerate, or n=1")
     if "functions" in given or "function_call" in given:
         warnings.warn("functions and function_call are deprecated; use tools and tool_choice", DeprecationWarning, 2)
     body: dict[str, Any] = {"model": options.model, "messages": encode_messages(messages, dialect)}
-    if options.max_tokens is not None:
-        body[dialect.token_limit] = options.max_tokens
+    body.update(encode_options(given, {**dialect.words, "max_tokens": dialect.token_limit}))
     if options.stop:
         body["stop"] = options.stop
-    body.update((name, value) for name, value in given.items() if name not in UNNAMED)
     if options.tools:
         body["tools"] = options.tools
     if (choice := encode_choice(options.tool_choice, options.tools or [])) is not None:

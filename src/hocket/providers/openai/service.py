@@ -16,6 +16,7 @@ from hocket.errors import AuthenticationError, InvalidInput, InvalidReply
 from hocket.http.request import HTTPReply, HTTPRequest, json_request
 from hocket.http.secrets import hidden, revealed
 from hocket.http.service import Headers, HTTPService
+from hocket.profiles import ModelProfile, find_profile
 from hocket.providers.openai.dialects import COMPATIBLE, DIALECTS, Dialect, dialect_at, named_dialect
 
 __all__ = ["OpenAIService", "endpoint", "settled", "setup_needed"]
@@ -88,6 +89,13 @@ class OpenAIService(HTTPService):
     @property
     def _provider(self) -> str:
         return self._dialect.name
+
+    @property
+    def _refused_options(self) -> frozenset[str]:
+        return self._dialect.refused
+
+    def _resolve_model_profile(self) -> ModelProfile | None:
+        return find_profile(str(self._served_model), self._dialect.name)
 
     def _auth_headers(self, key: str) -> Mapping[str, str]:
         header = self._dialect.key_header

@@ -1,0 +1,208 @@
+"""What becomes of an option that a model's server, or the model itself, cannot take.
+
+Decided once for all providers, before a run begins, out of data: the options that the server has no word for, and the
+model's profile. By default such an option is an error; a program that talks to several models may have it left out
+instead, and then the run says so. A name that nobody knows is no such option but a mistake: the provider refuses it.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, ClassVar, Literal, Self, get_args
+
+from pydantic import BaseModel, Field, SkipValidation, field_validator, model_validator
+
+from hocket._runtime.callers import warn_caller
+from hocket.errors import InvalidInput, Unsupported, UnsupportedOptionWarning
+from hocket.messages import AIMessage, BaseMessage
+from hocket.profiles import ModelProfile, checked_profile
+
+__all__ = ["DROPPED_OPTIONS", "VOCABULARY", "Choosing", "OptionPolicy", "Settled", "refused_options", "unreadable_part"]
+
+OptionPolicy = Literal["raise", "drop", "warn"]
+
+DROPPED_OPTIONS = "dropped_options"
+"""The key, in the metadata of a run, of the names of the options that were left out."""
+
+_SAMPLING = (
+    *("temperature", "top_p", "top_k", "min_p", "repetition_penalty", "frequency_penalty", "presence_penalty"),
+    *("logit_bias", "logprobs", "top_logprobs"),
+)
+_TOOLS = ("tools", "tool_choice", "parallel_tool_calls", "functions", "function_call")
+_LIMITS = ("max_tokens", "min_length", "max_length", "stop", "seed", "n", "candidate_count")
+_FORMS = ("response_format", "response_mime_type", "reasoning_effort", "extra_body")
+
+VOCABULARY = frozenset((*_SAMPLING, *_TOOLS, *_LIMITS, *_FORMS))
+"""The names of the options that models have in common: those of `hocket.language_models.options`, which is loaded later."""
+
+_NEEDED: Mapping[str, str] = {
+    **dict.fromkeys(_SAMPLING, "temperature"),
+    **dict.fromkeys(_TOOLS, "tool_calling"),
+    "reasoning_effort": "reasoning_output",
+}
+"""Options that not every model can take, and the key of its profile that says whether it can."""
+
+_INPUTS: Mapping[Any, str] = {
+    "image": "image_inputs",
+    "image_url": "image_inputs",
+    "audio": "audio_inputs",
+    "input_audio": "audio_inputs",
+    "video": "video_inputs",
+    "video_url": "video_inputs",
+}
+"""Types of parts that not every model can read, and the key of its profile that says whether it can."""
+
+_NOTHING: frozenset[str] = frozenset()
+
+
+Settled = tuple[list[str] | None, dict[str, Any], Sequence[str]]
+"""What goes to a model's hook: stop words, options (one that is None unsets the model's own), and what was left out."""
+
+
+class Choosing(BaseModel):
+    """What lets a model say what it can take, and what is to become of the rest.
+
+    A provider says what its server has no word for in ``_refused_options``, and what is known of its model in
+    ``_resolve_model_profile``.
+    """
+
+    profile: SkipValidation[ModelProfile] | None = Field(default=None, exclude=True, repr=False)
+    unsupported: OptionPolicy = Field(default="raise", repr=False)
+
+    _option_fields: ClassVar[tuple[str, ...]] = ()
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
+        super().__pydantic_init_subclass__(**kwargs)
+        cls._option_fields = tuple(name for name in cls.__pydantic_fields__ if name in VOCABULARY)
+
+    @field_validator("profile", mode="before")
+    @classmethod
+    def _check_profile(cls, profile: Any) -> Any:
+        return None if profile is None else checked_profile(profile)
+
+    @model_validator(mode="after")
+    def _fill_profile(self) -> Self:
+        if "profile" not in self.model_fields_set:
+            fields: Any = self.__dict__
+            fields["profile"] = self._resolve_model_profile()  # and not said by the user
+        return self
+
+    def _resolve_model_profile(self) -> ModelProfile | None:
+        """Return what is known of the model, for those who do not say it themselves. (LangChain's name.)"""
+        return None
+
+    @property
+    def _refused_options(self) -> frozenset[str]:
+        """The names of options (`ChatOptions`) that the server has no word for."""
+        return _NOTHING
+
+    def _settle(
+        self, stop: list[str] | None, params: dict[str, Any], policy: Any = None, messages: Iterable[BaseMessage] = ()
+    ) -> Settled:
+        """Return what goes to the hook, without the options that cannot be taken.
+
+        Args:
+            stop, params: what the call says.
+            policy: what it says of options that cannot be taken; None: nothing, so that the model's own word counts.
+            messages: what the model is asked.
+
+        Raises:
+            Unsupported: an option cannot be taken, and is not to be dropped; or a message holds what the model cannot
+                read: that is not left out, whatever the policy is.
+            InvalidInput: there is no such policy, or two options contradict each other.
+        """
+        if policy is not None and policy not in get_args(OptionPolicy):
+            raise InvalidInput(f"unsupported={policy!r} is none of {', '.join(map(repr, get_args(OptionPolicy)))}")
+        fields = self.__dict__
+        refuses = self._refused_options
+        profile = self._profile_for(params["model"]) if "model" in params else fields["profile"]
+        if not refuses and not profile:
+            return stop, params, ()
+        if profile and (unread := unreadable_part(messages, profile)):
+            raise Unsupported(
+                f"the model {self._name_for(params)!r} reads no {unread[0]} (its profile: {unread[1]} is False); remove "
+                "it, use a model that does, or, if this one does after all, give it another profile"
+            )
+        given = {name: value for name in self._option_fields if (value := fields[name]) is not None}
+        given.update(params)
+        if stop is not None:
+            given["stop"] = stop
+        given = {name: value for name, value in given.items() if value is not None and value != []}
+        if "response_format" in given and "response_mime_type" in given:
+            raise InvalidInput("response_format and response_mime_type both say what form the answer has; give one")
+        refused = refused_options(given, refuses, profile or {})
+        return self._without(refused, stop, params, policy or self.unsupported) if refused else (stop, params, ())
+
+    def _name_for(self, params: Mapping[str, Any]) -> Any:
+        return params.get("model") or self.__dict__.get("model") or type(self).__name__
+
+    def _profile_for(self, model: str | None) -> ModelProfile | None:
+        """Return the profile of the model that a call names, which may be another one than this object does."""
+        own = self.__dict__.get("model")
+        if model is None or own is None or model == own:
+            return self.profile
+        return self.model_copy(update={"model": model})._resolve_model_profile()
+
+    def _without(
+        self, refused: Mapping[str, str | None], stop: list[str] | None, params: dict[str, Any], policy: OptionPolicy
+    ) -> Settled:
+        """Do with refused options what the policy says."""
+        who = getattr(self, "_provider", None) or type(self).__name__
+        by_server = [name for name, key in refused.items() if key is None]
+        by_model = [f"{name} (its profile: {key} is False)" for name, key in refused.items() if key is not None]
+        said = [f"{who} takes no {', '.join(by_server)}"] if by_server else []
+        said += [f"the model {self._name_for(params)!r} takes no {', '.join(by_model)}"] if by_model else []
+        if policy == "raise":
+            way_out = "leave it out, or have it left out with unsupported='drop'"
+            way_out += "; if the model can, give it another profile" if by_model else ""
+            way_out += (
+                "; extra_body is sent as it is" if by_server and "extra_body" not in self._refused_options else ""
+            )
+            raise Unsupported(f"{'; '.join(said)}: {way_out}", provider=who)
+        if policy == "warn":
+            warn_caller(f"{'; '.join(said)}: left out", UnsupportedOptionWarning)
+        unset = {name: None for name in refused if self.__dict__.get(name) is not None}
+        kept = {name: value for name, value in params.items() if name not in refused}
+        return None if "stop" in refused else stop, {**kept, **unset}, tuple(refused)
+
+
+def refused_options(
+    given: Mapping[str, Any], refuses: frozenset[str], profile: Mapping[str, Any]
+) -> dict[str, str | None]:
+    """Return the options that cannot be taken.
+
+    Args:
+        given: the options that are set.
+        refuses: those that the server has no word for.
+        profile: the model's.
+
+    Returns:
+        for each, the key of the profile that says so; None: the server has no word for it.
+    """
+    refused: dict[str, str | None] = {}
+    for name, value in given.items():
+        key = _NEEDED.get(name)
+        if name == "response_format" and isinstance(value, Mapping) and value.get("type") == "json_schema":
+            key = "structured_output"
+        if name in refuses:
+            refused[name] = None
+        elif key is not None and profile.get(key) is False:
+            refused[name] = key
+    return refused
+
+
+def unreadable_part(messages: Iterable[BaseMessage], profile: Mapping[str, Any]) -> tuple[str, str] | None:
+    """Return the type of the first part that a model of this profile cannot read, and the key that says so.
+
+    What models said is not looked at: the provider decides what it sends back of that.
+    """
+    for message in messages:
+        content = message.content
+        if content.__class__ is str or isinstance(message, AIMessage):
+            continue
+        for part in content:
+            if not isinstance(part, Mapping):
+                continue
+            key = "pdf_inputs" if part.get("mime_type") == "application/pdf" else _INPUTS.get(part.get("type"), "")
+            if profile.get(key) is False:
+                return str(part["type"]), key
+    return None

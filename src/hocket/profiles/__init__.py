@@ -1,0 +1,9 @@
+"""What models can take and give, as data: a table, which a program may add to and overrule.
+
+The table is loaded when a model is first looked up.
+"""
+
+from hocket.profiles.lookup import checked_profile, find_profile, set_profile
+from hocket.profiles.profile import ModelProfile, ModelProfileRegistry
+
+__all__ = ["ModelProfile", "ModelProfileRegistry", "checked_profile", "find_profile", "set_profile"]
