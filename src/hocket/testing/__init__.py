@@ -1,8 +1,9 @@
 """For the tests of code built on hocket: a model by script, a server by script, time that jumps, a loop that must not
 block, no network.
 
-``hocket.testing.plugin`` is the pytest plugin, and ``hocket.testing.conformance`` the exam for a provider; they need
-pytest, which need not be installed. So the exam, and the server, are imported when they are first used.
+``hocket.testing.plugin`` is the pytest plugin, and ``hocket.testing.conformance`` the exam for a provider or a store of
+conversations; they need pytest, which need not be installed. So the exam, and the server, are imported when they are
+first used.
 """
 
 from typing import TYPE_CHECKING
@@ -14,7 +15,7 @@ from hocket.testing.clock import VirtualClock, virtual_clock
 from hocket.testing.network import no_network
 
 if TYPE_CHECKING:
-    from hocket.testing.conformance import ChatModelConformance, RemoteChatModelConformance
+    from hocket.testing.conformance import ChatHistoryConformance, ChatModelConformance, RemoteChatModelConformance
     from hocket.testing.server import (
         Body,
         Cut,
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Body",
+    "ChatHistoryConformance",
     "ChatModelConformance",
     "Cut",
     "Events",
@@ -60,6 +62,6 @@ _SERVER = (
     *("Body", "Cut", "Events", "Hangup", "OpenAIFormat", "ReceivedRequest", "Reply"),
     *("Server", "Split", "Status", "Stream", "Vectors", "serve"),
 )
-_EXAM = ("ChatModelConformance", "RemoteChatModelConformance")
+_EXAM = ("ChatHistoryConformance", "ChatModelConformance", "RemoteChatModelConformance")
 
 __getattr__ = loader(__name__, {**dict.fromkeys(_SERVER, "server"), **dict.fromkeys(_EXAM, "conformance")})

@@ -7,7 +7,7 @@ import pytest
 from pydantic import BaseModel
 
 from hocket.callbacks import BaseCallbackHandler
-from hocket.errors import LLMError
+from hocket.errors import LLMError, Unsupported
 from hocket.messages import HumanMessage
 from hocket.testing.conformance.remote_suite import VERBS, RemoteSuite, ask
 from hocket.testing.conformance.suite import IMAGE, REFUSALS, TOOL
@@ -19,6 +19,22 @@ __all__ = ["Requests", "Weather"]
 ODD_TEXT = 'naïve — one\u2028two\u2029three\x85four 🎼 "five" \\ six\n\nseven\tdata: eight'
 CALL = {"name": "get_weather", "args": {"city": "Zürich", "days": [1, 2]}, "id": "call_1"}
 STOP = "UNTIL-HERE"
+
+# Options that models have in common, with values that are unlike anything else in a request, and exact in binary.
+OPTIONS: dict[str, Any] = {
+    "temperature": 0.140625,
+    "max_tokens": 6174,
+    "top_p": 0.890625,
+    "top_k": 8191,
+    "min_p": 0.015625,
+    "seed": 27182,
+    "repetition_penalty": 1.078125,
+    "frequency_penalty": 0.234375,
+    "presence_penalty": 0.359375,
+    "min_length": 1729,
+    "max_length": 7919,
+    "response_mime_type": "text/x-odd",
+}
 
 
 class Weather(BaseModel):
@@ -44,6 +60,21 @@ class Requests(RemoteSuite):
                 with pytest.raises(REFUSALS):
                     await _ask_with(what, model, self.question)
                 assert not self.server.requests, "refused, but only after something was sent"
+
+    @pytest.mark.parametrize("name", OPTIONS)
+    async def test_an_option_is_sent_or_refused(self, name: str) -> None:
+        """An option of a call reaches the server; or it is refused by name, and nothing is sent. None is dropped unasked."""
+        given = {name: OPTIONS[name]}
+        async with self.answering() as model:
+            try:
+                await model.ainvoke(self.question, **given)
+            except REFUSALS as refusal:
+                assert name in str(refusal)
+                assert not self.server.requests, "refused, but only after something was sent"
+                if isinstance(refusal, Unsupported):
+                    await model.ainvoke(self.question, **given, unsupported="drop")
+            else:
+                assert str(OPTIONS[name]) in self.server.requests[-1].body.decode(), "dropped in silence"
 
     @pytest.mark.parametrize("verb", VERBS)
     async def test_tool_calls_are_read(self, verb: str) -> None:

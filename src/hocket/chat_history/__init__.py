@@ -1,0 +1,37 @@
+"""Histories: the messages of a conversation, kept in memory, in a file, in SQLite, Redis or PostgreSQL.
+
+Stores are imported when they are first asked for.
+"""
+
+from typing import TYPE_CHECKING
+
+from hocket._runtime.lazy import loader
+from hocket.chat_history.base import BaseChatMessageHistory
+from hocket.chat_history.memory import InMemoryChatMessageHistory
+
+if TYPE_CHECKING:
+    from hocket.chat_history.file import FileChatMessageHistory
+    from hocket.chat_history.opening import open_history
+    from hocket.chat_history.postgres import PostgresChatMessageHistory
+    from hocket.chat_history.redis import RedisChatMessageHistory
+    from hocket.chat_history.sqlite import SQLiteChatMessageHistory
+
+__all__ = [
+    "BaseChatMessageHistory",
+    "FileChatMessageHistory",
+    "InMemoryChatMessageHistory",
+    "PostgresChatMessageHistory",
+    "RedisChatMessageHistory",
+    "SQLiteChatMessageHistory",
+    "open_history",
+]
+
+_LATER = {
+    "FileChatMessageHistory": "file",
+    "PostgresChatMessageHistory": "postgres",
+    "RedisChatMessageHistory": "redis",
+    "SQLiteChatMessageHistory": "sqlite",
+    "open_history": "opening",
+}
+
+__getattr__ = loader(__name__, _LATER)

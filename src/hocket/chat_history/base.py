@@ -1,0 +1,149 @@
+"""What every history has in common.
+
+A store defines three operations, read, append and clear, once: with sync methods or with async ones. Whichever half it
+leaves out is derived from the other, so that both kinds of code can use it.
+"""
+
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, Self
+
+from hocket._runtime.runtime import ASYNC, BLOCKING, step
+from hocket.chat_history.finishing import finish
+from hocket.messages import AIMessage, BaseMessage, HumanMessage, get_buffer_string
+
+__all__ = ["BaseChatMessageHistory"]
+
+
+class _Messages:
+    """`BaseChatMessageHistory.messages` of a class that only has `aget_messages`.
+
+    Not a property: a subclass may have a plain attribute of that name, or a pydantic field, and neither sees this.
+    """
+
+    def __get__(self, history: "BaseChatMessageHistory | None", owner: type) -> list[BaseMessage]:
+        if history is None:
+            raise AttributeError(f"type object {owner.__name__!r} has no attribute 'messages'")
+        if not _defines(history, "aget_messages"):
+            raise _missing(history, "messages or aget_messages")
+        return step(BLOCKING.call(history.aget_messages))
+
+
+class BaseChatMessageHistory:
+    """The messages of one conversation, kept somewhere.
+
+    A subclass defines the sync half (`messages`, `add_messages` or `add_message`, `clear`) or the async one
+    (`aget_messages`, `aadd_messages`, `aclear`). Sync storage works for async callers in a worker thread, so that the
+    loop is not held up; async storage works for sync callers on the loop that their thread was sent from, or on hocket's
+    own. What is not defined at all raises a ``NotImplementedError``.
+
+    One call of `add_messages` is one turn: hocket's own stores keep it whole and together, whoever else writes, and no
+    reader sees half of it.
+    """
+
+    if TYPE_CHECKING:
+
+        @property
+        def messages(self) -> list[BaseMessage]:
+            """The messages, oldest first. To read them may take a trip to a server: async code awaits `aget_messages`."""
+            ...
+
+    else:
+        messages = _Messages()
+
+    async def aget_messages(self) -> list[BaseMessage]:
+        """Return the messages, oldest first. By default `messages`, in a worker thread."""
+        return await ASYNC.sync(getattr, self, "messages")
+
+    def add_messages(self, messages: Sequence[BaseMessage]) -> None:
+        """Append one turn. By default `add_message` for each, or `aadd_messages`."""
+        if _defines(self, "add_message"):
+            for message in messages:
+                self.add_message(message)
+        elif _defines(self, "aadd_messages"):
+            step(BLOCKING.call(self.aadd_messages, messages))
+        else:
+            raise _missing(self, "add_messages, add_message or aadd_messages")
+
+    async def aadd_messages(self, messages: Sequence[BaseMessage]) -> None:
+        """Append one turn. By default `add_messages`, in a worker thread.
+
+        A caller that is cancelled meanwhile waits for the end of it: the turn is stored by then, or never.
+        """
+        await finish(partial(ASYNC.sync, self.add_messages, messages))
+
+    def add_message(self, message: BaseMessage) -> None:
+        """Append one message."""
+        if not _defines(self, "add_messages", "aadd_messages"):
+            raise _missing(self, "add_messages, add_message or aadd_messages")
+        self.add_messages([message])
+
+    async def aadd_message(self, message: BaseMessage) -> None:
+        """Append one message."""
+        await self.aadd_messages([message])
+
+    def add_user_message(self, message: HumanMessage | str) -> None:
+        """Append what a user said."""
+        self.add_message(_human(message))
+
+    async def aadd_user_message(self, message: HumanMessage | str) -> None:
+        """Append what a user said."""
+        await self.aadd_message(_human(message))
+
+    def add_ai_message(self, message: AIMessage | str) -> None:
+        """Append what a model said."""
+        self.add_message(_ai(message))
+
+    async def aadd_ai_message(self, message: AIMessage | str) -> None:
+        """Append what a model said."""
+        await self.aadd_message(_ai(message))
+
+    def clear(self) -> None:
+        """Forget all messages. By default `aclear`."""
+        if not _defines(self, "aclear"):
+            raise _missing(self, "clear or aclear")
+        step(BLOCKING.call(self.aclear))
+
+    async def aclear(self) -> None:
+        """Forget all messages. By default `clear`, in a worker thread."""
+        await finish(partial(ASYNC.sync, self.clear))
+
+    def close(self) -> None:
+        """Give back what the store holds open: files, connections. By default nothing; a later call opens it anew."""
+
+    async def aclose(self) -> None:
+        """Give back what the store holds open. By default `close`, in a worker thread."""
+        await finish(partial(ASYNC.sync, self.close))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: Any) -> None:
+        self.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *exc: Any) -> None:
+        await self.aclose()
+
+    def __str__(self) -> str:
+        """Return the conversation as text, ``Role: text`` a line."""
+        return get_buffer_string(self.messages)
+
+
+def _defines(history: BaseChatMessageHistory, *names: str) -> bool:
+    """Whether the class of ``history`` has a definition of its own of one of these."""
+    return any(getattr(type(history), name) is not getattr(BaseChatMessageHistory, name) for name in names)
+
+
+def _missing(history: BaseChatMessageHistory, names: str) -> NotImplementedError:
+    return NotImplementedError(f"{type(history).__name__} must define {names}")
+
+
+def _human(message: HumanMessage | str) -> HumanMessage:
+    return message if isinstance(message, HumanMessage) else HumanMessage(message)
+
+
+def _ai(message: AIMessage | str) -> AIMessage:
+    return message if isinstance(message, AIMessage) else AIMessage(message)

@@ -1,0 +1,166 @@
+"""A history in a file.
+
+A line is a turn: a JSON list of messages. It is written and flushed to the disk at once, under a lock that other
+processes see. A writer that is killed leaves at most the beginning of a line, and the beginning of a list is no list: so
+a last line without an end that is none was never acknowledged. Readers pass over it and the next writer cuts it off.
+"""
+
+import json
+import os
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager, suppress
+from typing import Any
+
+from hocket.chat_history.base import BaseChatMessageHistory
+from hocket.chat_history.locking import lock
+from hocket.chat_history.records import checked
+from hocket.errors import HistoryError, InvalidInput, LoadError
+from hocket.messages import BaseMessage
+from hocket.messages.records import dump_message, messages_from_dict
+
+__all__ = ["FileChatMessageHistory"]
+
+_OWNER_ONLY = 0o600
+_BINARY = getattr(os, "O_BINARY", 0)  # without it Windows changes the ends of lines
+_BLOCK = 65_536  # bytes read at once
+
+
+class FileChatMessageHistory(BaseChatMessageHistory):
+    """Keeps a conversation in a file of JSON lines, a turn each.
+
+    Any number of tasks, threads and processes may share the file. A turn is on the disk when `add_messages` returns. A
+    process that is killed while it writes loses that turn and nothing else. The file of LangChain's class of the same
+    name, a list of all messages, is read as one turn.
+
+    Args:
+        file_path: the file; the first turn makes it, readable for its owner alone. Its directory must be there.
+        ensure_ascii: write characters beyond ASCII as escapes; else as UTF-8.
+
+    Raises:
+        InvalidInput: the path is empty. By `add_messages`: a message cannot be stored; none of the turn is.
+        HistoryError: by every operation: the file cannot be read or written, or a line of it is damaged.
+    """
+
+    def __init__(self, file_path: str | os.PathLike[str], *, ensure_ascii: bool = False) -> None:
+        self.file_path = os.fspath(file_path)
+        if not self.file_path:
+            raise InvalidInput("file_path is empty; it must be the path of a file")
+        self.ensure_ascii = ensure_ascii
+
+    @property
+    def messages(self) -> list[BaseMessage]:
+        """The messages, oldest first; none if there is no file."""
+        data = b""
+        with suppress(FileNotFoundError), self._opened(os.O_RDONLY) as file:
+            data = _read(file, 0, os.fstat(file).st_size)
+        *lines, tail = data.split(b"\n")
+        if _is_turn(tail):
+            lines.append(tail)
+        return [message for at, line in enumerate(lines, 1) if line.strip() for message in self._turn(at, line)]
+
+    def add_messages(self, messages: Sequence[BaseMessage]) -> None:
+        """Append a turn, and return when it is on the disk."""
+        turn = [dump_message(message) for message in checked(messages)]
+        if not turn:
+            return
+        line = json.dumps(turn, ensure_ascii=self.ensure_ascii, separators=(",", ":")).encode() + b"\n"
+        with self._opened(os.O_RDWR | os.O_CREAT) as file:
+            end, is_open = _end_of_turns(file)
+            try:
+                os.ftruncate(file, end)
+                _write(file, end, b"\n" + line if is_open else line)
+                os.fsync(file)
+            except BaseException:  # the disk is full, say
+                os.ftruncate(file, end)
+                raise
+            if not end:
+                _sync_directory(self.file_path)
+
+    def clear(self) -> None:
+        """Empty the file."""
+        with suppress(FileNotFoundError), self._opened(os.O_RDWR) as file:
+            os.ftruncate(file, 0)
+            os.fsync(file)
+
+    def __repr__(self) -> str:
+        return f"FileChatMessageHistory({self.file_path!r})"
+
+    @contextmanager
+    def _opened(self, flags: int) -> Generator[int]:
+        """Open the file, and lock it: along with others to read, alone to write."""
+        try:
+            file = os.open(self.file_path, flags | _BINARY, _OWNER_ONLY)
+            try:
+                lock(file, shared=flags == os.O_RDONLY)
+                yield file
+            finally:
+                os.close(file)
+        except OSError as error:
+            if isinstance(error, FileNotFoundError) and not flags & os.O_CREAT:
+                raise  # nothing has been said so far
+            raise HistoryError(f"{self.file_path}: {error.strerror or error}") from error
+
+    def _turn(self, at: int, line: bytes) -> list[BaseMessage]:
+        try:
+            turn = _parsed(line)
+        except ValueError as error:
+            raise self._damaged(at, f"it is not JSON ({error})") from error
+        if not isinstance(turn, list):
+            raise self._damaged(at, f"it is a {type(turn).__name__} and not a list of messages")
+        try:
+            return messages_from_dict(turn)
+        except LoadError as error:
+            raise self._damaged(at, str(error)) from error
+
+    def _damaged(self, at: int, why: str) -> HistoryError:
+        return HistoryError(f"{self.file_path}, line {at}: {why}. Mend the line, or delete it.")
+
+
+def _parsed(line: bytes) -> Any:
+    return json.loads(line.decode())
+
+
+def _is_turn(tail: bytes) -> bool:
+    """Whether what comes after the last end of a line is a turn that lacks nothing but its own."""
+    try:
+        return isinstance(_parsed(tail), list)
+    except ValueError:
+        return False
+
+
+def _end_of_turns(file: int) -> tuple[int, bool]:
+    """Return how many bytes of the file are turns, and whether the last of them still needs its end of a line."""
+    size = start = os.fstat(file).st_size
+    tail = b""
+    while start and b"\n" not in tail:
+        start = max(0, start - _BLOCK)
+        tail = _read(file, start, size)
+    tail = tail.rpartition(b"\n")[2]
+    return (size, True) if _is_turn(tail) else (size - len(tail), False)
+
+
+def _read(file: int, start: int, end: int) -> bytes:
+    os.lseek(file, start, os.SEEK_SET)
+    pieces: list[bytes] = []
+    while start < end and (piece := os.read(file, end - start)):
+        pieces.append(piece)
+        start += len(piece)
+    return b"".join(pieces)
+
+
+def _write(file: int, start: int, data: bytes) -> None:
+    os.lseek(file, start, os.SEEK_SET)
+    left = memoryview(data)
+    while left:
+        left = left[os.write(file, left) :]
+
+
+def _sync_directory(path: str) -> None:
+    """Put a new file's name on the disk, too. Windows does so by itself, and opens no directory."""
+    if os.name == "nt":
+        return
+    directory = os.open(os.path.dirname(path) or ".", os.O_RDONLY)
+    try:
+        os.fsync(directory)
+    finally:
+        os.close(directory)

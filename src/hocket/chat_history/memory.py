@@ -1,0 +1,60 @@
+"""A history in this process."""
+
+from collections.abc import Iterable, Sequence
+
+from hocket.chat_history.base import BaseChatMessageHistory
+from hocket.chat_history.records import checked
+from hocket.messages import BaseMessage
+from hocket.messages.base import isolated
+
+__all__ = ["InMemoryChatMessageHistory"]
+
+
+class InMemoryChatMessageHistory(BaseChatMessageHistory):
+    """Keeps the messages of a conversation in a list.
+
+    What goes in and what comes out are copies, so that nobody changes the history by editing a list or a message. Lists
+    and mappings are copied all the way down; foreign objects (a tool's artifact that is neither) are shared.
+
+    Safe to use from many threads and event loops. Never waits.
+
+    Args:
+        messages: the conversation so far.
+    """
+
+    def __init__(self, messages: Iterable[BaseMessage] = ()) -> None:
+        self._kept: list[BaseMessage] = []
+        self.add_messages(list(messages))
+
+    @property
+    def messages(self) -> list[BaseMessage]:
+        """Copies of the messages, oldest first."""
+        return [isolated(message) for message in self._kept.copy()]
+
+    async def aget_messages(self) -> list[BaseMessage]:
+        """Return copies of the messages, oldest first."""
+        return self.messages
+
+    def add_messages(self, messages: Sequence[BaseMessage]) -> None:
+        """Append copies of ``messages``.
+
+        Raises:
+            InvalidInput: one of them is no message; none is added.
+        """
+        copies = [isolated(message) for message in checked(messages)]
+        self._kept.extend(copies)  # one step, also among threads
+
+    async def aadd_messages(self, messages: Sequence[BaseMessage]) -> None:
+        """Append copies of ``messages``. See `add_messages`."""
+        self.add_messages(messages)
+
+    def clear(self) -> None:
+        """Forget all messages."""
+        self._kept.clear()
+
+    async def aclear(self) -> None:
+        """Forget all messages."""
+        self.clear()
+
+    def __repr__(self) -> str:
+        return f"InMemoryChatMessageHistory({len(self._kept)} messages)"

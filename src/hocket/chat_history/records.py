@@ -1,0 +1,60 @@
+"""Messages as stores hold them: one JSON text each. See `hocket.messages.records` for what is in it."""
+
+from collections.abc import Iterable, Sequence
+
+from hocket.errors import HistoryError, InvalidInput, LoadError
+from hocket.messages import BaseMessage
+from hocket.messages.records import dumps_message, loads_message
+
+__all__ = ["checked", "messages_of", "records_of", "session_of"]
+
+
+def checked(messages: Sequence[BaseMessage]) -> list[BaseMessage]:
+    """Return the messages of a turn.
+
+    Raises:
+        InvalidInput: one of them is no message.
+    """
+    for message in messages:
+        if not isinstance(message, BaseMessage):
+            raise InvalidInput(f"a history takes messages, not {type(message).__name__}: see convert_to_messages()")
+    return list(messages)
+
+
+def session_of(session_id: object) -> str:
+    """Return the name of a conversation.
+
+    Raises:
+        InvalidInput: it is no text, or empty.
+    """
+    if not isinstance(session_id, str) or not session_id:
+        raise InvalidInput(f"session_id is {session_id!r}; it must be a text, and not empty")
+    return session_id
+
+
+def records_of(messages: Sequence[BaseMessage]) -> list[str]:
+    """Return the messages of a turn as JSON texts.
+
+    Raises:
+        InvalidInput: one of them is no message, or holds what cannot be stored.
+    """
+    return [dumps_message(message) for message in checked(messages)]
+
+
+def messages_of(records: Iterable[str | bytes], place: str) -> list[BaseMessage]:
+    """Return the messages that JSON texts stand for.
+
+    Args:
+        records: in order.
+        place: where they come from, for the text of an error.
+
+    Raises:
+        HistoryError: one of them is damaged.
+    """
+    messages: list[BaseMessage] = []
+    for record in records:
+        try:
+            messages.append(loads_message(record))
+        except LoadError as error:
+            raise HistoryError(f"{place}: message {len(messages) + 1} cannot be read: {error}") from error
+    return messages

@@ -1,0 +1,200 @@
+"""The history in PostgreSQL."""
+
+import sys
+import threading
+from collections.abc import Callable
+from functools import partial
+from importlib import import_module
+from typing import Any
+from uuid import UUID, uuid4
+
+import anyio
+import psycopg
+import pytest
+from psycopg.rows import dict_row
+
+from hocket.chat_history import PostgresChatMessageHistory
+from hocket.errors import HistoryError, InvalidInput, MissingDependency
+from hocket.messages import AIMessage, BaseMessage, HumanMessage
+
+TURN: list[BaseMessage] = [HumanMessage("one"), AIMessage("two")]
+PASSWORD = "canary-5e37"
+
+
+def test_a_row_is_a_message(postgres_url: str, table: str) -> None:
+    """The columns are those of langchain-postgres, and a turn's numbers follow one another."""
+    session = uuid4()
+    history = PostgresChatMessageHistory(table, session, url=postgres_url)
+    history.add_messages(TURN)
+    with psycopg.connect(postgres_url) as connection:
+        columns = connection.execute(
+            "SELECT column_name, data_type FROM information_schema.columns WHERE table_name = %s ORDER BY ordinal_position",
+            (table,),
+        ).fetchall()
+        rows = connection.execute(
+            f"SELECT id, message->'data'->>'content' FROM {table} WHERE session_id = %s ORDER BY id", (session,)
+        ).fetchall()
+    assert columns == [
+        ("id", "bigint"),
+        ("session_id", "uuid"),
+        ("message", "jsonb"),
+        ("created_at", "timestamp with time zone"),
+    ]
+    assert [text for _, text in rows] == ["one", "two"]
+    assert rows[1][0] == rows[0][0] + 1
+
+
+def test_the_first_turn_makes_the_table(postgres_url: str) -> None:
+    """A table that is absent is an empty history; many first turns at once make it once and lose nothing."""
+    name, session = f"hocket_test_{uuid4().hex}", uuid4()
+    history = PostgresChatMessageHistory(name, session, url=postgres_url)
+    assert history.messages == []
+    history.clear()
+    threads = [threading.Thread(target=history.add_messages, args=(TURN,)) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(history.messages) == 16
+    with psycopg.connect(postgres_url) as connection:
+        PostgresChatMessageHistory.create_tables(connection, name)
+        PostgresChatMessageHistory.drop_table(connection, name)
+    assert history.messages == []
+
+
+def _dicts(url: str) -> psycopg.Connection[Any]:
+    return psycopg.connect(url, row_factory=dict_row)
+
+
+@pytest.mark.parametrize("connect", [psycopg.connect, partial(psycopg.connect, autocommit=True), _dicts])
+def test_a_given_connection_serves_and_stays_open(
+    postgres_url: str, table: str, connect: Callable[[str], psycopg.Connection[Any]]
+) -> None:
+    """A connection of the caller's may be in autocommit mode or not, and shared by threads; each turn is committed."""
+    session = uuid4()
+    with connect(postgres_url) as connection:
+        history = PostgresChatMessageHistory(table, session, sync_connection=connection)
+        threads = [threading.Thread(target=history.add_messages, args=(TURN,)) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert history.messages == TURN * 8
+        history.close()
+        assert connection.info.transaction_status is psycopg.pq.TransactionStatus.IDLE
+        seen = PostgresChatMessageHistory(table, session, url=postgres_url)
+        assert anyio.run(seen.aget_messages, backend="trio") == TURN * 8
+
+
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
+@pytest.mark.parametrize("autocommit", [True, False])
+async def test_a_given_connection_of_asyncio_serves(postgres_url: str, table: str, autocommit: bool) -> None:
+    """An async connection is awaited on its loop by many tasks; a cancelled turn leaves it fit for the next one."""
+    connection = await psycopg.AsyncConnection.connect(postgres_url, autocommit=autocommit)
+    async with connection:
+        history = PostgresChatMessageHistory(table, uuid4(), async_connection=connection)
+        async with anyio.create_task_group() as group:
+            for _ in range(8):
+                group.start_soon(history.aadd_messages, TURN)
+        with anyio.move_on_after(0.0005):
+            await history.aadd_messages(TURN)
+        assert connection.info.transaction_status is psycopg.pq.TransactionStatus.IDLE
+        messages = await history.aget_messages()
+        assert messages in (TURN * 8, TURN * 9)
+        with pytest.raises(HistoryError, match="has no sync client"):
+            history.clear()
+        await history.aclear()
+        assert await history.aget_messages() == []
+
+
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
+async def test_tables_are_made_and_dropped(postgres_url: str) -> None:
+    """`acreate_tables` and `adrop_table` do so through an async connection, however often."""
+    name = f"hocket_test_{uuid4().hex}"
+    connection = await psycopg.AsyncConnection.connect(postgres_url)
+    async with connection:
+        for _ in range(2):
+            await PostgresChatMessageHistory.acreate_tables(connection, name)
+        cursor = await connection.execute("SELECT to_regclass(%s)", (name,))
+        assert await cursor.fetchone() != (None,)
+        for _ in range(2):
+            await PostgresChatMessageHistory.adrop_table(connection, name)
+
+
+def test_a_connection_that_was_closed_meanwhile_is_replaced(postgres_url: str, table: str) -> None:
+    """A server that was started anew costs nobody a turn."""
+    history = PostgresChatMessageHistory(table, uuid4(), url=f"{postgres_url}?application_name=hocket-{uuid4().hex}")
+    history.add_messages(TURN)
+    with psycopg.connect(postgres_url) as connection:
+        killed = connection.execute(
+            "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE application_name LIKE 'hocket-%'"
+        ).fetchone()
+    assert killed == (1,)
+    threading.Event().wait(0.05)
+    history.add_messages(TURN)
+    assert len(history.messages) == 4
+    history.close()
+
+
+def test_close_gives_the_connections_back(postgres_url: str, table: str) -> None:
+    """After `close` the server sees no connection of the URL's; the next operation opens one."""
+    name = f"hocket-{uuid4().hex}"
+    history = PostgresChatMessageHistory(table, uuid4(), url=f"{postgres_url}?application_name={name}")
+
+    def count() -> int:
+        with psycopg.connect(postgres_url) as connection:
+            row = connection.execute(
+                "SELECT count(*) FROM pg_stat_activity WHERE application_name = %s", (name,)
+            ).fetchone()
+        return row[0] if row else -1
+
+    history.add_messages(TURN)
+    assert count() == 1
+    history.close()
+    for _ in range(100):
+        if not count():
+            break
+        threading.Event().wait(0.01)
+    assert count() == 0
+    assert history.messages == TURN
+    history.close()
+
+
+@pytest.mark.parametrize("name", ["", "a b", 'a"; DROP TABLE x; --', "schema.table"])
+def test_a_table_has_a_plain_name(name: str) -> None:
+    """A table's name is letters, digits and underscores: it stands in the SQL."""
+    with pytest.raises(InvalidInput, match="table_name is"):
+        PostgresChatMessageHistory(name, uuid4(), url="postgresql://h/d")
+    with pytest.raises(InvalidInput, match="table_name is"):
+        PostgresChatMessageHistory.drop_table(None, name)
+
+
+def test_what_it_is_made_of_is_looked_at() -> None:
+    """The session is a UUID; the way to the server is a URL or a connection, and not both; a URL is one."""
+    with pytest.raises(InvalidInput, match="session_id is 'talk'; it must be a UUID"):
+        PostgresChatMessageHistory("t", "talk", url="postgresql://h/d")
+    assert PostgresChatMessageHistory("t", UUID(int=7), url="postgresql://h/d").session_id == str(UUID(int=7))
+    with pytest.raises(InvalidInput, match="either url"):
+        PostgresChatMessageHistory("t", uuid4())
+    with pytest.raises(InvalidInput, match="either url"):
+        PostgresChatMessageHistory("t", uuid4(), url="postgresql://h/d", sync_connection=object())
+    for url in (f"mysql://u:{PASSWORD}@h/d", f"postgresql://u:{PASSWORD}%zz@h/d"):
+        with pytest.raises(InvalidInput, match="is no URL of PostgreSQL") as refusal:
+            PostgresChatMessageHistory("t", uuid4(), url=url)
+        assert PASSWORD not in str(refusal.value)
+
+
+def test_the_password_stays_inside() -> None:
+    """Neither repr nor an error shows the URL's password; who was refused is said."""
+    history = PostgresChatMessageHistory("t", uuid4(), url=f"postgresql://stranger:{PASSWORD}@127.0.0.1:5432/test")
+    with pytest.raises(HistoryError, match="stranger") as failure:
+        history.add_messages(TURN)
+    assert PASSWORD not in f"{history!r} {failure.value} {failure.value.__cause__!r} {vars(history)}"
+
+
+def test_without_the_package_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without psycopg the error says what to install."""
+    monkeypatch.setitem(sys.modules, "psycopg", None)
+    monkeypatch.delitem(sys.modules, "hocket.chat_history.postgres")
+    with pytest.raises(MissingDependency, match=r"pip install 'hocket\[postgres\]'"):
+        import_module("hocket.chat_history.postgres")
