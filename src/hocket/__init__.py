@@ -17,6 +17,8 @@ if TYPE_CHECKING:
         UsageMetadataCallbackHandler,
         get_usage_metadata_callback,
     )
+    from hocket.chat_history import BaseChatMessageHistory, InMemoryChatMessageHistory, open_history
+    from hocket.conversation import ChatHistoryManager, Conversation, MessageAdapter
     from hocket.embeddings import DeterministicFakeEmbedding, Embeddings
     from hocket.errors import HocketError, LLMError
     from hocket.globals import get_llm_cache, set_debug, set_llm_cache, set_verbose
@@ -48,6 +50,7 @@ if TYPE_CHECKING:
         HumanMessage,
         SystemMessage,
         ToolMessage,
+        trim_messages,
     )
     from hocket.output_parsers import JsonOutputParser, PydanticOutputParser, StrOutputParser
     from hocket.outputs import (
@@ -63,7 +66,14 @@ if TYPE_CHECKING:
     from hocket.providers.openai import ChatOpenAI, OpenAI, OpenAIEmbeddings
     from hocket.rate_limiters import BaseRateLimiter, InMemoryRateLimiter
     from hocket.retries import RetryPolicy
-    from hocket.runnables import Runnable, RunnableConfig, RunnableLambda, RunnableParallel, RunnablePassthrough
+    from hocket.runnables import (
+        Runnable,
+        RunnableConfig,
+        RunnableLambda,
+        RunnableParallel,
+        RunnablePassthrough,
+        RunnableWithMessageHistory,
+    )
     from hocket.timeouts import Timeout
     from hocket.tools import BaseTool, arun_tool_calls, run_tool_calls, tool
 
@@ -77,6 +87,8 @@ _ROOMS = {
         "UsageMetadataCallbackHandler",
         "get_usage_metadata_callback",
     ),
+    "chat_history": ("BaseChatMessageHistory", "InMemoryChatMessageHistory", "open_history"),
+    "conversation": ("ChatHistoryManager", "Conversation", "MessageAdapter"),
     "embeddings": ("DeterministicFakeEmbedding", "Embeddings"),
     "errors": ("HocketError", "LLMError"),
     "globals": ("get_llm_cache", "set_debug", "set_llm_cache", "set_verbose"),
@@ -108,6 +120,7 @@ _ROOMS = {
         "HumanMessage",
         "SystemMessage",
         "ToolMessage",
+        "trim_messages",
     ),
     "output_parsers": ("JsonOutputParser", "PydanticOutputParser", "StrOutputParser"),
     "outputs": (
@@ -123,7 +136,14 @@ _ROOMS = {
     "providers.openai": ("ChatOpenAI", "OpenAI", "OpenAIEmbeddings"),
     "rate_limiters": ("BaseRateLimiter", "InMemoryRateLimiter"),
     "retries": ("RetryPolicy",),
-    "runnables": ("Runnable", "RunnableConfig", "RunnableLambda", "RunnableParallel", "RunnablePassthrough"),
+    "runnables": (
+        "Runnable",
+        "RunnableConfig",
+        "RunnableLambda",
+        "RunnableParallel",
+        "RunnablePassthrough",
+        "RunnableWithMessageHistory",
+    ),
     "timeouts": ("Timeout",),
     "tools": ("BaseTool", "arun_tool_calls", "run_tool_calls", "tool"),
 }
@@ -136,6 +156,7 @@ __all__ = [
     "AsyncCallbackHandler",
     "BaseCache",
     "BaseCallbackHandler",
+    "BaseChatMessageHistory",
     "BaseChatModel",
     "BaseLLM",
     "BaseLanguageModel",
@@ -144,6 +165,7 @@ __all__ = [
     "BaseTool",
     "ChatGeneration",
     "ChatGenerationChunk",
+    "ChatHistoryManager",
     "ChatMessage",
     "ChatOpenAI",
     "ChatPromptTemplate",
@@ -151,6 +173,7 @@ __all__ = [
     "ChatResult",
     "ChatStream",
     "Collector",
+    "Conversation",
     "DeterministicFakeEmbedding",
     "Embeddings",
     "FakeChatModel",
@@ -164,10 +187,12 @@ __all__ = [
     "HocketError",
     "HumanMessage",
     "InMemoryCache",
+    "InMemoryChatMessageHistory",
     "InMemoryRateLimiter",
     "JsonOutputParser",
     "LLMError",
     "LLMResult",
+    "MessageAdapter",
     "MessagesPlaceholder",
     "OpenAI",
     "OpenAIEmbeddings",
@@ -181,6 +206,7 @@ __all__ = [
     "RunnableLambda",
     "RunnableParallel",
     "RunnablePassthrough",
+    "RunnableWithMessageHistory",
     "ScriptedChatModel",
     "SimpleChatModel",
     "StrOutputParser",
@@ -198,11 +224,13 @@ __all__ = [
     "init_chat_model",
     "load",
     "loads",
+    "open_history",
     "run_tool_calls",
     "set_debug",
     "set_llm_cache",
     "set_verbose",
     "tool",
+    "trim_messages",
 ]
 
 

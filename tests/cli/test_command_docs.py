@@ -15,7 +15,7 @@ SESSIONS = re.findall(r"^```console\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
 
 
 @pytest.mark.parametrize("session", SESSIONS, ids=lambda session: session.splitlines()[0])
-def test_a_shown_session(session: str, environ: dict[str, str]) -> None:
+def test_a_shown_session(session: str, environ: dict[str, str], tmp_path: Path) -> None:
     """Commands come after `$`; what they print follows, `...` standing for anything."""
     path = f"{Path(sys.executable).parent}:{environ['PATH']}"
     commands = "\n".join(re.findall(r"^\$ (.*)", session, re.MULTILINE))
@@ -23,6 +23,7 @@ def test_a_shown_session(session: str, environ: dict[str, str]) -> None:
     shell = subprocess.run(
         ["sh", "-c", f"exec 2>&1 </dev/null\n{commands}"],
         env={**environ, "PATH": path, "PYTHONPATH": ""},
+        cwd=tmp_path,
         capture_output=True,
         text=True,
     )

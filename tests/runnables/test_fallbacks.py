@@ -392,6 +392,22 @@ class Sometimes(Runnable[str, str]):
         return f"{self.name}:{input}"
 
 
+async def test_closing_closes_each() -> None:
+    """Whatever kind of runnable it is in: a model, a binding; what has nothing to close is left out."""
+    busy = Status(503, headers={"x-should-retry": "false"})
+    async with serve(OpenAIFormat(), busy) as first, serve(OpenAIFormat(), Reply("yes")) as second:
+        failing, answering = (
+            ChatOpenAI(model="m", base_url=server.url, api_key="k", retry=None, max_connections=own)  # and so a client
+            for server, own in ((first, 1), (second, 2))
+        )
+        both = failing.with_fallbacks([answering.bind(stop=["x"]), FakeListChatModel(responses=["no"])])
+        assert (await both.ainvoke("hi")).text == "yes"
+        assert (first.open_connections, second.open_connections) == (1, 1)
+        await both.aclose()
+        await first.wait_for_open_connections(0)
+        await second.wait_for_open_connections(0)
+
+
 @given(patterns=st.lists(st.lists(st.booleans(), min_size=3, max_size=3), min_size=1, max_size=12), sync=st.booleans())
 def test_each_outcome_belongs_to_its_input(patterns: list[list[bool]], sync: bool) -> None:
     """Whoever fails for whatever: result i answers input i, by the first that can, or is the first one's error for it."""

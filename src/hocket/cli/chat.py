@@ -5,9 +5,11 @@ import io
 import os
 import stat
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from hocket.chat_history import BaseChatMessageHistory
     from hocket.language_models import BaseChatModel
 
 __all__ = ["HELP", "configure", "run"]
@@ -29,6 +31,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--model", help="provider:model, see `hocket models` (default: local, which runs in this process)"
     )
     parser.add_argument("--system", help="instructions that come before the question")
+    parser.add_argument(
+        "--history",
+        metavar="WHERE",
+        help="go on with the conversation that is kept there, and keep what is said: a file, or a directory/ with one for "
+        "each session; redis://..., postgresql://... or sqlite:///...",
+    )
+    parser.add_argument("--session", metavar="NAME", help="which of the conversations that are kept there")
     parser.add_argument("--base-url", help="a server that speaks OpenAI's format; without --model, the one it serves")
     parser.add_argument("--max-tokens", type=int, help="tokens to answer with at most")
     parser.add_argument("--temperature", type=float, help="0 is steady; the higher, the more varied")
@@ -42,33 +51,55 @@ def run(arguments: argparse.Namespace) -> None:
 
     Raises:
         KeyboardInterrupt: Ctrl-C stopped the answer.
-        HocketError: the question is empty, the model unknown or not installed, or what the model itself raises.
+        HocketError: the question is empty, the model unknown or not installed, the history cannot be read or written,
+            or what the model itself raises.
     """
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # a character that cannot be shown is not worth an answer
     question = _question(arguments.question)
 
-    from hocket.cli.conversation import Conversation
     from hocket.cli.interactive import Session
+    from hocket.conversation import Conversation
     from hocket.errors import InvalidInput
 
     if question is not None and not question.strip():
         raise InvalidInput("the question is empty")
     options: dict[str, Any] = {name: value for name in _OPTIONS if (value := getattr(arguments, name)) is not None}
     name = arguments.model or _default(options.get("base_url"))
-    conversation = Conversation(_open(name, options), arguments.system)
-    session = Session(
-        conversation,
-        name,
-        lambda name: _open(name, options),
-        reasoning=arguments.reasoning,
-        stats=arguments.stats,
-        debug=arguments.debug,
-    )
-    if question is None:
-        session.run()
-    elif session.answer(question).interrupted:
-        raise KeyboardInterrupt
+    with _history(arguments.history, arguments.session) as history:
+        session = Session(
+            Conversation(_open(name, options), history=history, system=arguments.system),
+            name,
+            lambda name: _open(name, options),
+            reasoning=arguments.reasoning,
+            stats=arguments.stats,
+            debug=arguments.debug,
+        )
+        if question is None:
+            session.run()
+        elif session.answer(question).interrupted:
+            raise KeyboardInterrupt
+
+
+def _history(where: str | None, session: str | None) -> "BaseChatMessageHistory":
+    """Return the history to go on with, tried: what cannot be read, or written, is told before anything is asked."""
+    from hocket.chat_history import FileChatMessageHistory, InMemoryChatMessageHistory, open_history
+    from hocket.errors import HistoryError, InvalidInput
+
+    if where is None:
+        if session is not None:
+            raise InvalidInput("--session names a conversation in a history: say which one, with --history")
+        return InMemoryChatMessageHistory()
+    history = open_history(where) if session is None else open_history(where, session)
+    if isinstance(history, FileChatMessageHistory):
+        path = Path(history.file_path)
+        directory = path.parent
+        if not directory.is_dir():
+            raise HistoryError(f"{path}: there is no directory {directory}; make it first")
+        if not os.access(path if path.exists() else directory, os.W_OK):
+            raise HistoryError(f"{path} cannot be written; what is said would be lost")
+    history.messages  # noqa: B018  (a server may be down, a file damaged)
+    return history
 
 
 def _question(given: str | None) -> str | None:

@@ -1,17 +1,16 @@
-"""A conversation with a model, without a terminal.
-
-What is kept is always valid: questions and answers in turn, each question with its answer. A turn that failed, or that
-was stopped before anything was said, leaves nothing behind.
-"""
+"""Questions to a model and its answers, without a terminal."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from hocket._runtime import clock
-from hocket.language_models import BaseChatModel
-from hocket.messages import AIMessage, AIMessageChunk, BaseMessage, HumanMessage, SystemMessage, UsageMetadata
+from hocket.chat_history import InMemoryChatMessageHistory
+from hocket.conversation import Conversation
+from hocket.errors import HistoryError
+from hocket.memory.exchanges import exchanges, joined
+from hocket.messages import AIMessage, AIMessageChunk, UsageMetadata
 
-__all__ = ["Answer", "Conversation", "reasoning_of"]
+__all__ = ["Answer", "ask", "reasoning_of", "undo"]
 
 
 @dataclass(frozen=True)
@@ -42,60 +41,44 @@ class Answer:
         return "; ".join([*parts, f"{self.seconds:.2f} s in all"])
 
 
-class Conversation:
-    """Questions to a model, and its answers.
+def ask(conversation: Conversation, question: str, show: Callable[[AIMessageChunk], None]) -> Answer:
+    """Ask. Ctrl-C stops the answer; what was said until then stays in the conversation, marked as a part.
 
     Args:
-        model: is asked.
-        system: instructions that come before the first question.
+        conversation: gets question and answer.
+        question: the text.
+        show: is handed the answer's chunks as they come.
+
+    Raises:
+        Exception: what the model, the history or ``show`` raises.
     """
+    now = clock.current().now
+    began, first, interrupted = now(), None, False
+    with conversation.stream(question) as chunks:
+        try:
+            for chunk in chunks:
+                if first is None and (chunk.text or reasoning_of(chunk)):
+                    first = now() - began
+                show(chunk)
+        except KeyboardInterrupt:
+            interrupted = True
+    return Answer(chunks.message, interrupted, first, now() - began)
 
-    def __init__(self, model: BaseChatModel, system: str | None = None) -> None:
-        self.model = model
-        self.system = system
-        self.messages: list[BaseMessage] = []
 
-    def ask(self, question: str, show: Callable[[AIMessageChunk], None]) -> Answer:
-        """Ask, and keep question and answer. Ctrl-C stops the answer; what was said until then is kept, and marked.
+def undo(conversation: Conversation) -> bool:
+    """Forget the last question and its answer; False if there is none.
 
-        Args:
-            question: the text.
-            show: is handed the answer's chunks as they come.
-
-        Raises:
-            Exception: what the model or ``show`` raises; then nothing is kept.
-        """
-        asked = HumanMessage(question)
-        system = [SystemMessage(self.system)] if self.system else []
-        now = clock.current().now
-        began, first, interrupted, said = now(), None, False, list[str]()
-        with self.model.stream([*system, *self.messages, asked]) as chunks:
-            try:
-                for chunk in chunks:
-                    if first is None and (chunk.text or reasoning_of(chunk)):
-                        first = now() - began
-                    show(chunk)
-                    said.append(chunk.text)
-            except KeyboardInterrupt:
-                interrupted = True
-        message = chunks.message
-        if interrupted:  # what was shown, and nothing that a half of would be wrong: reasoning, say, with its signature
-            facts = {**message.response_metadata, "interrupted": True}
-            usage = message.usage_metadata
-            message = AIMessage("".join(said), response_metadata=facts, usage_metadata=usage)
-        if message.text:
-            self.messages += [asked, message]
-        return Answer(message, interrupted, first, now() - began)
-
-    def undo(self) -> bool:
-        """Forget the last question and its answer; False if there is none."""
-        forgotten = bool(self.messages)
-        del self.messages[-2:]
-        return forgotten
-
-    def clear(self) -> None:
-        """Forget all questions and answers."""
-        self.messages.clear()
+    Raises:
+        HistoryError: the conversation is stored. Stores can add and forget everything, and a command that is killed
+            between the two would lose it all.
+    """
+    history = conversation.history
+    if not isinstance(history, InMemoryChatMessageHistory):
+        raise HistoryError("a stored conversation cannot be undone, only forgotten as a whole, by /clear")
+    parts = exchanges(history.messages)
+    history.clear()
+    history.add_messages(joined(parts[:-1]))
+    return bool(parts)
 
 
 def reasoning_of(chunk: AIMessageChunk) -> str:

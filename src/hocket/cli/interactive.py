@@ -7,9 +7,10 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from hocket.cli.conversation import Answer, Conversation
+from hocket.cli.conversation import Answer, ask, undo
 from hocket.cli.exits import note, report
 from hocket.cli.terminal import Printer, line_editing, read_question, whole
+from hocket.conversation import Conversation
 from hocket.language_models import BaseChatModel
 
 __all__ = ["Session"]
@@ -67,7 +68,7 @@ class Session:
         """
         printer = Printer(sys.stdout, reasoning=self._reasoning)
         try:
-            answer = self._conversation.ask(question, printer.show)
+            answer = ask(self._conversation, question, printer.show)
         finally:
             printer.end()
         if self._stats:
@@ -84,7 +85,9 @@ class Session:
         """
         asks = sys.stdout.isatty()
         if asks:
-            note(f"{self._name} is listening; /help says what else there is")
+            said = len(self._conversation.history.messages)
+            before = f", and knows the {said} messages from before" if said else ""
+            note(f"{self._name} is listening{before}; /help says what else there is")
         with line_editing() as editor:
             is_leaving = False
             while True:
@@ -137,11 +140,11 @@ class Session:
         return "the instructions are set" if text else "there are no instructions"
 
     def _clear(self, _: str) -> str:
-        self._conversation.clear()
+        self._conversation.history.clear()
         return "the conversation is forgotten"
 
     def _undo(self, _: str) -> str:
-        return "the last question is forgotten" if self._conversation.undo() else "there is no question to forget"
+        return "the last question is forgotten" if undo(self._conversation) else "there is no question to forget"
 
 
 def _typed(editor: Any) -> str:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from hocket.runnables.folding import AddableDict, aadd, add
     from hocket.runnables.function import RunnableLambda, chain
     from hocket.runnables.generator import RunnableGenerator
+    from hocket.runnables.history import RunnableWithMessageHistory
     from hocket.runnables.listeners import Run, RunnableListened
     from hocket.runnables.parallel import RunnableMap, RunnableParallel
     from hocket.runnables.passthrough import RunnableAssign, RunnablePassthrough, RunnablePick
@@ -58,6 +59,7 @@ _HOMES = {
     "RunnablePick": "passthrough",
     "RunnableRetry": "retry",
     "RunnableSequence": "sequence",
+    "RunnableWithMessageHistory": "history",
     "RunnableWithFallbacks": "fallbacks",
     "StreamEvent": "events",
     "aadd": "folding",
@@ -100,6 +102,7 @@ __all__ = [
     "RunnableSequence",
     "RunnableSerializable",
     "RunnableWithFallbacks",
+    "RunnableWithMessageHistory",
     "StreamEvent",
     "aadd",
     "add",

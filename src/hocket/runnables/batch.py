@@ -21,7 +21,7 @@ import anyio
 
 from hocket._runtime.cancellation import is_cancelled, only
 from hocket.errors import InvalidInput
-from hocket.runnables.config import RunnableConfig, ensure_config
+from hocket.runnables.config import RunnableConfig, ensure_config, ready
 
 __all__ = ["Batch", "Configs"]
 
@@ -89,7 +89,7 @@ class Batch(Generic[Input, Output]):
             raise InvalidInput(f"max_concurrency is {limit}; it must be at least 1")
         self._limit = limit
         self._first = first
-        self._rest = cast(RunnableConfig, {key: value for key, value in first.items() if key != "run_id"})
+        self._rest = ready({key: value for key, value in first.items() if key != "run_id"})
 
     async def run(self, put: Callable[[tuple[int, Output | Exception]], Awaitable[None] | None]) -> None:
         """Make the calls; ``put((index, outcome))`` takes the outcomes in the order in which they come.
@@ -132,7 +132,14 @@ class Batch(Generic[Input, Output]):
                 self._next_index += 1
                 if not self._is_hiring and self._workers < self._limit and self._workers != self._size:
                     self._hire()  # one at a time: calls that never wait are all made by the first worker
-                waiting = self._put((index, await self._outcome(cast(Input, item), self._config_of(index))))
+                config, outcome = self._config_of(index), cast(Any, None)
+                try:
+                    outcome = await self._call(cast(Input, item), config)
+                except Exception as error:
+                    if not self._return_exceptions:
+                        raise
+                    outcome = error
+                waiting = self._put((index, outcome))
                 if waiting is not None:
                     await waiting
         except BaseException as error:
@@ -147,11 +154,3 @@ class Batch(Generic[Input, Output]):
         if index >= len(self._configs):
             raise InvalidInput(f"{len(self._configs)} configs were given for more inputs; give one, or one for each")
         return self._configs[index]
-
-    async def _outcome(self, item: Input, config: RunnableConfig) -> Any:
-        try:
-            return await self._call(item, config)
-        except Exception as error:
-            if not self._return_exceptions:
-                raise
-            return error

@@ -77,9 +77,9 @@ class ChainRun:
             cls = AsyncCallbackManager if runtime.is_async else CallbackManager
             run_class = AsyncCallbackManagerForChainRun if runtime.is_async else CallbackManagerForChainRun
             tags, metadata = config.get("tags"), config.get("metadata")
-            self._manager = cls.configure(config.get("callbacks"), inheritable_tags=tags, inheritable_metadata=metadata)
-            if self._manager.handlers:
-                self._run = self._manager.new_run(cast(Any, run_class), config.get("run_id"))
+            manager = cls.configure(config.get("callbacks"), inheritable_tags=tags, inheritable_metadata=metadata)
+            if manager.handlers:
+                self._run = manager.new_run(cast(Any, run_class), config.get("run_id"))
 
     def config_inside(self, tag: str | None = None) -> RunnableConfig:
         """Return the config for a run inside this one, on which ``tag`` is put."""
@@ -120,7 +120,7 @@ class ChainRun:
         """Tell the handlers that the run starts."""
         told = {"name": self._name}
         details = {"name": self._name, "run_type": self._type}
-        await self._manager.start("on_chain_start", self._run.run_id, told, _shown(input), **details)
+        await self._run._tell_start("on_chain_start", (told, _shown(input)), details)
 
     async def end(self, output: Any, **details: Any) -> None:
         """Tell the handlers that the run has ended."""

@@ -94,6 +94,11 @@ class _Dynamic(Delegating[Input, Output], Generic[Input, Output]):
 
     default: SkipValidation[Runnable[Input, Output]]
 
+    @classmethod
+    def is_lc_serializable(cls) -> bool:
+        """What a call may choose is not written down: dump what it stands for."""
+        return False
+
     def _prepared(self, given: Mapping[str, Any]) -> Runnable[Input, Output]:
         """Return the runnable for what is ``given`` under ``configurable``."""
         raise NotImplementedError

@@ -1,6 +1,7 @@
 """A runnable with others to ask when it fails."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AsyncExitStack
 from typing import Any, Generic, Self, TypeVar
 
 from pydantic import Field, SkipValidation, field_validator
@@ -33,6 +34,11 @@ class RunnableWithFallbacks(Attempting[Input, Output], Generic[Input, Output]):
     exceptions_to_handle: tuple[type[Exception], ...] = Field(default=(Exception,), min_length=1)
     exception_key: str | None = None
 
+    @classmethod
+    def is_lc_serializable(cls) -> bool:
+        """It travels as data, if what it asks does; exceptions to handle do not."""
+        return True
+
     @field_validator("fallbacks")
     @classmethod
     def _check_fallbacks(cls, given: Any) -> Any:
@@ -44,6 +50,13 @@ class RunnableWithFallbacks(Attempting[Input, Output], Generic[Input, Output]):
     def runnables(self) -> Iterator[Runnable[Input, Output]]:
         """The runnables, in the order in which they are asked."""
         yield from self._asked()
+
+    async def aclose(self) -> None:
+        """Close the connections of the running loop of each of the runnables that has any, also if one fails to."""
+        async with AsyncExitStack() as stack:
+            for one in self._asked():
+                if (close := getattr(one, "aclose", None)) is not None:
+                    stack.push_async_callback(close)
 
     def _asked(self) -> list[Runnable[Input, Output]]:
         return [self.runnable, *self.fallbacks]

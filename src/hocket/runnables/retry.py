@@ -59,6 +59,11 @@ class RunnableRetry(Attempting[Input, Output], Generic[Input, Output]):
     exponential_jitter_params: ExponentialJitterParams | None = None
     max_attempt_number: int | None = Field(default=None, ge=1, strict=True)
 
+    @classmethod
+    def is_lc_serializable(cls) -> bool:
+        """It travels as data, if what it tries again does; exception types do not."""
+        return True
+
     def _asked(self) -> list[Runnable[Input, Output]]:
         return [self.bound]
 

@@ -1,0 +1,204 @@
+"""A conversation with a model, for programs that want nothing else."""
+
+import threading
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from hocket._runtime.runtime import ASYNC, BLOCKING, Runtime, step
+from hocket._runtime.stream import Producer, Sink
+from hocket.chat_history import BaseChatMessageHistory, InMemoryChatMessageHistory
+from hocket.chat_history.turn import spoken
+from hocket.chat_history.with_history import RunnableWithMessageHistory
+from hocket.conversation.reading import ConversationStream, Reading, SyncConversationStream
+from hocket.conversation.window import Limits, Windowed
+from hocket.errors import InvalidInput
+from hocket.memory.base import BaseChatMemory
+from hocket.message_toolkit.calls import is_empty
+from hocket.messages import AIMessage, AIMessageChunk, BaseMessage, HumanMessage
+from hocket.pipeline.in_flight import InFlight
+from hocket.runnables import Runnable, RunnableConfig
+
+__all__ = ["Conversation"]
+
+Said = str | BaseMessage | Sequence[BaseMessage]
+
+
+class Conversation:
+    """A conversation: what was said before goes to the model with each question, as far as it fits.
+
+    A turn is stored at its end, question and answer together, by one append to the history; a turn that fails, is
+    cancelled or brings no answer leaves nothing, and a stream that is left early what was read of it. Turns of one object
+    are taken one after another, in the order in which they were asked for, on any number of tasks, threads and event
+    loops. Other objects, and other processes, may use the same history: their turns come between, whole.
+
+    What is sent is a conversation that providers take: it begins with the system's text and then a user's message, no
+    tool call is without its result, and it fits the limits; if the model still finds it too long, the older half is left
+    out, and so on. The question itself is always sent. `history` keeps everything.
+
+    Args:
+        model: a chat model, or one with tools bound.
+        history: where the conversation is kept; default: in this process. ``open_history("redis://...")`` and its like
+            keep it elsewhere.
+        system: instructions that come first. They are not part of the history.
+        max_messages, max_tokens: how much is sent at most, the question included; a message of the system is not one
+            of the messages. Default: what the model's profile says that its window holds, less room for the answer.
+        memory: says instead what is sent of what was said before, a summary of it, for example; it has a history of its
+            own (``chat_memory``), so none is given.
+
+    Attributes:
+        system: may be changed between turns.
+
+    Raises:
+        InvalidInput: a limit is not above 0, or both a history and a memory are given.
+
+    Example:
+        >>> from hocket import ScriptedChatModel
+        >>> conversation = Conversation(ScriptedChatModel(script=["Hello, Ada!", "Ada."]))
+        >>> conversation.send("I am Ada.").text
+        'Hello, Ada!'
+        >>> conversation.send("Who am I?").text
+        'Ada.'
+        >>> len(conversation.history.messages)
+        4
+    """
+
+    def __init__(
+        self,
+        model: Runnable[Any, AIMessage],
+        *,
+        history: BaseChatMessageHistory | None = None,
+        system: str | None = None,
+        max_messages: int | None = None,
+        max_tokens: int | None = None,
+        memory: BaseChatMemory | None = None,
+    ) -> None:
+        if history is not None and memory is not None:
+            raise InvalidInput("a memory has its own history: give it chat_memory=..., and no history=... beside it")
+        self.system = system
+        if memory is not None:
+            history = memory.chat_memory
+        self._history = InMemoryChatMessageHistory() if history is None else history
+        self._limits = Limits(max_messages, max_tokens, memory)
+        self._model = model
+        self._turns = InFlight()
+        self._turns.resize(1)
+        self._asking: int | None = None  # the thread without which the turn under way cannot end
+
+    @property
+    def model(self) -> Runnable[Any, AIMessage]:
+        """Who is asked; may be set between turns."""
+        return self._model
+
+    @model.setter
+    def model(self, model: Runnable[Any, AIMessage]) -> None:
+        self._model = model
+        self._limits = replace(self._limits, scale=1.0, skipped=0)  # those of the model before
+
+    @property
+    def history(self) -> BaseChatMessageHistory:
+        """All that was said."""
+        return self._history
+
+    async def asend(self, message: Said, config: RunnableConfig | None = None, **kwargs: Any) -> AIMessage:
+        """Say something, and return the answer once the turn is stored.
+
+        Args:
+            message: a text; or messages: results of the tool calls of the last answer, for example.
+            config: callbacks, tags, metadata of the run.
+            kwargs: options for the model.
+
+        Raises:
+            InvalidInput: the message says nothing.
+            Exception: what the model raises, or the history; then nothing is stored.
+        """
+        return await self._send(ASYNC, message, config, kwargs, None)
+
+    def send(self, message: Said, config: RunnableConfig | None = None, **kwargs: Any) -> AIMessage:
+        """Say something, and return the answer: the sync face of `asend`.
+
+        Raises:
+            InvalidInput: this thread has not read, or closed, the stream of its last turn: it would wait for itself.
+        """
+        return step(self._send(BLOCKING, message, config, kwargs, threading.get_ident()))
+
+    def astream(self, message: Said, config: RunnableConfig | None = None, **kwargs: Any) -> ConversationStream:
+        """Say something, and return the answer as it comes. The turn is stored when it has been read to its end.
+
+        Left early (closed, dropped, cancelled), the turn is stored with the text that had been read, flagged ``"partial":
+        True`` in its ``response_metadata``. The next turn waits until this one has ended: read the stream to its end, or
+        leave it.
+        """
+        reading = Reading()
+        return ConversationStream(reading, self._producer(ASYNC, reading, message, config, kwargs, None))
+
+    def stream(self, message: Said, config: RunnableConfig | None = None, **kwargs: Any) -> SyncConversationStream:
+        """Say something, and return the answer as it comes: the sync face of `astream`."""
+        reading, stepped, thread = Reading(), self.model._can_step, threading.get_ident()
+        produce = self._producer(BLOCKING if stepped else ASYNC, reading, message, config, kwargs, thread)
+        return SyncConversationStream(reading, produce, stepped=stepped)
+
+    # -- a turn
+
+    async def _send(
+        self, runtime: Runtime, message: Said, config: Any, kwargs: dict[str, Any], thread: int | None
+    ) -> AIMessage:
+        asked = _asked(message)
+        await self._begin(runtime, thread)
+        try:
+            return await self._turn()._invoke(runtime, {"asked": asked}, config, kwargs)  # type: ignore[no-any-return]
+        finally:
+            self._end()
+
+    def _producer(
+        self,
+        runtime: Runtime,
+        reading: Reading,
+        message: Said,
+        config: Any,
+        kwargs: dict[str, Any],
+        thread: int | None,
+    ) -> Producer[AIMessageChunk]:
+        asked = _asked(message)
+
+        async def produce(sink: Sink[AIMessageChunk]) -> None:
+            await self._begin(runtime, thread)
+            try:
+                paced = reading.paced(sink) if runtime.is_async else sink
+                await self._turn(reading)._produce(runtime, {"asked": asked}, config, kwargs, paced)
+            finally:
+                self._end()
+
+        return produce
+
+    async def _begin(self, runtime: Runtime, thread: int | None) -> None:
+        if thread is not None and self._asking == thread:
+            raise InvalidInput(
+                "the turn before is still under way in this thread, which would wait for itself: read its stream to the "
+                "end, or close it; in an event loop, await asend"
+            )
+        await self._turns.acquire(runtime)
+        self._asking = threading.get_ident() if thread is None else thread
+
+    def _end(self) -> None:
+        self._asking = None
+        self._turns.release()
+
+    def _turn(self, reading: Reading | None = None) -> RunnableWithMessageHistory:
+        turn = RunnableWithMessageHistory(
+            Windowed(self.model, self.system, self._limits),
+            lambda: self._history,
+            input_messages_key="asked",
+            history_messages_key="past",
+            name="Conversation",
+        )
+        if reading is not None:
+            turn._heard = lambda: reading.message
+        return turn
+
+
+def _asked(message: Said) -> list[BaseMessage]:
+    asked = spoken(message, HumanMessage, "what is said")
+    if all(is_empty(one) for one in asked):
+        raise InvalidInput("the question is empty")
+    return asked

@@ -1,0 +1,223 @@
+"""A model that is given as much of a conversation as it can take.
+
+What it takes is known beforehand only about: tokens are estimated, by a scale that is corrected with each reply that
+reports its usage. So if the model still says that a conversation is too long, which costs nothing, the older half of what
+was sent is left out, until it fits or only the question is left.
+
+A window that moved on with each turn would have a new beginning each time, and models keep what they have computed of a
+beginning: a long conversation would be slow, and cost more, at every question. So a window that is full moves on by a
+quarter, and then stays where it is until it is full again.
+"""
+
+from collections.abc import Awaitable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+from hocket._runtime.runtime import Runtime
+from hocket._runtime.stream import Sink
+from hocket.chat_history.turn import conversation
+from hocket.errors import ContextLengthExceeded, InvalidInput
+from hocket.memory.base import BaseChatMemory
+from hocket.memory.exchanges import exchanges, joined, last_that_fit, without_system
+from hocket.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
+from hocket.profiles import ModelProfile
+from hocket.runnables import Runnable, RunnableConfig
+from hocket.runnables.traced import Traced
+from hocket.tokens import count_tokens_approximately
+
+__all__ = ["Limits", "Windowed"]
+
+SHARE = 4
+"""The part of a model's window, one in so many, that is kept for an answer whose length nobody limits."""
+
+
+@dataclass
+class Limits:
+    """How much of a conversation is sent.
+
+    Attributes:
+        max_messages, max_tokens: of all that is sent, the system's text included for tokens, but not for messages;
+            None: as the model's window allows, if that is known.
+        memory: says what is shown of what was said before; None: all of it.
+        scale: tokens that the model counted over those that were estimated, the last time.
+        skipped: messages that were left out at the beginning, the last time.
+    """
+
+    max_messages: int | None = None
+    max_tokens: int | None = None
+    memory: BaseChatMemory | None = None
+    scale: float = 1.0
+    skipped: int = 0
+
+    def __post_init__(self) -> None:
+        for name in ("max_messages", "max_tokens"):
+            limit = getattr(self, name)
+            if limit is not None and limit < 1:
+                raise InvalidInput(f"{name} is {limit}; it must be above 0")
+
+
+@dataclass(frozen=True)
+class _Window:
+    """What is sent: exchanges that may be left out, and what may not.
+
+    Attributes:
+        limit: how many tokens it may have, if that is known.
+        skipped: how many messages are left out.
+    """
+
+    system: list[BaseMessage]
+    older: list[list[BaseMessage]]
+    question: list[BaseMessage]
+    limit: int | None
+    skipped: int = 0
+
+    @property
+    def messages(self) -> list[BaseMessage]:
+        return [*self.system, *joined(self.older), *self.question]
+
+    @property
+    def half(self) -> "_Window":
+        """The same with the older half of the exchanges left out."""
+        return self.with_last(len(joined(self.older[(len(self.older) + 1) // 2 :])))
+
+    def with_last(self, count: int) -> "_Window":
+        """Return the same with only the last ``count`` messages of the older exchanges."""
+        older = joined(self.older)
+        skipped = max(len(older) - count, 0)
+        parts = exchanges(older[skipped:])
+        if skipped and parts and not isinstance(parts[0][0], HumanMessage):  # somebody else has changed the history
+            skipped += len(parts.pop(0))
+        return replace(self, older=parts, skipped=self.skipped + skipped)
+
+
+class Windowed(Traced[Mapping[str, list[BaseMessage]], AIMessage]):
+    """Asks a model with a window over a conversation.
+
+    Its input has the messages before under ``past`` and what is asked under ``asked``. The question, and all that came of
+    it so far, is always sent whole.
+
+    Args:
+        model: is asked: a chat model, or one with something bound.
+        system: instructions that come first; they replace a system message at the beginning of the conversation.
+        limits: how much is sent.
+    """
+
+    def __init__(self, model: Runnable[Any, AIMessage], system: str | None, limits: Limits) -> None:
+        self.name = "Window"
+        self._model = model
+        self._system = system
+        self._limits = limits
+        self._count = getattr(model, "get_num_tokens_from_messages", count_tokens_approximately)
+
+    async def _work(self, runtime: Runtime, input: Any, config: RunnableConfig, kwargs: dict[str, Any]) -> AIMessage:
+        window = await self._window(runtime, input, config, kwargs)
+        while True:
+            try:
+                answer = await self._model._invoke(runtime, window.messages, config, kwargs)
+            except ContextLengthExceeded:
+                if not window.older:
+                    raise
+                window = window.half
+            else:
+                await self._learn(runtime, window, answer)
+                return answer
+
+    async def _pour(
+        self, runtime: Runtime, input: Any, config: RunnableConfig, kwargs: dict[str, Any], sink: Sink[Any]
+    ) -> None:
+        window = await self._window(runtime, input, config, kwargs)
+        watched = _Watched(sink)
+        while True:
+            try:
+                await self._model._produce(runtime, window.messages, config, kwargs, watched)
+            except ContextLengthExceeded:
+                if not window.older or watched.has_begun:
+                    raise
+                window = window.half
+            else:
+                await self._learn(runtime, window, watched)
+                return
+
+    @property
+    def _can_step(self) -> bool:
+        return self._model._can_step
+
+    async def _window(
+        self, runtime: Runtime, input: Mapping[str, list[BaseMessage]], config: RunnableConfig, kwargs: dict[str, Any]
+    ) -> _Window:
+        past, limits = input["past"], self._limits
+        if limits.memory is not None:
+            past = await limits.memory._shown(runtime, past, config)
+        head, rest = without_system(conversation(past, input["asked"]))
+        *older, question = exchanges(rest)
+        window = _Window(self._instructions(head), older, question, self._most_tokens(kwargs))
+        if limits.skipped < len(joined(older)) and limits.memory is None:
+            window = window.with_last(len(joined(older)) - limits.skipped)
+        if limits.max_messages is not None:
+            most = max(limits.max_messages - len(question), 0)
+            window = window.with_last(len(last_that_fit(joined(window.older), max_messages=most)))
+        if window.limit is not None and window.older:
+            window = await runtime.sync(self._cut, window, int(window.limit / limits.scale))
+        return window
+
+    def _instructions(self, head: list[BaseMessage]) -> list[BaseMessage]:
+        """Return what comes first: our own text, and what a memory, or the conversation, has there."""
+        if self._system is None:
+            return head
+        if head and self._limits.memory is not None:
+            return [SystemMessage(f"{self._system}\n\n{head[0].text}")]
+        return [SystemMessage(self._system)]
+
+    def _most_tokens(self, kwargs: Mapping[str, Any]) -> int | None:
+        """Return how many tokens may be sent; None: nobody says."""
+        profile = cast(ModelProfile, getattr(self._model, "profile", None) or {})
+        window, asked_for = profile.get("max_input_tokens"), self._limits.max_tokens
+        if window is None:
+            return asked_for
+        answer = kwargs.get("max_tokens") or getattr(self._model, "max_tokens", None)
+        if not isinstance(answer, int):
+            answer = min(profile.get("max_output_tokens") or window, window // SHARE)
+        room = max(window - answer, window // SHARE)
+        return room if asked_for is None else min(room, asked_for)
+
+    def _cut(self, window: _Window, limit: int) -> _Window:
+        """Return ``window`` with as many of its exchanges as have ``limit`` tokens."""
+
+        def count(part: Sequence[BaseMessage]) -> int:
+            return self._count([*window.system, *part, *window.question])
+
+        older = joined(window.older)
+        if count(older) <= limit:
+            return window
+        return window.with_last(len(last_that_fit(older, max_tokens=limit * 3 // 4, token_counter=count)))
+
+    async def _learn(self, runtime: Runtime, window: _Window, answer: Any) -> None:
+        """Take from a reply where the window was, and how far the estimate was off.
+
+        A short conversation tells little of that: what weighs the most in it are the tools.
+        """
+        self._limits.skipped = window.skipped
+        usage = answer.usage_metadata
+        if usage and window.limit is not None and usage["input_tokens"] * SHARE >= window.limit:
+            estimated = await runtime.sync(self._count, window.messages)
+            self._limits.scale = usage["input_tokens"] / max(estimated, 1)
+
+
+class _Watched:
+    """A sink that notices that something has come, and the usage that is reported."""
+
+    def __init__(self, sink: Sink[Any]) -> None:
+        self._sink = sink
+        self.has_begun = False
+        self.usage_metadata: Any = None
+
+    @property
+    def closed(self) -> bool:
+        """Whether the consumer has left."""
+        return self._sink.closed
+
+    def put(self, item: Any) -> Awaitable[None] | None:
+        """Hand over a chunk."""
+        self.has_begun = True
+        self.usage_metadata = item.usage_metadata or self.usage_metadata
+        return self._sink.put(item)

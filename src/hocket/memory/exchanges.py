@@ -1,0 +1,54 @@
+"""A conversation as questions, each with all that came of it."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from hocket.message_toolkit import split_turns, trim_messages
+from hocket.message_toolkit.turns import calls_of
+from hocket.messages import BaseMessage, HumanMessage, SystemMessage, ToolMessage
+
+__all__ = ["exchanges", "joined", "last_that_fit", "without_open", "without_system"]
+
+
+def exchanges(messages: Sequence[BaseMessage]) -> list[list[BaseMessage]]:
+    """Return ``messages`` as exchanges, in order: each begins with what the user said. What came before is the first.
+
+    Cut there, a conversation begins as every provider wants it to, and no tool call is parted from its results.
+    """
+    found: list[list[BaseMessage]] = []
+    for turn in split_turns(messages):
+        if not found or isinstance(turn[0], HumanMessage):
+            found.append([])
+        found[-1] += turn
+    return found
+
+
+def last_that_fit(messages: list[BaseMessage], **limit: Any) -> list[BaseMessage]:
+    """Return the last exchanges that fit ``limit``, as `trim_messages` takes it; all messages, if they do."""
+    trimmed = trim_messages(messages, **limit)
+    if len(trimmed) == len(messages):
+        return messages
+    return joined([part for part in exchanges(trimmed) if isinstance(part[0], HumanMessage)])
+
+
+def joined(parts: Sequence[Sequence[BaseMessage]]) -> list[BaseMessage]:
+    """Return exchanges as the messages that they are made of."""
+    return [message for part in parts for message in part]
+
+
+def without_open(messages: list[BaseMessage]) -> tuple[list[BaseMessage], list[BaseMessage]]:
+    """Return what comes before the last exchange, and that exchange, if calls in it still wait for their results.
+
+    Else return all of it, and nothing.
+    """
+    last = (exchanges(messages) or [[]])[-1]
+    called = {call["id"] for message in last for call in calls_of(message)}
+    if called <= {message.tool_call_id for message in last if isinstance(message, ToolMessage)}:
+        return messages, []
+    return messages[: len(messages) - len(last)], last
+
+
+def without_system(messages: Sequence[BaseMessage]) -> tuple[list[BaseMessage], list[BaseMessage]]:
+    """Return the system message at the beginning, if there is one, in a list, and what comes after it."""
+    head = 1 if messages and isinstance(messages[0], SystemMessage) else 0
+    return list(messages[:head]), list(messages[head:])

@@ -1,0 +1,254 @@
+"""`Conversation`: turns that are whole, in order, and stored."""
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import anyio
+import pytest
+
+from hocket import ScriptedChatModel, Turn
+from hocket.callbacks import BaseCallbackHandler
+from hocket.chat_history import FileChatMessageHistory, InMemoryChatMessageHistory
+from hocket.conversation import Conversation
+from hocket.errors import InvalidInput, RateLimitError
+from hocket.language_models import FakeListChatModel
+from hocket.memory import ConversationBufferMemory
+from hocket.messages import AIMessage, HumanMessage, ToolMessage, validate_history
+
+CALL: Any = {"name": "look", "args": {}, "id": "c1"}
+
+
+def texts(conversation: Conversation) -> list[str]:
+    return [message.text for message in conversation.history.messages]
+
+
+def sent(model: ScriptedChatModel) -> list[list[str]]:
+    return [[message.text for message in request.messages] for request in model.requests]
+
+
+async def test_questions_are_sent_with_what_was_said_before() -> None:
+    """The system's text first, which is not stored; what changes in between counts from then on."""
+    model, other = ScriptedChatModel(script=["one", "two", "three"]), ScriptedChatModel(script=["four"])
+    conversation = Conversation(model, system="be brief")
+    assert (await conversation.asend("1?")).text == "one"
+    assert [chunk.text async for chunk in conversation.astream("2?")] == ["two", ""]
+    conversation.system = None
+    await conversation.asend(HumanMessage("3?"))
+    conversation.model = other
+    await conversation.asend("4?")
+    assert sent(model) == [["be brief", "1?"], ["be brief", "1?", "one", "2?"], ["1?", "one", "2?", "two", "3?"]]
+    assert sent(other) == [["1?", "one", "2?", "two", "3?", "three", "4?"]]
+    assert texts(conversation) == ["1?", "one", "2?", "two", "3?", "three", "4?", "four"]
+
+
+@pytest.mark.parametrize("make", [ScriptedChatModel, FakeListChatModel], ids=["async hook", "sync hook"])
+def test_sync(make: Callable[..., Any]) -> None:
+    """Without an event loop, whatever hooks the model has."""
+    answers = ["one", "two"]
+    model = make(script=answers) if make is ScriptedChatModel else make(responses=answers)
+    conversation = Conversation(model)
+    assert conversation.send("1?").text == "one"
+    with conversation.stream("2?") as stream:
+        assert "".join(chunk.text for chunk in stream) == stream.message.text == "two"
+    assert texts(conversation) == ["1?", "one", "2?", "two"]
+
+
+async def test_options_and_config_reach_the_model() -> None:
+    """As those of any call; it is one run, called Conversation."""
+    names: list[str] = []
+
+    class Watching(BaseCallbackHandler):
+        def on_chain_start(self, *args: Any, **details: Any) -> None:
+            names.append(details["name"])
+
+        def on_chat_model_start(self, *args: Any, **details: Any) -> None:
+            names.append("the model")
+
+    model = ScriptedChatModel(script=["one", "two"])
+    conversation = Conversation(model)
+    await conversation.asend("1?", {"callbacks": [Watching()]}, temperature=0.5)
+    async for _ in conversation.astream("2?", {"callbacks": [Watching()]}, temperature=0.7):
+        pass
+    assert [request.params["temperature"] for request in model.requests] == [0.5, 0.7]
+    assert names == ["Conversation", "Window", "the model"] * 2
+
+
+async def test_it_goes_on_where_another_process_left_off(tmp_path: Any) -> None:
+    """All that is needed is the same history."""
+    path = tmp_path / "chat.jsonl"
+    await Conversation(ScriptedChatModel(script=["one"]), history=FileChatMessageHistory(path)).asend("1?")
+    model = ScriptedChatModel(script=["two"])
+    await Conversation(model, history=FileChatMessageHistory(path)).asend("2?")
+    assert sent(model) == [["1?", "one", "2?"]]
+
+
+async def test_calls_and_their_results() -> None:
+    """The results of a model's calls are the next thing to say; a call without one does not spoil what follows."""
+    model = ScriptedChatModel(script=[Turn(tool_calls=[CALL]), "so", Turn(tool_calls=[CALL]), "well"])
+    conversation = Conversation(model, max_messages=1)
+    answer = await conversation.asend("1?")
+    await conversation.asend([ToolMessage("seen", tool_call_id=answer.tool_calls[0]["id"])])
+    await conversation.asend("2?")
+    await conversation.asend("3?")
+    assert [validate_history(request.messages) for request in model.requests] == [[]] * 4
+    assert [message.type for message in model.requests[1].messages] == ["human", "ai", "tool"]
+
+
+@pytest.mark.parametrize("streams", [False, True], ids=["whole", "streamed"])
+async def test_a_failed_turn_leaves_nothing(streams: bool) -> None:
+    """And the next one does not wait for it."""
+    broken = Turn(text=["half an ", "answer"], error=RateLimitError("slow down"), error_after=1)
+    conversation = Conversation(ScriptedChatModel(script=["one", broken, "two"]))
+    await conversation.asend("1?")
+    with pytest.raises(RateLimitError):
+        if streams:
+            async for _ in conversation.astream("2?"):
+                pass
+        else:
+            await conversation.asend("2?")
+    await conversation.asend("3?")
+    assert texts(conversation) == ["1?", "one", "3?", "two"]
+
+
+async def test_a_cancelled_turn_leaves_nothing() -> None:
+    """Whether it was under way or still in line; the next one does not wait for it."""
+    model = ScriptedChatModel(script=[Turn(text="one", delay=3600), "two"])
+    conversation = Conversation(model)
+    async with anyio.create_task_group() as group:
+        group.start_soon(conversation.asend, "1?")
+        group.start_soon(conversation.asend, "2?")
+        await anyio.sleep(0.05)
+        group.cancel_scope.cancel()
+    assert texts(conversation) == []
+    await conversation.asend("3?")
+    assert texts(conversation) == ["3?", "two"]
+
+
+@pytest.mark.parametrize("leaves", ["closes", "cancels"])
+async def test_a_stream_left_early_leaves_what_was_read(leaves: str) -> None:
+    """And no chunk more, though the model is faster than its reader; flagged as a part."""
+    model = ScriptedChatModel(script=[Turn(text=["one ", "two ", "three ", "four"]), "and on"])
+    conversation = Conversation(model)
+    stream = conversation.astream("count")
+    assert [(await anext(stream)).text for _ in range(2)] == ["one ", "two "]
+    if leaves == "closes":
+        await stream.aclose()
+    else:
+        with anyio.CancelScope() as scope:
+            scope.cancel()
+            async for _ in stream:
+                pass
+        await stream.aclose()
+    kept = conversation.history.messages
+    read = stream.message.text
+    assert read.startswith("one two ") and [message.text for message in kept] == ["count", read]
+    assert (leaves, read) != ("closes", "one two three ")
+    assert kept[-1].response_metadata["partial"] is True
+    await conversation.asend("go on")
+    assert sent(model)[1] == ["count", read, "go on"]
+
+
+def test_a_sync_stream_left_early_leaves_what_was_read() -> None:
+    """As an async one, and so does Ctrl-C."""
+    turn = Turn(text=["one ", "two ", "three"])
+    conversation = Conversation(ScriptedChatModel(script=[turn, turn]))
+    with conversation.stream("count") as stream:
+        next(stream)
+    with pytest.raises(KeyboardInterrupt), conversation.stream("again") as stream:
+        for chunk in stream:
+            if chunk.text == "two ":
+                raise KeyboardInterrupt
+    assert texts(conversation) == ["count", "one ", "again", "one two "]
+
+
+async def test_a_stream_left_before_it_began_leaves_nothing() -> None:
+    """Nor does the model hear of it."""
+    model = ScriptedChatModel(script=["one"])
+    conversation = Conversation(model)
+    stream = conversation.astream("1?")
+    await stream.aclose()
+    assert (stream.message.text, texts(conversation), model.requests) == ("", [], [])
+
+
+async def test_turns_are_taken_one_after_another() -> None:
+    """In the order in which they were asked for: each is sent with those before it."""
+    model = ScriptedChatModel(script=[Turn(text=f"to {index}", delay=0.001) for index in range(10)])
+    conversation = Conversation(model)
+    async with anyio.create_task_group() as group:
+        for index in range(10):
+            group.start_soon(conversation.asend, str(index))
+    for index, request in enumerate(model.requests):
+        assert len(request.messages) == 2 * index + 1
+    assert texts(conversation)[1::2] == [f"to {index}" for index in range(10)]
+
+
+def test_turns_of_many_threads() -> None:
+    """None is lost, and each stays together."""
+    conversation = Conversation(FakeListChatModel(responses=["so"]))
+    threads = [threading.Thread(target=conversation.send, args=(str(index),)) for index in range(20)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    said = texts(conversation)
+    assert sorted(said[::2], key=int) == [str(index) for index in range(20)]
+    assert said[1::2] == ["so"] * 20
+
+
+@pytest.mark.parametrize("make", [ScriptedChatModel, FakeListChatModel], ids=["async hook", "sync hook"])
+def test_a_thread_does_not_wait_for_itself(make: Callable[..., Any]) -> None:
+    """Who has not read a stream to its end, and asks on, is told so instead of waiting for ever."""
+    answers = ["one two three", "so"]
+    model = make(script=answers) if make is ScriptedChatModel else make(responses=answers)
+    conversation = Conversation(model)
+    with conversation.stream("1?") as stream:
+        next(stream)
+        with pytest.raises(InvalidInput, match="still under way in this thread"):
+            conversation.send("2?")
+        with pytest.raises(InvalidInput, match="read its stream to the end, or close it"):
+            next(conversation.stream("2?"))
+    assert conversation.send("2?").text == "so"
+
+
+async def test_a_loop_does_not_wait_for_itself() -> None:
+    """Where a sync verb is called while a turn is under way in the same loop."""
+    conversation = Conversation(FakeListChatModel(responses=["one two three", "so"]))
+    async with conversation.astream("1?") as stream:
+        await anext(stream)
+        with pytest.raises(InvalidInput, match="in an event loop, await asend"):
+            conversation.send("2?")
+    assert (await conversation.asend("2?")).text == "so"
+
+
+def test_what_is_refused() -> None:
+    """At once, by what the caller sees first."""
+    model = ScriptedChatModel(script=[])
+    conversation = Conversation(model)
+    for empty in ("", "  ", [], HumanMessage("")):
+        with pytest.raises(InvalidInput, match="the question is empty"):
+            conversation.send(empty)  # type: ignore[arg-type]
+        with pytest.raises(InvalidInput, match="the question is empty"):
+            conversation.astream(empty)  # type: ignore[arg-type]
+    with pytest.raises(InvalidInput, match="what is said must be a text, a message or a list of messages, not int"):
+        conversation.send(7)  # type: ignore[arg-type]
+    for limit in ({"max_messages": 0}, {"max_tokens": -1}):
+        with pytest.raises(InvalidInput, match=r"it must be above 0"):
+            Conversation(model, **limit)  # type: ignore[arg-type]
+    with pytest.raises(InvalidInput, match="a memory has its own history"):
+        Conversation(model, history=InMemoryChatMessageHistory(), memory=ConversationBufferMemory())
+    assert model.requests == []
+
+
+async def test_an_answer_without_a_word_is_no_turn() -> None:
+    """It would be refused with every question to come."""
+    conversation = Conversation(ScriptedChatModel(script=[""]))
+    assert (await conversation.asend("1?")).text == ""
+    assert texts(conversation) == []
+
+
+def test_a_history_that_is_empty_is_used() -> None:
+    """And not taken for none."""
+    history = InMemoryChatMessageHistory()
+    Conversation(ScriptedChatModel(script=["one"]), history=history).send("1?")
+    assert [type(message) for message in history.messages] == [HumanMessage, AIMessage]
