@@ -1,10 +1,12 @@
 """The history in a file: what is on the disk, and what becomes of it when a writer dies."""
 
 import json
+import os
 import pickle
 import resource
 import stat
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -73,6 +75,33 @@ def test_a_long_tail_is_cut_off(path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    "text", [b"my notes", b'[{"type":"human","da', b"[" * 100_000], ids=["notes", "langchain", "deep"]
+)
+@pytest.mark.parametrize("before", [b"", b"\n"], ids=["alone", "behind"])
+def test_somebody_elses_text_is_not_cut_off(path: Path, before: bytes, text: bytes) -> None:
+    """What no writer of turns has left is damage, end of a line or not, and stays, byte for byte."""
+    path.write_bytes(before + text)
+    history = FileChatMessageHistory(path)
+    with pytest.raises(HistoryError, match=r"talk\.jsonl, line \d: "):
+        _ = history.messages
+    with pytest.raises(HistoryError, match="is not the beginning of a turn"):
+        history.add_messages(ONE)
+    assert path.read_bytes() == before + text
+
+
+def test_zeros_at_the_end_are_cut_off(path: Path) -> None:
+    """A machine that went down may have made room for a turn on the disk, and no more."""
+    history = FileChatMessageHistory(path)
+    history.add_messages(ONE)
+    whole = path.read_bytes()
+    for torn in (b"\0" * 50, whole[:20] + b"\0" * 30):
+        path.write_bytes(whole + torn)
+        assert history.messages == ONE
+    history.add_messages(TWO)
+    assert history.messages == ONE + TWO
+
+
+@pytest.mark.parametrize(
     "line",
     [
         b"{",
@@ -82,8 +111,9 @@ def test_a_long_tail_is_cut_off(path: Path) -> None:
         b'[{"type":"unheard","data":{}}]',
         b"\xff",
         b"\x00",
+        b"[" * 100_000,
     ],
-    ids=["cut", "no list", "no message", "version", "type", "utf-8", "nul"],
+    ids=["cut", "no list", "no message", "version", "type", "utf-8", "nul", "deep"],
 )
 def test_damage_is_named_by_its_line(path: Path, line: bytes) -> None:
     """A line that cannot be read is an error with its number, and not passed over; it does not keep anyone from adding."""
@@ -132,13 +162,30 @@ def test_a_full_disk_leaves_the_file_as_it_was(path: Path) -> None:
     assert history.messages == ONE + TWO
 
 
+def test_a_directory_that_cannot_be_flushed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Is no failure: the turn is in the file by then, and who was told otherwise would add it again."""
+    opened = os.open
+
+    def refuse(path: Any, flags: int, *args: Any) -> int:
+        if path == str(tmp_path):
+            raise PermissionError(13, "Permission denied")
+        return opened(path, flags, *args)
+
+    monkeypatch.setattr(os, "open", refuse)
+    history = FileChatMessageHistory(tmp_path / "talk.jsonl")
+    history.add_messages(ONE)
+    assert history.messages == ONE
+
+
 def test_a_file_that_cannot_be(tmp_path: Path) -> None:
-    """A directory, and a file in none, are errors that name the path."""
+    """A directory, a file in none, and what is read but once, are errors that name the path, at once."""
     for path in (tmp_path, tmp_path / "missing" / "talk.jsonl"):
         with pytest.raises(HistoryError, match=str(path)):
             FileChatMessageHistory(path).add_user_message("one")
-    with pytest.raises(HistoryError, match="Is a directory"):
-        _ = FileChatMessageHistory(tmp_path).messages
+    os.mkfifo(tmp_path / "pipe")
+    for other in (tmp_path, tmp_path / "pipe", Path(os.devnull)):
+        with pytest.raises(HistoryError, match=f"{other}: it is not a regular file"):
+            _ = FileChatMessageHistory(other).messages
     with pytest.raises(InvalidInput, match="file_path is empty"):
         FileChatMessageHistory("")
 

@@ -3,7 +3,10 @@
 import copy
 import pickle
 
+import pytest
+
 from hocket.chat_history import InMemoryChatMessageHistory
+from hocket.errors import InvalidInput
 from hocket.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 
 
@@ -14,6 +17,16 @@ def test_begins_with_messages() -> None:
     history.add_user_message("three")
     assert [message.text for message in history.messages] == ["one", "two", "three"]
     assert len(so_far) == 2
+
+
+def test_a_turn_is_read_once() -> None:
+    """Whatever it is: what a generator yields is kept, and what is no list of messages is refused with the way out."""
+    history = InMemoryChatMessageHistory(HumanMessage(text) for text in ("one", "two"))
+    history.add_messages(message for message in history.messages)  # type: ignore[arg-type]
+    assert [message.text for message in history.messages] == ["one", "two", "one", "two"]
+    for other in (HumanMessage("three"), None):
+        with pytest.raises(InvalidInput, match=r"a turn is a list of messages, not .*; add_message\(\) adds one"):
+            history.add_messages(other)  # type: ignore[arg-type]
 
 
 def test_foreign_objects_are_shared() -> None:

@@ -3,7 +3,9 @@
 import gc
 import pickle
 import sqlite3
+import sys
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -106,6 +108,36 @@ def test_the_connection_goes_with_the_last_history(path: Path) -> None:
     del second
     gc.collect()
     assert not wal.exists()
+
+
+@pytest.fixture
+def hasty_threads() -> Iterator[None]:
+    """Threads that give way to one another much more often than usual."""
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    yield
+    sys.setswitchinterval(interval)
+
+
+@pytest.mark.usefixtures("hasty_threads")
+def test_the_last_history_may_go_while_another_comes(path: Path) -> None:
+    """In another thread; the new one does not get the connection that is being closed."""
+    failures: list[Exception] = []
+
+    def come_and_go() -> None:
+        try:
+            for _ in range(100):
+                assert SQLiteChatMessageHistory("talk", path).messages == TURN
+        except Exception as error:
+            failures.append(error)
+
+    SQLiteChatMessageHistory("talk", path).add_messages(TURN)
+    threads = [threading.Thread(target=come_and_go) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failures == []
 
 
 def test_a_writer_waits_for_another_program(path: Path) -> None:

@@ -151,6 +151,35 @@ async def test_results_of_calls_are_asked_in_the_next_turn() -> None:
     assert [message.type for message in model.requests[3].messages[-3:]] == ["ai", "tool", "human"]
 
 
+@pytest.mark.parametrize("keys", [{}, {"input_messages_key": "q", "history_messages_key": "h"}], ids=["list", "keys"])
+async def test_a_result_of_no_call_is_refused(keys: Any) -> None:
+    """Before the model is asked: a provider would refuse it, and left out, it would leave nothing to answer."""
+    store = Store()
+    model = ScriptedChatModel(script=[Turn(tool_calls=[CALL]), "so"])
+    remembering = RunnableWithMessageHistory(RunnableLambda(_all_of) | model, store, **keys)
+
+    async def say(message: Any) -> None:
+        await remembering.ainvoke({"q": message} if keys else message, ONE)
+
+    result = ToolMessage("seen", tool_call_id="c1")
+    with pytest.raises(InvalidInput, match="no message makes the call 'c1'"):
+        await say(result)
+    await say("1?")
+    await say(result)
+    with pytest.raises(InvalidInput, match="call 'c1' has a result already"):
+        await say(result)
+    assert len(model.requests) == 2
+    assert len(store(ONE["configurable"]["session_id"]).messages) == 4
+
+
+def _all_of(given: Any) -> Any:
+    """Return the messages that a runnable gets, in one list."""
+    if not isinstance(given, dict):
+        return given
+    asked: Any = given["q"]
+    return [*given["h"], HumanMessage(asked) if isinstance(asked, str) else asked]
+
+
 @pytest.mark.parametrize("error", [RateLimitError("slow down"), KeyError("mine")], ids=repr)
 @pytest.mark.parametrize("streams", [False, True], ids=["whole", "streamed"])
 async def test_a_failed_turn_leaves_nothing(error: Exception, streams: bool) -> None:

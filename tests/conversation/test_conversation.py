@@ -221,6 +221,42 @@ async def test_a_loop_does_not_wait_for_itself() -> None:
     assert (await conversation.asend("2?")).text == "so"
 
 
+async def test_a_task_does_not_wait_for_itself() -> None:
+    """Who keeps a stream that it has not read to its end, and asks on, is told so; others wait, and so it does again."""
+    conversation = Conversation(ScriptedChatModel(script=["one two three", "so", "and so", "on"]))
+    stream = conversation.astream("1?")
+    await anext(stream)
+    with pytest.raises(InvalidInput, match="still under way in this task"):
+        await conversation.asend("2?")
+    with pytest.raises(InvalidInput, match="read its stream to the end, or close it"):
+        await anext(conversation.astream("2?"))
+    async with anyio.create_task_group() as group:
+        group.start_soon(conversation.asend, "2?")
+        await anyio.wait_all_tasks_blocked()
+        await stream.aclose()
+    async for _ in conversation.astream("3?"):  # nobody keeps this one
+        break
+    await conversation.asend("4?")
+    assert texts(conversation) == ["1?", "one", "2?", "so", "3?", "and", "4?", "on"]
+
+
+async def test_a_stream_may_be_read_by_another_task() -> None:
+    """The one that has begun to read it may ask on, and waits for the other."""
+    conversation = Conversation(ScriptedChatModel(script=[Turn(text=["one ", "two ", "three"], delay=0.001), "so"]))
+    stream = conversation.astream("1?")
+    await anext(stream)
+
+    async def read_on() -> None:
+        async for _ in stream:
+            pass
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(read_on)
+        await anyio.wait_all_tasks_blocked()
+        await conversation.asend("2?")
+    assert texts(conversation) == ["1?", "one two three", "2?", "so"]
+
+
 def test_what_is_refused() -> None:
     """At once, by what the caller sees first."""
     model = ScriptedChatModel(script=[])

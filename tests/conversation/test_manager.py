@@ -5,6 +5,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import anyio
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -43,8 +44,10 @@ def test_the_window_holds_the_last_messages() -> None:
         manager.add_message(message)
         assert manager.message_count <= 10
     assert manager.get_messages() == said(10, 15)
-    manager.clear()
-    assert (manager.message_count, manager.get_messages()) == (0, [])
+    for forget in (manager.clear, manager.clear_messages):
+        manager.add_message(said(1)[0])
+        forget()
+        assert (manager.message_count, manager.get_messages()) == (0, [])
 
 
 def test_the_system_message_is_kept_outside() -> None:
@@ -214,6 +217,47 @@ async def test_a_checkpoint_that_fails_is_made_good_by_the_next() -> None:
     manager.add_messages(said(2, 2))
     await manager.save_checkpoint()
     assert [message.text for message in storage.messages] == ["0", "1", "2", "3"]
+
+
+async def test_checkpoints_at_the_same_time_store_once() -> None:
+    """In order; and one that is cancelled knows what it has stored."""
+
+    class Slow(InMemoryChatMessageHistory):
+        async def aadd_messages(self, messages: Any) -> None:
+            await anyio.sleep(0.01)
+            await super().aadd_messages(messages)
+
+    storage = Slow()
+    manager = ChatHistoryManager(storage=storage)
+    async with anyio.create_task_group() as group:
+        for start in (0, 2, 4):
+            manager.add_messages(said(2, start))
+            group.start_soon(manager.save_checkpoint)
+            await anyio.sleep(0.005)
+    manager.add_messages(said(2, 6))
+    with anyio.move_on_after(0.005):
+        await manager.save_checkpoint()
+    await manager.save_checkpoint()
+    assert [message.text for message in storage.messages] == [str(number) for number in range(8)]
+
+
+async def test_a_conversation_that_is_loaded_during_a_checkpoint() -> None:
+    """Is stored by the next one, whole, in the place of the one before."""
+
+    class Slow(InMemoryChatMessageHistory):
+        async def aadd_messages(self, messages: Any) -> None:
+            await anyio.sleep(0.01)
+            await super().aadd_messages(messages)
+
+    storage = Slow()
+    manager = ChatHistoryManager(storage=storage)
+    manager.add_messages(said(4))
+    async with anyio.create_task_group() as group:
+        group.start_soon(manager.save_checkpoint)
+        await anyio.sleep(0.005)
+        manager.load_messages(said(4, 10))
+    await manager.save_checkpoint()
+    assert [message.text for message in storage.messages] == ["10", "11", "12", "13"]
 
 
 def test_export(tmp_path: Path) -> None:

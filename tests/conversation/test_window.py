@@ -77,6 +77,17 @@ def test_a_system_message_in_the_history() -> None:
     assert [message.text for message in sent(history, max_messages=1, system="mine")] == ["mine", "now?"]
 
 
+def test_a_system_message_that_is_said() -> None:
+    """Is what is asked, and is sent, where nothing was said before."""
+    model = ScriptedChatModel(script=["one", "two"])
+    Conversation(model).send(SystemMessage("Greet."))
+    Conversation(model, system="Be brief.").send(SystemMessage("Greet."))
+    assert [[message.text for message in request.messages] for request in model.requests] == [
+        ["Greet."],
+        ["Be brief.", "Greet."],
+    ]
+
+
 def test_a_full_window_moves_on_by_a_quarter_and_stays() -> None:
     """A beginning that changed with every turn would have all of it computed anew."""
     model = ScriptedChatModel(script=["answer " * 5] * 30)

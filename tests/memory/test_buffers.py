@@ -182,14 +182,23 @@ def test_a_window_of_two_exchanges() -> None:
     assert ConversationBufferWindowMemory().k == 5
 
 
-@pytest.mark.parametrize("llm", [None, FakeListChatModel(responses=[])], ids=["approximately", "by a model"])
-async def test_a_window_of_tokens(llm: Any) -> None:
+class WordyModel(FakeListChatModel):
+    """To it, every message is ten tokens."""
+
+    def get_num_tokens_from_messages(self, messages: Any, tools: Any = None) -> int:
+        return 10 * len(messages)
+
+
+@pytest.mark.parametrize(
+    ("llm", "limit"), [(None, 25), (WordyModel(responses=[]), 40)], ids=["approximately", "by a model"]
+)
+async def test_a_window_of_tokens(llm: Any, limit: int) -> None:
     """The last exchanges that fit; a single one that does not is not shown."""
     memory = ConversationTokenBufferMemory(max_token_limit=2000, llm=llm)
     save(memory, 1, 2, 3)
     assert len(memory.load_memory_variables()["history"].splitlines()) == 6
-    memory.max_token_limit = 25
-    assert await memory.aload_memory_variables() == {"history": "Human: bar2\nAI: foo2\nHuman: bar3\nAI: foo3"} or llm
+    memory.max_token_limit = limit
+    assert await memory.aload_memory_variables() == {"history": "Human: bar2\nAI: foo2\nHuman: bar3\nAI: foo3"}
     memory.max_token_limit = 1
     assert await memory.aload_memory_variables() == {"history": ""}
 

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hocket import FakeListLLM, ScriptedChatModel, Turn, UsageMetadataCallbackHandler
+from hocket._runtime.runtime import ASYNC
 from hocket.chat_history import InMemoryChatMessageHistory
 from hocket.errors import EmptyResponse, InvalidInput, RateLimitError, SummaryTooLong
 from hocket.memory import ConversationSummaryBufferMemory, ConversationSummaryMemory
@@ -170,6 +171,37 @@ async def test_readers_at_the_same_time_pay_once() -> None:
             group.start_soon(read)
     assert shown == [{"history": "One."}] * 5
     assert len(model.requests) == 1
+
+
+async def test_a_reader_that_comes_late_keeps_the_summary() -> None:
+    """It has read the history before more was said, and summarised; nothing is paid for again."""
+    model = writer(Turn(text="One.", delay=0.01), Turn(text="Both.", delay=0.01))
+    memory = ConversationSummaryMemory(llm=model)
+    save(memory, 1)
+    async with anyio.create_task_group() as group:
+        group.start_soon(memory.aload_memory_variables)
+        await anyio.sleep(0.002)
+        save(memory, 2)
+        early = memory.chat_memory.messages[:2]
+        group.start_soon(memory.aload_memory_variables)
+        await anyio.sleep(0.002)
+        shown = await memory._shown(ASYNC, early, None)  # as a conversation asks that has read before
+    assert [message.text for message in shown] == ["Both."]
+    assert memory.summarized == 4
+    assert len(model.requests) == 2
+
+
+async def test_what_is_forgotten_while_it_is_summarised() -> None:
+    """Stays forgotten."""
+    memory = ConversationSummaryMemory(llm=writer(Turn(text="One.", delay=0.01), "Anew."))
+    save(memory, 1)
+    async with anyio.create_task_group() as group:
+        group.start_soon(memory.aload_memory_variables)
+        await anyio.sleep(0.002)
+        await memory.aclear()
+        save(memory, 2, 3)
+    assert await memory.aload_memory_variables() == {"history": "Anew."}
+    assert "One." not in asked(memory.llm)[1]  # type: ignore[arg-type]
 
 
 def test_a_cleared_history_has_no_summary() -> None:

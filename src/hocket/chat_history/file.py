@@ -2,11 +2,13 @@
 
 A line is a turn: a JSON list of messages. It is written and flushed to the disk at once, under a lock that other
 processes see. A writer that is killed leaves at most the beginning of a line, and the beginning of a list is no list: so
-a last line without an end that is none was never acknowledged. Readers pass over it and the next writer cuts it off.
+a last line without an end that is none was never acknowledged. Readers pass over it and the next writer cuts it off, if
+it begins as a turn does: any other text is somebody's, and stays.
 """
 
 import json
 import os
+import stat
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
@@ -22,6 +24,8 @@ __all__ = ["FileChatMessageHistory"]
 
 _OWNER_ONLY = 0o600
 _BINARY = getattr(os, "O_BINARY", 0)  # without it Windows changes the ends of lines
+_AT_ONCE = getattr(os, "O_NONBLOCK", 0)  # without it a pipe is opened when somebody opens its other end
+_BEGINNING = b'[{"v":'  # of a turn, as it is written here
 _BLOCK = 65_536  # bytes read at once
 
 
@@ -54,7 +58,7 @@ class FileChatMessageHistory(BaseChatMessageHistory):
         with suppress(FileNotFoundError), self._opened(os.O_RDONLY) as file:
             data = _read(file, 0, os.fstat(file).st_size)
         *lines, tail = data.split(b"\n")
-        if _is_turn(tail):
+        if _is_turn(tail) or not _is_torn(tail):
             lines.append(tail)
         return [message for at, line in enumerate(lines, 1) if line.strip() for message in self._turn(at, line)]
 
@@ -65,7 +69,7 @@ class FileChatMessageHistory(BaseChatMessageHistory):
             return
         line = json.dumps(turn, ensure_ascii=self.ensure_ascii, separators=(",", ":")).encode() + b"\n"
         with self._opened(os.O_RDWR | os.O_CREAT) as file:
-            end, is_open = _end_of_turns(file)
+            end, is_open = self._end_of_turns(file)
             try:
                 os.ftruncate(file, end)
                 _write(file, end, b"\n" + line if is_open else line)
@@ -89,8 +93,10 @@ class FileChatMessageHistory(BaseChatMessageHistory):
     def _opened(self, flags: int) -> Generator[int]:
         """Open the file, and lock it: along with others to read, alone to write."""
         try:
-            file = os.open(self.file_path, flags | _BINARY, _OWNER_ONLY)
+            file = os.open(self.file_path, flags | _BINARY | _AT_ONCE, _OWNER_ONLY)
             try:
+                if not stat.S_ISREG(os.fstat(file).st_mode):
+                    raise HistoryError(f"{self.file_path}: it is not a regular file")
                 lock(file, shared=flags == os.O_RDONLY)
                 yield file
             finally:
@@ -99,6 +105,22 @@ class FileChatMessageHistory(BaseChatMessageHistory):
             if isinstance(error, FileNotFoundError) and not flags & os.O_CREAT:
                 raise  # nothing has been said so far
             raise HistoryError(f"{self.file_path}: {error.strerror or error}") from error
+
+    def _end_of_turns(self, file: int) -> tuple[int, bool]:
+        """Return how many bytes of the file are turns, and whether the last of them still needs its end of a line."""
+        size = start = os.fstat(file).st_size
+        tail = b""
+        while start and b"\n" not in tail:
+            start = max(0, start - _BLOCK)
+            tail = _read(file, start, size)
+        tail = tail.rpartition(b"\n")[2]
+        if _is_turn(tail):
+            return size, True
+        if not _is_torn(tail):
+            raise HistoryError(
+                f"{self.file_path}: its last line is not the beginning of a turn. Mend it, or delete it."
+            )
+        return size - len(tail), False
 
     def _turn(self, at: int, line: bytes) -> list[BaseMessage]:
         try:
@@ -117,7 +139,10 @@ class FileChatMessageHistory(BaseChatMessageHistory):
 
 
 def _parsed(line: bytes) -> Any:
-    return json.loads(line.decode())
+    try:
+        return json.loads(line.decode())
+    except RecursionError as error:
+        raise ValueError("it is nested too deep") from error
 
 
 def _is_turn(tail: bytes) -> bool:
@@ -128,15 +153,10 @@ def _is_turn(tail: bytes) -> bool:
         return False
 
 
-def _end_of_turns(file: int) -> tuple[int, bool]:
-    """Return how many bytes of the file are turns, and whether the last of them still needs its end of a line."""
-    size = start = os.fstat(file).st_size
-    tail = b""
-    while start and b"\n" not in tail:
-        start = max(0, start - _BLOCK)
-        tail = _read(file, start, size)
-    tail = tail.rpartition(b"\n")[2]
-    return (size, True) if _is_turn(tail) else (size - len(tail), False)
+def _is_torn(tail: bytes) -> bool:
+    """Whether it may be what a killed writer has left; zeros stand where the machine went down before the disk had it."""
+    begun = tail.strip(b"\0 \t\r")
+    return begun.startswith(_BEGINNING) or _BEGINNING.startswith(begun)
 
 
 def _read(file: int, start: int, end: int) -> bytes:
@@ -156,11 +176,10 @@ def _write(file: int, start: int, data: bytes) -> None:
 
 
 def _sync_directory(path: str) -> None:
-    """Put a new file's name on the disk, too. Windows does so by itself, and opens no directory."""
-    if os.name == "nt":
-        return
-    directory = os.open(os.path.dirname(path) or ".", os.O_RDONLY)
-    try:
-        os.fsync(directory)
-    finally:
-        os.close(directory)
+    """Put a new file's name on the disk, too, where that can be done: its content is there, so the turn is stored."""
+    with suppress(OSError):  # Windows opens no directory, some file systems flush none, and it may not be readable
+        directory = os.open(os.path.dirname(path) or ".", os.O_RDONLY)
+        try:
+            os.fsync(directory)
+        finally:
+            os.close(directory)

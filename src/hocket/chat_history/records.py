@@ -9,16 +9,19 @@ from hocket.messages.records import dumps_message, loads_message
 __all__ = ["checked", "messages_of", "records_of", "session_of"]
 
 
-def checked(messages: Sequence[BaseMessage]) -> list[BaseMessage]:
+def checked(messages: Iterable[BaseMessage]) -> list[BaseMessage]:
     """Return the messages of a turn.
 
     Raises:
-        InvalidInput: one of them is no message.
+        InvalidInput: they are no list of messages.
     """
-    for message in messages:
+    if isinstance(messages, BaseMessage) or not isinstance(messages, Iterable):
+        raise InvalidInput(f"a turn is a list of messages, not {type(messages).__name__}; add_message() adds one")
+    turn = list(messages)
+    for message in turn:
         if not isinstance(message, BaseMessage):
             raise InvalidInput(f"a history takes messages, not {type(message).__name__}: see convert_to_messages()")
-    return list(messages)
+    return turn
 
 
 def session_of(session_id: object) -> str:

@@ -109,6 +109,7 @@ class _Database:
         """Begin anew, without a connection."""
         self._lock = threading.Lock()
         self._connection: sqlite3.Connection | None = None
+        self._closing: weakref.finalize[Any, Any] | None = None
 
     @contextmanager
     def open(self) -> Generator[sqlite3.Connection]:
@@ -121,6 +122,8 @@ class _Database:
             try:
                 if self._connection is None:
                     self._connection = _connect(self.path)
+                    # No __del__: while one runs, the weak reference in `_databases` still finds its object.
+                    self._closing = weakref.finalize(self, self._connection.close)
                 yield self._connection
             except sqlite3.Error as error:
                 raise HistoryError(f"{self.path}: {error}") from error
@@ -128,18 +131,15 @@ class _Database:
     def close(self) -> None:
         """Close the connection."""
         with self._lock:
-            if self._connection is not None:
-                self._connection.close()
+            if self._closing is not None:
                 self._connection = None
-
-    def __del__(self) -> None:
-        if self._connection is not None:
-            self._connection.close()
+                self._closing()
 
     def leave_to_parent(self) -> None:
         """Forget the connection in a forked child, and keep it alive: to close it here might break it there."""
-        if self._connection is not None:
+        if self._connection is not None and self._closing is not None:
             _inherited.append(self._connection)
+            self._closing.detach()
         self.reset()
 
 

@@ -6,11 +6,13 @@ from typing import Any, cast
 from hocket._runtime.runtime import Runtime
 from hocket.chat_history.base import BaseChatMessageHistory
 from hocket.errors import InvalidInput
-from hocket.message_toolkit import repair_history
+from hocket.message_toolkit import repair_history, validate_history
 from hocket.message_toolkit.calls import is_empty
 from hocket.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 
 __all__ = ["append", "conversation", "read", "spoken"]
+
+_NO_ANSWERS = ("orphaned_result", "duplicate_result")
 
 
 async def read(runtime: Runtime, history: BaseChatMessageHistory) -> list[BaseMessage]:
@@ -32,10 +34,18 @@ async def append(
 
 
 def conversation(past: Sequence[BaseMessage], asked: Sequence[BaseMessage]) -> list[BaseMessage]:
-    """Return what was said before, as providers accept it, and then what is asked: results of its last calls, perhaps."""
-    if any(isinstance(message, ToolMessage) for message in asked):
-        return repair_history([*past, *asked])
-    return [*repair_history(past), *asked]
+    """Return what was said before, as providers accept it, and then what is asked: results of its last calls, perhaps.
+
+    Raises:
+        InvalidInput: a result answers no call, or one that has its result.
+    """
+    if not any(isinstance(message, ToolMessage) for message in asked):
+        return [*repair_history(past), *asked]
+    messages = [*past, *asked]
+    for problem in validate_history(messages):
+        if problem.index >= len(past) and problem.code in _NO_ANSWERS:
+            raise InvalidInput(f"what is asked is no answer to the calls before: {problem.detail}")
+    return repair_history(messages)
 
 
 def spoken(value: Any, by: type[HumanMessage] | type[AIMessage], what: str) -> list[BaseMessage]:

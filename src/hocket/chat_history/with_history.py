@@ -19,7 +19,6 @@ from hocket._runtime.stream import Sink
 from hocket.chat_history.base import BaseChatMessageHistory
 from hocket.chat_history.turn import append, conversation, read, spoken
 from hocket.errors import InvalidInput
-from hocket.message_toolkit import repair_history
 from hocket.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage, message_chunk_to_message
 from hocket.pipeline.call import PARTIAL
 from hocket.runnables import Runnable, RunnableConfig, RunnableSerializable, patch_config
@@ -73,7 +72,8 @@ class RunnableWithMessageHistory(Traced[Any, Any], RunnableSerializable[Any, Any
         name: for handlers.
 
     Raises, from every verb:
-        InvalidInput: the config lacks a key, or the input or the output holds no messages where it should.
+        InvalidInput: the config lacks a key, the input or the output holds no messages where it should, or a tool's
+            result in the input answers no call.
         HistoryError: the history could not be read or written; its own.
     """
 
@@ -182,12 +182,15 @@ class RunnableWithMessageHistory(Traced[Any, Any], RunnableSerializable[Any, Any
     async def _given(self, runtime: Runtime, input: Any, asked: list[BaseMessage], session: _Session) -> Any:
         """Return what the runnable gets: the input, with what was said before."""
         past = await read(runtime, session.history)
+        messages = conversation(past, asked)
         if self.history_messages_key is not None:
             if not isinstance(input, Mapping):
                 raise InvalidInput(f"history_messages_key is set, so the input must be a mapping, not {_kind(input)}")
             answers_calls = any(isinstance(message, ToolMessage) for message in asked)
-            return {**input, self.history_messages_key: past if answers_calls else repair_history(past)}
-        messages = conversation(past, asked)
+            return {
+                **input,
+                self.history_messages_key: past if answers_calls else messages[: len(messages) - len(asked)],
+            }
         return messages if self.input_messages_key is None else {**input, self.input_messages_key: messages}
 
     def _asked(self, input: Any) -> list[BaseMessage]:

@@ -5,6 +5,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+import anyio
+
 from hocket._runtime.runtime import ASYNC, BLOCKING, Runtime, step
 from hocket._runtime.stream import Producer, Sink
 from hocket.chat_history import BaseChatMessageHistory, InMemoryChatMessageHistory
@@ -84,6 +86,7 @@ class Conversation:
         self._turns = InFlight()
         self._turns.resize(1)
         self._asking: int | None = None  # the thread without which the turn under way cannot end
+        self._reading: Reading | None = None  # of the turn under way
 
     @property
     def model(self) -> Runnable[Any, AIMessage]:
@@ -109,7 +112,8 @@ class Conversation:
             kwargs: options for the model.
 
         Raises:
-            InvalidInput: the message says nothing.
+            InvalidInput: the message says nothing, or is the result of no call; or this task has not read, or closed, the
+                stream of its last turn: it would wait for itself.
             Exception: what the model raises, or the history; then nothing is stored.
         """
         return await self._send(ASYNC, message, config, kwargs, None)
@@ -143,8 +147,10 @@ class Conversation:
     async def _send(
         self, runtime: Runtime, message: Said, config: Any, kwargs: dict[str, Any], thread: int | None
     ) -> AIMessage:
-        asked = _asked(message)
-        await self._begin(runtime, thread)
+        asked, reading = _asked(message), Reading()
+        if runtime.is_async:
+            reading.reader = anyio.get_current_task().id
+        await self._begin(runtime, reading, thread)
         try:
             return await self._turn()._invoke(runtime, {"asked": asked}, config, kwargs)  # type: ignore[no-any-return]
         finally:
@@ -162,7 +168,7 @@ class Conversation:
         asked = _asked(message)
 
         async def produce(sink: Sink[AIMessageChunk]) -> None:
-            await self._begin(runtime, thread)
+            await self._begin(runtime, reading, thread)
             try:
                 paced = reading.paced(sink) if runtime.is_async else sink
                 await self._turn(reading)._produce(runtime, {"asked": asked}, config, kwargs, paced)
@@ -171,17 +177,24 @@ class Conversation:
 
         return produce
 
-    async def _begin(self, runtime: Runtime, thread: int | None) -> None:
+    async def _begin(self, runtime: Runtime, reading: Reading, thread: int | None) -> None:
+        before = self._reading
         if thread is not None and self._asking == thread:
             raise InvalidInput(
                 "the turn before is still under way in this thread, which would wait for itself: read its stream to the "
                 "end, or close it; in an event loop, await asend"
             )
+        if before is not None and before.reader is not None and before.reader == reading.reader:
+            raise InvalidInput(
+                "the turn before is still under way in this task, which would wait for itself: read its stream to the "
+                "end, or close it"
+            )
         await self._turns.acquire(runtime)
         self._asking = threading.get_ident() if thread is None else thread
+        self._reading = reading
 
     def _end(self) -> None:
-        self._asking = None
+        self._asking = self._reading = None
         self._turns.release()
 
     def _turn(self, reading: Reading | None = None) -> RunnableWithMessageHistory:

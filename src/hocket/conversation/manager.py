@@ -6,14 +6,18 @@ The window is cut between turns only, so that what is kept is a conversation tha
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
+from hocket._runtime.runtime import ASYNC
 from hocket.chat_history import BaseChatMessageHistory
+from hocket.chat_history.finishing import finish
 from hocket.conversation.adapter import MessageAdapter
 from hocket.errors import InvalidInput
 from hocket.message_toolkit import split_turns, trim_messages
 from hocket.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
+from hocket.pipeline.in_flight import InFlight
 
 __all__ = ["ChatHistoryManager"]
 
@@ -58,6 +62,8 @@ class ChatHistoryManager:
         self._kept: list[BaseMessage] = []
         self._unsaved: list[BaseMessage] = []
         self._is_new = False  # whether what is stored is of another conversation
+        self._saving = InFlight()
+        self._saving.resize(1)
 
     @property
     def messages(self) -> list[BaseMessage]:
@@ -146,14 +152,8 @@ class ChatHistoryManager:
         Raises:
             HistoryError: it could not be stored; the next checkpoint tries again.
         """
-        if self._storage is None:
-            return
-        if self._is_new:
-            await self._storage.aclear()
-            self._is_new = False
-        if unsaved := list(self._unsaved):
-            await self._storage.aadd_messages(unsaved)
-            del self._unsaved[: len(unsaved)]
+        if self._storage is not None:
+            await finish(partial(self._save, self._storage))  # cancelled or not, what is stored is noted as such
 
     async def restore_from_checkpoint(self) -> None:
         """Take up what is stored, if there is a storage and anything in it, in the place of the messages kept."""
@@ -182,6 +182,18 @@ class ChatHistoryManager:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
         return str(path)
+
+    async def _save(self, storage: BaseChatMessageHistory) -> None:
+        await self._saving.acquire(ASYNC)
+        try:
+            if self._is_new:
+                await storage.aclear()
+            unsaved, self._is_new = self._unsaved, False  # `_replace` may put another list there meanwhile
+            if stored := list(unsaved):
+                await storage.aadd_messages(stored)
+                del unsaved[: len(stored)]
+        finally:
+            self._saving.release()
 
     # -- the window
 

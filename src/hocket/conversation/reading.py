@@ -8,6 +8,8 @@ been taken, and so has not ended, with its turn stored, before all of it has bee
 from collections.abc import Awaitable
 from typing import Any
 
+import anyio
+
 from hocket._runtime.runtime import ASYNC
 from hocket._runtime.stream import Producer, Sink, Stream, SyncStream
 from hocket._runtime.waiting import Waiter
@@ -17,9 +19,14 @@ __all__ = ["ConversationStream", "Reading", "SyncConversationStream"]
 
 
 class Reading:
-    """What has been read of an answer."""
+    """What has been read of an answer, and by whom.
+
+    Attributes:
+        reader: the task that waits for the answer, or has read the last of it, by its id; None: none does any more.
+    """
 
     def __init__(self) -> None:
+        self.reader: int | None = None
         self._chunks = Collector()
         self._waiter: Waiter | None = None
 
@@ -71,9 +78,14 @@ class ConversationStream(Stream[AIMessageChunk]):
         self._reading = reading
 
     async def __anext__(self) -> AIMessageChunk:
+        self._reading.reader = anyio.get_current_task().id
         chunk = await super().__anext__()
         self._reading.took(chunk)
         return chunk
+
+    def __del__(self) -> None:
+        self._reading.reader = None
+        super().__del__()
 
     @property
     def message(self) -> AIMessage:

@@ -149,6 +149,8 @@ class Windowed(Traced[Mapping[str, list[BaseMessage]], AIMessage]):
         if limits.memory is not None:
             past = await limits.memory._shown(runtime, past, config)
         head, rest = without_system(conversation(past, input["asked"]))
+        if not rest:  # it is what is asked
+            head, rest = rest, head
         *older, question = exchanges(rest)
         window = _Window(self._instructions(head), older, question, self._most_tokens(kwargs))
         if limits.skipped < len(joined(older)) and limits.memory is None:

@@ -14,10 +14,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from hocket._runtime.runtime import Runtime
+from hocket.chat_history.turn import read
 from hocket.errors import EmptyResponse, InvalidInput, SummaryTooLong
 from hocket.language_models import BaseLanguageModel
 from hocket.memory.base import BaseChatMemory
-from hocket.memory.exchanges import exchanges, last_that_fit
+from hocket.memory.exchanges import exchanges, last_that_fit, without_system
 from hocket.messages import BaseMessage, SystemMessage, UsageMetadata, add_usage
 from hocket.pipeline.in_flight import InFlight
 from hocket.prompts import PromptTemplate
@@ -66,6 +67,7 @@ class _Summarising(BaseChatMemory):
             raise InvalidInput(f"max_token_limit is {self.max_token_limit}; it must be above 0")
         self._turn_to_write = InFlight()
         self._turn_to_write.resize(1)
+        self._began = object()
 
     @abstractmethod
     def _kept(self, messages: list[BaseMessage]) -> list[BaseMessage]:
@@ -82,20 +84,25 @@ class _Summarising(BaseChatMemory):
         self._restart()
 
     def _restart(self) -> None:
-        self.moving_summary_buffer, self.summarized = "", 0
+        self.moving_summary_buffer, self.summarized, self._began = "", 0, object()
 
     async def _window(
         self, runtime: Runtime, messages: list[BaseMessage], config: RunnableConfig | None
     ) -> list[BaseMessage]:
         await self._turn_to_write.acquire(runtime)  # two readers do not pay twice
         try:
-            if len(messages) < self.summarized:  # the history was cleared elsewhere
-                self._restart()
+            if len(messages) < self.summarized:  # read before the last summary was written, or cleared elsewhere
+                _, said = without_system(await read(runtime, self.chat_memory))
+                if len(said) < self.summarized:
+                    self._restart()
+            began = self._began
             rest = messages[self.summarized :]
             kept = self._kept(rest)
             limit = self.max_token_limit - count_tokens_approximately(kept)
             for part in self._parts(rest[: len(rest) - len(kept)]):
                 summary = await self._summary(runtime, part, limit, config)
+                if self._began is not began:  # forgotten meanwhile
+                    break
                 self.moving_summary_buffer, self.summarized = summary, self.summarized + len(part)
             return [*self._shown_summary(), *kept]
         finally:

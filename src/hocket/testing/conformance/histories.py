@@ -68,17 +68,18 @@ class ChatHistoryConformance:
 
     @pytest.fixture(autouse=True)
     def _sessions(self) -> Iterator[None]:
-        self._made: dict[str, BaseChatMessageHistory] = {}
+        self._made: dict[str, list[BaseChatMessageHistory]] = {}
         yield
-        for history in self._made.values():
-            history.clear()
-            history.close()
+        for histories in self._made.values():
+            histories[0].clear()
+            for history in histories:
+                history.close()
 
     def history(self, session_id: str | None = None) -> BaseChatMessageHistory:
         """Return a history that the test leaves behind empty; None: of a new conversation."""
         session_id = session_id or str(uuid4())
         history = self.make(session_id)
-        self._made[session_id] = history
+        self._made.setdefault(session_id, []).append(history)
         return history
 
     # -- what is kept
@@ -195,18 +196,17 @@ class ChatHistoryConformance:
     async def test_turns_of_many_tasks_stay_whole(self) -> None:
         """Tasks that write to one conversation at once lose nothing; no reader sees a part of a turn, or turns that mix."""
         session = str(uuid4())
-        self.history(session)
         writing = WRITERS
 
         async def write(writer: int) -> None:
             nonlocal writing
-            history = self.make(session)
+            history = self.history(session)
             for number in range(TURNS):
                 await history.aadd_messages(_turn(writer, number))
             writing -= 1
 
         async def read() -> None:
-            history = self.make(session)
+            history = self.history(session)
             while writing:
                 _whole(await history.aget_messages())
                 await anyio.lowlevel.checkpoint()  # a history in memory need not wait
@@ -215,22 +215,21 @@ class ChatHistoryConformance:
             group.start_soon(read)
             for writer in range(WRITERS):
                 group.start_soon(write, writer)
-        turns = _whole(await self.make(session).aget_messages())
+        turns = _whole(await self.history(session).aget_messages())
         _complete(turns)
 
     def test_turns_of_many_threads_stay_whole(self) -> None:
         """Threads that write to one conversation at once lose nothing and mix nothing."""
         session = str(uuid4())
-        self.history(session)
 
         def write(writer: int) -> None:
-            history = self.make(session)
+            history = self.history(session)
             for number in range(TURNS):
                 history.add_messages(_turn(writer, number))
             _whole(history.messages)
 
         _in_threads([partial(write, writer) for writer in range(WRITERS)])
-        _complete(_whole(self.make(session).messages))
+        _complete(_whole(self.history(session).messages))
 
     async def test_a_cancelled_append_is_whole_or_not_at_all(self) -> None:
         """Cancelled sooner or later, a turn is kept whole or not; what was not cancelled is kept, and all goes on."""
