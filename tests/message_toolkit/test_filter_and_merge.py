@@ -102,6 +102,33 @@ def test_calls_in_all_their_forms_are_taken_out() -> None:
     assert [(piece["id"], piece["name"]) for piece in left.tool_call_chunks] == [("x", "f")]
 
 
+@pytest.mark.parametrize(
+    "block",
+    [
+        {"functionCall": {"name": "f", "args": {"id": "y"}}, "thoughtSignature": "s"},
+        {"functionCall": {"id": "y", "name": "f", "args": {}}},
+        {"type": "function_call", "name": "f", "args": {"id": "y"}},
+        {"type": "custom_tool_call", "call_id": "y", "id": "item", "name": "f", "input": "a"},
+        {"type": "tool_call", "id": "y", "name": "f", "args": {"id": "y"}},
+    ],
+    ids=["gemini", "gemini with ids", "langchain-google", "openai custom", "standard"],
+)
+def test_calls_in_any_providers_content_are_taken_out(block: dict[str, Any]) -> None:
+    """None is left there for its provider to read again; the other call keeps its place."""
+    talk = [AIMessage(["a", block, use("x")], tool_calls=[call("y"), call("x")]), *TALK[4:6]]
+    left = filter_messages(talk, exclude_tool_calls="y")[0]
+    assert isinstance(left, AIMessage)
+    assert (left.content, left.tool_calls) == (["a", use("x")], [call("x")])
+
+
+def test_a_call_without_an_id_stays() -> None:
+    """That another one goes is no reason; some servers give none."""
+    nameless: Any = {**call("x"), "id": None}
+    talk = [AIMessage("", tool_calls=[nameless, call("x")]), TALK[4]]
+    left = filter_messages(talk, exclude_types="tool")
+    assert [message.tool_calls for message in left if isinstance(message, AIMessage)] == [[nameless]]
+
+
 def test_a_message_of_nothing_but_calls_goes_with_them() -> None:
     """One that says something stays, without them."""
     talk = [AIMessage("", tool_calls=[call("x")]), *TALK[4:5], AIMessage("a", tool_calls=[call("y")]), *TALK[5:6]]
@@ -193,6 +220,18 @@ def test_what_messages_agree_on_is_not_doubled() -> None:
     developer = SystemMessage("a", additional_kwargs={"__openai_role__": "developer"})
     assert merge_message_runs([developer, developer])[0].additional_kwargs == developer.additional_kwargs
     assert len(merge_message_runs([developer, SystemMessage("b")])) == 2
+
+
+class Note(HumanMessage):
+    """A user's class of messages."""
+
+    mood: str = "fine"
+
+
+def test_a_class_of_ones_own_is_merged_with_its_like() -> None:
+    """Its fields have no place in another class."""
+    run = [HumanMessage("a"), Note("b", mood="sunny"), Note("c")]
+    assert merge_message_runs(run) == [run[0], Note("b\nc", mood="sunny")]
 
 
 def test_a_separator_of_ones_own() -> None:

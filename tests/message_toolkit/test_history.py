@@ -137,6 +137,19 @@ def test_a_new_id_is_in_every_place() -> None:
     assert second.content == [use] and second.tool_calls[0]["id"] == "1"
 
 
+def test_a_new_id_is_in_geminis_part() -> None:
+    """It holds the id inside; a part without one stands for the call that says the same."""
+    parts = [{"functionCall": {"name": "f", "args": {"a": at}}} for at in range(2)]
+    calls: Any = [{"name": "f", "args": {"a": at}, "id": None} for at in range(2)]
+    (repaired, *results) = repair_history([AIMessage(parts, tool_calls=calls)])
+    assert [part["functionCall"]["id"] for part in repaired.content if isinstance(part, dict)] == [
+        "call_0_0",
+        "call_0_1",
+    ]
+    assert [block.get("id") for block in repaired.content_blocks] == ["call_0_0", "call_0_1"]
+    assert len(results) == 2 and "id" not in parts[0]["functionCall"]
+
+
 def test_many_calls_of_one_id() -> None:
     """Servers exist that number the calls of each reply from 0."""
     messages = [message for _ in range(2000) for message in (asks("call_0"), answers("call_0"))]

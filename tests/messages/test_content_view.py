@@ -1,5 +1,6 @@
 """Reading any provider's content as standard blocks."""
 
+import contextlib
 import copy
 from collections.abc import Sequence
 from typing import Any
@@ -8,9 +9,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hocket.errors import InvalidInput, Unsupported
+from hocket.messages import (
+    AIMessage,
+    convert_to_openai_messages,
+    count_tokens_approximately,
+    filter_messages,
+    get_buffer_string,
+    merge_message_runs,
+    repair_history,
+    trim_messages,
+)
 from hocket.messages.content import KNOWN_BLOCK_TYPES
 from hocket.messages.content_validate import validate_content_block
-from hocket.messages.content_view import content_blocks_of, normalize_input_content
+from hocket.messages.content_view import content_blocks_of, native_content, normalize_input_content
 from hocket.messages.content_view.view import _PARTS, _READERS
 from hocket.messages.tool_calls import invalid_tool_call, tool_call, tool_call_chunk
 
@@ -550,6 +562,20 @@ def test_any_content_can_be_read(content: list[dict[str, Any]]) -> None:
     for block in view(content, tool_calls=[tool_call(name="f", args={}, id="1")]):
         if not any(block is native for native in content):
             validate_content_block(block)
+
+
+@given(st.lists(NATIVE, min_size=1, max_size=3))
+def test_any_content_can_be_worked_with(content: list[Any]) -> None:
+    """Whatever a server sent, a history that holds it can be counted, cut, checked and written, or is refused by name."""
+    message = AIMessage(content)
+    count_tokens_approximately([message])
+    get_buffer_string([message], format="xml")
+    filter_messages([message], exclude_tool_calls=["1"])
+    repair_history(merge_message_runs([message, message]))
+    trim_messages([message], max_tokens=3, token_counter=count_tokens_approximately, allow_partial=True)
+    for write in (convert_to_openai_messages, lambda said: native_content(said[0].content_blocks, "anthropic")):
+        with contextlib.suppress(InvalidInput, Unsupported):
+            write([message])
 
 
 @given(st.lists(NATIVE | st.text(max_size=2), max_size=3))

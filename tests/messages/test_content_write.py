@@ -139,6 +139,8 @@ def test_a_recorded_prompt_comes_back_as_it_was() -> None:
         ("google", {"functionCall": {"name": "f", "args": {}, "willContinue": True}, "thoughtSignature": "Q"}),
         ("google", {"executableCode": {"id": "c", "language": "PYTHON", "code": "1+1"}, "thoughtSignature": "Q"}),
         ("google", {"codeExecutionResult": {"id": "c", "outcome": "OUTCOME_FAILED", "output": "no"}}),
+        ("google", {"codeExecutionResult": {"outcome": "OUTCOME_OK", "output": "2", "new": 1}}),
+        ("google", {"executableCode": {"language": "PYTHON", "code": "1+1", "new": 1}}),
         ("google", {"toolCall": {"id": "t", "toolType": "GOOGLE_SEARCH"}, "thoughtSignature": "Q"}),
         ("openai_chat", {"type": "refusal", "refusal": "No."}),
         ("openai_chat", {"type": "image_url", "image_url": {"url": "https://e.x", "detail": "low", "x": 1}, "y": 2}),
@@ -245,6 +247,30 @@ def test_a_streamed_item_is_written_without_its_place_in_the_stream() -> None:
 def test_what_has_no_place_is_refused(format: ContentFormat, block: dict[str, Any]) -> None:
     """Nothing is dropped: the error names the type of the block that the format does not know."""
     with pytest.raises(Unsupported, match=repr(block["type"])):
+        write([block], format)
+
+
+def test_a_search_of_anothers_is_refused() -> None:
+    """OpenAI has a tool of the same name, whose results look otherwise."""
+    search = {"type": "server_tool_use", "id": "s", "name": "web_search", "input": {"query": "q"}}
+    result = {"type": "web_search_tool_result", "tool_use_id": "s", "content": [{"type": "web_search_result"}]}
+    with pytest.raises(Unsupported, match="'server_tool_call'"):
+        write(read([search, result]), "openai_responses")
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        {"type": "text"},
+        {"type": "text", "text": "a", "annotations": 3},
+        {"type": "text", "text": "a", "extras": 3},
+        {"type": "tool_call", "id": "1", "args": {}},
+    ],
+)
+@pytest.mark.parametrize("format", ["anthropic", "openai_responses"])
+def test_a_malformed_block_is_refused_by_field(format: ContentFormat, block: dict[str, Any]) -> None:
+    """Not by an accident on the way."""
+    with pytest.raises(InvalidInput, match=f"Malformed '{block['type']}' content block"):
         write([block], format)
 
 

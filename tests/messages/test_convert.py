@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel, TypeAdapter
 
-from hocket.errors import InvalidInput
+from hocket.errors import InvalidInput, LoadError
 from hocket.load import dumpd
 from hocket.messages import (
     AIMessage,
@@ -147,6 +147,9 @@ def test_nothing_is_changed() -> None:
         ({"role": "user", "text": "hi"}, "needs 'content'.*text"),
         (("user", "a", "b"), r"cannot read tuple \('user', 'a', 'b'\)"),
         ((1, "a"), "cannot read tuple"),
+        ({"role": "remove"}, "needs the 'id' of another"),
+        ({"role": "assistant", "content": "", "tool_calls": "f"}, "'tool_calls' are a list of mappings, not 'f'"),
+        ({"role": "assistant", "content": "", "tool_calls": [None]}, "list of mappings"),
         (5, "cannot read int 5"),
         (None, "cannot read NoneType"),
         (b"x" * 200, r"cannot read bytes .*\.\.\. as a message"),
@@ -171,6 +174,9 @@ def test_what_is_no_list_is_refused(messages: Any) -> None:
         {"role": "tool", "content": "no id"},
         {"role": "function", "content": "no name"},
         {"role": "user", "content": 5},
+        {"role": "remove", "id": None},
+        {"role": "user", "content": "", "additional_kwargs": 5},
+        {"role": "assistant", "content": "", "tool_calls": [{"function": 5, "id": "1"}]},
         {"role": "assistant", "content": "", "tool_calls": [{"name": "f", "args": "{}", "id": "1"}]},
     ],
 )
@@ -204,6 +210,15 @@ def test_dumped_messages_are_read(message: BaseMessage) -> None:
         assert type(read) in type(message).__mro__
         kept = {key for key in read.model_dump() if key != "type"}
         assert read.model_dump(include=kept) == message.model_dump(include=kept)
+
+
+def test_a_dumped_message_has_its_values_back() -> None:
+    """Bytes and other values without a JSON form too, and what is no message is refused."""
+    message = ToolMessage("a", tool_call_id="1", artifact={"b": b"\x00", "lc": 1, "said": [HumanMessage("x")]})
+    assert one(dumpd(message)) == message
+    for id in (["hocket", "outputs", "LLMResult"], ["os", "system"], 3):
+        with pytest.raises(LoadError):
+            convert_to_messages([{"lc": 1, "type": "constructor", "id": id, "kwargs": {"content": "x"}}])
 
 
 @pytest.mark.parametrize("message", ALL, ids=lambda message: message.type)

@@ -42,6 +42,7 @@ from hocket.messages import (
     messages_to_dict,
     tool_call_chunk,
 )
+from hocket.messages.records import RECORD_VERSION
 
 pytestmark = pytest.mark.filterwarnings("ignore:FunctionMessage:DeprecationWarning")
 
@@ -116,7 +117,40 @@ def golden_messages() -> dict[str, BaseMessage]:
         "tool_chunk": ToolMessageChunk("31", tool_call_id="call_1"),
         "chat_chunk": ChatMessageChunk("The", role="gardener"),
         "function_chunk": FunctionMessageChunk("1", name="count_beds"),
+        **{f"full_{message.type}": message for message in full_messages(reply)},
     }
+
+
+def full_messages(reply: dict[str, Any]) -> list[BaseMessage]:
+    """A message of every class with every field, with the contents and calls of a ``reply``."""
+    said: dict[str, Any] = {
+        "content": ["Text, ", {"type": "text", "text": "and a block.", "extras": {"signature": "EqQB+/=="}}],
+        "additional_kwargs": {"seen": b"\x00", "lc": 1},
+        "response_metadata": {"model_name": "m"},
+        "name": "ada",
+        "id": "run-4",
+    }
+    result: dict[str, Any] = {"tool_call_id": "call_1", "artifact": [1, {"wet": True}], "status": "error"}
+    streamed: Any = {
+        "tool_call_chunks": [tool_call_chunk(name="f", args="{}", id="c", index=0)],
+        "chunk_position": "last",
+    }
+    removed = {name: value for name, value in said.items() if name != "content"}
+    return [
+        HumanMessage(**said),
+        SystemMessage(**said),
+        AIMessage(**said, **reply),
+        ToolMessage(**said, **result),
+        ChatMessage(**said, role="gardener"),
+        FunctionMessage(**said),
+        RemoveMessage(**removed),
+        HumanMessageChunk(**said),
+        SystemMessageChunk(**said),
+        AIMessageChunk(**said, **reply, **streamed),
+        ToolMessageChunk(**said, **result),
+        ChatMessageChunk(**said, role="gardener"),
+        FunctionMessageChunk(**said),
+    ]
 
 
 # Golden files
@@ -134,8 +168,19 @@ def test_records_of_every_version_load(path: Path) -> None:
 
 def test_records_of_this_version_are_written_the_same() -> None:
     """Byte for byte: sets, dictionaries and floats too, in every process."""
-    written = {path.stem: path.read_text(encoding="utf-8") for path in (FIXTURES / "v1").glob("*.json")}
+    folder = FIXTURES / f"v{RECORD_VERSION}"
+    written = {path.stem: path.read_text(encoding="utf-8") for path in folder.glob("*.json")}
     assert {name: dumps_message(message) + "\n" for name, message in golden_messages().items()} == written
+
+
+def test_every_field_of_every_class_is_in_a_golden_file() -> None:
+    """A field that is new needs a message with it."""
+    used: dict[type[BaseMessage], set[str]] = {cls: {"type"} for cls in OF_CLASS}
+    for path in (FIXTURES / f"v{RECORD_VERSION}").glob("full_*.json"):
+        text = path.read_text(encoding="utf-8")
+        used[type(loads_message(text))] |= {*json.loads(text)["data"]}
+    for cls, names in used.items():
+        assert {*cls.model_fields} - names <= ({"content"} if cls is RemoveMessage else set()), cls
 
 
 def test_a_record_is_readable_and_compact() -> None:
@@ -364,6 +409,30 @@ def test_nan_survives() -> None:
     assert "NaN" not in text
     assert "nan" in repr(loads_message(text).artifact)  # type: ignore[attr-defined]
     assert "-inf" in repr(loads_message(text).artifact)  # type: ignore[attr-defined]
+
+
+def test_numbers_without_end_survive() -> None:
+    """Python writes whole numbers of more than 4,300 digits for nobody, and reads none."""
+    numbers = [10**4000, -(10**9000)]
+    message = ToolMessage("x", tool_call_id="1", artifact=numbers)
+    assert loads_message(dumps_message(message)) == message
+    assert loads(dumps(numbers)) == numbers
+
+
+def test_a_number_that_takes_forever_is_refused() -> None:
+    """A few bytes of a damaged record must not hold up the program that reads it; nor are they written."""
+    node = {"lc": 1, "type": "value", "id": ["decimal"], "value": "1e99999999999"}
+    usage = {"input_tokens": node, "output_tokens": 1, "total_tokens": 1}
+    with pytest.raises(LoadError):
+        load_message({"v": 1, "type": "ai", "data": {"content": "", "usage_metadata": usage}})
+    with pytest.raises(InvalidInput, match="exponent beyond 100,000"):
+        dump_message(ToolMessage("x", tool_call_id="1", artifact=Decimal("1e-100001")))
+
+
+def test_a_text_in_another_encoding_is_read_the_same() -> None:
+    """An editor may have saved it in UTF-16, which JSON may be in."""
+    message = golden_messages()["tool_artifact"]
+    assert loads_message(dumps_message(message).encode("utf-16")) == message
 
 
 def test_chunks_that_nobody_looked_at_are_stored_whole() -> None:

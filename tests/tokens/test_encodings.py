@@ -184,6 +184,13 @@ def test_an_encoding_is_loaded_once() -> None:
 
 
 @pytest.mark.usefixtures("nothing_loaded")
+def test_an_encoding_loads_while_another_thread_imports_trio(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Half of a module is there already then, and no loop of its."""
+    monkeypatch.setitem(sys.modules, "trio", package("trio"))
+    assert get_encoding("cl100k_base").count("test for counting tokens") == 4
+
+
+@pytest.mark.usefixtures("nothing_loaded")
 async def test_loading_does_not_block_the_loop() -> None:
     """The async form loads in a worker thread: no file is read in the loop, which would fail this test."""
     encoding = await aget_encoding("cl100k_base")

@@ -209,15 +209,21 @@ def test_tools_count() -> None:
     assert estimator.estimate(["hi"], tools=[tool]) > estimator.estimate(["hi"]) + 15
 
 
+REPORTS = st.none() | st.dictionaries(
+    st.just("input_tokens"),
+    st.integers(-5, 10**9) | st.sampled_from([10**400, None, 1.5, math.nan, "10", True]),
+)
+
+
 @given(
-    st.lists(st.tuples(st.lists(st.text(max_size=60), min_size=1, max_size=3), st.integers(-5, 10**9)), max_size=12),
+    st.lists(st.tuples(st.lists(st.text(max_size=60), min_size=1, max_size=3), REPORTS), max_size=12),
     st.lists(st.text(max_size=60), max_size=3),
 )
-def test_any_report_leaves_it_sane(reports: list[tuple[list[str], int]], texts: list[str]) -> None:
+def test_any_report_leaves_it_sane(reports: list[tuple[list[str], Any]], texts: list[str]) -> None:
     """Whatever servers report, an estimate is a number above zero between its bounds."""
     estimator = TokenEstimator()
-    for said, tokens in reports:
-        estimator.observe(said, {"input_tokens": tokens})
+    for said, usage in reports:
+        estimator.observe(said, usage)
     estimate = estimator.estimate(texts)
     assert 0 <= estimate.low <= estimate <= estimate.high < math.inf
 

@@ -21,7 +21,8 @@ ESCAPE_KEY = "__lc_escaped__"
 MAX_DEPTH = 128
 """How many containers or objects may be nested. Reading takes a few stack frames for each, of Python's 1,000."""
 
-_PLAIN = frozenset({int, bool, type(None)})
+_PLAIN = frozenset({bool, type(None)})
+_SIMPLE = frozenset({str, int, float})
 _SECRETS = (SecretReference, *SECRET_TYPES)
 _Kinds = tuple[type[Serializable], ...] | None
 
@@ -32,13 +33,13 @@ def dumpd(obj: Any) -> Any:
     - A serialisable :class:`~hocket.load.Serializable` becomes a ``constructor`` node.
     - JSON's own types stay; a tuple becomes a list and an enum member its value, which a typed field turns back.
     - bytes, UUID, dates and times, timedelta, Decimal, paths, sets, and dicts with keys other than strings become
-      ``value`` nodes and come back as they were (a time zone as its offset). So do infinite floats and NaN, and strings
-      that not every store can hold: those with a lone surrogate or a NUL.
+      ``value`` nodes and come back as they were (a time zone as its offset). So do infinite floats and NaN, whole numbers
+      of thousands of digits, and strings that not every store can hold: those with a lone surrogate or a NUL.
     - A pydantic secret becomes a reference to the variable ``SECRET``, or in a field to the field's own variable.
     - Anything else, other pydantic models too, becomes a ``not_implemented`` node with the name of its type.
 
     Raises:
-        InvalidInput: the object is nested more than 128 deep, or contains itself.
+        InvalidInput: the object is nested more than 128 deep, or contains itself; or a Decimal has an absurd exponent.
     """
     return _dump(obj, 0, None)
 
@@ -72,7 +73,7 @@ def dumps(obj: Any, *, pretty: bool = False, **kwargs: Any) -> str:
 
 def _dump(obj: Any, depth: int, kinds: _Kinds) -> Any:
     cls = obj.__class__
-    if cls in _PLAIN or ((cls is str or cls is float) and is_exact(obj)):
+    if cls in _PLAIN or (cls in _SIMPLE and is_exact(obj)):
         return obj
     if depth >= MAX_DEPTH:
         raise InvalidInput(f"the object is nested more than {MAX_DEPTH} deep, or contains itself: flatten it first")

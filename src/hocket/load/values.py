@@ -14,6 +14,8 @@ from pathlib import Path, PurePath
 from typing import Any, NamedTuple
 from uuid import UUID
 
+from hocket.errors import InvalidInput
+
 __all__ = ["decode", "encode", "is_exact"]
 
 
@@ -33,6 +35,16 @@ def _stable(items: Any) -> list[Any]:
     return sorted(items, key=repr)
 
 
+_EXPONENT = 100_000  # of a Decimal, at most: as a whole number 1e9999999 takes a minute, and 1e99999999 forever
+
+
+def _decimal(value: Decimal | str) -> Decimal:
+    made = Decimal(value)
+    if made.is_finite() and abs(made.adjusted()) > _EXPONENT:
+        raise InvalidInput(f"it holds a Decimal with an exponent beyond {_EXPONENT:,}: write it as a string")
+    return made
+
+
 _CODECS: dict[str, _Codec] = {
     "bytes": _Codec(bytes, lambda v: b64encode(v).decode(), lambda v: b64decode(v, validate=True)),
     "uuid": _Codec(UUID, str, UUID),
@@ -40,13 +52,14 @@ _CODECS: dict[str, _Codec] = {
     "date": _Codec(date, date.isoformat, date.fromisoformat),
     "time": _Codec(time, time.isoformat, time.fromisoformat),
     "timedelta": _Codec(timedelta, lambda v: [v.days, v.seconds, v.microseconds], lambda v: timedelta(*v)),
-    "decimal": _Codec(Decimal, str, Decimal),
+    "decimal": _Codec(Decimal, lambda v: str(_decimal(v)), _decimal),
     "path": _Codec(PurePath, str, Path),
     "set": _Codec(set, _stable, lambda v: {_hashable(item) for item in v}),
     "frozenset": _Codec(frozenset, _stable, lambda v: frozenset(_hashable(item) for item in v)),
     # Only for dicts with keys that are not strings: JSON would turn them into strings, and 1 and "1" into one key.
     "dict": _Codec(dict, lambda v: [[key, item] for key, item in v.items()], lambda v: {_hashable(k): i for k, i in v}),
     # Only for those that are not `is_exact`.
+    "int": _Codec(int, hex, lambda v: int(v, 16)),
     "float": _Codec(float, str, float),
     "str": _Codec(
         str,
@@ -56,13 +69,17 @@ _CODECS: dict[str, _Codec] = {
 }
 
 
+_BITS = 14_000  # of the largest whole number that is written in digits: Python reads no more than 4,300 of these
+
+
 def is_exact(value: str | float) -> bool:
     """Whether JSON text, and any store of text, has a word for this string or number.
 
-    JSON knows no infinity and no NaN. UTF-8 has no lone surrogates, and PostgreSQL's text no NUL.
+    JSON knows no infinity and no NaN, and Python reads no number of thousands of digits. UTF-8 has no lone surrogates,
+    and PostgreSQL's text no NUL.
     """
     if not isinstance(value, str):
-        return not isinstance(value, float) or isfinite(value)
+        return isfinite(value) if isinstance(value, float) else value.bit_length() <= _BITS
     if "\0" in value:
         return False
     if value.isascii():

@@ -1,54 +1,74 @@
 """Tool calls of a message changed, in every place where the message has them, and messages that say nothing."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from hocket.message_toolkit.turns import calls_of
-from hocket.messages import AIMessage, AIMessageChunk, BaseMessage
+from hocket.messages import AIMessage, AIMessageChunk, BaseMessage, InvalidToolCall, ToolCall
 from hocket.messages.base import isolated
+from hocket.messages.content_view import content_blocks_of, stands_for
 from hocket.messages.roles import role_of
 from hocket.messages.tool_calls import tool_call_chunks_of
 
-__all__ = ["is_empty", "with_call_ids"]
+__all__ = ["is_empty", "with_calls"]
 
-_CALL_BLOCKS = frozenset({"tool_use", "function_call", "tool_call", "invalid_tool_call", "tool_call_chunk"})
 _BESIDE = ("refusal", "function_call", "audio")  # what a reply may consist of, beside its content
+_CALLS = frozenset({"tool_call", "tool_call_chunk", "invalid_tool_call"})
+_PARTS = ("functionCall", "function_call")  # of Gemini's, which hold the id inside
 
 
-def with_call_ids(message: AIMessage, ids: Sequence[str | None]) -> AIMessage:
-    """Return a copy of ``message`` whose calls have ``ids``, one for each of `calls_of`; None leaves the call out.
+def with_calls(message: AIMessage, ids: Mapping[int, str | None]) -> AIMessage:
+    """Return a copy of ``message`` with those of its calls that ``ids`` has, by their place among `calls_of`.
 
-    The content's own blocks of these calls are changed likewise. Calls as OpenAI wrote them, which some messages have in
-    ``additional_kwargs`` too, are left out: the message's own are what it means.
+    The content's own blocks of these calls are changed likewise, whichever provider's. Calls as OpenAI wrote them, which
+    some messages have in ``additional_kwargs`` too, are left out: the message's own are what it means.
     """
-    made: dict[str | None, list[str | None]] = {}
-    for call, id in zip(calls_of(message), ids, strict=True):
-        made.setdefault(call["id"], []).append(id)
-    valid = [{**call, "id": id} for call, id in zip(message.tool_calls, ids, strict=False) if id]
-    rest = ids[len(message.tool_calls) :]
-    invalid = [{**call, "id": id} for call, id in zip(message.invalid_tool_calls, rest, strict=True) if id]
+    calls = calls_of(message)
+    valid: Any = [{**call, "id": ids[at]} for at, call in enumerate(message.tool_calls) if at in ids]
+    before = len(message.tool_calls)
+    invalid: Any = [{**call, "id": ids[at]} for at, call in enumerate(calls[before:], before) if at in ids]
     changes: dict[str, Any] = {"tool_calls": valid, "invalid_tool_calls": invalid}
     if isinstance(message.content, list):
-        changes["content"] = [new for block in message.content if (new := _block(block, made)) is not None]
+        places = [*range(len(calls))]
+        changes["content"] = [
+            new for block in message.content if (new := _block(block, calls, places, ids)) is not None
+        ]
     if "tool_calls" in message.additional_kwargs:
         changes["additional_kwargs"] = {
             name: value for name, value in message.additional_kwargs.items() if name != "tool_calls"
         }
     if isinstance(message, AIMessageChunk):
-        changes["tool_call_chunks"] = tool_call_chunks_of(valid, invalid)  # type: ignore[arg-type]  # pyright: ignore
+        changes["tool_call_chunks"] = tool_call_chunks_of(valid, invalid)
     return isolated(message, **changes)
 
 
-def _block(block: str | dict[str, Any], made: Mapping[str | None, list[str | None]]) -> str | dict[str, Any] | None:
-    """``block`` with the next new id of its call; None: the call is left out."""
-    if isinstance(block, str) or block.get("type") not in _CALL_BLOCKS:
+def _block(
+    block: str | dict[str, Any],
+    calls: list[ToolCall | InvalidToolCall],
+    places: list[int],
+    ids: Mapping[int, str | None],
+) -> str | dict[str, Any] | None:
+    """``block`` with the new id of its call, the first of ``places`` that it stands for; None: the call is left out."""
+    if isinstance(block, str):
         return block
-    key = "call_id" if "call_id" in block else "id"
-    ids = made.get(block.get(key))
-    if not ids:
+    read = content_blocks_of([block], additional_kwargs={}, response_metadata={})[0]
+    if read["type"] not in _CALLS:
         return block
-    id = ids.pop(0) if len(ids) > 1 else ids[0]
-    return None if id is None else {**block, key: id}
+    place = next((place for place in places if stands_for(read, calls[place])), None)
+    if place is None:
+        return block
+    places.remove(place)
+    places.append(place)  # the next block of the same id stands for the next call of that id, if there is one
+    if place not in ids:
+        return None
+    return block if ids[place] == calls[place]["id"] else _identified(block, ids[place])
+
+
+def _identified(block: dict[str, Any], id: str | None) -> dict[str, Any]:
+    for key in _PARTS:
+        if isinstance(part := block.get(key), Mapping):
+            return {**block, key: {**part, "id": id}}
+    return {**block, "call_id" if "call_id" in block else "id": id}
 
 
 def is_empty(message: BaseMessage) -> bool:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Sequence
 from typing import cast
 
-from hocket.message_toolkit.calls import is_empty, with_call_ids
+from hocket.message_toolkit.calls import is_empty, with_calls
 from hocket.message_toolkit.kinds import Kinds, picker
 from hocket.message_toolkit.steps import Conversation, step
 from hocket.message_toolkit.turns import Call, calls_of, matched
@@ -101,8 +101,8 @@ def _leave_out_halves(calls: Sequence[Call], out: list[bool], lost: dict[int, se
 
 
 def _without(message: AIMessage, places: Collection[int]) -> AIMessage:
-    ids = [None if place in places else call["id"] for place, call in enumerate(calls_of(message))]
-    return with_call_ids(message, ids)
+    left = {place: call["id"] for place, call in enumerate(calls_of(message)) if place not in places}
+    return with_calls(message, left)
 
 
 def _any_of(

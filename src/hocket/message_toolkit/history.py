@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias, cast
 
 from hocket.errors import InvalidHistory
-from hocket.message_toolkit.calls import is_empty, with_call_ids
+from hocket.message_toolkit.calls import is_empty, with_calls
 from hocket.message_toolkit.steps import Conversation
 from hocket.message_toolkit.turns import Call, matched
 from hocket.messages import AIMessage, BaseMessage, ToolMessage, convert_to_messages
@@ -140,7 +140,8 @@ def repair_history(messages: Conversation) -> list[BaseMessage]:
             repaired.append(message)
             continue
         changed = any(call.id != ids[call] for call in made)
-        repaired.append(with_call_ids(cast(AIMessage, message), [ids[call] for call in made]) if changed else message)
+        own = {call.place: ids[call] for call in made}
+        repaired.append(with_calls(cast(AIMessage, message), own) if changed else message)
         repaired.extend(_results(conversation, made, ids))
     return repaired
 

@@ -14,7 +14,7 @@ from hocket.messages import (
 )
 from hocket.messages.base import Content, copied, rebuilt
 from hocket.messages.pieces import Deltas
-from hocket.messages.roles import Role, role_of
+from hocket.messages.roles import OWN_CLASSES, Role, role_of
 
 __all__ = ["merge_message_runs"]
 
@@ -28,8 +28,8 @@ def merge_message_runs(messages: Conversation, *, chunk_separator: str = "\n") -
     Texts are joined; where one content is a list of blocks, all are. Tool calls and other lists are put together, and
     usage is summed. Of the first message is the id, or else of the next that has one, and what its provider said about it
     (``response_metadata``). Results of tools stay apart, since each answers a call of its own. So do speakers: messages
-    of different names or roles, where LangChain keeps the first one's name, or none, or raises. Called without messages,
-    returns a step of a chain. Linear in the number of messages.
+    of different names or roles, where LangChain keeps the first one's name, or none, or raises; and a class of one's own.
+    Called without messages, returns a step of a chain. Linear in the number of messages.
 
     Args:
         messages: messages or message-likes, or a prompt value. Not changed; a message that stands alone is returned.
@@ -52,7 +52,9 @@ def _speaker(message: BaseMessage) -> tuple[Any, ...] | None:
     kwargs = message.additional_kwargs
     if kwargs.get("function_call"):  # of which a message can have but one
         return None
-    return message.name, getattr(message, "role", None), kwargs.get("__openai_role__")
+    cls = message.__class__
+    own = None if cls in OWN_CLASSES else cls  # fields of a class of one's own have no place in another
+    return own, message.name, getattr(message, "role", None), kwargs.get("__openai_role__")
 
 
 def _merged(run: Sequence[BaseMessage], separator: str) -> BaseMessage:

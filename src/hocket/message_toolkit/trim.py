@@ -17,6 +17,7 @@ from hocket.message_toolkit.steps import Conversation, step
 from hocket.message_toolkit.turns import calls_of, turn_edges, whole_turns
 from hocket.messages import BaseMessage, convert_to_messages
 from hocket.messages.base import Content, copied, isolated
+from hocket.messages.content_view.blocks import text_at
 from hocket.messages.roles import role_of
 
 __all__ = ["trim_messages"]
@@ -196,9 +197,10 @@ def _shortened(
         if count := most(lambda count: fits(piece(count)), len(blocks) - 1):
             return piece(count)
         outermost = blocks[-1 if last else 0]
-        text = (
-            outermost if isinstance(outermost, str) else outermost["text"] if outermost.get("type") == "text" else None
-        )
+        if isinstance(outermost, str):
+            text = outermost
+        elif outermost.get("type") == "text":
+            text = text_at(outermost, "text")
     if not text:
         return None
     texts = split(text)

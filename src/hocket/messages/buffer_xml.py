@@ -11,6 +11,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 from hocket.messages.ai import AIMessage
 from hocket.messages.base import BaseMessage
+from hocket.messages.content_view.blocks import text_at
 from hocket.messages.roles import role_of
 
 __all__ = ["element"]
@@ -51,33 +52,33 @@ def _block(block: Mapping[str, Any]) -> str:
 
 
 def _text(block: Mapping[str, Any]) -> str:
-    return escape(block.get("text") or "")
+    return escape(text_at(block, "text") or "")
 
 
 def _document(block: Mapping[str, Any]) -> str:
-    return escape(_cut(block.get("text") or "", _LONGEST_TEXT))
+    return escape(_cut(text_at(block, "text") or "", _LONGEST_TEXT))
 
 
 def _reasoning(block: Mapping[str, Any]) -> str:
-    text = block.get("reasoning")
+    text = text_at(block, "reasoning")
     return f"<reasoning>{escape(text)}</reasoning>" if text else ""
 
 
 def _media(block: Mapping[str, Any]) -> str:
-    url, file_id = block.get("url"), block.get("file_id")
+    url, file_id = text_at(block, "url"), text_at(block, "file_id")
     if url and not url.startswith("data:"):
         return f"<{block['type']} url={quoteattr(url)} />"
     return f"<{block['type']} file_id={quoteattr(file_id)} />" if file_id else ""
 
 
 def _server_call(block: Mapping[str, Any]) -> str:
-    attributes = f"id={quoteattr(block.get('id') or '')} name={quoteattr(block.get('name') or '')}"
+    attributes = f"id={quoteattr(text_at(block, 'id') or '')} name={quoteattr(text_at(block, 'name') or '')}"
     args = escape(_cut(_json(block.get("args") or {}), _LONGEST_TEXT))
     return f"<server_tool_call {attributes}>{args}</server_tool_call>"
 
 
 def _server_result(block: Mapping[str, Any]) -> str:
-    id, status = block.get("tool_call_id") or "", block.get("status") or ""
+    id, status = text_at(block, "tool_call_id") or "", text_at(block, "status") or ""
     output = escape(_cut(_json(block["output"]), _LONGEST_TEXT)) if block.get("output") else ""
     return f"<server_tool_result tool_call_id={quoteattr(id)} status={quoteattr(status)}>{output}</server_tool_result>"
 

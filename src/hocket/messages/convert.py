@@ -6,12 +6,13 @@ from typing import Annotated, Any, Protocol, cast, runtime_checkable
 from pydantic import Discriminator, Tag
 
 from hocket.errors import InvalidInput
-from hocket.messages.ai import AIMessage, AIMessageChunk
+from hocket.messages.ai import AIMessage, AIMessageChunk, message_chunk_to_message
 from hocket.messages.base import BaseMessage
 from hocket.messages.chat import ChatMessage, ChatMessageChunk
 from hocket.messages.function import FunctionMessage, FunctionMessageChunk
 from hocket.messages.human import HumanMessage, HumanMessageChunk
 from hocket.messages.modifier import RemoveMessage
+from hocket.messages.records import load_message
 from hocket.messages.roles import OWN_CLASSES
 from hocket.messages.system import SystemMessage, SystemMessageChunk
 from hocket.messages.tool import ToolMessage, ToolMessageChunk
@@ -72,10 +73,12 @@ def convert_to_messages(messages: Iterable[MessageLikeRepresentation] | Any) -> 
             and content; or a mapping with ``role`` (or ``type``) and ``content``, OpenAI's ``tool_calls``,
             ``tool_call_id`` and ``name`` included. Roles: human or user, ai or assistant, system, developer, tool,
             function, remove; ``content: None`` reads as ``""``. What a mapping has beside the fields of its message
-            goes to ``additional_kwargs``. A single string, message or mapping reads as a list of one.
+            goes to ``additional_kwargs``. A mapping may be what `hocket.load.dumpd` or LangChain's ``dumpd`` made of a
+            message; chunks read as whole messages. A single string, message or mapping reads as a list of one.
 
     Raises:
         InvalidInput: a role or a shape that is none of these; the message names it.
+        LoadError: a dumped message that is damaged, or none.
     """
     if messages.__class__ is not list:
         if isinstance(messages, _Messages):
@@ -106,11 +109,11 @@ def _message(like: Any) -> BaseMessage:
 
 
 def _from_mapping(fields: dict[str, Any]) -> BaseMessage:
-    if fields.get("lc") == 1 and isinstance(fields.get("kwargs"), dict):  # a dumped message
-        fields = {**fields["kwargs"], "type": [*fields.get("id", ()), None][-2:][0]}
+    if fields.get("lc") == 1 and "kwargs" in fields:
+        return message_chunk_to_message(load_message(fields))
     kind = fields.pop("type", None)
-    if isinstance(kind, str):
-        kind = kind.removesuffix("Chunk").removesuffix("Message").lower()
+    if isinstance(kind, str) and kind.endswith("MessageChunk"):
+        kind = kind.removesuffix("MessageChunk").lower()
         fields = {name: value for name, value in fields.items() if name not in _OF_CHUNKS}
     if kind == "chat" and "role" in fields:  # whose role is anybody's
         return ChatMessage(**fields)
@@ -130,23 +133,29 @@ def _made(role: str, content: Any, fields: dict[str, Any]) -> BaseMessage:
             "a role of your own goes through ChatMessage(content, role=...)"
         )
     if cls is RemoveMessage:
+        if "id" not in fields:
+            raise InvalidInput(f"a message of role 'remove' needs the 'id' of another; it came with {[*fields]}")
         return RemoveMessage(**fields)
     if cls is AIMessage and fields.get("tool_calls"):
         fields.update(_tool_calls(fields["tool_calls"], fields.get("invalid_tool_calls") or []))
     known = {name: value for name, value in fields.items() if name in cls.model_fields and value is not None}
     others = {name: value for name, value in fields.items() if name not in cls.model_fields}
-    known["additional_kwargs"] = {**others, **known.get("additional_kwargs", {})}
     if role == "developer":
-        known["additional_kwargs"]["__openai_role__"] = "developer"
+        others["__openai_role__"] = role
+    if isinstance(given := known.get("additional_kwargs", {}), Mapping):  # or else validation refuses it
+        known["additional_kwargs"] = {**others, **given}
     return cls("" if content is None else content, **known)
 
 
-def _tool_calls(calls: list[Any], invalid: list[Any]) -> dict[str, list[Any]]:
+def _tool_calls(calls: Any, invalid: list[Any]) -> dict[str, list[Any]]:
     """Read calls as ours (name, args) or as OpenAI's (function: {name, arguments}), order kept."""
     parsed: list[Any] = []
     refused: list[Any] = list(invalid)
-    for call in calls:
-        if "function" in call:
+    given: list[Any] = [*calls] if isinstance(calls, Sequence) else [calls]
+    if isinstance(calls, Mapping) or not all(isinstance(call, Mapping) for call in given):
+        raise InvalidInput(f"'tool_calls' are a list of mappings, not {_short(calls)}")
+    for call in given:
+        if isinstance(call.get("function"), Mapping):
             good, bad = default_tool_parser([call])
             parsed.extend(good)
             refused.extend(bad)

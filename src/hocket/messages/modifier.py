@@ -2,6 +2,8 @@
 
 from typing import Any, Literal
 
+from pydantic import Field
+
 from hocket.messages.base import BaseMessage
 
 __all__ = ["RemoveMessage"]
@@ -11,9 +13,10 @@ class RemoveMessage(BaseMessage, init=False):
     """An order to remove the message with this ``id`` from a stored conversation.
 
     Raises:
-        ValueError: content is given; there is nothing to say.
+        ValueError: content is given; there is nothing to say. Or there is no id.
     """
 
+    id: str = Field(coerce_numbers_to_str=True)  # pyright: ignore[reportIncompatibleVariableOverride]
     type: Literal["remove"] = "remove"  # pyright: ignore[reportIncompatibleVariableOverride]
 
     def __init__(self, id: str, **kwargs: Any) -> None:

@@ -200,9 +200,10 @@ def loads_message(text: str | bytes) -> BaseMessage:
         record = from_json(text)
     except ValueError:
         try:
-            record = json.loads(text)  # knows deeper nesting, and has the clearer word on what is wrong
+            record = json.loads(text)  # knows deeper nesting and UTF-16, and has the clearer word on what is wrong
         except (ValueError, RecursionError) as error:
             raise LoadError(f"a stored message is not JSON: {error}") from None
+        return load_message(record)
     has_nodes = b"lc" in text if isinstance(text, bytes) else "lc" in text  # as in every key of a node or an escape
     return _loaded(record, has_nodes=has_nodes)
 

@@ -14,6 +14,7 @@ from hocket.messages import (
     ToolMessage,
     convert_to_messages,
 )
+from hocket.messages.content_view.blocks import text_at
 from hocket.messages.roles import role_of
 from hocket.tokens.media import CALLS, weigh_block
 from hocket.tokens.scripts import weight
@@ -93,7 +94,7 @@ def _weigh(message: BaseMessage, count_name: bool) -> tuple[float, float, int]:
             weighed = weigh_block(block)
             characters, tokens = characters + weighed.characters, tokens + weighed.tokens
             images += weighed.images
-            tells_calls = tells_calls or block.get("type") in CALLS
+            tells_calls = tells_calls or text_at(block, "type") in CALLS
     if role == "ai":
         calls = cast(AIMessage, message).tool_calls
         if calls and not tells_calls:

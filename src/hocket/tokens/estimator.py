@@ -35,6 +35,7 @@ _NOISE = 0.03**2  # of a request of the same kind, relative
 _DRIFT = 0.005  # how much of what is known of the prices is forgotten at each reply
 _FAR = 3.0  # standard deviations beyond which a report counts for less: it may be wrong
 _UNKNOWN = 0.1**2  # of a request of any kind
+_ABSURD = 10**9  # tokens that no request has
 _RECENT = 20  # replies that the error is averaged over
 
 
@@ -53,14 +54,15 @@ class TokenEstimator(BaseCallbackHandler):
     def observe(
         self,
         messages: Iterable[MessageLikeRepresentation],
-        usage: Mapping[str, Any],
+        usage: Mapping[str, Any] | None,
         *,
         tools: Sequence[Any] | None = None,
         model: str | None = None,
     ) -> None:
         """Learn from a request and the ``usage_metadata`` of its reply, of which ``input_tokens`` counts.
 
-        A request whose media may make up a fifth of it teaches nothing, for nobody knows what media cost.
+        Without a number there that can be true, nothing is learned; nor where media may make up a fifth of the request,
+        for nobody knows what media cost.
         """
         self._learn(_Request(messages, tools), usage, model)
 
@@ -115,7 +117,7 @@ class TokenEstimator(BaseCallbackHandler):
         if request is None or not isinstance(first, ChatGeneration) or not isinstance(first.message, AIMessage):
             return
         facts = first.message.response_metadata
-        if first.message.usage_metadata is not None and not facts.get("cache_hit"):
+        if not facts.get("cache_hit"):
             self._learn(request, first.message.usage_metadata, facts.get("model_name"))
 
     def on_llm_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
@@ -123,9 +125,9 @@ class TokenEstimator(BaseCallbackHandler):
         with self._lock:
             self._pending.pop(run_id, None)
 
-    def _learn(self, request: "_Request", usage: Mapping[str, Any], model: str | None) -> None:
-        tokens = usage.get("input_tokens")
-        if not isinstance(tokens, int) or tokens <= 0 or request.media > _MEDIA * tokens:
+    def _learn(self, request: "_Request", usage: Mapping[str, Any] | None, model: str | None) -> None:
+        tokens = (usage or {}).get("input_tokens")
+        if not isinstance(tokens, int) or not 0 < tokens < _ABSURD or request.media > _MEDIA * tokens:
             return
         with self._lock:
             for name in {None, model}:

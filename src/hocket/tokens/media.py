@@ -14,6 +14,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, cast
 
+from hocket.messages.content_view.blocks import text_at
 from hocket.tokens.images import HEAD, dimensions, tiles
 from hocket.tokens.scripts import weight
 
@@ -61,8 +62,8 @@ class Weighed(NamedTuple):
 
 def weigh_block(block: Mapping[str, Any]) -> Weighed:
     """Weigh a block of any provider's. What is neither text nor media weighs what Python prints of it (LangChain's rule)."""
-    if block.get("type") in _TEXTS:
-        return Weighed(weight(block.get("text") or ""), 0, 0)
+    if text_at(block, "type") in _TEXTS:
+        return Weighed(weight(text_at(block, "text") or ""), 0, 0)
     media = _Media()
     rest = media.taken_out(block)
     return Weighed(media.characters + (0 if rest is None else weight(repr(rest))), media.tokens, media.images)
@@ -72,7 +73,7 @@ def beside_text(content: str | Sequence[str | Mapping[str, Any]]) -> float:
     """Return about how many tokens a message's content has that are neither its text nor its tool calls."""
     if isinstance(content, str):
         return 0
-    others = [block for block in content if not isinstance(block, str) and block.get("type") not in _SAID]
+    others = [block for block in content if not isinstance(block, str) and text_at(block, "type") not in _SAID]
     weighed = map(weigh_block, others)
     return sum(one.characters / CHARACTERS + one.tokens + one.images * _IMAGE for one in weighed)
 
@@ -123,7 +124,7 @@ class _Media:
 
 def _kind(block: Mapping[str, Any]) -> str | None:
     """Return the kind of media that a block is, or None."""
-    kind = block.get("type")
+    kind = text_at(block, "type")
     if kind is None and len(block) == 1 and not _UNTYPED.isdisjoint(block):
         return next((_KINDS[key] for key in block if key in _KINDS), "file")
     if kind == "media":
@@ -131,7 +132,7 @@ def _kind(block: Mapping[str, Any]) -> str | None:
     source = block.get("source")
     if kind == "document" and isinstance(source, Mapping) and "content" in source:  # made of blocks itself
         return None
-    return _KINDS.get(kind) if isinstance(kind, str) else None
+    return None if kind is None else _KINDS.get(kind)
 
 
 class _Source:

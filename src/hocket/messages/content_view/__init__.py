@@ -12,7 +12,7 @@ no ids are generated, so the same content always reads the same, whichever provi
 """
 
 from hocket.messages.content_view.input import normalize_input_content
-from hocket.messages.content_view.view import content_blocks_of
+from hocket.messages.content_view.view import content_blocks_of, stands_for
 from hocket.messages.content_view.write import ContentFormat, native_content
 
-__all__ = ["ContentFormat", "content_blocks_of", "native_content", "normalize_input_content"]
+__all__ = ["ContentFormat", "content_blocks_of", "native_content", "normalize_input_content", "stands_for"]

@@ -135,7 +135,8 @@ def _write_code(block: Block) -> dict[str, Any] | None:
     if block["name"] != "code_interpreter" or "code" not in block["args"]:
         return None  # another provider's
     named = {"id": block["id"]} if block["id"] else {}
-    return _part(block, executableCode={**named, "language": "PYTHON", **block["args"]})
+    code = {**named, "language": "PYTHON", **block["args"], **more(block).get("executableCode", {})}
+    return _part(block, executableCode=code)
 
 
 def _code_result(native: Native) -> list[ContentBlock] | None:
@@ -160,7 +161,7 @@ def _write_code_result(block: Block) -> dict[str, Any] | None:
         return None  # another provider's
     named = {"id": block["tool_call_id"]} if block["tool_call_id"] else {}
     output = {} if block.get("output") is None else {"output": block["output"]}
-    result = {**named, "outcome": said["outcome"], **output}
+    result = {**named, "outcome": said["outcome"], **output, **said.get("codeExecutionResult", {})}
     return _part(block, "block_type", "outcome", codeExecutionResult=result)
 
 

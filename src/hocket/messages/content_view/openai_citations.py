@@ -14,7 +14,7 @@ STANDARD = frozenset({"citation", "non_standard_annotation"})
 
 def annotation(native: Native) -> Annotation:
     """Return an annotation of OpenAI's as a standard one."""
-    kind = native.get("type")
+    kind = text_at(native, "type")
     if kind in STANDARD:
         return cast(Annotation, native)
     if kind not in _CITATIONS:

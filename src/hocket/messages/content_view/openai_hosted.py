@@ -79,7 +79,7 @@ def _read(hosted: _Hosted, native: Native) -> list[ContentBlock] | None:
 def write_hosted(call: Block, result: Block | None) -> dict[str, Any] | None:
     """Return the item of ``call`` and its ``result``; None if the tool is none of OpenAI's."""
     kind = next((kind for kind, hosted in _HOSTED.items() if hosted.name == call["name"]), None)
-    if kind is None:
+    if kind is None or (result is not None and "block_type" in more(result)):  # which the others' results have
         return None
     hosted, item = _HOSTED[kind], {"type": kind, "id": call["id"]}
     if result is not None and result["status"] == "error":

@@ -47,7 +47,7 @@ def _text(native: Native) -> list[ContentBlock] | None:
     if (text := text_at(native, "text")) is None:
         return None
     annotations = mappings_at(native, "annotations") or []
-    if native["type"] == "text" and all(each.get("type") in STANDARD for each in annotations):
+    if native["type"] == "text" and all(text_at(each, "type") in STANDARD for each in annotations):
         return None
     used = {"text", "annotations"}
     return [block("text", native, used, text=text, annotations=[annotation(each) for each in annotations] or None)]
@@ -56,7 +56,7 @@ def _text(native: Native) -> list[ContentBlock] | None:
 def _message(native: Native) -> list[ContentBlock] | None:
     """A message with text in it; a refusal beside the text, or a part yet unheard of, keeps its place."""
     parts = mappings_at(native, "content")
-    texts = [part for part in parts or () if part.get("type") in _TEXTS and text_at(part, "text") is not None]
+    texts = [part for part in parts or () if text_at(part, "type") in _TEXTS and text_at(part, "text") is not None]
     if not parts or not texts or len(parts) != len(native["content"]) or native.get("role", "assistant") != "assistant":
         return None
     about = {name: value for name, value in native.items() if name not in _PLAIN_MESSAGE and value is not None}

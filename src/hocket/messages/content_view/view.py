@@ -9,7 +9,7 @@ from hocket.messages.content_view import anthropic, converse, google, langchain_
 from hocket.messages.content_view.blocks import Native, Reader, mappings_at, non_standard
 from hocket.messages.tool_calls import InvalidToolCall, ToolCall, ToolCallChunk, parse_tool_arguments
 
-__all__ = ["content_blocks_of"]
+__all__ = ["content_blocks_of", "stands_for"]
 
 
 def _joined(*tables: Mapping[str, Reader]) -> dict[str, tuple[Reader, ...]]:
@@ -121,14 +121,17 @@ def _place_calls(blocks: list[ContentBlock], kind: str, calls: Sequence[Mapping[
         if block["type"] not in _CALL_TYPES:
             continue
         for at, call in enumerate(left):
-            if _stands_for(block, call):
+            if stands_for(block, call):
                 blocks[position] = _call_block(kind, left.pop(at), block)
                 break
     blocks.extend(_call_block(kind, call, {}) for call in left)
 
 
-def _stands_for(block: Mapping[str, Any], call: Mapping[str, Any]) -> bool:
-    """By id; without ids by index, and for whole calls (Gemini may send them without ids) by what they say."""
+def stands_for(block: Mapping[str, Any], call: Mapping[str, Any]) -> bool:
+    """Return whether ``block``, a standard one, is the content's own block of ``call``, one of its message's.
+
+    By id; without ids by index, and for whole calls (Gemini may send them without ids) by what they say.
+    """
     if block.get("id") is not None and call.get("id") is not None:
         return bool(block["id"] == call["id"])
     if block.get("index") is not None and call.get("index") is not None:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, Literal
 
+from hocket.messages.content_validate import validate_content_block
 from hocket.messages.content_view import anthropic, google, openai_chat, openai_responses
 from hocket.messages.content_view.blocks import Block, Writer, no_place
 
@@ -45,6 +46,11 @@ def native_content(blocks: Sequence[Block], format: ContentFormat) -> list[dict[
 
     Raises:
         Unsupported: a block has no place in the format; the text names its type.
-        InvalidInput: a block has no data, or base64 data of unknown type.
+        InvalidInput: a block has no data, or base64 data of unknown type; or is malformed.
     """
-    return _FORMATS[format](blocks)
+    try:
+        return _FORMATS[format](blocks)
+    except (KeyError, TypeError, AttributeError):
+        for block in blocks:
+            validate_content_block(block)
+        raise
