@@ -7,7 +7,7 @@ from typing import ClassVar
 import anyio
 import pytest
 
-from hocket.embeddings import DeterministicFakeEmbedding, Embeddings
+from hocket.embeddings import DeterministicFakeEmbedding, Embeddings, FakeEmbeddings
 from hocket.errors import BlockingCallWarning, InvalidHook
 
 
@@ -124,3 +124,14 @@ class TestFake:
         """A misspelt name too."""
         with pytest.raises(ValueError, match="size"):
             DeterministicFakeEmbedding(**options)
+
+
+async def test_random_vectors_differ_each_time() -> None:
+    """`FakeEmbeddings` has a size and nothing else that can be relied on."""
+    model = FakeEmbeddings(size=4)
+    one, other = await model.aembed_documents(["a", "a"])
+
+    assert len(one) == len(other) == len(model.embed_query("a")) == 4
+    assert one != other
+    with pytest.raises(ValueError, match="size"):
+        FakeEmbeddings(size=0)

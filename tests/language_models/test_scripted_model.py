@@ -66,6 +66,42 @@ async def test_a_text_is_streamed_in_words() -> None:
     assert [chunk.text async for chunk in model.astream("x")] == [""]
 
 
+CUT: list[tuple[Turn | str | AIMessage, list[str], list[str]]] = [
+    ("One. Two. Three.", ["Two"], ["One.", " ", ""]),
+    ("One. Two. Three.", [" Two"], ["One.", ""]),
+    ("One. Two. Three.", ["Three", "Two", "Four"], ["One.", " ", ""]),
+    ("One. Two.", ["One"], [""]),
+    (Turn(text=["One S", "T", "OP two"]), ["STOP"], ["One ", ""]),
+    (Turn(text=["One S", "TA", "STOP two"]), ["STOP"], ["One S", "TA", ""]),
+    (Turn(text="One. Two.", reasoning="Two?", tool_calls=CALLS), ["Two"], ["", "One.", " ", ""]),
+    (AIMessage("One. Two.", tool_calls=CALLS, id="given"), ["Two"], ["One. ", ""]),
+    (AIMessage(["One. ", {"type": "text", "text": "Two. Three"}]), ["."], ["One", ""]),
+    (AIMessage(["One. ", {"type": "text", "text": "Two. Three"}]), ["Three"], ["One. Two. ", ""]),
+]
+
+
+@pytest.mark.parametrize(("turn", "stop", "pieces"), CUT, ids=[str(index) for index in range(len(CUT))])
+async def test_an_answer_ends_before_a_stop_word(turn: Any, stop: list[str], pieces: list[str]) -> None:
+    """The first in the text counts; no piece of a stream holds a part of it, and no call follows it."""
+    model = ScriptedChatModel(script=[turn, turn])
+    stream = model.astream("x", stop=stop)
+    assert [chunk.text async for chunk in stream] == pieces
+    for answer in (stream.message, await model.ainvoke("x", stop=stop)):
+        assert answer.text == "".join(pieces)
+        assert answer.tool_calls == []
+        assert answer.response_metadata["finish_reason"] == "stop"
+        assert getattr(turn, "id", None) in (None, answer.id)
+
+
+async def test_what_holds_no_stop_word_is_whole() -> None:
+    """Neither the text, nor the calls, nor why it ended."""
+    turn = Turn(text="One.", reasoning="Two?", tool_calls=CALLS, usage=USAGE, metadata={"finish_reason": "tool_calls"})
+    model = ScriptedChatModel(script=[turn, turn])
+    answer = await model.ainvoke("x", stop=["Two", "search"])
+    expected = await model.ainvoke("x")
+    assert answer.model_copy(update={"id": None}) == expected.model_copy(update={"id": None})
+
+
 async def test_everything_a_turn_says_arrives() -> None:
     """Reasoning, text, parallel tool calls, usage and metadata, streamed and whole."""
     turn = Turn(

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from hocket.load import dumps, loads
 from hocket.messages import AIMessage, AIMessageChunk, BaseMessage, ChatMessage, ChatMessageChunk, HumanMessageChunk
 from hocket.outputs import ChatGeneration, ChatGenerationChunk, Generation, GenerationChunk
+from hocket.outputs.chat_generation import copied_when_seen
 from hocket.outputs.copies import copy_of
 
 INFO = st.dictionaries(
@@ -222,6 +223,24 @@ def test_a_sum_looks_like_a_chunk_made_at_once(look: str) -> None:
     assert LOOKS[look](looked_at) == LOOKS[look](SETTLED)
     assert looked_at == SETTLED == summed()
     assert repr(looked_at) == repr(SETTLED)
+
+
+def original() -> AIMessageChunk:
+    return AIMessageChunk("ab", id="m", response_metadata={"headers": {"x": ["y"]}})
+
+
+@pytest.mark.parametrize("look", LOOKS)
+def test_a_chunk_copied_when_seen_looks_like_one_made_at_once(look: str) -> None:
+    """Whatever is looked at first; and the copy is its own, all the way down."""
+    message = original()
+    seen, plain = copied_when_seen(message), ChatGenerationChunk(message=original())
+    assert LOOKS[look](seen) == LOOKS[look](plain)
+    assert seen == plain
+    assert repr(seen) == repr(plain)
+    assert (seen + seen).message == (plain + plain).message
+    seen.message.response_metadata["headers"]["x"].append("HACK")
+    seen.text = "HACK"
+    assert message == original()
 
 
 def test_setting_a_field_of_a_sum() -> None:

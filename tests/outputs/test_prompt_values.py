@@ -6,7 +6,13 @@ import pytest
 
 from hocket.load import dumps, loads
 from hocket.messages import AIMessage, AIMessageChunk, HumanMessage, SystemMessage
-from hocket.prompt_values import ChatPromptValue, PromptValue, StringPromptValue
+from hocket.prompt_values import (
+    ChatPromptValue,
+    ChatPromptValueConcrete,
+    ImagePromptValue,
+    PromptValue,
+    StringPromptValue,
+)
 
 
 def test_a_text_as_messages() -> None:
@@ -26,8 +32,29 @@ def test_messages_as_text() -> None:
     assert value.to_messages() == messages
 
 
+def test_an_image_as_messages() -> None:
+    """An image is its URL, and one message of the user's with a block that every reader knows."""
+    value = ImagePromptValue(image_url={"url": "https://e.x/i.png", "detail": "low"})
+    assert value.to_string() == "https://e.x/i.png"
+    [message] = value.to_messages()
+    assert message.content_blocks == [{"type": "image", "url": "https://e.x/i.png", "extras": {"detail": "low"}}]
+    assert message.type == "human"
+
+
+def test_a_schema_of_messages() -> None:
+    """Concrete messages are named one by one, so that a schema tells what they hold."""
+    schema = ChatPromptValueConcrete.model_json_schema()
+    assert {"HumanMessage", "AIMessage", "ToolMessage"} <= schema["$defs"].keys()
+
+
 @pytest.mark.parametrize(
-    "value", [StringPromptValue(text="hi"), ChatPromptValue(messages=[HumanMessage("hi"), AIMessage("x", id="1")])]
+    "value",
+    [
+        StringPromptValue(text="hi"),
+        ChatPromptValue(messages=[HumanMessage("hi"), AIMessage("x", id="1")]),
+        ChatPromptValueConcrete(messages=[HumanMessage("hi"), AIMessage("x", id="1")]),
+        ImagePromptValue(image_url={"url": "u"}),
+    ],
 )
 def test_prompts_survive_the_journey(value: PromptValue) -> None:
     """By pickle and by `dumps`, with the classes of their messages."""

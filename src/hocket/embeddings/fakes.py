@@ -1,16 +1,47 @@
-"""An embedding model for unit tests, under langchain-core's name: offline and deterministic."""
+"""Embedding models for unit tests, under langchain-core's names: offline, and without numpy."""
 
 import math
 import random
+from abc import ABC, abstractmethod
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from hocket.embeddings.base import Embeddings
 
-__all__ = ["DeterministicFakeEmbedding"]
+__all__ = ["DeterministicFakeEmbedding", "FakeEmbeddings"]
 
 
-class DeterministicFakeEmbedding(BaseModel, Embeddings):
+class _Fake(BaseModel, Embeddings, ABC):
+    """Embeds each text by itself."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    size: int = Field(ge=1)
+
+    async def aembed_documents(self, texts: list[str]) -> list[list[float]]:
+        """Return one vector for each text, in order."""
+        return self.embed_documents(texts)
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        """Return one vector for each text, in order."""
+        return [self._embed(text) for text in texts]
+
+    @abstractmethod
+    def _embed(self, text: str) -> list[float]: ...
+
+
+class FakeEmbeddings(_Fake):
+    """Gives every text another vector each time, of numbers around 0 (normal, of variance 1).
+
+    Args:
+        size: numbers in a vector.
+    """
+
+    def _embed(self, text: str) -> list[float]:
+        return [random.gauss() for _ in range(self.size)]
+
+
+class DeterministicFakeEmbedding(_Fake):
     """Gives every text a direction of its own, the same in every process; nothing is said about meaning.
 
     Vectors have length 1, as those of most providers, so that their dot product is their cosine: 1 for equal texts, and
@@ -24,18 +55,6 @@ class DeterministicFakeEmbedding(BaseModel, Embeddings):
         >>> fake.embed_query("a") == fake.embed_documents(["b", "a"])[1]
         True
     """
-
-    model_config = ConfigDict(extra="forbid")
-
-    size: int = Field(ge=1)
-
-    async def aembed_documents(self, texts: list[str]) -> list[list[float]]:
-        """Return one vector for each text, in order."""
-        return self.embed_documents(texts)
-
-    def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        """Return one vector for each text, in order."""
-        return [self._embed(text) for text in texts]
 
     def _embed(self, text: str) -> list[float]:
         numbers = random.Random(text)  # seeded with a hash of the text that does not change between processes

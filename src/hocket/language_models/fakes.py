@@ -1,7 +1,8 @@
 """Models for unit tests, under langchain-core's names: offline, deterministic, in order.
 
 They answer from a list, counted under a lock, so that a hundred calls at once take each answer equally often. Delays go
-through hocket's clock: under a virtual one no test waits.
+through hocket's clock: under a virtual one no test waits. Stop words change no answer, as in LangChain; a
+`ScriptedChatModel` minds them.
 """
 
 import re

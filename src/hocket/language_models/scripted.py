@@ -18,7 +18,7 @@ from hocket.language_models.chat_models import BaseChatModel
 from hocket.language_models.structured.verb import StructuredMethod
 from hocket.language_models.tool_binding import ToolChoice
 from hocket.messages import AIMessage, AIMessageChunk, BaseMessage, ToolCall, UsageMetadata
-from hocket.messages.base import isolated
+from hocket.messages.base import Content, isolated
 from hocket.outputs import ChatGenerationChunk
 from hocket.pipeline.chat_call import as_chunk
 
@@ -64,6 +64,8 @@ class Request:
 
 class ScriptedChatModel(BaseChatModel):
     """A chat model that follows a script, one turn a call.
+
+    An answer ends before the first of a call's stop words, as real ones do, with the finish reason "stop".
 
     Args:
         script: turns; a text stands for `Turn(text=...)`, a message for itself, an exception for failing at once.
@@ -117,6 +119,8 @@ class ScriptedChatModel(BaseChatModel):
     ) -> AsyncIterator[ChatGenerationChunk]:
         turn = self._next_turn(Request([isolated(message) for message in messages], stop, kwargs))
         chunks = [turn] if isinstance(turn, AIMessageChunk) else _chunks(turn)
+        if stop:
+            chunks = _cut(chunks, stop)
         plan = turn if isinstance(turn, Turn) else Turn()
         for index, chunk in enumerate(chunks):
             seconds = plan.pause if index else plan.delay
@@ -169,3 +173,38 @@ def _chunks(turn: Turn) -> list[AIMessageChunk]:
         content="", usage_metadata=turn.usage, response_metadata=dict(turn.metadata), chunk_position="last"
     )
     return [*chunks, last]
+
+
+def _cut(chunks: list[AIMessageChunk], stop: Sequence[str]) -> list[AIMessageChunk]:
+    """The chunks up to the first stop word in their text, and an end; all of them where there is none."""
+    text = "".join(chunk.text for chunk in chunks)
+    found = [text.find(word) for word in stop if word in text]
+    if not found:
+        return chunks
+    left, at = min(found), 0
+    while len(chunks[at].text) <= left:
+        left -= len(chunks[at].text)
+        at += 1
+    whole, last = chunks[at], chunks[-1]
+    cut = AIMessageChunk(_until(whole.content, left), additional_kwargs=whole.additional_kwargs, id=whole.id)
+    end = AIMessageChunk(
+        content="",
+        usage_metadata=last.usage_metadata,
+        response_metadata={**last.response_metadata, "finish_reason": "stop"},
+        chunk_position="last",
+    )
+    return [*chunks[:at], *([cut] if cut.content or cut.id else []), end]
+
+
+def _until(content: Content, length: int) -> Content:
+    """The first ``length`` characters of the text of a content, and what stands before them."""
+    if isinstance(content, str):
+        return content[:length]
+    kept: list[str | dict[str, Any]] = []
+    for block in content:
+        text = block if isinstance(block, str) else block["text"] if block.get("type") == "text" else ""
+        if len(text) > length:
+            return [*kept, text[:length] if isinstance(block, str) else {**block, "text": text[:length]}]
+        kept.append(block)
+        length -= len(text)
+    return kept

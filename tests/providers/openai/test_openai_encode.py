@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from hocket.errors import InvalidInput, Unsupported
+from hocket.language_models.tool_binding import name_of_tool
 from hocket.messages import (
     AIMessage,
     BaseMessage,
@@ -189,9 +190,9 @@ def test_parts_follow_the_dialect() -> None:
         (HumanMessage([dict(create_video_block(url="u"))]), "'video'"),
         (HumanMessage([{"type": "hologram", "data": "x"}]), "'hologram'"),
         (HumanMessage([{"data": "x"}]), "'None'"),
-        (HumanMessage([dict(create_file_block(url="https://e.x/a.pdf"))]), "a file by url"),
-        (HumanMessage([dict(create_image_block(file_id="f"))]), "an image by file_id"),
-        (HumanMessage([dict(create_audio_block(url="https://e.x/a.mp3"))]), "a recording by url"),
+        (HumanMessage([dict(create_file_block(url="https://e.x/a.pdf"))]), "'file' by url.*base64 data or its file_id"),
+        (HumanMessage([dict(create_image_block(file_id="f"))]), "'image' by file_id.*url or its base64"),
+        (HumanMessage([dict(create_audio_block(url="https://e.x/a.mp3"))]), "'audio' by url.*base64"),
         (ToolMessage([dict(create_image_block(url="u"))], tool_call_id="c1"), "'image_url'"),
         (AIMessage([{"type": "server_tool_call", "id": "1", "name": "search", "args": {}}]), "'server_tool_call'"),
     ],
@@ -210,6 +211,8 @@ def test_data_must_be_told_apart() -> None:
         encoded(HumanMessage([{"type": "image"}]))
     with pytest.raises(InvalidInput, match="instead of a text"):
         encoded(HumanMessage([{"type": "text", "text": None}]))
+    with pytest.raises(InvalidInput, match="extras"):
+        encoded(HumanMessage([{"type": "image", "url": "u", "extras": "x"}]))
     with pytest.raises(InvalidInput, match="tool_call_id"):
         encoded(ToolMessage("x", tool_call_id=""))
 
@@ -346,6 +349,23 @@ REF = {"type": "function", "function": {"name": "lights"}}
 def test_tool_choices(choice: Any, expected: Any) -> None:
     """Every way of saying it becomes the format's."""
     assert body(tools=[LIGHTS, SEARCH, WEB], tool_choice=choice)["tool_choice"] == expected
+
+
+@pytest.mark.parametrize(
+    ("dialect", "choice", "names"),
+    [
+        ("llamacpp", "lights", ["lights"]),
+        ("llamacpp", ["lights"], ["lights"]),
+        ("vllm", ["search", "lights"], ["search", "lights"]),
+    ],
+    ids=str,
+)
+def test_a_server_that_does_not_heed_names_is_offered_the_named(dialect: str, choice: Any, names: list[str]) -> None:
+    """And has to call one of them: the same to the model, in words that the server knows."""
+    sent = body(fields={"dialect": dialect}, tools=[LIGHTS, SEARCH], tool_choice=choice)
+    assert ([name_of_tool(tool) for tool in sent["tools"]], sent["tool_choice"]) == (names, "required")
+    given = body(fields={"dialect": dialect}, tools=[LIGHTS, SEARCH], tool_choice=REF)
+    assert (given["tools"], given["tool_choice"]) == ([LIGHTS, SEARCH], REF)
 
 
 def test_a_choice_must_be_possible() -> None:

@@ -3,16 +3,21 @@
 Three kinds of parts are taken: the format's own, which pass as they are; the standard blocks; and those of other
 providers that can be read as standard blocks, since a conversation may have begun elsewhere. Any other is refused before
 it is sent. Wrapped as ``{"type": "non_standard", "value": part}`` a part passes whatever it is.
+
+What a standard block says beyond its fields goes out as well: some servers take more than the format has. Of a part that
+another provider's words were read from, only what the format has a field for does, because servers refuse the rest.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, cast
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from hocket.errors import InvalidInput, Unsupported
-from hocket.messages.content_view import content_blocks_of
+from hocket.messages import AIMessage
+from hocket.messages.content_view import content_blocks_of, native_content
+from hocket.messages.content_view.blocks import more, source_of
 from hocket.providers.openai.dialects import Dialect
 
-__all__ = ["UNSPOKEN", "encode_content", "plain_text"]
+__all__ = ["UNSPOKEN", "encode_content", "encode_reply", "is_foreign", "plain_text"]
 
 Part = dict[str, Any]
 
@@ -29,11 +34,13 @@ UNSPOKEN = frozenset(
         "invalid_tool_call",
         "tool_use",
         "function_call",
+        "custom_tool_call",
     }
 )
 """Parts of a reply that are no content here: calls travel beside it, and reasoning, where a server wants it back, too."""
 
-_BOOKKEEPING = frozenset({"id", "index", "annotations", "extras"})  # of standard blocks; no server knows these
+_STANDARD = frozenset({"text", "image", "audio", "video", "file", "text-plain"})
+_WORDS = frozenset({"detail", "filename"})  # the format's, where standard blocks have extras
 
 
 def encode_content(content: str | Sequence[str | Mapping[str, Any]], dialect: Dialect) -> str | list[Part]:
@@ -43,9 +50,30 @@ def encode_content(content: str | Sequence[str | Mapping[str, Any]], dialect: Di
         Unsupported: a part that the format, or this server, has no place for; the message names its type.
         InvalidInput: data without what the format needs to know about them.
     """
-    if isinstance(content, str):
-        return content
-    return [made for part in content for made in _parts(part, dialect)]
+    return content if isinstance(content, str) else [_encode(block, dialect) for block in _read(content)]
+
+
+def encode_reply(message: AIMessage, dialect: Dialect) -> str | list[Part]:
+    """Return what a message of the model's says, without its calls and its reasoning.
+
+    What another provider alone understands is left out of its replies: tools that ran on its side, parts that are not
+    standard, and whatever its parts say beyond the standard.
+
+    Raises:
+        Unsupported, InvalidInput: as `encode_content`.
+    """
+    if isinstance(message.content, str):
+        return message.content
+    said = [block for block in _read(message.content) if str(block.get("type")) not in UNSPOKEN]
+    if is_foreign(message, dialect):
+        known = (block for block in said if _is_native(block) or str(block.get("type")) in _STANDARD)
+        said = [block if _is_native(block) else _bare(block) for block in known]
+    return [_encode(block, dialect) for block in said]
+
+
+def is_foreign(message: AIMessage, dialect: Dialect) -> bool:
+    """Whether another provider is known to have written a message."""
+    return message.response_metadata.get("model_provider") not in (None, dialect.name)
 
 
 def plain_text(content: str | list[Part]) -> str | list[Part]:
@@ -55,100 +83,70 @@ def plain_text(content: str | list[Part]) -> str | list[Part]:
     return "".join(part["text"] for part in content)
 
 
-def _parts(part: str | Mapping[str, Any], dialect: Dialect) -> list[Part]:
-    if isinstance(part, str):
-        return [{"type": "text", "text": part}]
+def _is_native(part: Mapping[str, Any]) -> bool:
     kind = str(part.get("type"))
-    if isinstance(part.get(NATIVE.get(kind, "")), Mapping) or kind == "refusal":
-        return [dict(part)]
-    read: list[Mapping[str, Any]] = [*content_blocks_of([dict(part)], additional_kwargs={}, response_metadata={})]
-    if not all(block["type"] in _ENCODERS and block.get("value") != part for block in read):
+    return kind == "refusal" or isinstance(part.get(NATIVE.get(kind, "")), Mapping)
+
+
+def _read(content: Iterable[str | Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """The parts, those of other providers as standard blocks; what cannot be read stays as it is."""
+    blocks: list[Mapping[str, Any]] = []
+    for part in content:
+        if isinstance(part, str):
+            blocks.append({"type": "text", "text": part})
+        elif _is_native(part) or part.get("type") == "non_standard":
+            blocks.append(part)
+        else:
+            read: list[Any] = content_blocks_of([given := dict(part)], additional_kwargs={}, response_metadata={})
+            for block in read:
+                unread = block["type"] == "non_standard"
+                blocks.append(block["value"] if unread else block if block is given else _bare(block))
+    return blocks
+
+
+def _bare(block: Mapping[str, Any]) -> Part:
+    """A block without what it says beyond the standard, unless the format has a word for it."""
+    beyond = _beyond(block)
+    kept = {name: value for name, value in block.items() if name not in beyond and name != "extras"}
+    return kept | {"extras": {name: value for name, value in beyond.items() if name in _WORDS}}
+
+
+def _beyond(block: Mapping[str, Any]) -> Part:
+    if not isinstance(extras := block.get("extras") or {}, Mapping):
+        raise InvalidInput(f"the extras of a part of type {block['type']!r} are {type(extras).__name__}, not a dict")
+    return more(block)
+
+
+def _encode(block: Mapping[str, Any], dialect: Dialect) -> Part:
+    if _is_native(block):
+        return dict(block)
+    kind = str(block.get("type"))
+    if kind == "non_standard":
+        return native_content([block], "openai_chat")[0]
+    if kind not in _STANDARD or (kind == "video" and (not dialect.takes_video or "file_id" in block)):
         raise _unsupported(dialect, f"a part of type {kind!r}", "remove it, or use a model that takes such parts")
-    return [_ENCODERS[block["type"]](block, dialect) for block in read]
-
-
-def _text(block: Mapping[str, Any], dialect: Dialect) -> Part:
-    if not isinstance(block.get("text"), str):
+    if kind == "video":
+        return {"type": "video_url", "video_url": {"url": source_of(block).url}, **_beyond(block)}
+    if kind == "text" and not isinstance(block.get("text"), str):
         raise InvalidInput(f"a part of type 'text' holds {type(block.get('text')).__name__} instead of a text")
-    return {**{key: value for key, value in block.items() if key not in _BOOKKEEPING}, **_extras(block)}
-
-
-def _document(block: Mapping[str, Any], dialect: Dialect) -> Part:
-    if "text" not in block:
-        return _file({"mime_type": "text/plain", **block}, dialect)
-    pieces = (block.get("title"), block.get("context"), block["text"])
-    return {"type": "text", "text": "\n\n".join(piece for piece in pieces if piece), **_extras(block)}
-
-
-def _image(block: Mapping[str, Any], dialect: Dialect) -> Part:
-    if "file_id" in block:
-        raise _unsupported(dialect, "an image by file_id", "send its url or its base64 data")
-    extras = _extras(block)
-    detail = {"detail": extras.pop("detail")} if extras.get("detail") else {}
-    return {"type": "image_url", "image_url": {"url": _url(block), **detail}, **extras}
-
-
-def _audio(block: Mapping[str, Any], dialect: Dialect) -> Part:
-    if "base64" not in block:
-        raise _unsupported(dialect, "a recording by url or file_id", "send its base64 data")
-    form = _mime_type(block).rpartition("/")[2].removeprefix("x-")
-    data = _url(block) if dialect.audio_as_url else block["base64"]
-    return {"type": "input_audio", "input_audio": {"data": data, "format": _FORMATS.get(form, form)}, **_extras(block)}
-
-
-_FORMATS = {"mpeg": "mp3", "wave": "wav"}
-
-
-def _file(block: Mapping[str, Any], dialect: Dialect) -> Part:
-    extras = _extras(block)
-    name = block.get("filename") or extras.pop("filename", None)
-    if "file_id" in block:
-        file = {"file_id": block["file_id"]}
-    elif "base64" in block:
+    try:
+        [part] = native_content([block], "openai_chat")
+    except Unsupported:
+        raise _unsupported(dialect, f"a part of type {kind!r} by {source_of(block).kind}", _WAYS_OUT[kind]) from None
+    if "file_data" in (file := part.get("file", {})):
         # A name is obligatory, and its ending may decide how the file is read.
-        file = {"file_data": _url(block), "filename": name or f"file.{_mime_type(block).rpartition('/')[2]}"}
-    else:
-        raise _unsupported(dialect, "a file by url", "send its base64 data or its file_id")
-    return {"type": "file", "file": file, **extras}
+        file.setdefault("filename", f"file.{str(source_of(block).mime_type).rpartition('/')[2]}")
+    if dialect.audio_as_url and "input_audio" in part:
+        part["input_audio"]["data"] = source_of(block).url
+    return part
 
 
-def _video(block: Mapping[str, Any], dialect: Dialect) -> Part:
-    if not dialect.takes_video or "file_id" in block:
-        raise _unsupported(dialect, "a part of type 'video'", "remove it, or use a model that takes such parts")
-    return {"type": "video_url", "video_url": {"url": _url(block)}, **_extras(block)}
-
-
-def _foreign(block: Mapping[str, Any], dialect: Dialect) -> Part:
-    return dict(block["value"])
-
-
-_ENCODERS: Mapping[str, Callable[[Mapping[str, Any], Dialect], Part]] = {
-    "text": _text,
-    "text-plain": _document,
-    "image": _image,
-    "audio": _audio,
-    "file": _file,
-    "video": _video,
-    "non_standard": _foreign,
+_WAYS_OUT = {
+    "image": "send its url or its base64 data",
+    "audio": "send its base64 data",
+    "file": "send its base64 data or its file_id",
+    "text-plain": "send its text",
 }
-
-
-def _extras(block: Mapping[str, Any]) -> dict[str, Any]:
-    return dict(block.get("extras") or {})
-
-
-def _url(block: Mapping[str, Any]) -> str:
-    if "url" in block:
-        return cast(str, block["url"])
-    if "base64" not in block:
-        raise InvalidInput(f"a part of type {block['type']!r} holds no data; give one of url, base64 or file_id")
-    return f"data:{_mime_type(block)};base64,{block['base64']}"
-
-
-def _mime_type(block: Mapping[str, Any]) -> str:
-    if not block.get("mime_type"):
-        raise InvalidInput(f"a part of type {block['type']!r} holds base64 data and no mime_type, such as 'image/png'")
-    return cast(str, block["mime_type"])
 
 
 def _unsupported(dialect: Dialect, what: str, way_out: str) -> Unsupported:

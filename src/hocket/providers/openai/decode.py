@@ -17,10 +17,10 @@ from hocket.http.secrets import scrubbed
 from hocket.load.unvalidated import unvalidated
 from hocket.messages import AIMessage
 from hocket.messages.base import Content
+from hocket.messages.content_view.openai_responses import CUSTOM_INPUT
 from hocket.messages.pieces import copied
 from hocket.messages.tool_calls import ToolCallChunk, read_tool_calls
 from hocket.outputs import ChatGeneration, ChatResult
-from hocket.providers.openai.tools import CUSTOM_INPUT
 from hocket.providers.openai.usage import decode_usage
 
 __all__ = [

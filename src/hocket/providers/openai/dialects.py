@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 
 from hocket.errors import InvalidInput
 from hocket.language_models.option_policy import VOCABULARY
+from hocket.language_models.tool_binding import ToolChoice
 
 __all__ = ["COMPATIBLE", "DIALECTS", "Dialect", "dialect_at", "named_dialect"]
 
@@ -47,6 +48,7 @@ class Dialect:
         audio_as_url: whether recordings are sent as ``data:`` URLs.
         takes_video: whether it knows the part ``video_url``.
         holds_to_schema: whether it knows the response format ``json_schema``.
+        tool_choices: the choices among tools that it heeds; where names are not among them, only the named are offered.
     """
 
     name: str
@@ -71,6 +73,7 @@ class Dialect:
     audio_as_url: bool = False
     takes_video: bool = False
     holds_to_schema: bool = True
+    tool_choices: frozenset[ToolChoice] = frozenset(ToolChoice) - {ToolChoice.SUBSET}
 
     @cached_property
     def refused(self) -> frozenset[str]:
@@ -101,6 +104,7 @@ _ALL = (
         key_variables=("OPENAI_API_KEY",),
         account_variables={"organization": "OPENAI_ORG_ID", "project": "OPENAI_PROJECT_ID"},
         token_limit="max_completion_tokens",
+        tool_choices=frozenset(ToolChoice),
     ),
     Dialect(
         name="azure",
@@ -112,6 +116,7 @@ _ALL = (
         root="/openai/v1",
         deployments=True,
         token_limit="max_completion_tokens",
+        tool_choices=frozenset(ToolChoice),
     ),
     Dialect(
         name="azure_entra",  # signed in by Microsoft Entra ID: a token, mostly from a callable, and no key
@@ -121,6 +126,7 @@ _ALL = (
         root="/openai/v1",
         deployments=True,
         token_limit="max_completion_tokens",
+        tool_choices=frozenset(ToolChoice),
     ),
     Dialect(
         name="groq",
@@ -208,6 +214,7 @@ _ALL = (
         base_url="http://localhost:8080/v1",
         needs_key=False,
         words={"top_k": "top_k", "min_p": "min_p", "repetition_penalty": "repeat_penalty"},
+        tool_choices=frozenset(ToolChoice) - {ToolChoice.SUBSET, ToolChoice.ONE},
     ),
     Dialect(
         name="lmstudio",

@@ -17,10 +17,11 @@ from hocket.messages import (
     SystemMessage,
     ToolMessage,
 )
-from hocket.providers.openai.content import UNSPOKEN, encode_content, plain_text
+from hocket.messages.content_view.openai_responses import CUSTOM_INPUT
+from hocket.providers.openai.content import encode_content, encode_reply, is_foreign, plain_text
 from hocket.providers.openai.dialects import Dialect
 from hocket.providers.openai.options import CallOptions, encode_options
-from hocket.providers.openai.tools import CUSTOM_INPUT, encode_choice
+from hocket.providers.openai.tools import encode_tools
 
 __all__ = ["encode_messages", "encode_request"]
 
@@ -50,10 +51,7 @@ def encode_request(
     body.update(encode_options(given, {**dialect.words, "max_tokens": dialect.token_limit}))
     if options.stop:
         body["stop"] = options.stop
-    if options.tools:
-        body["tools"] = options.tools
-    if (choice := encode_choice(options.tool_choice, options.tools or [])) is not None:
-        body["tool_choice"] = choice
+    body.update(encode_tools(options.tools or [], options.tool_choice, dialect))
     if stream:
         body["stream"] = True
         if stream_usage:
@@ -124,26 +122,25 @@ def _as_error(content: str | list[dict[str, Any]]) -> str | list[dict[str, Any]]
 
 
 def _assistant(message: AIMessage, dialect: Dialect) -> dict[str, Any]:
-    said = message.content
-    if not isinstance(said, str):
-        said = [part for part in said if isinstance(part, str) or part.get("type") not in UNSPOKEN]
-    content = plain_text(encode_content(said, dialect))
+    content = plain_text(encode_reply(message, dialect))
     encoded: dict[str, Any] = {"role": "assistant", "content": content}
-    extra = message.additional_kwargs
-    for name in ("refusal", "function_call"):
-        if extra.get(name):
-            encoded[name] = extra[name]
+    extra, calls = message.additional_kwargs, (*message.tool_calls, *message.invalid_tool_calls)
+    if extra.get("refusal"):
+        encoded["refusal"] = extra["refusal"]
+    if extra.get("function_call") and not calls:  # langchain-google-genai tells calls here a second time
+        encoded["function_call"] = extra["function_call"]
     if isinstance(audio := extra.get("audio"), Mapping) and audio.get("id"):
         encoded["audio"] = {"id": audio["id"]}
-    if message.tool_calls or message.invalid_tool_calls:
-        encoded["tool_calls"] = [_call(call) for call in (*message.tool_calls, *message.invalid_tool_calls)]
+    if calls:
+        foreign = is_foreign(message, dialect)
+        encoded["tool_calls"] = [_call(call, foreign) for call in calls]
         encoded.update(_echo(message, dialect))
     if not content and len(encoded) > 2:
         encoded["content"] = None
     return encoded
 
 
-def _call(call: Mapping[str, Any]) -> dict[str, Any]:
+def _call(call: Mapping[str, Any], foreign: bool) -> dict[str, Any]:
     args, extras = call["args"], call.get("extras") or {}
     made = {"id": call.get("id") or "", "type": "function"}
     if extras.get("type") == "custom" and isinstance(args, dict):
@@ -152,7 +149,8 @@ def _call(call: Mapping[str, Any]) -> dict[str, Any]:
         text = args if isinstance(args, str) else to_json(args or {}).decode()
         made["function"] = {"name": call["name"] or "", "arguments": text}
     # Google's signature of its reasoning: without it, Gemini refuses its own call.
-    return made | {"extra_content": extras["extra_content"]} if "extra_content" in extras else made
+    signed = "extra_content" in extras and not foreign
+    return made | {"extra_content": extras["extra_content"]} if signed else made
 
 
 def _echo(message: AIMessage, dialect: Dialect) -> dict[str, Any]:

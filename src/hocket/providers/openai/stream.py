@@ -15,6 +15,7 @@ from hocket.errors import InvalidReply, LLMError, StreamTruncated
 from hocket.http.failures import failure, has_failed
 from hocket.http.framing import ServerSentEvent, ServerSentEvents
 from hocket.messages.base import Content
+from hocket.messages.content_view.openai_responses import CUSTOM_INPUT
 from hocket.messages.fast_chunk import fast_chunk
 from hocket.messages.tool_calls import ToolCallChunk, tool_call_chunk
 from hocket.outputs import ChatGenerationChunk
@@ -29,7 +30,6 @@ from hocket.providers.openai.decode import (
     shown,
 )
 from hocket.providers.openai.dialects import Dialect
-from hocket.providers.openai.tools import CUSTOM_INPUT
 from hocket.providers.openai.usage import decode_usage
 
 __all__ = ["ChatDecoder", "EventDecoder"]

@@ -1,41 +1,39 @@
-"""The choice among tools, in the format's words. Pure functions."""
+"""Tools and the choice among them, in the format's words. Pure functions."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hocket.errors import InvalidInput
+from hocket.language_models.tool_binding import ToolChoice
+from hocket.providers.openai.dialects import Dialect
 
-__all__ = ["CUSTOM_INPUT", "encode_choice"]
-
-CUSTOM_INPUT = "__arg1"
-"""The argument that holds a custom tool's input, which is text and not JSON. (LangChain's name for it.)"""
+__all__ = ["encode_tools"]
 
 
-def encode_choice(choice: Any, tools: Sequence[Mapping[str, Any]]) -> str | dict[str, Any] | None:
-    """Return a tool choice in the format's words.
+def encode_tools(tools: Sequence[Mapping[str, Any]], choice: Any, dialect: Dialect) -> dict[str, Any]:
+    """Return the fields ``tools`` and ``tool_choice`` of a body, without one of which nothing need be said.
+
+    A server that cannot be told names of tools is offered those that are named alone, one of which it has to call.
 
     Args:
+        tools: those that are offered.
         choice: None or auto; none or False; required, any or True; a tool's name, for it must be called; several names,
             for one of them must be; or the format's own dict.
-        tools: those that are offered.
-
-    Returns:
-        None: nothing need be said.
+        dialect: what the server can be told.
 
     Raises:
         InvalidInput: a name that no tool has, or a call is required where there are no tools.
     """
+    offered = {"tools": tools} if tools else {}
     if isinstance(choice, Mapping):
-        return dict(choice)
+        return {**offered, "tool_choice": dict(choice)}
     match choice:
         case None:
-            return None
-        case "auto":
-            return "auto" if tools else None
-        case "none" | False:
-            return "none" if tools else None
+            return offered
+        case "auto" | "none" | False:
+            return {**offered, "tool_choice": choice or "none"} if tools else {}
         case "required" | "any" | True if tools:
-            return "required"
+            return {**offered, "tool_choice": "required"}
         case _:
             pass
     named = {_name(tool): tool for tool in tools}
@@ -45,10 +43,11 @@ def encode_choice(choice: Any, tools: Sequence[Mapping[str, Any]]) -> str | dict
         raise InvalidInput(
             f"tool_choice {choice!r} is none of auto, none, required, any, nor names a tool; tools: {known}"
         )
+    if (ToolChoice.ONE if isinstance(choice, str) else ToolChoice.SUBSET) not in dialect.tool_choices:
+        return {"tools": [named[name] for name in names], "tool_choice": "required"}
     chosen = [_reference(named[name]) for name in names]
-    if isinstance(choice, str):
-        return chosen[0]
-    return {"type": "allowed_tools", "allowed_tools": {"mode": "required", "tools": chosen}}
+    allowed = {"type": "allowed_tools", "allowed_tools": {"mode": "required", "tools": chosen}}
+    return {**offered, "tool_choice": chosen[0] if isinstance(choice, str) else allowed}
 
 
 def _name(tool: Mapping[str, Any]) -> Any:
