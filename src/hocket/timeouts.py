@@ -7,8 +7,9 @@ from pydantic import BeforeValidator, ConfigDict, Field, ValidationError
 
 from hocket.errors import InvalidInput
 from hocket.load.serializable import Serializable
+from hocket.load.unvalidated import unvalidated
 
-__all__ = ["HTTP_TIMEOUT", "Timeout", "TimeoutLike", "connect_limit", "connect_within"]
+__all__ = ["HTTP_TIMEOUT", "Timeout", "TimeoutLike", "connect_limit"]
 
 Seconds = Annotated[float, Field(gt=0, strict=True, allow_inf_nan=False)]
 
@@ -26,9 +27,9 @@ class Timeout(Serializable):
         total: for all of it: waiting for the rate limiter, all attempts, and the pauses between them (`TotalTimeout`).
 
     What only keeps a connection alive, such as a ping, is no chunk. The time that the consumer of a stream takes counts
-    for none of them, that of handlers only for ``total``; those that are told of the start and the end of a run are
-    outside of it. Equal calls that share a request keep each to its own ``total``; the other limits are those of the
-    first.
+    for none of them, that of handlers only for ``total``, from the start of a run on. Those that are told of its end are
+    outside of it and have 5 s each, so that an end is always told. Equal calls that share a request keep each to its own
+    ``total``; the other limits are those of the first.
 
     A sync hook cannot be interrupted. Under a sync verb ``total`` is looked at between its chunks and before another
     attempt, and the others are not held; under an async verb all are held, but its thread goes on to the next chunk.
@@ -77,14 +78,9 @@ def _read(value: Any) -> Any:
 TimeoutLike = Annotated[Timeout, BeforeValidator(_read)]
 """A `Timeout`; a number is its ``total``."""
 
-HTTP_TIMEOUT = Timeout(connect=10, first_token=300, idle=120, total=1200)
+# Not validated, for which pydantic would have to build a validator: the first one costs a twentieth of hocket's import.
+HTTP_TIMEOUT = unvalidated(Timeout, connect=10.0, first_token=300.0, idle=120.0, total=1200.0)
 """The limits of models behind HTTP, unless told otherwise. A model that reasons may be silent for minutes at first."""
 
 connect_limit: ContextVar[float | None] = ContextVar("hocket_connect_limit", default=None)
 """The ``connect`` of the call under way, on its way past the hook to whoever opens connections."""
-
-
-def connect_within(own: float | None) -> float | None:
-    """Return the seconds in which a connection must be there: the call's limit, else ``own``; None: no limit."""
-    limit = connect_limit.get()
-    return own if limit is None else limit

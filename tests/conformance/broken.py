@@ -161,6 +161,10 @@ class Lively:
     def done(self) -> bool:
         return self._decoder.done
 
+    @property
+    def ended(self) -> bool:
+        return self._decoder.ended
+
     def feed(self, data: bytes) -> Iterator[ChatGenerationChunk]:
         for chunk in self._decoder.feed(data):
             self._has_begun = True
@@ -200,6 +204,13 @@ class DropsStop(ChatOpenAI):
         return super()._request(messages, None, params, stream=stream)
 
 
+class DropsTheSeed(ChatOpenAI):
+    """An option has no effect."""
+
+    def _request(self, messages: Any, stop: Any, params: Any, *, stream: bool) -> Any:
+        return super()._request(messages, stop, {**params, "seed": None}, stream=stream)
+
+
 class ShowsTheKey(ChatOpenAI):
     """It wants to help."""
 
@@ -231,7 +242,7 @@ class AsksAgain(ChatOpenAI):
 # Several faults that have nothing to do with one another share an exam, to save time.
 
 
-class Careless(LosesAChunk, SwallowsCancellation, DropsStop): ...
+class Careless(LosesAChunk, SwallowsCancellation, DropsStop, DropsTheSeed): ...
 
 
 class Inventive(InventsAFinishReason, HasErrorsOfItsOwn, BreaksCharacters): ...

@@ -1,6 +1,7 @@
 """Whatever strikes a run, wherever it waits: it ends once, and leaves nothing behind. In this process, without a server."""
 
 from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import aclosing
 from typing import Any
 
 import anyio
@@ -19,19 +20,39 @@ from hocket.timeouts import Timeout
 
 pytestmark = pytest.mark.usefixtures("nothing_is_logged")
 
-TEXTS = ["Hel", "lo ", "world"]
+TEXTS = ["Hello ", "world"]
+
+
+class Fuse:
+    """Counts the steps of all that is the user's own: cache, limiter, hook and handlers. Raises at one, if told to."""
+
+    def __init__(self) -> None:
+        self.set(0, None)
+
+    def set(self, at: int, fault: BaseException | None) -> None:
+        self.at, self.fault = at, fault
+        self.steps, self.blown_by = 0, ""
+
+    def step(self, who: str) -> None:
+        self.steps += 1
+        if self.steps == self.at and self.fault is not None:
+            self.blown_by = who
+            raise self.fault
 
 
 class Slow(BaseCache):
     """A cache that waits."""
 
-    def __init__(self) -> None:
+    def __init__(self, fuse: Fuse) -> None:
+        self.fuse = fuse
         self.held: dict[tuple[str, str], Any] = {}
 
     def lookup(self, prompt: str, llm_string: str) -> Any:
+        self.fuse.step("cache")
         return self.held.get((prompt, llm_string))
 
     def update(self, prompt: str, llm_string: str, return_val: Sequence[Generation]) -> None:
+        self.fuse.step("cache")
         self.held[prompt, llm_string] = list(return_val)
 
     def clear(self, **kwargs: Any) -> None:
@@ -46,19 +67,33 @@ class Slow(BaseCache):
         self.update(prompt, llm_string, return_val)
 
 
-class Hook:
-    """Waits before each piece, and while it cleans up; counts both. Told to, it fails the first time."""
+class Limiter(InMemoryRateLimiter):
+    def __init__(self, fuse: Fuse) -> None:
+        super().__init__(requests_per_second=5000)
+        self.fuse = fuse
 
-    def __init__(self, *, fails: bool) -> None:
-        self.fails = fails
+    def acquire(self, *, blocking: bool = True) -> bool:
+        self.fuse.step("limiter")
+        return super().acquire(blocking=blocking)
+
+
+class Hook:
+    """What a hook does: it waits before each piece, and while it cleans up; counts both. Told to, it fails at first."""
+
+    def __init__(self, fuse: Fuse, *, fails: bool) -> None:
+        self.fuse, self.fails = fuse, fails
         self.asked = self.began = self.ended = 0
 
     async def __aenter__(self) -> None:
         await anyio.lowlevel.checkpoint()
+        self.ask()
+        self.began += 1
+
+    def ask(self) -> None:
+        self.fuse.step("hook")
         self.asked += 1
         if self.fails and self.asked == 1:
             raise ProviderUnavailable("busy", retryable=True)
-        self.began += 1
 
     async def __aexit__(self, *exc: object) -> None:
         try:
@@ -67,14 +102,20 @@ class Hook:
         finally:
             self.ended += 1
 
+    async def pieces(self) -> AsyncIterator[str]:
+        async with self:
+            for text in TEXTS:
+                await anyio.lowlevel.checkpoint()
+                self.fuse.step("hook")
+                yield text
+
 
 class Chat(BaseChatModel):
     hook: Any = Field(exclude=True)
 
     async def _astream(self, messages: Any, stop: Any = None, **kwargs: Any) -> AsyncIterator[ChatGenerationChunk]:
-        async with self.hook:
-            for text in TEXTS:
-                await anyio.lowlevel.checkpoint()
+        async with aclosing(self.hook.pieces()) as pieces:
+            async for text in pieces:
                 yield ChatGenerationChunk(message=AIMessageChunk(text))
 
     @property
@@ -86,7 +127,9 @@ class InThread(BaseChatModel):
     hook: Any = Field(exclude=True)
 
     def _stream(self, messages: Any, stop: Any = None, **kwargs: Any) -> Iterator[ChatGenerationChunk]:
+        self.hook.ask()
         for text in TEXTS:
+            self.hook.fuse.step("hook")
             yield ChatGenerationChunk(message=AIMessageChunk(text))
 
     @property
@@ -98,9 +141,8 @@ class Text(BaseLLM):
     hook: Any = Field(exclude=True)
 
     async def _astream(self, prompt: str, stop: Any = None, **kwargs: Any) -> AsyncIterator[GenerationChunk]:
-        async with self.hook:
-            for text in TEXTS:
-                await anyio.lowlevel.checkpoint()
+        async with aclosing(self.hook.pieces()) as pieces:
+            async for text in pieces:
                 yield GenerationChunk(text=text)
 
     @property
@@ -112,33 +154,42 @@ AT_ONCE = RetryPolicy(max_attempts=4, first_pause=0)
 LIMITS = Timeout(first_token=60, idle=60, total=60)
 
 
-SCENES = {
+SCENES: dict[str, Any] = {
     "bare": (Chat, {}),
     "everything": (Chat, {"everything": True}),
-    "everything, handlers in threads": (Chat, {"everything": True, "in_threads": True}),
+    "strict handlers": (Chat, {"everything": True, "is_strict": True}),
+    "handlers in threads": (Chat, {"everything": True, "in_threads": True}),
     "hook in a thread": (InThread, {"everything": True}),
     "text": (Text, {"everything": True}),
 }
+"""With everything: cache, limiter, cap, limits, and a hook whose first attempt fails."""
 
 
 @pytest.fixture(params=SCENES)
 def scene(request: pytest.FixtureRequest, handlers: Any, scenes: Any) -> Any:
-    """A model with handlers; with everything: cache, limiter, cap, limits, and a hook whose first attempt fails."""
+    """A model with handlers."""
     cls, options = SCENES[request.param]
     everything = options.get("everything", False)
 
     class Here(scenes):  # type: ignore[misc]
         def __init__(self) -> None:
-            super().__init__(handlers(in_threads=options.get("in_threads", False)))
-            self.hook = Hook(fails=everything)
-            self.limiter = InMemoryRateLimiter(requests_per_second=5000)
-            self.cache = Slow() if everything else None
+            super().__init__(handlers(in_threads="in_threads" in options), is_strict="is_strict" in options)
+            self.fuse = Fuse()
+            for handler in self.handlers:
+                handler.step = self.fuse.step
+            self.hook = Hook(self.fuse, fails=everything)
+            self.limiter = Limiter(self.fuse)
+            self.cache = Slow(self.fuse) if everything else None
             more = {"rate_limiter": self.limiter, "max_in_flight": 3, "retry": AT_ONCE, "timeout": LIMITS}
             fields: dict[str, Any] = more if everything else {}
             self.model = cls(hook=self.hook, cache=self.cache or False, callbacks=self.handlers, **fields)
 
-        async def look(self) -> None:
-            await super().look()
+        async def look(self, struck_at: float | None = None) -> None:
+            await super().look(struck_at)
+            self.check()
+
+        def check(self) -> None:
+            """Fail if anything is left in what the model works with."""
             assert self.hook.began == self.hook.ended
             self.hook.asked = 0
             assert not self.limiter._queue
@@ -155,9 +206,55 @@ async def test_a_run_that_is_struck_anywhere(scene: Any, call: Any, attack: Any)
     assert await scene().attack(call, attack) > 3
 
 
+@pytest.mark.parametrize("scene", ["bare", "everything", "text"], indirect=True)
+async def test_a_run_that_is_cancelled_at_any_turn_of_the_loop(scene: Any, call: Any, at_any_turn: Any) -> None:
+    """Wherever its tasks are then."""
+    assert await scene().attack(call, at_any_turn) > 3
+
+
 async def test_equal_calls_of_which_one_is_struck(scene: Any, share: Any, attack: Any) -> None:
     """The other one gets its answer."""
     assert await scene().attack(share, attack) > 3
+
+
+def invoke(model: Any) -> str:
+    answer = model.invoke("hi")
+    return answer if isinstance(answer, str) else answer.content
+
+
+def stream(model: Any) -> str:
+    return "".join([piece if isinstance(piece, str) else piece.content for piece in model.stream("hi")])
+
+
+def batch(model: Any) -> str:
+    first, _ = model.batch(["hi", "you"])
+    return first if isinstance(first, str) else first.content
+
+
+@pytest.mark.parametrize("call", [invoke, stream, batch])
+def test_a_failure_anywhere_under_a_sync_verb(scene: Any, call: Any, fault: BaseException) -> None:
+    """In each step of what is the user's own, in this thread or on hocket's kept loop.
+
+    What a handler raises is logged, unless it asked to be heard, and so is what a cache raises; all else comes out.
+    """
+    here = scene()
+    for at in range(1, 200):
+        here.fuse.set(at, fault)
+        try:
+            outcome = call(here.model)
+        except BaseException as raised:
+            outcome = raised
+        is_logged = here.fuse.blown_by == "cache" or (here.fuse.blown_by == "handler" and not here.is_strict)
+        is_lost = not here.fuse.blown_by or (is_logged and isinstance(fault, Exception))
+        assert outcome == "Hello world" if is_lost else outcome is fault, here.fuse.blown_by
+        for handler in here.handlers:
+            assert handler.has_ended, handler.ends
+            handler.ends.clear()
+        here.check()
+        if not here.fuse.blown_by:
+            assert at > 8
+            return
+    raise AssertionError("it never got through")
 
 
 class Reporting(Chat):

@@ -12,6 +12,7 @@ import anyio.lowlevel
 import pytest
 from anyio.lowlevel import current_token
 
+from hocket.errors import InvalidReply
 from hocket.http import clients
 from hocket.providers.openai import ChatOpenAI
 from hocket.testing import OpenAIFormat, Reply, Stream, serve
@@ -42,31 +43,44 @@ def pools() -> list[Any]:
     return [] if loop is None else list(loop.clients.values())
 
 
-async def nothing_is_busy(server: Any, within: float = 5.0) -> None:
-    """Wait until the server has no connection open but those that wait here for the next request."""
+async def nothing_is_busy(server: Any) -> int:
+    """Wait until the server has no connection open but those that wait here for the next request; return how many."""
     assert all(not pool._busy for pool in pools())
-    idle = sum(pool._idle_count for pool in pools())
-    await server.wait_for(lambda server: server.open_connections <= idle, within)
+    idle: int = sum(pool._idle_count for pool in pools())
+    await server.wait_for(lambda server: server.open_connections <= idle)
+    return idle
 
 
 @pytest.mark.usefixtures("nothing_is_logged")
 async def test_a_run_that_is_struck_anywhere(server: Any, scenes: Any, handlers: Any, call: Any, attack: Any) -> None:
-    """Opening a connection, sending, waiting for headers, before the first token, in mid-stream."""
+    """Opening a connection, sending, waiting for headers, before the first token, in mid-stream.
+
+    The server sees the connection closed within 100 ms, mostly; a busy machine may take longer now and then.
+    """
 
     class Here(scenes):  # type: ignore[misc]
+        converted = (InvalidReply,)  # a ValueError where a reply is read: it is not what its format says
+
         def __init__(self) -> None:
             super().__init__(handlers())
-            # asyncio, should its own wait for a connection fail, leaves a socket behind that is in the way of the next one.
-            options = {"retry": {"max_attempts": 9, "first_pause": 0}, "timeout": Timeout(connect=0.25)}
-            self.model = model_at(server.url, callbacks=self.handlers, **options)
+            self.model = model_at(server.url, callbacks=self.handlers, retry={"first_pause": 0})
+            self.known = 0
+            self.took: list[float] = []
 
-        async def look(self) -> None:
-            await super().look()
-            await nothing_is_busy(server)
+        async def look(self, struck_at: float | None = None) -> None:
+            await super().look(struck_at)
+            kept = await nothing_is_busy(server)
+            if struck_at is not None and server.connections - self.known > kept:
+                self.took.append(time.monotonic() - struck_at)
             await self.model.aclose()  # so that the next one has to connect
+            await server.wait_for_open_connections(0)
+            self.known = server.connections
             assert not server.problems
 
-    assert await Here().attack(call, attack) > 3
+    scene = Here()
+    assert await scene.attack(call, attack) > 3
+    assert max(scene.took) <= 1
+    assert statistics.median(scene.took) <= 0.1
 
 
 # -- many

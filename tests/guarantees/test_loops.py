@@ -129,41 +129,22 @@ def test_loops_that_end_amid_a_stream(model: ChatOpenAI, server: Any) -> None:
     assert len(server.requests) == 6 * 3
 
 
-class Slow(BaseChatModel):
-    """Has sync hooks only, which take 0.2 s; notes how many run at once, and where."""
+class Sync(BaseChatModel):
+    """Has sync hooks only."""
 
-    meter: Any
+    work: Callable[[], object] = lambda: None
 
     def _generate(self, messages: Any, stop: Any = None, **kwargs: Any) -> ChatResult:
-        with self.meter:
-            time.sleep(0.2)
-            return ChatResult(generations=[ChatGeneration(message=AIMessage("yes"))])
+        self.work()
+        return ChatResult(generations=[ChatGeneration(message=AIMessage("yes"))])
 
     def _stream(self, messages: Any, stop: Any = None, **kwargs: Any) -> Iterator[ChatGenerationChunk]:
-        with self.meter:
-            time.sleep(0.2)
-            yield ChatGenerationChunk(message=AIMessageChunk("yes"))
+        self.work()
+        yield ChatGenerationChunk(message=AIMessageChunk("yes"))
 
     @property
     def _llm_type(self) -> str:
-        return "slow"
-
-
-class Meter:
-    """Counts who is inside at once."""
-
-    def __init__(self) -> None:
-        self.now = self.most = 0
-        self._lock = threading.Lock()
-
-    def __enter__(self) -> None:
-        with self._lock:
-            self.now += 1
-            self.most = max(self.most, self.now)
-
-    def __exit__(self, *error: object) -> None:
-        with self._lock:
-            self.now -= 1
+        return "sync"
 
 
 class Names(BaseCallbackHandler):
@@ -184,11 +165,8 @@ class Names(BaseCallbackHandler):
         self.told.append("end")
 
 
-@pytest.mark.parametrize("verb", ["ainvoke", "astream"])
-async def test_sync_hooks_do_not_queue_for_the_few_threads_of_the_loop(verb: str) -> None:
-    """200 calls of 0.2 s at once take two rounds, not the 34 of asyncio's own executor on two cores."""
-    model = Slow(meter=Meter())
-    others = anyio.to_thread.current_default_thread_limiter()
+async def call_at_once(model: BaseChatModel, verb: str, count: int) -> float:
+    """Make ``count`` calls; return the seconds that they took together."""
 
     async def one() -> None:
         if verb == "ainvoke":
@@ -198,18 +176,38 @@ async def test_sync_hooks_do_not_queue_for_the_few_threads_of_the_loop(verb: str
 
     began = time.monotonic()
     async with anyio.create_task_group() as group:
-        for _ in range(200):
+        for _ in range(count):
             group.start_soon(one)
-        while model.meter.most < 100:
-            await anyio.sleep(0.01)
-            assert others.borrowed_tokens == 0
-    assert time.monotonic() - began < 200 * 0.2 / 6  # as long as the executor would take
+    return time.monotonic() - began
+
+
+each_verb = pytest.mark.parametrize("verb", ["ainvoke", "astream"])
+
+
+@each_verb
+async def test_two_hundred_sync_hooks_run_at_once(verb: str) -> None:
+    """None of them in the threads of the loop's own, of which there are few, and which others need."""
+    others = anyio.to_thread.current_default_thread_limiter()
+    together = threading.Barrier(200, lambda: borrowed.append(others.borrowed_tokens))  # each waits for all the others
+    borrowed: list[float] = []
+    await call_at_once(Sync(work=lambda: together.wait(20)), verb, 200)
+    assert borrowed == [0]
+
+
+@each_verb
+async def test_two_hundred_sync_hooks_take_little_longer_than_one(verb: str) -> None:
+    """Of 0.2 s: asyncio's own executor takes 6.8 s on two cores."""
+    model = Sync(work=lambda: time.sleep(0.2))
+    tries = [await call_at_once(model, verb, 200)]
+    while tries[-1] > 1 and len(tries) < 3:  # others may be using the machine
+        tries.append(await call_at_once(model, verb, 200))
+    assert min(tries) < 1
 
 
 async def test_an_event_says_that_a_hook_went_to_a_thread() -> None:
     """Once for each request, and of nothing that needs none."""
     handler = Names()
-    model = Slow(meter=Meter(), callbacks=[handler])
+    model = Sync(callbacks=[handler])
     await model.ainvoke("hi")
     async for _ in model.astream("hi"):
         pass
@@ -219,7 +217,7 @@ async def test_an_event_says_that_a_hook_went_to_a_thread() -> None:
 def test_a_sync_verb_needs_no_thread() -> None:
     """The hook runs where it was asked for."""
     handler = Names()
-    Slow(meter=Meter(), callbacks=[handler]).invoke("hi")
+    Sync(callbacks=[handler]).invoke("hi")
     assert handler.told == ["start", "end"]
 
 
@@ -230,6 +228,7 @@ import asyncio, os, signal, sys, threading, warnings
 from hocket.providers.openai import ChatOpenAI
 
 model = ChatOpenAI(model="test-model", base_url=sys.argv[1], api_key="none", retry=None)
+signal.signal(signal.SIGINT, signal.default_int_handler)  # what a shell starts in the background ignores it
 
 def say(*words):
     print(*words, flush=True)
@@ -248,8 +247,12 @@ def run(tmp_path: Path, server: Any, script: str, *, on_asked: Callable[[Any], N
     ) as process:
         assert process.stdout is not None and process.stderr is not None
         if on_asked is not None:
-            server.block_for(lambda it: len(it.requests) == 1, within=30)
-            on_asked(process)
+            try:
+                server.block_for(lambda it: len(it.requests) == 1, within=30)
+                on_asked(process)
+            except BaseException:
+                process.kill()
+                raise
         said = process.stdout.read().splitlines()
         said += process.stderr.read().splitlines()[-1:]
         process.wait(timeout=30)

@@ -239,7 +239,7 @@ async def check(
     """Fail in this way, and look everywhere."""
     listener, keys = Listener(), Keys()
     is_silent = behave in (FAILURES["silence"], STREAMED["silence in the middle"])
-    limits = Timeout(total=0.3 if is_silent else 20)
+    limits = Timeout(total=0.15 if is_silent else 20)
     async with serve(OpenAIFormat(), behave) as server:
         model = model_with(slot, server.url, callbacks=[listener], cache=keys, timeout=limits, **more)
         error = await failed(ask, model)

@@ -220,4 +220,4 @@ def no_proxy_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def settings(request: pytest.FixtureRequest) -> ClientSettings:
     """Settings of the test's own, so that its client is, too: all tests of a module share a loop."""
-    return ClientSettings(connect_timeout=5.0 + hash(request.node.nodeid) % 10_000 / 1e5)
+    return ClientSettings(verify=request.node.nodeid)  # which nobody reads: there is no https

@@ -18,7 +18,7 @@ from hocket.http.clients import ClientSettings, client_of, close_client
 from hocket.http.exchange import open_stream, send
 from hocket.http.pool import Pool
 
-SETTINGS = ClientSettings(connect_timeout=7.0)
+SETTINGS = ClientSettings(max_connections=7)
 
 
 def run_on(backend: str, main: Callable[[], Awaitable[Any]]) -> Any:
@@ -34,8 +34,8 @@ def pools() -> int:
 
 async def test_equal_settings_share_a_client() -> None:
     """Whoever asks on this loop gets the same."""
-    assert client_of(SETTINGS) is client_of(ClientSettings(connect_timeout=7.0))
-    assert client_of(SETTINGS) is not client_of(ClientSettings(connect_timeout=8.0))
+    assert client_of(SETTINGS) is client_of(ClientSettings(max_connections=7))
+    assert client_of(SETTINGS) is not client_of(ClientSettings(max_connections=8))
 
 
 def test_settings_hide_the_proxy() -> None:

@@ -4,6 +4,7 @@ import gzip
 import time
 import zlib
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from typing import Any
 
 import anyio
@@ -225,7 +226,7 @@ async def test_cancelled_request_closes_its_connection(
 ) -> None:
     """Wherever it is: the server sees it within 100 ms, and the permit is back. A second cancel changes nothing."""
     main, data = POINTS[point]
-    single = ClientSettings(connect_timeout=settings.connect_timeout, max_connections=1)
+    single = replace(settings, max_connections=1)
 
     async def attempt() -> float:
         at_work: list[int] = []
@@ -324,9 +325,9 @@ async def test_server_that_is_faster_than_the_loop(serve: Any, settings: ClientS
     await server.until(lambda it: it.open == 0)
 
 
-async def test_a_thousand_cancelled_streams(serve: Any) -> None:
+async def test_a_thousand_cancelled_streams(serve: Any, settings: ClientSettings) -> None:
     """A pool of ten goes through a thousand streams that are left mid-way, and still serves the next request."""
-    settings = ClientSettings(connect_timeout=30.0, max_connections=10)
+    settings = replace(settings, max_connections=10)
 
     def script(peer: Any) -> None:
         while (request := peer.read()) is not None:

@@ -22,6 +22,7 @@ from hocket.errors import ConnectionFailed, ConnectTimeout, InvalidInput, Invali
 from hocket.http.clients import ClientSettings, close_client
 from hocket.http.exchange import open_stream, send
 from hocket.http.request import HTTPRequest
+from hocket.timeouts import connect_limit
 
 SECRET = "sk-abcdefgh12345678"
 
@@ -89,6 +90,7 @@ async def test_redirects_are_not_followed(serve: Any, settings: ClientSettings, 
 @both
 async def test_default_time_outs_do_not_apply(settings: ClientSettings, package: Any) -> None:
     """Five seconds between two reads are httpx's default, not somebody's decision; what was decided stays."""
+    connect_limit.set(6.0)
     seen = []
 
     def answer(request: Any) -> Any:
@@ -100,7 +102,7 @@ async def test_default_time_outs_do_not_apply(settings: ClientSettings, package:
             await send(HTTPRequest("GET", "http://host/", {}), settings, client=client)
 
     nothing = {"read": None, "write": None, "pool": None}
-    assert seen == [{"connect": settings.connect_timeout, **nothing}, dict.fromkeys(["connect", *nothing], 9.0)]
+    assert seen == [{"connect": 6.0, **nothing}, dict.fromkeys(["connect", *nothing], 9.0)]
 
 
 @both
@@ -275,11 +277,10 @@ async def test_https_through_a_proxy(serve: Any, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["HTTP_PROXY", "all_proxy"])
-async def test_proxy_from_the_environment(
-    serve: Any, settings: ClientSettings, monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
+async def test_proxy_from_the_environment(serve: Any, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     """As for httpx; ``NO_PROXY`` names who is asked directly."""
     proxy, server = proxy_of(serve), serve.answering(serve.reply(b"directly"))
+    settings = ClientSettings(max_connections=proxy.port)  # a client of the test's own
     monkeypatch.setenv(name, f"http://127.0.0.1:{proxy.port}")
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
 
@@ -331,7 +332,7 @@ def test_proxied_clients_end_with_their_loops(serve: Any, backend: str) -> None:
 async def test_proxied_client_closed_while_busy(serve: Any) -> None:
     """Its last request ends first."""
     proxy = proxy_of(serve)
-    settings = ClientSettings(proxy=f"http://127.0.0.1:{proxy.port}", connect_timeout=4.0)
+    settings = ClientSettings(proxy=f"http://127.0.0.1:{proxy.port}", max_connections=4)
 
     stream = await open_stream(HTTPRequest("GET", "http://model.invalid/", {}), settings)
     await close_client(settings)

@@ -15,6 +15,7 @@ from hocket.http.clients import ClientSettings, close_client
 from hocket.http.exchange import open_stream, send
 from hocket.http.pool import KEPT
 from hocket.testing.clock import VirtualClock
+from hocket.timeouts import connect_limit
 
 
 async def test_connection_is_kept(serve: Any, settings: ClientSettings) -> None:
@@ -183,18 +184,19 @@ def deaf() -> Iterator[str]:
         yield f"http://127.0.0.1:{listener.getsockname()[1]}"
 
 
-async def test_connection_takes_too_long(serve: Any, deaf: str) -> None:
+async def test_connection_takes_too_long(serve: Any, settings: ClientSettings, deaf: str) -> None:
     """The error names the limit and where it is set; the permit is back."""
     server = serve.answering(serve.reply())
-    hasty = ClientSettings(connect_timeout=0.05, max_connections=1)
+    one = replace(settings, max_connections=1)
+    connect_limit.set(0.05)
 
     with pytest.raises(ConnectTimeout, match=r"within 0\.05 s; Timeout") as caught:
-        await send(replace(server.request(), url=deaf), hasty)
+        await send(replace(server.request(), url=deaf), one)
 
     assert isinstance(caught.value, RequestTimeout)
     assert caught.value.retryable
     with anyio.fail_after(5):
-        assert (await send(server.request(), hasty)).status == 200
+        assert (await send(server.request(), one)).status == 200
 
 
 async def test_cancelled_while_connecting(serve: Any, settings: ClientSettings, deaf: str) -> None:

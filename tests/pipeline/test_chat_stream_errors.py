@@ -219,13 +219,22 @@ def collect(stream: Any) -> None:
     gc.collect()
 
 
+def collect_inside_out(stream: Any) -> None:
+    gc.collect(0)  # the stream is of an older generation now than what it will hold, and so comes behind that
+    next(stream)
+    cycle = [stream]
+    cycle.append(cycle)
+    del stream, cycle
+    gc.collect()
+
+
 def fail(stream: Any) -> None:
     with pytest.raises(ZeroDivisionError):
         for _ in stream:
             _ = 1 / 0
 
 
-@pytest.mark.parametrize("leave", [close, leave_with, break_off, collect, fail])
+@pytest.mark.parametrize("leave", [close, leave_with, break_off, collect, collect_inside_out, fail])
 @pytest.mark.parametrize("cls", [EndlessInLoop, EndlessInThread])
 @pytest.mark.parametrize("cached", [False, True], ids=["no cache", "a cache"])
 def test_a_sync_stream_that_is_left_ends_once_as_left(

@@ -236,14 +236,14 @@ async def test_a_pause_that_would_end_too_late_is_not_begun(virtual_clock: Clock
     assert virtual_clock.now() == 0
 
 
-def slow_handler(event: str, *, in_thread: bool) -> BaseCallbackHandler:
-    """Takes for ever over one kind of event."""
+def slow_handler(event: str, *, in_thread: bool = False, takes: float = 100) -> BaseCallbackHandler:
+    """Takes its time over one kind of event."""
 
     def block(self: Any, *args: Any, **details: Any) -> None:
-        clock.current().block(100)
+        clock.current().block(takes)
 
     async def sleep(self: Any, *args: Any, **details: Any) -> None:
-        await clock.current().sleep(100)
+        await clock.current().sleep(takes)
 
     base = BaseCallbackHandler if in_thread else AsyncCallbackHandler
     return type("Slow", (base,), {event: block if in_thread else sleep})()  # type: ignore[no-any-return]
@@ -264,6 +264,58 @@ async def test_handlers(event: str, in_thread: bool, recorder: Any, virtual_cloc
         await heard(model.astream("hi", timeout=Timeout(idle=2, first_token=2, total=20)))
     assert virtual_clock.now() == pytest.approx(100.5 if in_thread else 20)
     assert recorder.end() == "on_llm_error"
+
+
+@pytest.mark.parametrize("verb", ["ainvoke", "astream", "agenerate"])
+@pytest.mark.parametrize("in_thread", [False, True])
+async def test_handlers_that_are_told_of_the_start(
+    verb: str, in_thread: bool, recorder: Any, virtual_clock: Clock
+) -> None:
+    """The caller waits for them, so that the limit begins with them; the run ends with its error, and nothing is sent."""
+    model = Bound(callbacks=[slow_handler("on_chat_model_start", in_thread=in_thread), recorder])
+    with pytest.raises(TotalTimeout, match="nothing had come"):
+        await {
+            "ainvoke": lambda: model.ainvoke("hi", timeout=20),
+            "astream": lambda: heard(model.astream("hi", timeout=20)),
+            "agenerate": lambda: model.agenerate([model._to_messages("hi")], timeout=20),
+        }[verb]()
+    assert virtual_clock.now() == (100 if in_thread else 20)
+    assert recorder.names() == ["on_chat_model_start", "on_llm_error"]
+    assert not model.asked
+
+
+async def test_what_handlers_of_the_start_have_left_of_it(recorder: Any, virtual_clock: Clock) -> None:
+    """There is one limit for both."""
+    model = scripted(Turn(delay=3), Turn(text="ok", delay=1), callbacks=[slow_handler("on_chat_model_start", takes=3)])
+    with pytest.raises(TotalTimeout):
+        await model.ainvoke("hi", timeout=5)
+    assert virtual_clock.now() == 5
+    assert (await model.ainvoke("hi", timeout=5)).content == "ok"
+
+
+@pytest.mark.parametrize("event", ["on_llm_end", "on_llm_error"])
+async def test_handlers_that_are_told_of_the_end_are_outside_of_it(
+    event: str, recorder: Any, virtual_clock: Clock
+) -> None:
+    """An end is always told, whatever time it takes (and that has a limit of its own)."""
+    turn = Turn(text="ok", delay=4) if event == "on_llm_end" else Turn(error=ProviderUnavailable("no"), delay=4)
+    model = scripted(turn, callbacks=[slow_handler(event, takes=3), recorder], timeout=5)
+    if event == "on_llm_end":
+        assert (await model.ainvoke("hi")).content == "ok"
+    else:
+        with pytest.raises(ProviderUnavailable):
+            await model.ainvoke("hi")
+    assert virtual_clock.now() == 7
+    assert recorder.end() == event
+
+
+def test_a_sync_hook_is_not_asked_when_a_handler_has_taken_all_of_it(recorder: Any, virtual_clock: Clock) -> None:
+    """Which nothing could interrupt."""
+    model = Blocking(callbacks=[slow_handler("on_chat_model_start", in_thread=True), recorder], timeout=20)
+    with pytest.raises(TotalTimeout):
+        model.invoke("hi")
+    assert recorder.end() == "on_llm_error"
+    assert not model.asked
 
 
 async def test_the_time_of_the_consumer_does_not_count(virtual_clock: Clock) -> None:

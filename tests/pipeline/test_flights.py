@@ -1,6 +1,7 @@
 """Equal calls in flight: one request, an answer for everybody, and whoever leaves leaves the others alone."""
 
 import asyncio
+import functools
 import traceback
 from collections.abc import AsyncIterator, Callable
 from typing import Any
@@ -13,8 +14,9 @@ from pydantic import Field, PrivateAttr
 
 from hocket.caches import InMemoryCache
 from hocket.callbacks import UsageMetadataCallbackHandler
+from hocket.errors import ProviderUnavailable
 from hocket.language_models import BaseChatModel
-from hocket.messages import AIMessage, AIMessageChunk
+from hocket.messages import AIMessage, AIMessageChunk, add_usage
 from hocket.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
 from hocket.pipeline import flight
 from hocket.rate_limiters import InMemoryRateLimiter
@@ -163,6 +165,58 @@ async def test_usage_is_counted_once_for_all() -> None:
     counter = UsageMetadataCallbackHandler()
     await Cabin(Slow(cache=InMemoryCache(), callbacks=[counter]), 20).arrive()
     assert counter.usage_metadata == {"slow": USAGE}
+
+
+class Reporting(Slow):
+    """Says what it costs with its first piece."""
+
+    async def _astream(self, messages: Any, stop: Any = None, **kwargs: Any) -> AsyncIterator[ChatGenerationChunk]:
+        self._calls += 1
+        facts = {"model_name": "slow"}
+        yield ChatGenerationChunk(message=AIMessageChunk("Hel", usage_metadata=USAGE, response_metadata=facts))
+        await self._go_on.wait()
+        if self.error is not None:
+            raise self.error
+        yield ChatGenerationChunk(message=AIMessageChunk("lo"))
+
+    @property
+    def booked(self) -> Any:
+        """What all handlers have counted together."""
+        return functools.reduce(add_usage, [counted.usage_metadata.get("slow") for counted in self._counters])
+
+    _counters: list[UsageMetadataCallbackHandler] = PrivateAttr(default_factory=list)
+
+    def cabin(self, count: int) -> Cabin:
+        """Passengers of whom each has a handler of his own."""
+        cabin = Cabin(self, count)
+        self._counters = [UsageMetadataCallbackHandler() for _ in cabin.passengers]
+        for passenger, counter in zip(cabin.passengers, self._counters, strict=True):
+            passenger.config = {"callbacks": [counter]}
+        return cabin
+
+
+async def test_the_usage_of_a_failed_request_is_on_one_bill() -> None:
+    """That of the first who hears of it; the others are told what had come, as something that another pays for."""
+    model = Reporting(cache=InMemoryCache(), error=ProviderUnavailable("no"))
+    cabin = model.cabin(6)
+    await cabin.arrive()
+    assert all(isinstance(passenger.error, ProviderUnavailable) for passenger in cabin.passengers)
+    assert (model._calls, model.booked) == (1, USAGE)
+
+
+@pytest.mark.parametrize("who", ["some", "all"])
+async def test_the_usage_of_a_request_that_is_left_is_on_one_bill(who: str) -> None:
+    """That of those who stay, else of the last who leaves; who leaves by himself, by a break, or is cancelled."""
+    model = Reporting(cache=InMemoryCache())
+    cabin = model.cabin(6)
+    async with anyio.create_task_group() as group:
+        await cabin.board(group)
+        for passenger in cabin.passengers[: 6 if who == "all" else 4]:
+            passenger.scope.cancel()
+        await rest()
+        model._go_on.set()
+    assert [passenger.answer is not None for passenger in cabin.passengers] == [False] * 4 + [who == "some"] * 2
+    assert (model._calls, model.booked) == (1, USAGE)
 
 
 @pytest.mark.parametrize("leaders_too", [False, True], ids=["the leader stays", "the leader leaves"])

@@ -184,9 +184,9 @@ def test_nothing_is_copied_before_somebody_looks() -> None:
     shown = LazyCopies(mine)
     assert len(shown) == 1
     assert bool(shown)
-    assert shown._waiting
+    assert not hasattr(shown, "_is_copied")
     assert shown[0] is not mine[0]
-    assert not shown._waiting
+    assert shown._is_copied
 
 
 def test_a_pickled_or_copied_one_is_a_plain_list() -> None:

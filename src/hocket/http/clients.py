@@ -26,16 +26,14 @@ __all__ = ["Client", "ClientSettings", "Reply", "Sender", "client_of", "close_cl
 
 @dataclass(frozen=True)
 class ClientSettings:
-    """What tells one client from another.
+    """What tells one client from another. How long connecting may take is the call's (`hocket.timeouts.connect_limit`).
 
     Attributes:
-        connect_timeout: seconds until a connection must be there, TLS included; None: no limit.
         max_connections: open at once, on one event loop; further requests queue.
         proxy: URL of a proxy; None: what the environment says, as for httpx (``HTTPS_PROXY``, ``NO_PROXY`` …).
         verify: False: certificates are not checked; a text: the path of a bundle of authorities to trust.
     """
 
-    connect_timeout: float | None = 10.0
     max_connections: int = 200
     proxy: str | None = field(default=None, repr=False)
     verify: bool | str = True
@@ -145,10 +143,10 @@ def _made(settings: ClientSettings) -> Client:
     if settings.proxy is not None or _environment_names_a_proxy():
         from hocket.http.httpx_client import ProxiedClient
 
-        return ProxiedClient(settings.proxy, settings.max_connections, settings.connect_timeout, settings.verify)
+        return ProxiedClient(settings.proxy, settings.max_connections, settings.verify)
     from hocket.http.pool import Pool
 
-    return Pool(settings.max_connections, settings.connect_timeout, settings.verify)
+    return Pool(settings.max_connections, settings.verify)
 
 
 def _environment_names_a_proxy() -> bool:

@@ -16,7 +16,6 @@ from hocket.errors import InvalidReply, LLMError
 from hocket.http.clients import ClientSettings, Reply, Sender, client_of
 from hocket.http.request import HTTPReply, HTTPRequest
 from hocket.http.unpacking import unpacker
-from hocket.timeouts import connect_within
 
 __all__ = ["MAX_BYTES", "HTTPStream", "open_stream", "send"]
 
@@ -72,7 +71,7 @@ def _sender(settings: ClientSettings, client: Any) -> Sender:
         return client_of(settings)
     from hocket.http.httpx_client import InjectedClient
 
-    return InjectedClient(client, connect_within(settings.connect_timeout))
+    return InjectedClient(client)
 
 
 class HTTPStream:

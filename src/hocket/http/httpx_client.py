@@ -17,7 +17,7 @@ from hocket.errors import ConnectionFailed, ConnectTimeout, InvalidInput, Invali
 from hocket.http.request import HTTPRequest
 from hocket.http.secrets import scrubbed, secrets_of
 from hocket.http.tls import tls_context
-from hocket.timeouts import connect_within
+from hocket.timeouts import connect_limit
 
 __all__ = ["HTTPXReply", "InjectedClient", "ProxiedClient"]
 
@@ -44,21 +44,20 @@ class InjectedClient:
 
     Args:
         client: an ``httpx.AsyncClient`` or ``httpx2.AsyncClient``.
-        connect_timeout: seconds until a connection must be there, where the client has only the default.
         proxy: URL of the proxy that the client was made with, if that is known.
 
     Raises:
         InvalidInput: it is something else, or is closed.
     """
 
-    def __init__(self, client: Any, connect_timeout: float | None, proxy: str | None = None) -> None:
+    def __init__(self, client: Any, proxy: str | None = None) -> None:
         self._package = _package_of(client)
         self._proxy = proxy
         if client.is_closed:
             raise InvalidInput("the injected HTTP client is closed; keep it open for as long as its model is used")
         self._client = client
         is_default = client.timeout == self._package.Timeout(5.0)
-        self._timeout = self._package.Timeout(None, connect=connect_timeout) if is_default else client.timeout
+        self._timeout = self._package.Timeout(None, connect=connect_limit.get()) if is_default else client.timeout
 
     async def open(self, request: HTTPRequest, on_close: Callable[[], Awaitable[None]] | None = None) -> "HTTPXReply":
         """Send a request and return its reply as soon as the head of it is there. Redirects are replies like any other.
@@ -143,12 +142,9 @@ class ProxiedClient:
         max_connections: as for `hocket.http.pool.Pool`, as are the others.
     """
 
-    def __init__(
-        self, proxy: str | None, max_connections: int, connect_timeout: float | None, verify: bool | str
-    ) -> None:
+    def __init__(self, proxy: str | None, max_connections: int, verify: bool | str) -> None:
         self._proxy = proxy
         self._max_connections = max_connections
-        self._connect_timeout = connect_timeout
         self._verify = verify
         self._client: Any = None
         self._requests = 0
@@ -161,8 +157,7 @@ class ProxiedClient:
             tls = await tls_context(self._verify)
             if self._client is None:
                 self._client = self._made(tls)
-            limit = connect_within(self._connect_timeout)
-            return await InjectedClient(self._client, limit, self._proxy).open(request, self._leave)
+            return await InjectedClient(self._client, self._proxy).open(request, self._leave)
         except BaseException:
             with anyio.CancelScope(shield=True):
                 await self._leave()

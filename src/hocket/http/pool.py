@@ -21,7 +21,7 @@ from hocket.http.http1 import request_bytes
 from hocket.http.request import HTTPRequest
 from hocket.http.tls import tls_context
 from hocket.http.wire import Origin
-from hocket.timeouts import connect_within
+from hocket.timeouts import connect_limit
 
 __all__ = ["Pool", "PooledReply"]
 
@@ -34,12 +34,10 @@ class Pool:
 
     Args:
         max_connections: open at once, idle ones included; further requests queue.
-        connect_timeout: seconds until a connection must be there; None: no limit.
         verify: whose certificates are trusted, see `hocket.http.tls.tls_context`.
     """
 
-    def __init__(self, max_connections: int, connect_timeout: float | None, verify: bool | str) -> None:
-        self._connect_timeout = connect_timeout
+    def __init__(self, max_connections: int, verify: bool | str) -> None:
         self._verify = verify
         self._permits = anyio.Semaphore(max_connections, fast_acquire=True)
         self._idle: dict[Origin, dict[Connection, None]] = {}  # dicts keep order: the oldest first
@@ -116,7 +114,7 @@ class Pool:
         tls = await tls_context(self._verify) if origin.scheme == "https" else None
         while self._idle_count > self._permits.value:
             self._close_oldest(next(iter(self._idle)))
-        return Connection(origin, await connect(origin, tls, connect_within(self._connect_timeout)))
+        return Connection(origin, await connect(origin, tls, connect_limit.get()))
 
     def _close_oldest(self, origin: Origin) -> None:
         idle = self._idle[origin]

@@ -8,7 +8,6 @@ request as it is sent.
 
 import base64
 import contextlib
-import inspect
 import os
 import re
 import traceback
@@ -45,7 +44,6 @@ _KEYS = re.compile(
     r"|\bAIza[\w-]{20,}",
     re.IGNORECASE,
 )
-_MAY_PAUSE = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 _SHORT = 6  # a secret shorter than this is found inside ordinary words
 
 
@@ -206,7 +204,7 @@ class Guard:
         if error is None:
             return
         secrets = _known(self._secrets())
-        _clean(error, secrets, set(), is_own=True)
+        _clean(error, secrets, set())
         if isinstance(error, LLMError):
             error.provider = error.provider or self._provider
             error.model = error.model or self._model
@@ -219,21 +217,22 @@ class Guard:
                 del told, error, trace, secrets  # this frame is in the traceback
 
 
-def _clean(error: BaseException, secrets: list[str], seen: set[object], *, is_own: bool) -> None:
+def _clean(error: BaseException, secrets: list[str], seen: set[object]) -> None:
     """Take the secrets out of an error and of what it came from.
 
+    Frames that an error has left have ended, and can be cleared. That in which it was handled may go on, and to clear a
+    coroutine that only pauses would end it; if it was below the guard, what it raised instead has left it.
+
     Args:
-        seen: the errors that were cleaned so far, and the frames that they have passed.
-        is_own: whether it was raised and handled inside the guard.
+        seen: the errors that were cleaned so far, and the frames that they have left.
     """
     if id(error) in seen:  # some errors define equality
         return
-    seen.add(id(error))
-    for frame, _ in traceback.walk_tb(error.__traceback__):
-        if is_own or not frame.f_code.co_flags & _MAY_PAUSE:
-            seen.add(frame)
-            with contextlib.suppress(RuntimeError):  # it still runs
-                frame.clear()
+    left = [frame for frame, _ in traceback.walk_tb(error.__traceback__)][1 if seen else 0 :]
+    seen.update((id(error), *left))
+    for frame in left:
+        with contextlib.suppress(RuntimeError):  # the guard's own
+            frame.clear()
     if isinstance(error, LLMError):
         for name in ("message", "provider_code", "request_id", "details"):
             setattr(error, name, _scrubbed(getattr(error, name), secrets))
@@ -243,20 +242,20 @@ def _clean(error: BaseException, secrets: list[str], seen: set[object], *, is_ow
     cause, context = error.__cause__, error.__context__
     suppressed = error.__suppress_context__
     if cause is not None:
-        _clean(cause, secrets, seen, is_own=_began_in(cause, seen))
+        _clean(cause, secrets, seen)
         error.__cause__ = None if _shows(cause, secrets) else cause
     if context is not None and context is not cause:
         if _began_in(context, seen):
-            _clean(context, secrets, seen, is_own=True)
+            _clean(context, secrets, seen)
         error.__context__ = None if _shows(context, secrets) else context
     error.__suppress_context__ = suppressed
 
 
 def _began_in(error: BaseException, seen: set[object]) -> bool:
-    """Whether an error was handled in one of the frames in ``seen``: then those that it passed have ended.
+    """Whether an error was handled in one of the frames in ``seen``, and so below the guard.
 
-    To clear a coroutine that only pauses would end it, as if it had been closed. trio raises a task's cancellation
-    where another task cancels it, so that what that one is handling becomes its context.
+    Others are somebody else's: what the caller is handling while he calls; what a task of trio's is handling while it
+    cancels another one, whose cancellation gets that for a context.
     """
     return error.__traceback__ is not None and error.__traceback__.tb_frame in seen
 

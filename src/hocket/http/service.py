@@ -67,6 +67,15 @@ class StreamDecoder(Protocol[T_co]):
         """Whether the stream's last event has come, so that nothing more need be read."""
         ...
 
+    @property
+    def ended(self) -> bool:
+        """Whether it is certain that all of the answer has come; what may follow are facts about it, such as its usage.
+
+        Where this is False, a connection that breaks is an error, whatever `close` says. A format that says nothing of an
+        end leaves it so: then only the proper end of the body is one.
+        """
+        ...
+
     def feed(self, data: bytes) -> Iterable[T_co]:
         """Return the chunks that these bytes complete.
 
@@ -247,7 +256,7 @@ class HTTPService(BaseModel):
 
         Raises:
             LLMError: the connection failed, or the reply says that the request did.
-            StreamTruncated: the reply ended before its terminal event.
+            StreamTruncated: the reply ended before its terminal event, or its connection broke before its end.
         """
         signed = await self._signed(request)
         stream: HTTPStream | None = None
@@ -274,6 +283,10 @@ class HTTPService(BaseModel):
                         yield item
                 try:
                     rest = decoder.close()
+                    if broken is not None and not decoder.ended:
+                        raise StreamTruncated(
+                            "the stream is not whole: its connection broke; what came is in `partial`"
+                        )
                 except StreamTruncated as error:
                     error.retryable = True
                     raise error from broken
@@ -351,7 +364,6 @@ class HTTPService(BaseModel):
 
     def _client_settings(self) -> ClientSettings:
         return ClientSettings(
-            connect_timeout=None,  # the call under way says, see `hocket.timeouts.connect_limit`
             max_connections=self.max_connections,
             proxy=self.proxy.get_secret_value() if isinstance(self.proxy, SecretStr) else self.proxy,
             verify=self.verify,

@@ -82,14 +82,9 @@ async def run_tool(tool: "BaseTool", runtime: Runtime, job: Job) -> Any:
         **job.details,
     }
     try:
-        await manager.start(
-            "on_tool_start",
-            run.run_id,
-            {"name": tool.name, "description": tool.description},
-            str(shown),
-            inputs=shown if isinstance(shown, dict) else None,
-            **details,
-        )
+        asked = {"name": tool.name, "description": tool.description}, str(shown)
+        inputs = shown if isinstance(shown, dict) else None
+        await run._tell_start("on_tool_start", asked, {"inputs": inputs, **details})
         output = await _in_time(tool, runtime, job, run)
     except BaseException as error:
         with contextlib.suppress(Exception):  # of a handler: a run that has failed keeps its own error

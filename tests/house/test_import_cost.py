@@ -1,0 +1,46 @@
+"""What an import loads: what every program needs, and nothing else (what it costs: `benchmarks`, the case "import")."""
+
+import subprocess
+import sys
+from typing import Any
+
+from hocket.language_models import BaseChatModel, BaseLanguageModel
+from hocket.messages import AIMessage
+
+LATER = {
+    *("asyncio", "trio", "anyio.from_thread", "concurrent.futures", "difflib", "httpx", "tenacity"),
+    *("hocket.http", "hocket.language_models.llms", "hocket.language_models.simple", "hocket.message_toolkit"),
+    *("hocket.runnables.binding", "hocket.schemas", "hocket.tokens", "hocket.tools"),
+}
+"""What is loaded when it is first used."""
+
+
+def test_the_models_load_nothing_that_most_programs_do_not_need() -> None:
+    """Neither HTTP nor retries nor an event loop, nor the other family of models."""
+    code = f"import sys, hocket.language_models; print(*sorted({LATER!r} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == []
+
+
+def test_no_validator_is_built_for_an_import() -> None:
+    """pydantic builds each when it is first needed; the very first one costs as much as a tenth of the import."""
+    code = """
+import hocket.language_models, pydantic
+
+def built(cls):
+    for sub in cls.__subclasses__():
+        if sub.__pydantic_complete__ and sub.__module__.startswith("hocket"):
+            print(sub.__qualname__)
+        built(sub)
+
+built(pydantic.BaseModel)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == []
+
+
+def test_a_model_class_with_its_type_of_answer_is_the_class_itself() -> None:
+    """pydantic would make a class of each, with all of its fields."""
+    parametrised: Any = BaseLanguageModel[AIMessage]
+    assert parametrised is BaseLanguageModel
+    assert issubclass(BaseChatModel, parametrised)
