@@ -9,7 +9,22 @@ from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from . import calls, chains, folding, http, imports, limiter, memory, streams, structured, tools
+from . import (
+    calls,
+    chains,
+    folding,
+    histories,
+    http,
+    imports,
+    limiter,
+    memory,
+    serialising,
+    streams,
+    structured,
+    tokens,
+    toolkit,
+    tools,
+)
 from .bench import Bench, Case
 from .harness import Plan, one_line
 from .table import Row, print_header, print_row
@@ -27,7 +42,11 @@ CASES: dict[str, Case] = {
     **memory.CASES,
     **http.CASES,
     **tools.CASES,
+    **toolkit.CASES,
+    **tokens.CASES,
     **structured.CASES,
+    **serialising.CASES,
+    **histories.CASES,
 }
 
 

@@ -52,6 +52,26 @@ async def test_the_run_does_not_wait_and_the_order_is_kept() -> None:
     assert handler.told == ["start x", "a", "b", "c", "end"]
 
 
+async def test_what_it_is_told_later_is_as_it_was() -> None:
+    """What the caller does with question and answer meanwhile does not show."""
+
+    class Looking(Behind):
+        async def on_chat_model_start(self, serialized: Any, messages: Any, **kwargs: Any) -> None:
+            await self.gate.wait()
+            self.told.append(messages[0][0].additional_kwargs)
+
+        async def on_llm_new_token(self, token: str, *, chunk: Any = None, **kwargs: Any) -> None:
+            await self.gate.wait()
+            self.told.append(chunk.message.additional_kwargs)
+
+    handler, question = Looking(), HumanMessage("x")
+    async for chunk in OnlyAsync().astream([question], {"callbacks": [handler]}):
+        question.additional_kwargs["edited"] = chunk.additional_kwargs["edited"] = True
+    handler.gate.set()
+    assert await flush() == 0
+    assert handler.told == [{}, {}, {}, "end"]
+
+
 async def test_flush_says_what_is_left() -> None:
     """With a deadline it gives up, and counts the events that were not told, the one at hand included."""
     handler = Behind()

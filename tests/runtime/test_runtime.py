@@ -11,7 +11,7 @@ import anyio.lowlevel
 import anyio.to_thread
 import pytest
 
-from hocket._runtime.runtime import ASYNC, BLOCKING, THREADS, Runtime, step, threads
+from hocket._runtime.runtime import ASYNC, BLOCKING, THREADS, Runtime, begun, step, threads
 from hocket.testing import VirtualClock
 
 setting = contextvars.ContextVar("setting", default="unset")
@@ -193,3 +193,58 @@ def test_without_asyncio_or_trio_nothing_of_them_is_touched() -> None:
     assert step(stages()) == 3
     with pytest.raises(RuntimeError):
         asyncio.get_running_loop()
+
+
+async def test_what_never_waits_is_over_once_it_has_begun() -> None:
+    """In the caller's own context; what it raises is raised at once."""
+
+    async def change() -> None:
+        setting.set("changed")
+
+    async def fail() -> None:
+        raise ValueError("at once")
+
+    assert begun(change()) is None
+    assert setting.get() == "changed"
+    with pytest.raises(ValueError, match="at once"):
+        begun(fail())
+
+
+async def test_what_waits_goes_on_where_it_is_awaited() -> None:
+    """As if it had been awaited from its beginning: waits, errors and cancellations arrive inside."""
+    seen: list[str] = []
+
+    async def work() -> None:
+        seen.append("begun")
+        for _ in range(3):
+            await anyio.lowlevel.checkpoint()
+        seen.append("waited")
+        with anyio.move_on_after(0.01):
+            await anyio.sleep_forever()
+        seen.append("timed out")
+        try:
+            await anyio.sleep_forever()
+        finally:
+            with anyio.CancelScope(shield=True):
+                await anyio.lowlevel.checkpoint()
+            seen.append("cancelled")
+
+    rest = begun(work())
+    assert rest is not None and seen == ["begun"]
+    with anyio.move_on_after(0.1) as scope:
+        await rest
+    assert scope.cancelled_caught
+    assert seen == ["begun", "waited", "timed out", "cancelled"]
+
+
+async def test_what_waits_may_fail_after_a_wait() -> None:
+    """The error comes out of the ``await``."""
+
+    async def fail() -> None:
+        await anyio.lowlevel.checkpoint()
+        raise ValueError("later")
+
+    rest = begun(fail())
+    assert rest is not None
+    with pytest.raises(ValueError, match="later"):
+        await rest

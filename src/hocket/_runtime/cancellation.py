@@ -45,7 +45,7 @@ def only(error: BaseException) -> BaseException:
     return error
 
 
-async def wait_for(event: anyio.Event) -> None:
+async def wait_for(event: "anyio.Event") -> None:
     """Wait for ``event`` in a loop that may go round for long.
 
     anyio cancels an asyncio task only when it finds it waiting. A producer and a consumer who wake each other in turn
@@ -61,7 +61,7 @@ async def refuse() -> None:
     raise anyio.get_cancelled_exc_class()
 
 
-async def outwait(event: anyio.Event) -> None:
+async def outwait(event: "anyio.Event") -> None:
     """Wait for ``event`` however often the caller is cancelled meanwhile, and raise the cancellation afterwards."""
     struck: BaseException | None = None
     while not event.is_set():

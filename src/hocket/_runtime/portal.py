@@ -14,13 +14,15 @@ import sys
 import threading
 from collections.abc import Awaitable, Callable
 from types import TracebackType
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import anyio
-from anyio.from_thread import BlockingPortal
 
 from hocket._runtime.callers import warn_caller
 from hocket.errors import BlockingCallWarning, SyncInLoop
+
+if TYPE_CHECKING:
+    from anyio.from_thread import BlockingPortal
 
 __all__ = ["holds_up_a_loop", "is_here", "on_portal"]
 
@@ -31,12 +33,14 @@ GRACE = 5.0  # seconds that an interrupted call may take to clean up
 _HELD_UP = "a sync verb holds up the event loop that runs in this thread until it returns; await its async twin"
 
 _lock = threading.Lock()
-_portal: BlockingPortal | None = None
+_portal: "BlockingPortal | None" = None
 _thread: threading.Thread | None = None
 _inherited: list[object] = []
 
 
-def _start() -> BlockingPortal:
+def _start() -> "BlockingPortal":
+    from anyio.from_thread import BlockingPortal  # programs that only await need not load it
+
     global _portal, _thread
     with _lock:
         if _portal is None:
@@ -123,4 +127,5 @@ def holds_up_a_loop() -> bool:
     asyncio, trio = sys.modules.get("asyncio"), sys.modules.get("trio")  # a loop runs only if its module was imported
     if asyncio is not None and asyncio._get_running_loop() is not None:
         return True
-    return trio is not None and bool(trio.lowlevel.in_trio_run())
+    lowlevel = getattr(trio, "lowlevel", None)  # None also while another thread imports trio
+    return lowlevel is not None and bool(lowlevel.in_trio_run())

@@ -16,7 +16,6 @@ from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterable
 from typing import Any, Protocol, TypeVar
 
 import anyio
-import anyio.from_thread
 import anyio.to_thread
 from anyio.lowlevel import EventLoopToken, RunVar, current_token
 
@@ -32,7 +31,7 @@ THREADS = 256  # sync hooks and handlers that run at once, per event loop
 END_GRACE = 5.0  # seconds that the end of a cancelled run may take
 
 _origin: contextvars.ContextVar[EventLoopToken | None] = contextvars.ContextVar("hocket_origin", default=None)
-_limiter: RunVar[anyio.CapacityLimiter] = RunVar("hocket_threads")
+_limiter: "RunVar[anyio.CapacityLimiter]" = RunVar("hocket_threads")
 
 
 class Runtime(Protocol):
@@ -116,7 +115,9 @@ class BlockingRuntime:
         token = _origin.get()
         if token is None:
             return on_portal(main)
-        return anyio.from_thread.run(_awaited, main, token=token)
+        from anyio.from_thread import run
+
+        return run(_awaited, main, token=token)
 
     async def sleep(self, seconds: float) -> None:
         clock.current().block(seconds)
@@ -142,7 +143,7 @@ ASYNC = AsyncRuntime()
 BLOCKING = BlockingRuntime()
 
 
-def threads() -> anyio.CapacityLimiter:
+def threads() -> "anyio.CapacityLimiter":
     """Return the running loop's limit on hocket's worker threads: its own, not the one that everybody shares."""
     try:
         return _limiter.get()

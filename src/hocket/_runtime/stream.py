@@ -198,6 +198,8 @@ class _Stepped(Generic[T]):
         self.closed = False
         self._context = contextvars.copy_context()
         self._coroutine = produce(self)
+        run: Callable[..., Any] = self._context.run
+        self._go_on = functools.partial(run, self._coroutine.send, None)
 
     def put(self, item: T) -> Awaitable[None]:
         self._item = item
@@ -213,7 +215,7 @@ class _Stepped(Generic[T]):
 
     def next(self) -> T:
         try:
-            self._context.run(self._coroutine.send, None)
+            self._go_on()
         except StopIteration:
             raise StopIteration from None
         return self._item

@@ -13,7 +13,8 @@ import dis
 import functools
 import inspect
 import logging
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import CoroutineType, FunctionType
 from typing import Any, NamedTuple
 
 from hocket._runtime.cancellation import is_stray
@@ -22,8 +23,9 @@ from hocket.callbacks.background import put
 from hocket.callbacks.handlers import AsyncCallbackHandler, BaseCallbackHandler
 from hocket.callbacks.threads import tell_in_thread
 from hocket.messages import get_buffer_string
+from hocket.outputs import ChatGenerationChunk
 
-__all__ = ["Event", "Listener", "emit", "listener", "listeners"]
+__all__ = ["Listener", "emit", "listener", "listeners"]
 
 _log = logging.getLogger("hocket.callbacks")
 
@@ -52,6 +54,7 @@ _IGNORED_BY: Mapping[str, str] = {
     "on_retry": "ignore_retry",
     "on_custom_event": "ignore_custom_event",
 }
+_CHAT_START = "on_chat_model_start"
 _STARTS = frozenset(name for name in _IGNORED_BY if name.endswith("_start"))
 _ENDS = frozenset(name for name in _IGNORED_BY if name.endswith(("_end", "_error")))
 
@@ -64,25 +67,21 @@ _SILENT = frozenset(
 """The methods that a handler has not overridden."""
 
 
-class Event(NamedTuple):
-    """Something that happened: the name of the method that is told, and what it is told."""
-
-    name: str
-    args: Sequence[Any]
-    details: Mapping[str, Any]
-
-
 class Listener(NamedTuple):
     """A handler that listens to events of one kind.
 
     Attributes:
-        tell: takes what the handler's method takes, and returns something to await.
+        tell: takes what the handler's method takes; a coroutine that it returns is to be awaited, anything else is not.
         waits: whether that may take time, and be cancelled.
     """
 
     handler: BaseCallbackHandler
-    tell: Callable[..., Awaitable[Any]]
+    tell: Callable[..., Any]
     waits: bool
+
+
+_listener: Callable[[tuple[Any, ...]], Listener] = functools.partial(tuple.__new__, Listener)
+"""Make one at a third of the price of its constructor, which is Python code: each event of each run makes some."""
 
 
 def listeners(runtime: Runtime, handlers: Iterable[BaseCallbackHandler], name: str) -> list[Listener]:
@@ -93,7 +92,7 @@ def listeners(runtime: Runtime, handlers: Iterable[BaseCallbackHandler], name: s
         heard: Listener | None
         if method is not None:
             heard = _heard_by(runtime, handler, method, method)
-        elif name == "on_chat_model_start" and not getattr(handler, "ignore_chat_model", False):
+        elif name == _CHAT_START and not getattr(handler, "ignore_chat_model", False):
             heard = _heard_as_text(runtime, handler)
         else:
             continue
@@ -114,12 +113,16 @@ def listener(handler: BaseCallbackHandler, name: str) -> Any:
 
 def _heard_by(runtime: Runtime, handler: BaseCallbackHandler, method: Any, call: Callable[..., Any]) -> Listener:
     """Return how ``call``, which calls the handler's ``method``, is made on ``runtime``."""
-    is_coroutine, may_suspend = _kind(getattr(method, "__func__", method))
+    function = getattr(method, "__func__", method)
+    is_coroutine, may_suspend = _kind(function)
     if is_coroutine:
-        return Listener(handler, call if runtime.is_async else functools.partial(runtime.call, call), may_suspend)
-    if getattr(handler, "run_inline", False) or not runtime.is_async:
-        return Listener(handler, functools.partial(_tell_inline, runtime, call), False)
-    return Listener(handler, functools.partial(_tell_in_thread, runtime, call), True)
+        is_native = runtime.is_async and function.__class__ is FunctionType
+        return _listener((handler, call if is_native else functools.partial(runtime.call, call), may_suspend))
+    if not runtime.is_async:
+        return _listener((handler, functools.partial(_tell_inline, runtime, call), False))
+    if getattr(handler, "run_inline", False):
+        return _listener((handler, call, False))
+    return _listener((handler, functools.partial(_tell_in_thread, runtime, call), True))
 
 
 def _heard_as_text(runtime: Runtime, handler: BaseCallbackHandler) -> Listener | None:
@@ -138,9 +141,11 @@ def _queued(runtime: Runtime, heard: Listener, name: str) -> Listener:
     """Return how a background handler listens: through its queue."""
 
     async def tell(*args: Any, **details: Any) -> None:
-        if name == "on_chat_model_start":  # copies that are made when somebody looks: now, for later may be too late
+        if name == _CHAT_START:  # copies that are made when somebody looks: now, for later may be too late
             args = (args[0], [list(messages) for messages in args[1]])
-        await put(heard.handler, functools.partial(emit, runtime, [heard], Event(name, args, details)))
+        elif isinstance(details.get("chunk"), ChatGenerationChunk):  # the same
+            vars(details["chunk"])
+        await put(heard.handler, functools.partial(emit, runtime, [heard], name, args, details))
 
     return Listener(heard.handler, tell, True)
 
@@ -159,26 +164,41 @@ async def _settle(runtime: Runtime, outcome: Any) -> None:
         await runtime.call(lambda: outcome)
 
 
-async def emit(runtime: Runtime, heard: Iterable[Listener], event: Event) -> None:
-    """Tell ``heard`` of ``event``.
+async def _tell_as_text(
+    runtime: Runtime, handler: BaseCallbackHandler, args: Sequence[Any], details: Mapping[str, Any]
+) -> None:
+    heard = _heard_as_text(runtime, handler)
+    telling: Any = None if heard is None else heard.tell(*args, **details)
+    if telling.__class__ is CoroutineType:
+        await telling
+
+
+async def emit(
+    runtime: Runtime, heard: Iterable[Listener], name: str, args: Sequence[Any], details: Mapping[str, Any]
+) -> None:
+    """Tell ``heard`` of an event: call their methods of this ``name`` with ``args`` and ``details``.
 
     Raises:
         Exception: what a handler with ``raise_error`` raised, after the handlers behind it were told.
         BaseException: the run was cancelled; in the middle of a start or an end, after the rest were told.
     """
-    name, args, details = event
     shielded = name in _ENDS
     refused: Exception | None = None
     interruption: BaseException | None = None
     for handler, tell, waits in heard:
         try:
-            telling = tell(*args, **details)
-            if name == "on_chat_model_start":
-                telling = _or_as_text(runtime, handler, telling, event)
-            if not (shielded and waits):
-                await telling
-            elif not await runtime.shielded(telling):
-                raise TimeoutError(f"it took longer than {END_GRACE:g} s, and was cut off")
+            try:
+                telling = tell(*args, **details)
+                if telling.__class__ is not CoroutineType:
+                    continue
+                if not (shielded and waits):
+                    await telling
+                elif not await runtime.shielded(telling):
+                    raise TimeoutError(f"it took longer than {END_GRACE:g} s, and was cut off")
+            except NotImplementedError:  # a handler that knows no chat models: it is told as of a text model
+                if name != _CHAT_START or listener(handler, name) is None:
+                    raise
+                await _tell_as_text(runtime, handler, args, details)
         except Exception as error:
             _note(handler, name, error)
             if getattr(handler, "raise_error", False):
@@ -196,27 +216,15 @@ async def emit(runtime: Runtime, heard: Iterable[Listener], event: Event) -> Non
         raise refused
 
 
-async def _or_as_text(runtime: Runtime, handler: BaseCallbackHandler, telling: Awaitable[Any], event: Event) -> None:
-    """Tell a handler of a chat model that starts; if it says NotImplementedError, as of a text model."""
-    try:
-        await telling
-    except NotImplementedError:
-        if listener(handler, event.name) is None:  # it was told as of a text model
-            raise
-        heard = _heard_as_text(runtime, handler)
-        if heard is not None:
-            await heard.tell(*event.args, **event.details)
-
-
 @functools.lru_cache(maxsize=1024)
 def _kind(function: Any) -> tuple[bool, bool]:
     """Whether calling ``function`` gives something to await, and whether that may suspend.
 
     A coroutine function without an ``await`` never does, so that there is nothing to shield it from.
     """
-    code = getattr(function, "__code__", None)
-    if code is None:
+    if not isinstance(function, FunctionType):
         return inspect.iscoroutinefunction(function), True
+    code = function.__code__
     is_coroutine = bool(code.co_flags & inspect.CO_COROUTINE)
     return is_coroutine, is_coroutine and any(step.opname == "SEND" for step in dis.get_instructions(code))
 

@@ -71,13 +71,13 @@ class _Group:
         tags: list[str] | None = None,
         metadata: dict[str, Any] | None = None,
     ) -> None:
-        manager = self._manager = self.manager_class.configure(callback_manager, None, False, tags, None, metadata)
+        manager = self.manager_class.configure(callback_manager, None, False, tags, None, metadata)
         self._run: BaseRunManager = manager.new_run(manager._chain_run, run_id)
         self._told = ({"name": group_name}, inputs or {})
 
     async def _enter(self) -> Any:
         try:
-            await self._manager.start("on_chain_start", self._run.run_id, *self._told)
+            await self._run._tell_start("on_chain_start", self._told, {})
         except BaseException as error:
             await self._exit(type(error), error)
             raise

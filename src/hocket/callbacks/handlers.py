@@ -82,7 +82,10 @@ class BaseCallbackHandler:
         tags: list[str] | None = None,
         **kwargs: Any,
     ) -> Any:
-        """A chunk has come, and its consumer does not have it yet. ``token`` is its text."""
+        """A chunk has come, and its consumer does not have it yet. ``token`` is its text.
+
+        ``chunk`` is copied at the first look, in here: one that is kept, and looked at later, may show the consumer's edits.
+        """
 
     def on_llm_end(
         self,

@@ -10,9 +10,9 @@ from uuid import UUID
 from hocket import globals as settings
 from hocket._runtime.ids import run_id as new_run_id
 from hocket._runtime.runtime import ASYNC, BLOCKING
-from hocket.callbacks.ambient import ambient_handlers
+from hocket.callbacks.ambient import ambient_handlers, has_ambient_handlers
 from hocket.callbacks.base_manager import BaseCallbackManager, Callbacks
-from hocket.callbacks.events import Event, emit, listeners
+from hocket.callbacks.events import emit, listeners
 from hocket.callbacks.handlers import BaseCallbackHandler
 from hocket.callbacks.run_managers import (
     AsyncCallbackManagerForChainRun,
@@ -72,17 +72,21 @@ class _Manager(BaseCallbackManager):
             manager = cls(handlers=[])
             for handler in _handlers(inheritable_callbacks):
                 manager.add_handler(handler)
-        for handler in _handlers(local_callbacks):
-            manager.add_handler(handler, inherit=False)
-        for handler, inherit in ambient_handlers(manager.handlers):
-            manager.add_handler(handler, inherit=inherit)
+        if local_callbacks:
+            for handler in _handlers(local_callbacks):
+                manager.add_handler(handler, inherit=False)
+        if has_ambient_handlers():
+            for handler, inherit in ambient_handlers(manager.handlers):
+                manager.add_handler(handler, inherit=inherit)
         manager._add_printers(verbose)
-        for tags, inherit in ((inheritable_tags, True), (local_tags, False)):
-            if tags:
-                manager.add_tags(tags, inherit)
-        for metadata, inherit in ((inheritable_metadata, True), (local_metadata, False)):
-            if metadata:
-                manager.add_metadata(metadata, inherit)
+        if inheritable_tags:
+            manager.add_tags(inheritable_tags)
+        if local_tags:
+            manager.add_tags(local_tags, inherit=False)
+        if inheritable_metadata:
+            manager.add_metadata(inheritable_metadata)
+        if local_metadata:
+            manager.add_metadata(local_metadata, inherit=False)
         return manager
 
     def _add_printers(self, verbose: bool) -> None:
@@ -104,22 +108,9 @@ class _Manager(BaseCallbackManager):
             inheritable_metadata=self.inheritable_metadata,
         )
 
-    async def start(self, name: str, run_id: UUID, /, *args: Any, **details: Any) -> None:
-        """Tell the handlers that a run starts."""
-        heard = listeners(self.runtime, self.handlers, name)
-        if heard:
-            details = {
-                "run_id": run_id,
-                "parent_run_id": self.parent_run_id,
-                "tags": list(self.tags),
-                "metadata": copied(self.metadata),
-                **details,
-            }
-            await emit(self.runtime, heard, Event(name, args, details))
-
     async def _started(self, cls: type[R], name: str, run_id: UUID | None, /, *args: Any, **details: Any) -> R:
         run = self.new_run(cls, run_id)
-        await self.start(name, run.run_id, *args, **details)
+        await run._tell_start(name, args, details)
         return run
 
 
@@ -192,7 +183,7 @@ class AsyncCallbackManager(_Manager):
         heard = listeners(self.runtime, self.handlers, "on_custom_event")
         if heard:
             details = {"run_id": run_id or new_run_id(), "tags": list(self.tags), "metadata": copied(self.metadata)}
-            await emit(self.runtime, heard, Event("on_custom_event", (name, data), {**details, **kwargs}))
+            await emit(self.runtime, heard, "on_custom_event", (name, data), {**details, **kwargs})
 
 
 class CallbackManager(_Manager):

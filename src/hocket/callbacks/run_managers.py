@@ -5,17 +5,19 @@ the blocking runtime, so that there is one way an event is told.
 """
 
 import functools
-from collections.abc import Awaitable, Callable, Coroutine, Generator, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Generator, Mapping, Sequence
 from typing import Any, ClassVar, Self
 from uuid import UUID
 
 from hocket._runtime.ids import run_id as new_run_id
 from hocket._runtime.runtime import ASYNC, BLOCKING, Runtime, step
-from hocket.callbacks.events import Event, Listener, emit, listeners
+from hocket.callbacks.events import Listener, emit, listeners
 from hocket.callbacks.handlers import BaseCallbackHandler
+from hocket.messages.pieces import copied
 from hocket.outputs import ChatGenerationChunk, GenerationChunk, LLMResult
 
 __all__ = [
+    "NOTHING",
     "AsyncCallbackManagerForChainRun",
     "AsyncCallbackManagerForLLMRun",
     "AsyncCallbackManagerForRetrieverRun",
@@ -50,7 +52,8 @@ class _Nothing:
         return iter(())  # type: ignore[return-value]
 
 
-_NOTHING = _Nothing()
+NOTHING: Awaitable[None] = _Nothing()
+"""What to await where there is nobody to tell."""
 
 
 class BaseRunManager:
@@ -121,9 +124,19 @@ class BaseRunManager:
         if heard is None:
             heard = self._listeners(name)
         if not heard:
-            return _NOTHING
+            return NOTHING
         details = {"run_id": self.run_id, "parent_run_id": self.parent_run_id, "tags": list(self.tags), **details}
-        return emit(self.runtime, heard, Event(name, args, details))
+        return emit(self.runtime, heard, name, args, details)
+
+    def _tell_start(self, name: str, args: Sequence[Any], details: Mapping[str, Any]) -> Awaitable[None]:
+        """Tell the run's handlers that it starts."""
+        about_run = {
+            "run_id": self.run_id,
+            "parent_run_id": self.parent_run_id,
+            "tags": list(self.tags),
+            "metadata": copied(self.metadata),
+        }
+        return emit(self.runtime, self._listeners(name), name, args, {**about_run, **details})
 
     async def _tell_end(self, name: str, /, *args: Any, **details: Any) -> None:
         """Tell the run's handlers of its end, whatever cancels the caller meanwhile; the first end is the only one."""

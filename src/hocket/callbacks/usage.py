@@ -2,11 +2,9 @@
 
 import threading
 from typing import Any
-from weakref import WeakSet
 
 from hocket.callbacks.ambient import Listening
 from hocket.callbacks.handlers import BaseCallbackHandler
-from hocket.errors import LLMError
 from hocket.messages import AIMessage, UsageMetadata, add_usage
 from hocket.outputs import ChatGeneration, LLMResult
 
@@ -20,14 +18,13 @@ class UsageMetadataCallbackHandler(BaseCallbackHandler):
     """Sums the token usage of the calls that it hears of, by model name.
 
     Every candidate of a reply counts, and what a failed attempt had reported when it failed; an answer out of a cache does
-    not, for it was counted when it was paid for. May be shared by threads.
+    not, for it was counted when it was paid for, nor what an equal call pays for. May be shared by threads.
     """
 
     run_inline = True
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._failures: WeakSet[LLMError] = WeakSet()  # those that are counted: equal calls in flight share one
         self.usage_metadata: dict[str, UsageMetadata] = {}
 
     def __repr__(self) -> str:
@@ -39,28 +36,13 @@ class UsageMetadataCallbackHandler(BaseCallbackHandler):
 
     def on_llm_error(self, error: BaseException, *, response: LLMResult | None = None, **kwargs: Any) -> None:
         """Add what was used before a run failed."""
-        self._add_failed(error, response)
+        if response is not None:
+            self._add_all(response)
 
-    def on_retry(
-        self,
-        retry_state: Any,
-        *,
-        error: BaseException | None = None,
-        response: LLMResult | None = None,
-        **kwargs: Any,
-    ) -> None:
+    def on_retry(self, retry_state: Any, *, response: LLMResult | None = None, **kwargs: Any) -> None:
         """Add what was used by an attempt that failed."""
-        self._add_failed(error, response)
-
-    def _add_failed(self, error: BaseException | None, response: LLMResult | None) -> None:
-        if response is None:
-            return
-        if isinstance(error, LLMError):
-            with self._lock:
-                if error in self._failures:
-                    return
-                self._failures.add(error)
-        self._add_all(response)
+        if response is not None:
+            self._add_all(response)
 
     def _add_all(self, response: LLMResult) -> None:
         for candidates in response.generations:

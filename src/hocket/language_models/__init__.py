@@ -15,9 +15,6 @@ from hocket.language_models.base import (
     LanguageModelOutput,
 )
 from hocket.language_models.chat_models import BaseChatModel
-from hocket.language_models.llm import LLM
-from hocket.language_models.llms import BaseLLM
-from hocket.language_models.simple import SimpleChatModel, agenerate_from_stream, generate_from_stream
 from hocket.language_models.stream import ChatStream, SyncChatStream
 from hocket.profiles import ModelProfile, ModelProfileRegistry
 
@@ -31,13 +28,17 @@ if TYPE_CHECKING:
         GenericFakeChatModel,
         ParrotFakeChatModel,
     )
+    from hocket.language_models.llm import LLM
+    from hocket.language_models.llms import BaseLLM
     from hocket.language_models.registry import init_chat_model, register_provider
     from hocket.language_models.remote import RemoteChatModel
     from hocket.language_models.remote_llm import RemoteLLM
     from hocket.language_models.scripted import Request, ScriptedChatModel, Turn
+    from hocket.language_models.simple import SimpleChatModel, agenerate_from_stream, generate_from_stream
     from hocket.language_models.structured import Partial, StructuredOutput, WithRaw
 
 _LATER = {
+    "BaseLLM": "llms",
     "FakeChatModel": "fakes",
     "FakeListChatModel": "fakes",
     "FakeListLLM": "fakes",
@@ -45,14 +46,18 @@ _LATER = {
     "FakeStreamingListLLM": "fakes",
     "GenericFakeChatModel": "fakes",
     "ParrotFakeChatModel": "fakes",
+    "LLM": "llm",
     "Partial": "structured",
     "RemoteChatModel": "remote",
     "RemoteLLM": "remote_llm",
     "Request": "scripted",
     "ScriptedChatModel": "scripted",
+    "SimpleChatModel": "simple",
     "StructuredOutput": "structured",
     "Turn": "scripted",
     "WithRaw": "structured",
+    "agenerate_from_stream": "simple",
+    "generate_from_stream": "simple",
     "init_chat_model": "registry",
     "register_provider": "registry",
 }

@@ -56,7 +56,20 @@ _OWN = (_PIPELINE, _PLACES)
 _SHARED = ("cache", "rate_limiter", "callbacks")  # what copies share and pickles leave behind
 
 
-class BaseLanguageModel(Choosing, RunnableSerializable[LanguageModelInput, Output], ABC, Generic[Output]):
+if TYPE_CHECKING:
+
+    class _Runnable(RunnableSerializable[LanguageModelInput, Output], Generic[Output]): ...
+
+else:
+
+    class _Runnable(RunnableSerializable):
+        """One class for all types of answers, on which no field depends: pydantic would make and build one for each."""
+
+        def __class_getitem__(cls, output: Any) -> Any:
+            return cls
+
+
+class BaseLanguageModel(Choosing, _Runnable[Output], ABC):
     """A model.
 
     Args:

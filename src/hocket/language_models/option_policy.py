@@ -57,7 +57,7 @@ Settled = tuple[list[str] | None, dict[str, Any], Sequence[str]]
 """What goes to a model's hook: stop words, options (one that is None unsets the model's own), and what was left out."""
 
 
-class Choosing(BaseModel):
+class Choosing(BaseModel, defer_build=True):
     """What lets a model say what it can take, and what is to become of the rest.
 
     A provider says what its server has no word for in ``_refused_options``, and what is known of its model in

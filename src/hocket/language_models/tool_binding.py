@@ -2,12 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
-from typing import Any, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from hocket.errors import InvalidInput, Unsupported
-from hocket.language_models.base import LanguageModelInput
-from hocket.messages import AIMessage
-from hocket.runnables import RunnableBinding
+
+if TYPE_CHECKING:
+    from hocket.language_models.base import LanguageModelInput
+    from hocket.messages import AIMessage
+    from hocket.runnables import RunnableBinding
 
 __all__ = ["ToolBinding", "ToolChoice", "bound_tools", "name_of_tool"]
 
@@ -46,7 +48,7 @@ class ToolBinding:
         strict: bool | None = None,
         parallel_tool_calls: bool | None = None,
         **kwargs: Any,
-    ) -> RunnableBinding[LanguageModelInput, AIMessage]:
+    ) -> "RunnableBinding[LanguageModelInput, AIMessage]":
         """Return the model with tools that it may call.
 
         Args:
@@ -67,7 +69,7 @@ class ToolBinding:
         bound = bound_tools(self.get_name(), tools, tool_choice, strict, self._tool_choices)
         if parallel_tool_calls is not None:
             bound["parallel_tool_calls"] = parallel_tool_calls
-        return cast(RunnableBinding[LanguageModelInput, AIMessage], self.bind(**bound, **kwargs))
+        return cast("RunnableBinding[LanguageModelInput, AIMessage]", self.bind(**bound, **kwargs))
 
 
 def bound_tools(

@@ -11,13 +11,15 @@ from pydantic import SerializeAsAny, model_validator
 
 from hocket.load.unvalidated import fields_of, fill, set_extra, set_fields, set_given, set_private
 from hocket.messages import AIMessage, AIMessageChunk, BaseMessage, BaseMessageChunk
+from hocket.messages.base import isolated
 from hocket.messages.folding import leaves, merged_facts
 from hocket.messages.pieces import copied
 from hocket.outputs.generation import Generation
 
-__all__ = ["ChatGeneration", "ChatGenerationChunk"]
+__all__ = ["ChatGeneration", "ChatGenerationChunk", "copied_when_seen", "text_of"]
 
 _INFOS = "_infos"  # the key under which a sum that nobody has looked at keeps the infos of its addends
+_ORIGINAL = "_original"  # and that under which a chunk that is copied at the first look keeps the message to copy
 
 
 class ChatGeneration(Generation):
@@ -39,7 +41,7 @@ class ChatGeneration(Generation):
             cls = self.__class__
             if not values and _short_cuts.get(message.__class__) is cls:
                 content = message.content
-                text = content if content.__class__ is str else _text_of(message)
+                text = content if content.__class__ is str else text_of(message)
                 set_fields(self, {"text": text, "generation_info": None, "type": cls.__name__, "message": message})
                 set_given(self, {"message"})
                 set_extra(self, None)
@@ -49,7 +51,7 @@ class ChatGeneration(Generation):
 
     @model_validator(mode="after")
     def _read_text(self) -> Self:
-        fields_of(self)["text"] = _text_of(self.message)
+        fields_of(self)["text"] = text_of(self.message)
         return self
 
 
@@ -82,22 +84,39 @@ class ChatGenerationChunk(ChatGeneration):
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any:
-            if _INFOS in fields_of(self):
+            fields = fields_of(self)
+            if _INFOS in fields or _ORIGINAL in fields:
                 self._made()
                 return getattr(self, name)
             return super().__getattr__(name)
 
         def _made(self) -> dict[str, Any]:
             fields = fields_of(self)
-            if _INFOS in fields:
+            if _ORIGINAL in fields:
+                made = vars(ChatGenerationChunk(message=isolated(fields[_ORIGINAL])))
+            elif _INFOS in fields:
                 info = merged_facts(*leaves(fields[_INFOS])) or None
-                made = {"text": _text_of(fields["message"]), "generation_info": info, **fields}
+                made = {"text": text_of(fields["message"]), "generation_info": info, **fields}
                 del made[_INFOS]
-                set_fields(self, made)
-                return made
-            return fields
+            else:
+                return fields
+            set_fields(self, made)
+            return made
 
         __dict__ = property(_made, set_fields, doc="All fields, made by now.")
+
+
+def copied_when_seen(message: BaseMessageChunk) -> ChatGenerationChunk:
+    """Return a chunk with a copy of ``message``, whose containers are all its own, which is made at the first look.
+
+    Handlers are given one for every chunk of every stream, and most of them only want its text.
+    """
+    made = ChatGenerationChunk.__new__(ChatGenerationChunk)
+    set_fields(made, {_ORIGINAL: message})
+    set_given(made, {"message"})
+    set_extra(made, None)
+    set_private(made, None)
+    return made
 
 
 def _infos(chunk: ChatGenerationChunk) -> Any:
@@ -105,7 +124,7 @@ def _infos(chunk: ChatGenerationChunk) -> Any:
     return fields[_INFOS] if _INFOS in fields else copied(fields["generation_info"])
 
 
-def _text_of(message: BaseMessage) -> str:
+def text_of(message: BaseMessage) -> str:
     """The text of a message; blocks of LangChain's early days, which have a text and no type, count here."""
     content = message.content
     if isinstance(content, str):

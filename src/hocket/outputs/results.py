@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any, Literal
 from uuid import UUID
 
-from pydantic import BaseModel, SerializeAsAny
+from pydantic import BaseModel, ConfigDict, SerializeAsAny
 
 from hocket.load.serializable import Serializable
 from hocket.load.unvalidated import fill
@@ -32,17 +32,16 @@ class ChatResult(Serializable):
 
     if not TYPE_CHECKING:
 
-        def __init__(self, **values: Any) -> None:
+        def __init__(self, *, generations: Any = ..., **values: Any) -> None:
             """Build from candidates alone, as every hook does for every call, without the validator."""
-            candidates = values.get("generations")
-            if len(values) == 1 and candidates.__class__ is list and self.__class__ is ChatResult:
-                for candidate in candidates:
+            if not values and generations.__class__ is list and self.__class__ is ChatResult:
+                for candidate in generations:
                     if candidate.__class__ is not ChatGeneration:
                         break
                 else:
-                    fill(self, {"generations": candidates, "llm_output": None}, {"generations"})
+                    fill(self, {"generations": generations, "llm_output": None}, {"generations"})
                     return
-            super().__init__(**values)
+            super().__init__(**(values if generations is ... else {**values, "generations": generations}))
 
     @classmethod
     def is_lc_serializable(cls) -> bool:
@@ -52,6 +51,8 @@ class ChatResult(Serializable):
 
 class RunInfo(BaseModel):
     """Which run an answer came from."""
+
+    model_config = ConfigDict(defer_build=True)  # as with `Serializable`
 
     run_id: UUID
 

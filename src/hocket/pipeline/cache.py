@@ -13,9 +13,8 @@ from hocket import globals as settings
 from hocket.caches import BaseCache
 from hocket.errors import CacheMissing
 from hocket.outputs import Generation
-from hocket.pipeline.call import Call
+from hocket.pipeline.call import Call, Go
 from hocket.pipeline.flight import board
-from hocket.pipeline.observe import Go
 
 __all__ = ["cached", "chosen_cache", "look_up", "replay", "store"]
 
@@ -31,12 +30,14 @@ def chosen_cache(cache: BaseCache | bool | None) -> BaseCache | None:
     Raises:
         CacheMissing: it is True, and no global cache is set.
     """
+    if cache is None:
+        return settings.get_llm_cache()
     if cache is False:
         return None
     if isinstance(cache, BaseCache):
         return cache
     shared = settings.get_llm_cache()
-    if shared is None and cache is True:
+    if shared is None:
         raise CacheMissing(
             "Asked to cache, but no cache found: the model says cache=True and no global cache is set; "
             "call hocket.globals.set_llm_cache(...) or give the model a cache of its own"
@@ -53,10 +54,13 @@ def cached(field: BaseCache | bool | None, go: Go, run: Run | None = None) -> Go
         run: makes a run of what the cache does not answer; None: the call is one already.
     """
 
-    async def look_up_and_go(call: Call) -> Any:
+    def start(call: Call) -> Awaitable[Any]:
         cache = chosen_cache(field)
         if cache is None:
-            return await (go(call) if run is None else run(call, go))
+            return go(call) if run is None else run(call, go)
+        return look_up_and_go(cache, call)
+
+    async def look_up_and_go(cache: BaseCache, call: Call) -> Any:
         key = call.key()
         stored = await look_up(call, cache, key)
         if stored is not None:
@@ -68,7 +72,7 @@ def cached(field: BaseCache | bool | None, go: Go, run: Run | None = None) -> Go
         ask = functools.partial(_share if call.runtime.is_async else _ask_alone, cache, key, go)
         return await (ask(call) if run is None else run(call, ask))
 
-    return look_up_and_go
+    return start
 
 
 async def _ask_alone(cache: BaseCache, key: tuple[str, str], go: Go, call: Call) -> Any:

@@ -11,7 +11,7 @@ from uuid import UUID
 from hocket._runtime import clock
 from hocket._runtime.alarm import Alarm
 from hocket._runtime.ids import run_id as new_run_id
-from hocket._runtime.runtime import Runtime
+from hocket._runtime.runtime import Runtime, begun
 from hocket._runtime.stream import Sink
 from hocket.callbacks import (
     AsyncCallbackManager,
@@ -19,13 +19,13 @@ from hocket.callbacks import (
     CallbackManager,
     CallbackManagerForLLMRun,
 )
-from hocket.callbacks.events import listener
+from hocket.callbacks.run_managers import NOTHING
 from hocket.messages.base import copied
 from hocket.outputs import Generation, LLMResult
 from hocket.retries import RetryPolicy
 from hocket.timeouts import Timeout
 
-__all__ = ["CACHE_HIT", "CHUNK_SIZES", "PARTIAL", "Call", "Notice"]
+__all__ = ["CACHE_HIT", "CHUNK_SIZES", "PARTIAL", "Call", "Go", "Notice"]
 
 CACHE_HIT = "cache_hit"
 """The key, in the metadata of an answer, that flags it as one which nobody is billed for."""
@@ -35,6 +35,10 @@ CHUNK_SIZES = "chunk_sizes"
 
 PARTIAL = "partial"
 """The key, in the metadata of what had come of an answer when its run ended, that flags it, and its usage, as a part."""
+
+
+Go = Callable[[Any], Awaitable[Any]]
+"""The rest of the pipeline: takes a call, gives its result."""
 
 
 class Notice(NamedTuple):
@@ -51,35 +55,39 @@ class Call(ABC):
     Attributes:
         prompts: one run each.
         managers: start the runs, one each; none at all: nobody watches.
-        details: what the handlers are told at the start, for each run.
+        details: makes what the handlers are told at the start, beside `told`, of the run of that index.
         run_ids: of the prompts' runs.
         runs: the runs that have been started.
         sink: takes the chunks; None: nobody does.
         streaming: whether the hook should stream.
         is_raw: whether it flies for other calls: its consumer gets the hook's own chunks.
         hands_out: whether its consumer, if it has one, gets the chunks as they come.
+        pays: whether what had been used when it failed is on its bill; False: on that of an equal call.
         timeout, retry: its limits on time and attempts; None: it has none.
         ends_at: when its time is over, by the clock; it is put off by the time that its consumer takes.
         deadline: rings at ``ends_at``; None: it has no such limit, or nothing can interrupt it.
         alarm: to be set to ``idle`` seconds by each chunk; None: nobody waits for them.
         sizes: the lengths of the texts of the chunks so far.
+        dropped: the names of options that were left out, since the model cannot take them.
         outcome: the result, or the error, once there is one.
     """
 
     # Defaults on the class: most calls change few of them, and each assignment in a constructor is paid by every call.
     managers: Sequence[AsyncCallbackManager | CallbackManager] = ()
-    details: Sequence[dict[str, Any]] = ()
+    details: Callable[[int], dict[str, Any]]
     runs: Sequence[Any] = ()
     sink: Sink[Any] | None = None
     streaming = False
     is_raw = False
     hands_out = True
+    pays = True
     timeout: Timeout | None = None
     retry: RetryPolicy | None = None
     ends_at: float | None = None
     deadline: Alarm | None = None
     alarm: Alarm | None = None
     idle: float | None = None
+    dropped: Sequence[str] = ()
     outcome: Any = None
     started = 0.0
     _tells_tokens: bool | None = None
@@ -99,7 +107,10 @@ class Call(ABC):
         self.stop = stop
         self.params = params
         self.runtime = runtime
-        self.run_ids: list[UUID] = [run_id or new_run_id() for run_id in run_ids]
+        if len(run_ids) == 1:
+            self.run_ids: list[UUID] = [run_ids[0] or new_run_id()]
+        else:
+            self.run_ids = [run_id or new_run_id() for run_id in run_ids]
         self.sizes: list[int] = []
 
     # -- telling handlers
@@ -127,9 +138,12 @@ class Call(ABC):
         runs: list[Any] = []
         self.runs = runs
         for index, run_id in enumerate(self.run_ids):
-            manager = self.managers[index]
-            runs.append(manager.new_run(self.run_class, run_id))
-            await manager.start(self.start_event, run_id, *self.told(index), **self.details[index])
+            run: Any = self.managers[index].new_run(self.run_class, run_id)
+            is_heard = bool(run._listeners(self.start_event))
+            told, details = (self.told(index), self.details(index)) if is_heard else ((), {})
+            runs.append(run)
+            if is_heard:
+                await run._tell_start(self.start_event, told, details)
 
     @abstractmethod
     def told(self, index: int) -> tuple[Any, ...]:
@@ -151,21 +165,26 @@ class Call(ABC):
 
     async def fail(self, error: BaseException) -> None:
         """Tell the handlers that the runs have failed, or, where the consumer just left, that they have ended."""
+        partial = self.partial() if self.closed else self.until(error)
+        if not self.pays:
+            partial = self.unbilled(partial)
         if self.closed:
-            partial = self.partial()
             await _all(run._tell("on_llm_end", partial, closed=True) for run in self.runs)
         else:
-            partial = self.until(error)
             await _all(run._tell("on_llm_error", error, response=partial) for run in self.runs)
 
     def until(self, error: BaseException) -> LLMResult:
         """Return what had come when ``error`` struck, for handlers; never the live objects."""
         return self.partial() if self.has_begun else LLMResult(generations=[])
 
-    async def end(self, result: Any) -> None:
+    def end(self, result: Any) -> Awaitable[None]:
         """Tell the handlers what the runs have given."""
+        if not any([run._listeners("on_llm_end") for run in self.runs]):
+            return NOTHING
         responses = self.responses(result)
-        await _all(run._tell("on_llm_end", response) for run, response in zip(self.runs, responses, strict=True))
+        if len(responses) == 1:
+            return self.runs[0]._tell("on_llm_end", responses[0])  # type: ignore[no-any-return]
+        return _all(run._tell("on_llm_end", response) for run, response in zip(self.runs, responses, strict=True))
 
     # -- asking the hook
 
@@ -222,14 +241,23 @@ class Call(ABC):
         if self.deadline is not None:
             self.deadline.set(left)
 
-    async def _tell_token(self, item: Any) -> None:
-        run = self.runs[0]
+    def _tell_token(self, item: Any) -> Awaitable[None] | None:
         if self._tells_tokens is None:
-            self._tells_tokens = any(listener(handler, "on_llm_new_token") for handler in run.handlers)
-            await run._tell("on_first_token", clock.current().now() - self.started)
-        if self._tells_tokens:
-            shown = self.shown(item)
-            await run._tell("on_llm_new_token", shown.text, chunk=shown)
+            return self._tell_first_token(item)
+        text, chunk = self.shown(item)
+        telling = begun(self.runs[0]._tell("on_llm_new_token", text, chunk=chunk))
+        return self._hand_over(item) if telling is None else self._hand_over_after(telling, item)
+
+    async def _tell_first_token(self, item: Any) -> None:
+        run = self.runs[0]
+        self._tells_tokens = bool(run._listeners("on_llm_new_token"))
+        await run._tell("on_first_token", clock.current().now() - self.started)
+        waiting = self._tell_token(item) if self._tells_tokens else self._hand_over(item)
+        if waiting is not None:
+            await waiting
+
+    async def _hand_over_after(self, telling: Awaitable[None], item: Any) -> None:
+        await telling
         waiting = self._hand_over(item)
         if waiting is not None:
             await waiting
@@ -257,8 +285,8 @@ class Call(ABC):
         """Return what has come so far, as the caller of the verb would get it: a message or a text."""
 
     @abstractmethod
-    def shown(self, item: Any) -> Any:
-        """Return what handlers get of what a consumer gets: a chunk, of their own."""
+    def shown(self, item: Any) -> tuple[str, Any]:
+        """Return what handlers get of what a consumer gets: its text, and a chunk of their own."""
 
     @abstractmethod
     def last_chunk(self) -> Any:
@@ -294,6 +322,10 @@ class Call(ABC):
     @abstractmethod
     def partial(self) -> LLMResult:
         """Return what has come so far, flagged as a part (`PARTIAL`), for handlers; never the live objects."""
+
+    @abstractmethod
+    def unbilled(self, response: LLMResult) -> LLMResult:
+        """Return a copy of what had come, flagged as something that another call pays for (`CACHE_HIT`)."""
 
     @abstractmethod
     def responses(self, result: Any) -> list[LLMResult]:

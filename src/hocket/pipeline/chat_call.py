@@ -1,7 +1,7 @@
 """A call of a chat model: a conversation in, candidate messages out."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 from hocket.errors import EmptyResponse, InvalidHook
 from hocket.load.unvalidated import unvalidated
@@ -10,6 +10,7 @@ from hocket.messages.base import copied, identified, isolated, rebuilt
 from hocket.messages.folding import merged_facts
 from hocket.messages.tool_calls import tool_call_chunks_of
 from hocket.outputs import ChatGeneration, ChatGenerationChunk, ChatResult, Generation, LLMResult
+from hocket.outputs.chat_generation import copied_when_seen, text_of
 from hocket.outputs.copies import copy_of
 from hocket.pipeline.call import CACHE_HIT, CHUNK_SIZES, PARTIAL, Call
 from hocket.pipeline.isolation import LazyCopies
@@ -17,6 +18,8 @@ from hocket.pipeline.pieces import cut, length_of
 from hocket.pipeline.refusal import refusal
 
 __all__ = ["ChatCall", "as_chunk"]
+
+G = TypeVar("G", bound=ChatGeneration)
 
 
 class ChatCall(Call):
@@ -71,15 +74,16 @@ class ChatCall(Call):
     def shared(self, chunk: ChatGenerationChunk, bills: Callable[[Call], bool]) -> ChatGenerationChunk:
         message = chunk.message
         if getattr(message, "chunk_position", None) == "last" and not bills(self):
-            return copy_of(chunk, **{**_flags(message), "id": message.id})
+            return _unbilled(chunk)
         return copy_of(chunk)
 
     @property
     def has_begun(self) -> bool:
         return self._collector is not None
 
-    def shown(self, item: Any) -> ChatGenerationChunk:
-        return ChatGenerationChunk(message=isolated(cast(BaseMessageChunk, item)))
+    def shown(self, item: Any) -> tuple[str, ChatGenerationChunk]:
+        content = item.content
+        return content if content.__class__ is str else text_of(item), copied_when_seen(item)
 
     def last_chunk(self) -> ChatGenerationChunk | None:
         if self._collector is None or self._collector.is_last:
@@ -116,8 +120,9 @@ class ChatCall(Call):
         """Return the candidates' messages, each with an id and all that was said about it: copies, one level deep."""
         self._result = result
         generations = result.generations
-        outer = result.llm_output if len(generations) == 1 else None
-        return [self._signed(one, index, outer) for index, one in enumerate(generations)]
+        if len(generations) == 1:
+            return [self._signed(generations[0], 0, result.llm_output)]
+        return [self._signed(one, index, None) for index, one in enumerate(generations)]
 
     def _signed(self, generation: ChatGeneration, index: int, outer: dict[str, Any] | None) -> BaseMessage:
         message, info = generation.message, generation.generation_info
@@ -141,6 +146,10 @@ class ChatCall(Call):
         message = isolated(chunk, response_metadata={**chunk.response_metadata, PARTIAL: True})
         return LLMResult(generations=[[ChatGenerationChunk(message=message, generation_info=copied(self._info))]])
 
+    def unbilled(self, response: LLMResult) -> LLMResult:
+        made: Any = [[_unbilled(cast(ChatGeneration, one)) for one in several] for several in response.generations]
+        return LLMResult(generations=made)
+
     def until(self, error: BaseException) -> LLMResult:
         """Return what had come, and, if a provider refused, a candidate without text that says so (LangChain's form)."""
         response, facts = super().until(error), refusal(error)
@@ -150,11 +159,12 @@ class ChatCall(Call):
         return LLMResult(generations=[[*(response.generations[0] if response.generations else []), told]])
 
     def responses(self, result: list[BaseMessage]) -> list[LLMResult]:
-        made = [
-            _generation(isolated(message), copied(generation.generation_info), generation.text)
-            for message, generation in zip(result, self._result.generations, strict=True)
-        ]
-        output = copied(self._result.llm_output)
+        made: list[ChatGeneration] = []
+        for message, generation in zip(result, self._result.generations, strict=True):
+            info = generation.generation_info
+            made.append(_generation(isolated(message), info and copied(info), generation.text))
+        output = self._result.llm_output
+        output = output and copied(output)
         return [unvalidated(LLMResult, generations=[made], llm_output=output, run=None, type="LLMResult")]
 
     # -- caching
@@ -191,6 +201,11 @@ class ChatCall(Call):
         pieces, self.sizes = cut(message.content, self.sizes), []
         last = rebuilt(whole, {**whole.__dict__, "content": type(message.content)()}, whole.__class__)
         return [ChatGenerationChunk(message=chunk) for chunk in (*map(AIMessageChunk, pieces), last)]
+
+
+def _unbilled(candidate: G) -> G:
+    message = candidate.message
+    return copy_of(candidate, **{**_flags(message), "id": message.id})
 
 
 def _flags(message: BaseMessage) -> dict[str, Any]:

@@ -3,12 +3,12 @@
 from typing import Any
 
 from hocket.pipeline.cache import cached
-from hocket.pipeline.call import Call
+from hocket.pipeline.call import Call, Go
 from hocket.pipeline.deadline import limited_per_attempt, limited_total
 from hocket.pipeline.hook import ask_hook
 from hocket.pipeline.in_flight import capped
 from hocket.pipeline.limit import limited
-from hocket.pipeline.observe import Go, observed
+from hocket.pipeline.observe import observed
 from hocket.pipeline.retry import retried
 
 __all__ = ["compose_chat", "compose_text", "request"]

@@ -1,7 +1,9 @@
 """Limits on time, held in one place for every provider: on what the hook hands over, not on what the network does.
 
-``total`` is above the cache, so that of several calls that share a request each keeps to its own; ``first_token`` and
-``idle`` are right above the hook, anew for each attempt. While the consumer of a stream takes its time the clock stands
+``total`` begins with the run, so that it covers the handlers that are told of its start: the caller waits for them, too.
+It does not cover those that are told of its end, which have a limit of their own (`hocket.callbacks.events`), for an end
+is always told. It is above the cache, so that of several calls that share a request each keeps to its own; ``first_token``
+and ``idle`` are right above the hook, anew for each attempt. While the consumer of a stream takes its time the clock stands
 still. What runs out of time is cancelled where it waits, and the error has what had come.
 
 Sync code cannot be interrupted: there ``total`` is looked at between chunks and attempts, and the others are not held.
@@ -13,32 +15,55 @@ from typing import Any
 from hocket._runtime import clock
 from hocket._runtime.alarm import Alarm
 from hocket.errors import FirstTokenTimeout, IdleTimeout, RequestTimeout, TotalTimeout
-from hocket.pipeline.call import Call
-from hocket.pipeline.observe import Go
+from hocket.pipeline.call import Call, Go
 from hocket.timeouts import Timeout, connect_limit
 
-__all__ = ["check_total", "limited_per_attempt", "limited_total"]
+__all__ = ["check_total", "limited_per_attempt", "limited_total", "start_in_time"]
+
+
+def start_in_time(call: Call) -> Awaitable[None]:
+    """Start a call's runs, within its limit on all of its time, if it has one, which begins here."""
+    total = _total(call)
+    if total is None:
+        return call.start()
+    call.ends_at = clock.current().now() + total
+    return _started(call, total) if call.runtime.is_async else call.start()
+
+
+async def _started(call: Call, total: float) -> None:
+    with Alarm() as alarm:
+        alarm.set(total)
+        return await call.start()
+    raise _out_of_time(call)
 
 
 def limited_total(go: Go) -> Go:
-    """Return ``go`` within the call's limit on all of its time, if it has one."""
+    """Return ``go`` within the call's limit on all of its time, if it has one: what is left, if a run has begun."""
 
     def start(call: Call) -> Awaitable[Any]:
-        total = call.timeout.total if call.timeout is not None else None
+        total = _total(call)
         if total is None:
             return go(call)
-        call.ends_at = clock.current().now() + total
-        return _in_total(call, go, total) if call.runtime.is_async else go(call)
+        now = clock.current().now()
+        if call.ends_at is None:
+            call.ends_at = now + total
+        elif call.ends_at <= now:  # spent in sync code of a handler
+            raise _out_of_time(call)
+        return _in_total(call, go, call.ends_at - now) if call.runtime.is_async else go(call)
 
     return start
 
 
-async def _in_total(call: Call, go: Go, total: float) -> Any:
+async def _in_total(call: Call, go: Go, left: float) -> Any:
     with Alarm() as alarm:
-        alarm.set(total)
+        alarm.set(left)
         call.deadline = alarm
         return await go(call)
     raise _out_of_time(call)
+
+
+def _total(call: Call) -> float | None:
+    return call.timeout.total if call.timeout is not None else None
 
 
 def check_total(call: Call) -> None:

@@ -95,11 +95,15 @@ class Flight:
                 if self._over.is_set():
                     break
                 await wait_for(self._news)
+        except BaseException:
+            call.pays = self._passengers == 1 and self.bills(call)  # those who stay get the rest, and the whole bill
+            raise
         finally:
             self._passengers -= 1
             if not self._passengers and not self._over.is_set():
                 await self._abandon(call)
         if self._error is not None:
+            call.pays = self.bills(call)
             # Everybody raises the same exception: its traceback must not grow with each of them.
             raise self._error.with_traceback(self._trace)
         return self._result, has_chunks

@@ -186,7 +186,8 @@ async def _fold_sync(call: Call) -> Any:
             waiting = call.deliver(chunk)
             if waiting is not None:
                 await waiting
-            check_total(call)
+            if call.ends_at is not None:
+                check_total(call)
     finally:
         close = getattr(chunks, "close", None)
         if close is not None:

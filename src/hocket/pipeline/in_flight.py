@@ -10,10 +10,9 @@ from typing import Any
 from hocket._runtime import clock
 from hocket._runtime.runtime import Runtime
 from hocket._runtime.waiting import Line, Waiter
-from hocket.pipeline.call import Call
+from hocket.pipeline.call import Call, Go
 from hocket.pipeline.deadline import check_total
 from hocket.pipeline.limit import tell_wait
-from hocket.pipeline.observe import Go
 
 __all__ = ["InFlight", "capped"]
 

@@ -5,7 +5,7 @@ costs more than everything else that hocket does, and most handlers never look. 
 """
 
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 from hocket.messages import BaseMessage
@@ -19,18 +19,14 @@ _looking_first = threading.Lock()  # two threads that look at once must get the 
 class LazyCopies(list[BaseMessage]):
     """A list of copies of messages. To be told from the list of the copies themselves only by its class."""
 
-    __slots__ = ("_waiting",)
-
-    def __init__(self, messages: Iterable[BaseMessage]) -> None:
-        super().__init__(messages)
-        self._waiting = True
+    __slots__ = ("_is_copied",)  # not set before it is: to override __init__ is what would cost most of making one
 
     def _copy(self) -> None:
-        if self._waiting:
+        if not hasattr(self, "_is_copied"):
             with _looking_first:
-                if self._waiting:
+                if not hasattr(self, "_is_copied"):
                     super().__setitem__(slice(None), [isolated(message) for message in super().__iter__()])
-                    self._waiting = False
+                    self._is_copied = True
 
     def __radd__(self, other: list[Any]) -> list[Any]:  # else `other` would take the messages behind our back
         return other + list(self)

@@ -3,8 +3,7 @@
 from typing import Any
 
 from hocket._runtime import clock
-from hocket.pipeline.call import Call
-from hocket.pipeline.observe import Go
+from hocket.pipeline.call import Call, Go
 from hocket.rate_limiters import BaseRateLimiter
 
 __all__ = ["limited", "tell_wait"]

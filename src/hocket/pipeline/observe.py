@@ -7,26 +7,24 @@ few seconds each (see `hocket.callbacks.events`).
 
 import contextlib
 import functools
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Sequence
 from typing import Any
 
 import anyio
 
 from hocket._runtime.cancellation import is_cancelled
-from hocket.pipeline.call import Call
+from hocket.pipeline.call import Call, Go
+from hocket.pipeline.deadline import start_in_time
 
-__all__ = ["Go", "observed", "run_all"]
-
-Go = Callable[[Any], Awaitable[Any]]
-"""The rest of the pipeline: takes a call, gives its result."""
+__all__ = ["observed", "run_all"]
 
 
 async def observed(call: Call, go: Go) -> Any:
     """Run ``go`` as a run of its own, told to the call's handlers. Returns the finished result."""
-    if not call.is_observed:
+    if not call.managers:
         return call.finished(await go(call))
     try:
-        await call.start()
+        await start_in_time(call)
         return await _ended(call, go)
     except BaseException as error:
         if call.outcome is None:
@@ -46,7 +44,7 @@ async def run_all(calls: Sequence[Call], go: Go) -> list[Any]:
     try:
         for call in calls:
             if call.is_observed:
-                await call.start()
+                await start_in_time(call)
         await calls[0].runtime.each(functools.partial(_settle, call, calls, go) for call in calls)
     except BaseException as error:
         struck: BaseException | None = None
@@ -110,4 +108,4 @@ async def _failed(call: Call, error: BaseException) -> None:
 
 async def _tell_end(call: Call, name: str, telling: Awaitable[None]) -> None:
     """Tell the end of a call; what takes time is told whatever cancels the caller meanwhile."""
-    await (call.runtime.outlast(telling) if any(run._waits(name) for run in call.runs) else telling)
+    await (call.runtime.outlast(telling) if any([run._waits(name) for run in call.runs]) else telling)

@@ -8,9 +8,8 @@ raised at once. The budget of attempts is the outermost policy's; what is nested
 from collections.abc import Awaitable
 from typing import Any
 
-from hocket.pipeline.call import Call
+from hocket.pipeline.call import Call, Go
 from hocket.pipeline.deadline import check_total
-from hocket.pipeline.observe import Go
 from hocket.retries import Failure, RetryPolicy, repeated
 
 __all__ = ["retried"]

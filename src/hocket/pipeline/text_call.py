@@ -49,7 +49,7 @@ class TextCall(Call):
         call.timeout, call.retry, call.ends_at = self.timeout, self.retry, self.ends_at
         if self.managers:
             call.managers = [self.managers[index] for index in indexes]
-            call.details = [{**self.details[index], "batch_size": len(indexes)} for index in indexes]
+            call.details = lambda index: {**self.details(indexes[index]), "batch_size": len(indexes)}
         return call
 
     # -- chunks
@@ -81,8 +81,8 @@ class TextCall(Call):
     def gathered(self) -> str:
         return "".join(self._pieces)
 
-    def shown(self, item: Any) -> GenerationChunk:
-        return GenerationChunk(text=item)
+    def shown(self, item: Any) -> tuple[str, GenerationChunk]:
+        return item, GenerationChunk(text=item)
 
     def last_chunk(self) -> None:
         return None
@@ -115,6 +115,12 @@ class TextCall(Call):
     def partial(self) -> LLMResult:
         info = {**(self._info() or {}), PARTIAL: True}
         return LLMResult(generations=[[GenerationChunk(text=self.gathered(), generation_info=info)]])
+
+    def unbilled(self, response: LLMResult) -> LLMResult:
+        made = [[copy_of(one) for one in several] for several in response.generations]
+        for one in (one for several in made for one in several):
+            one.generation_info = {**(one.generation_info or {}), CACHE_HIT: True}
+        return LLMResult(generations=made)
 
     def _info(self) -> dict[str, Any] | None:
         return merged_facts(*self._infos) or None

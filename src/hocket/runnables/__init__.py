@@ -4,10 +4,10 @@ from typing import TYPE_CHECKING
 
 from hocket._runtime.lazy import loader
 from hocket.runnables.base import Runnable, RunnableSerializable
-from hocket.runnables.binding import RunnableBinding
 from hocket.runnables.config import RunnableConfig, ensure_config, get_config_list, merge_configs, patch_config
 
 if TYPE_CHECKING:
+    from hocket.runnables.binding import RunnableBinding
     from hocket.runnables.branch import RouterInput, RouterRunnable, RunnableBranch
     from hocket.runnables.coercion import coerce_to_runnable, is_runnable_like
     from hocket.runnables.configurable import (
@@ -46,6 +46,7 @@ _HOMES = {
     "RouterRunnable": "branch",
     "Run": "listeners",
     "RunnableAssign": "passthrough",
+    "RunnableBinding": "binding",
     "RunnableBranch": "branch",
     "RunnableConfigurableAlternatives": "configurable",
     "RunnableConfigurableFields": "configurable",

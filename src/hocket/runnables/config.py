@@ -1,6 +1,5 @@
 """What a caller says about one call, beside its input."""
 
-import difflib
 from collections.abc import Mapping, Sequence
 from contextvars import ContextVar
 from typing import Any, cast
@@ -131,6 +130,8 @@ def _checked(config: Mapping[str, Any] | None) -> RunnableConfig:
         if expected is not None and value is not None and not isinstance(value, expected[0]):
             raise InvalidInput(f"{key} in config is {type(value).__name__} {value!r}; it must be {expected[1]}")
         if key not in _KEYS:
+            import difflib  # nobody else needs it
+
             near = difflib.get_close_matches(str(key), _KEYS, 1)
             hint = f"; did you mean {near[0]!r}?" if near else f"; known keys: {', '.join(sorted(_KEYS))}"
             raise InvalidInput(f"unknown key {key!r} in config{hint} (your own values go under 'configurable')")

@@ -7,7 +7,7 @@ from hocket.errors import InvalidInput
 from hocket.language_models.structured.answers import Answers, CallAnswers, TextAnswers
 from hocket.language_models.structured.output import StructuredOutput
 from hocket.language_models.structured.schema import OutputSchema
-from hocket.schemas.dialects import SchemaDialect
+from hocket.schemas.dialects import OPENAI, SchemaDialect
 
 __all__ = ["structured_output"]
 
@@ -40,7 +40,7 @@ def _bound(
     model: Any, output: OutputSchema[Any], method: str, strict: bool | None, options: Mapping[str, Any]
 ) -> tuple[Any, Answers]:
     """Return the model with the schema on each of its requests, and where its answers will be."""
-    dialect: SchemaDialect = model._schema_dialect
+    dialect: SchemaDialect = model._schema_dialect or OPENAI
     told = {
         "ls_structured_output_format": {"kwargs": {"method": method, "strict": strict}, "schema": output.function(None)}
     }

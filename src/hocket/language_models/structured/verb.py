@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar, overload
 
 from hocket.language_models.tool_binding import ToolBinding, ToolChoice
-from hocket.schemas.dialects import OPENAI, SchemaDialect
 
 if TYPE_CHECKING:
     from hocket.language_models.structured.output import StructuredOutput
     from hocket.language_models.structured.partial import Partial, WithRaw
+    from hocket.schemas.dialects import SchemaDialect
 
 __all__ = ["StructuredMethod", "Structuring"]
 
@@ -21,8 +21,8 @@ StructuredMethod = Literal["json_schema", "function_calling", "json_mode"]
 class Structuring(ToolBinding):
     """What lets a chat model be given a schema for its answers."""
 
-    _schema_dialect: ClassVar[SchemaDialect] = OPENAI
-    """What its strict mode can say."""
+    _schema_dialect: ClassVar["SchemaDialect | None"] = None
+    """What its strict mode can say; None: what OpenAI's can."""
 
     @property
     def _structured_methods(self) -> Sequence[StructuredMethod]:
