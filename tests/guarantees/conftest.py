@@ -16,6 +16,7 @@ import sys
 import time
 import types
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Generator, Iterator
+from pathlib import Path
 from typing import Any
 from uuid import UUID
 
@@ -557,6 +558,7 @@ ON_ASYNCIO: dict[str, Attack] = {
 }
 ON_TRIO: dict[str, Attack] = {"KeyboardInterrupt": by_raising(lambda: KeyboardInterrupt("injected"))}
 """asyncio makes a cancellation of the first Ctrl-C, and stops the loop, not the task, at the next."""
+_HERE = Path(__file__).parent
 ATTACKS = {"asyncio": {**ANYWHERE, **ON_ASYNCIO}, "trio": {**ANYWHERE, **ON_TRIO}}
 
 
@@ -568,7 +570,12 @@ def attack(request: pytest.FixtureRequest, anyio_backend_name: str) -> Attack:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Leave out what cannot strike: a way that the loop does not know, or where strictness is nothing to it."""
-    items[:] = [item for item in items if _can_strike(**getattr(getattr(item, "callspec", None), "params", {}))]
+    # All tests of a run come here, those of other directories too.
+    items[:] = [item for item in items if item.path.parent != _HERE or _can_strike(**_params(item))]
+
+
+def _params(item: pytest.Item) -> dict[str, Any]:
+    return getattr(getattr(item, "callspec", None), "params", {})
 
 
 def _can_strike(attack: str = "", anyio_backend: str = "", scene: str = "", **others: Any) -> bool:
