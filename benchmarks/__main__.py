@@ -76,7 +76,7 @@ def main() -> None:
 def _arguments() -> argparse.Namespace:
     """Parse the command line."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description="What hocket costs, in ratios.")
-    parser.add_argument("--quick", action="store_true", help="fewer rounds and smaller sizes, under a minute")
+    parser.add_argument("--quick", action="store_true", help="fewer rounds and smaller sizes, two minutes")
     parser.add_argument("--only", nargs="+", metavar="NAME", choices=CASES, help=f"run these: {', '.join(CASES)}")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the rows here, too")
     return parser.parse_args()

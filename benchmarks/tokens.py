@@ -23,7 +23,7 @@ TEXTS = {
 def roughly(bench: Bench) -> Iterator[Row]:
     """By rule of thumb. Chinese costs hocket a look at the characters, which langchain-core takes for Latin ones."""
     for language, limit in (("English", 1.0), ("Chinese", None)):
-        for size in SIZES:
+        for size in SIZES[: 2 if bench.plan.quick else None]:
 
             def build(lib: Library, size: int = size, language: str = language) -> Body:
                 home = getattr(lib, "messages.utils" if lib.name == "langchain" else "tokens")
@@ -37,7 +37,7 @@ def roughly(bench: Bench) -> Iterator[Row]:
 
 def exactly(bench: Bench) -> Iterator[Row]:
     """With the encoding of gpt-4o, out of whichever package is installed."""
-    for size in SIZES:
+    for size in SIZES[: 2 if bench.plan.quick else None]:
         what = f"exactly how many tokens: {size:,} messages, each"
         yield _alone(bench, what, size, _exactly, limit=100)
     yield _growth(bench, "exactly", _exactly)
@@ -45,7 +45,7 @@ def exactly(bench: Bench) -> Iterator[Row]:
 
 def learned(bench: Bench) -> Iterator[Row]:
     """By an estimator, and what it costs to teach it."""
-    for size in SIZES:
+    for size in SIZES[: 2 if bench.plan.quick else None]:
         what = f"how many tokens, as learned: {size:,} messages, each"
         yield _alone(bench, what, size, _estimated, limit=50)
     yield _growth(bench, "by an estimator", _estimated)
