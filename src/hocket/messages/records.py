@@ -20,14 +20,9 @@ from hocket.errors import InvalidInput, LoadError
 from hocket.load.dump import storable
 from hocket.load.loading import Loader
 from hocket.load.serializable import find_class
-from hocket.messages.ai import AIMessage, AIMessageChunk
 from hocket.messages.base import BaseMessage, BaseMessageChunk
-from hocket.messages.chat import ChatMessage, ChatMessageChunk
-from hocket.messages.function import FunctionMessage, FunctionMessageChunk
-from hocket.messages.human import HumanMessage, HumanMessageChunk
 from hocket.messages.modifier import RemoveMessage
-from hocket.messages.system import SystemMessage, SystemMessageChunk
-from hocket.messages.tool import ToolMessage, ToolMessageChunk
+from hocket.messages.roles import OWN_CLASSES
 
 __all__ = [
     "RECORD_VERSION",
@@ -43,24 +38,9 @@ __all__ = [
 RECORD_VERSION: Final = 1
 """The version of the records that this hocket writes."""
 
-_CLASSES: Final[Mapping[str, type[BaseMessage]]] = {
-    cast(str, cls.model_fields["type"].default): cls
-    for cls in (
-        AIMessage,
-        AIMessageChunk,
-        ChatMessage,
-        ChatMessageChunk,
-        FunctionMessage,
-        FunctionMessageChunk,
-        HumanMessage,
-        HumanMessageChunk,
-        RemoveMessage,
-        SystemMessage,
-        SystemMessageChunk,
-        ToolMessage,
-        ToolMessageChunk,
-    )
-}
+_STORED: Final[tuple[type[BaseMessage], ...]] = (*OWN_CLASSES, RemoveMessage)
+
+_CLASSES: Final[Mapping[str, type[BaseMessage]]] = {cast(str, cls.model_fields["type"].default): cls for cls in _STORED}
 
 _NO_DEFAULT: Final = object()
 
@@ -69,7 +49,7 @@ _FIELDS: Final[Mapping[type, Mapping[str, Any]]] = {
         name: _NO_DEFAULT if field.is_required() else field.get_default(call_default_factory=True, validated_data={})
         for name, field in cls.model_fields.items()
     }
-    for cls in _CLASSES.values()
+    for cls in _STORED
 }
 """The fields of each class, in the order of a record, and the values that a record leaves out."""
 
@@ -177,7 +157,7 @@ def _class_of(kind: str, id: Any) -> type[BaseMessage]:
         return named
     cls = _CLASSES.get(kind)
     if cls is None:
-        raise LoadError(f"unknown type of message {kind!r}: it is one of {', '.join(_CLASSES)}")
+        raise LoadError(f"unknown type of message {kind!r}: it is one of {', '.join(sorted(_CLASSES))}")
     return cls
 
 

@@ -33,7 +33,7 @@ _ROLES: dict[type[BaseMessage], Role] = {
     ChatMessageChunk: "chat",
 }
 
-OWN_CLASSES = frozenset[type](_ROLES)
+OWN_CLASSES = frozenset(_ROLES)
 """The classes of messages that say something."""
 
 
