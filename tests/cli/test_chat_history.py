@@ -15,10 +15,7 @@ from hocket.messages import AIMessage, HumanMessage
 
 Run = Callable[..., Any]
 
-SERVERS = {
-    "redis": os.environ.get("HOCKET_TEST_REDIS", "redis://127.0.0.1:6379/0"),
-    "postgresql": os.environ.get("HOCKET_TEST_POSTGRES", "postgresql://postgres@127.0.0.1:5432/test"),
-}
+SERVERS = {"redis": "redis://127.0.0.1:6379/0", "postgresql": "postgresql://postgres@127.0.0.1:5432/test"}
 
 
 @pytest.fixture(params=["file", "directory", "sqlite", "redis", "postgresql"])
