@@ -133,13 +133,21 @@ async def test_fakes_take_everything() -> None:
 
 
 async def test_the_profile_of_a_model() -> None:
-    """Found by its name when it is made, or assigned by configuration; what the user gives wins; it is in no dump."""
+    """Found by its name when it is made, or assigned, by configuration too; what the user gives wins; it is in no dump."""
     assert Choosy().profile is None
     assert Choosy(model="thinker").profile == {"temperature": False}
     assert Choosy(model="thinker", profile={"temperature": True}).profile == {"temperature": True}
     assert "profile" not in Choosy(model="thinker").model_dump()
     with pytest.raises(Unsupported):
         await Choosy(temperature=1).ainvoke("hi", model="thinker")
+
+    changed = Choosy(temperature=1)
+    changed.model = "thinker"
+    with pytest.raises(Unsupported, match="the model 'thinker' takes no temperature"):
+        await changed.ainvoke("hi")
+    kept = Choosy(profile={"temperature": True})
+    kept.model = "thinker"
+    assert kept.profile == {"temperature": True}
 
     from hocket.runnables import ConfigurableField
 

@@ -81,10 +81,18 @@ class Choosing(BaseModel, defer_build=True):
 
     @model_validator(mode="after")
     def _fill_profile(self) -> Self:
+        self._look_up_profile()
+        return self
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        super().__setattr__(name, value)
+        if name == "model":  # another model, another profile
+            self._look_up_profile()
+
+    def _look_up_profile(self) -> None:
         if "profile" not in self.model_fields_set:
             fields: Any = self.__dict__
             fields["profile"] = self._resolve_model_profile()  # and not said by the user
-        return self
 
     def _resolve_model_profile(self) -> ModelProfile | None:
         """Return what is known of the model, for those who do not say it themselves. (LangChain's name.)"""
