@@ -1,11 +1,7 @@
-"""Building a pydantic instance from fields that are known to be valid, and fields that are made when somebody looks.
+"""Building a pydantic instance from fields that are known to be valid.
 
 ``model_construct`` is slower than validating, and copying through ``model_copy`` four times slower than this. Used only
 where values come from instances that were validated, or are made here; property tests hold the outcome to validation's.
-
-Everything that takes an instance as a whole (pydantic's comparison, repr, dump, copy and pickle; ``vars``) reads its
-``__dict__``. So a class whose fields are made late overrides that one attribute, with a property that makes them
-first, and sets it through `set_fields`; single fields are made in its ``__getattr__``. Nobody else can tell.
 """
 
 from collections.abc import Callable

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, TypeVar, cast
 from pydantic import BeforeValidator, Field, model_validator
 
 from hocket.load.unvalidated import fields_of, fill, set_fields
-from hocket.messages.base import BaseMessage, BaseMessageChunk, copied, isolated, plain, rebuilt
+from hocket.messages.base import BaseMessage, BaseMessageChunk, copied, is_bare, isolated, plain, rebuilt
 from hocket.messages.content import ContentBlock
 from hocket.messages.content_view import content_blocks_of
 from hocket.messages.folding import Fold, leaves
@@ -147,19 +147,17 @@ class AIMessageChunk(AIMessage, BaseMessageChunk, init=False):
             TypeError: ``other`` is something else.
         """
         chunks = (other,) if other.__class__ is AIMessageChunk else self._addends(other)
-        cls, fields, extra = self.__class__, fields_of(self), self.__pydantic_extra__
-        if _SUM in fields:
-            parts, given = fields[_SUM], self.__pydantic_fields_set__.copy()
-        else:
-            parts, given = _snapshot(self, fields), set(cls.__pydantic_fields__)
+        cls, (parts, extra) = self.__class__, _addend(self)
         extra = copied(extra) if extra else {}
         for chunk in chunks:
-            fields = fields_of(chunk)
-            parts = (parts, fields[_SUM] if _SUM in fields else _snapshot(chunk, fields))
-            if chunk.__pydantic_extra__:
-                extra.update(copied(chunk.__pydantic_extra__))
-        total, private = cls.__new__(cls), self.__pydantic_private__
-        fill(total, {_SUM: parts}, given, extra, None if private is None else dict(private))
+            part, more = _addend(chunk)
+            parts = (parts, part)
+            if more:
+                extra.update(copied(more))
+        given = self.__pydantic_fields_set__ if _SUM in fields_of(self) else cls.__pydantic_fields__
+        private = None if cls is AIMessageChunk else self.__pydantic_private__
+        total = cls.__new__(cls)
+        fill(total, {_SUM: parts}, set(given), extra, None if private is None else dict(private))
         return total
 
     def __getattr__(self, name: str) -> Any:
@@ -178,11 +176,10 @@ class AIMessageChunk(AIMessage, BaseMessageChunk, init=False):
             if "tool_calls" not in fields:
                 if _SUM in fields:
                     fields = self._fold(fields)
-                if "tool_call_chunks" in fields:
-                    fields = self._parse(fields)
+                if "tool_call_chunks" not in fields:
+                    return super()._made()
+                fields = self._parse(fields)
             return fields
-
-        __dict__ = property(_made, set_fields, doc="All fields, made by now.")
 
     def _fold(self, fields: Mapping[str, Any]) -> dict[str, Any]:
         """Put the fields that they make in the place of a sum's parts; the tool calls are still to be parsed."""
@@ -191,7 +188,7 @@ class AIMessageChunk(AIMessage, BaseMessageChunk, init=False):
             fold.add(part)
         folded = {**fold.fields(), **fold.spoken()}
         others = {name: copied(value) for name, value in parts[0].items() if name not in folded and name not in _PARSED}
-        made = {**others, **folded}
+        made = {"type": "AIMessageChunk", **others, **folded}  # the first part may be bare
         set_fields(self, made)
         return made
 
@@ -206,8 +203,13 @@ class AIMessageChunk(AIMessage, BaseMessageChunk, init=False):
 plain(AIMessageChunk)
 
 
-def _snapshot(chunk: BaseMessageChunk, fields: dict[str, Any]) -> dict[str, Any]:
-    """Keep what ``chunk`` says now, safe from later edits."""
+def _addend(chunk: BaseMessageChunk) -> tuple[Any, dict[str, Any] | None]:
+    """Return what ``chunk`` says now, safe from later edits, or what it is the sum of; and its extras."""
+    fields = fields_of(chunk)
+    if _SUM in fields:
+        return fields[_SUM], chunk.__pydantic_extra__
+    if is_bare(fields):
+        return {"content": fields["content"], "id": fields["id"]}, None
     kept = fields.copy()
     for name in _CONTAINERS if chunk.__class__ is AIMessageChunk else fields:
         value = fields[name]
@@ -215,7 +217,7 @@ def _snapshot(chunk: BaseMessageChunk, fields: dict[str, Any]) -> dict[str, Any]
             kept[name] = copied(value) if value else _NO_MAPPING
         elif value.__class__ is list:
             kept[name] = copied(value) if value else _NO_LIST
-    return kept
+    return kept, chunk.__pydantic_extra__
 
 
 def _read(fields: Mapping[str, Any]) -> tuple[list[ToolCall], list[InvalidToolCall]]:
@@ -255,6 +257,8 @@ class Collector:
                 self._fold.add(part)
         else:
             self._fold.add(fields)
+            if is_bare(fields):
+                return
         if chunk.__pydantic_extra__:
             self._extra.update(copied(chunk.__pydantic_extra__))
 

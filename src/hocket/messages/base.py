@@ -1,9 +1,10 @@
 """What every message has in common.
 
 Messages are pydantic models, validated and open to extra fields, as in LangChain. Most of them are made from one string,
-millions of times, so that one path is short-cut: `BaseMessage.__init__` builds the instance without the validator, four
-times faster, with the outcome that validation would give (a property test holds the two together). Only hocket's own
-classes take it, those that `plain` was told of; a subclass may add fields and validators.
+millions of times, so that one path is short-cut: `BaseMessage.__init__` keeps the string and makes everything else when
+somebody looks (`Late`), with the outcome that validation would give (a property test holds the two together). Such a
+message, which holds its content and its id, is called bare. Only hocket's own classes take this path, those that `plain` was told of; a subclass may add
+fields and validators.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar, cast
 
 from pydantic import ConfigDict, Field
 
+from hocket.load.late import Late, Whole
 from hocket.load.serializable import Serializable
 from hocket.load.unvalidated import fields_of, fill, set_extra, set_fields, set_given, set_private
 from hocket.messages.content import ContentBlock
@@ -25,6 +27,7 @@ __all__ = [
     "copied",
     "get_msg_title_repr",
     "identified",
+    "is_bare",
     "isolated",
     "merge_content",
     "plain",
@@ -59,7 +62,7 @@ _TEXTS = frozenset({"type", "name", "id", "role", "tool_call_id", "status", "chu
 """The fields of messages that hold no list and no mapping."""
 
 
-class BaseMessage(Serializable):
+class BaseMessage(Late, Serializable):
     """One message of a conversation.
 
     Args:
@@ -72,6 +75,8 @@ class BaseMessage(Serializable):
     """
 
     model_config = ConfigDict(extra="allow")
+
+    _made_last = "type"
 
     content: Content
     additional_kwargs: dict[str, Any] = Field(default_factory=dict)
@@ -86,20 +91,9 @@ class BaseMessage(Serializable):
         content_blocks: list[ContentBlock] | None = None,
         **kwargs: Any,
     ) -> None:
-        if content.__class__ is str and not kwargs and content_blocks is None:
-            template = _templates.get(self.__class__)
-            if template is not None:  # the steps of `fill`, in place: this runs for every chunk of every stream
-                fields = template.defaults.copy()
-                fields["content"] = content
-                fields["additional_kwargs"] = {}
-                fields["response_metadata"] = {}
-                for name in template.lists:
-                    fields[name] = []
-                set_fields(self, fields)
-                set_given(self, _CONTENT)
-                set_extra(self, {})
-                set_private(self, None)
-                return
+        if content.__class__ is str and not kwargs and content_blocks is None and self.__class__ in _templates:
+            set_fields(self, {"content": content, "id": None})
+            return
         if content_blocks is not None:
             if content is not None:
                 raise TypeError(f"{type(self).__name__}() takes content or content_blocks, not both")
@@ -121,6 +115,17 @@ class BaseMessage(Serializable):
             cls.lc_aliases = [[*home, cls.__name__] for home in homes]
 
     if not TYPE_CHECKING:
+
+        def _make(self, held: dict[str, Any]) -> Whole:
+            template = _templates[self.__class__]
+            made = template.defaults.copy()
+            made["content"] = held["content"]
+            made["additional_kwargs"] = {}
+            made["response_metadata"] = {}
+            for name in template.lists:
+                made[name] = []
+            made["id"] = held["id"]
+            return made, _CONTENT if held["id"] is None else _IDENTIFIED, {}
 
         def __setattr__(self, name: str, value: Any) -> None:
             given = self.__pydantic_fields_set__
@@ -166,6 +171,14 @@ class BaseMessage(Serializable):
 M = TypeVar("M", bound=BaseMessage)
 
 
+def is_bare(fields: Mapping[str, Any]) -> bool:
+    """Whether a message that holds these fields, and is no lazy sum, was made from one string, and not looked at since.
+
+    It holds nothing but this string, as its content, and its id.
+    """
+    return "type" not in fields
+
+
 def plain(cls: type[M]) -> type[M]:
     """Let ``cls`` be built without the validator from one string."""
     fields = cls.model_fields
@@ -191,12 +204,13 @@ def rebuilt(message: BaseMessage, fields: dict[str, Any], cls: type[M]) -> M:
 
 def identified(message: M, id: str, **changes: Any) -> M:
     """Return a copy of ``message``, one level deep, with ``id`` and ``changes``."""
-    cls, fields, given = message.__class__, fields_of(message).copy(), message.__pydantic_fields_set__
-    fields["id"] = id
-    if changes:
-        fields.update(changes)
-    made = cls.__new__(cls)
-    set_fields(made, fields)
+    cls, content = message.__class__, message.content  # a lazy sum becomes real
+    made, fields = cls.__new__(cls), fields_of(message)
+    if is_bare(fields) and not changes:
+        set_fields(made, {"content": content, "id": id})
+        return made
+    given = message.__pydantic_fields_set__  # now a bare one is whole
+    set_fields(made, {**fields_of(message), "id": id, **changes})
     set_given(made, _IDENTIFIED if given is _CONTENT else given | {"id"})
     set_extra(made, message.__pydantic_extra__)
     set_private(made, message.__pydantic_private__)
@@ -208,7 +222,12 @@ def isolated(message: M, **changes: Any) -> M:
 
     Strings, numbers and foreign objects (an artifact) are shared; lists and mappings are copied all the way down.
     """
-    cls, fields = message.__class__, message.__dict__.copy()
+    cls = message.__class__
+    made, fields = cls.__new__(cls), fields_of(message)
+    if is_bare(fields) and not changes:
+        set_fields(made, {"content": fields["content"], "id": fields["id"]})
+        return made
+    fields = message.__dict__.copy()
     template = _templates.get(cls)
     for name in cls.__pydantic_fields__ if template is None else template.containers:
         value = fields[name]
@@ -219,7 +238,6 @@ def isolated(message: M, **changes: Any) -> M:
     given, extra, private = message.__pydantic_fields_set__, message.__pydantic_extra__, message.__pydantic_private__
     if changes:
         fields.update(changes)
-    made = cls.__new__(cls)
     set_fields(made, fields)
     is_shared = given is _CONTENT or given is _IDENTIFIED
     set_given(made, given if is_shared and not changes else given | changes.keys())

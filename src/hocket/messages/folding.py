@@ -86,6 +86,11 @@ class Fold:
                 held.text.append(content)
         elif content or content.__class__ is not str:
             held.add(content)
+        id_ = fields["id"]
+        if id_ and id_ is not self.id and (self.id is None or _rank(id_) < _rank(self.id)):
+            self.id = id_
+        if "type" not in fields:
+            return  # the chunk is bare
         if kwargs := fields["additional_kwargs"]:
             if self.kwargs is None:
                 self.kwargs = Deltas(kwargs)
@@ -95,9 +100,6 @@ class Fold:
             if self.facts is None:
                 self.facts = {}
             _renew(self.facts, facts)
-        id_ = fields["id"]
-        if id_ and id_ is not self.id and (self.id is None or _rank(id_) < _rank(self.id)):
-            self.id = id_
         name = fields["name"]
         if name is not None and self.name is None:
             self.name = name

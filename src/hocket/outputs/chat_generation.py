@@ -1,15 +1,16 @@
 """One candidate answer as a message, and a piece of one.
 
 A hook wraps every chunk of every stream in one, so that one path is short-cut: a message of hocket's own, and nothing
-else, needs no validation. A property test holds the outcome to validation's. And as with messages, the sum of two
-chunks is made when somebody looks, so that adding up a stream is linear.
+else, needs no validation, and what is read off it is read when somebody looks. A property test holds the outcome to
+validation's. And as with messages, the sum of two chunks is made at the first look, so that adding up a stream is linear.
 """
 
 from typing import TYPE_CHECKING, Any, Literal, Self, cast
 
 from pydantic import SerializeAsAny, model_validator
 
-from hocket.load.unvalidated import fields_of, fill, set_extra, set_fields, set_given, set_private
+from hocket.load.late import Late, Whole
+from hocket.load.unvalidated import fields_of, set_fields
 from hocket.messages import AIMessage, AIMessageChunk, BaseMessage, BaseMessageChunk
 from hocket.messages.base import isolated
 from hocket.messages.folding import leaves, merged_facts
@@ -22,13 +23,15 @@ _INFOS = "_infos"  # the key under which a sum that nobody has looked at keeps t
 _ORIGINAL = "_original"  # and that under which a chunk that is copied at the first look keeps the message to copy
 
 
-class ChatGeneration(Generation):
+class ChatGeneration(Late, Generation):
     """One candidate answer of a chat model.
 
     Args:
         message: the answer; ``text`` is read off it.
         generation_info: what the provider said about it.
     """
+
+    _made_last = "text"
 
     text: str = ""
     message: SerializeAsAny[BaseMessage]
@@ -38,20 +41,24 @@ class ChatGeneration(Generation):
 
         def __init__(self, *, message: Any = ..., **values: Any) -> None:
             """Build from a message alone, as every hook does for every chunk, without the validator (see below)."""
-            cls = self.__class__
-            if not values and _short_cuts.get(message.__class__) is cls:
-                content = message.content
-                text = content if content.__class__ is str else text_of(message)
-                set_fields(self, {"text": text, "generation_info": None, "type": cls.__name__, "message": message})
-                set_given(self, {"message"})
-                set_extra(self, None)
-                set_private(self, None)
+            if not values and _short_cuts.get(message.__class__) is self.__class__:
+                set_fields(self, {"generation_info": None, "message": message})
             else:
                 super().__init__(**(values if message is ... else {**values, "message": message}))
 
+        def _make(self, held: dict[str, Any]) -> Whole:
+            return self._of(held["message"], held["generation_info"])
+
+        def _of(self, message: BaseMessage, info: dict[str, Any] | None) -> Whole:
+            kind = self.__class__.__name__
+            made = {"text": text_of(message), "generation_info": info, "type": kind, "message": message}
+            return made, {"message"}, None
+
     @model_validator(mode="after")
     def _read_text(self) -> Self:
-        fields_of(self)["text"] = text_of(self.message)
+        fields = fields_of(self)
+        if "text" in fields:  # else it is read at the first look
+            fields["text"] = text_of(self.message)
         return self
 
 
@@ -78,32 +85,19 @@ class ChatGenerationChunk(ChatGeneration):
         cls = type(self)
         total = cls.__new__(cls)
         fields = {name: value for name, value in fields_of(self).items() if name not in ("text", "generation_info")}
-        fill(total, {**fields, "message": message, _INFOS: infos}, set(cls.__pydantic_fields__))
+        set_fields(total, {**fields, "message": message, _INFOS: infos})
         return total
 
     if not TYPE_CHECKING:
 
-        def __getattr__(self, name: str) -> Any:
-            fields = fields_of(self)
-            if _INFOS in fields or _ORIGINAL in fields:
-                self._made()
-                return getattr(self, name)
-            return super().__getattr__(name)
-
-        def _made(self) -> dict[str, Any]:
-            fields = fields_of(self)
-            if _ORIGINAL in fields:
-                made = vars(ChatGenerationChunk(message=isolated(fields[_ORIGINAL])))
-            elif _INFOS in fields:
-                info = merged_facts(*leaves(fields[_INFOS])) or None
-                made = {"text": text_of(fields["message"]), "generation_info": info, **fields}
-                del made[_INFOS]
-            else:
-                return fields
-            set_fields(self, made)
-            return made
-
-        __dict__ = property(_made, set_fields, doc="All fields, made by now.")
+        def _make(self, held: dict[str, Any]) -> Whole:
+            if _ORIGINAL in held:
+                return self._of(isolated(held[_ORIGINAL]), None)
+            if _INFOS not in held:
+                return super()._make(held)
+            made, _, extra = self._of(held["message"], merged_facts(*leaves(held[_INFOS])) or None)
+            others = {name: value for name, value in held.items() if name != _INFOS}
+            return {**made, **others}, set(self.__class__.__pydantic_fields__), extra
 
 
 def copied_when_seen(message: BaseMessageChunk) -> ChatGenerationChunk:
@@ -113,9 +107,6 @@ def copied_when_seen(message: BaseMessageChunk) -> ChatGenerationChunk:
     """
     made = ChatGenerationChunk.__new__(ChatGenerationChunk)
     set_fields(made, {_ORIGINAL: message})
-    set_given(made, {"message"})
-    set_extra(made, None)
-    set_private(made, None)
     return made
 
 

@@ -5,8 +5,9 @@ from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, SerializeAsAny
 
+from hocket.load.late import Late, Whole
 from hocket.load.serializable import Serializable
-from hocket.load.unvalidated import fill
+from hocket.load.unvalidated import set_fields
 from hocket.messages.pieces import copied
 from hocket.outputs.chat_generation import ChatGeneration, ChatGenerationChunk
 from hocket.outputs.generation import Generation, GenerationChunk
@@ -19,13 +20,15 @@ else:  # a dumped candidate is read back as what it was
     _Candidate = SerializeAsAny[Generation | ChatGeneration | GenerationChunk | ChatGenerationChunk]
 
 
-class ChatResult(Serializable):
+class ChatResult(Late, Serializable):
     """What a chat model's hook returns for one prompt.
 
     Args:
         generations: the candidates, in the provider's order.
         llm_output: what the provider said about the call as a whole.
     """
+
+    _made_last = "llm_output"
 
     generations: list[ChatGeneration]
     llm_output: dict[str, Any] | None = None
@@ -39,9 +42,12 @@ class ChatResult(Serializable):
                     if candidate.__class__ is not ChatGeneration:
                         break
                 else:
-                    fill(self, {"generations": generations, "llm_output": None}, {"generations"})
+                    set_fields(self, {"generations": generations})
                     return
             super().__init__(**(values if generations is ... else {**values, "generations": generations}))
+
+        def _make(self, held: dict[str, Any]) -> Whole:
+            return {"generations": held["generations"], "llm_output": None}, {"generations"}, None
 
     @classmethod
     def is_lc_serializable(cls) -> bool:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar, cast
 
 from hocket.errors import EmptyResponse, InvalidHook
-from hocket.load.unvalidated import unvalidated
+from hocket.load.unvalidated import fields_of, unvalidated
 from hocket.messages import AIMessage, AIMessageChunk, BaseMessage, BaseMessageChunk, Collector
 from hocket.messages.base import copied, identified, isolated, rebuilt
 from hocket.messages.folding import merged_facts
@@ -121,12 +121,11 @@ class ChatCall(Call):
         self._result = result
         generations = result.generations
         if len(generations) == 1:
-            return [self._signed(generations[0], 0, result.llm_output)]
+            return [self._signed(generations[0], 0, fields_of(result).get("llm_output"))]
         return [self._signed(one, index, None) for index, one in enumerate(generations)]
 
     def _signed(self, generation: ChatGeneration, index: int, outer: dict[str, Any] | None) -> BaseMessage:
         message, info = generation.message, generation.generation_info
-        _ = message.content  # a lazy sum becomes real
         id_ = message.id or f"lc_run--{self.run_ids[0]}-{index}"
         if info or outer:
             facts = {**(outer or {}), **(info or {}), **message.response_metadata}

@@ -1,0 +1,61 @@
+"""Fields that are made when somebody looks.
+
+A hook makes a message and a candidate or two for every chunk of every stream, and most of them are looked at in one
+place: at their text. So what is made from little holds that little, and the rest, the empty containers among it, is made
+at the first look at anything else. Everything that takes an instance as a whole (pydantic's comparison, repr, dump, copy
+and pickle; ``vars``) reads its ``__dict__``, which is a property here and complete by then: nobody can tell.
+"""
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from hocket.load.unvalidated import fields_of, set_extra, set_fields, set_given, set_private
+
+__all__ = ["Late", "Whole"]
+
+Whole = tuple[dict[str, Any], set[str], dict[str, Any] | None]
+"""All fields of an instance, in their order; the names of those that were given; and its extras."""
+
+_WHOLE = "_whole"  # the key under which two threads that look first at once find what one of them has made
+
+
+class Late:
+    """For a pydantic model, in front of its other bases: its instances may hold only some of their fields at first.
+
+    Of such an instance nothing but its fields is set (`set_fields`). A subclass has `_make`.
+    """
+
+    __slots__ = ()
+
+    _made_last: ClassVar[str]
+    """A field that an instance holds if, and only if, it holds them all; one that nobody deletes."""
+
+    if not TYPE_CHECKING:
+
+        def _make(self, held: dict[str, Any]) -> Whole:
+            """Return the whole of an instance that holds only ``held``."""
+            raise NotImplementedError
+
+        def _made(self) -> dict[str, Any]:
+            """Return all fields, made by now."""
+            held = fields_of(self)
+            if self._made_last in held or not held:  # no fields: an instance that is being copied, or unpickled
+                return held
+            made, given, extra = held.setdefault(_WHOLE, self._make(held))
+            set_given(self, given)
+            set_extra(self, extra)
+            set_private(self, None)
+            set_fields(self, made)
+            return made
+
+        def __getattr__(self, name: str) -> Any:
+            held = fields_of(self)
+            if self._made_last in held or not held:
+                return super().__getattr__(name)
+            self._made()
+            return getattr(self, name)
+
+        def __delattr__(self, name: str) -> None:
+            self._made()
+            super().__delattr__(name)
+
+        __dict__ = property(lambda self: self._made(), set_fields, doc="All fields, made by now.")
