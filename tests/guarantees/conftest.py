@@ -25,7 +25,7 @@ import anyio.lowlevel
 import pytest
 
 from hocket._runtime.detached import spawn
-from hocket._runtime.runtime import _rest
+from hocket._runtime.runtime import going_on
 from hocket.callbacks import AsyncCallbackHandler, BaseCallbackHandler
 from hocket.errors import LLMError
 from hocket.language_models import BaseLLM
@@ -114,7 +114,7 @@ def _names(run: Any) -> Iterator[str]:
     """
     while run is not None:
         yield getattr(run, "__qualname__", type(run).__name__)
-        if getattr(run, "gi_code", None) is _rest.__code__:  # which drives a coroutine by hand
+        if getattr(run, "gi_code", None) is going_on.__code__:  # which drives a coroutine by hand
             run = run.gi_frame.f_locals["coroutine"]
         else:
             run = getattr(run, "cr_await", None) or getattr(run, "ag_await", None) or getattr(run, "gi_yieldfrom", None)

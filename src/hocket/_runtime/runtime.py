@@ -23,7 +23,7 @@ from hocket._runtime import clock
 from hocket._runtime.cancellation import only, outlast
 from hocket._runtime.portal import on_portal
 
-__all__ = ["ASYNC", "BLOCKING", "Runtime", "begun", "step"]
+__all__ = ["ASYNC", "BLOCKING", "Runtime", "begun", "going_on", "step"]
 
 T = TypeVar("T")
 
@@ -176,11 +176,11 @@ def begun(coroutine: Coroutine[Any, Any, None]) -> Awaitable[None] | None:
         waiting_for = coroutine.send(None)
     except StopIteration:
         return None
-    return _rest(coroutine, waiting_for)
+    return going_on(coroutine, waiting_for)
 
 
 @types.coroutine
-def _rest(coroutine: Coroutine[Any, Any, None], waiting_for: Any) -> Generator[Any, Any, None]:
+def going_on(coroutine: Coroutine[Any, Any, None], waiting_for: Any) -> Generator[Any, Any, None]:
     """Wait for what a coroutine waits for, and go on with it."""
     try:
         while True:

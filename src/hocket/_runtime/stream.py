@@ -28,7 +28,7 @@ __all__ = ["Left", "Producer", "Sink", "Stream", "SyncStream"]
 T = TypeVar("T")
 T_contra = TypeVar("T_contra", contravariant=True)
 
-BOUND = 32
+BOUND = 64
 
 
 class Sink(Protocol[T_contra]):

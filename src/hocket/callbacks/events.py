@@ -13,19 +13,19 @@ import dis
 import functools
 import inspect
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Generator, Iterable, Mapping, Sequence
 from types import CoroutineType, FunctionType
 from typing import Any, NamedTuple
 
 from hocket._runtime.cancellation import is_stray
-from hocket._runtime.runtime import END_GRACE, Runtime
+from hocket._runtime.runtime import END_GRACE, Runtime, going_on
 from hocket.callbacks.background import put
 from hocket.callbacks.handlers import AsyncCallbackHandler, BaseCallbackHandler
 from hocket.callbacks.threads import tell_in_thread
 from hocket.messages import get_buffer_string
 from hocket.outputs import ChatGenerationChunk
 
-__all__ = ["Listener", "emit", "listener", "listeners"]
+__all__ = ["NOTHING", "Listener", "emit", "listener", "listeners"]
 
 _log = logging.getLogger("hocket.callbacks")
 
@@ -65,6 +65,17 @@ _SILENT = frozenset(
     if name.startswith("on_")
 )
 """The methods that a handler has not overridden."""
+
+
+class _Nothing:
+    """Something to await that is over at once."""
+
+    def __await__(self) -> Generator[None, None, None]:
+        return iter(())  # type: ignore[return-value]
+
+
+NOTHING: Awaitable[None] = _Nothing()
+"""What to await where there is nobody to tell."""
 
 
 class Listener(NamedTuple):
@@ -173,22 +184,60 @@ async def _tell_as_text(
         await telling
 
 
-async def emit(
-    runtime: Runtime, heard: Iterable[Listener], name: str, args: Sequence[Any], details: Mapping[str, Any]
-) -> None:
+def emit(
+    runtime: Runtime, heard: Sequence[Listener], name: str, args: Sequence[Any], details: Mapping[str, Any]
+) -> Awaitable[None]:
     """Tell ``heard`` of an event: call their methods of this ``name`` with ``args`` and ``details``.
 
-    Raises:
+    Most handlers never wait: these have been told when this returns, up to the first that may wait or that raises. What
+    it returns is to be awaited, whoever is left; it is `NOTHING` if nobody is.
+
+    Raises, when it is awaited:
         Exception: what a handler with ``raise_error`` raised, after the handlers behind it were told.
         BaseException: the run was cancelled; in the middle of a start or an end, after the rest were told.
     """
+    for place, (_, tell, waits) in enumerate(heard):
+        if waits:
+            return _tell_rest(runtime, heard[place:], name, args, details)
+        try:
+            telling = tell(*args, **details)
+            if telling.__class__ is not CoroutineType:
+                continue
+            try:
+                waiting_for = telling.send(None)
+            except StopIteration:
+                continue
+            begun = _go_on(telling, waiting_for)  # a sync method that returns a coroutine: it may wait after all
+        except BaseException as error:
+            begun = _struck(error)
+        return _tell_rest(runtime, heard[place:], name, args, details, begun)
+    return NOTHING
+
+
+async def _go_on(telling: Any, waiting_for: Any) -> None:
+    await going_on(telling, waiting_for)
+
+
+async def _struck(error: BaseException) -> None:
+    raise error
+
+
+async def _tell_rest(
+    runtime: Runtime,
+    heard: Iterable[Listener],
+    name: str,
+    args: Sequence[Any],
+    details: Mapping[str, Any],
+    begun: Awaitable[None] | None = None,
+) -> None:
+    """Tell those of ``heard`` who are left; ``begun`` is the rest of telling the first of them, if that has begun."""
     shielded = name in _ENDS
     refused: Exception | None = None
     interruption: BaseException | None = None
     for handler, tell, waits in heard:
         try:
             try:
-                telling = tell(*args, **details)
+                telling, begun = begun or tell(*args, **details), None
                 if telling.__class__ is not CoroutineType:
                     continue
                 if not (shielded and waits):

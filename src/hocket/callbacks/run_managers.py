@@ -5,19 +5,18 @@ the blocking runtime, so that there is one way an event is told.
 """
 
 import functools
-from collections.abc import Awaitable, Callable, Coroutine, Generator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from typing import Any, ClassVar, Self
 from uuid import UUID
 
 from hocket._runtime.ids import run_id as new_run_id
 from hocket._runtime.runtime import ASYNC, BLOCKING, Runtime, step
-from hocket.callbacks.events import Listener, emit, listeners
+from hocket.callbacks.events import NOTHING, Listener, emit, listeners
 from hocket.callbacks.handlers import BaseCallbackHandler
 from hocket.messages.pieces import copied
 from hocket.outputs import ChatGenerationChunk, GenerationChunk, LLMResult
 
 __all__ = [
-    "NOTHING",
     "AsyncCallbackManagerForChainRun",
     "AsyncCallbackManagerForLLMRun",
     "AsyncCallbackManagerForRetrieverRun",
@@ -43,17 +42,6 @@ def stepped(method: Callable[..., Coroutine[Any, Any, Any]]) -> Callable[..., An
         return step(method(*args, **kwargs))
 
     return face
-
-
-class _Nothing:
-    """Something to await that is over at once."""
-
-    def __await__(self) -> Generator[None, None, None]:
-        return iter(())  # type: ignore[return-value]
-
-
-NOTHING: Awaitable[None] = _Nothing()
-"""What to await where there is nobody to tell."""
 
 
 class BaseRunManager:
@@ -127,6 +115,15 @@ class BaseRunManager:
             return NOTHING
         details = {"run_id": self.run_id, "parent_run_id": self.parent_run_id, "tags": list(self.tags), **details}
         return emit(self.runtime, heard, name, args, details)
+
+    def _tell_token(self, text: str, chunk: Any) -> Awaitable[None]:
+        """Tell the run's handlers of a chunk."""
+        heard = self._heard.get("on_llm_new_token")
+        if heard is None:
+            heard = self._listeners("on_llm_new_token")
+        run_id, parent_run_id, tags = self.run_id, self.parent_run_id, list(self.tags)
+        details = {"run_id": run_id, "parent_run_id": parent_run_id, "tags": tags, "chunk": chunk}
+        return emit(self.runtime, heard, "on_llm_new_token", (text,), details)
 
     def _tell_start(self, name: str, args: Sequence[Any], details: Mapping[str, Any]) -> Awaitable[None]:
         """Tell the run's handlers that it starts."""

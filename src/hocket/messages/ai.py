@@ -247,6 +247,12 @@ class Collector:
         """Whether a chunk has come that says it is the last."""
         return self._fold.position == "last"
 
+    def add_text(self, text: str, id: str) -> None:
+        """Add a chunk that is nothing but a text with an id."""
+        if self._first is None:
+            self._first = _BLANK
+        self._fold.add_text(text, id)
+
     def add(self, chunk: BaseMessageChunk) -> None:
         """Add the next chunk."""
         if self._first is None:
@@ -257,7 +263,7 @@ class Collector:
                 self._fold.add(part)
         else:
             self._fold.add(fields)
-            if is_bare(fields):
+            if "type" not in fields:  # it is bare
                 return
         if chunk.__pydantic_extra__:
             self._extra.update(copied(chunk.__pydantic_extra__))

@@ -3,8 +3,8 @@
 Messages are pydantic models, validated and open to extra fields, as in LangChain. Most of them are made from one string,
 millions of times, so that one path is short-cut: `BaseMessage.__init__` keeps the string and makes everything else when
 somebody looks (`Late`), with the outcome that validation would give (a property test holds the two together). Such a
-message, which holds its content and its id, is called bare. Only hocket's own classes take this path, those that `plain` was told of; a subclass may add
-fields and validators.
+message, which holds its content and its id, is called bare. Only hocket's own classes take this path, those that `plain`
+was told of; a subclass may add fields and validators.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,6 +24,8 @@ __all__ = [
     "BaseMessage",
     "BaseMessageChunk",
     "Content",
+    "bare_copy",
+    "bare_text",
     "copied",
     "get_msg_title_repr",
     "identified",
@@ -36,6 +38,7 @@ __all__ = [
 
 Content = str | list[str | dict[str, Any]]
 
+_new: Any = object.__new__  # past pydantic's metaclass, which makes a look at a class slow
 
 _CONTENT = {"content"}
 """The fields that were given, of every message made from one string: shared, since a set weighs a third of a message."""
@@ -179,6 +182,19 @@ def is_bare(fields: Mapping[str, Any]) -> bool:
     return "type" not in fields
 
 
+def bare_text(message: BaseMessage) -> str | None:
+    """Return the content of a bare message that has no id; None: it is no such message."""
+    fields = fields_of(message)
+    return None if "type" in fields or fields.get("id") is not None else fields.get("content")
+
+
+def bare_copy(message: M, text: str, id: str | None) -> M:
+    """Return a bare message of the class of ``message``."""
+    made: Any = _new(message.__class__)
+    set_fields(made, {"content": text, "id": id})
+    return made  # type: ignore[no-any-return]
+
+
 def plain(cls: type[M]) -> type[M]:
     """Let ``cls`` be built without the validator from one string."""
     fields = cls.model_fields
@@ -202,15 +218,18 @@ def rebuilt(message: BaseMessage, fields: dict[str, Any], cls: type[M]) -> M:
     return made
 
 
-def identified(message: M, id: str, **changes: Any) -> M:
-    """Return a copy of ``message``, one level deep, with ``id`` and ``changes``."""
-    cls, content = message.__class__, message.content  # a lazy sum becomes real
-    made, fields = cls.__new__(cls), fields_of(message)
-    if is_bare(fields) and not changes:
+def identified(message: M, id: str, facts: dict[str, Any] | None = None) -> M:
+    """Return a copy of ``message``, one level deep, with ``id`` and, if there are any, ``facts`` as its metadata."""
+    content = message.content  # a lazy sum becomes real
+    made, fields = _new(message.__class__), fields_of(message)
+    if "type" not in fields and facts is None:  # it is bare; this runs for every chunk of every stream
         set_fields(made, {"content": content, "id": id})
         return made
     given = message.__pydantic_fields_set__  # now a bare one is whole
-    set_fields(made, {**fields_of(message), "id": id, **changes})
+    fields = {**fields_of(message), "id": id}
+    if facts is not None:
+        fields["response_metadata"] = facts
+    set_fields(made, fields)
     set_given(made, _IDENTIFIED if given is _CONTENT else given | {"id"})
     set_extra(made, message.__pydantic_extra__)
     set_private(made, message.__pydantic_private__)
@@ -222,9 +241,9 @@ def isolated(message: M, **changes: Any) -> M:
 
     Strings, numbers and foreign objects (an artifact) are shared; lists and mappings are copied all the way down.
     """
-    cls = message.__class__
-    made, fields = cls.__new__(cls), fields_of(message)
-    if is_bare(fields) and not changes:
+    cls, fields = message.__class__, fields_of(message)
+    made: Any = _new(cls)
+    if not changes and "type" not in fields and "content" in fields:  # it is bare
         set_fields(made, {"content": fields["content"], "id": fields["id"]})
         return made
     fields = message.__dict__.copy()
@@ -236,14 +255,13 @@ def isolated(message: M, **changes: Any) -> M:
         elif value.__class__ is dict:
             fields[name] = copied(value) if value else {}
     given, extra, private = message.__pydantic_fields_set__, message.__pydantic_extra__, message.__pydantic_private__
-    if changes:
-        fields.update(changes)
+    fields.update(changes)
     set_fields(made, fields)
     is_shared = given is _CONTENT or given is _IDENTIFIED
     set_given(made, given if is_shared and not changes else given | changes.keys())
     set_extra(made, copied(extra) if extra else {})
     set_private(made, dict(private) if private else private)
-    return made
+    return made  # type: ignore[no-any-return]
 
 
 class BaseMessageChunk(BaseMessage, init=False):

@@ -78,17 +78,28 @@ class Fold:
         self.tool_calls: ToolCallFold | None = None
         self.usage: UsageMetadata | None = None
 
+    def add_text(self, text: str, id: str | None) -> None:
+        """Add a text with an id, which is all that most chunks are."""
+        if text:
+            if self.content.blocks is None:
+                self.content.text.append(text)
+            else:
+                self.content.add(text)
+        if id is not self.id:
+            self._take_id(id)
+
+    def _take_id(self, id: str | None) -> None:
+        if id and (self.id is None or _rank(id) < _rank(self.id)):
+            self.id = id
+
     def add(self, fields: Mapping[str, Any]) -> None:
         """Add the fields of one chunk. They are read now: editing the chunk later changes nothing here."""
-        content, held = fields["content"], self.content
-        if content.__class__ is str and held.blocks is None:
-            if content:
-                held.text.append(content)
-        elif content or content.__class__ is not str:
-            held.add(content)
-        id_ = fields["id"]
-        if id_ and id_ is not self.id and (self.id is None or _rank(id_) < _rank(self.id)):
-            self.id = id_
+        content = fields["content"]
+        if content.__class__ is str:
+            self.add_text(content, fields["id"])
+        else:
+            self.content.add(content)
+            self._take_id(fields["id"])
         if "type" not in fields:
             return  # the chunk is bare
         if kwargs := fields["additional_kwargs"]:

@@ -19,6 +19,8 @@ from hocket.outputs.generation import Generation
 
 __all__ = ["ChatGeneration", "ChatGenerationChunk", "copied_when_seen", "text_of"]
 
+_new: Any = object.__new__  # past pydantic's metaclass, which makes a look at a class slow
+
 _INFOS = "_infos"  # the key under which a sum that nobody has looked at keeps the infos of its addends
 _ORIGINAL = "_original"  # and that under which a chunk that is copied at the first look keeps the message to copy
 
@@ -105,9 +107,9 @@ def copied_when_seen(message: BaseMessageChunk) -> ChatGenerationChunk:
 
     Handlers are given one for every chunk of every stream, and most of them only want its text.
     """
-    made = ChatGenerationChunk.__new__(ChatGenerationChunk)
+    made: Any = _new(ChatGenerationChunk)
     set_fields(made, {_ORIGINAL: message})
-    return made
+    return made  # type: ignore[no-any-return]
 
 
 def _infos(chunk: ChatGenerationChunk) -> Any:

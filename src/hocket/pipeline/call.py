@@ -19,7 +19,7 @@ from hocket.callbacks import (
     CallbackManager,
     CallbackManagerForLLMRun,
 )
-from hocket.callbacks.run_managers import NOTHING
+from hocket.callbacks.events import NOTHING
 from hocket.messages.base import copied
 from hocket.outputs import Generation, LLMResult
 from hocket.retries import RetryPolicy
@@ -245,8 +245,9 @@ class Call(ABC):
         if self._tells_tokens is None:
             return self._tell_first_token(item)
         text, chunk = self.shown(item)
-        telling = begun(self.runs[0]._tell("on_llm_new_token", text, chunk=chunk))
-        return self._hand_over(item) if telling is None else self._hand_over_after(telling, item)
+        telling = self.runs[0]._tell_token(text, chunk)
+        left = None if telling is NOTHING else begun(telling)
+        return self._hand_over(item) if left is None else self._hand_over_after(left, item)
 
     async def _tell_first_token(self, item: Any) -> None:
         run = self.runs[0]

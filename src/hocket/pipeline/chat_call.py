@@ -6,7 +6,7 @@ from typing import Any, TypeVar, cast
 from hocket.errors import EmptyResponse, InvalidHook
 from hocket.load.unvalidated import fields_of, unvalidated
 from hocket.messages import AIMessage, AIMessageChunk, BaseMessage, BaseMessageChunk, Collector
-from hocket.messages.base import copied, identified, isolated, rebuilt
+from hocket.messages.base import bare_copy, bare_text, copied, identified, isolated, rebuilt
 from hocket.messages.folding import merged_facts
 from hocket.messages.tool_calls import tool_call_chunks_of
 from hocket.outputs import ChatGeneration, ChatGenerationChunk, ChatResult, Generation, LLMResult
@@ -52,6 +52,14 @@ class ChatCall(Call):
                 "it must yield ChatGenerationChunk(message=AIMessageChunk(...))"
             )
         message, info = chunk.message, chunk.generation_info
+        if self._collector is None:
+            self._collector = Collector()
+        text = bare_text(message)
+        if text is not None and not info and not self.is_raw:  # most chunks of most streams: a text and nothing else
+            self.sizes.append(len(text))
+            id_ = self._chunk_id or self._id_of_chunks()
+            self._collector.add_text(text, id_)
+            return bare_copy(message, text, id_)
         content = message.content  # a lazy sum becomes real
         self.sizes.append(len(content) if content.__class__ is str else length_of(content))
         if info:
@@ -59,11 +67,9 @@ class ChatCall(Call):
         if not self.is_raw:  # a copy is stamped: a hook may keep what it yields, and yield it again
             if info:
                 facts = {**info, **message.response_metadata}
-                message = identified(message, message.id or self._id_of_chunks(), response_metadata=facts)
+                message = identified(message, message.id or self._id_of_chunks(), facts)
             elif message.id is None:
                 message = identified(message, self._chunk_id or self._id_of_chunks())
-        if self._collector is None:
-            self._collector = Collector()
         self._collector.add(cast(AIMessageChunk, message))
         return chunk if self.is_raw else message
 
@@ -129,7 +135,7 @@ class ChatCall(Call):
         id_ = message.id or f"lc_run--{self.run_ids[0]}-{index}"
         if info or outer:
             facts = {**(outer or {}), **(info or {}), **message.response_metadata}
-            return identified(message, id_, response_metadata=facts)
+            return identified(message, id_, facts)
         return identified(message, id_)
 
     def whole(self, messages: Sequence[BaseMessage]) -> ChatResult:

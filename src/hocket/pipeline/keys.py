@@ -26,11 +26,13 @@ from pydantic import BaseModel, SecretBytes, SecretStr
 from pydantic_core import to_json
 
 from hocket._runtime.ids import run_id
+from hocket.load.unvalidated import fields_of
 from hocket.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
+from hocket.messages.base import is_bare
 
 __all__ = ["hashed", "model_key", "prompt_key"]
 
-_SPOKEN = frozenset({HumanMessage, SystemMessage, AIMessage})
+_SPOKEN: Mapping[type, str] = {HumanMessage: "human", SystemMessage: "system", AIMessage: "ai"}
 _SILENT = frozenset({"id", "response_metadata", "usage_metadata", "artifact", "chunk_position"})
 _TEXTUAL = (date, time, timedelta, Decimal, UUID, PurePath)
 
@@ -48,9 +50,9 @@ def prompt_key(prompt: str | Iterable[BaseMessage]) -> str:
         return hashed(prompt.encode("utf-8", "surrogatepass"))
     parts: list[Any] = []
     for message in prompt:
-        fields = message.__dict__
-        if message.__class__ in _SPOKEN and fields["content"].__class__ is str and _is_bare(message, fields):
-            parts += (fields["type"], fields["content"])
+        fields, role = fields_of(message), _SPOKEN.get(message.__class__)
+        if role is not None and (is_bare(fields) or _is_text(message, fields)):
+            parts += (role, fields["content"])
         else:
             parts.append([_canonical(_said(message))])
     try:
@@ -59,8 +61,10 @@ def prompt_key(prompt: str | Iterable[BaseMessage]) -> str:
         return hashed(_canonical(parts).encode("utf-8", "surrogatepass"))
 
 
-def _is_bare(message: BaseMessage, fields: Mapping[str, Any]) -> bool:
-    """Whether the message says nothing beside its text."""
+def _is_text(message: BaseMessage, fields: Mapping[str, Any]) -> bool:
+    """Whether the message says nothing but a text."""
+    if fields["content"].__class__ is not str:
+        return False
     if fields["additional_kwargs"] or fields["name"] is not None or message.__pydantic_extra__:
         return False
     return not (message.__class__ is AIMessage and (fields["tool_calls"] or fields["invalid_tool_calls"]))
