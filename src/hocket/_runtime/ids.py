@@ -10,7 +10,7 @@ import random
 import time
 from uuid import UUID, SafeUUID
 
-__all__ = ["run_id"]
+__all__ = ["run_id", "written"]
 
 _random = random.Random()
 if hasattr(os, "register_at_fork"):
@@ -21,6 +21,12 @@ _RANDOM_BITS = (1 << 76) - 1 & ~(0xF << 76) & ~(0x3 << 62)
 _new = UUID.__new__
 _set = object.__setattr__  # a UUID refuses plain assignment, and its constructor costs a microsecond of checks
 _unknown = SafeUUID.unknown
+
+
+def written(id: UUID) -> str:
+    """Return ``str(id)``, at two thirds of its price: the id of every answer has it."""
+    pairs = id.int.to_bytes(16, "big").hex("-", 2)
+    return f"{pairs[:4]}{pairs[5:29]}{pairs[30:34]}{pairs[35:]}"
 
 
 def run_id() -> UUID:

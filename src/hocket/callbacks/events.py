@@ -15,7 +15,7 @@ import inspect
 import logging
 from collections.abc import Awaitable, Callable, Generator, Iterable, Mapping, Sequence
 from types import CoroutineType, FunctionType
-from typing import Any, NamedTuple
+from typing import Any
 
 from hocket._runtime.cancellation import is_stray
 from hocket._runtime.runtime import END_GRACE, Runtime, going_on
@@ -78,21 +78,10 @@ NOTHING: Awaitable[None] = _Nothing()
 """What to await where there is nobody to tell."""
 
 
-class Listener(NamedTuple):
-    """A handler that listens to events of one kind.
-
-    Attributes:
-        tell: takes what the handler's method takes; a coroutine that it returns is to be awaited, anything else is not.
-        waits: whether that may take time, and be cancelled.
-    """
-
-    handler: BaseCallbackHandler
-    tell: Callable[..., Any]
-    waits: bool
-
-
-_listener: Callable[[tuple[Any, ...]], Listener] = functools.partial(tuple.__new__, Listener)
-"""Make one at a third of the price of its constructor, which is Python code: each event of each run makes some."""
+Listener = tuple[BaseCallbackHandler, Callable[..., Any], bool]
+"""A handler that listens to events of one kind; what takes what its method takes, and returns a coroutine that is to be
+awaited, or anything else; and whether that may take time, and be cancelled. No class: each event of each run makes some.
+"""
 
 
 def listeners(runtime: Runtime, handlers: Iterable[BaseCallbackHandler], name: str) -> list[Listener]:
@@ -128,12 +117,12 @@ def _heard_by(runtime: Runtime, handler: BaseCallbackHandler, method: Any, call:
     is_coroutine, may_suspend = _kind(function)
     if is_coroutine:
         is_native = runtime.is_async and function.__class__ is FunctionType
-        return _listener((handler, call if is_native else functools.partial(runtime.call, call), may_suspend))
+        return handler, call if is_native else functools.partial(runtime.call, call), may_suspend
     if not runtime.is_async:
-        return _listener((handler, functools.partial(_tell_inline, runtime, call), False))
+        return handler, functools.partial(_tell_inline, runtime, call), False
     if getattr(handler, "run_inline", False):
-        return _listener((handler, call, False))
-    return _listener((handler, functools.partial(_tell_in_thread, runtime, call), True))
+        return handler, call, False
+    return handler, functools.partial(_tell_in_thread, runtime, call), True
 
 
 def _heard_as_text(runtime: Runtime, handler: BaseCallbackHandler) -> Listener | None:
@@ -156,9 +145,9 @@ def _queued(runtime: Runtime, heard: Listener, name: str) -> Listener:
             args = (args[0], [list(messages) for messages in args[1]])
         elif isinstance(details.get("chunk"), ChatGenerationChunk):  # the same
             vars(details["chunk"])
-        await put(heard.handler, functools.partial(emit, runtime, [heard], name, args, details))
+        await put(heard[0], functools.partial(emit, runtime, [heard], name, args, details))
 
-    return Listener(heard.handler, tell, True)
+    return heard[0], tell, True
 
 
 async def _tell_inline(runtime: Runtime, call: Callable[..., Any], /, *args: Any, **details: Any) -> None:
@@ -179,7 +168,7 @@ async def _tell_as_text(
     runtime: Runtime, handler: BaseCallbackHandler, args: Sequence[Any], details: Mapping[str, Any]
 ) -> None:
     heard = _heard_as_text(runtime, handler)
-    telling: Any = None if heard is None else heard.tell(*args, **details)
+    telling: Any = None if heard is None else heard[1](*args, **details)
     if telling.__class__ is CoroutineType:
         await telling
 

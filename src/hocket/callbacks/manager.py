@@ -69,9 +69,8 @@ class _Manager(BaseCallbackManager):
         if isinstance(inheritable_callbacks, BaseCallbackManager):
             manager = cast("Self", inheritable_callbacks._copied_as(cls))  # pyright: ignore[reportPrivateUsage]
         else:
-            manager = cls(handlers=[])
-            for handler in _handlers(inheritable_callbacks):
-                manager.add_handler(handler)
+            handlers = _distinct(_handlers(inheritable_callbacks))
+            manager = cls(handlers, handlers.copy())
         if local_callbacks:
             for handler in _handlers(local_callbacks):
                 manager.add_handler(handler, inherit=False)
@@ -97,16 +96,7 @@ class _Manager(BaseCallbackManager):
 
     def new_run(self, cls: type[R], run_id: UUID | None = None) -> R:
         """Make a run without telling anybody: `start` does."""
-        return cls(
-            run_id=run_id or new_run_id(),
-            handlers=self.handlers,
-            inheritable_handlers=self.inheritable_handlers,
-            parent_run_id=self.parent_run_id,
-            tags=self.tags,
-            inheritable_tags=self.inheritable_tags,
-            metadata=self.metadata,
-            inheritable_metadata=self.inheritable_metadata,
-        )
+        return cls._of(self, run_id or new_run_id())
 
     async def _started(self, cls: type[R], name: str, run_id: UUID | None, /, *args: Any, **details: Any) -> R:
         run = self.new_run(cls, run_id)
@@ -218,6 +208,13 @@ def _handlers(callbacks: Callbacks) -> Sequence[BaseCallbackHandler]:
         if not isinstance(handler, BaseCallbackHandler) and (isinstance(handler, type) or not _is_like(handler)):
             raise InvalidInput(f"callbacks holds {handler!r}; it must be an instance of a BaseCallbackHandler")
     return callbacks
+
+
+def _distinct(handlers: Sequence[BaseCallbackHandler]) -> list[BaseCallbackHandler]:
+    """Return each handler once."""
+    if len(handlers) < 2:
+        return [*handlers]
+    return [*{id(handler): handler for handler in handlers}.values()]
 
 
 def _is_like(handler: object) -> bool:

@@ -11,6 +11,7 @@ from uuid import UUID
 
 from hocket._runtime.ids import run_id as new_run_id
 from hocket._runtime.runtime import ASYNC, BLOCKING, Runtime, step
+from hocket.callbacks.base_manager import BaseCallbackManager
 from hocket.callbacks.events import NOTHING, Listener, emit, listeners
 from hocket.callbacks.handlers import BaseCallbackHandler
 from hocket.messages.pieces import copied
@@ -81,6 +82,21 @@ class BaseRunManager:
         self._heard: dict[str, list[Listener]] = {}  # who listens to what, found out at the first event of each kind
 
     @classmethod
+    def _of(cls, manager: BaseCallbackManager, run_id: UUID) -> Self:
+        """Return a run that those listen to who listen to ``manager``: quicker than with nine keywords."""
+        run = object.__new__(cls)
+        run.run_id = run_id
+        run.handlers = manager.handlers
+        run.inheritable_handlers = manager.inheritable_handlers
+        run.parent_run_id = manager.parent_run_id
+        run.tags = manager.tags
+        run.inheritable_tags = manager.inheritable_tags
+        run.metadata = manager.metadata
+        run.inheritable_metadata = manager.inheritable_metadata
+        run._heard = {}
+        return run
+
+    @classmethod
     def get_noop_manager(cls) -> Self:
         """Return a run that nobody listens to."""
         return cls(run_id=new_run_id(), handlers=[], inheritable_handlers=[])
@@ -104,7 +120,7 @@ class BaseRunManager:
 
     def _waits(self, name: str) -> bool:
         """Whether telling the handlers of such an event may take time."""
-        return any([one.waits for one in self._listeners(name)])
+        return any([waits for _, _, waits in self._listeners(name)])
 
     def _tell(self, name: str, /, *args: Any, **details: Any) -> Awaitable[None]:
         """Tell the run's handlers of one event. No coroutine itself, since it is called for every token."""
@@ -127,13 +143,14 @@ class BaseRunManager:
 
     def _tell_start(self, name: str, args: Sequence[Any], details: Mapping[str, Any]) -> Awaitable[None]:
         """Tell the run's handlers that it starts."""
-        about_run = {
+        about = {
             "run_id": self.run_id,
             "parent_run_id": self.parent_run_id,
             "tags": list(self.tags),
             "metadata": copied(self.metadata),
+            **details,
         }
-        return emit(self.runtime, self._listeners(name), name, args, {**about_run, **details})
+        return emit(self.runtime, self._listeners(name), name, args, about)
 
     async def _tell_end(self, name: str, /, *args: Any, **details: Any) -> None:
         """Tell the run's handlers of its end, whatever cancels the caller meanwhile; the first end is the only one."""

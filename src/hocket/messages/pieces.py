@@ -15,14 +15,21 @@ __all__ = ["Blocks", "Content", "Deltas", "Text", "copied", "merge_content"]
 _KEPT = frozenset({"type", "id", "index"})  # the first says what a block is; a delta may call itself something else
 _IDENTITY = _KEPT | {"name", "role", "mime_type", "url", "file_id", "status", "format"}  # never concatenated
 _KIN = {"tool_call_chunk": "tool_call", "invalid_tool_call": "tool_call", "server_tool_call_chunk": "server_tool_call"}
+_ATOMS = frozenset({str, int, float, bool, type(None)})
 
 
 def copied(value: Any) -> Any:
     """Copy lists and mappings all the way down and share everything else."""
+    if value.__class__ in _ATOMS:
+        return value
     if isinstance(value, dict):
-        return {key: item if item.__class__ is str or item is None else copied(item) for key, item in value.items()}
+        made: dict[Any, Any] = dict(value)
+        for key, item in made.items():
+            if item.__class__ not in _ATOMS:
+                made[key] = copied(item)
+        return made
     if isinstance(value, list):
-        return [item if item.__class__ is str else copied(item) for item in value]
+        return [item if item.__class__ in _ATOMS else copied(item) for item in value]
     return value
 
 

@@ -17,7 +17,7 @@ from hocket.messages.folding import leaves, merged_facts
 from hocket.messages.pieces import copied
 from hocket.outputs.generation import Generation
 
-__all__ = ["ChatGeneration", "ChatGenerationChunk", "copied_when_seen", "text_of"]
+__all__ = ["ChatGeneration", "ChatGenerationChunk", "chat_generation", "copied_when_seen", "text_of"]
 
 _new: Any = object.__new__  # past pydantic's metaclass, which makes a look at a class slow
 
@@ -100,6 +100,13 @@ class ChatGenerationChunk(ChatGeneration):
             made, _, extra = self._of(held["message"], merged_facts(*leaves(held[_INFOS])) or None)
             others = {name: value for name, value in held.items() if name != _INFOS}
             return {**made, **others}, set(self.__class__.__pydantic_fields__), extra
+
+
+def chat_generation(message: BaseMessage, info: dict[str, Any] | None) -> ChatGeneration:
+    """Return a candidate of valid parts, without the validator."""
+    made: Any = _new(ChatGeneration)
+    set_fields(made, {"generation_info": info, "message": message})
+    return made  # type: ignore[no-any-return]
 
 
 def copied_when_seen(message: BaseMessageChunk) -> ChatGenerationChunk:

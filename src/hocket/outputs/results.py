@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict, SerializeAsAny
 
 from hocket.load.late import Late, Whole
 from hocket.load.serializable import Serializable
-from hocket.load.unvalidated import set_fields
+from hocket.load.unvalidated import set_fields, unvalidated
 from hocket.messages.pieces import copied
 from hocket.outputs.chat_generation import ChatGeneration, ChatGenerationChunk
 from hocket.outputs.generation import Generation, GenerationChunk
@@ -55,6 +55,18 @@ class ChatResult(Late, Serializable):
         return True
 
 
+def chat_result(generations: list[ChatGeneration], llm_output: dict[str, Any] | None) -> ChatResult:
+    """Return a result of valid candidates, without the validator."""
+    return unvalidated(ChatResult, generations=generations, llm_output=llm_output)
+
+
+def llm_result(generations: list[list[Generation]], llm_output: dict[str, Any] | None) -> "LLMResult":
+    """Return a result of valid candidates, without the validator."""
+    made = LLMResult.__new__(LLMResult)
+    set_fields(made, {"generations": generations, "llm_output": llm_output})
+    return made
+
+
 class RunInfo(BaseModel):
     """Which run an answer came from."""
 
@@ -63,7 +75,7 @@ class RunInfo(BaseModel):
     run_id: UUID
 
 
-class LLMResult(Serializable):
+class LLMResult(Late, Serializable):
     """The answers to several prompts.
 
     Args:
@@ -72,10 +84,18 @@ class LLMResult(Serializable):
         run: one entry a prompt.
     """
 
+    _made_last = "type"
+
     generations: list[list[_Candidate]]
     llm_output: dict[str, Any] | None = None
     run: list[RunInfo] | None = None
     type: Literal["LLMResult"] = "LLMResult"
+
+    if not TYPE_CHECKING:
+
+        def _make(self, held: dict[str, Any]) -> Whole:
+            made = {**held, "run": None, "type": "LLMResult"}
+            return made, set(made), None
 
     @classmethod
     def is_lc_serializable(cls) -> bool:

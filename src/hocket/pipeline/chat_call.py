@@ -3,15 +3,17 @@
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar, cast
 
+from hocket._runtime.ids import written
 from hocket.errors import EmptyResponse, InvalidHook
-from hocket.load.unvalidated import fields_of, unvalidated
+from hocket.load.unvalidated import fields_of
 from hocket.messages import AIMessage, AIMessageChunk, BaseMessage, BaseMessageChunk, Collector
 from hocket.messages.base import bare_copy, bare_text, copied, identified, isolated, rebuilt
 from hocket.messages.folding import merged_facts
 from hocket.messages.tool_calls import tool_call_chunks_of
 from hocket.outputs import ChatGeneration, ChatGenerationChunk, ChatResult, Generation, LLMResult
-from hocket.outputs.chat_generation import copied_when_seen, text_of
+from hocket.outputs.chat_generation import chat_generation, copied_when_seen, text_of
 from hocket.outputs.copies import copy_of
+from hocket.outputs.results import chat_result, llm_result
 from hocket.pipeline.call import CACHE_HIT, CHUNK_SIZES, PARTIAL, Call
 from hocket.pipeline.isolation import LazyCopies
 from hocket.pipeline.pieces import cut, length_of
@@ -74,7 +76,7 @@ class ChatCall(Call):
         return chunk if self.is_raw else message
 
     def _id_of_chunks(self) -> str:
-        self._chunk_id = self._chunk_id or f"lc_run--{self.run_ids[0]}"
+        self._chunk_id = self._chunk_id or f"lc_run--{written(self.run_ids[0])}"
         return self._chunk_id
 
     def shared(self, chunk: ChatGenerationChunk, bills: Callable[[Call], bool]) -> ChatGenerationChunk:
@@ -110,7 +112,7 @@ class ChatCall(Call):
                 f"No generation chunks were returned: the stream of {type(self.model).__name__} ended without one"
             )
         message = self._collector.message()
-        return _result([_generation(message, self._info)], None)
+        return chat_result([chat_generation(message, self._info)], None)
 
     def checked(self, result: Any, hook: str) -> ChatResult:
         if not isinstance(result, ChatResult):
@@ -132,7 +134,7 @@ class ChatCall(Call):
 
     def _signed(self, generation: ChatGeneration, index: int, outer: dict[str, Any] | None) -> BaseMessage:
         message, info = generation.message, generation.generation_info
-        id_ = message.id or f"lc_run--{self.run_ids[0]}-{index}"
+        id_ = message.id or f"lc_run--{written(self.run_ids[0])}-{index}"
         if info or outer:
             facts = {**(outer or {}), **(info or {}), **message.response_metadata}
             return identified(message, id_, facts)
@@ -141,10 +143,10 @@ class ChatCall(Call):
     def whole(self, messages: Sequence[BaseMessage]) -> ChatResult:
         """Return finished messages as the result that they came in."""
         made = [
-            _generation(message, generation.generation_info, generation.text)
+            chat_generation(message, generation.generation_info)
             for message, generation in zip(messages, self._result.generations, strict=True)
         ]
-        return _result(made, self._result.llm_output)
+        return chat_result(made, self._result.llm_output)
 
     def partial(self) -> LLMResult:
         chunk = AIMessageChunk("") if self._collector is None else self._collector.chunk()
@@ -164,13 +166,10 @@ class ChatCall(Call):
         return LLMResult(generations=[[*(response.generations[0] if response.generations else []), told]])
 
     def responses(self, result: list[BaseMessage]) -> list[LLMResult]:
-        made: list[ChatGeneration] = []
+        made: list[Generation] = []
         for message, generation in zip(result, self._result.generations, strict=True):
-            info = generation.generation_info
-            made.append(_generation(isolated(message), info and copied(info), generation.text))
-        output = self._result.llm_output
-        output = output and copied(output)
-        return [unvalidated(LLMResult, generations=[made], llm_output=output, run=None, type="LLMResult")]
+            made.append(chat_generation(isolated(message), copied(generation.generation_info)))
+        return [llm_result([made], copied(fields_of(self._result).get("llm_output")))]
 
     # -- caching
 
@@ -187,7 +186,7 @@ class ChatCall(Call):
             message = rebuilt(message, {**message.__dict__, "response_metadata": facts}, message.__class__)
         if len(self.sizes) > 1:
             info = {**info, CHUNK_SIZES: self.sizes}
-        return [_generation(message, info or None, answer.text)]
+        return [chat_generation(message, info or None)]
 
     def result(self, candidates: Sequence[Generation], *, cached: bool) -> ChatResult:
         made: list[ChatGeneration] = []
@@ -195,8 +194,8 @@ class ChatCall(Call):
             info = self.without_sizes(candidate)
             message = candidate.message if isinstance(candidate, ChatGeneration) else AIMessage(candidate.text)
             message = isolated(message, **(_flags(message) if cached else {}))
-            made.append(_generation(message, info or None))
-        return _result(made, None)
+            made.append(chat_generation(message, info or None))
+        return chat_result(made, None)
 
     def chunks(self, result: ChatResult) -> list[ChatGenerationChunk]:
         message = result.generations[0].message
@@ -232,12 +231,3 @@ def as_chunk(message: BaseMessage) -> BaseMessageChunk:
         chunk["index"] = index
     fields = {"tool_call_chunks": chunks, "chunk_position": "last", "type": "AIMessageChunk"}
     return rebuilt(message, {**message.__dict__, **fields}, AIMessageChunk)
-
-
-def _generation(message: BaseMessage, info: dict[str, Any] | None, text: str | None = None) -> ChatGeneration:
-    text = message.text if text is None else text
-    return unvalidated(ChatGeneration, text=text, generation_info=info, type="ChatGeneration", message=message)
-
-
-def _result(generations: list[ChatGeneration], output: dict[str, Any] | None) -> ChatResult:
-    return unvalidated(ChatResult, generations=generations, llm_output=output)

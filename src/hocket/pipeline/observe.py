@@ -13,6 +13,7 @@ from typing import Any
 import anyio
 
 from hocket._runtime.cancellation import is_cancelled
+from hocket.callbacks.events import NOTHING
 from hocket.pipeline.call import Call, Go
 from hocket.pipeline.deadline import start_in_time
 
@@ -95,7 +96,9 @@ async def _ended(call: Call, go: Go) -> Any:
     result = call.finished(await go(call))
     call.outcome = result
     if call.runs:
-        await _tell_end(call, "on_llm_end", call.end(result))
+        telling = call.end(result)
+        if telling is not NOTHING:
+            await _tell_end(call, "on_llm_end", telling)
     return result
 
 
