@@ -19,7 +19,9 @@ if hasattr(os, "register_at_fork"):
 _VERSION_AND_VARIANT = 0x7 << 76 | 0x2 << 62
 _RANDOM_BITS = (1 << 76) - 1 & ~(0xF << 76) & ~(0x3 << 62)
 _new = UUID.__new__
-_set = object.__setattr__  # a UUID refuses plain assignment, and its constructor costs a microsecond of checks
+# A UUID refuses plain assignment, and its constructor costs a microsecond of checks.
+_set_int = UUID.__dict__["int"].__set__
+_set_safe = UUID.__dict__["is_safe"].__set__
 _unknown = SafeUUID.unknown
 
 
@@ -33,6 +35,6 @@ def run_id() -> UUID:
     """Return a new version 7 UUID: 48 bits of milliseconds, 74 random bits."""
     made = _new(UUID)
     milliseconds = time.time_ns() // 1_000_000
-    _set(made, "int", milliseconds << 80 | _VERSION_AND_VARIANT | _random.getrandbits(76) & _RANDOM_BITS)
-    _set(made, "is_safe", _unknown)
+    _set_int(made, milliseconds << 80 | _VERSION_AND_VARIANT | _random.getrandbits(76) & _RANDOM_BITS)
+    _set_safe(made, _unknown)
     return made

@@ -77,7 +77,8 @@ class _Manager(BaseCallbackManager):
         if has_ambient_handlers():
             for handler, inherit in ambient_handlers(manager.handlers):
                 manager.add_handler(handler, inherit=inherit)
-        manager._add_printers(verbose)
+        if verbose or settings.get_debug():
+            manager._add_printers(verbose)
         if inheritable_tags:
             manager.add_tags(inheritable_tags)
         if local_tags:
@@ -96,7 +97,16 @@ class _Manager(BaseCallbackManager):
 
     def new_run(self, cls: type[R], run_id: UUID | None = None) -> R:
         """Make a run without telling anybody: `start` does."""
-        return cls._of(self, run_id or new_run_id())
+        return cls._of(
+            run_id or new_run_id(),
+            self.handlers,
+            self.inheritable_handlers,
+            self.parent_run_id,
+            self.tags,
+            self.inheritable_tags,
+            self.metadata,
+            self.inheritable_metadata,
+        )
 
     async def _started(self, cls: type[R], name: str, run_id: UUID | None, /, *args: Any, **details: Any) -> R:
         run = self.new_run(cls, run_id)
@@ -202,7 +212,7 @@ def _handlers(callbacks: Callbacks) -> Sequence[BaseCallbackHandler]:
         return ()
     if isinstance(callbacks, BaseCallbackManager):
         return callbacks.handlers
-    if not isinstance(callbacks, list | tuple):
+    if not isinstance(callbacks, (list, tuple)):  # noqa: UP038  # every call that is watched comes by
         raise InvalidInput(f"callbacks is {callbacks!r}; it must be a list, [handler], or a callback manager")
     for handler in callbacks:
         if not isinstance(handler, BaseCallbackHandler) and (isinstance(handler, type) or not _is_like(handler)):

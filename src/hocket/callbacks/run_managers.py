@@ -11,7 +11,6 @@ from uuid import UUID
 
 from hocket._runtime.ids import run_id as new_run_id
 from hocket._runtime.runtime import ASYNC, BLOCKING, Runtime, step
-from hocket.callbacks.base_manager import BaseCallbackManager
 from hocket.callbacks.events import NOTHING, Listener, emit, listeners
 from hocket.callbacks.handlers import BaseCallbackHandler
 from hocket.messages.pieces import copied
@@ -82,24 +81,38 @@ class BaseRunManager:
         self._heard: dict[str, list[Listener]] = {}  # who listens to what, found out at the first event of each kind
 
     @classmethod
-    def _of(cls, manager: BaseCallbackManager, run_id: UUID) -> Self:
-        """Return a run that those listen to who listen to ``manager``: quicker than with nine keywords."""
+    def _of(
+        cls,
+        run_id: UUID,
+        handlers: list[BaseCallbackHandler],
+        inheritable_handlers: list[BaseCallbackHandler],
+        parent_run_id: UUID | None,
+        tags: list[str],
+        inheritable_tags: list[str],
+        metadata: dict[str, Any],
+        inheritable_metadata: dict[str, Any],
+    ) -> Self:
+        """Return a run, as the constructor does, but quicker: keywords cost more than all the rest."""
         run = object.__new__(cls)
         run.run_id = run_id
-        run.handlers = manager.handlers
-        run.inheritable_handlers = manager.inheritable_handlers
-        run.parent_run_id = manager.parent_run_id
-        run.tags = manager.tags
-        run.inheritable_tags = manager.inheritable_tags
-        run.metadata = manager.metadata
-        run.inheritable_metadata = manager.inheritable_metadata
+        run.handlers = handlers
+        run.inheritable_handlers = inheritable_handlers
+        run.parent_run_id = parent_run_id
+        run.tags = tags
+        run.inheritable_tags = inheritable_tags
+        run.metadata = metadata
+        run.inheritable_metadata = inheritable_metadata
         run._heard = {}
         return run
 
     @classmethod
     def get_noop_manager(cls) -> Self:
         """Return a run that nobody listens to."""
-        return cls(run_id=new_run_id(), handlers=[], inheritable_handlers=[])
+        return cls._unheard(new_run_id())
+
+    @classmethod
+    def _unheard(cls, run_id: UUID) -> Self:
+        return cls._of(run_id, [], [], None, [], [], {}, {})
 
     def get_child(self, tag: str | None = None) -> Any:
         """Return the manager for runs inside this one; ``tag`` is put on them, and not on the runs inside those."""

@@ -172,8 +172,8 @@ class BaseLanguageModel(Choosing, _Runnable[Output], ABC):
 
     def _get_ls_params(self, stop: list[str] | None = None, **kwargs: Any) -> LangSmithParams:
         """Return what tracers want to know: provider, model, kind, temperature, limits (LangSmith's names)."""
-        provider, own = _ls_sources(type(self))
-        params: LangSmithParams = {"ls_provider": provider, "ls_model_type": self._ls_model_type}
+        provider, kind, own = _ls_sources(type(self))
+        params: LangSmithParams = {"ls_provider": provider, "ls_model_type": kind}
         for key, name in own:
             value = getattr(self, name)
             if value is not None:
@@ -331,13 +331,12 @@ class BaseLanguageModel(Choosing, _Runnable[Output], ABC):
         callbacks: Any,
         tags: list[str] | None,
         metadata: Mapping[str, Any] | None,
-        facts: Mapping[str, Any],
+        facts: LangSmithParams,
     ) -> AsyncCallbackManager | CallbackManager:
         """Return the manager of a call; ``facts``, for tracers, come over the metadata."""
-        cls = AsyncCallbackManager if runtime.is_async else CallbackManager
-        return cls.configure(
-            callbacks, self.callbacks, self.verbose, tags, self.tags, {**(metadata or {}), **facts}, self.metadata
-        )
+        cls, own = AsyncCallbackManager if runtime.is_async else CallbackManager, self.__dict__
+        told = {**metadata, **facts} if metadata else facts
+        return cls.configure(callbacks, own["callbacks"], own["verbose"], tags, own["tags"], told, own["metadata"])
 
     # -- copies and pickles
 
@@ -382,12 +381,12 @@ _TRACED = {
 
 
 @functools.lru_cache(maxsize=256)
-def _ls_sources(cls: type[BaseLanguageModel[Any]]) -> tuple[str, list[tuple[str, str]]]:
-    """Return the provider that a class's name speaks of, and which attributes of its models say what tracers ask."""
+def _ls_sources(cls: type[BaseLanguageModel[Any]]) -> tuple[str, str, list[tuple[str, str]]]:
+    """Return the provider that a class's name speaks of, its kind, and the attributes that say what tracers ask."""
     name = cls.__name__
     provider = name.removeprefix("Chat").removesuffix("Chat").removesuffix("LLM").lower() or name.lower()
     own = [(key, one) for one, key in _TRACED.items() if one in cls.__pydantic_fields__ or hasattr(cls, one)]
-    return provider, own
+    return provider, cls._ls_model_type, own
 
 
 @functools.lru_cache(maxsize=256)

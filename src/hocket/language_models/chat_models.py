@@ -29,7 +29,8 @@ from hocket.pipeline.hook import default_hook
 from hocket.pipeline.keys import prompt_key
 from hocket.pipeline.observe import observed, run_all
 from hocket.prompt_values import PromptValue
-from hocket.runnables import RunnableConfig, ensure_config
+from hocket.runnables import RunnableConfig
+from hocket.runnables.config import read_config
 
 __all__ = ["BaseChatModel"]
 
@@ -306,7 +307,7 @@ class BaseChatModel(BaseLanguageModel[AIMessage], Structuring, ABC):
         *,
         watched: bool = True,
     ) -> ChatCall:
-        config = ensure_config(config)
+        config = read_config(config)
         self._check_stop(stop)
         streaming = self._is_streaming(params) if self._hooks.can_stream() else False
         sent = {key: value for key, value in params.items() if key not in _OURS} if params else params
@@ -372,7 +373,7 @@ class BaseChatModel(BaseLanguageModel[AIMessage], Structuring, ABC):
         index: int,
     ) -> dict[str, Any]:
         """Return what handlers are told of a call at its start; ``sent`` are those of its ``params`` that the hook sees."""
-        options: dict[str, Any] = {"stop": copied(stop)}
+        options: dict[str, Any] = {"stop": stop and copied(stop)}
         if params:
             for name in _STRUCTURED:
                 if params.get(name):

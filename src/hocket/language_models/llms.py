@@ -25,7 +25,8 @@ from hocket.pipeline.compose import compose_text
 from hocket.pipeline.hook import default_hook
 from hocket.pipeline.text_call import TextCall
 from hocket.prompt_values import PromptValue
-from hocket.runnables import RunnableConfig, ensure_config
+from hocket.runnables import RunnableConfig
+from hocket.runnables.config import read_config
 
 __all__ = ["BaseLLM"]
 
@@ -233,7 +234,7 @@ class BaseLLM(BaseLanguageModel[str], ABC):
     def _open_call(
         self, runtime: Runtime, input: Any, config: Any, stop: list[str] | None, params: dict[str, Any]
     ) -> TextCall:
-        config = ensure_config(config)
+        config = read_config(config)
         prompt = input if input.__class__ is str else self._convert_input(input).to_string()
         call = self._new_call(runtime, [prompt], stop, params, (config.get("run_id"),))
         callbacks = config.get("callbacks")

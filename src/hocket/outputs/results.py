@@ -62,9 +62,9 @@ def chat_result(generations: list[ChatGeneration], llm_output: dict[str, Any] | 
 
 def llm_result(generations: list[list[Generation]], llm_output: dict[str, Any] | None) -> "LLMResult":
     """Return a result of valid candidates, without the validator."""
-    made = LLMResult.__new__(LLMResult)
+    made: Any = object.__new__(LLMResult)
     set_fields(made, {"generations": generations, "llm_output": llm_output})
-    return made
+    return made  # type: ignore[no-any-return]
 
 
 class RunInfo(BaseModel):

@@ -202,7 +202,7 @@ class Call(ABC):
             return self.runs[0]
         if self._first_run is not None:
             return self._first_run
-        return self.run_class(run_id=self.run_ids[0], handlers=[], inheritable_handlers=[])
+        return self.run_class._unheard(self.run_ids[0])
 
     # -- chunks
 

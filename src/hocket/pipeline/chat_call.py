@@ -166,10 +166,12 @@ class ChatCall(Call):
         return LLMResult(generations=[[*(response.generations[0] if response.generations else []), told]])
 
     def responses(self, result: list[BaseMessage]) -> list[LLMResult]:
-        made: list[Generation] = []
-        for message, generation in zip(result, self._result.generations, strict=True):
-            made.append(chat_generation(isolated(message), copied(generation.generation_info)))
-        return [llm_result([made], copied(fields_of(self._result).get("llm_output")))]
+        answer, made = self._result, []
+        for message, generation in zip(result, answer.generations):  # noqa: B905  # they are as many
+            info = generation.generation_info
+            made.append(chat_generation(isolated(message), info and copied(info)))
+        output = fields_of(answer).get("llm_output")
+        return [llm_result([made], output and copied(output))]
 
     # -- caching
 

@@ -18,6 +18,7 @@ __all__ = [
     "get_config_list",
     "merge_configs",
     "patch_config",
+    "read_config",
     "ready",
     "set_config_context",
 ]
@@ -113,6 +114,11 @@ def ensure_config(config: Mapping[str, Any] | None = None) -> RunnableConfig:
     return ready(checked)
 
 
+def read_config(config: Mapping[str, Any] | None) -> RunnableConfig:
+    """Return what `ensure_config` does, for whoever passes it on to nobody: what the caller gave is not copied."""
+    return _checked(config) if config and not current_config.get() else ensure_config(config)
+
+
 def ready(config: Mapping[str, Any]) -> RunnableConfig:
     """Return a copy of a config that needs no further look."""
     return cast(RunnableConfig, _Ready(config))
@@ -123,7 +129,7 @@ def _checked(config: Mapping[str, Any] | None) -> RunnableConfig:
         return _EMPTY
     if config.__class__ is _Ready:
         return cast(RunnableConfig, config)
-    if not isinstance(config, Mapping):
+    if config.__class__ is not dict and not isinstance(config, Mapping):
         raise InvalidInput(f"config is {type(config).__name__}; it must be a mapping with keys of RunnableConfig")
     for key, value in config.items():
         expected = _TYPES.get(key)
