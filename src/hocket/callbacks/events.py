@@ -15,7 +15,7 @@ import inspect
 import logging
 from collections.abc import Awaitable, Callable, Generator, Iterable, Mapping, Sequence
 from types import CoroutineType, FunctionType
-from typing import Any
+from typing import Any, NamedTuple
 
 from hocket._runtime.cancellation import is_stray
 from hocket._runtime.runtime import END_GRACE, Runtime, going_on
@@ -87,17 +87,21 @@ awaited, or anything else; and whether that may take time, and be cancelled. No 
 def listeners(runtime: Runtime, handlers: Iterable[BaseCallbackHandler], name: str) -> list[Listener]:
     """Return those of ``handlers`` that listen to events of this name, in their order."""
     found: list[Listener] = []
+    is_async, flag = runtime.is_async, _IGNORED_BY.get(name, "")
     for handler in handlers:
-        method = listener(handler, name)
+        method = getattr(handler, name, None)
+        kind = _kind(getattr(method, "__func__", method))
         heard: Listener | None
-        if method is not None:
-            heard = _heard_by(runtime, handler, method, method)
-        elif name == _CHAT_START and not getattr(handler, "ignore_chat_model", False):
+        if kind.is_silent or (flag and getattr(handler, flag, False)):
+            if name != _CHAT_START or getattr(handler, "ignore_chat_model", False):
+                continue
             heard = _heard_as_text(runtime, handler)
+        elif kind.is_native and is_async:
+            heard = (handler, method, kind.may_suspend)
         else:
-            continue
+            heard = _heard_by(runtime, handler, kind, method)
         if heard is not None:
-            later = runtime.is_async and getattr(handler, "background", False)
+            later = is_async and getattr(handler, "background", False)
             found.append(_queued(runtime, heard, name) if later else heard)
     return found
 
@@ -105,19 +109,17 @@ def listeners(runtime: Runtime, handlers: Iterable[BaseCallbackHandler], name: s
 def listener(handler: BaseCallbackHandler, name: str) -> Any:
     """Return the handler's method for events of this name, or None if it does not listen to them."""
     method = getattr(handler, name, None)
-    if method is None or getattr(method, "__func__", None) in _SILENT:
+    if _kind(getattr(method, "__func__", method)).is_silent:
         return None
     flag = _IGNORED_BY.get(name)
     return None if flag and getattr(handler, flag, False) else method
 
 
-def _heard_by(runtime: Runtime, handler: BaseCallbackHandler, method: Any, call: Callable[..., Any]) -> Listener:
-    """Return how ``call``, which calls the handler's ``method``, is made on ``runtime``."""
-    function = getattr(method, "__func__", method)
-    is_coroutine, may_suspend = _kind(function)
-    if is_coroutine:
-        is_native = runtime.is_async and function.__class__ is FunctionType
-        return handler, call if is_native else functools.partial(runtime.call, call), may_suspend
+def _heard_by(runtime: Runtime, handler: BaseCallbackHandler, kind: "_Kind", call: Callable[..., Any]) -> Listener:
+    """Return how ``call``, which calls the handler's method of this ``kind``, is made on ``runtime``."""
+    if kind.is_coroutine:
+        is_native = runtime.is_async and kind.is_native
+        return handler, call if is_native else functools.partial(runtime.call, call), kind.may_suspend
     if not runtime.is_async:
         return handler, functools.partial(_tell_inline, runtime, call), False
     if getattr(handler, "run_inline", False):
@@ -134,7 +136,7 @@ def _heard_as_text(runtime: Runtime, handler: BaseCallbackHandler) -> Listener |
     def tell(serialized: Any, conversations: Iterable[Sequence[Any]], **details: Any) -> Any:
         return method(serialized, [get_buffer_string(messages) for messages in conversations], **details)
 
-    return _heard_by(runtime, handler, method, tell)
+    return _heard_by(runtime, handler, _kind(getattr(method, "__func__", method)), tell)
 
 
 def _queued(runtime: Runtime, heard: Listener, name: str) -> Listener:
@@ -254,17 +256,31 @@ async def _tell_rest(
         raise refused
 
 
-@functools.lru_cache(maxsize=1024)
-def _kind(function: Any) -> tuple[bool, bool]:
-    """Whether calling ``function`` gives something to await, and whether that may suspend.
+class _Kind(NamedTuple):
+    """What is to be known of a handler's method.
 
-    A coroutine function without an ``await`` never does, so that there is nothing to shield it from.
+    Attributes:
+        is_silent: nobody has defined it.
+        is_coroutine: calling it gives something to await.
+        is_native: and that is a coroutine of Python's own.
+        may_suspend: which may take time. One without an ``await`` never does, so that there is nothing to shield it from.
     """
+
+    is_silent: bool
+    is_coroutine: bool
+    is_native: bool
+    may_suspend: bool
+
+
+@functools.lru_cache(maxsize=1024)
+def _kind(function: Any) -> _Kind:
+    """Return the kind of a handler's method, out of the function that it is made of."""
     if not isinstance(function, FunctionType):
-        return inspect.iscoroutinefunction(function), True
+        return _Kind(function is None, inspect.iscoroutinefunction(function), is_native=False, may_suspend=True)
     code = function.__code__
     is_coroutine = bool(code.co_flags & inspect.CO_COROUTINE)
-    return is_coroutine, is_coroutine and any(step.opname == "SEND" for step in dis.get_instructions(code))
+    may_suspend = is_coroutine and any(step.opname == "SEND" for step in dis.get_instructions(code))
+    return _Kind(function in _SILENT, is_coroutine, is_coroutine, may_suspend)
 
 
 def _note(handler: BaseCallbackHandler, name: str, error: BaseException) -> None:

@@ -212,7 +212,7 @@ def _handlers(callbacks: Callbacks) -> Sequence[BaseCallbackHandler]:
         return ()
     if isinstance(callbacks, BaseCallbackManager):
         return callbacks.handlers
-    if not isinstance(callbacks, (list, tuple)):  # noqa: UP038  # every call that is watched comes by
+    if not isinstance(callbacks, (list, tuple)):  # every call that is watched comes by
         raise InvalidInput(f"callbacks is {callbacks!r}; it must be a list, [handler], or a callback manager")
     for handler in callbacks:
         if not isinstance(handler, BaseCallbackHandler) and (isinstance(handler, type) or not _is_like(handler)):

@@ -142,24 +142,28 @@ class BaseRunManager:
             heard = self._listeners(name)
         if not heard:
             return NOTHING
-        details = {"run_id": self.run_id, "parent_run_id": self.parent_run_id, "tags": list(self.tags), **details}
-        return emit(self.runtime, heard, name, args, details)
+        about = {"run_id": self.run_id, "parent_run_id": self.parent_run_id, "tags": [*self.tags], **details}
+        return emit(self.runtime, heard, name, args, about)
 
     def _tell_token(self, text: str, chunk: Any) -> Awaitable[None]:
         """Tell the run's handlers of a chunk."""
         heard = self._heard.get("on_llm_new_token")
         if heard is None:
             heard = self._listeners("on_llm_new_token")
-        run_id, parent_run_id, tags = self.run_id, self.parent_run_id, list(self.tags)
-        details = {"run_id": run_id, "parent_run_id": parent_run_id, "tags": tags, "chunk": chunk}
-        return emit(self.runtime, heard, "on_llm_new_token", (text,), details)
+        about = {
+            "run_id": self.run_id,
+            "parent_run_id": self.parent_run_id,
+            "tags": [*self.tags],
+            "chunk": chunk,
+        }
+        return emit(self.runtime, heard, "on_llm_new_token", (text,), about)
 
     def _tell_start(self, name: str, args: Sequence[Any], details: Mapping[str, Any]) -> Awaitable[None]:
         """Tell the run's handlers that it starts."""
         about = {
             "run_id": self.run_id,
             "parent_run_id": self.parent_run_id,
-            "tags": list(self.tags),
+            "tags": [*self.tags],
             "metadata": copied(self.metadata),
             **details,
         }

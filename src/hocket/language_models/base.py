@@ -280,15 +280,18 @@ class BaseLanguageModel(Choosing, _Runnable[Output], ABC):
     def _limit(self, call: Call, params: Mapping[str, Any]) -> None:
         """Give a call its limits on time and attempts: what ``params`` says of them, over the model's."""
         fields = self.__dict__
-        call.timeout, call.retry = fields["timeout"], fields["retry"]
-        if call.timeout is not None:
-            call.timeout = Timeout.of(call.timeout)  # a number, where the field was assigned to
+        timeout, retry = fields["timeout"], fields["retry"]
+        if timeout is None and retry is None and not params:
+            return
+        call.retry = retry
+        if timeout is not None:
+            call.timeout = Timeout.of(timeout)  # a number, where the field was assigned to
         if "timeout" in params:
-            timeout = params["timeout"]
-            call.timeout = None if timeout is None else Timeout.of(timeout).over(call.timeout)
+            given = params["timeout"]
+            call.timeout = None if given is None else Timeout.of(given).over(call.timeout)
         if "retry" in params:
-            retry = params["retry"]
-            call.retry = None if retry is None else RetryPolicy.of(retry)
+            given = params["retry"]
+            call.retry = None if given is None else RetryPolicy.of(given)
 
     def _attempts_at_most(self, params: Mapping[str, Any]) -> float:
         retry = params.get("retry", self.retry)

@@ -308,7 +308,8 @@ class BaseChatModel(BaseLanguageModel[AIMessage], Structuring, ABC):
         watched: bool = True,
     ) -> ChatCall:
         config = read_config(config)
-        self._check_stop(stop)
+        if stop.__class__ is str:
+            self._check_stop(stop)
         streaming = self._is_streaming(params) if self._hooks.can_stream() else False
         sent = {key: value for key, value in params.items() if key not in _OURS} if params else params
         stop, sent, dropped = self._settle(stop, sent, params.get("unsupported"), messages)
@@ -316,7 +317,7 @@ class BaseChatModel(BaseLanguageModel[AIMessage], Structuring, ABC):
         call.streaming, call.dropped = streaming, dropped
         self._limit(call, params)
         callbacks = config.get("callbacks")
-        if watched and self._is_watched(callbacks):
+        if watched and (callbacks or self._is_watched(None)):
             self._watch([call], params, callbacks, config.get("tags"), config.get("metadata"), config.get("run_name"))
         return call
 

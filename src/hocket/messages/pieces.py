@@ -23,7 +23,7 @@ def copied(value: Any) -> Any:
     if value.__class__ in _ATOMS:
         return value
     if isinstance(value, dict):
-        made: dict[Any, Any] = dict(value)
+        made: dict[Any, Any] = value.copy() if value.__class__ is dict else dict(value)
         for key, item in made.items():
             if item.__class__ not in _ATOMS:
                 made[key] = copied(item)

@@ -135,15 +135,15 @@ class Call(ABC):
     async def start(self) -> None:
         """Tell the handlers that the runs start, in order."""
         self.started = clock.current().now()
-        runs: list[Any] = []
+        cls, event, runs = self.run_class, self.start_event, []
         self.runs = runs
         for index, run_id in enumerate(self.run_ids):
-            run: Any = self.managers[index].new_run(self.run_class, run_id)
-            is_heard = bool(run._listeners(self.start_event))
-            told, details = (self.told(index), self.details(index)) if is_heard else ((), {})
+            run: Any = self.managers[index].new_run(cls, run_id)
+            asked = (self.told(index), self.details(index)) if run._listeners(event) else None
             runs.append(run)
-            if is_heard:
-                await run._tell_start(self.start_event, told, details)
+            telling = NOTHING if asked is None else run._tell_start(event, *asked)
+            if telling is not NOTHING:
+                await telling
 
     @abstractmethod
     def told(self, index: int) -> tuple[Any, ...]:
@@ -179,11 +179,13 @@ class Call(ABC):
 
     def end(self, result: Any) -> Awaitable[None]:
         """Tell the handlers what the runs have given."""
+        first = self.runs[0]
+        if len(self.runs) == 1:
+            heard = first._listeners("on_llm_end")
+            return first._tell("on_llm_end", self.responses(result)[0]) if heard else NOTHING  # type: ignore[no-any-return]
         if not any([run._listeners("on_llm_end") for run in self.runs]):
             return NOTHING
         responses = self.responses(result)
-        if len(responses) == 1:
-            return self.runs[0]._tell("on_llm_end", responses[0])  # type: ignore[no-any-return]
         return _all(run._tell("on_llm_end", response) for run, response in zip(self.runs, responses, strict=True))
 
     # -- asking the hook
