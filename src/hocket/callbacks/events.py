@@ -171,7 +171,7 @@ async def _tell_as_text(
 ) -> None:
     heard = _heard_as_text(runtime, handler)
     telling: Any = None if heard is None else heard[1](*args, **details)
-    if telling.__class__ is CoroutineType:
+    if type(telling) is CoroutineType:
         await telling
 
 
@@ -192,7 +192,7 @@ def emit(
             return _tell_rest(runtime, heard[place:], name, args, details)
         try:
             telling = tell(*args, **details)
-            if telling.__class__ is not CoroutineType:
+            if type(telling) is not CoroutineType:
                 continue
             try:
                 waiting_for = telling.send(None)
@@ -229,7 +229,7 @@ async def _tell_rest(
         try:
             try:
                 telling, begun = begun or tell(*args, **details), None
-                if telling.__class__ is not CoroutineType:
+                if type(telling) is not CoroutineType:
                     continue
                 if not (shielded and waits):
                     await telling

@@ -5,6 +5,7 @@ then be told while the handler is still at its start, or a thread that had not b
 hear of an end without a start. So the caller waits for it, for a bounded time.
 """
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -20,8 +21,8 @@ __all__ = ["tell_in_thread"]
 async def tell_in_thread(runtime: Runtime, call: Callable[..., Any], /, *args: Any, **details: Any) -> Any:
     """Call ``call`` once, in a worker thread, whatever strikes the caller meanwhile. Returns and raises what it does."""
     waiting = [call]
-    over = left = False
-    end, token = anyio.Event(), current_token()
+    over = False
+    left: Callable[[], None] | None = None
 
     def work() -> tuple[Any]:
         nonlocal over
@@ -30,12 +31,13 @@ async def tell_in_thread(runtime: Runtime, call: Callable[..., Any], /, *args: A
             return (waiting.pop()(*args, **details) if waiting else None,)
         finally:
             over = True
-            if left:
-                soon(token, end.set)
+            if left is not None:
+                left()
 
     async def rest() -> None:
         nonlocal left
-        left = True
+        end, token = anyio.Event(), current_token()
+        left = functools.partial(soon, token, end.set)
         if waiting:
             await runtime.sync(work)
         elif not over:

@@ -293,7 +293,7 @@ class BaseChatModel(BaseLanguageModel[AIMessage], Structuring, ABC):
         Raises:
             InvalidInput: it cannot be read as messages, or there are none.
         """
-        if input.__class__ is str:
+        if type(input) is str:
             return [HumanMessage(input)]
         return conversation(input if isinstance(input, list) else self._convert_input(input).to_messages())
 
@@ -308,7 +308,7 @@ class BaseChatModel(BaseLanguageModel[AIMessage], Structuring, ABC):
         watched: bool = True,
     ) -> ChatCall:
         config = read_config(config)
-        if stop.__class__ is str:
+        if type(stop) is str:
             self._check_stop(stop)
         streaming = self._is_streaming(params) if self._hooks.can_stream() else False
         sent = {key: value for key, value in params.items() if key not in _OURS} if params else params

@@ -22,13 +22,13 @@ def conversation(given: Any) -> list[BaseMessage]:
     Raises:
         InvalidInput: they are no messages, or there are none.
     """
-    if given.__class__ is not list and (isinstance(given, _NO_LISTS) or not isinstance(given, Iterable)):
+    if type(given) is not list and (isinstance(given, _NO_LISTS) or not isinstance(given, Iterable)):
         raise InvalidInput(f"a conversation is a list of messages, not {type(given).__name__}; put it in a list")
     messages: list[Any] = list(given)
     if not messages:
         raise InvalidInput("there are no messages to answer: the input is empty")
     for message in messages:
-        if message.__class__ not in _PLAIN or fields_of(message)["content"].__class__ is not str:
+        if type(message) not in _PLAIN or fields_of(message)["content"].__class__ is not str:
             return [_standard(one) for one in convert_to_messages(messages)]
     return messages
 

@@ -146,8 +146,8 @@ class AIMessageChunk(AIMessage, BaseMessageChunk, init=False):
         Raises:
             TypeError: ``other`` is something else.
         """
-        chunks = (other,) if other.__class__ is AIMessageChunk else self._addends(other)
-        cls, (parts, extra) = self.__class__, _addend(self)
+        chunks = (other,) if type(other) is AIMessageChunk else self._addends(other)
+        cls, (parts, extra) = type(self), _addend(self)
         extra = copied(extra) if extra else {}
         for chunk in chunks:
             part, more = _addend(chunk)
@@ -194,7 +194,7 @@ class AIMessageChunk(AIMessage, BaseMessageChunk, init=False):
 
     def _parse(self, fields: Mapping[str, Any]) -> dict[str, Any]:
         """Add the tool calls to the other ``fields``, and put all of them in the order of their declaration."""
-        made: dict[str, Any] = {**dict.fromkeys(self.__class__.__pydantic_fields__), **fields}
+        made: dict[str, Any] = {**dict.fromkeys(type(self).__pydantic_fields__), **fields}
         made["tool_calls"], made["invalid_tool_calls"] = _read(made)
         set_fields(self, made)
         return made
@@ -211,11 +211,11 @@ def _addend(chunk: BaseMessageChunk) -> tuple[Any, dict[str, Any] | None]:
     if is_bare(fields):
         return {"content": fields["content"], "id": fields["id"]}, None
     kept = fields.copy()
-    for name in _CONTAINERS if chunk.__class__ is AIMessageChunk else fields:
+    for name in _CONTAINERS if type(chunk) is AIMessageChunk else fields:
         value = fields[name]
-        if value.__class__ is dict:
+        if type(value) is dict:
             kept[name] = copied(value) if value else _NO_MAPPING
-        elif value.__class__ is list:
+        elif type(value) is list:
             kept[name] = copied(value) if value else _NO_LIST
     return kept, chunk.__pydantic_extra__
 
@@ -256,7 +256,7 @@ class Collector:
     def add(self, chunk: BaseMessageChunk) -> None:
         """Add the next chunk."""
         if self._first is None:
-            self._first = chunk if chunk.__class__ is AIMessageChunk else isolated(chunk)
+            self._first = chunk if type(chunk) is AIMessageChunk else isolated(chunk)
         fields = fields_of(chunk)
         if _SUM in fields:
             for part in leaves(fields[_SUM]):

@@ -94,7 +94,7 @@ class BaseMessage(Late, Serializable):
         content_blocks: list[ContentBlock] | None = None,
         **kwargs: Any,
     ) -> None:
-        if content.__class__ is str and not kwargs and content_blocks is None and self.__class__ in _templates:
+        if type(content) is str and not kwargs and content_blocks is None and type(self) in _templates:
             set_fields(self, {"content": content, "id": None})
             return
         if content_blocks is not None:
@@ -120,7 +120,7 @@ class BaseMessage(Late, Serializable):
     if not TYPE_CHECKING:
 
         def _make(self, held: dict[str, Any]) -> Whole:
-            template = _templates[self.__class__]
+            template = _templates[type(self)]
             made = template.defaults.copy()
             made["content"] = held["content"]
             made["additional_kwargs"] = {}
@@ -190,7 +190,7 @@ def bare_text(message: BaseMessage) -> str | None:
 
 def bare_copy(message: M, text: str, id: str | None) -> M:
     """Return a bare message of the class of ``message``."""
-    made: Any = _new(message.__class__)
+    made: Any = _new(type(message))
     set_fields(made, {"content": text, "id": id})
     return made  # type: ignore[no-any-return]
 
@@ -213,7 +213,7 @@ def rebuilt(message: BaseMessage, fields: dict[str, Any], cls: type[M]) -> M:
     """
     made = cls.__new__(cls)
     extra = message.__pydantic_extra__
-    private = message.__pydantic_private__ if cls is message.__class__ else None
+    private = message.__pydantic_private__ if cls is type(message) else None
     fill(made, fields, set(fields), dict(extra) if extra else {}, private if private is None else dict(private))
     return made
 
@@ -221,7 +221,7 @@ def rebuilt(message: BaseMessage, fields: dict[str, Any], cls: type[M]) -> M:
 def identified(message: M, id: str, facts: dict[str, Any] | None = None) -> M:
     """Return a copy of ``message``, one level deep, with ``id`` and, if there are any, ``facts`` as its metadata."""
     content = message.content  # a lazy sum becomes real
-    made, fields = _new(message.__class__), fields_of(message)
+    made, fields = _new(type(message)), fields_of(message)
     if "type" not in fields and facts is None:  # it is bare; this runs for every chunk of every stream
         set_fields(made, {"content": content, "id": id})
         return made
@@ -241,7 +241,7 @@ def isolated(message: M, **changes: Any) -> M:
 
     Strings, numbers and foreign objects (an artifact) are shared; lists and mappings are copied all the way down.
     """
-    cls, fields = message.__class__, fields_of(message)
+    cls, fields = type(message), fields_of(message)
     made: Any = _new(cls)
     if not changes and "type" not in fields and "content" in fields:  # it is bare
         set_fields(made, {"content": fields["content"], "id": fields["id"]})
@@ -250,9 +250,9 @@ def isolated(message: M, **changes: Any) -> M:
     template = _templates.get(cls)
     for name in cls.__pydantic_fields__ if template is None else template.containers:
         value = fields[name]
-        if value.__class__ is list:
+        if type(value) is list:
             fields[name] = copied(value) if value else []
-        elif value.__class__ is dict:
+        elif type(value) is dict:
             fields[name] = copied(value) if value else {}
     given, extra, private = message.__pydantic_fields_set__, message.__pydantic_extra__, message.__pydantic_private__
     fields.update(changes)

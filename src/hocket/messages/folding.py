@@ -36,7 +36,7 @@ def merged_facts(*facts: Mapping[str, Any] | None) -> dict[str, Any]:
 def _renew(held: dict[str, Any], facts: Mapping[str, Any], *, collect: bool = False) -> None:
     """Put ``facts`` over ``held``, which owns its mappings and lists."""
     for key, value in facts.items():
-        if value.__class__ is str:
+        if type(value) is str:
             held[key] = value
             continue
         before = held.get(key)
@@ -95,7 +95,7 @@ class Fold:
     def add(self, fields: Mapping[str, Any]) -> None:
         """Add the fields of one chunk. They are read now: editing the chunk later changes nothing here."""
         content = fields["content"]
-        if content.__class__ is str:
+        if type(content) is str:
             self.add_text(content, fields["id"])
         else:
             self.content.add(content)
@@ -151,9 +151,9 @@ def leaves(tree: Any) -> list[Any]:
     waiting = [tree]
     while waiting:
         node = waiting.pop()
-        while node.__class__ is tuple:
+        while type(node) is tuple:
             node, right = node
-            if right.__class__ is tuple:
+            if type(right) is tuple:
                 waiting.append(node)
                 node = right
             else:

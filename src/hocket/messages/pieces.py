@@ -20,16 +20,16 @@ _ATOMS = frozenset({str, int, float, bool, type(None)})
 
 def copied(value: Any) -> Any:
     """Copy lists and mappings all the way down and share everything else."""
-    if value.__class__ in _ATOMS:
+    if type(value) in _ATOMS:
         return value
     if isinstance(value, dict):
-        made: dict[Any, Any] = value.copy() if value.__class__ is dict else dict(value)
+        made: dict[Any, Any] = value.copy() if type(value) is dict else dict(value)
         for key, item in made.items():
-            if item.__class__ not in _ATOMS:
+            if type(item) not in _ATOMS:
                 made[key] = copied(item)
         return made
     if isinstance(value, list):
-        return [item if item.__class__ in _ATOMS else copied(item) for item in value]
+        return [item if type(item) in _ATOMS else copied(item) for item in value]
     return value
 
 
@@ -62,17 +62,17 @@ class Deltas:
         for key, value in delta.items():
             held: Any = parts.get(key)
             if held is None:
-                parts[key] = value if value.__class__ is str and key in _IDENTITY else _opened(value)
-            elif value is None or (value.__class__ is str and not value) or (key in _KEPT and held):
+                parts[key] = value if type(value) is str and key in _IDENTITY else _opened(value)
+            elif value is None or (type(value) is str and not value) or (key in _KEPT and held):
                 continue
-            elif held.__class__ is Text and value.__class__ is str:
+            elif type(held) is Text and type(value) is str:
                 held.append(value)
-            elif held.__class__ is Deltas and isinstance(value, Mapping):
+            elif type(held) is Deltas and isinstance(value, Mapping):
                 held.add(cast("Mapping[str, Any]", value))
-            elif held.__class__ is Blocks and isinstance(value, list):
+            elif type(held) is Blocks and isinstance(value, list):
                 held.extend(value)
             else:
-                parts[key] = value if key in _IDENTITY and value.__class__ is str else _opened(value)
+                parts[key] = value if key in _IDENTITY and type(value) is str else _opened(value)
 
     def value(self) -> dict[str, Any]:
         """Return the mapping so far."""
@@ -112,7 +112,7 @@ class Blocks:
 
     def add_text(self, text: str) -> None:
         """Append to a string at the end of the list, or add one."""
-        if self.parts and self.parts[-1].__class__ is Text:
+        if self.parts and type(self.parts[-1]) is Text:
             self.parts[-1].append(text)
         elif text:
             self.parts.append(Text([text]))

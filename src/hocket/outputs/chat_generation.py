@@ -43,7 +43,7 @@ class ChatGeneration(Late, Generation):
 
         def __init__(self, *, message: Any = ..., **values: Any) -> None:
             """Build from a message alone, as every hook does for every chunk, without the validator (see below)."""
-            if not values and _short_cuts.get(message.__class__) is self.__class__:
+            if not values and _short_cuts.get(type(message)) is type(self):
                 set_fields(self, {"generation_info": None, "message": message})
             else:
                 super().__init__(**(values if message is ... else {**values, "message": message}))
@@ -52,7 +52,7 @@ class ChatGeneration(Late, Generation):
             return self._of(held["message"], held["generation_info"])
 
         def _of(self, message: BaseMessage, info: dict[str, Any] | None) -> Whole:
-            kind = self.__class__.__name__
+            kind = type(self).__name__
             made = {"text": text_of(message), "generation_info": info, "type": kind, "message": message}
             return made, {"message"}, None
 
@@ -99,7 +99,7 @@ class ChatGenerationChunk(ChatGeneration):
                 return super()._make(held)
             made, _, extra = self._of(held["message"], merged_facts(*leaves(held[_INFOS])) or None)
             others = {name: value for name, value in held.items() if name != _INFOS}
-            return {**made, **others}, set(self.__class__.__pydantic_fields__), extra
+            return {**made, **others}, set(type(self).__pydantic_fields__), extra
 
 
 def chat_generation(message: BaseMessage, info: dict[str, Any] | None) -> ChatGeneration:

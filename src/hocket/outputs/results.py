@@ -37,9 +37,9 @@ class ChatResult(Late, Serializable):
 
         def __init__(self, *, generations: Any = ..., **values: Any) -> None:
             """Build from candidates alone, as every hook does for every call, without the validator."""
-            if not values and generations.__class__ is list and self.__class__ is ChatResult:
+            if not values and type(generations) is list and type(self) is ChatResult:
                 for candidate in generations:
-                    if candidate.__class__ is not ChatGeneration:
+                    if type(candidate) is not ChatGeneration:
                         break
                 else:
                     set_fields(self, {"generations": generations})

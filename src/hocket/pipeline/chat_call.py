@@ -48,7 +48,7 @@ class ChatCall(Call):
     # -- chunks
 
     def received(self, chunk: Any) -> Any:
-        if chunk.__class__ is not ChatGenerationChunk and not isinstance(chunk, ChatGenerationChunk):
+        if type(chunk) is not ChatGenerationChunk and not isinstance(chunk, ChatGenerationChunk):
             raise InvalidHook(
                 f"the stream hook of {type(self.model).__name__} yielded {type(chunk).__name__}; "
                 "it must yield ChatGenerationChunk(message=AIMessageChunk(...))"
@@ -63,7 +63,7 @@ class ChatCall(Call):
             self._collector.add_text(text, id_)
             return bare_copy(message, text, id_)
         content = message.content  # a lazy sum becomes real
-        self.sizes.append(len(content) if content.__class__ is str else length_of(content))
+        self.sizes.append(len(content) if type(content) is str else length_of(content))
         if info:
             self._info = merged_facts(self._info, info)
         if not self.is_raw:  # a copy is stamped: a hook may keep what it yields, and yield it again
@@ -91,7 +91,7 @@ class ChatCall(Call):
 
     def shown(self, item: Any) -> tuple[str, ChatGenerationChunk]:
         content = item.content
-        return content if content.__class__ is str else text_of(item), copied_when_seen(item)
+        return content if type(content) is str else text_of(item), copied_when_seen(item)
 
     def last_chunk(self) -> ChatGenerationChunk | None:
         if self._collector is None or self._collector.is_last:
@@ -185,7 +185,7 @@ class ChatCall(Call):
         message, info = answer.message, answer.generation_info or {}
         if result.llm_output:  # is not stored itself
             facts = {**result.llm_output, **info, **message.response_metadata}
-            message = rebuilt(message, {**message.__dict__, "response_metadata": facts}, message.__class__)
+            message = rebuilt(message, {**message.__dict__, "response_metadata": facts}, type(message))
         if len(self.sizes) > 1:
             info = {**info, CHUNK_SIZES: self.sizes}
         return [chat_generation(message, info or None)]
@@ -205,7 +205,7 @@ class ChatCall(Call):
         if len(self.sizes) < 2:
             return [ChatGenerationChunk(message=whole)]
         pieces, self.sizes = cut(message.content, self.sizes), []
-        last = rebuilt(whole, {**whole.__dict__, "content": type(message.content)()}, whole.__class__)
+        last = rebuilt(whole, {**whole.__dict__, "content": type(message.content)()}, type(whole))
         return [ChatGenerationChunk(message=chunk) for chunk in (*map(AIMessageChunk, pieces), last)]
 
 

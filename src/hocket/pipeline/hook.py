@@ -126,7 +126,7 @@ def _arguments(call: Call, takes_run: bool, *, for_sync: bool = False) -> dict[s
 
 
 def _awaitable(call: Call, returned: Any) -> Awaitable[Any]:
-    if returned.__class__ is not CoroutineType and not inspect.isawaitable(returned):
+    if type(returned) is not CoroutineType and not inspect.isawaitable(returned):
         raise InvalidHook(
             f"{type(call.model).__name__}._agenerate returned {type(returned).__name__}, nothing to await; "
             "define it with async def"
@@ -140,7 +140,7 @@ def _uninterrupted(hook: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         returned = hook(*args, **kwargs)
     except StopIteration as stop:
         raise RuntimeError(f"{hook.__qualname__} raised StopIteration") from stop
-    if returned.__class__ is CoroutineType:
+    if type(returned) is CoroutineType:
         returned.close()
         raise InvalidHook(f"{hook.__qualname__} is an async def; the async form of _generate is called _agenerate")
     return returned

@@ -50,7 +50,7 @@ def prompt_key(prompt: str | Iterable[BaseMessage]) -> str:
         return hashed(prompt.encode("utf-8", "surrogatepass"))
     parts: list[Any] = []
     for message in prompt:
-        fields, role = fields_of(message), _SPOKEN.get(message.__class__)
+        fields, role = fields_of(message), _SPOKEN.get(type(message))
         if role is not None and (is_bare(fields) or _is_text(message, fields)):
             parts += (role, fields["content"])
         else:
@@ -63,11 +63,11 @@ def prompt_key(prompt: str | Iterable[BaseMessage]) -> str:
 
 def _is_text(message: BaseMessage, fields: Mapping[str, Any]) -> bool:
     """Whether the message says nothing but a text."""
-    if fields["content"].__class__ is not str:
+    if type(fields["content"]) is not str:
         return False
     if fields["additional_kwargs"] or fields["name"] is not None or message.__pydantic_extra__:
         return False
-    return not (message.__class__ is AIMessage and (fields["tool_calls"] or fields["invalid_tool_calls"]))
+    return not (type(message) is AIMessage and (fields["tool_calls"] or fields["invalid_tool_calls"]))
 
 
 def _said(message: BaseMessage) -> dict[str, Any]:

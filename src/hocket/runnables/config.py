@@ -99,7 +99,7 @@ def ensure_config(config: Mapping[str, Any] | None = None) -> RunnableConfig:
         InvalidInput: it is no mapping, a value is of the wrong type, or a key is unknown: a typo would otherwise do
             nothing, silently.
     """
-    if config.__class__ is _Ready:
+    if type(config) is _Ready:
         return cast(RunnableConfig, config)
     around = current_config.get()
     if not config:
@@ -127,9 +127,9 @@ def ready(config: Mapping[str, Any]) -> RunnableConfig:
 def _checked(config: Mapping[str, Any] | None) -> RunnableConfig:
     if not config:
         return _EMPTY
-    if config.__class__ is _Ready:
+    if type(config) is _Ready:
         return cast(RunnableConfig, config)
-    if config.__class__ is not dict and not isinstance(config, Mapping):
+    if type(config) is not dict and not isinstance(config, Mapping):
         raise InvalidInput(f"config is {type(config).__name__}; it must be a mapping with keys of RunnableConfig")
     for key, value in config.items():
         expected = _TYPES.get(key)
@@ -172,7 +172,7 @@ def patch_config(
 
 def merge_configs(*configs: Mapping[str, Any] | None) -> RunnableConfig:
     """Return one config: tags are joined, metadata and configurable merged, callbacks added up; else the later wins."""
-    merged: dict[str, Any] = _Ready() if any(config.__class__ is _Ready for config in configs) else {}
+    merged: dict[str, Any] = _Ready() if any(type(config) is _Ready for config in configs) else {}
     for config in configs:
         for key, value in _checked(config).items():
             held = merged.get(key)
