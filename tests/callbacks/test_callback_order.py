@@ -105,6 +105,32 @@ def test_the_order_is_the_same_under_sync_verbs(model: BaseChatModel) -> None:
     assert log == WHOLE
 
 
+async def test_handlers_that_wait_and_that_do_not_keep_their_order() -> None:
+    """Those in front of the first that may wait are told at once, and nobody behind it before it is done."""
+    log: Log = []
+    kinds = [Told, ToldAsync, Told, ToldInThread, Told]
+    handlers = [kind(str(place), log) for place, kind in enumerate(kinds)]
+    await FakeListChatModel(responses=["hi"]).ainvoke("x", {"callbacks": handlers})
+    assert log == [(str(place), what) for what in ("start", "end") for place in range(5)]
+
+
+async def test_a_handler_that_raises_at_once_does_not_cut_in() -> None:
+    """It neither ends the event for those behind it, nor is anybody told twice."""
+    log: Log = []
+
+    class Refusing(Told):
+        raise_error = True
+
+        def on_llm_end(self, *args: Any, **kwargs: Any) -> None:
+            super().on_llm_end()
+            raise LookupError(self.name)
+
+    handlers = [Told("0", log), Refusing("1", log), ToldAsync("2", log), Refusing("3", log), Told("4", log)]
+    with pytest.raises(LookupError, match="1"):
+        await FakeListChatModel(responses=["hi"]).ainvoke("x", {"callbacks": handlers})
+    assert [name for name, what in log if what == "end"] == ["0", "1", "2", "3", "4"]
+
+
 async def test_a_token_is_told_before_its_consumer_has_it() -> None:
     """A handler that logs tokens never lags behind what a user has seen."""
     log: Log = []

@@ -89,7 +89,7 @@ def listeners(runtime: Runtime, handlers: Iterable[BaseCallbackHandler], name: s
     found: list[Listener] = []
     is_async, flag = runtime.is_async, _IGNORED_BY.get(name, "")
     for handler in handlers:
-        method = getattr(handler, name, None)
+        method: Any = getattr(handler, name, None)
         kind = _kind(getattr(method, "__func__", method))
         heard: Listener | None
         if kind.is_silent or (flag and getattr(handler, flag, False)):

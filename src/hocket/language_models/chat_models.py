@@ -29,15 +29,13 @@ from hocket.pipeline.hook import default_hook
 from hocket.pipeline.keys import prompt_key
 from hocket.pipeline.observe import observed, run_all
 from hocket.prompt_values import PromptValue
-from hocket.runnables import RunnableConfig
-from hocket.runnables.config import read_config
+from hocket.runnables.config import RunnableConfig, read_config
 
 __all__ = ["BaseChatModel"]
 
 _STRUCTURED = ("structured_output_format", "ls_structured_output_format")  # for tracers
-_OURS = frozenset(
-    {"stream", "timeout", "retry", "unsupported", *_STRUCTURED}
-)  # arguments of a call that neither hook nor cache key sees
+# Arguments of a call that neither hook nor cache key sees:
+_OURS = frozenset({"stream", "timeout", "retry", "unsupported", *_STRUCTURED})
 
 
 class BaseChatModel(BaseLanguageModel[AIMessage], Structuring, ABC):
@@ -308,7 +306,7 @@ class BaseChatModel(BaseLanguageModel[AIMessage], Structuring, ABC):
         watched: bool = True,
     ) -> ChatCall:
         config = read_config(config)
-        if type(stop) is str:
+        if stop is not None:
             self._check_stop(stop)
         streaming = self._is_streaming(params) if self._hooks.can_stream() else False
         sent = {key: value for key, value in params.items() if key not in _OURS} if params else params

@@ -25,8 +25,7 @@ from hocket.pipeline.compose import compose_text
 from hocket.pipeline.hook import default_hook
 from hocket.pipeline.text_call import TextCall
 from hocket.prompt_values import PromptValue
-from hocket.runnables import RunnableConfig
-from hocket.runnables.config import read_config
+from hocket.runnables.config import RunnableConfig, read_config
 
 __all__ = ["BaseLLM"]
 

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
-__all__ = ["fields_of", "fill", "set_extra", "set_fields", "set_given", "set_private", "unvalidated"]
+__all__ = ["fields_of", "fill", "fresh", "set_extra", "set_fields", "set_given", "set_private", "unvalidated"]
 
 T = TypeVar("T", bound=BaseModel)
 
@@ -18,6 +18,9 @@ T = TypeVar("T", bound=BaseModel)
 set_given: Callable[[Any, set[str]], None] = BaseModel.__dict__["__pydantic_fields_set__"].__set__
 set_extra: Callable[[Any, dict[str, Any] | None], None] = BaseModel.__dict__["__pydantic_extra__"].__set__
 set_private: Callable[[Any, dict[str, Any] | None], None] = BaseModel.__dict__["__pydantic_private__"].__set__
+
+fresh: Any = object.__new__
+"""Return an instance of a class, all to be set: past pydantic's metaclass, which makes ``cls.__new__`` slow to find."""
 
 fields_of: Callable[[Any], dict[str, Any]] = BaseModel.__dict__["__dict__"].__get__
 """Return the fields that an instance has now, past a ``__dict__`` of its class's own."""

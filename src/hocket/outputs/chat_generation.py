@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, cast
 from pydantic import SerializeAsAny, model_validator
 
 from hocket.load.late import Late, Whole
-from hocket.load.unvalidated import fields_of, set_fields
+from hocket.load.unvalidated import fields_of, fresh, set_fields
 from hocket.messages import AIMessage, AIMessageChunk, BaseMessage, BaseMessageChunk
 from hocket.messages.base import isolated
 from hocket.messages.folding import leaves, merged_facts
@@ -18,8 +18,6 @@ from hocket.messages.pieces import copied
 from hocket.outputs.generation import Generation
 
 __all__ = ["ChatGeneration", "ChatGenerationChunk", "chat_generation", "copied_when_seen", "text_of"]
-
-_new: Any = object.__new__  # past pydantic's metaclass, which makes a look at a class slow
 
 _INFOS = "_infos"  # the key under which a sum that nobody has looked at keeps the infos of its addends
 _ORIGINAL = "_original"  # and that under which a chunk that is copied at the first look keeps the message to copy
@@ -104,9 +102,9 @@ class ChatGenerationChunk(ChatGeneration):
 
 def chat_generation(message: BaseMessage, info: dict[str, Any] | None) -> ChatGeneration:
     """Return a candidate of valid parts, without the validator."""
-    made: Any = _new(ChatGeneration)
+    made: ChatGeneration = fresh(ChatGeneration)
     set_fields(made, {"generation_info": info, "message": message})
-    return made  # type: ignore[no-any-return]
+    return made
 
 
 def copied_when_seen(message: BaseMessageChunk) -> ChatGenerationChunk:
@@ -114,9 +112,9 @@ def copied_when_seen(message: BaseMessageChunk) -> ChatGenerationChunk:
 
     Handlers are given one for every chunk of every stream, and most of them only want its text.
     """
-    made: Any = _new(ChatGenerationChunk)
+    made: ChatGenerationChunk = fresh(ChatGenerationChunk)
     set_fields(made, {_ORIGINAL: message})
-    return made  # type: ignore[no-any-return]
+    return made
 
 
 def _infos(chunk: ChatGenerationChunk) -> Any:

@@ -7,12 +7,12 @@ from pydantic import BaseModel, ConfigDict, SerializeAsAny
 
 from hocket.load.late import Late, Whole
 from hocket.load.serializable import Serializable
-from hocket.load.unvalidated import set_fields, unvalidated
+from hocket.load.unvalidated import fresh, set_fields, unvalidated
 from hocket.messages.pieces import copied
 from hocket.outputs.chat_generation import ChatGeneration, ChatGenerationChunk
 from hocket.outputs.generation import Generation, GenerationChunk
 
-__all__ = ["ChatResult", "LLMResult", "RunInfo"]
+__all__ = ["ChatResult", "LLMResult", "RunInfo", "chat_result", "llm_result"]
 
 if TYPE_CHECKING:
     _Candidate = Generation
@@ -53,18 +53,6 @@ class ChatResult(Late, Serializable):
     def is_lc_serializable(cls) -> bool:
         """Results travel as data."""
         return True
-
-
-def chat_result(generations: list[ChatGeneration], llm_output: dict[str, Any] | None) -> ChatResult:
-    """Return a result of valid candidates, without the validator."""
-    return unvalidated(ChatResult, generations=generations, llm_output=llm_output)
-
-
-def llm_result(generations: list[list[Generation]], llm_output: dict[str, Any] | None) -> "LLMResult":
-    """Return a result of valid candidates, without the validator."""
-    made: Any = object.__new__(LLMResult)
-    set_fields(made, {"generations": generations, "llm_output": llm_output})
-    return made  # type: ignore[no-any-return]
 
 
 class RunInfo(BaseModel):
@@ -119,3 +107,15 @@ class LLMResult(Late, Serializable):
         return self.generations == other.generations and self.llm_output == other.llm_output
 
     __hash__ = None  # type: ignore[assignment]
+
+
+def chat_result(generations: list[ChatGeneration], llm_output: dict[str, Any] | None) -> ChatResult:
+    """Return a result of valid candidates, without the validator."""
+    return unvalidated(ChatResult, generations=generations, llm_output=llm_output)
+
+
+def llm_result(generations: list[list[Generation]], llm_output: dict[str, Any] | None) -> LLMResult:
+    """Return a result of valid candidates, without the validator."""
+    made: LLMResult = fresh(LLMResult)
+    set_fields(made, {"generations": generations, "llm_output": llm_output})
+    return made

@@ -135,7 +135,8 @@ class Call(ABC):
     async def start(self) -> None:
         """Tell the handlers that the runs start, in order."""
         self.started = clock.current().now()
-        cls, event, runs = self.run_class, self.start_event, []
+        cls, event = self.run_class, self.start_event
+        runs: list[Any] = []
         self.runs = runs
         for index, run_id in enumerate(self.run_ids):
             run: Any = self.managers[index].new_run(cls, run_id)
@@ -182,7 +183,7 @@ class Call(ABC):
         first = self.runs[0]
         if len(self.runs) == 1:
             heard = first._listeners("on_llm_end")
-            return first._tell("on_llm_end", self.responses(result)[0]) if heard else NOTHING  # type: ignore[no-any-return]
+            return first._tell("on_llm_end", self.responses(result)[0]) if heard else NOTHING
         if not any([run._listeners("on_llm_end") for run in self.runs]):
             return NOTHING
         responses = self.responses(result)

@@ -166,7 +166,8 @@ class ChatCall(Call):
         return LLMResult(generations=[[*(response.generations[0] if response.generations else []), told]])
 
     def responses(self, result: list[BaseMessage]) -> list[LLMResult]:
-        answer, made = self._result, []
+        answer = self._result
+        made: list[Generation] = []
         for message, generation in zip(result, answer.generations):  # noqa: B905  # they are as many
             info = generation.generation_info
             made.append(chat_generation(isolated(message), info and copied(info)))

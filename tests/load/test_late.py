@@ -1,0 +1,94 @@
+"""Fields that are made when somebody looks: whoever looks, and however, sees what there would have been from the start."""
+
+import threading
+from typing import Any
+
+import pytest
+from pydantic import BaseModel
+
+from hocket.load.late import Late, Whole
+from hocket.load.unvalidated import fields_of, set_fields
+
+
+class Note(Late, BaseModel):
+    """Holds its text; its marks are made at the first look at anything else."""
+
+    _made_last = "marks"
+
+    text: str
+    marks: list[str] = []
+
+    def _make(self, held: dict[str, Any]) -> Whole:
+        return {"text": held["text"], "marks": []}, {"text"}, None
+
+
+def late(text: str = "a") -> Note:
+    note = Note.__new__(Note)
+    set_fields(note, {"text": text})
+    return note
+
+
+def test_a_look_at_what_it_holds_makes_nothing() -> None:
+    """Which is what most looks are."""
+    note = late()
+    assert note.text == "a"
+    assert fields_of(note) == {"text": "a"}
+
+
+@pytest.mark.parametrize(
+    "look",
+    [
+        lambda note: note.marks == [],
+        lambda note: note.model_fields_set == {"text"},
+        lambda note: note.__pydantic_extra__ is None,
+        lambda note: note.__pydantic_private__ is None,
+        lambda note: vars(note) == {"text": "a", "marks": []},
+        lambda note: note == Note(text="a"),
+        lambda note: repr(note) == "Note(text='a', marks=[])",
+        lambda note: not hasattr(note, "colour"),
+    ],
+)
+def test_any_other_look_makes_it_whole(look: Any) -> None:
+    """And it stays so: what is looked at twice is the same object."""
+    note = late()
+    assert look(note)
+    assert list(fields_of(note)) == ["text", "marks"]
+    assert note.marks is note.marks
+
+
+def test_it_changes_like_any_other() -> None:
+    """A field may be set before anything was looked at, and one may be deleted."""
+    note = late()
+    note.text = "b"
+    assert (note.text, note.marks, note.model_fields_set) == ("b", [], {"text"})
+    note = late()
+    del note.text
+    assert not hasattr(note, "text")
+    assert note.marks == []
+
+
+def test_an_instance_that_is_not_filled_yet_is_left_alone() -> None:
+    """As pickle and copy have it in their hands."""
+    empty = Note.__new__(Note)
+    assert vars(empty) == {}
+    assert not hasattr(empty, "marks")
+
+
+def test_two_threads_that_look_first_at_once_see_one_object(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the one puts into the list is not lost to the other."""
+    meeting, make = threading.Barrier(2), Note._make
+
+    def make_together(self: Note, held: dict[str, Any]) -> Whole:
+        made = make(self, held)
+        meeting.wait(10)
+        return made
+
+    monkeypatch.setattr(Note, "_make", make_together)
+    note, seen = late(), list[Any]()
+    looks = [threading.Thread(target=lambda: seen.append(note.marks)) for _ in range(2)]
+    for look in looks:
+        look.start()
+    for look in looks:
+        look.join()
+    assert len(seen) == 2
+    assert seen[0] is seen[1] is note.marks
