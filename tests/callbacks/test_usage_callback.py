@@ -220,7 +220,7 @@ def best(call: Callable[[], object]) -> float:
     return min(tries)
 
 
-def test_a_thousand_uses_leave_nothing_behind() -> None:
+def test_ten_thousand_uses_leave_nothing_behind() -> None:
     """LangChain keeps each for ever in a list that every call walks through (its issue #32300)."""
     model = Counted()
 
@@ -229,7 +229,7 @@ def test_a_thousand_uses_leave_nothing_behind() -> None:
 
     before, quick = sizes(), best(call)
     handlers: list[weakref.ref[UsageMetadataCallbackHandler]] = []
-    for _ in range(1000):
+    for _ in range(10_000):
         with get_usage_metadata_callback() as counted:
             handlers.append(weakref.ref(counted))
     del counted
@@ -237,4 +237,4 @@ def test_a_thousand_uses_leave_nothing_behind() -> None:
 
     assert sizes() == before
     assert not any(handler() for handler in handlers)
-    assert best(call) < 1.5 * quick
+    assert best(call) < 3 * quick

@@ -92,7 +92,7 @@ class BaseRunManager:
         metadata: dict[str, Any],
         inheritable_metadata: dict[str, Any],
     ) -> Self:
-        """Return a run, as the constructor does, but quicker: keywords cost more than all the rest."""
+        """Return a run, as the constructor does, but quicker: its keywords cost more than all the rest."""
         run = object.__new__(cls)
         run.run_id = run_id
         run.handlers = handlers

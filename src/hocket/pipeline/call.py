@@ -135,11 +135,12 @@ class Call(ABC):
     async def start(self) -> None:
         """Tell the handlers that the runs start, in order."""
         self.started = clock.current().now()
-        cls, event = self.run_class, self.start_event
+        event = self.start_event
         runs: list[Any] = []
         self.runs = runs
         for index, run_id in enumerate(self.run_ids):
-            run: Any = self.managers[index].new_run(cls, run_id)
+            manager = self.managers[index]
+            run = manager.new_run(manager._llm_run, run_id)
             asked = (self.told(index), self.details(index)) if run._listeners(event) else None
             runs.append(run)
             telling = NOTHING if asked is None else run._tell_start(event, *asked)
