@@ -15,7 +15,7 @@ import inspect
 import logging
 from collections.abc import Awaitable, Callable, Generator, Iterable, Mapping, Sequence
 from types import CoroutineType, FunctionType
-from typing import Any, NamedTuple
+from typing import Any
 
 from hocket._runtime.cancellation import is_stray
 from hocket._runtime.runtime import END_GRACE, Runtime, going_on
@@ -90,16 +90,16 @@ def listeners(runtime: Runtime, handlers: Iterable[BaseCallbackHandler], name: s
     is_async, flag = runtime.is_async, _IGNORED_BY.get(name, "")
     for handler in handlers:
         method: Any = getattr(handler, name, None)
-        kind = _kind(getattr(method, "__func__", method))
+        is_silent, _, is_native, may_suspend = _kind(getattr(method, "__func__", method))
         heard: Listener | None
-        if kind.is_silent or (flag and getattr(handler, flag, False)):
+        if is_silent or (flag and getattr(handler, flag, False)):
             if name != _CHAT_START or getattr(handler, "ignore_chat_model", False):
                 continue
             heard = _heard_as_text(runtime, handler)
-        elif kind.is_native and is_async:
-            heard = (handler, method, kind.may_suspend)
+        elif is_native and is_async:
+            heard = (handler, method, may_suspend)
         else:
-            heard = _heard_by(runtime, handler, kind, method)
+            heard = _heard_by(runtime, handler, method, method)
         if heard is not None:
             later = is_async and getattr(handler, "background", False)
             found.append(_queued(runtime, heard, name) if later else heard)
@@ -109,17 +109,18 @@ def listeners(runtime: Runtime, handlers: Iterable[BaseCallbackHandler], name: s
 def listener(handler: BaseCallbackHandler, name: str) -> Any:
     """Return the handler's method for events of this name, or None if it does not listen to them."""
     method = getattr(handler, name, None)
-    if _kind(getattr(method, "__func__", method)).is_silent:
+    if _kind(getattr(method, "__func__", method))[0]:
         return None
     flag = _IGNORED_BY.get(name)
     return None if flag and getattr(handler, flag, False) else method
 
 
-def _heard_by(runtime: Runtime, handler: BaseCallbackHandler, kind: "_Kind", call: Callable[..., Any]) -> Listener:
-    """Return how ``call``, which calls the handler's method of this ``kind``, is made on ``runtime``."""
-    if kind.is_coroutine:
-        is_native = runtime.is_async and kind.is_native
-        return handler, call if is_native else functools.partial(runtime.call, call), kind.may_suspend
+def _heard_by(runtime: Runtime, handler: BaseCallbackHandler, method: Any, call: Callable[..., Any]) -> Listener:
+    """Return how ``call``, which calls the handler's ``method``, is made on ``runtime``."""
+    _, is_coroutine, is_native, may_suspend = _kind(getattr(method, "__func__", method))
+    if is_coroutine:
+        is_native = runtime.is_async and is_native
+        return handler, call if is_native else functools.partial(runtime.call, call), may_suspend
     if not runtime.is_async:
         return handler, functools.partial(_tell_inline, runtime, call), False
     if getattr(handler, "run_inline", False):
@@ -136,7 +137,7 @@ def _heard_as_text(runtime: Runtime, handler: BaseCallbackHandler) -> Listener |
     def tell(serialized: Any, conversations: Iterable[Sequence[Any]], **details: Any) -> Any:
         return method(serialized, [get_buffer_string(messages) for messages in conversations], **details)
 
-    return _heard_by(runtime, handler, _kind(getattr(method, "__func__", method)), tell)
+    return _heard_by(runtime, handler, method, tell)
 
 
 def _queued(runtime: Runtime, heard: Listener, name: str) -> Listener:
@@ -256,31 +257,19 @@ async def _tell_rest(
         raise refused
 
 
-class _Kind(NamedTuple):
-    """What is to be known of a handler's method.
-
-    Attributes:
-        is_silent: nobody has defined it.
-        is_coroutine: calling it gives something to await.
-        is_native: and that is a coroutine of Python's own.
-        may_suspend: which may take time. One without an ``await`` never does, so that there is nothing to shield it from.
-    """
-
-    is_silent: bool
-    is_coroutine: bool
-    is_native: bool
-    may_suspend: bool
-
-
 @functools.lru_cache(maxsize=1024)
-def _kind(function: Any) -> _Kind:
-    """Return the kind of a handler's method, out of the function that it is made of."""
+def _kind(function: Any) -> tuple[bool, bool, bool, bool]:
+    """Return what is to be known of a handler's method, out of the function that it is made of.
+
+    Whether nobody has defined it; whether calling it gives something to await; whether that is a coroutine of Python's
+    own; and whether it may take time: one without an ``await`` never does, so that there is nothing to shield it from.
+    """
     if not isinstance(function, FunctionType):
-        return _Kind(function is None, inspect.iscoroutinefunction(function), is_native=False, may_suspend=True)
+        return function is None, inspect.iscoroutinefunction(function), False, True
     code = function.__code__
     is_coroutine = bool(code.co_flags & inspect.CO_COROUTINE)
     may_suspend = is_coroutine and any(step.opname == "SEND" for step in dis.get_instructions(code))
-    return _Kind(function in _SILENT, is_coroutine, is_coroutine, may_suspend)
+    return function in _SILENT, is_coroutine, is_coroutine, may_suspend
 
 
 def _note(handler: BaseCallbackHandler, name: str, error: BaseException) -> None:

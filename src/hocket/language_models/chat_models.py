@@ -114,7 +114,7 @@ class BaseChatModel(BaseLanguageModel[AIMessage], Structuring, ABC):
             EmptyResponse: the model gave no answer.
         """
         call = self._open_call(ASYNC, self._to_messages(input), config, stop, kwargs)
-        return cast(AIMessage, (await observed(call, self._go()))[0])  # `_run` in place: a coroutine less
+        return (await observed(call, self._go()))[0]  # type: ignore[no-any-return]  # `_run` in place: a coroutine less
 
     def invoke(
         self,

@@ -83,6 +83,8 @@ def limited_per_attempt(go: Go) -> Go:
         if not call.runtime.is_async:
             return go(call)
         limits = call.timeout
+        if limits is None and connect_limit.get() is None:
+            return go(call)
         timed = limits is not None and call.streaming and (limits.first_token or limits.idle)
         attempt = _in_time(call, go, limits) if limits is not None and timed else go(call)
         connect = None if limits is None else limits.connect

@@ -129,6 +129,7 @@ def _checked(config: Mapping[str, Any] | None) -> RunnableConfig:
         return _EMPTY
     if type(config) is _Ready:
         return cast(RunnableConfig, config)
+    checked: Any = config
     if type(config) is not dict and not isinstance(config, Mapping):
         raise InvalidInput(f"config is {type(config).__name__}; it must be a mapping with keys of RunnableConfig")
     for key, value in config.items():
@@ -141,7 +142,7 @@ def _checked(config: Mapping[str, Any] | None) -> RunnableConfig:
             near = difflib.get_close_matches(str(key), _KEYS, 1)
             hint = f"; did you mean {near[0]!r}?" if near else f"; known keys: {', '.join(sorted(_KEYS))}"
             raise InvalidInput(f"unknown key {key!r} in config{hint} (your own values go under 'configurable')")
-    return cast(RunnableConfig, config)
+    return checked  # type: ignore[no-any-return]
 
 
 def patch_config(
