@@ -1,4 +1,4 @@
-"""The cost of an answer in pieces is linear in its length: twice the pieces, about twice the time."""
+"""The cost of an answer in pieces is linear in its length: four times the pieces, about four times the time."""
 
 import functools
 import itertools
@@ -85,13 +85,12 @@ def seconds(parser: Any, pieces: list[Any]) -> float:
 
 
 @pytest.mark.parametrize(("parser", "answer"), CASES.values(), ids=CASES)
-def test_twice_the_pieces_take_twice_the_time(parser: Any, answer: Any) -> None:
-    """Not four times: the best of a few tries, since the machine has other things to do."""
+def test_four_times_the_pieces_take_four_times_the_time(parser: Any, answer: Any) -> None:
+    """Not sixteen, in one of a few tries: the machine has other things to do, in either half of one."""
     pieces = list(itertools.islice(answer(), 20_000))
-    half = whole = float("inf")
+    tries: list[tuple[float, float]] = []
     for _ in range(8):
-        half = min(half, seconds(parser, pieces[:10_000]))
-        whole = min(whole, seconds(parser, pieces))
-        if whole <= 2.5 * half:
+        tries.append((seconds(parser, pieces[:5_000]), seconds(parser, pieces)))
+        if tries[-1][1] <= 6 * tries[-1][0]:
             return
-    pytest.fail(f"10,000 pieces take {half:.4f} s, 20,000 take {whole:.4f} s")
+    pytest.fail(f"5,000 and 20,000 pieces take, in seconds, {tries}")
