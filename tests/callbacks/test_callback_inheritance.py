@@ -205,6 +205,20 @@ async def test_children_do_not_see_what_is_added_to_their_parent_later() -> None
     assert (len(early.runs), len(late.runs)) == (1, 0)
 
 
+def test_a_run_without_tags_or_metadata_has_its_own_all_the_same() -> None:
+    """What is put on one of them is not on the manager that started it, nor the other way round."""
+    manager = CallbackManager([Starts()])
+    run = manager.on_chain_start({"name": "chain"}, {})
+    run.tags.append("run's")
+    run.metadata["run's"] = 1
+    manager.add_tags(["manager's"])
+    manager.add_metadata({"manager's": 1})
+
+    assert (manager.tags, manager.metadata) == (["manager's"], {"manager's": 1})
+    assert (run.tags, run.metadata) == (["run's"], {"run's": 1})
+    assert (run.get_child().tags, run.get_child().metadata) == ([], {})
+
+
 async def test_batch_items_are_watched_each_with_its_own_config() -> None:
     """One config for all, or one each; a run id given for all is the first one's."""
     shared, own = Starts(), Starts()

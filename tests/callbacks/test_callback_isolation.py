@@ -140,6 +140,13 @@ def test_neither_the_callers_messages_nor_its_options_can_be_rewritten() -> None
     assert config["callbacks"] == [vandal]
 
 
+def test_an_empty_list_of_stop_words_cannot_be_rewritten_either() -> None:
+    """It is a list all the same."""
+    model, stop = Careful(), list[str]()
+    model.invoke("why?", {"callbacks": [Vandal()]}, stop=stop)
+    assert model.asked[0][1] == stop == []
+
+
 def test_neither_the_model_nor_its_result_can_be_rewritten() -> None:
     """The result is the caller's; what the hook keeps, the model's fields and `llm_output` stay as they were."""
     vandal, model = Vandal(), Careful()

@@ -2,8 +2,10 @@
 
 import asyncio
 import functools
+import gc
 import logging
 import threading
+import weakref
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,7 +13,7 @@ from typing import Any
 import anyio.lowlevel
 import pytest
 
-from hocket.callbacks import AsyncCallbackHandler, BaseCallbackHandler
+from hocket.callbacks import AsyncCallbackHandler, AsyncCallbackManager, BaseCallbackHandler
 from hocket.language_models import BaseChatModel, FakeListChatModel, FakeListLLM
 from hocket.messages import AIMessageChunk, HumanMessage
 from hocket.outputs import ChatGenerationChunk
@@ -348,6 +350,68 @@ def test_a_decorated_async_method_is_awaited_by_sync_verbs() -> None:
     handler = Wrapped()
     FakeListChatModel(responses=["hi"]).invoke("x", {"callbacks": [handler]})
     assert handler.told == 1
+
+
+class Scoped(Wrapped):
+    """Opens a scope, and leaves it."""
+
+    run_inline = True
+
+    @wrapped
+    async def on_llm_end(self, *args: Any, **kwargs: Any) -> None:
+        with anyio.fail_after(5):
+            await anyio.lowlevel.checkpoint()
+        self.told += 1
+
+    on_chain_end = on_llm_end
+
+
+@pytest.mark.parametrize("behind", [ToldAsync, ToldInThread])
+async def test_a_decorated_async_method_ends_in_the_task_that_it_begins_in(behind: type[Any]) -> None:
+    """An end that takes time has a task, or a scope, of its own: what a handler opens must not lie around it."""
+    scoped, waiting = Scoped(), behind("waiting", [])
+    waiting.on_chain_end = waiting.on_llm_end
+    handlers = [scoped, waiting]
+    await FakeListChatModel(responses=["hi"]).ainvoke("x", {"callbacks": handlers})
+    run = await AsyncCallbackManager(handlers).on_chain_start({"name": "chain"}, {})
+    await run.on_chain_end({})
+    assert (scoped.told, scoped.errors) == (2, 0)
+    assert [what for _, what in waiting.log] == ["start", "end", "end"]
+
+
+async def test_what_a_handler_raises_is_logged_as_it_is(caplog: pytest.LogCaptureFixture) -> None:
+    """Also a StopIteration, which cannot leave a coroutine."""
+
+    class Spent(Told):
+        def on_llm_end(self, *args: Any, **kwargs: Any) -> None:
+            next(iter(()))
+
+    await FakeListChatModel(responses=["hi"]).ainvoke("x", {"callbacks": [Spent("spent", [])]})
+    assert [record.getMessage() for record in caplog.records] == [
+        "Spent.on_llm_end raised StopIteration(); the run goes on"
+    ]
+
+
+async def test_what_a_handler_raises_is_gone_once_it_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    """It holds the frames that it came through, and the answer in them: it must not wait for the garbage collector."""
+    caplog.set_level(logging.CRITICAL, "hocket.callbacks")  # pytest keeps what is logged
+    raised: list[weakref.ref[Exception]] = []
+
+    class Failure(Exception):
+        def __init__(self) -> None:
+            raised.append(weakref.ref(self))
+
+    class Failing(Told):
+        def on_llm_end(self, *args: Any, **kwargs: Any) -> None:
+            raise Failure
+
+    gc.collect()
+    gc.disable()
+    try:
+        await FakeListChatModel(responses=["hi"]).ainvoke("x", {"callbacks": [Failing("failing", [])]})
+        assert [failure() for failure in raised] == [None]
+    finally:
+        gc.enable()
 
 
 class ForTexts(BaseCallbackHandler):

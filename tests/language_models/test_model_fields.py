@@ -272,6 +272,27 @@ async def test_cache_and_limiter_may_be_set_after_a_call() -> None:
     assert limiter.count == 2
 
 
+def test_a_field_may_be_set_while_another_thread_makes_the_first_call() -> None:
+    """What that thread composes of the old value serves its own call, and none after it."""
+    composing, go_on = threading.Event(), threading.Event()
+
+    class Slow(Answering):
+        def _compose(self) -> Any:
+            made = super()._compose()
+            composing.set()
+            go_on.wait(10)
+            return made
+
+    model = Slow()
+    first = threading.Thread(target=model.invoke, args=("why?",))
+    first.start()
+    assert composing.wait(10)
+    model.cache = InMemoryCache()
+    go_on.set()
+    first.join()
+    assert model.invoke("why?").content == model.invoke("why?").content
+
+
 async def test_a_changed_field_gives_another_answer() -> None:
     """The cache key is computed for each call: LangChain serves the answer of the model as it was before."""
     model = Answering(cache=InMemoryCache())

@@ -14,12 +14,19 @@ class Note(Late, BaseModel):
     """Holds its text; its marks are made at the first look at anything else."""
 
     _made_last = "marks"
+    _held_first = frozenset({"text"})
 
     text: str
     marks: list[str] = []
 
     def _make(self, held: dict[str, Any]) -> Whole:
         return {"text": held["text"], "marks": []}, {"text"}, None
+
+
+class Named(Note):
+    """Has one field more."""
+
+    name: str
 
 
 def late(text: str = "a") -> Note:
@@ -72,6 +79,31 @@ def test_an_instance_that_is_not_filled_yet_is_left_alone() -> None:
     empty = Note.__new__(Note)
     assert vars(empty) == {}
     assert not hasattr(empty, "marks")
+
+
+def test_attributes_that_are_no_fields_stay() -> None:
+    """Those that somebody hung on it before the first look."""
+    note = late()
+    note._seen = True  # type: ignore[attr-defined]
+    object.__setattr__(note, "weight", 3)
+    assert note.marks == []
+    assert (note._seen, note.weight) == (True, 3)  # type: ignore[attr-defined]
+
+
+def test_a_field_that_is_gone_stays_gone() -> None:
+    """Deleting the one that is made last makes nothing anew."""
+    note = Named(text="a", marks=["b"], name="c")
+    del note.marks
+    assert vars(note) == {"text": "a", "name": "c"}
+    assert not hasattr(note, "marks")
+    assert note.model_fields_set == {"text", "marks", "name"}
+
+
+def test_whoever_comes_second_sees_what_the_first_has_made() -> None:
+    """Another thread may make it whole between the look that found nothing and what that look leads to."""
+    note = late()
+    assert vars(note)  # by the other thread
+    assert note.__getattr__("marks") is note.marks  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]
 
 
 def test_two_threads_that_look_first_at_once_see_one_object(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,7 +5,7 @@ import functools
 import gc
 import pickle
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar, Self
 from uuid import UUID
 
 import pytest
@@ -35,7 +35,7 @@ from hocket.messages import (
     get_msg_title_repr,
     tool_call,
 )
-from hocket.messages.base import isolated, rebuilt
+from hocket.messages.base import identified, isolated, rebuilt
 from hocket.prompt_values import ChatPromptValue
 
 pytestmark = pytest.mark.filterwarnings("ignore:FunctionMessage:DeprecationWarning")
@@ -392,6 +392,42 @@ def test_rebuilding_keeps_extras_and_private_attributes() -> None:
     assert made == HumanMessageChunk("x", note=1)
     made.note = 2  # type: ignore[attr-defined]
     assert message.note == 1  # type: ignore[attr-defined]
+
+
+def test_messages_without_a_type() -> None:
+    """``model_construct`` makes them, of classes that give none: they hold what they were given."""
+    message = BaseMessage.model_construct(content="a", additional_kwargs={"b": 1})
+    assert (
+        repr(message)
+        == "BaseMessage(content='a', additional_kwargs={'b': 1}, response_metadata={}, name=None, id=None)"
+    )
+    assert not hasattr(message, "type")
+    reply = AIMessage("a", additional_kwargs={"b": 1})
+    del reply.type
+    assert vars(reply)["additional_kwargs"] == {"b": 1}
+
+
+def test_copies_are_made_as_their_class_makes_instances() -> None:
+    """A class of one's own may have a ``__new__``."""
+
+    class Counted(AIMessage):
+        made: ClassVar[int] = 0
+
+        def __new__(cls, *args: Any, **kwargs: Any) -> Self:
+            cls.made += 1
+            return super().__new__(cls)
+
+    message = Counted("a")
+    assert type(isolated(message)) is type(identified(message, "b")) is Counted
+    assert Counted.made == 3
+
+
+def test_whoever_comes_second_sees_what_the_first_has_made() -> None:
+    """Another thread may make it whole between the look that found nothing and what that look leads to."""
+    for message in (AIMessage("a"), AIMessageChunk("a") + AIMessageChunk("b")):
+        assert vars(message)  # by the other thread
+        for name in ("content", "additional_kwargs", "tool_calls"):
+            assert message.__getattr__(name) is getattr(message, name)
 
 
 def test_messages_are_collected_when_nobody_needs_them() -> None:

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from hocket.load import dumps, loads
 from hocket.messages import AIMessage, AIMessageChunk, BaseMessage, ChatMessage, ChatMessageChunk, HumanMessageChunk
 from hocket.outputs import ChatGeneration, ChatGenerationChunk, Generation, GenerationChunk
-from hocket.outputs.chat_generation import copied_when_seen
+from hocket.outputs.chat_generation import chat_generation, copied_when_seen
 from hocket.outputs.copies import copy_of
 
 INFO = st.dictionaries(
@@ -301,3 +301,38 @@ def test_a_copy_shares_no_container(generation: Any) -> None:
         copied.message.response_metadata["c"] = 1
         assert copy_of(generation, id="2").message.id == "2"
     assert generation == before
+
+
+# made at the first look
+
+
+def test_a_candidate_of_the_pipeline_was_given_all_that_it_holds() -> None:
+    """A dump of what was given leaves out nothing that the provider said."""
+    message = AIMessage("a")
+    made = chat_generation(message, {"finish_reason": "stop"})
+    message.content = "b"
+    assert made.text == "a"
+    assert made.model_fields_set == {"text", "generation_info", "type", "message"}
+    assert made.model_dump(exclude_unset=True)["generation_info"] == {"finish_reason": "stop"}
+
+
+def test_a_candidate_like_another_keeps_its_text() -> None:
+    """Whoever put other words there meant them to be told."""
+    candidate = ChatGeneration(message=AIMessage("a"))
+    assert chat_generation(AIMessage("b"), None, candidate).text == "a"
+    candidate.text = "c"
+    assert chat_generation(AIMessage("b"), None, candidate).text == "c"
+
+
+def test_attributes_that_are_no_fields_stay_when_a_candidate_is_made() -> None:
+    """On candidates, their chunks, and sums of these."""
+    chunk = ChatGenerationChunk(message=AIMessageChunk("a"))
+    for candidate in (
+        ChatGeneration(message=AIMessage("a")),
+        chunk,
+        chunk + chunk,
+        copied_when_seen(AIMessageChunk("a")),
+    ):
+        candidate._seen = True  # type: ignore[attr-defined]
+        assert candidate.text
+        assert candidate._seen  # type: ignore[attr-defined]

@@ -107,10 +107,10 @@ class BaseCallbackManager:
         self.inheritable_tags = [tag for tag in self.inheritable_tags if tag not in tags]
 
     def add_metadata(self, metadata: dict[str, Any], inherit: bool = True) -> None:
-        """Add metadata, over what is there. The runs that have begun keep theirs."""
-        self.metadata = {**self.metadata, **metadata}
+        """Add metadata, over what is there."""
+        self.metadata.update(metadata)
         if inherit:
-            self.inheritable_metadata = {**self.inheritable_metadata, **metadata}
+            self.inheritable_metadata.update(metadata)
 
     def remove_metadata(self, keys: list[str]) -> None:
         """Remove metadata by key."""

@@ -18,7 +18,7 @@ from types import CoroutineType, FunctionType
 from typing import Any
 
 from hocket._runtime.cancellation import is_stray
-from hocket._runtime.runtime import END_GRACE, Runtime, going_on
+from hocket._runtime.runtime import END_GRACE, Runtime
 from hocket.callbacks.background import put
 from hocket.callbacks.handlers import AsyncCallbackHandler, BaseCallbackHandler
 from hocket.callbacks.threads import tell_in_thread
@@ -78,9 +78,10 @@ NOTHING: Awaitable[None] = _Nothing()
 """What to await where there is nobody to tell."""
 
 
-Listener = tuple[BaseCallbackHandler, Callable[..., Any], bool]
+Listener = tuple[BaseCallbackHandler, Callable[..., Any], bool | None]
 """A handler that listens to events of one kind; what takes what its method takes, and returns a coroutine that is to be
-awaited, or anything else; and whether that may take time, and be cancelled. No class: each event of each run makes some.
+awaited, or anything else; and whether that may take time, and be cancelled. None: it is sync code, so only if it returns
+a coroutine after all. No class: each event of each run makes some.
 """
 
 
@@ -124,7 +125,7 @@ def _heard_by(runtime: Runtime, handler: BaseCallbackHandler, method: Any, call:
     if not runtime.is_async:
         return handler, functools.partial(_tell_inline, runtime, call), False
     if getattr(handler, "run_inline", False):
-        return handler, call, False
+        return handler, call, None
     return handler, functools.partial(_tell_in_thread, runtime, call), True
 
 
@@ -195,23 +196,16 @@ def emit(
             telling = tell(*args, **details)
             if type(telling) is not CoroutineType:
                 continue
-            try:
-                waiting_for = telling.send(None)
-            except StopIteration:
-                continue
-            begun = _go_on(telling, waiting_for)  # a sync method that returns a coroutine: it may wait after all
+            if waits is not None:
+                try:
+                    telling.send(None)
+                except StopIteration:
+                    continue
         except BaseException as error:
-            begun = _struck(error)
-        return _tell_rest(runtime, heard[place:], name, args, details, begun)
+            return _tell_rest(runtime, heard[place:], name, args, details, struck=error)
+        # It may wait, and is begun where it is awaited: in the task, and in the scope, that it ends in.
+        return _tell_rest(runtime, heard[place:], name, args, details, telling)
     return NOTHING
-
-
-async def _go_on(telling: Any, waiting_for: Any) -> None:
-    await going_on(telling, waiting_for)
-
-
-async def _struck(error: BaseException) -> None:
-    raise error
 
 
 async def _tell_rest(
@@ -220,16 +214,19 @@ async def _tell_rest(
     name: str,
     args: Sequence[Any],
     details: Mapping[str, Any],
-    begun: Awaitable[None] | None = None,
+    given: Awaitable[None] | None = None,
+    struck: BaseException | None = None,
 ) -> None:
-    """Tell those of ``heard`` who are left; ``begun`` is the rest of telling the first of them, if that has begun."""
+    """Tell those of ``heard`` who are left; ``given``, or ``struck``, is what came of telling the first, if that is done."""
     shielded = name in _ENDS
     refused: Exception | None = None
     interruption: BaseException | None = None
     for handler, tell, waits in heard:
         try:
             try:
-                telling, begun = begun or tell(*args, **details), None
+                if struck is not None:
+                    raise struck
+                telling, given = given or tell(*args, **details), None
                 if type(telling) is not CoroutineType:
                     continue
                 if not (shielded and waits):
@@ -251,6 +248,8 @@ async def _tell_rest(
                 interruption, shielded = interruption or error, True
             else:
                 raise
+        finally:
+            struck = None
     if interruption is not None:
         raise interruption
     if refused is not None:

@@ -97,7 +97,7 @@ class _Manager(BaseCallbackManager):
 
     def new_run(self, cls: type[R], run_id: UUID | None = None) -> R:
         """Make a run without telling anybody: `start` does."""
-        return cls._of(
+        return object.__new__(cls)._begin(
             run_id or new_run_id(),
             self.handlers,
             self.inheritable_handlers,

@@ -70,49 +70,44 @@ class BaseRunManager:
         metadata: dict[str, Any] | None = None,
         inheritable_metadata: dict[str, Any] | None = None,
     ) -> None:
+        self._begin(
+            run_id,
+            handlers,
+            inheritable_handlers,
+            parent_run_id,
+            tags,
+            inheritable_tags,
+            metadata,
+            inheritable_metadata,
+        )
+
+    def _begin(
+        self,
+        run_id: UUID,
+        handlers: list[BaseCallbackHandler],
+        inheritable_handlers: list[BaseCallbackHandler],
+        parent_run_id: UUID | None = None,
+        tags: list[str] | None = None,
+        inheritable_tags: list[str] | None = None,
+        metadata: dict[str, Any] | None = None,
+        inheritable_metadata: dict[str, Any] | None = None,
+    ) -> Self:
+        """Do what the constructor does, by position: its keywords cost more than all the rest, and every call pays."""
         self.run_id = run_id
         self.handlers = handlers
         self.inheritable_handlers = inheritable_handlers
         self.parent_run_id = parent_run_id
-        self.tags = tags or []
+        self.tags = tags or []  # its own, where there are none
         self.inheritable_tags = inheritable_tags or []
         self.metadata = metadata or {}
         self.inheritable_metadata = inheritable_metadata or {}
         self._heard: dict[str, list[Listener]] = {}  # who listens to what, found out at the first event of each kind
-
-    @classmethod
-    def _of(
-        cls,
-        run_id: UUID,
-        handlers: list[BaseCallbackHandler],
-        inheritable_handlers: list[BaseCallbackHandler],
-        parent_run_id: UUID | None,
-        tags: list[str],
-        inheritable_tags: list[str],
-        metadata: dict[str, Any],
-        inheritable_metadata: dict[str, Any],
-    ) -> Self:
-        """Return a run, as the constructor does, but quicker: its keywords cost more than all the rest."""
-        run = object.__new__(cls)
-        run.run_id = run_id
-        run.handlers = handlers
-        run.inheritable_handlers = inheritable_handlers
-        run.parent_run_id = parent_run_id
-        run.tags = tags
-        run.inheritable_tags = inheritable_tags
-        run.metadata = metadata
-        run.inheritable_metadata = inheritable_metadata
-        run._heard = {}
-        return run
+        return self
 
     @classmethod
     def get_noop_manager(cls) -> Self:
         """Return a run that nobody listens to."""
-        return cls._unheard(new_run_id())
-
-    @classmethod
-    def _unheard(cls, run_id: UUID) -> Self:
-        return cls._of(run_id, [], [], None, [], [], {}, {})
+        return cls(run_id=new_run_id(), handlers=[], inheritable_handlers=[])
 
     def get_child(self, tag: str | None = None) -> Any:
         """Return the manager for runs inside this one; ``tag`` is put on them, and not on the runs inside those."""

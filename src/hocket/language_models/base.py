@@ -50,7 +50,7 @@ LangSmithParams = dict[str, Any]
 
 Output = TypeVar("Output", bound=BaseMessage | str)
 
-_PIPELINE = "_pipeline"  # in a model's __dict__: the pipeline composed of its fields
+_PIPELINE = "_pipeline"  # in a model's __dict__: (cache, rate limiter, calls in flight, the pipeline composed of them)
 _PLACES = "_places"  # the same: the places of its calls in flight
 _OWN = (_PIPELINE, _PLACES)
 _SHARED = ("cache", "rate_limiter", "callbacks")  # what copies share and pickles leave behind
@@ -298,16 +298,18 @@ class BaseLanguageModel(Choosing, _Runnable[Output], ABC):
         return 1 if retry is None else RetryPolicy.of(retry).max_attempts
 
     def _go(self) -> Go:
-        """Return the pipeline, composed of the fields, anew when one has been assigned to."""
-        own: Any = self.__dict__
-        held: Go | None = own.get(_PIPELINE)
-        if held is None:
-            held = own[_PIPELINE] = self._compose()
-        return held
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        super().__setattr__(name, value)
-        self.__dict__.pop(_PIPELINE, None)
+        """Return the pipeline, composed anew when a field that is part of it has changed."""
+        fields: Any = self.__dict__
+        held = fields.get(_PIPELINE)
+        if (
+            held is None
+            or held[0] is not fields["cache"]
+            or held[1] is not fields["rate_limiter"]
+            or held[2] != fields["max_in_flight"]
+        ):
+            parts = fields["cache"], fields["rate_limiter"], fields["max_in_flight"]
+            held = fields[_PIPELINE] = (*parts, self._compose())
+        return cast(Go, held[3])
 
     @property
     def _in_flight(self) -> InFlight:

@@ -372,7 +372,7 @@ class BaseChatModel(BaseLanguageModel[AIMessage], Structuring, ABC):
         index: int,
     ) -> dict[str, Any]:
         """Return what handlers are told of a call at its start; ``sent`` are those of its ``params`` that the hook sees."""
-        options: dict[str, Any] = {"stop": stop and copied(stop)}
+        options: dict[str, Any] = {"stop": None if stop is None else copied(stop)}
         if params:
             for name in _STRUCTURED:
                 if params.get(name):

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from hocket.load.unvalidated import fields_of, set_extra, set_fields, set_given, set_private
 
-__all__ = ["Late", "Whole"]
+__all__ = ["WHOLE", "Late", "Whole"]
 
 Whole = tuple[dict[str, Any], set[str], dict[str, Any] | None]
 """All fields of an instance, in their order; the names of those that were given; and its extras."""
 
-_WHOLE = "_whole"  # the key under which two threads that look first at once find what one of them has made
+WHOLE = "_whole"  # the key under which two threads that look first at once find what one of them has made
 
 
 class Late:
@@ -27,7 +27,10 @@ class Late:
     __slots__ = ()
 
     _made_last: ClassVar[str]
-    """A field that an instance holds if, and only if, it holds them all; one that nobody deletes."""
+    """A field that an instance holds if, and only if, it holds them all."""
+
+    _held_first: ClassVar[frozenset[str]]
+    """What an instance may hold until then."""
 
     if not TYPE_CHECKING:
 
@@ -40,19 +43,33 @@ class Late:
             held = fields_of(self)
             if self._made_last in held or not held:  # no fields: an instance that is being copied, or unpickled
                 return held
-            made, given, extra = held.setdefault(_WHOLE, self._make(held))
+            others = None
+            if not self._held_first.issuperset(held):
+                others = self._others(held.copy())
+                if not others.keys().isdisjoint(type(self).__pydantic_fields__):
+                    return held  # it was whole, and somebody deleted a field
+            made, given, extra = held.setdefault(WHOLE, self._make(held))
+            if others:
+                made.update(others)
             set_given(self, given)
             set_extra(self, extra)
             set_private(self, None)
             set_fields(self, made)
             return made
 
+        def _others(self, held: dict[str, Any]) -> dict[str, Any]:
+            """Return what is held beside that: attributes that are no fields, or the fields of a whole instance."""
+            return {name: value for name, value in held.items() if name not in self._held_first and name != WHOLE}
+
         def __getattr__(self, name: str) -> Any:
             held = fields_of(self)
-            if self._made_last in held or not held:
-                return super().__getattr__(name)
-            self._made()
-            return getattr(self, name)
+            if self._made_last not in held and held:
+                held = self._made()
+                if name not in held and self._made_last in held:  # one of pydantic's own
+                    return getattr(self, name)
+            if name in held:  # made just now, by this thread or another
+                return held[name]
+            return super().__getattr__(name)
 
         def __delattr__(self, name: str) -> None:
             self._made()

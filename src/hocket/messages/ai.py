@@ -163,8 +163,9 @@ class AIMessageChunk(AIMessage, BaseMessageChunk, init=False):
     def __getattr__(self, name: str) -> Any:
         fields = fields_of(self)
         if _SUM in fields:
-            self._fold(fields)
-            return getattr(self, name)
+            fields = self._fold(fields)
+        if name in fields:  # made just now, by this thread or another
+            return fields[name]
         if name in _PARSED and "tool_call_chunks" in fields:
             return self._parse(fields)[name]
         return super().__getattr__(name)  # type: ignore[misc]  # pydantic hides it from type checkers
@@ -263,7 +264,7 @@ class Collector:
                 self._fold.add(part)
         else:
             self._fold.add(fields)
-            if "type" not in fields:  # it is bare
+            if "additional_kwargs" not in fields:  # it is bare
                 return
         if chunk.__pydantic_extra__:
             self._extra.update(copied(chunk.__pydantic_extra__))

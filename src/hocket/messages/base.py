@@ -78,7 +78,8 @@ class BaseMessage(Late, Serializable):
 
     model_config = ConfigDict(extra="allow")
 
-    _made_last = "type"
+    _made_last = "additional_kwargs"  # the one that ``model_construct`` always makes: ``type`` may have no default
+    _held_first = frozenset({"content", "id"})
 
     content: Content
     additional_kwargs: dict[str, Any] = Field(default_factory=dict)
@@ -119,12 +120,12 @@ class BaseMessage(Late, Serializable):
     if not TYPE_CHECKING:
 
         def _make(self, held: dict[str, Any]) -> Whole:
-            template = _templates[type(self)]
-            made = template.defaults.copy()
+            defaults, lists, _ = _templates[type(self)]
+            made = defaults.copy()
             made["content"] = held["content"]
             made["additional_kwargs"] = {}
             made["response_metadata"] = {}
-            for name in template.lists:
+            for name in lists:
                 made[name] = []
             made["id"] = held["id"]
             return made, _CONTENT if held["id"] is None else _IDENTIFIED, {}
@@ -178,13 +179,13 @@ def is_bare(fields: Mapping[str, Any]) -> bool:
 
     It holds nothing but this string, as its content, and its id.
     """
-    return "type" not in fields
+    return "additional_kwargs" not in fields
 
 
 def bare_text(message: BaseMessage) -> str | None:
     """Return the content of a bare message that has no id; None: it is no such message."""
     fields = fields_of(message)
-    return None if "type" in fields or fields.get("id") is not None else fields.get("content")
+    return None if "additional_kwargs" in fields or fields.get("id") is not None else fields.get("content")
 
 
 def bare_copy(message: M, text: str, id: str | None) -> M:
@@ -220,11 +221,12 @@ def rebuilt(message: BaseMessage, fields: dict[str, Any], cls: type[M]) -> M:
 def identified(message: M, id: str, facts: dict[str, Any] | None = None) -> M:
     """Return a copy of ``message``, one level deep, with ``id`` and, if there are any, ``facts`` as its metadata."""
     content = message.content  # a lazy sum becomes real
-    made: M = fresh(type(message))
-    fields = fields_of(message)
-    if "type" not in fields and facts is None:  # it is bare; this runs for every chunk of every stream
-        set_fields(made, {"content": content, "id": id})
-        return made
+    cls, fields = type(message), fields_of(message)
+    if "additional_kwargs" not in fields and facts is None:  # it is bare; this runs for every chunk of every stream
+        bare: M = fresh(cls)
+        set_fields(bare, {"content": content, "id": id})
+        return bare
+    made: M = fresh(cls) if cls in _templates else cls.__new__(cls)
     given = message.__pydantic_fields_set__  # now a bare one is whole
     fields = {**fields_of(message), "id": id}
     if facts is not None:
@@ -242,12 +244,13 @@ def isolated(message: M, **changes: Any) -> M:
     Strings, numbers and foreign objects (an artifact) are shared; lists and mappings are copied all the way down.
     """
     cls, fields = type(message), fields_of(message)
-    made: M = fresh(cls)
-    if not changes and "type" not in fields and "content" in fields:  # it is bare
-        set_fields(made, {"content": fields["content"], "id": fields["id"]})
-        return made
+    if not changes and "additional_kwargs" not in fields and "content" in fields:  # it is bare
+        bare: M = fresh(cls)
+        set_fields(bare, {"content": fields["content"], "id": fields["id"]})
+        return bare
     fields = message.__dict__.copy()
     template = _templates.get(cls)
+    made: M = fresh(cls) if template is not None else cls.__new__(cls)
     for name in cls.__pydantic_fields__ if template is None else template.containers:
         value = fields[name]
         if type(value) is list:

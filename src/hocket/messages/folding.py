@@ -100,7 +100,7 @@ class Fold:
         else:
             self.content.add(content)
             self._take_id(fields["id"])
-        if "type" not in fields:
+        if "additional_kwargs" not in fields:
             return  # the chunk is bare
         if kwargs := fields["additional_kwargs"]:
             if self.kwargs is None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, cast
 
 from pydantic import SerializeAsAny, model_validator
 
-from hocket.load.late import Late, Whole
+from hocket.load.late import WHOLE, Late, Whole
 from hocket.load.unvalidated import fields_of, fresh, set_fields
 from hocket.messages import AIMessage, AIMessageChunk, BaseMessage, BaseMessageChunk
 from hocket.messages.base import isolated
@@ -21,6 +21,7 @@ __all__ = ["ChatGeneration", "ChatGenerationChunk", "chat_generation", "copied_w
 
 _INFOS = "_infos"  # the key under which a sum that nobody has looked at keeps the infos of its addends
 _ORIGINAL = "_original"  # and that under which a chunk that is copied at the first look keeps the message to copy
+_NOT_SUMMED = ("text", "generation_info", WHOLE)  # what a sum does not take over from its first addend
 
 
 class ChatGeneration(Late, Generation):
@@ -31,7 +32,8 @@ class ChatGeneration(Late, Generation):
         generation_info: what the provider said about it.
     """
 
-    _made_last = "text"
+    _made_last = "type"
+    _held_first = frozenset({"text", "generation_info", "message"})
 
     text: str = ""
     message: SerializeAsAny[BaseMessage]
@@ -47,6 +49,10 @@ class ChatGeneration(Late, Generation):
                 super().__init__(**(values if message is ... else {**values, "message": message}))
 
         def _make(self, held: dict[str, Any]) -> Whole:
+            if "text" in held:  # from `chat_generation`
+                made = {"text": held["text"], "generation_info": held["generation_info"], "type": "ChatGeneration"}
+                made["message"] = held["message"]
+                return made, set(made), None
             return self._of(held["message"], held["generation_info"])
 
         def _of(self, message: BaseMessage, info: dict[str, Any] | None) -> Whole:
@@ -64,6 +70,9 @@ class ChatGeneration(Late, Generation):
 
 class ChatGenerationChunk(ChatGeneration):
     """A piece of a chat model's answer as it streams in."""
+
+    _made_last = "text"  # a sum has a type, its first addend's
+    _held_first = frozenset({"generation_info", "message", _INFOS, _ORIGINAL})
 
     message: SerializeAsAny[BaseMessageChunk]  # pyright: ignore[reportIncompatibleVariableOverride]
     type: Literal["ChatGenerationChunk"] = "ChatGenerationChunk"  # type: ignore[assignment]
@@ -84,7 +93,7 @@ class ChatGenerationChunk(ChatGeneration):
             message, infos = message + chunk.message, (infos, _infos(chunk))
         cls = type(self)
         total = cls.__new__(cls)
-        fields = {name: value for name, value in fields_of(self).items() if name not in ("text", "generation_info")}
+        fields = {name: value for name, value in fields_of(self).copy().items() if name not in _NOT_SUMMED}
         set_fields(total, {**fields, "message": message, _INFOS: infos})
         return total
 
@@ -96,14 +105,22 @@ class ChatGenerationChunk(ChatGeneration):
             if _INFOS not in held:
                 return super()._make(held)
             made, _, extra = self._of(held["message"], merged_facts(*leaves(held[_INFOS])) or None)
-            others = {name: value for name, value in held.items() if name != _INFOS}
+            others = held.copy()  # in one step: another thread may look first too
+            del others[_INFOS]
             return {**made, **others}, set(type(self).__pydantic_fields__), extra
 
+        def _others(self, held: dict[str, Any]) -> dict[str, Any]:
+            return {} if _INFOS in held else super()._others(held)  # `_make` has them
 
-def chat_generation(message: BaseMessage, info: dict[str, Any] | None) -> ChatGeneration:
-    """Return a candidate of valid parts, without the validator."""
+
+def chat_generation(
+    message: BaseMessage, info: dict[str, Any] | None, like: ChatGeneration | None = None
+) -> ChatGeneration:
+    """Return a candidate of valid parts, all of them given, without the validator; its text is that of ``like``."""
+    text = None if like is None else fields_of(like).get("text")
     made: ChatGeneration = fresh(ChatGeneration)
-    set_fields(made, {"generation_info": info, "message": message})
+    text = text_of(message if like is None else like.message) if text is None else text
+    set_fields(made, {"text": text, "generation_info": info, "message": message})
     return made
 
 

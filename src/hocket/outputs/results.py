@@ -29,6 +29,7 @@ class ChatResult(Late, Serializable):
     """
 
     _made_last = "llm_output"
+    _held_first = frozenset({"generations"})
 
     generations: list[ChatGeneration]
     llm_output: dict[str, Any] | None = None
@@ -73,6 +74,7 @@ class LLMResult(Late, Serializable):
     """
 
     _made_last = "type"
+    _held_first = frozenset({"generations", "llm_output"})
 
     generations: list[list[_Candidate]]
     llm_output: dict[str, Any] | None = None

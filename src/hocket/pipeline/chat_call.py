@@ -143,7 +143,7 @@ class ChatCall(Call):
     def whole(self, messages: Sequence[BaseMessage]) -> ChatResult:
         """Return finished messages as the result that they came in."""
         made = [
-            chat_generation(message, generation.generation_info)
+            chat_generation(message, generation.generation_info, generation)
             for message, generation in zip(messages, self._result.generations, strict=True)
         ]
         return chat_result(made, self._result.llm_output)
@@ -170,7 +170,7 @@ class ChatCall(Call):
         made: list[Generation] = []
         for message, generation in zip(result, answer.generations):  # noqa: B905  # they are as many
             info = generation.generation_info
-            made.append(chat_generation(isolated(message), info and copied(info)))
+            made.append(chat_generation(isolated(message), info and copied(info), generation))
         output = fields_of(answer).get("llm_output")
         return [llm_result([made], output and copied(output))]
 
@@ -189,7 +189,7 @@ class ChatCall(Call):
             message = rebuilt(message, {**message.__dict__, "response_metadata": facts}, type(message))
         if len(self.sizes) > 1:
             info = {**info, CHUNK_SIZES: self.sizes}
-        return [chat_generation(message, info or None)]
+        return [chat_generation(message, info or None, answer)]
 
     def result(self, candidates: Sequence[Generation], *, cached: bool) -> ChatResult:
         made: list[ChatGeneration] = []
