@@ -1,10 +1,11 @@
 """Fields that are made when somebody looks: whoever looks, and however, sees what there would have been from the start."""
 
+import inspect
 import threading
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import pytest
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 
 from hocket.load.late import Late, Whole
 from hocket.load.unvalidated import fields_of, set_fields
@@ -124,3 +125,34 @@ def test_two_threads_that_look_first_at_once_see_one_object(monkeypatch: pytest.
         look.join()
     assert len(seen) == 2
     assert seen[0] is seen[1] is note.marks
+
+
+@runtime_checkable
+class Marked(Protocol):
+    """Whatever has marks."""
+
+    marks: list[str]
+
+
+def test_its_fields_are_found_without_a_look_at_them() -> None:
+    """As ``isinstance`` with a protocol looks for them, from Python 3.12 on; but no class has a field as its attribute."""
+    note = late()
+    inspect.getattr_static(note, "marks")
+    assert fields_of(note) == {"text": "a"}
+    assert isinstance(note, Marked)
+    assert not hasattr(Note, "marks")
+
+
+def test_a_subclass_may_say_a_field_anew() -> None:
+    """With another default, or without; nothing is shadowed, and other fields are its own."""
+
+    class Signed(Note):
+        text: str = "none"
+        marks: list[str]
+        by: str = "me"
+
+    signed = Signed(marks=["m"])
+    assert (signed.text, signed.marks, signed.by) == ("none", ["m"], "me")
+    inspect.getattr_static(signed, "by")
+    with pytest.raises(ValidationError):
+        Signed.model_validate({})

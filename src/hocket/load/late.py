@@ -18,6 +18,23 @@ Whole = tuple[dict[str, Any], set[str], dict[str, Any] | None]
 WHOLE = "_whole"  # the key under which two threads that look first at once find what one of them has made
 
 
+class _Shown:
+    """A field, on its class: for whoever looks past ``__getattr__``, as ``isinstance`` with a protocol does.
+
+    Not on the class itself, where pydantic would take it for the default of the field in a subclass.
+    """
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        if instance is None:
+            raise AttributeError(self.name)
+        return instance.__getattr__(self.name)
+
+
 class Late:
     """For a pydantic model, in front of its other bases: its instances may hold only some of their fields at first.
 
@@ -33,6 +50,13 @@ class Late:
     """What an instance may hold until then."""
 
     if not TYPE_CHECKING:
+
+        @classmethod
+        def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
+            super().__pydantic_init_subclass__(**kwargs)
+            for name in cls.__pydantic_fields__:
+                if not any(name in vars(base) for base in cls.__mro__):
+                    setattr(cls, name, _Shown(name))
 
         def _make(self, held: dict[str, Any]) -> Whole:
             """Return the whole of an instance that holds only ``held``."""
