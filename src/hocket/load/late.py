@@ -49,6 +49,10 @@ class Late:
     _held_first: ClassVar[frozenset[str]]
     """What an instance may hold until then."""
 
+    def _make(self, held: dict[str, Any]) -> Whole:
+        """Return the whole of an instance that holds only ``held``."""
+        raise NotImplementedError
+
     if not TYPE_CHECKING:
 
         @classmethod
@@ -57,10 +61,6 @@ class Late:
             for name in cls.__pydantic_fields__:
                 if not any(name in vars(base) for base in cls.__mro__):
                     setattr(cls, name, _Shown(name))
-
-        def _make(self, held: dict[str, Any]) -> Whole:
-            """Return the whole of an instance that holds only ``held``."""
-            raise NotImplementedError
 
         def _made(self) -> dict[str, Any]:
             """Return all fields, made by now."""

@@ -117,18 +117,18 @@ class BaseMessage(Late, Serializable):
             homes = (*_LANGCHAINS, ("langchain_core", "messages", module))
             cls.lc_aliases = [[*home, cls.__name__] for home in homes]
 
-    if not TYPE_CHECKING:
+    def _make(self, held: dict[str, Any]) -> Whole:
+        defaults, lists, _ = _templates[type(self)]
+        made = defaults.copy()
+        made["content"] = held["content"]
+        made["additional_kwargs"] = {}
+        made["response_metadata"] = {}
+        for name in lists:
+            made[name] = []
+        made["id"] = held["id"]
+        return made, _CONTENT if held["id"] is None else _IDENTIFIED, {}
 
-        def _make(self, held: dict[str, Any]) -> Whole:
-            defaults, lists, _ = _templates[type(self)]
-            made = defaults.copy()
-            made["content"] = held["content"]
-            made["additional_kwargs"] = {}
-            made["response_metadata"] = {}
-            for name in lists:
-                made[name] = []
-            made["id"] = held["id"]
-            return made, _CONTENT if held["id"] is None else _IDENTIFIED, {}
+    if not TYPE_CHECKING:
 
         def __setattr__(self, name: str, value: Any) -> None:
             given = self.__pydantic_fields_set__
@@ -244,9 +244,13 @@ def isolated(message: M, **changes: Any) -> M:
     Strings, numbers and foreign objects (an artifact) are shared; lists and mappings are copied all the way down.
     """
     cls, fields = type(message), fields_of(message)
-    if not changes and "additional_kwargs" not in fields and "content" in fields:  # it is bare
+    if "additional_kwargs" not in fields and "content" in fields:  # it is bare
         bare: M = fresh(cls)
-        set_fields(bare, {"content": fields["content"], "id": fields["id"]})
+        if changes:
+            whole, given, extra = message._make(fields)
+            fill(bare, {**whole, **changes}, {*given, *changes}, extra)
+        else:
+            set_fields(bare, {"content": fields["content"], "id": fields["id"]})
         return bare
     fields = message.__dict__.copy()
     template = _templates.get(cls)

@@ -1,10 +1,10 @@
 """Copies of candidates, for whoever must not share them: caches, handlers, equal calls in flight."""
 
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from hocket.load.unvalidated import unvalidated
 from hocket.messages.base import copied, isolated
-from hocket.outputs.chat_generation import ChatGeneration
+from hocket.outputs.chat_generation import ChatGeneration, chat_generation
 from hocket.outputs.generation import Generation
 
 __all__ = ["copy_of"]
@@ -19,6 +19,9 @@ def copy_of(candidate: G, **changes: Any) -> G:
         candidate: stays as it is.
         changes: fields of its message to change in the copy.
     """
+    if type(candidate) is ChatGeneration:  # nearly all
+        chat = cast(ChatGeneration, candidate)
+        return cast(G, chat_generation(isolated(chat.message, **changes), copied(chat.generation_info), chat))
     fields = candidate.__dict__.copy()
     fields["generation_info"] = copied(fields["generation_info"])
     if isinstance(candidate, ChatGeneration):

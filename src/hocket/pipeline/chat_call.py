@@ -7,7 +7,7 @@ from hocket._runtime.ids import written
 from hocket.errors import EmptyResponse, InvalidHook
 from hocket.load.unvalidated import fields_of
 from hocket.messages import AIMessage, AIMessageChunk, BaseMessage, BaseMessageChunk, Collector
-from hocket.messages.base import bare_copy, bare_text, copied, identified, isolated, rebuilt
+from hocket.messages.base import bare_copy, bare_text, copied, identified, is_bare, isolated, rebuilt
 from hocket.messages.folding import merged_facts
 from hocket.messages.tool_calls import tool_call_chunks_of
 from hocket.outputs import ChatGeneration, ChatGenerationChunk, ChatResult, Generation, LLMResult
@@ -217,6 +217,8 @@ def _unbilled(candidate: G) -> G:
 
 def _flags(message: BaseMessage) -> dict[str, Any]:
     """What tells an answer that was not paid for by this call; its id was another run's."""
+    if is_bare(fields_of(message)):
+        return {"id": None, "response_metadata": {CACHE_HIT: True}}
     flags: dict[str, Any] = {"id": None, "response_metadata": {**message.response_metadata, CACHE_HIT: True}}
     usage = message.usage_metadata if isinstance(message, AIMessage) else None
     return {**flags, "usage_metadata": {**usage, "total_cost": 0}} if usage else flags

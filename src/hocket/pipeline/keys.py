@@ -92,11 +92,11 @@ def model_key(model: BaseModel, names: Iterable[str], more: Mapping[str, Any]) -
 
 def _canonical(value: Any) -> str:
     try:
-        return json.dumps(value, sort_keys=True, separators=(",", ":"), default=_written)
+        return _encoder.encode(value)
     except (TypeError, ValueError, RecursionError):  # keys of several types, or something that contains itself
         pass
     try:
-        return json.dumps(_with_text_keys(value), sort_keys=True, separators=(",", ":"), default=_written_anyhow)
+        return _encoder_anyhow.encode(_with_text_keys(value))
     except (TypeError, ValueError, RecursionError):
         return run_id().hex  # never a hit
 
@@ -196,3 +196,9 @@ def _kind(value: object) -> str:
 
 def _name(named: Any) -> str:
     return f"{named.__module__}.{named.__qualname__}"
+
+
+_encoder = json.JSONEncoder(
+    sort_keys=True, separators=(",", ":"), default=_written
+)  # made once: dumps makes one a call
+_encoder_anyhow = json.JSONEncoder(sort_keys=True, separators=(",", ":"), default=_written_anyhow)
