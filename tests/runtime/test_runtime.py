@@ -119,9 +119,10 @@ def test_a_stage_that_waits_outside_its_runtime_is_found_out() -> None:
 
 async def test_hooks_have_threads_of_their_own() -> None:
     """Sync hooks may fill them without taking those that the rest of the program waits for, and the other way round."""
-    assert threads() is threads()
-    assert threads().total_tokens == THREADS
-    assert threads() is not anyio.to_thread.current_default_thread_limiter()
+    limiter = threads(anyio.lowlevel.current_token())
+    assert limiter is threads(anyio.lowlevel.current_token())
+    assert limiter.total_tokens == THREADS
+    assert limiter is not anyio.to_thread.current_default_thread_limiter()
 
 
 async def test_more_sync_calls_than_asyncios_default_pool_has_threads_run_at_once() -> None:

@@ -12,12 +12,13 @@ sleep) is asked of a runtime:
 import contextvars
 import functools
 import types
+import weakref
 from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterable
 from typing import Any, Protocol, TypeVar
 
 import anyio
 import anyio.to_thread
-from anyio.lowlevel import EventLoopToken, RunVar, current_token
+from anyio.lowlevel import EventLoopToken, current_token
 
 from hocket._runtime import clock
 from hocket._runtime.cancellation import only, outlast
@@ -31,7 +32,7 @@ THREADS = 256  # sync hooks and handlers that run at once, per event loop
 END_GRACE = 5.0  # seconds that the end of a cancelled run may take
 
 _origin: contextvars.ContextVar[EventLoopToken | None] = contextvars.ContextVar("hocket_origin", default=None)
-_limiter: "RunVar[anyio.CapacityLimiter]" = RunVar("hocket_threads")
+_limiters: "weakref.WeakKeyDictionary[Any, anyio.CapacityLimiter]" = weakref.WeakKeyDictionary()
 
 
 class Runtime(Protocol):
@@ -77,7 +78,7 @@ class AsyncRuntime:
             _origin.set(token)  # the thread runs in a copy of the caller's context: nothing to reset
             return function(*args, **kwargs)
 
-        return await anyio.to_thread.run_sync(work, abandon_on_cancel=True, limiter=threads())
+        return await anyio.to_thread.run_sync(work, abandon_on_cancel=True, limiter=threads(token))
 
     async def call(self, function: Callable[..., Awaitable[T]], /, *args: Any, **kwargs: Any) -> T:
         return await function(*args, **kwargs)
@@ -143,14 +144,13 @@ ASYNC = AsyncRuntime()
 BLOCKING = BlockingRuntime()
 
 
-def threads() -> "anyio.CapacityLimiter":
-    """Return the running loop's limit on hocket's worker threads: its own, not the one that everybody shares."""
-    try:
-        return _limiter.get()
-    except LookupError:
-        made = anyio.CapacityLimiter(THREADS)
-        _limiter.set(made)
-        return made
+def threads(token: EventLoopToken) -> "anyio.CapacityLimiter":
+    """Return a loop's limit on hocket's worker threads: its own, not the one that everybody shares."""
+    loop: Any = token.native_token  # a `RunVar` would ask anew which loop this is, which takes a microsecond
+    limiter = _limiters.get(loop)
+    if limiter is None:
+        limiter = _limiters[loop] = anyio.CapacityLimiter(THREADS)
+    return limiter
 
 
 def step(coroutine: Coroutine[Any, Any, T]) -> T:
