@@ -91,7 +91,7 @@ def listeners(runtime: Runtime, handlers: Iterable[BaseCallbackHandler], name: s
     is_async, flag = runtime.is_async, _IGNORED_BY.get(name, "")
     for handler in handlers:
         method: Any = getattr(handler, name, None)
-        is_silent, _, is_native, may_suspend = _kind(getattr(method, "__func__", method))
+        is_silent, is_coroutine, is_native, may_suspend = _kind(getattr(method, "__func__", method))
         heard: Listener | None
         if is_silent or (flag and getattr(handler, flag, False)):
             if name != _CHAT_START or getattr(handler, "ignore_chat_model", False):
@@ -99,6 +99,8 @@ def listeners(runtime: Runtime, handlers: Iterable[BaseCallbackHandler], name: s
             heard = _heard_as_text(runtime, handler)
         elif is_native and is_async:
             heard = (handler, method, may_suspend)
+        elif is_async and not is_coroutine and getattr(handler, "run_inline", False):
+            heard = (handler, method, None)
         else:
             heard = _heard_by(runtime, handler, method, method)
         if heard is not None:

@@ -69,8 +69,9 @@ class _Manager(BaseCallbackManager):
         if isinstance(inheritable_callbacks, BaseCallbackManager):
             manager = cast("Self", inheritable_callbacks._copied_as(cls))  # pyright: ignore[reportPrivateUsage]
         else:
-            handlers = _distinct(_handlers(inheritable_callbacks))
-            manager = cls(handlers, handlers.copy())
+            handlers = _handlers(inheritable_callbacks)
+            distinct = [*handlers] if len(handlers) < 2 else [*{id(one): one for one in handlers}.values()]
+            manager = cls(distinct, distinct.copy())
         if local_callbacks:
             for handler in _handlers(local_callbacks):
                 manager.add_handler(handler, inherit=False)
@@ -218,13 +219,6 @@ def _handlers(callbacks: Callbacks) -> Sequence[BaseCallbackHandler]:
         if not isinstance(handler, BaseCallbackHandler) and (isinstance(handler, type) or not _is_like(handler)):
             raise InvalidInput(f"callbacks holds {handler!r}; it must be an instance of a BaseCallbackHandler")
     return callbacks
-
-
-def _distinct(handlers: Sequence[BaseCallbackHandler]) -> list[BaseCallbackHandler]:
-    """Return each handler once."""
-    if len(handlers) < 2:
-        return [*handlers]
-    return [*{id(handler): handler for handler in handlers}.values()]
 
 
 def _is_like(handler: object) -> bool:

@@ -23,8 +23,7 @@ __all__ = ["check_total", "limited_per_attempt", "limited_total", "start_in_time
 
 def start_in_time(call: Call) -> Awaitable[None]:
     """Start a call's runs, within its limit on all of its time, if it has one, which begins here."""
-    total = _total(call)
-    if total is None:
+    if call.timeout is None or (total := call.timeout.total) is None:
         return call.start()
     call.ends_at = clock.current().now() + total
     return _started(call, total) if call.runtime.is_async else call.start()
@@ -41,8 +40,7 @@ def limited_total(go: Go) -> Go:
     """Return ``go`` within the call's limit on all of its time, if it has one: what is left, if a run has begun."""
 
     def start(call: Call) -> Awaitable[Any]:
-        total = _total(call)
-        if total is None:
+        if call.timeout is None or (total := call.timeout.total) is None:
             return go(call)
         now = clock.current().now()
         if call.ends_at is None:
@@ -60,10 +58,6 @@ async def _in_total(call: Call, go: Go, left: float) -> Any:
         call.deadline = alarm
         return await go(call)
     raise _out_of_time(call)
-
-
-def _total(call: Call) -> float | None:
-    return call.timeout.total if call.timeout is not None else None
 
 
 def check_total(call: Call) -> None:

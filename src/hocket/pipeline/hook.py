@@ -6,7 +6,7 @@ sync verbs sync ones. Chunks are folded into the result as they pass, so that a 
 
 import functools
 import inspect
-from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Iterable, Iterator
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator
 from types import CoroutineType
 from typing import Any, NamedTuple, TypeVar, cast
 
@@ -86,9 +86,10 @@ async def ask_hook(call: Call) -> Any:
         several = len(call.prompts) > 1  # of a text model: a stream hook takes one
         if is_async and hooks.agenerate:
             hook = "_agenerate"
-            result = await _awaitable(
-                call, model._agenerate(*call.asked(), **_arguments(call, hooks.agenerate_takes_run))
-            )
+            returned = model._agenerate(*call.asked(), **_arguments(call, hooks.agenerate_takes_run))
+            if type(returned) is not CoroutineType:
+                _check_awaitable(call, returned)
+            result = await returned
         elif hooks.generate and (several or not (is_async and hooks.astream)):
             hook = "_generate"
             if is_async:
@@ -125,13 +126,12 @@ def _arguments(call: Call, takes_run: bool, *, for_sync: bool = False) -> dict[s
     return arguments
 
 
-def _awaitable(call: Call, returned: Any) -> Awaitable[Any]:
-    if type(returned) is not CoroutineType and not inspect.isawaitable(returned):
+def _check_awaitable(call: Call, returned: Any) -> None:
+    if not inspect.isawaitable(returned):
         raise InvalidHook(
             f"{type(call.model).__name__}._agenerate returned {type(returned).__name__}, nothing to await; "
             "define it with async def"
         )
-    return returned
 
 
 def _uninterrupted(hook: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:

@@ -25,7 +25,7 @@ async def observed(call: Call, go: Go) -> Any:
     if not call.managers:
         return call.finished(await go(call))
     try:
-        await (call.start() if call.timeout is None else start_in_time(call))
+        await start_in_time(call)
         return await _ended(call, go)
     except BaseException as error:
         if call.outcome is None:
