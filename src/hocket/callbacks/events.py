@@ -97,7 +97,7 @@ def listeners(runtime: Runtime, handlers: Iterable[BaseCallbackHandler], name: s
             if name != _CHAT_START or getattr(handler, "ignore_chat_model", False):
                 continue
             heard = _heard_as_text(runtime, handler)
-        elif is_native and is_async:
+        elif is_native and is_async:  # this and the next: what `_heard_by` says, in place, for nearly all who listen
             heard = (handler, method, may_suspend)
         elif is_async and not is_coroutine and getattr(handler, "run_inline", False):
             heard = (handler, method, None)
