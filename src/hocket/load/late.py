@@ -99,4 +99,5 @@ class Late:
             self._made()
             super().__delattr__(name)
 
-        __dict__ = property(lambda self: self._made(), set_fields, doc="All fields, made by now.")
+        # A class with a `_made` of its own has a ``__dict__`` of its own, too.
+        __dict__ = property(_made, set_fields, doc="All fields, made by now.")

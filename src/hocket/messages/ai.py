@@ -182,6 +182,8 @@ class AIMessageChunk(AIMessage, BaseMessageChunk, init=False):
                 fields = self._parse(fields)
             return fields
 
+        __dict__ = property(_made, set_fields, doc="All fields, made by now.")
+
     def _fold(self, fields: Mapping[str, Any]) -> dict[str, Any]:
         """Put the fields that they make in the place of a sum's parts; the tool calls are still to be parsed."""
         fold, parts = Fold(), leaves(fields[_SUM])

@@ -130,6 +130,12 @@ class BaseMessage(Late, Serializable):
 
     if not TYPE_CHECKING:
 
+        def _made(self) -> dict[str, Any]:
+            held = fields_of(self)
+            return held if "additional_kwargs" in held else super()._made()
+
+        __dict__ = property(_made, set_fields, doc="All fields, made by now.")
+
         def __setattr__(self, name: str, value: Any) -> None:
             given = self.__pydantic_fields_set__
             if given is _CONTENT or given is _IDENTIFIED:  # pydantic is about to add to it
