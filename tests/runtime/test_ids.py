@@ -7,9 +7,11 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from uuid import RFC_4122, UUID, SafeUUID
 
+import hypothesis.strategies as st
 import pytest
+from hypothesis import given
 
-from hocket._runtime.ids import run_id
+from hocket._runtime.ids import run_id, written
 
 
 def milliseconds_of(made: UUID) -> int:
@@ -80,7 +82,7 @@ def test_parent_and_child_never_give_out_the_same(pytester: pytest.Pytester) -> 
     script = pytester.makepyfile(
         """
         import os
-        from hocket._runtime.ids import run_id
+        from hocket._runtime.ids import run_id, written
 
         run_id()
         read, write = os.pipe()
@@ -96,3 +98,9 @@ def test_parent_and_child_never_give_out_the_same(pytester: pytest.Pytester) -> 
     )
     done = pytester.run(sys.executable, script)
     assert (done.ret, done.outlines) == (0, ["100 0"])
+
+
+@given(st.uuids())
+def test_an_id_is_written_as_its_text(id: UUID) -> None:
+    """The quick way and Python's own agree."""
+    assert written(id) == str(id)
