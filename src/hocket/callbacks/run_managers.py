@@ -60,7 +60,6 @@ class BaseRunManager:
 
     def __init__(
         self,
-        *,
         run_id: UUID,
         handlers: list[BaseCallbackHandler],
         inheritable_handlers: list[BaseCallbackHandler],
@@ -70,29 +69,6 @@ class BaseRunManager:
         metadata: dict[str, Any] | None = None,
         inheritable_metadata: dict[str, Any] | None = None,
     ) -> None:
-        self._begin(
-            run_id,
-            handlers,
-            inheritable_handlers,
-            parent_run_id,
-            tags,
-            inheritable_tags,
-            metadata,
-            inheritable_metadata,
-        )
-
-    def _begin(
-        self,
-        run_id: UUID,
-        handlers: list[BaseCallbackHandler],
-        inheritable_handlers: list[BaseCallbackHandler],
-        parent_run_id: UUID | None = None,
-        tags: list[str] | None = None,
-        inheritable_tags: list[str] | None = None,
-        metadata: dict[str, Any] | None = None,
-        inheritable_metadata: dict[str, Any] | None = None,
-    ) -> Self:
-        """Do what the constructor does, by position: its keywords cost more than all the rest, and every call pays."""
         self.run_id = run_id
         self.handlers = handlers
         self.inheritable_handlers = inheritable_handlers
@@ -102,7 +78,6 @@ class BaseRunManager:
         self.metadata = metadata or {}
         self.inheritable_metadata = inheritable_metadata or {}
         self._heard: dict[str, list[Listener]] = {}  # who listens to what, found out at the first event of each kind
-        return self
 
     @classmethod
     def get_noop_manager(cls) -> Self:

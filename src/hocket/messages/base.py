@@ -226,12 +226,10 @@ def rebuilt(message: BaseMessage, fields: dict[str, Any], cls: type[M]) -> M:
 
 def identified(message: M, id: str, facts: dict[str, Any] | None = None) -> M:
     """Return a copy of ``message``, one level deep, with ``id`` and, if there are any, ``facts`` as its metadata."""
-    content = message.content  # a lazy sum becomes real
+    _ = message.content  # a lazy sum becomes real
     cls, fields = type(message), fields_of(message)
-    if "additional_kwargs" not in fields and facts is None:  # it is bare; this runs for every chunk of every stream
-        bare: M = fresh(cls)
-        set_fields(bare, {"content": content, "id": id})
-        return bare
+    if is_bare(fields) and facts is None:
+        return bare_copy(message, fields["content"], id)
     made: M = fresh(cls) if cls in _templates else cls.__new__(cls)
     given = message.__pydantic_fields_set__  # now a bare one is whole
     fields = {**fields_of(message), "id": id}
@@ -250,14 +248,13 @@ def isolated(message: M, **changes: Any) -> M:
     Strings, numbers and foreign objects (an artifact) are shared; lists and mappings are copied all the way down.
     """
     cls, fields = type(message), fields_of(message)
-    if "additional_kwargs" not in fields and "content" in fields:  # it is bare
-        bare: M = fresh(cls)
-        if changes:
-            whole, given, extra = message._make(fields)
-            fill(bare, {**whole, **changes}, {*given, *changes}, extra)
-        else:
-            set_fields(bare, {"content": fields["content"], "id": fields["id"]})
-        return bare
+    if is_bare(fields) and "content" in fields:
+        if not changes:
+            return bare_copy(message, fields["content"], fields["id"])
+        whole, given, extra = message._make(fields)
+        copy: M = fresh(cls)
+        fill(copy, {**whole, **changes}, {*given, *changes}, extra)
+        return copy
     fields = message.__dict__.copy()
     template = _templates.get(cls)
     made: M = fresh(cls) if template is not None else cls.__new__(cls)

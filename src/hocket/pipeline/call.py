@@ -206,7 +206,7 @@ class Call(ABC):
             return self.runs[0]
         if self._first_run is not None:
             return self._first_run
-        return object.__new__(self.run_class)._begin(self.run_ids[0], [], [])
+        return self.run_class(self.run_ids[0], [], [])
 
     # -- chunks
 
