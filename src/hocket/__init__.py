@@ -8,6 +8,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from hocket._runtime.lazy import loader
+from hocket._version import __version__ as __version__
 
 if TYPE_CHECKING:
     from hocket.caches import BaseCache, InMemoryCache
@@ -76,8 +77,6 @@ if TYPE_CHECKING:
     )
     from hocket.timeouts import Timeout
     from hocket.tools import BaseTool, arun_tool_calls, run_tool_calls, tool
-
-__version__ = "0.1.0"
 
 _ROOMS = {
     "caches": ("BaseCache", "InMemoryCache"),

@@ -1,7 +1,8 @@
 """Caches of answers.
 
 A cache maps a key to the candidates that a model gave. The key is two short hashes: one of the prompt, one of everything
-else that changes the answer (see `hocket.pipeline.keys`). A cache may fail: the model is then asked, as if it held nothing.
+else that changes the answer (see `hocket._pipeline.cache_key`).
+A cache may fail: the model is then asked, as if it held nothing.
 """
 
 import threading

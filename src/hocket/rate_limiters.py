@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 
 from hocket._runtime import clock
 from hocket._runtime.runtime import ASYNC, BLOCKING, Runtime, step
-from hocket._runtime.waiting import Line, Waiter
+from hocket._runtime.wait_queue import Line, Waiter
 from hocket.errors import InvalidInput
 
 __all__ = ["BaseRateLimiter", "InMemoryRateLimiter"]

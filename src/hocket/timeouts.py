@@ -1,4 +1,4 @@
-"""How long a call may take: its limits on time, as data. What holds them is `hocket.pipeline.deadline`."""
+"""How long a call may take: its limits on time, as data. What holds them is `hocket._pipeline.deadline`."""
 
 from contextvars import ContextVar
 from typing import Annotated, Any, Self
@@ -6,8 +6,8 @@ from typing import Annotated, Any, Self
 from pydantic import BeforeValidator, ConfigDict, Field, ValidationError
 
 from hocket.errors import InvalidInput
+from hocket.load.construct import unvalidated
 from hocket.load.serializable import Serializable
-from hocket.load.unvalidated import unvalidated
 
 __all__ = ["HTTP_TIMEOUT", "Timeout", "TimeoutLike", "connect_limit"]
 

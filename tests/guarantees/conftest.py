@@ -24,13 +24,13 @@ import anyio
 import anyio.lowlevel
 import pytest
 
+from hocket._pipeline import single_flight
 from hocket._runtime.detached import spawn
 from hocket._runtime.runtime import going_on
 from hocket.callbacks import AsyncCallbackHandler, BaseCallbackHandler
 from hocket.errors import LLMError
 from hocket.language_models import BaseLLM
 from hocket.messages import HumanMessage
-from hocket.pipeline import flight
 
 AT_MOST = 400
 """Waits of one run; a scenario with more of them has a fault."""
@@ -489,7 +489,7 @@ class Scene:
             assert not handler.unfinished, "an end was cut short"
             assert struck_at is None or handler.ended_at - struck_at <= PATIENCE
             handler.ends.clear()
-        assert not flight._flights
+        assert not single_flight._flights
 
     async def attack(self, call: Callable[[Any], Run], attack: Attack) -> int:
         """Attack ``call`` at its first wait, its second, its third, until one gets through; return how many there are."""

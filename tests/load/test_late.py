@@ -7,8 +7,8 @@ from typing import Any, Protocol, runtime_checkable
 import pytest
 from pydantic import BaseModel, ValidationError
 
-from hocket.load.late import Late, Whole
-from hocket.load.unvalidated import fields_of, set_fields
+from hocket.load.construct import fields_of, set_fields
+from hocket.load.lazy_fields import Late, Whole
 
 
 class Note(Late, BaseModel):

@@ -123,6 +123,6 @@ def test_no_validator_is_built_at_import() -> None:
         "def refuse(*args, **kwargs): raise AssertionError('built at import')\n"
         "pydantic.TypeAdapter.__init__ = refuse\n"
         "import hocket.messages.content, hocket.messages.content_factories, hocket.messages.tool_calls\n"
-        "import hocket.messages.content_validate, hocket.messages.content_view\n"
+        "import hocket.messages.content_validate, hocket.messages.formats\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)

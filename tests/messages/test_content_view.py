@@ -22,8 +22,8 @@ from hocket.messages import (
 )
 from hocket.messages.content import KNOWN_BLOCK_TYPES
 from hocket.messages.content_validate import validate_content_block
-from hocket.messages.content_view import content_blocks_of, native_content, normalize_input_content
-from hocket.messages.content_view.view import _PARTS, _READERS
+from hocket.messages.formats import content_blocks_of, native_content, normalize_input_content
+from hocket.messages.formats.view import _PARTS, _READERS
 from hocket.messages.tool_calls import invalid_tool_call, tool_call, tool_call_chunk
 
 PNG = "iVBORw0KGgo="

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hocket.errors import InvalidInput, Unsupported
 from hocket.messages import AIMessage
 from hocket.messages.content_validate import validate_content_block
-from hocket.messages.content_view import ContentFormat, content_blocks_of, native_content
+from hocket.messages.formats import ContentFormat, content_blocks_of, native_content
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
 

@@ -7,9 +7,9 @@ from uuid import UUID
 
 import pytest
 
+from hocket._pipeline import single_flight
 from hocket.callbacks import AsyncCallbackHandler
 from hocket.globals import set_llm_cache
-from hocket.pipeline import flight
 
 STARTS = ("on_chat_model_start", "on_llm_start")
 ENDS = ("on_llm_end", "on_llm_error")
@@ -94,7 +94,7 @@ def nothing_is_left() -> Iterator[None]:
     """Fail if an equal call could still board a request of this test; unset the global cache."""
     yield
     set_llm_cache(None)
-    assert not flight._flights
+    assert not single_flight._flights
 
 
 @pytest.fixture

@@ -10,6 +10,7 @@ import anyio.lowlevel
 import pytest
 from pydantic import Field, ValidationError
 
+from hocket._pipeline.deadline import limited_per_attempt, limited_total
 from hocket._runtime import clock
 from hocket._runtime.runtime import ASYNC
 from hocket.caches import InMemoryCache
@@ -26,7 +27,6 @@ from hocket.language_models import BaseChatModel, BaseLLM, ScriptedChatModel, Tu
 from hocket.load import dumps, loads
 from hocket.messages import AIMessage, AIMessageChunk
 from hocket.outputs import ChatGeneration, ChatGenerationChunk, ChatResult, GenerationChunk
-from hocket.pipeline.deadline import limited_per_attempt, limited_total
 from hocket.rate_limiters import InMemoryRateLimiter
 from hocket.timeouts import Timeout, connect_limit
 

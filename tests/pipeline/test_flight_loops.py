@@ -9,11 +9,11 @@ import anyio.lowlevel
 import pytest
 from pydantic import PrivateAttr
 
+from hocket._pipeline import single_flight
 from hocket.caches import InMemoryCache
 from hocket.language_models import BaseChatModel
 from hocket.messages import AIMessageChunk
 from hocket.outputs import ChatGenerationChunk
-from hocket.pipeline import flight
 
 
 class Endless(BaseChatModel):
@@ -77,7 +77,7 @@ def test_a_loop_that_ends_takes_its_flights_along(backend: str) -> None:
     with pytest.raises(KeyError):
         anyio.run(main, backend=backend)
     assert model._ends == ["cancelled"]
-    assert not flight._flights
+    assert not single_flight._flights
 
 
 async def test_a_timeout_ends_a_passenger_of_a_flight_in_step_with_it() -> None:

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from hocket._pipeline.cache_key import prompt_key
 from hocket.language_models import FakeListChatModel, FakeListLLM
 from hocket.messages import AIMessage, BaseMessage, ChatMessage, HumanMessage, SystemMessage, ToolMessage
-from hocket.pipeline.keys import prompt_key
 
 GOLDEN: dict[str, str] = json.loads(Path(__file__).with_name("cache_keys.json").read_text())
 

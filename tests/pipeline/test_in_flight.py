@@ -17,13 +17,13 @@ import pytest
 from pydantic import ValidationError
 
 from hocket import BaseChatModel
+from hocket._pipeline.concurrency_limit import InFlight
 from hocket._runtime import clock
 from hocket._runtime.runtime import ASYNC
 from hocket.caches import InMemoryCache
 from hocket.errors import ProviderUnavailable, TotalTimeout
 from hocket.messages import AIMessage, AIMessageChunk
 from hocket.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
-from hocket.pipeline.in_flight import InFlight
 from hocket.retries import RetryPolicy
 from hocket.testing import VirtualClock
 from hocket.timeouts import Timeout

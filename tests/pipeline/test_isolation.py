@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
+from hocket._pipeline.lazy_copies import LazyCopies
 from hocket.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
-from hocket.pipeline.isolation import LazyCopies
 
 Look = Callable[[list[BaseMessage]], Any]
 

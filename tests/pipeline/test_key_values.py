@@ -18,9 +18,9 @@ from uuid import UUID
 import pytest
 from pydantic import BaseModel, ConfigDict
 
+from hocket._pipeline import cache_key
 from hocket.language_models import FakeListChatModel
 from hocket.messages import AIMessage, HumanMessage
-from hocket.pipeline import keys
 
 MODEL = FakeListChatModel(responses=["hi"])
 
@@ -165,10 +165,10 @@ def test_a_new_object_at_an_old_address_is_a_new_object(make: Callable[[], Any])
 def test_a_mark_is_forgotten_with_its_object() -> None:
     """A service that passes a new object with every call does not grow."""
     gc.collect()
-    before = len(keys._marks)
+    before = len(cache_key._marks)
     for _ in range(100):
         key(Box())
-    assert len(keys._marks) == before
+    assert len(cache_key._marks) == before
 
 
 def test_another_process_has_other_marks() -> None:

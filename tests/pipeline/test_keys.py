@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ConfigDict, Field, SecretBytes, SecretStr
 
+from hocket._pipeline.cache_key import prompt_key
 from hocket.language_models import BaseChatModel, FakeListChatModel, FakeListLLM
 from hocket.messages import AIMessage, BaseMessage, ChatMessage, HumanMessage, SystemMessage, ToolMessage
 from hocket.outputs import ChatGeneration, ChatResult
-from hocket.pipeline.keys import prompt_key
 
 CALL = {"name": "f", "args": {"x": 1, "y": [2]}, "id": "call_1", "type": "tool_call"}
 BROKEN = {"name": "f", "args": "{", "id": "call_1", "error": None, "type": "invalid_tool_call"}

@@ -5,9 +5,9 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hocket._pipeline.replay_sizes import cut, cut_text, length_of
 from hocket.caches import InMemoryCache
 from hocket.messages import AIMessageChunk
-from hocket.pipeline.pieces import cut, cut_text, length_of
 from hocket.testing import ScriptedChatModel, Turn
 
 text = st.text(max_size=12)

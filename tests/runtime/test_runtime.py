@@ -11,7 +11,8 @@ import anyio.lowlevel
 import anyio.to_thread
 import pytest
 
-from hocket._runtime.runtime import ASYNC, BLOCKING, THREADS, Runtime, begun, step, threads
+from hocket._runtime.runtime import ASYNC, BLOCKING, Runtime, begun, step
+from hocket._runtime.threads import MAX_THREADS, thread_limiter
 from hocket.testing import VirtualClock
 
 setting = contextvars.ContextVar("setting", default="unset")
@@ -119,9 +120,9 @@ def test_a_stage_that_waits_outside_its_runtime_is_found_out() -> None:
 
 async def test_hooks_have_threads_of_their_own() -> None:
     """Sync hooks may fill them without taking those that the rest of the program waits for, and the other way round."""
-    limiter = threads(anyio.lowlevel.current_token())
-    assert limiter is threads(anyio.lowlevel.current_token())
-    assert limiter.total_tokens == THREADS
+    limiter = thread_limiter(anyio.lowlevel.current_token())
+    assert limiter is thread_limiter(anyio.lowlevel.current_token())
+    assert limiter.total_tokens == MAX_THREADS
     assert limiter is not anyio.to_thread.current_default_thread_limiter()
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from hocket._runtime import runtime
 from hocket._runtime.stream import Sink, Stream
-from hocket._runtime.threads import BOUND, from_thread
+from hocket._runtime.thread_stream import BOUND, from_thread
 
 setting = contextvars.ContextVar("setting", default="unset")
 
@@ -120,7 +120,7 @@ async def test_a_cancelled_reader_leaves_at_once_and_the_thread_ends() -> None:
 async def test_a_reader_who_leaves_before_there_is_a_thread_starts_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """Work that waited for a free thread is not begun once nobody wants it: it might cost money."""
     full = anyio.CapacityLimiter(1)
-    monkeypatch.setattr(runtime, "threads", lambda token: full)
+    monkeypatch.setattr(runtime, "thread_limiter", lambda token: full)
     work = Work()
     async with full:
         with anyio.move_on_after(0.01):

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from hocket.schemas import violations
+from hocket._schemas import violations
 
 PERSON = {
     "type": "object",

@@ -8,8 +8,8 @@ from typing import Any, Literal, Optional
 import pytest
 from pydantic import BaseModel, Field, create_model
 
+from hocket._schemas import ANTHROPIC, DRAFT_2020_12, MISTRAL, OPENAI, compile_schema, schema_name
 from hocket.errors import InvalidInput
-from hocket.schemas import ANTHROPIC, DRAFT_2020_12, MISTRAL, OPENAI, compile_schema, schema_name
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from hocket.schemas import has_optional, without_nulls
+from hocket._schemas import has_optional, without_nulls
 
 LEAF = {"type": "object", "properties": {"x": {"type": "integer"}, "y": {"type": ["integer", "null"]}}, "required": []}
 TREE: dict[str, Any] = {

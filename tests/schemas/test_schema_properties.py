@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, Field, create_model
 
+from hocket._schemas import ANTHROPIC, MISTRAL, OPENAI, SchemaDialect, violations
 from hocket.language_models.structured.schema import OutputSchema
-from hocket.schemas import ANTHROPIC, MISTRAL, OPENAI, SchemaDialect, violations
 
 
 class Color(enum.Enum):

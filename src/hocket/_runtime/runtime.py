@@ -12,7 +12,6 @@ sleep) is asked of a runtime:
 import contextvars
 import functools
 import types
-import weakref
 from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterable
 from typing import Any, Protocol, TypeVar
 
@@ -23,16 +22,15 @@ from anyio.lowlevel import EventLoopToken, current_token
 from hocket._runtime import clock
 from hocket._runtime.cancellation import only, outlast
 from hocket._runtime.portal import on_portal
+from hocket._runtime.threads import thread_limiter
 
 __all__ = ["ASYNC", "BLOCKING", "Runtime", "begun", "going_on", "step"]
 
 T = TypeVar("T")
 
-THREADS = 256  # sync hooks and handlers that run at once, per event loop
 END_GRACE = 5.0  # seconds that the end of a cancelled run may take
 
 _origin: contextvars.ContextVar[EventLoopToken | None] = contextvars.ContextVar("hocket_origin", default=None)
-_limiters: "weakref.WeakKeyDictionary[Any, anyio.CapacityLimiter]" = weakref.WeakKeyDictionary()
 
 
 class Runtime(Protocol):
@@ -78,7 +76,7 @@ class AsyncRuntime:
             _origin.set(token)  # the thread runs in a copy of the caller's context: nothing to reset
             return function(*args, **kwargs)
 
-        return await anyio.to_thread.run_sync(work, abandon_on_cancel=True, limiter=threads(token))
+        return await anyio.to_thread.run_sync(work, abandon_on_cancel=True, limiter=thread_limiter(token))
 
     async def call(self, function: Callable[..., Awaitable[T]], /, *args: Any, **kwargs: Any) -> T:
         return await function(*args, **kwargs)
@@ -142,15 +140,6 @@ async def _awaited(main: Callable[[], Awaitable[T]]) -> T:
 
 ASYNC = AsyncRuntime()
 BLOCKING = BlockingRuntime()
-
-
-def threads(token: EventLoopToken) -> "anyio.CapacityLimiter":
-    """Return a loop's limit on hocket's worker threads: its own, not the one that everybody shares."""
-    loop: Any = token.native_token  # a `RunVar` would ask anew which loop this is, which takes a microsecond
-    limiter = _limiters.get(loop)
-    if limiter is None:
-        limiter = _limiters[loop] = anyio.CapacityLimiter(THREADS)
-    return limiter
 
 
 def step(coroutine: Coroutine[Any, Any, T]) -> T:

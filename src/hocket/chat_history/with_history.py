@@ -14,13 +14,13 @@ from typing import Any, NamedTuple, cast
 
 from pydantic import ConfigDict, Field, PrivateAttr, SkipValidation
 
+from hocket._pipeline.call import PARTIAL
 from hocket._runtime.runtime import Runtime
 from hocket._runtime.stream import Sink
 from hocket.chat_history.base import BaseChatMessageHistory
 from hocket.chat_history.turn import append, conversation, read, spoken
 from hocket.errors import InvalidInput
 from hocket.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage, message_chunk_to_message
-from hocket.pipeline.call import PARTIAL
 from hocket.runnables import Runnable, RunnableConfig, RunnableSerializable, patch_config
 from hocket.runnables.coercion import coerce_to_runnable
 from hocket.runnables.configurable import ConfigurableFieldSpec

@@ -7,6 +7,7 @@ from typing import Any
 
 import anyio
 
+from hocket._pipeline.concurrency_limit import InFlight
 from hocket._runtime.runtime import ASYNC, BLOCKING, Runtime, step
 from hocket._runtime.stream import Producer, Sink
 from hocket.chat_history import BaseChatMessageHistory, InMemoryChatMessageHistory
@@ -18,7 +19,6 @@ from hocket.errors import InvalidInput
 from hocket.memory.base import BaseChatMemory
 from hocket.message_toolkit.calls import is_empty
 from hocket.messages import AIMessage, AIMessageChunk, BaseMessage, HumanMessage
-from hocket.pipeline.in_flight import InFlight
 from hocket.runnables import Runnable, RunnableConfig
 
 __all__ = ["Conversation"]

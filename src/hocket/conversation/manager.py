@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
+from hocket._pipeline.concurrency_limit import InFlight
 from hocket._runtime.runtime import ASYNC
 from hocket.chat_history import BaseChatMessageHistory
 from hocket.chat_history.finishing import finish
@@ -17,7 +18,6 @@ from hocket.conversation.adapter import MessageAdapter
 from hocket.errors import InvalidInput
 from hocket.message_toolkit import split_turns, trim_messages
 from hocket.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
-from hocket.pipeline.in_flight import InFlight
 
 __all__ = ["ChatHistoryManager"]
 

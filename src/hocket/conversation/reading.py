@@ -12,7 +12,7 @@ import anyio
 
 from hocket._runtime.runtime import ASYNC
 from hocket._runtime.stream import Producer, Sink, Stream, SyncStream
-from hocket._runtime.waiting import Waiter
+from hocket._runtime.wait_queue import Waiter
 from hocket.messages import AIMessage, AIMessageChunk, Collector
 
 __all__ = ["ConversationStream", "Reading", "SyncConversationStream"]

@@ -10,8 +10,8 @@ from typing import Any, Self
 
 import anyio
 
-from hocket import __version__
 from hocket._runtime.cancellation import is_cancelled
+from hocket._version import __version__
 from hocket.errors import InvalidReply, LLMError
 from hocket.http.clients import ClientSettings, Reply, Sender, client_of
 from hocket.http.request import HTTPReply, HTTPRequest

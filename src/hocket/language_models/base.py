@@ -13,6 +13,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar, cast
 from pydantic import ConfigDict, Field, field_validator, model_validator
 
 from hocket import globals as settings
+from hocket._pipeline.cache_key import model_key
+from hocket._pipeline.call import Call, Go
+from hocket._pipeline.concurrency_limit import InFlight
+from hocket._pipeline.hook import Hooks
 from hocket._runtime.runtime import Runtime
 from hocket.caches import BaseCache
 from hocket.callbacks import AsyncCallbackManager, BaseCallbackHandler, BaseCallbackManager, CallbackManager
@@ -22,10 +26,6 @@ from hocket.language_models.option_policy import Choosing
 from hocket.load import dumpd
 from hocket.messages import BaseMessage, MessageLikeRepresentation, convert_to_messages
 from hocket.outputs import LLMResult
-from hocket.pipeline.call import Call, Go
-from hocket.pipeline.hook import Hooks
-from hocket.pipeline.in_flight import InFlight
-from hocket.pipeline.keys import model_key
 from hocket.prompt_values import ChatPromptValue, PromptValue, StringPromptValue
 from hocket.rate_limiters import BaseRateLimiter
 from hocket.retries import RetryPolicy, RetryPolicyLike

@@ -2,8 +2,8 @@
 
 from typing import Any
 
+from hocket._pipeline.hook import Hooks, defines, takes_run_manager
 from hocket.errors import InvalidHook
-from hocket.pipeline.hook import Hooks, defines, takes_run_manager
 
 __all__ = ["CALL_HOOKS", "arguments_of", "checked_text", "hooks_of"]
 

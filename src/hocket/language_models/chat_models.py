@@ -10,6 +10,12 @@ from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Literal, cast
 from uuid import UUID
 
+from hocket._pipeline.cache_key import prompt_key
+from hocket._pipeline.call import Go
+from hocket._pipeline.chat_call import ChatCall, as_chunk
+from hocket._pipeline.compose import compose_chat
+from hocket._pipeline.hook import default_hook
+from hocket._pipeline.observe import observed, run_all
 from hocket._runtime.portal import on_portal
 from hocket._runtime.runtime import ASYNC, BLOCKING, Runtime, step
 from hocket._runtime.stream import Producer, Sink
@@ -18,16 +24,10 @@ from hocket.language_models.base import BaseLanguageModel, LanguageModelInput
 from hocket.language_models.conversation import conversation
 from hocket.language_models.option_policy import DROPPED_OPTIONS
 from hocket.language_models.stream import ChatStream, SyncChatStream, Withheld
-from hocket.language_models.structured.verb import Structuring
+from hocket.language_models.structured.with_structured_output import Structuring
 from hocket.messages import AIMessage, AIMessageChunk, BaseMessage, HumanMessage
 from hocket.messages.base import copied
 from hocket.outputs import ChatGenerationChunk, ChatResult, LLMResult, RunInfo
-from hocket.pipeline.call import Go
-from hocket.pipeline.chat_call import ChatCall, as_chunk
-from hocket.pipeline.compose import compose_chat
-from hocket.pipeline.hook import default_hook
-from hocket.pipeline.keys import prompt_key
-from hocket.pipeline.observe import observed, run_all
 from hocket.prompt_values import PromptValue
 from hocket.runnables.config import RunnableConfig, read_config
 

@@ -4,10 +4,10 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from hocket.errors import InvalidInput
-from hocket.load.unvalidated import fields_of
+from hocket.load.construct import fields_of
 from hocket.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage, convert_to_messages
 from hocket.messages.base import rebuilt
-from hocket.messages.content_view import normalize_input_content
+from hocket.messages.formats import normalize_input_content
 from hocket.prompt_values import PromptValue
 
 __all__ = ["conversation"]

@@ -13,6 +13,7 @@ from typing import Any, ClassVar, cast
 
 from pydantic import Field, SerializeAsAny
 
+from hocket._pipeline.chat_call import as_chunk
 from hocket._runtime import clock
 from hocket.errors import FakeListLLMError, InvalidInput, ScriptExhausted
 from hocket.language_models.chat_models import BaseChatModel
@@ -21,7 +22,6 @@ from hocket.language_models.tool_binding import ToolChoice
 from hocket.messages import AIMessage, AIMessageChunk, BaseMessage
 from hocket.messages.base import isolated
 from hocket.outputs import ChatGeneration, ChatGenerationChunk, ChatResult, GenerationChunk
-from hocket.pipeline.chat_call import as_chunk
 from hocket.runnables import RunnableConfig, merge_configs
 from hocket.runnables.batch import Batch, Configs
 

@@ -3,11 +3,11 @@
 from abc import ABC
 from typing import Any, ClassVar
 
+from hocket._pipeline.hook import Hooks, default_hook
 from hocket._runtime.runtime import ASYNC
 from hocket.language_models.call_hooks import CALL_HOOKS, arguments_of, checked_text, hooks_of
 from hocket.language_models.llms import BaseLLM
 from hocket.outputs import Generation, LLMResult
-from hocket.pipeline.hook import Hooks, default_hook
 from hocket.runnables import RunnableConfig
 from hocket.runnables.batch import Batch
 

@@ -10,6 +10,10 @@ from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, cast
 from uuid import UUID
 
+from hocket._pipeline.call import Go
+from hocket._pipeline.compose import compose_text
+from hocket._pipeline.hook import default_hook
+from hocket._pipeline.text_call import TextCall
 from hocket._runtime.portal import on_portal
 from hocket._runtime.runtime import ASYNC, BLOCKING, Runtime, step
 from hocket._runtime.stream import Producer, Sink, Stream, SyncStream
@@ -20,10 +24,6 @@ from hocket.language_models.option_policy import DROPPED_OPTIONS
 from hocket.language_models.prompt_cache import answer_missing
 from hocket.messages.base import copied
 from hocket.outputs import GenerationChunk, LLMResult
-from hocket.pipeline.call import Go
-from hocket.pipeline.compose import compose_text
-from hocket.pipeline.hook import default_hook
-from hocket.pipeline.text_call import TextCall
 from hocket.prompt_values import PromptValue
 from hocket.runnables.config import RunnableConfig, read_config
 

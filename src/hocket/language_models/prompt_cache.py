@@ -1,12 +1,12 @@
 """Several prompts against a cache: what it holds is taken from it, and only the rest is asked for."""
 
+from hocket._pipeline.cache import chosen_cache, look_up, store
+from hocket._pipeline.compose import request
+from hocket._pipeline.deadline import limited_total
+from hocket._pipeline.observe import observed
+from hocket._pipeline.text_call import TextCall
 from hocket.caches import BaseCache
 from hocket.outputs import Generation, LLMResult
-from hocket.pipeline.cache import chosen_cache, look_up, store
-from hocket.pipeline.compose import request
-from hocket.pipeline.deadline import limited_total
-from hocket.pipeline.observe import observed
-from hocket.pipeline.text_call import TextCall
 
 __all__ = ["answer_missing"]
 

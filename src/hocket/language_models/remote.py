@@ -10,13 +10,13 @@ from typing import Any
 
 from pydantic import Field
 
+from hocket._pipeline.chat_call import as_chunk
 from hocket.http.request import HTTPReply, HTTPRequest
 from hocket.http.service import StreamDecoder
 from hocket.language_models.chat_models import BaseChatModel
 from hocket.language_models.rendering import Rendered
 from hocket.messages import BaseMessage
 from hocket.outputs import ChatGenerationChunk, ChatResult
-from hocket.pipeline.chat_call import as_chunk
 from hocket.retries import RetryPolicy, RetryPolicyLike
 from hocket.timeouts import HTTP_TIMEOUT, TimeoutLike
 

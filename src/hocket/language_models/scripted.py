@@ -12,15 +12,15 @@ from typing import Any, ClassVar
 
 from pydantic import PrivateAttr, SkipValidation, field_validator
 
+from hocket._pipeline.chat_call import as_chunk
 from hocket._runtime import clock
 from hocket.errors import ScriptExhausted
 from hocket.language_models.chat_models import BaseChatModel
-from hocket.language_models.structured.verb import StructuredMethod
+from hocket.language_models.structured.with_structured_output import StructuredMethod
 from hocket.language_models.tool_binding import ToolChoice
 from hocket.messages import AIMessage, AIMessageChunk, BaseMessage, ToolCall, UsageMetadata
 from hocket.messages.base import Content, isolated
 from hocket.outputs import ChatGenerationChunk
-from hocket.pipeline.chat_call import as_chunk
 
 __all__ = ["Request", "ScriptedChatModel", "Turn"]
 

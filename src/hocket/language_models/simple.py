@@ -4,13 +4,13 @@ from abc import ABC
 from collections.abc import AsyncIterator, Iterable
 from typing import Any, ClassVar
 
+from hocket._pipeline.hook import Hooks, default_hook
 from hocket._runtime.runtime import ASYNC
 from hocket.errors import EmptyResponse
 from hocket.language_models.call_hooks import CALL_HOOKS, arguments_of, checked_text, hooks_of
 from hocket.language_models.chat_models import BaseChatModel
 from hocket.messages import AIMessage, AIMessageChunk, BaseMessage, Collector
 from hocket.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
-from hocket.pipeline.hook import Hooks, default_hook
 
 __all__ = ["SimpleChatModel", "agenerate_from_stream", "generate_from_stream"]
 

@@ -1,8 +1,8 @@
 """The streams of chat models: of chunks, with the message so far."""
 
+from hocket._pipeline.chat_call import ChatCall
 from hocket._runtime.stream import Producer, Sink, Stream, SyncStream
 from hocket.messages import AIMessage, AIMessageChunk
-from hocket.pipeline.chat_call import ChatCall
 
 __all__ = ["ChatStream", "SyncChatStream", "Withheld"]
 

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from hocket._pipeline.concurrency_limit import InFlight
 from hocket._runtime.runtime import Runtime
 from hocket.chat_history.turn import read
 from hocket.errors import EmptyResponse, InvalidInput, SummaryTooLong
@@ -20,7 +21,6 @@ from hocket.language_models import BaseLanguageModel
 from hocket.memory.base import BaseChatMemory
 from hocket.memory.exchanges import exchanges, last_that_fit, without_system
 from hocket.messages import BaseMessage, SystemMessage, UsageMetadata, add_usage
-from hocket.pipeline.in_flight import InFlight
 from hocket.prompts import PromptTemplate
 from hocket.runnables import RunnableConfig
 from hocket.tokens import count_tokens_approximately

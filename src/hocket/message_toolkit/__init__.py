@@ -11,20 +11,20 @@ from hocket.message_toolkit.turns import split_turns
 
 if TYPE_CHECKING:
     from hocket.message_toolkit.filter import filter_messages
-    from hocket.message_toolkit.history import HistoryProblem, check_history, repair_history, validate_history
     from hocket.message_toolkit.merge import merge_message_runs
     from hocket.message_toolkit.openai_form import convert_to_openai_messages
+    from hocket.message_toolkit.repair import HistoryProblem, check_history, repair_history, validate_history
     from hocket.message_toolkit.trim import trim_messages
 
 _LATER = {
-    "HistoryProblem": "history",
-    "check_history": "history",
+    "HistoryProblem": "repair",
+    "check_history": "repair",
     "convert_to_openai_messages": "openai_form",
     "filter_messages": "filter",
     "merge_message_runs": "merge",
-    "repair_history": "history",
+    "repair_history": "repair",
     "trim_messages": "trim",
-    "validate_history": "history",
+    "validate_history": "repair",
 }
 
 __all__ = [

@@ -6,7 +6,7 @@ from typing import Any
 from hocket.message_toolkit.turns import calls_of
 from hocket.messages import AIMessage, AIMessageChunk, BaseMessage, InvalidToolCall, ToolCall
 from hocket.messages.base import isolated
-from hocket.messages.content_view import content_blocks_of, stands_for
+from hocket.messages.formats import content_blocks_of, stands_for
 from hocket.messages.roles import role_of
 from hocket.messages.tool_calls import tool_call_chunks_of
 

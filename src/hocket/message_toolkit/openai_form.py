@@ -1,7 +1,7 @@
 """A conversation in OpenAI's words, whichever provider's its contents are written in.
 
 What is no part of OpenAI's is read as standard blocks, and these are written as its parts
-(`hocket.messages.content_view`); so whatever can be read can be converted. This is for handing a conversation to other
+(`hocket.messages.formats`); so whatever can be read can be converted. This is for handing a conversation to other
 code. A model of hocket's writes its own requests.
 """
 
@@ -14,7 +14,7 @@ from hocket.errors import InvalidInput, Unsupported
 from hocket.message_toolkit.steps import Conversation
 from hocket.message_toolkit.turns import calls_of
 from hocket.messages import BaseMessage, ChatMessage, ToolMessage, convert_to_messages
-from hocket.messages.content_view import content_blocks_of, native_content, stands_for
+from hocket.messages.formats import content_blocks_of, native_content, stands_for
 from hocket.messages.roles import Role, role_of
 
 __all__ = ["convert_to_openai_messages"]

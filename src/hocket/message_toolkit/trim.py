@@ -17,7 +17,7 @@ from hocket.message_toolkit.steps import Conversation, step
 from hocket.message_toolkit.turns import calls_of, turn_edges, whole_turns
 from hocket.messages import BaseMessage, convert_to_messages
 from hocket.messages.base import Content, copied, isolated
-from hocket.messages.content_view.blocks import text_at
+from hocket.messages.formats.blocks import text_at
 from hocket.messages.roles import role_of
 
 __all__ = ["trim_messages"]

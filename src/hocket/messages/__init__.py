@@ -82,15 +82,15 @@ if TYPE_CHECKING:
     from hocket.tokens import count_tokens_approximately
 
 _LATER = {  # what stands on floors above
-    "HistoryProblem": ".message_toolkit.history",
-    "check_history": ".message_toolkit.history",
+    "HistoryProblem": ".message_toolkit.repair",
+    "check_history": ".message_toolkit.repair",
     "convert_to_openai_messages": ".message_toolkit.openai_form",
     "count_tokens_approximately": ".tokens.approximate",
     "filter_messages": ".message_toolkit.filter",
     "merge_message_runs": ".message_toolkit.merge",
-    "repair_history": ".message_toolkit.history",
+    "repair_history": ".message_toolkit.repair",
     "trim_messages": ".message_toolkit.trim",
-    "validate_history": ".message_toolkit.history",
+    "validate_history": ".message_toolkit.repair",
 }
 
 __all__ = [

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, TypeVar, cast
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from hocket.load.unvalidated import fields_of, fill, set_fields
+from hocket.load.construct import fields_of, fill, set_fields
 from hocket.messages.base import BaseMessage, BaseMessageChunk, copied, is_bare, isolated, plain, rebuilt
 from hocket.messages.content import ContentBlock
-from hocket.messages.content_view import content_blocks_of
 from hocket.messages.folding import Fold, leaves
+from hocket.messages.formats import content_blocks_of
 from hocket.messages.tool_calls import (
     InvalidToolCall,
     ToolCall,

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar, cast
 
 from pydantic import ConfigDict, Field
 
-from hocket.load.late import Late, Whole
+from hocket.load.construct import fields_of, fill, fresh, set_extra, set_fields, set_given, set_private
+from hocket.load.lazy_fields import Late, Whole
 from hocket.load.serializable import Serializable
-from hocket.load.unvalidated import fields_of, fill, fresh, set_extra, set_fields, set_given, set_private
 from hocket.messages.content import ContentBlock
-from hocket.messages.content_view import content_blocks_of
 from hocket.messages.folding import Fold
+from hocket.messages.formats import content_blocks_of
 from hocket.messages.pieces import copied, merge_content
 
 __all__ = [

@@ -11,7 +11,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 from hocket.messages.ai import AIMessage
 from hocket.messages.base import BaseMessage
-from hocket.messages.content_view.blocks import text_at
+from hocket.messages.formats.blocks import text_at
 from hocket.messages.roles import role_of
 
 __all__ = ["element"]

@@ -1,7 +1,7 @@
 """The standard vocabulary of message content: one TypedDict for each kind of block.
 
 Providers each have their own shapes for text, images, reasoning and tool calls. These are the shapes that hocket reads
-them all into (``content_view``) and renders them from. Names and fields are those of langchain-core 1.x. The blocks
+them all into (``formats``) and renders them from. Names and fields are those of langchain-core 1.x. The blocks
 stay plain dicts, so that content is JSON as it stands; ``content_factories`` builds them, ``content_validate`` checks
 them.
 

@@ -6,7 +6,7 @@ property test holds the outcome to validation's. The tool calls are read off the
 
 from typing import Any
 
-from hocket.load.unvalidated import fill
+from hocket.load.construct import fill
 from hocket.messages.ai import AIMessageChunk
 from hocket.messages.tool_calls import ToolCallChunk
 from hocket.messages.usage import UsageMetadata

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal, Self, cast
 
 from pydantic import SerializeAsAny, model_validator
 
-from hocket.load.late import WHOLE, Late, Whole
-from hocket.load.unvalidated import fields_of, fresh, set_fields
+from hocket.load.construct import fields_of, fresh, set_fields
+from hocket.load.lazy_fields import WHOLE, Late, Whole
 from hocket.messages import AIMessage, AIMessageChunk, BaseMessage, BaseMessageChunk
 from hocket.messages.base import isolated
 from hocket.messages.folding import leaves, merged_facts

@@ -2,7 +2,7 @@
 
 from typing import Any, TypeVar, cast
 
-from hocket.load.unvalidated import unvalidated
+from hocket.load.construct import unvalidated
 from hocket.messages.base import copied, isolated
 from hocket.outputs.chat_generation import ChatGeneration, chat_generation
 from hocket.outputs.generation import Generation

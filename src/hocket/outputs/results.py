@@ -5,9 +5,9 @@ from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, SerializeAsAny
 
-from hocket.load.late import Late, Whole
+from hocket.load.construct import fresh, set_fields, unvalidated
+from hocket.load.lazy_fields import Late, Whole
 from hocket.load.serializable import Serializable
-from hocket.load.unvalidated import fresh, set_fields, unvalidated
 from hocket.messages.pieces import copied
 from hocket.outputs.chat_generation import ChatGeneration, ChatGenerationChunk
 from hocket.outputs.generation import Generation, GenerationChunk

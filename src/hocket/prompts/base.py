@@ -9,7 +9,7 @@ from pydantic import ConfigDict, Field
 
 from hocket._runtime.runtime import Runtime
 from hocket.errors import InvalidInput
-from hocket.load.unvalidated import fields_of
+from hocket.load.construct import fields_of
 from hocket.prompt_values import PromptValue
 from hocket.runnables.pure import PureRunnable
 

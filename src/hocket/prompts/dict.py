@@ -7,7 +7,7 @@ from pydantic import ConfigDict
 
 from hocket._runtime.runtime import Runtime
 from hocket.errors import InvalidInput
-from hocket.load.unvalidated import fields_of
+from hocket.load.construct import fields_of
 from hocket.prompts.formats import PromptTemplateFormat, compiled, render
 from hocket.runnables.pure import PureRunnable
 

@@ -19,8 +19,7 @@ if TYPE_CHECKING:
         RunnableConfigurableFields,
     )
     from hocket.runnables.each import RunnableEach
-    from hocket.runnables.event_stream import EventStream, EventView
-    from hocket.runnables.events import EventFilter, StreamEvent
+    from hocket.runnables.event_views import EventStream, EventView
     from hocket.runnables.fallbacks import RunnableWithFallbacks
     from hocket.runnables.folding import AddableDict, aadd, add
     from hocket.runnables.function import RunnableLambda, chain
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
     from hocket.runnables.passthrough import RunnableAssign, RunnablePassthrough, RunnablePick
     from hocket.runnables.retry import ExponentialJitterParams, RunnableRetry
     from hocket.runnables.sequence import RunnableSequence
+    from hocket.runnables.stream_events import EventFilter, StreamEvent
 
 _HOMES = {
     "AddableDict": "folding",
@@ -38,9 +38,9 @@ _HOMES = {
     "ConfigurableFieldMultiOption": "configurable",
     "ConfigurableFieldSingleOption": "configurable",
     "ConfigurableFieldSpec": "configurable",
-    "EventFilter": "events",
-    "EventStream": "event_stream",
-    "EventView": "event_stream",
+    "EventFilter": "stream_events",
+    "EventStream": "event_views",
+    "EventView": "event_views",
     "ExponentialJitterParams": "retry",
     "RouterInput": "branch",
     "RouterRunnable": "branch",
@@ -62,7 +62,7 @@ _HOMES = {
     "RunnableSequence": "sequence",
     "RunnableWithMessageHistory": "history",
     "RunnableWithFallbacks": "fallbacks",
-    "StreamEvent": "events",
+    "StreamEvent": "stream_events",
     "aadd": "folding",
     "add": "folding",
     "chain": "function",

@@ -24,7 +24,7 @@ from hocket.runnables.stage import Gathering, Stage, drain, put_one, transformed
 
 if TYPE_CHECKING:
     from hocket.runnables.configurable import AnyConfigurableField, ConfigurableField
-    from hocket.runnables.event_stream import EventStream
+    from hocket.runnables.event_views import EventStream
 
 __all__ = ["Runnable", "RunnableSerializable"]
 

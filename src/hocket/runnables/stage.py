@@ -16,7 +16,7 @@ from typing import Any, Generic, TypeVar
 
 from hocket._runtime.runtime import Runtime
 from hocket._runtime.stream import Left, Sink
-from hocket._runtime.threads import from_thread
+from hocket._runtime.thread_stream import from_thread
 from hocket.runnables.folding import Gathered
 
 __all__ = ["Gathering", "Line", "Link", "Stage", "drain", "push", "put_one", "transformed"]

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from hocket._runtime.runtime import Runtime
 from hocket._runtime.stream import Left, Sink
-from hocket._runtime.waiting import Waiter
+from hocket._runtime.wait_queue import Waiter
 from hocket.runnables.config import RunnableConfig, set_config_context
 from hocket.runnables.stage import Stage, put_one
 

@@ -14,7 +14,7 @@ from hocket.messages import (
     ToolMessage,
     convert_to_messages,
 )
-from hocket.messages.content_view.blocks import text_at
+from hocket.messages.formats.blocks import text_at
 from hocket.messages.roles import role_of
 from hocket.tokens.media import CALLS, weigh_block
 from hocket.tokens.scripts import weight

@@ -14,7 +14,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, cast
 
-from hocket.messages.content_view.blocks import text_at
+from hocket.messages.formats.blocks import text_at
 from hocket.tokens.images import HEAD, dimensions, tiles
 from hocket.tokens.scripts import weight
 

@@ -10,9 +10,9 @@ from pydantic import AliasChoices, BaseModel, TypeAdapter
 from pydantic_core import InitErrorDetails, PydanticCustomError, ValidationError
 from typing_extensions import get_type_hints, is_typeddict
 
+from hocket._schemas import has_optional, violations, without_nulls
 from hocket.errors import InvalidInput
 from hocket.messages.base import copied
-from hocket.schemas import has_optional, violations, without_nulls
 from hocket.tools.inferred import InferredArguments
 from hocket.tools.injected import InjectedToolCallId, is_injected
 from hocket.tools.json_schema import schema_of

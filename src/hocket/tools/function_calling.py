@@ -11,9 +11,9 @@ from typing import Any, cast
 from pydantic import BaseModel
 from typing_extensions import TypedDict, is_typeddict
 
+from hocket._schemas import compile_schema
 from hocket.errors import InvalidInput
 from hocket.messages.base import copied
-from hocket.schemas import compile_schema
 from hocket.tools.arguments import arguments_of
 from hocket.tools.base import BaseTool
 from hocket.tools.docstrings import can_parse
@@ -69,7 +69,7 @@ def convert_to_openai_tool(tool: ToolLike, *, strict: bool | None = None) -> dic
             completions or of responses), Anthropic's, Bedrock's, MCP's, or a JSON schema with a ``title``. Tools that
             servers run themselves, and OpenAI's custom tools, pass through.
         strict: whether the server is to hold the model to the schema, which is then rewritten for that
-            (`hocket.schemas.compile_schema`); None: what a dict says of it.
+            (`hocket._schemas.compile_schema`); None: what a dict says of it.
 
     Raises:
         InvalidInput: it is none of these; its name will not do; it says the opposite of ``strict``; or strict mode cannot

@@ -7,11 +7,11 @@ from hocket._runtime.lazy import loader
 if TYPE_CHECKING:
     from hocket.language_models.structured.output import StructuredOutput
     from hocket.language_models.structured.partial import Partial, WithRaw
-    from hocket.language_models.structured.verb import StructuredMethod
+    from hocket.language_models.structured.with_structured_output import StructuredMethod
 
 _LATER = {
     "Partial": "partial",
-    "StructuredMethod": "verb",
+    "StructuredMethod": "with_structured_output",
     "StructuredOutput": "output",
     "WithRaw": "partial",
 }

@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from typing import Any
 
+from hocket._schemas.dialects import OPENAI, SchemaDialect
 from hocket.errors import InvalidInput
 from hocket.language_models.structured.answers import Answers, CallAnswers, TextAnswers
 from hocket.language_models.structured.output import StructuredOutput
 from hocket.language_models.structured.schema import OutputSchema
-from hocket.schemas.dialects import OPENAI, SchemaDialect
 
 __all__ = ["structured_output"]
 

@@ -11,10 +11,10 @@ from pydantic.errors import PydanticUserError
 from pydantic.json_schema import GenerateJsonSchema
 from typing_extensions import is_typeddict
 
+from hocket._schemas import compile_schema, has_optional, schema_name, violations, without_nulls
+from hocket._schemas.dialects import SchemaDialect
 from hocket.errors import InvalidInput, OutputParserException
 from hocket.messages.base import copied
-from hocket.schemas import compile_schema, has_optional, schema_name, violations, without_nulls
-from hocket.schemas.dialects import SchemaDialect
 from hocket.tools.json_schema import plain_schema
 from hocket.tools.memo import Memo
 from hocket.tools.typed_dicts import fit_for_pydantic

@@ -13,8 +13,8 @@ from typing import Any
 
 from hocket.errors import InvalidInput, Unsupported
 from hocket.messages import AIMessage
-from hocket.messages.content_view import content_blocks_of, native_content
-from hocket.messages.content_view.blocks import more, source_of
+from hocket.messages.formats import content_blocks_of, native_content
+from hocket.messages.formats.blocks import more, source_of
 from hocket.providers.openai.dialects import Dialect
 
 __all__ = ["UNSPOKEN", "encode_content", "encode_reply", "is_foreign", "plain_text"]

@@ -14,10 +14,10 @@ from hocket.errors import InvalidReply
 from hocket.http.failures import REQUEST_IDS, failure, has_failed
 from hocket.http.request import HTTPReply
 from hocket.http.secrets import scrubbed
-from hocket.load.unvalidated import unvalidated
+from hocket.load.construct import unvalidated
 from hocket.messages import AIMessage
 from hocket.messages.base import Content
-from hocket.messages.content_view.openai_responses import CUSTOM_INPUT
+from hocket.messages.formats.openai_responses import CUSTOM_INPUT
 from hocket.messages.pieces import copied
 from hocket.messages.tool_calls import ToolCallChunk, read_tool_calls
 from hocket.outputs import ChatGeneration, ChatResult

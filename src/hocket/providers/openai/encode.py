@@ -17,7 +17,7 @@ from hocket.messages import (
     SystemMessage,
     ToolMessage,
 )
-from hocket.messages.content_view.openai_responses import CUSTOM_INPUT
+from hocket.messages.formats.openai_responses import CUSTOM_INPUT
 from hocket.providers.openai.content import encode_content, encode_reply, is_foreign, plain_text
 from hocket.providers.openai.dialects import Dialect
 from hocket.providers.openai.options import CallOptions, encode_options

@@ -15,8 +15,8 @@ from hocket.errors import InvalidReply, LLMError, StreamTruncated
 from hocket.http.failures import failure, has_failed
 from hocket.http.framing import ServerSentEvent, ServerSentEvents
 from hocket.messages.base import Content
-from hocket.messages.content_view.openai_responses import CUSTOM_INPUT
 from hocket.messages.fast_chunk import fast_chunk
+from hocket.messages.formats.openai_responses import CUSTOM_INPUT
 from hocket.messages.tool_calls import ToolCallChunk, tool_call_chunk
 from hocket.outputs import ChatGenerationChunk
 from hocket.providers.openai.decode import (

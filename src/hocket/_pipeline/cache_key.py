@@ -1,0 +1,204 @@
+"""Cache keys: a short hash of everything that changes the answer, and of nothing else.
+
+Not in it: ids, token usage and response metadata of earlier messages, artifacts (never sent), the order of keys in a
+mapping, secrets, and fields of a model that are left out of its dumped form. What cannot be written down (a client
+object, a local function or class) counts by identity, by a mark that no other object of any process ever gets, as its
+address would be: that can cost a hit, but never gives a wrong one.
+"""
+
+import contextlib
+import dataclasses
+import functools
+import hashlib
+import inspect
+import json
+import weakref
+from collections.abc import Iterable, Mapping
+from datetime import date, time, timedelta
+from decimal import Decimal
+from enum import Enum
+from pathlib import PurePath
+from types import BuiltinFunctionType, FunctionType, MethodType
+from typing import Any, cast
+from uuid import UUID
+
+from pydantic import BaseModel, SecretBytes, SecretStr
+from pydantic_core import to_json
+
+from hocket._runtime.ids import run_id
+from hocket.load.construct import fields_of
+from hocket.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
+from hocket.messages.base import is_bare
+
+__all__ = ["hashed", "model_key", "prompt_key"]
+
+_SPOKEN: Mapping[type, str] = {HumanMessage: "human", SystemMessage: "system", AIMessage: "ai"}
+_SILENT = frozenset({"id", "response_metadata", "usage_metadata", "artifact", "chunk_position"})
+_TEXTUAL = (date, time, timedelta, Decimal, UUID, PurePath)
+
+_marks: dict[int, tuple[weakref.ref[Any], str]] = {}
+
+
+def hashed(data: bytes) -> str:
+    """Return 32 hexadecimal digits."""
+    return hashlib.blake2b(data, digest_size=16).hexdigest()
+
+
+def prompt_key(prompt: str | Iterable[BaseMessage]) -> str:
+    """Return the key of a text or of a conversation."""
+    if isinstance(prompt, str):
+        return hashed(prompt.encode("utf-8", "surrogatepass"))
+    parts: list[Any] = []
+    for message in prompt:
+        fields, role = fields_of(message), _SPOKEN.get(type(message))
+        if role is not None and (is_bare(fields) or _is_text(message, fields)):
+            parts += (role, fields["content"])
+        else:
+            parts.append([_canonical(_said(message))])
+    try:
+        return hashed(to_json(parts))
+    except ValueError:  # text that is no valid Unicode (lone surrogates)
+        return hashed(_canonical(parts).encode("utf-8", "surrogatepass"))
+
+
+def _is_text(message: BaseMessage, fields: Mapping[str, Any]) -> bool:
+    """Whether the message says nothing but a text."""
+    if type(fields["content"]) is not str:
+        return False
+    if fields["additional_kwargs"] or fields["name"] is not None or message.__pydantic_extra__:
+        return False
+    return not (type(message) is AIMessage and (fields["tool_calls"] or fields["invalid_tool_calls"]))
+
+
+def _said(message: BaseMessage) -> dict[str, Any]:
+    _ = message.content  # a lazy sum of chunks becomes real
+    said = {name: value for name, value in message.__dict__.items() if name not in _SILENT}
+    return {**said, **(message.__pydantic_extra__ or {})}
+
+
+def model_key(model: BaseModel, names: Iterable[str], more: Mapping[str, Any]) -> str:
+    """Return the key of a model.
+
+    Args:
+        model: its class counts, and the fields called ``names``.
+        more: what else counts: identifying parameters, stop words, the call's own parameters.
+    """
+    fields = {name: model.__dict__[name] for name in names}
+    extra = model.__pydantic_extra__ or {}
+    cls = type(model)
+    named = [_name(cls), _mark(cls) if _is_local(cls) else ""]
+    return hashed(_canonical([named, fields, extra, more]).encode("utf-8", "surrogatepass"))
+
+
+def _canonical(value: Any) -> str:
+    try:
+        return _encoder.encode(value)
+    except (TypeError, ValueError, RecursionError):  # keys of several types, or something that contains itself
+        pass
+    try:
+        return _encoder_anyhow.encode(_with_text_keys(value))
+    except (TypeError, ValueError, RecursionError):
+        return run_id().hex  # never a hit
+
+
+def _with_text_keys(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        items = value.items()
+        return {f"{type(key).__name__}:{key}": _with_text_keys(item) for key, item in items}
+    if isinstance(value, list | tuple):
+        return [_with_text_keys(item) for item in cast("list[Any]", value)]
+    return value
+
+
+def _written_anyhow(value: Any) -> Any:
+    return _with_text_keys(_written(value))
+
+
+def _written(value: Any) -> Any:
+    """Write down what JSON has no word for, marked as what it is: the bytes ``b"ab"`` are not the text "6162"."""
+    if isinstance(value, SecretStr | SecretBytes):
+        return {"<secret>": ""}
+    if isinstance(value, BaseMessage):
+        return {_kind(value): _said(value)}
+    if isinstance(value, BaseModel):
+        return {_kind(value): [value.__dict__, value.__pydantic_extra__]}
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {_kind(value): {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}}
+    if isinstance(value, type):
+        return _class(value)
+    if isinstance(value, FunctionType | BuiltinFunctionType):
+        return _function(value)
+    if isinstance(value, MethodType):
+        return {"<method>": [value.__self__, value.__func__]}
+    if isinstance(value, functools.partial):
+        return {"<partial>": [value.func, value.args, value.keywords]}
+    if isinstance(value, Enum):
+        return {_kind(value): value.name}
+    if isinstance(value, set | frozenset):
+        return {"<set>": sorted(_canonical(item) for item in cast("set[Any]", value))}
+    if isinstance(value, bytes | bytearray):
+        return {"<bytes>": value.hex()}
+    if isinstance(value, _TEXTUAL):
+        return {_kind(value): str(value)}
+    if isinstance(value, Mapping):
+        return dict(value)
+    return {_kind(value): _mark(value)}
+
+
+def _class(cls: type) -> Any:
+    """Write down a class: a schema by what it says; one that only its code tells apart from its namesakes, by name."""
+    if issubclass(cls, BaseModel):
+        try:
+            return {f"<{_name(cls)}>": cls.model_json_schema()}
+        except Exception:  # some of it has no schema
+            return {f"<{_name(cls)}>": _mark(cls)}
+    fields = inspect.get_annotations(cls)
+    local = _mark(cls) if _is_local(cls) and not fields else ""
+    return {f"<{_name(cls)}>": [cls.__doc__, {name: str(kind) for name, kind in fields.items()}, local]}
+
+
+def _function(function: FunctionType | BuiltinFunctionType) -> Any:
+    """Write down a function by its name and by what a model is told of it, were it a tool."""
+    if _is_local(function):
+        return {"<function>": _mark(function)}
+    try:
+        signature = str(inspect.signature(function))
+    except ValueError:  # of some builtins
+        signature = ""
+    return {"<function>": [_name(function), signature, function.__doc__]}
+
+
+def _mark(value: Any) -> str:
+    """Return the mark of this very object, by which it is known as long as it lives."""
+    held = _marks.get(id(value))
+    if held is not None and held[0]() is value:
+        return held[1]
+    mark = run_id().hex
+    with contextlib.suppress(TypeError):  # no weak references: it is never known again, and never gives a hit
+        _marks[id(value)] = weakref.ref(value, functools.partial(_forget, id(value))), mark
+    return mark
+
+
+def _forget(address: int, reference: object) -> None:
+    held = _marks.get(address)
+    if held is not None and held[0] is reference:
+        del _marks[address]
+
+
+def _is_local(named: Any) -> bool:
+    """Whether there may be several of this name: made inside a function, or a lambda."""
+    return "<" in named.__qualname__
+
+
+def _kind(value: object) -> str:
+    return f"<{_name(type(value))}>"
+
+
+def _name(named: Any) -> str:
+    return f"{named.__module__}.{named.__qualname__}"
+
+
+_encoder = json.JSONEncoder(
+    sort_keys=True, separators=(",", ":"), default=_written
+)  # made once: dumps makes one a call
+_encoder_anyhow = json.JSONEncoder(sort_keys=True, separators=(",", ":"), default=_written_anyhow)

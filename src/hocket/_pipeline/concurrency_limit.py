@@ -1,0 +1,86 @@
+"""A cap on a model's calls in flight, over verbs, batches, threads and event loops.
+
+A place is taken for each attempt, and given back before the pause that follows one: whoever waits is not in flight. So
+an answer out of a cache takes none, equal calls that share a request take one, and a stream keeps its own until its hook
+has ended. It is taken before the rate limiter is asked, whose permit says *now*.
+"""
+
+from typing import Any
+
+from hocket._pipeline.call import Call, Go
+from hocket._pipeline.deadline import check_total
+from hocket._pipeline.rate_limit import tell_wait
+from hocket._runtime import clock
+from hocket._runtime.runtime import Runtime
+from hocket._runtime.wait_queue import Line, Waiter
+
+__all__ = ["InFlight", "capped"]
+
+
+class InFlight(Line):
+    """The places of one model, given away first come first served. Nobody polls."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._most = 0
+
+    def _begin(self) -> None:
+        super()._begin()
+        self._taken = 0
+
+    def resize(self, most: int) -> None:
+        """Have ``most`` places from now on; calls that are in flight already go on."""
+        with self._lock:
+            self._most = most
+            self._admit()
+
+    async def acquire(self, runtime: Runtime) -> None:
+        """Wait for a place."""
+        with self._lock:
+            if self._taken < self._most and not self._queue:
+                self._taken += 1
+                return
+            waiter = Waiter(runtime)
+            self._queue.append(waiter)
+        try:
+            while not waiter.admitted:
+                await waiter.wait()
+        except BaseException:
+            self._give_up(waiter)
+            raise
+
+    def release(self) -> None:
+        """Give a place back, and so to the first who waits."""
+        with self._lock:
+            self._taken = max(self._taken - 1, 0)  # none are taken in a forked child, where a call may still end
+            self._admit()
+
+    def _give_up(self, waiter: Waiter) -> None:
+        with self._lock:
+            if waiter.admitted:  # just now, too late
+                self.release()
+            elif waiter in self._queue:
+                self._queue.remove(waiter)
+
+    def _admit(self) -> None:
+        while self._queue and self._taken < self._most:
+            self._taken += 1
+            waiter = self._queue.popleft()
+            waiter.admitted = True
+            waiter.wake()
+
+
+def capped(in_flight: InFlight, go: Go) -> Go:
+    """Return ``go``, which waits for a place first."""
+
+    async def enter_and_go(call: Call) -> Any:
+        asked = clock.current().now()
+        await in_flight.acquire(call.runtime)
+        try:
+            check_total(call)
+            await tell_wait(call, asked)
+            return await go(call)
+        finally:
+            in_flight.release()
+
+    return enter_and_go

@@ -1,0 +1,202 @@
+"""Parts of Google's Gemini API, read and written.
+
+They have no ``type``: the key that a part has says what it is. langchain-google gives some of them a type all the same
+(``media``, ``file_data``, ``executable_code`` …). Keys come in camel case and in snake case, and are written in camel case.
+A ``functionResponse`` is the business of a tool's message; it and the calls of tools on Google's side stay whole.
+
+A thought signature belongs to exactly the part that it came on, empty ones included.
+"""
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+from hocket.messages.content import ContentBlock
+from hocket.messages.formats.blocks import (
+    Block,
+    Native,
+    Reader,
+    Writer,
+    as_base64,
+    block,
+    call_block,
+    data_block,
+    document_text,
+    mapping_at,
+    more,
+    own_id,
+    rest,
+    source_of,
+    text_at,
+)
+
+__all__ = ["PARTS", "READERS", "WRITERS"]
+
+
+def _text(native: Native) -> list[ContentBlock] | None:
+    """Text, or reasoning if it is marked as a thought."""
+    if (text := text_at(native, "text")) is None:
+        return None
+    if native.get("thought") is True:
+        return [block("reasoning", _signed(native), {"text", "thought"}, reasoning=text)]
+    return [block("text", _signed(native), {"text"}, text=text)]
+
+
+def _signed(native: Native) -> Native:
+    """The part with its thought signature under ``signature``, the name that every reasoning block has for it."""
+    for key in ("thoughtSignature", "thought_signature"):
+        if key in native:
+            return {"signature" if name == key else name: value for name, value in native.items()}
+    return native
+
+
+def _part(block: Block, *taken: str, **fields: Any) -> dict[str, Any]:
+    """A part with ``fields`` and what else ``block`` says, its signature under Gemini's name."""
+    others = more(block, *fields, *taken)
+    if "signature" in others:
+        others["thoughtSignature"] = others.pop("signature")
+    return {**fields, **others}
+
+
+def _write_text(block: Block) -> dict[str, Any]:
+    return _part(block, text=block["text"])
+
+
+def _write_thought(block: Block) -> dict[str, Any]:
+    return _part(block, text=block.get("reasoning", ""), thought=True)
+
+
+def _unsaid(key: str, native: Native, inner: Native, *said: str) -> Native:
+    """``native`` with only that of its ``inner`` object, under ``key``, which has no standard field."""
+    left = {name: value for name, value in inner.items() if name not in said and value is not None}
+    return {name: value for name, value in native.items() if name != key} | ({key: left} if left else {})
+
+
+_OF_DATA = ("mime_type", "mimeType", "data", "file_uri", "fileUri")
+
+
+def _data(native: Native) -> list[ContentBlock] | None:
+    """``media`` and ``file_data`` blocks, ``inlineData`` and ``fileData`` parts."""
+    inner, others, used = native, native, frozenset(_OF_DATA)
+    for key in ("inlineData", "inline_data", "fileData", "file_data"):
+        if (part := mapping_at(native, key)) is not None:
+            inner, others, used = part, _unsaid(key, native, part, *_OF_DATA), frozenset[str]()
+    mime_type = text_at(inner, "mime_type") or text_at(inner, "mimeType")
+    if uri := text_at(inner, "file_uri") or text_at(inner, "fileUri"):
+        source = {"url" if "://" in uri else "file_id": uri}
+        return [data_block(mime_type, _signed(others), used, **source)]
+    if (data := as_base64(inner.get("data"))) is None or mime_type is None:
+        return None
+    return [data_block(mime_type, _signed(others), used, base64=data)]
+
+
+def _write_data(block: Block) -> dict[str, Any]:
+    kind, data, mime_type = source_of(block)
+    if kind == "text":
+        return _part(block, text=document_text(block))
+    key, place = ("inlineData", "data") if kind == "base64" else ("fileData", "fileUri")
+    typed = {} if mime_type is None else {"mimeType": mime_type}
+    return _part(block, key, **{key: {**typed, place: data, **(block.get("extras") or {}).get(key, {})}})
+
+
+def _function_call(native: Native) -> list[ContentBlock] | None:
+    for key in ("functionCall", "function_call"):
+        if (call := mapping_at(native, key)) is not None:
+            others = rest(_signed(_unsaid(key, native, call, "id", "name", "args")), ())
+            return [call_block(call, call.get("args"), text_at(call, "id"), others)]
+    if "name" not in native:
+        return None
+    others = rest(_signed(native), {"id", "name", "args"})
+    return [call_block(native, native.get("args"), text_at(native, "id"), others)]
+
+
+def _write_function_call(block: Block) -> dict[str, Any]:
+    named = {} if (id := own_id(block)) is None else {"id": id}
+    call = {**named, "name": block["name"], "args": block["args"]}
+    return _part(block, "functionCall", functionCall={**call, **more(block).get("functionCall", {})})
+
+
+def _executable_code(native: Native) -> list[ContentBlock] | None:
+    key = "executableCode" if "executableCode" in native else "executable_code"
+    inner, others = mapping_at(native, key), native
+    code = text_at(native, key) if inner is None else text_at(inner, "code")
+    if code is None:
+        return None
+    if inner is None:
+        inner, others = native, {name: value for name, value in native.items() if name not in ("language", key)}
+    else:
+        others = _unsaid(key, native, inner, "id", "code", "language")
+    made = rest(_signed(others), {"id"})
+    made |= {"type": "server_tool_call", "name": "code_interpreter", "id": text_at(inner, "id") or ""}
+    made["args"] = {"code": code, "language": inner.get("language", "python")}
+    return [cast(ContentBlock, made)]
+
+
+def _write_code(block: Block) -> dict[str, Any] | None:
+    if block["name"] != "code_interpreter" or "code" not in block["args"]:
+        return None  # another provider's
+    named = {"id": block["id"]} if block["id"] else {}
+    code = {**named, "language": "PYTHON", **block["args"], **more(block).get("executableCode", {})}
+    return _part(block, executableCode=code)
+
+
+def _code_result(native: Native) -> list[ContentBlock] | None:
+    key = "codeExecutionResult" if "codeExecutionResult" in native else "code_execution_result"
+    inner, others = mapping_at(native, key), native
+    if inner is None:
+        inner, output, used = native, native.get(key), {"tool_call_id", "outcome", key}
+    else:
+        others, output, used = _unsaid(key, native, inner, "id", "outcome", "output"), inner.get("output"), {"id"}
+    outcome = inner.get("outcome", 1)
+    made = rest(_signed(others), used)
+    made["extras"] = {"block_type": "code_execution_result", "outcome": outcome, **made.get("extras", {})}
+    call_id = text_at(native, "tool_call_id") or text_at(inner, "id") or ""
+    made |= {"type": "server_tool_result", "tool_call_id": call_id, "output": output}
+    made["status"] = "success" if outcome in (1, "OUTCOME_OK") else "error"
+    return [cast(ContentBlock, made)]
+
+
+def _write_code_result(block: Block) -> dict[str, Any] | None:
+    said = more(block)
+    if said.get("block_type") != "code_execution_result" or "outcome" not in said:
+        return None  # another provider's
+    named = {"id": block["tool_call_id"]} if block["tool_call_id"] else {}
+    output = {} if block.get("output") is None else {"output": block["output"]}
+    result = {**named, "outcome": said["outcome"], **output, **said.get("codeExecutionResult", {})}
+    return _part(block, "block_type", "outcome", codeExecutionResult=result)
+
+
+PARTS: Mapping[str, Reader] = {
+    "text": _text,
+    "inlineData": _data,
+    "inline_data": _data,
+    "fileData": _data,
+    "file_data": _data,
+    "functionCall": _function_call,
+    "function_call": _function_call,
+    "executableCode": _executable_code,
+    "executable_code": _executable_code,
+    "codeExecutionResult": _code_result,
+    "code_execution_result": _code_result,
+}
+"""Readers of parts without a type, by a key that the part has."""
+
+READERS: Mapping[str, Reader] = {
+    "media": _data,
+    "file_data": _data,
+    "function_call": _function_call,
+    "executable_code": _executable_code,
+    "code_execution_result": _code_result,
+}
+
+WRITERS: Mapping[str, Writer] = {
+    "text": _write_text,
+    "reasoning": _write_thought,
+    "image": _write_data,
+    "video": _write_data,
+    "audio": _write_data,
+    "file": _write_data,
+    "text-plain": _write_data,
+    "tool_call": _write_function_call,
+    "server_tool_call": _write_code,
+    "server_tool_result": _write_code_result,
+}

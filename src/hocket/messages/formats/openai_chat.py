@@ -1,0 +1,136 @@
+"""Parts of OpenAI's chat completions API, and of the many servers that speak it (Mistral, Cohere, Ollama, vLLM …).
+
+``text`` needs no reader, and a ``refusal`` has no standard form. Mistral gives an image's URL and a recording's data
+directly, without OpenAI's inner object; written is OpenAI's form. Tool calls, reasoning and annotations travel beside
+the content.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from hocket.messages.content import Annotation, ContentBlock
+from hocket.messages.formats import openai_citations
+from hocket.messages.formats.blocks import (
+    Block,
+    Native,
+    Reader,
+    Writer,
+    as_base64,
+    block,
+    data_block,
+    document_text,
+    flatten,
+    mapping_at,
+    more,
+    source_of,
+    text_at,
+    uri_source,
+    written,
+)
+
+__all__ = ["READERS", "WRITERS", "annotation", "as_file", "audio", "file"]
+
+
+def _image(native: Native) -> list[ContentBlock] | None:
+    if mapping_at(native, "image_url") is None:
+        flat: Native = {**native, "url": native.get("image_url")}
+    else:
+        flat = flatten(native, "image_url", {"url", "detail"})
+    source = uri_source(flat.get("url"))
+    return None if source is None else [block("image", flat, {"image_url", "url"}, **source)]
+
+
+def audio(native: Native) -> list[ContentBlock] | None:
+    """Read ``{"type": "input_audio", "input_audio": {"data", "format"}}``."""
+    if (recording := mapping_at(native, "input_audio")) is None:
+        uri = text_at(native, "input_audio") or ""
+        source = uri_source(uri) if uri.startswith(("http", "data:")) else None
+        return None if source is None else [block("audio", native, {"input_audio"}, **source)]
+    data, format = as_base64(recording.get("data")), text_at(recording, "format")
+    if data is None or format is None:
+        return None
+    flat = flatten(native, "input_audio", {"data", "format"})
+    return [block("audio", flat, {"data", "format"}, base64=data, mime_type=f"audio/{format}")]
+
+
+def file(native: Native) -> list[ContentBlock] | None:
+    """Read ``{"type": "file", "file": {"file_data": "data:…", "filename"} | {"file_id"}}``."""
+    if (inner := mapping_at(native, "file")) is None:
+        return None
+    flat = flatten(native, "file", {"file_data", "file_id", "filename"})
+    if file_id := text_at(inner, "file_id"):
+        return [block("file", flat, {"file_id"}, file_id=file_id)]
+    source = uri_source(inner.get("file_data"))
+    if source is None or "base64" not in source:
+        return None
+    return [data_block(source.pop("mime_type"), flat, {"file_data"}, **source)]
+
+
+READERS: Mapping[str, Reader] = {"image_url": _image, "input_audio": audio, "file": file}
+
+
+def annotation(native: Native) -> Annotation:
+    """Return an annotation, which comes beside the content, as a standard one; those of other servers are flat."""
+    nested = mapping_at(native, "url_citation")
+    return openai_citations.annotation(native if nested is None else {**nested, "type": "url_citation"})
+
+
+def _write_text(block: Block) -> dict[str, Any]:
+    return written("text", block, text=block["text"])
+
+
+def _write_document(block: Block) -> dict[str, Any] | None:
+    return written("text", block, text=document_text(block)) if "text" in block else _write_file(block)
+
+
+def _nested(block: Block, key: str, *plain: str, **fields: Any) -> dict[str, Any]:
+    """A part of type ``key`` whose ``fields`` lie in an object of that name: the inverse of `flatten`."""
+    inner, outer = dict(fields), {}
+    for name, value in more(block, "type", key).items():
+        if name in plain or name.startswith(f"{key}_"):
+            inner.setdefault(name.removeprefix(f"{key}_"), value)
+        else:
+            outer[name] = value
+    return {"type": key, key: inner, **outer}
+
+
+def _write_image(block: Block) -> dict[str, Any] | None:
+    if as_file(block):
+        return _write_file(block)
+    source = source_of(block)
+    return None if source.kind == "file_id" else _nested(block, "image_url", "detail", url=source.url)
+
+
+_FORMATS = {"mpeg": "mp3", "wave": "wav"}
+
+
+def _write_audio(block: Block) -> dict[str, Any] | None:
+    kind, data, mime_type = source_of(block)
+    if kind != "base64":
+        return None
+    if as_file(block):
+        return _write_file(block)
+    form = (mime_type or "").rpartition("/")[2].removeprefix("x-")
+    return _nested(block, "input_audio", data=data, format=_FORMATS.get(form, form))
+
+
+def _write_file(block: Block) -> dict[str, Any] | None:
+    source = source_of(block)
+    if source.kind == "url":
+        return None
+    data = {"file_id": source.data} if source.kind == "file_id" else {"file_data": source.url}
+    return _nested(block, "file", "filename", **data)
+
+
+def as_file(block: Block) -> bool:
+    """Whether a picture or a recording was sent as a file: only files have names."""
+    return "filename" in more(block)
+
+
+WRITERS: Mapping[str, Writer] = {
+    "text": _write_text,
+    "image": _write_image,
+    "audio": _write_audio,
+    "file": _write_file,
+    "text-plain": _write_document,
+}
