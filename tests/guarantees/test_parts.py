@@ -9,9 +9,9 @@ from pydantic_core import from_json
 
 from hocket.errors import StreamTruncated
 from hocket.http import HTTPRequest, JSONLines, json_request
-from hocket.language_models.remote import RemoteChatModel
 from hocket.messages import AIMessageChunk
 from hocket.outputs import ChatGenerationChunk
+from hocket.remote.chat_model import RemoteChatModel
 from hocket.testing import Body, Cut, Events, OpenAIFormat, serve
 
 LINES = [b'{"text": "one"}\n', b'{"text": " two"}\n', b'{"text": " three"}\n']

@@ -2,6 +2,5 @@
 
 from hocket.embeddings.base import Embeddings
 from hocket.embeddings.fakes import DeterministicFakeEmbedding, FakeEmbeddings
-from hocket.embeddings.remote import EmbeddingResult, RemoteEmbeddings
 
-__all__ = ["DeterministicFakeEmbedding", "EmbeddingResult", "Embeddings", "FakeEmbeddings", "RemoteEmbeddings"]
+__all__ = ["DeterministicFakeEmbedding", "Embeddings", "FakeEmbeddings"]

@@ -6,16 +6,13 @@ The only place that knows httpx, which it imports when it must.
 from hocket.http.failures import failure, has_failed
 from hocket.http.framing import JSONLines, ServerSentEvent, ServerSentEvents
 from hocket.http.request import HTTPReply, HTTPRequest, json_request
-from hocket.http.service import HTTPService, StreamDecoder
 
 __all__ = [
     "HTTPReply",
     "HTTPRequest",
-    "HTTPService",
     "JSONLines",
     "ServerSentEvent",
     "ServerSentEvents",
-    "StreamDecoder",
     "failure",
     "has_failed",
     "json_request",

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from hocket.language_models.llm import LLM
     from hocket.language_models.llms import BaseLLM
     from hocket.language_models.registry import init_chat_model, register_provider
-    from hocket.language_models.remote import RemoteChatModel
-    from hocket.language_models.remote_llm import RemoteLLM
     from hocket.language_models.scripted import Request, ScriptedChatModel, Turn
     from hocket.language_models.simple import SimpleChatModel, agenerate_from_stream, generate_from_stream
     from hocket.language_models.structured import Partial, StructuredOutput, WithRaw
@@ -48,8 +46,6 @@ _LATER = {
     "ParrotFakeChatModel": "fakes",
     "LLM": "llm",
     "Partial": "structured",
-    "RemoteChatModel": "remote",
-    "RemoteLLM": "remote_llm",
     "Request": "scripted",
     "ScriptedChatModel": "scripted",
     "SimpleChatModel": "simple",
@@ -83,8 +79,6 @@ __all__ = [
     "ModelProfileRegistry",
     "ParrotFakeChatModel",
     "Partial",
-    "RemoteChatModel",
-    "RemoteLLM",
     "Request",
     "ScriptedChatModel",
     "SimpleChatModel",

@@ -7,7 +7,6 @@ from hocket.http.request import HTTPReply, HTTPRequest
 from hocket.http.secrets import shown_params
 from hocket.language_models.base import LangSmithParams
 from hocket.language_models.options import checked_options, set_options
-from hocket.language_models.remote import RemoteChatModel
 from hocket.language_models.structured import StructuredMethod
 from hocket.language_models.tool_binding import ToolChoice
 from hocket.messages import BaseMessage
@@ -18,6 +17,7 @@ from hocket.providers.openai.encode import encode_request
 from hocket.providers.openai.options import CallOptions, ModelOptions
 from hocket.providers.openai.service import OpenAIService
 from hocket.providers.openai.stream import ChatDecoder
+from hocket.remote.chat_model import RemoteChatModel
 
 __all__ = ["ChatOpenAI"]
 
@@ -40,7 +40,7 @@ class ChatOpenAI(OpenAIService, ModelOptions, RemoteChatModel):
         stream_usage: whether a stream reports usage; default: if the server is not known to refuse to.
         include_response_headers: keep the reply's headers as ``response_metadata["headers"]``.
 
-    The options of the answer are those of `ModelOptions`; `OpenAIService` and `HTTPService` say how to reach the server. A
+    The options of the answer are those of `ModelOptions`; `OpenAIService` and `RemoteService` say how to reach the server. A
     call may override each option by name, and unset it with None. What was set is sent, and what the server or the model
     cannot take is refused before (``unsupported``): nothing is left out in silence.
 

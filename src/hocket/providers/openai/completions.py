@@ -8,16 +8,16 @@ from pydantic import ConfigDict, Field
 from hocket.errors import InvalidInput, InvalidReply
 from hocket.http.request import HTTPReply, HTTPRequest
 from hocket.http.secrets import shown_params
-from hocket.http.service import Headers
 from hocket.language_models.base import LangSmithParams
 from hocket.language_models.options import Count, TextOptions, checked_options, set_options
-from hocket.language_models.remote_llm import RemoteLLM
 from hocket.outputs import Generation, GenerationChunk, LLMResult
 from hocket.providers.openai.decode import answer_facts, read_reply, reply_facts, shown
 from hocket.providers.openai.dialects import Dialect
 from hocket.providers.openai.options import encode_options
 from hocket.providers.openai.service import OpenAIService
 from hocket.providers.openai.stream import EventDecoder
+from hocket.remote.llm import RemoteLLM
+from hocket.remote.service import Headers
 
 __all__ = [
     "CompletionCallOptions",

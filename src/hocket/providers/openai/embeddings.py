@@ -8,12 +8,12 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
-from hocket.embeddings.remote import EmbeddingResult, RemoteEmbeddings
 from hocket.errors import InvalidReply
 from hocket.http.request import HTTPReply, HTTPRequest
 from hocket.providers.openai.decode import read_reply, shown
 from hocket.providers.openai.service import OpenAIService
 from hocket.providers.openai.usage import decode_usage
+from hocket.remote.embeddings import EmbeddingResult, RemoteEmbeddings
 
 __all__ = ["OpenAIEmbeddings", "decode_embeddings"]
 

@@ -9,8 +9,8 @@ from typing import Any
 
 from pydantic import ConfigDict, Field
 
-from hocket.http.service import Headers
 from hocket.language_models.options import ChatOptions
+from hocket.remote.service import Headers
 
 __all__ = ["CallOptions", "ModelOptions", "encode_options"]
 

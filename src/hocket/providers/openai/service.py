@@ -15,16 +15,16 @@ from pydantic_core import from_json
 from hocket.errors import AuthenticationError, InvalidInput, InvalidReply
 from hocket.http.request import HTTPReply, HTTPRequest, json_request
 from hocket.http.secrets import hidden, revealed
-from hocket.http.service import Headers, HTTPService
 from hocket.profiles import ModelProfile, find_profile
 from hocket.providers.openai.dialects import COMPATIBLE, DIALECTS, Dialect, dialect_at, named_dialect
+from hocket.remote.service import Headers, RemoteService
 
 __all__ = ["OpenAIService", "endpoint", "settled", "setup_needed"]
 
 _OPENAI = DIALECTS["openai"]
 
 
-class OpenAIService(HTTPService):
+class OpenAIService(RemoteService):
     """A server that speaks OpenAI's formats.
 
     Args:
@@ -37,7 +37,7 @@ class OpenAIService(HTTPService):
         default_query: parameters of the URL for each request, kept as `default_headers` are; Azure's ``api-version`` by
             default from ``OPENAI_API_VERSION``.
 
-    `HTTPService` tells the rest.
+    `RemoteService` tells the rest.
 
     Raises:
         AuthenticationError: the server needs a key and there is none; the message names the variable.

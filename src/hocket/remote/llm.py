@@ -11,11 +11,11 @@ from typing import Any
 from pydantic import Field
 
 from hocket.http.request import HTTPReply, HTTPRequest
-from hocket.http.service import StreamDecoder
 from hocket.language_models.llms import BaseLLM
-from hocket.language_models.rendering import Rendered
 from hocket.messages.usage import add_counts
 from hocket.outputs import GenerationChunk, LLMResult
+from hocket.remote.preview import RequestPreview
+from hocket.remote.stream_decoder import StreamDecoder
 from hocket.retries import RetryPolicy, RetryPolicyLike
 from hocket.runnables import RunnableConfig
 from hocket.runnables.batch import Batch
@@ -24,7 +24,7 @@ from hocket.timeouts import HTTP_TIMEOUT, TimeoutLike
 __all__ = ["RemoteLLM"]
 
 
-class RemoteLLM(Rendered, BaseLLM, ABC):
+class RemoteLLM(RequestPreview, BaseLLM, ABC):
     """A text model behind HTTP. A provider defines `_request`, `_decode` and `_decoder`, and inherits the rest.
 
     Args:
@@ -36,7 +36,7 @@ class RemoteLLM(Rendered, BaseLLM, ABC):
     retry: RetryPolicyLike | None = Field(default=RetryPolicy(), repr=False)
     batch_size: int = Field(default=20, ge=1)
 
-    _unkeyed = Rendered._unkeyed | {"batch_size"}
+    _unkeyed = RequestPreview._unkeyed | {"batch_size"}
 
     @abstractmethod
     def _request(

@@ -12,7 +12,7 @@ import warnings
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping
 from dataclasses import replace
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, cast
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_serializer, field_validator, model_validator
 
@@ -42,11 +42,11 @@ from hocket.http.secrets import (
     shown_headers,
     shown_url,
 )
+from hocket.remote.stream_decoder import StreamDecoder
 
-__all__ = ["HTTPService", "Headers", "Key", "StreamDecoder"]
+__all__ = ["Headers", "Key", "RemoteService"]
 
 T = TypeVar("T")
-T_co = TypeVar("T_co", covariant=True)
 
 Key = SecretStr | str | Callable[[], str | Awaitable[str]]
 """A key, or a sync or async function that returns one; it is asked for each attempt, so that keys may expire."""
@@ -59,41 +59,7 @@ UNREADABLE = (ValueError, LookupError, TypeError, AttributeError)
 LARGE = 2**18  # bytes of a reply that take milliseconds to read, in a thread therefore: the loop has others to serve
 
 
-class StreamDecoder(Protocol[T_co]):
-    """Reads one streamed reply, piece by piece. It knows no sockets, so that a test may cut a reply at every byte."""
-
-    @property
-    def done(self) -> bool:
-        """Whether the stream's last event has come, so that nothing more need be read."""
-        ...
-
-    @property
-    def ended(self) -> bool:
-        """Whether it is certain that all of the answer has come; what may follow are facts about it, such as its usage.
-
-        Where this is False, a connection that breaks is an error, whatever `close` says. A format that says nothing of an
-        end leaves it so: then only the proper end of the body is one.
-        """
-        ...
-
-    def feed(self, data: bytes) -> Iterable[T_co]:
-        """Return the chunks that these bytes complete.
-
-        Raises:
-            LLMError: the stream says that the request has failed, or is not what its format says.
-        """
-        ...
-
-    def close(self) -> Iterable[T_co]:
-        """Return what is left, the body having ended.
-
-        Raises:
-            StreamTruncated: the terminal event has not come.
-        """
-        ...
-
-
-class HTTPService(BaseModel):
+class RemoteService(BaseModel):
     """A server's address and how to talk to it.
 
     No secret of it is in its `repr`, in what is dumped of it, or in an error of its requests. A pickle has them all, for

@@ -19,8 +19,8 @@ from hocket._runtime.runtime import ASYNC
 from hocket.embeddings.base import Embeddings
 from hocket.errors import InvalidInput, InvalidReply, TotalTimeout
 from hocket.http.request import HTTPReply, HTTPRequest
-from hocket.http.service import HTTPService
 from hocket.messages import UsageMetadata, add_usage
+from hocket.remote.service import RemoteService
 from hocket.retries import Failure, RetryPolicy, RetryPolicyLike, repeated
 from hocket.runnables import RunnableConfig
 from hocket.runnables.batch import Batch
@@ -42,7 +42,7 @@ class EmbeddingResult:
     usage: UsageMetadata | None = None
 
 
-class RemoteEmbeddings(HTTPService, Embeddings, ABC):
+class RemoteEmbeddings(RemoteService, Embeddings, ABC):
     """An embedding model behind HTTP. A provider defines `_request` and `_decode`, and inherits the rest.
 
     Args:

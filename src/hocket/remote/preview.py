@@ -4,13 +4,13 @@ from abc import abstractmethod
 from typing import Any
 
 from hocket.http.request import HTTPRequest
-from hocket.http.service import HTTPService
 from hocket.language_models.base import BaseLanguageModel, LanguageModelInput
+from hocket.remote.service import RemoteService
 
-__all__ = ["Rendered"]
+__all__ = ["RequestPreview"]
 
 
-class Rendered(HTTPService):
+class RequestPreview(RemoteService):
     """Adds `render` and `arender` to a model."""
 
     @abstractmethod

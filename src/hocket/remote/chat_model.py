@@ -1,7 +1,7 @@
 """A chat model behind HTTP: two hooks, once for all providers, over pure functions that each provider has of its own.
 
 A provider says how a request is written, how a reply is read and how a stream is; it neither sends nor waits. What goes
-wrong on the way is the business of `HTTPService`; retries, deadlines, caches and limits are the pipeline's.
+wrong on the way is the business of `RemoteService`; retries, deadlines, caches and limits are the pipeline's.
 """
 
 from abc import ABC, abstractmethod
@@ -12,18 +12,18 @@ from pydantic import Field
 
 from hocket._pipeline.chat_call import as_chunk
 from hocket.http.request import HTTPReply, HTTPRequest
-from hocket.http.service import StreamDecoder
 from hocket.language_models.chat_models import BaseChatModel
-from hocket.language_models.rendering import Rendered
 from hocket.messages import BaseMessage
 from hocket.outputs import ChatGenerationChunk, ChatResult
+from hocket.remote.preview import RequestPreview
+from hocket.remote.stream_decoder import StreamDecoder
 from hocket.retries import RetryPolicy, RetryPolicyLike
 from hocket.timeouts import HTTP_TIMEOUT, TimeoutLike
 
 __all__ = ["RemoteChatModel"]
 
 
-class RemoteChatModel(Rendered, BaseChatModel, ABC):
+class RemoteChatModel(RequestPreview, BaseChatModel, ABC):
     """A chat model behind HTTP. A provider defines `_request`, `_decode` and `_decoder`, and inherits the rest.
 
     Args:
