@@ -5,16 +5,16 @@ five times cheaper than ``uuid4``, not disturbed by a user's ``random.seed``, an
 and child never give out the same id.
 """
 
-import os
 import random
 import time
 from uuid import UUID, SafeUUID
 
+from hocket._runtime.fork import after_fork
+
 __all__ = ["run_id", "written"]
 
 _random = random.Random()
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_random.seed)
+after_fork(_random.seed)
 
 _VERSION_AND_VARIANT = 0x7 << 76 | 0x2 << 62
 _RANDOM_BITS = (1 << 76) - 1 & ~(0xF << 76) & ~(0x3 << 62)

@@ -9,7 +9,6 @@ that does not exist in the child.
 """
 
 import builtins
-import os
 import sys
 import threading
 from collections.abc import Awaitable, Callable
@@ -19,6 +18,7 @@ from typing import TYPE_CHECKING, TypeVar
 import anyio
 
 from hocket._runtime.callers import warn_caller
+from hocket._runtime.fork import after_fork, leave_to_parent
 from hocket.errors import BlockingCallWarning, SyncInLoop
 
 if TYPE_CHECKING:
@@ -35,7 +35,6 @@ _HELD_UP = "a sync verb holds up the event loop that runs in this thread until i
 _lock = threading.Lock()
 _portal: "BlockingPortal | None" = None
 _thread: threading.Thread | None = None
-_inherited: list[object] = []
 
 
 def _start() -> "BlockingPortal":
@@ -60,14 +59,11 @@ def _start() -> "BlockingPortal":
         return _portal
 
 
-def _after_fork() -> None:
+@after_fork
+def _start_anew() -> None:
     global _lock, _portal, _thread
-    _inherited.append((_portal, _thread))
+    leave_to_parent(_portal, _thread)
     _lock, _portal, _thread = threading.Lock(), None, None
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)
 
 
 def is_here() -> bool:

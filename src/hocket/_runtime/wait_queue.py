@@ -4,7 +4,6 @@ Whoever waits does so where it is, a thread in its thread, a task in its loop; w
 """
 
 import collections
-import os
 import threading
 import weakref
 
@@ -12,6 +11,7 @@ import anyio
 from anyio.lowlevel import EventLoopToken, current_token
 
 from hocket._runtime.detached import soon
+from hocket._runtime.fork import after_fork
 from hocket._runtime.runtime import Runtime
 
 __all__ = ["Line", "Waiter"]
@@ -63,10 +63,7 @@ class Line:
 _lines: weakref.WeakSet[Line] = weakref.WeakSet()
 
 
-def _after_fork() -> None:
+@after_fork
+def _start_anew() -> None:
     for line in list(_lines):
         line._begin()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)

@@ -19,6 +19,7 @@ from typing import Any, Protocol
 
 from anyio.lowlevel import current_token
 
+from hocket._runtime.fork import after_fork, leave_to_parent
 from hocket.http.request import HTTPRequest
 
 __all__ = ["Client", "ClientSettings", "Reply", "Sender", "client_of", "close_client"]
@@ -93,7 +94,6 @@ class _Loop:
 
 
 _loops: dict[Any, _Loop] = {}
-_inherited: list[dict[Any, _Loop]] = []
 
 
 def client_of(settings: ClientSettings) -> Client:
@@ -159,12 +159,9 @@ def _environment_names_a_proxy() -> bool:
     return not names.isdisjoint({"http_proxy", "https_proxy", "all_proxy"})
 
 
-def _after_fork() -> None:
+@after_fork
+def _start_anew() -> None:
     """Leave the parent's connections alone, and alive: to close them here would close them there."""
     global _loops
-    _inherited.append(_loops)
+    leave_to_parent(_loops)
     _loops = {}
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)

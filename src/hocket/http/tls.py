@@ -8,6 +8,7 @@ import os
 import threading
 from typing import TYPE_CHECKING
 
+from hocket._runtime.fork import after_fork
 from hocket._runtime.runtime import ASYNC
 from hocket.errors import InvalidInput
 
@@ -66,10 +67,7 @@ def _made(verify: bool | str, file: str | None, directory: str | None) -> "ssl.S
     return context
 
 
-def _after_fork() -> None:
+@after_fork
+def _start_anew() -> None:
     global _lock
     _lock = threading.Lock()  # another thread may have held it
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)

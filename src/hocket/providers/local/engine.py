@@ -33,6 +33,7 @@ from collections.abc import Callable, Generator, Mapping
 from pathlib import Path
 from typing import Any
 
+from hocket._runtime.fork import after_fork
 from hocket.errors import ContextLengthExceeded, LocalModelError, MissingDependency
 from hocket.providers.local.weights import find_weights
 
@@ -263,12 +264,9 @@ def _at_exit() -> None:
         engine.unload(max(0.0, until - time.monotonic()))
 
 
-def _after_fork() -> None:
+@after_fork
+def _start_anew() -> None:
     global _engines, _lock, _loading
     for engine in _engines.values():
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(engine))
     _engines, _lock, _loading = {}, threading.Lock(), threading.Lock()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)
