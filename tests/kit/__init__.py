@@ -1,0 +1,28 @@
+"""What all tests share: handlers that record events, models whose hooks are functions of a test, a limiter and a cache.
+
+from tests.kit import Recorder, hook_model
+
+recorder = Recorder("on_chat_model_start", "on_llm_end")
+model = hook_model("yes", callbacks=[recorder])
+"""
+
+from tests.kit.models import HookCall, HookModel, TextHookModel, hook_class, hook_llm, hook_model
+from tests.kit.recorders import CHAIN_EVENTS, MODEL_EVENTS, TOOL_EVENTS, AsyncRecorder, Event, Recorder
+from tests.kit.services import CountingLimiter, DictCache
+
+__all__ = [
+    "CHAIN_EVENTS",
+    "MODEL_EVENTS",
+    "TOOL_EVENTS",
+    "AsyncRecorder",
+    "CountingLimiter",
+    "DictCache",
+    "Event",
+    "HookCall",
+    "HookModel",
+    "Recorder",
+    "TextHookModel",
+    "hook_class",
+    "hook_llm",
+    "hook_model",
+]
