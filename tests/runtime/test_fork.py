@@ -27,6 +27,7 @@ if not child:
     os._exit(0)
 os.waitpid(child, 0)
 os.write(1, f"parent: {calls} ".encode())
+kept = None
 """
 
 
