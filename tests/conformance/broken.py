@@ -17,7 +17,7 @@ from pydantic import PrivateAttr
 
 from hocket._runtime.detached import spawn
 from hocket.errors import AuthenticationError, ConnectionFailed, RateLimitError, StreamTruncated
-from hocket.http import failure
+from hocket.http import classify_error
 from hocket.http.exchange import open_stream
 from hocket.http.request import HTTPReply
 from hocket.messages import AIMessageChunk
@@ -89,7 +89,9 @@ class LeaksAConnection(ChatOpenAI):
         stream = await open_stream(replace(request, headers=headers), self._client_settings())
         if stream.status != 200:
             said = await stream.read()
-            raise failure(stream.status, stream.headers, said, provider="leaky", secrets=[key.get_secret_value()])
+            raise classify_error(
+                stream.status, stream.headers, said, provider="leaky", secrets=[key.get_secret_value()]
+            )
         if "json" in stream.headers["content-type"]:
             for item in read(HTTPReply(stream.status, stream.headers, await stream.read())):
                 yield item

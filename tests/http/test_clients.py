@@ -14,7 +14,7 @@ import anyio
 import pytest
 import trio
 
-from hocket.http.clients import ClientSettings, client_of, close_client
+from hocket.http.clients import ClientSettings, close_client, get_client
 from hocket.http.exchange import open_stream, send
 from hocket.http.pool import Pool
 
@@ -34,8 +34,8 @@ def pools() -> int:
 
 async def test_equal_settings_share_a_client() -> None:
     """Whoever asks on this loop gets the same."""
-    assert client_of(SETTINGS) is client_of(ClientSettings(max_connections=7))
-    assert client_of(SETTINGS) is not client_of(ClientSettings(max_connections=8))
+    assert get_client(SETTINGS) is get_client(ClientSettings(max_connections=7))
+    assert get_client(SETTINGS) is not get_client(ClientSettings(max_connections=8))
 
 
 def test_settings_hide_the_proxy() -> None:

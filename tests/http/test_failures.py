@@ -9,7 +9,7 @@ import pytest
 
 from hocket import errors
 from hocket.errors import ErrorCode, LLMError
-from hocket.http.failures import OPEN, STATUSES, WAYS_OUT, failure, has_failed
+from hocket.http.failures import OPEN, STATUSES, WAYS_OUT, classify_error, has_failed
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 
@@ -79,7 +79,7 @@ REPLIES: list[tuple[int | None, Any, str, Any, bool]] = [
 @pytest.mark.parametrize(("status", "body", "kind", "code", "retryable"), REPLIES)
 def test_a_reply_stands_for_an_error(status: int | None, body: Any, kind: str, code: Any, retryable: bool) -> None:
     raw = body.encode() if isinstance(body, str) else json.dumps(body).encode()
-    error = failure(status, {}, raw)
+    error = classify_error(status, {}, raw)
     assert (type(error).__name__, error.retryable) == (kind, retryable)
     assert code is ... or error.provider_code == code
 
@@ -110,14 +110,14 @@ def test_a_reply_stands_for_an_error(status: int | None, body: Any, kind: str, c
     ],
 )
 def test_status_counts_before_text(status: int | None, text: str, kind: str) -> None:
-    assert type(failure(status, {}, {"error": text})).__name__ == kind
+    assert type(classify_error(status, {}, {"error": text})).__name__ == kind
 
 
 @pytest.mark.parametrize("path", sorted(FIXTURES.glob("openai_*/err*.json")), ids=lambda path: path.stem)
 def test_recorded_errors_have_the_class_of_their_status_or_a_finer_one(path: Path) -> None:
     recorded = json.loads(path.read_text())["response"]
     body = recorded["body"]
-    error = failure(
+    error = classify_error(
         recorded["status"], recorded.get("headers", {}), body if isinstance(body, dict) else str(body).encode()
     )
     coarse = STATUSES.get(recorded["status"], errors.ProviderUnavailable)
@@ -135,7 +135,7 @@ def test_every_kind_has_one_code_and_every_code_a_kind() -> None:
 
 
 def test_an_error_says_who_what_and_the_way_out() -> None:
-    error = failure(
+    error = classify_error(
         429,
         {"x-request-id": "req_1", "retry-after": "7"},
         {"error": {"message": "slow", "code": "rate_limit_exceeded", "param": "p"}},
@@ -150,15 +150,15 @@ def test_an_error_says_who_what_and_the_way_out() -> None:
 
 
 def test_the_server_has_the_last_word_on_whether_to_try_again() -> None:
-    assert not failure(429, {"x-should-retry": "false"}, b"{}").retryable
-    assert failure(400, {"x-should-retry": "true"}, b"{}").retryable
-    assert not failure(
+    assert not classify_error(429, {"x-should-retry": "false"}, b"{}").retryable
+    assert classify_error(400, {"x-should-retry": "true"}, b"{}").retryable
+    assert not classify_error(
         429, {"x-should-retry": "true"}, {"error": {"message": "", "code": "insufficient_quota"}}
     ).retryable
 
 
 def test_an_error_survives_pickling_with_all_it_knows() -> None:
-    error = failure(503, {"retry-after-ms": "20", "request-id": "r"}, b"down", provider="p", model="m")
+    error = classify_error(503, {"retry-after-ms": "20", "request-id": "r"}, b"down", provider="p", model="m")
     error.partial = "so far"
     revived = pickle.loads(pickle.dumps(error))
     assert type(revived) is type(error)
@@ -167,7 +167,7 @@ def test_an_error_survives_pickling_with_all_it_knows() -> None:
 
 
 def test_a_wrapped_error_is_found() -> None:
-    inner = failure(429, {}, b"")
+    inner = classify_error(429, {}, b"")
     try:
         try:
             raise inner
@@ -181,7 +181,7 @@ def test_a_wrapped_error_is_found() -> None:
 def test_nothing_that_looks_like_a_key_is_repeated() -> None:
     secret = "hunter2-hunter2"
     body = {"error": {"message": f"bad key {secret}, sk-abcdef123456", "param": {"authorization": "Bearer abcdefgh"}}}
-    error = failure(401, {}, body, secrets=[secret])
+    error = classify_error(401, {}, body, secrets=[secret])
     said = f"{error} {error!r} {error.details}"
     assert not any(part in said for part in (secret, "sk-abcdef", "abcdefgh"))
 
@@ -190,12 +190,12 @@ def test_nothing_that_looks_like_a_key_is_repeated() -> None:
     "shape", [{}, [], None, 3, "text", {"error": None}, {"error": []}, {"error": {}}, {"message": None}]
 )
 def test_any_body_makes_an_error(shape: Any) -> None:
-    assert isinstance(failure(500, {}, json.dumps(shape).encode()), errors.ProviderUnavailable)
-    assert isinstance(failure(None, {}, shape), LLMError)
+    assert isinstance(classify_error(500, {}, json.dumps(shape).encode()), errors.ProviderUnavailable)
+    assert isinstance(classify_error(None, {}, shape), LLMError)
 
 
 def test_a_long_text_is_cut() -> None:
-    assert len(str(failure(500, {}, b"x" * 100_000))) < 700
+    assert len(str(classify_error(500, {}, b"x" * 100_000))) < 700
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hocket.errors import LLMError, RateLimitError
-from hocket.http.secrets import MASK, Guard, is_sensitive, scrubbed, shown_headers, shown_url
+from hocket.http.secrets import MASK, Guard, is_sensitive, redact, redact_headers, redact_url
 
 
 @pytest.mark.parametrize(
@@ -24,19 +24,19 @@ from hocket.http.secrets import MASK, Guard, is_sensitive, scrubbed, shown_heade
     ],
 )
 def test_keys_are_known_by_their_looks(key: str) -> None:
-    shown = scrubbed(f"Incorrect API key provided: {key}. See the docs.")
+    shown = redact(f"Incorrect API key provided: {key}. See the docs.")
     assert key.removeprefix("Bearer ") not in shown
     assert MASK in shown
 
 
 @pytest.mark.parametrize("text", ["a risk-averse task-oriented desk", "bear with us", "tokens: 12", "sk-"])
 def test_ordinary_words_stay(text: str) -> None:
-    assert scrubbed(text) == text
+    assert redact(text) == text
 
 
 @given(st.text(min_size=6), st.text(), st.text())
 def test_a_known_secret_is_nowhere_in_data(secret: str, before: str, after: str) -> None:
-    shown = scrubbed({"a": [before + secret + after], secret: 1}, [secret])
+    shown = redact({"a": [before + secret + after], secret: 1}, [secret])
     texts = [*shown, *shown["a"]]
     assert not any(secret in text.replace(MASK, "") for text in texts) or secret in MASK
 
@@ -49,7 +49,7 @@ def test_headers_are_shown_without_what_they_unlock() -> None:
         "content-type": "application/json",
         "x-ratelimit-remaining-tokens": "12",
     }
-    assert shown_headers(headers) == {
+    assert redact_headers(headers) == {
         "authorization": f"Bearer {MASK}",
         "api-key": MASK,
         "cookie": MASK,
@@ -153,5 +153,5 @@ async def test_a_coroutine_that_only_pauses_goes_on() -> None:
 
 
 def test_urls_are_shown_without_what_they_unlock() -> None:
-    assert shown_url("https://me:pw@host:1/p?key=abc&v=1&x-sig=2") == f"https://host:1/p?key={MASK}&v=1&x-sig={MASK}"
-    assert shown_url("http://host/p") == "http://host/p"
+    assert redact_url("https://me:pw@host:1/p?key=abc&v=1&x-sig=2") == f"https://host:1/p?key={MASK}&v=1&x-sig={MASK}"
+    assert redact_url("http://host/p") == "http://host/p"

@@ -10,7 +10,7 @@ import httpx
 import pytest
 from pydantic_core import from_json
 
-from hocket.http.framing import ServerSentEvents
+from hocket.http.sse import ServerSentEvents
 from hocket.testing import OpenAIFormat, Reply, Stream, Vectors, serve
 from hocket.testing.server import Script
 

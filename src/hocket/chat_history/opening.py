@@ -6,7 +6,7 @@ from uuid import NAMESPACE_URL, UUID, uuid5
 
 from hocket.chat_history.base import BaseChatMessageHistory
 from hocket.errors import InvalidInput
-from hocket.http.secrets import shown_url
+from hocket.http.secrets import redact_url
 
 __all__ = ["open_history"]
 
@@ -44,7 +44,7 @@ def open_history(url_or_path: str | os.PathLike[str], session_id: str = _SESSION
 
         return SQLiteChatMessageHistory(session_id, rest[1:])
     raise InvalidInput(
-        f"{shown_url(address)!r} is no address of a history: it is redis://…, postgresql://…, sqlite:///… or a path"
+        f"{redact_url(address)!r} is no address of a history: it is redis://…, postgresql://…, sqlite:///… or a path"
     )
 
 

@@ -19,7 +19,7 @@ from hocket._runtime.runtime import step
 from hocket.chat_history.clients import client_of
 from hocket.chat_history.remote import RemoteHistory, settled
 from hocket.errors import InvalidInput, MissingDependency
-from hocket.http.secrets import shown_url
+from hocket.http.secrets import redact_url
 
 try:
     import psycopg
@@ -218,5 +218,5 @@ def _checked(url: str) -> str:
         except psycopg.ProgrammingError:  # its text may show a part of the password
             pass
     raise InvalidInput(
-        f"{shown_url(url)!r} is no URL of PostgreSQL: it is postgresql://user:password@host:port/database"
+        f"{redact_url(url)!r} is no URL of PostgreSQL: it is postgresql://user:password@host:port/database"
     )

@@ -11,7 +11,7 @@ from hocket.chat_history.clients import client_of
 from hocket.chat_history.records import session_of
 from hocket.chat_history.remote import RemoteHistory, settled
 from hocket.errors import InvalidInput, MissingDependency
-from hocket.http.secrets import shown_url
+from hocket.http.secrets import redact_url
 
 try:
     import redis
@@ -127,5 +127,5 @@ def _checked(url: str) -> str:
         except ValueError:  # its text may show a part of the password
             pass
     raise InvalidInput(
-        f"{shown_url(url)!r} is no URL of Redis: it begins with {', '.join(_SCHEMES)}, then host:port/number"
+        f"{redact_url(url)!r} is no URL of Redis: it begins with {', '.join(_SCHEMES)}, then host:port/number"
     )

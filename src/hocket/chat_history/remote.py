@@ -21,7 +21,7 @@ from hocket.chat_history.base import BaseChatMessageHistory
 from hocket.chat_history.finishing import finish
 from hocket.chat_history.records import messages_of, records_of
 from hocket.errors import DroppedStateWarning, HistoryError
-from hocket.http.secrets import Secret, is_sensitive, scrubbed, shown_url
+from hocket.http.secrets import Secret, is_sensitive, redact, redact_url
 from hocket.messages import BaseMessage
 
 __all__ = ["RemoteHistory", "settled"]
@@ -102,7 +102,7 @@ class RemoteHistory(BaseChatMessageHistory, ABC):
 
     def _name(self) -> str:
         """Return what tells this history from another, secrets left out."""
-        return "" if self._url is None else f"url={shown_url(self._url.get_secret_value())!r}"
+        return "" if self._url is None else f"url={redact_url(self._url.get_secret_value())!r}"
 
     def _sync(self) -> Any:
         """Return the sync client."""
@@ -144,7 +144,7 @@ class RemoteHistory(BaseChatMessageHistory, ABC):
         """Return an error that shows no secret, and its cause, unless that shows one."""
         secrets = [] if self._url is None else _secrets_of(self._url.get_secret_value())
         text = str(failure).strip() or type(failure).__name__
-        shown = scrubbed(text, secrets)
+        shown = redact(text, secrets)
         return HistoryError(f"{self!r}: {shown}"), failure if shown == text else None
 
     # -- copies and pickles

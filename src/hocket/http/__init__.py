@@ -3,9 +3,10 @@
 The only place that knows httpx, which it imports when it must.
 """
 
-from hocket.http.failures import failure, has_failed
-from hocket.http.framing import JSONLines, ServerSentEvent, ServerSentEvents
+from hocket.http.failures import classify_error, has_failed
+from hocket.http.json_lines import JSONLines
 from hocket.http.request import HTTPReply, HTTPRequest, json_request
+from hocket.http.sse import ServerSentEvent, ServerSentEvents
 
 __all__ = [
     "HTTPReply",
@@ -13,7 +14,7 @@ __all__ = [
     "JSONLines",
     "ServerSentEvent",
     "ServerSentEvents",
-    "failure",
+    "classify_error",
     "has_failed",
     "json_request",
 ]

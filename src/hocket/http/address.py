@@ -8,7 +8,7 @@ from urllib.parse import SplitResult, quote, unquote, urlsplit, urlunsplit
 from hocket.errors import InvalidInput
 from hocket.http.wire import Origin
 
-__all__ = ["Address", "address_of", "without_user"]
+__all__ = ["Address", "parse_url", "split_user"]
 
 PORTS = {"http": 80, "https": 443}
 
@@ -33,7 +33,7 @@ class Address(NamedTuple):
 
 
 @lru_cache(maxsize=256)
-def address_of(url: str) -> Address:
+def parse_url(url: str) -> Address:
     """Take a URL apart.
 
     Raises:
@@ -54,7 +54,7 @@ def address_of(url: str) -> Address:
     return Address(Origin(parts.scheme, host, port), host_header, target, _authorization(parts))
 
 
-def without_user(url: str) -> tuple[str, str | None]:
+def split_user(url: str) -> tuple[str, str | None]:
     """Return a URL without the user that it names, and what the ``authorization`` header says instead; None: no user."""
     try:
         parts = urlsplit(url)

@@ -22,7 +22,7 @@ from anyio.lowlevel import current_token
 from hocket._runtime.fork import after_fork, leave_to_parent
 from hocket.http.request import HTTPRequest
 
-__all__ = ["Client", "ClientSettings", "Reply", "Sender", "client_of", "close_client"]
+__all__ = ["Client", "ClientSettings", "Reply", "Sender", "close_client", "get_client"]
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ class _Loop:
 _loops: dict[Any, _Loop] = {}
 
 
-def client_of(settings: ClientSettings) -> Client:
+def get_client(settings: ClientSettings) -> Client:
     """Return the running loop's client."""
     native = current_token().native_token
     loop = _loops.get(native) or _enter(native)

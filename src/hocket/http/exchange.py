@@ -13,7 +13,7 @@ import anyio
 from hocket._runtime.cancellation import is_cancelled
 from hocket._version import __version__
 from hocket.errors import InvalidReply, LLMError
-from hocket.http.clients import ClientSettings, Reply, Sender, client_of
+from hocket.http.clients import ClientSettings, Reply, Sender, get_client
 from hocket.http.request import HTTPReply, HTTPRequest
 from hocket.http.unpacking import unpacker
 
@@ -68,7 +68,7 @@ async def open_stream(
 
 def _sender(settings: ClientSettings, client: Any) -> Sender:
     if client is None:
-        return client_of(settings)
+        return get_client(settings)
     from hocket.http.httpx_client import InjectedClient
 
     return InjectedClient(client)

@@ -35,9 +35,9 @@ from hocket.errors import (
     Unsupported,
 )
 from hocket.http.retry_after import retry_after
-from hocket.http.secrets import scrubbed
+from hocket.http.secrets import redact
 
-__all__ = ["failure", "has_failed"]
+__all__ = ["classify_error", "has_failed"]
 
 _SHOWN = 600  # characters of a server's text that an error repeats
 
@@ -186,7 +186,7 @@ class _Said(NamedTuple):
     data: Any = None
 
 
-def failure(
+def classify_error(
     status: int | None,
     headers: Mapping[str, str],
     body: Any,
@@ -218,7 +218,7 @@ def failure(
         model=model,
         status=status,
         provider_code=said.words[0] if said.words else None,
-        request_id=scrubbed(next((headers[name] for name in REQUEST_IDS if name in headers), said.request_id), secrets),
+        request_id=redact(next((headers[name] for name in REQUEST_IDS if name in headers), said.request_id), secrets),
         retryable=retryable and not issubclass(cls, QuotaExceeded | ContextLengthExceeded | Unsupported),
         retry_after=retry_after(headers, said.data),
         details=dict(said.details),
@@ -273,9 +273,9 @@ def _read(body: Any, secrets: Iterable[str]) -> _Said:
             body = from_json(body)
         except ValueError:
             text = body if isinstance(body, str) else bytes(body).decode("utf-8", "replace")
-            return _read_text(scrubbed(text, secrets))
+            return _read_text(redact(text, secrets))
     data: Any = body
-    body = scrubbed(body, secrets)
+    body = redact(body, secrets)
     if isinstance(body, list) and body:  # Google wraps its errors in a list now and then
         body = body[0]
     match body:

@@ -15,7 +15,7 @@ import anyio
 
 from hocket.errors import ConnectionFailed, ConnectTimeout, InvalidInput, InvalidReply, LLMError, RequestTimeout
 from hocket.http.request import HTTPRequest
-from hocket.http.secrets import scrubbed, secrets_of
+from hocket.http.secrets import find_secrets, redact
 from hocket.http.tls import tls_context
 from hocket.timeouts import connect_limit
 
@@ -78,12 +78,12 @@ class InjectedClient:
                 content=request.content or None,
                 timeout=self._timeout,
             )
-            with _discreet(lambda: self._secrets(request)):
+            with _redact_logs(lambda: self._secrets(request)):
                 response = await self._client.send(built, stream=True, follow_redirects=False)
         return HTTPXReply(response, self._package, on_close)
 
     def _secrets(self, request: HTTPRequest) -> list[str]:
-        return secrets_of([request.headers, self._client.headers], [request.url], self._proxy)
+        return find_secrets([request.headers, self._client.headers], [request.url], self._proxy)
 
 
 class HTTPXReply:
@@ -226,7 +226,7 @@ class _Scrubbing(logging.Filter):
     def filter(self, record: logging.LogRecord) -> bool:
         secrets = _secrets.get()
         if secrets is not None:
-            record.msg, record.args = scrubbed(record.getMessage(), secrets()), None
+            record.msg, record.args = redact(record.getMessage(), secrets()), None
         return True
 
 
@@ -236,7 +236,7 @@ for _name in LOGGERS:
 
 
 @contextmanager
-def _discreet(secrets: Callable[[], list[str]]) -> Generator[None]:
+def _redact_logs(secrets: Callable[[], list[str]]) -> Generator[None]:
     """Have what is logged meanwhile show no secret. Not to be held across a yield."""
     token = _secrets.set(secrets)
     try:

@@ -14,7 +14,7 @@ import anyio
 
 from hocket._runtime import clock
 from hocket.errors import InvalidInput
-from hocket.http.address import Address, address_of
+from hocket.http.address import Address, parse_url
 from hocket.http.connect import connect
 from hocket.http.connection import Connection
 from hocket.http.http1 import request_bytes
@@ -57,7 +57,7 @@ class Pool:
             ConnectionFailed: no connection, or it broke.
             InvalidReply: what came back is not HTTP.
         """
-        address = address_of(request.url)
+        address = parse_url(request.url)
         data = _written(request, address)
         await self._permits.acquire()
         connection: Connection | None = None

@@ -1,13 +1,13 @@
 """A request and its reply, as data: what a provider encodes and decodes, and tests compare."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Any, Self
+from dataclasses import dataclass
+from typing import Any
 
 from pydantic import SecretStr
 from pydantic_core import from_json, to_json
 
-from hocket.http.secrets import hidden, revealed, shown_headers, shown_url
+from hocket.http.secrets import redact_headers, redact_url, unwrap_secret, wrap_secrets
 
 __all__ = ["HTTPReply", "HTTPRequest", "json_request"]
 
@@ -30,7 +30,7 @@ class HTTPRequest:
 
     def __repr__(self) -> str:
         return (
-            f"HTTPRequest({self.method!r}, {shown_url(self.url)!r}, {shown_headers(self.headers)}, "
+            f"HTTPRequest({self.method!r}, {redact_url(self.url)!r}, {redact_headers(self.headers)}, "
             f"content={self.content!r})"
         )
 
@@ -38,10 +38,6 @@ class HTTPRequest:
     def json(self) -> Any:
         """The body, read as JSON; None where there is none."""
         return from_json(self.content) if self.content else None
-
-    def with_headers(self, more: Mapping[str, str | SecretStr]) -> Self:
-        """Return the request with these headers, over its own."""
-        return replace(self, headers={**self.headers, **_plain(more)})
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,4 +69,4 @@ def json_request(url: str, body: Any, headers: Mapping[str, str | SecretStr] | N
 
 
 def _plain(headers: Mapping[str, str | SecretStr]) -> dict[str, str]:
-    return {name.lower(): revealed(value) for name, value in hidden(headers).items()}
+    return {name.lower(): unwrap_secret(value) for name, value in wrap_secrets(headers).items()}

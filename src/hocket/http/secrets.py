@@ -24,14 +24,14 @@ __all__ = [
     "MASK",
     "Guard",
     "Secret",
-    "hidden",
+    "find_secrets",
     "is_sensitive",
-    "revealed",
-    "scrubbed",
-    "secrets_of",
-    "shown_headers",
-    "shown_params",
-    "shown_url",
+    "redact",
+    "redact_headers",
+    "redact_params",
+    "redact_url",
+    "unwrap_secret",
+    "wrap_secrets",
 ]
 
 MASK = "**********"
@@ -56,7 +56,7 @@ class Secret(str):
         return repr(MASK)
 
 
-def revealed(value: str | SecretStr) -> str:
+def unwrap_secret(value: str | SecretStr) -> str:
     """Return what is to be sent; a secret still does not show itself."""
     return Secret(value.get_secret_value()) if isinstance(value, SecretStr) else value
 
@@ -66,7 +66,7 @@ def is_sensitive(name: str) -> bool:
     return bool(_NAMES.search(name)) and not _INNOCENT.search(name)
 
 
-def hidden(named: Mapping[str, str | SecretStr]) -> dict[str, str | SecretStr]:
+def wrap_secrets(named: Mapping[str, str | SecretStr]) -> dict[str, str | SecretStr]:
     """Return headers or parameters with the values of the sensitive ones as secrets."""
     return {
         name: SecretStr(value) if isinstance(value, str) and is_sensitive(name) else value
@@ -74,9 +74,9 @@ def hidden(named: Mapping[str, str | SecretStr]) -> dict[str, str | SecretStr]:
     }
 
 
-def scrubbed(value: Any, secrets: Iterable[str] = ()) -> Any:
+def redact(value: Any, secrets: Iterable[str] = ()) -> Any:
     """Return ``value``, a text or JSON data, without ``secrets`` and without anything that looks like a key."""
-    return _scrubbed(value, _known(secrets))
+    return _redact(value, _known(secrets))
 
 
 def _known(secrets: Iterable[str]) -> list[str]:
@@ -84,28 +84,28 @@ def _known(secrets: Iterable[str]) -> list[str]:
     return sorted({secret for secret in secrets if len(secret) >= _SHORT}, key=len, reverse=True)
 
 
-def _scrubbed(value: Any, secrets: list[str]) -> Any:
+def _redact(value: Any, secrets: list[str]) -> Any:
     if isinstance(value, str):
         for secret in secrets:
             value = value.replace(secret, MASK)
         return _KEYS.sub(lambda found: (found["scheme"] or "") + MASK, value)
     if isinstance(value, Mapping):
         items = value.items()
-        return {_scrubbed(name, secrets): _scrubbed(item, secrets) for name, item in items}
+        return {_redact(name, secrets): _redact(item, secrets) for name, item in items}
     if isinstance(value, list | tuple):
-        return [_scrubbed(item, secrets) for item in cast("list[Any]", value)]
+        return [_redact(item, secrets) for item in cast("list[Any]", value)]
     return value
 
 
-def shown_headers(headers: Mapping[str, str | SecretStr]) -> dict[str, str]:
+def redact_headers(headers: Mapping[str, str | SecretStr]) -> dict[str, str]:
     """Return headers that can be shown: the value of each sensitive one masked, but for its scheme (``Bearer``)."""
     return {name: _masked(value) if _is_secret(name, value) else str(value) for name, value in headers.items()}
 
 
-def shown_params(params: Mapping[str, Any]) -> dict[str, Any]:
+def redact_params(params: Mapping[str, Any]) -> dict[str, Any]:
     """Return a call's options as handlers may see them."""
     headers = params.get("extra_headers")
-    return {**params, "extra_headers": shown_headers(headers)} if isinstance(headers, Mapping) else dict(params)
+    return {**params, "extra_headers": redact_headers(headers)} if isinstance(headers, Mapping) else dict(params)
 
 
 def _is_secret(name: str, value: str | SecretStr) -> bool:
@@ -117,7 +117,7 @@ def _masked(value: str | SecretStr) -> str:
     return scheme + blank + MASK if blank and scheme.isalpha() else MASK
 
 
-def shown_url(url: str) -> str:
+def redact_url(url: str) -> str:
     """Return a URL that can be shown: without its user, and with every sensitive parameter masked."""
     if "@" not in url and "?" not in url:
         return url
@@ -129,7 +129,7 @@ def shown_url(url: str) -> str:
     return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2], query=query))
 
 
-def secrets_of(headers: Iterable[Mapping[str, str]], urls: Iterable[str], proxy: str | None) -> list[str]:
+def find_secrets(headers: Iterable[Mapping[str, str]], urls: Iterable[str], proxy: str | None) -> list[str]:
     """Return every secret that a request, or the way that it takes, knows of.
 
     Args:
@@ -209,7 +209,7 @@ class Guard:
             error.provider = error.provider or self._provider
             error.model = error.model or self._model
         if _shows(error, secrets):
-            told: BaseException = LLMError(scrubbed(f"{type(error).__name__}: {error}", secrets))
+            told: BaseException = LLMError(redact(f"{type(error).__name__}: {error}", secrets))
             try:
                 raise told
             finally:
@@ -235,10 +235,10 @@ def _clean(error: BaseException, secrets: list[str], seen: set[object]) -> None:
             frame.clear()
     if isinstance(error, LLMError):
         for name in ("message", "provider_code", "request_id", "details"):
-            setattr(error, name, _scrubbed(getattr(error, name), secrets))
+            setattr(error, name, _redact(getattr(error, name), secrets))
         error.args = (error.message,)
     if notes := getattr(error, "__notes__", None):
-        notes[:] = _scrubbed(notes, secrets)
+        notes[:] = _redact(notes, secrets)
     cause, context = error.__cause__, error.__context__
     suppressed = error.__suppress_context__
     if cause is not None:

@@ -26,21 +26,21 @@ from hocket.errors import (
     LLMError,
     StreamTruncated,
 )
-from hocket.http.address import without_user
+from hocket.http.address import split_user
 from hocket.http.clients import ClientSettings, close_client
 from hocket.http.exchange import HTTPStream, open_stream, send
-from hocket.http.failures import failure
+from hocket.http.failures import classify_error
 from hocket.http.request import HTTPReply, HTTPRequest
 from hocket.http.secrets import (
     MASK,
     Guard,
     Secret,
-    hidden,
-    revealed,
-    scrubbed,
-    secrets_of,
-    shown_headers,
-    shown_url,
+    find_secrets,
+    redact,
+    redact_headers,
+    redact_url,
+    unwrap_secret,
+    wrap_secrets,
 )
 from hocket.remote.stream_decoder import StreamDecoder
 
@@ -119,7 +119,7 @@ class RemoteService(BaseModel):
         url = cast("dict[str, Any]", values).get("base_url") if isinstance(values, dict) else None
         if not isinstance(url, str) or "@" not in url:
             return values
-        bare, authorization = without_user(url)
+        bare, authorization = split_user(url)
         headers = values.get("default_headers") or {}
         if authorization is None or not isinstance(headers, Mapping):
             return values
@@ -129,7 +129,7 @@ class RemoteService(BaseModel):
     @classmethod
     def _without_slash(cls, url: str) -> str:
         if url and not url.startswith(("http://", "https://")):
-            raise ValueError(f"base_url is {shown_url(url)!r}; it must begin with http:// or https://")
+            raise ValueError(f"base_url is {redact_url(url)!r}; it must begin with http:// or https://")
         if "?" in url or "#" in url:
             raise ValueError("base_url has a query or a fragment, behind which no path can be put")
         return url.rstrip("/")
@@ -146,7 +146,7 @@ class RemoteService(BaseModel):
     @field_validator("default_headers")
     @classmethod
     def _with_secrets(cls, headers: Headers | None) -> Headers | None:
-        return None if headers is None else hidden({name.lower(): value for name, value in headers.items()})
+        return None if headers is None else wrap_secrets({name.lower(): value for name, value in headers.items()})
 
     @field_validator("http_client")
     @classmethod
@@ -197,7 +197,7 @@ class RemoteService(BaseModel):
         signed = await self._signed(request)
         with self._guard(signed):
             reply = await send(signed, self._client_settings(), client=self.http_client, max_bytes=self.max_reply_bytes)
-            reply = replace(reply, headers=self._discreet(signed, reply.headers))
+            reply = replace(reply, headers=self._redact_headers(signed, reply.headers))
             if not 200 <= reply.status < 300:
                 raise self._failure(signed, reply)
             try:
@@ -231,7 +231,7 @@ class RemoteService(BaseModel):
                 stream = await open_stream(
                     signed, self._client_settings(), client=self.http_client, max_bytes=self.max_reply_bytes
                 )
-                headers = self._discreet(signed, stream.headers)
+                headers = self._redact_headers(signed, stream.headers)
                 if not 200 <= stream.status < 300:
                     raise self._failure(signed, HTTPReply(stream.status, headers, await stream.read()))
                 if headers.get("content-type", "").startswith("application/json"):
@@ -267,7 +267,7 @@ class RemoteService(BaseModel):
                     await stream.aclose()
 
     def _failure(self, signed: HTTPRequest, reply: HTTPReply) -> LLMError:
-        return failure(reply.status, reply.headers, reply.content, secrets=self._secrets(signed))
+        return classify_error(reply.status, reply.headers, reply.content, secrets=self._secrets(signed))
 
     def _guard(self, signed: HTTPRequest) -> Guard:
         """Return what lets no secret of a request out with an error, and puts provider and model into it."""
@@ -275,9 +275,9 @@ class RemoteService(BaseModel):
 
     def _secrets(self, signed: HTTPRequest) -> list[str]:
         client = getattr(self.http_client, "headers", None)
-        return secrets_of([signed.headers, client or {}], [signed.url], self._client_settings().proxy)
+        return find_secrets([signed.headers, client or {}], [signed.url], self._client_settings().proxy)
 
-    def _discreet(self, signed: HTTPRequest, headers: Mapping[str, str]) -> Mapping[str, str]:
+    def _redact_headers(self, signed: HTTPRequest, headers: Mapping[str, str]) -> Mapping[str, str]:
         """Return a reply's headers, which may be kept with the answer, without secrets that the server repeats.
 
         To find out all secrets takes as long as the rest of a call, so it is done where there may be some to find.
@@ -289,12 +289,12 @@ class RemoteService(BaseModel):
         else:
             if self.proxy is None and self.http_client is None and "?" not in signed.url:
                 return headers
-        return cast("dict[str, str]", scrubbed(headers, self._secrets(signed)))
+        return cast("dict[str, str]", redact(headers, self._secrets(signed)))
 
     async def _signed(self, request: HTTPRequest) -> HTTPRequest:
         """Return the request with all its headers. The call's own come over the default ones."""
         headers = await self._key_headers()
-        headers |= {name: revealed(value) for name, value in (self.default_headers or {}).items()}
+        headers |= {name: unwrap_secret(value) for name, value in (self.default_headers or {}).items()}
         return replace(request, headers={**headers, **request.headers})
 
     async def _key_headers(self) -> dict[str, str]:
@@ -323,10 +323,8 @@ class RemoteService(BaseModel):
         known = [self.api_key.get_secret_value()] if isinstance(self.api_key, SecretStr) else []
         headers: Headers = dict(self._auth_headers(MASK)) if self.api_key else {}
         headers |= {**(self.default_headers or {}), **request.headers}
-        url = shown_url(request.url)
-        return HTTPRequest(
-            request.method, scrubbed(url, known), scrubbed(shown_headers(headers), known), request.content
-        )
+        url = redact_url(request.url)
+        return HTTPRequest(request.method, redact(url, known), redact(redact_headers(headers), known), request.content)
 
     def _client_settings(self) -> ClientSettings:
         return ClientSettings(

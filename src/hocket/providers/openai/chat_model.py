@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from hocket.http.request import HTTPReply, HTTPRequest
-from hocket.http.secrets import shown_params
+from hocket.http.secrets import redact_params
 from hocket.language_models.base import LangSmithParams
 from hocket.language_models.options import checked_options, set_options
 from hocket.language_models.structured import StructuredMethod
@@ -82,7 +82,7 @@ class ChatOpenAI(OpenAIService, ModelOptions, RemoteChatModel):
         return {**super()._get_ls_params(stop, **kwargs), "ls_provider": self._provider}
 
     def _get_invocation_params(self, stop: list[str] | None = None, **kwargs: Any) -> Any:
-        return super()._get_invocation_params(stop, **shown_params(kwargs))
+        return super()._get_invocation_params(stop, **redact_params(kwargs))
 
     def _request(
         self, messages: Sequence[BaseMessage], stop: list[str] | None, params: dict[str, Any], *, stream: bool

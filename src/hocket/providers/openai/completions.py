@@ -7,7 +7,7 @@ from pydantic import ConfigDict, Field
 
 from hocket.errors import InvalidInput, InvalidReply
 from hocket.http.request import HTTPReply, HTTPRequest
-from hocket.http.secrets import shown_params
+from hocket.http.secrets import redact_params
 from hocket.language_models.base import LangSmithParams
 from hocket.language_models.options import Count, TextOptions, checked_options, set_options
 from hocket.outputs import Generation, GenerationChunk, LLMResult
@@ -97,7 +97,7 @@ class OpenAI(OpenAIService, CompletionOptions, RemoteLLM):
         return {"model_name": self.model, **set_options(self, CompletionOptions)}
 
     def _get_invocation_params(self, stop: list[str] | None = None, **kwargs: Any) -> Any:
-        return super()._get_invocation_params(stop, **shown_params(kwargs))
+        return super()._get_invocation_params(stop, **redact_params(kwargs))
 
     def _get_ls_params(self, stop: list[str] | None = None, **kwargs: Any) -> LangSmithParams:
         return {**super()._get_ls_params(stop, **kwargs), "ls_provider": self._provider}

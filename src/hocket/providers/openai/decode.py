@@ -11,9 +11,9 @@ from typing import Any, cast
 from pydantic_core import from_json, to_json
 
 from hocket.errors import InvalidReply
-from hocket.http.failures import REQUEST_IDS, failure, has_failed
+from hocket.http.failures import REQUEST_IDS, classify_error, has_failed
 from hocket.http.request import HTTPReply
-from hocket.http.secrets import scrubbed
+from hocket.http.secrets import redact
 from hocket.load.construct import unvalidated
 from hocket.messages import AIMessage
 from hocket.messages.base import Content
@@ -97,7 +97,7 @@ def read_reply(reply: HTTPReply, provider: str) -> Any:
     except ValueError as error:
         raise InvalidReply(f"the reply is not JSON: {shown(reply.content)}") from error
     if has_failed(data):
-        raise failure(None, reply.headers, data, provider=provider)
+        raise classify_error(None, reply.headers, data, provider=provider)
     return data
 
 
@@ -200,4 +200,4 @@ def _arguments(arguments: Any) -> str | None:
 def shown(content: bytes) -> str:
     """Return the beginning of what cannot be read, for an error."""
     text = content[: _SHOWN * 4].decode("utf-8", "replace")
-    return repr(cast(str, scrubbed(text))[:_SHOWN])
+    return repr(cast(str, redact(text))[:_SHOWN])

@@ -14,7 +14,7 @@ from pydantic_core import from_json
 
 from hocket.errors import AuthenticationError, InvalidInput, InvalidReply
 from hocket.http.request import HTTPReply, HTTPRequest, json_request
-from hocket.http.secrets import hidden, revealed
+from hocket.http.secrets import unwrap_secret, wrap_secrets
 from hocket.profiles import ModelProfile, find_profile
 from hocket.providers.openai.dialects import COMPATIBLE, DIALECTS, Dialect, dialect_at, named_dialect
 from hocket.remote.service import Headers, RemoteService
@@ -52,7 +52,7 @@ class OpenAIService(RemoteService):
     @field_validator("default_query")
     @classmethod
     def _hide_parameters(cls, query: Headers | None) -> Headers | None:
-        return None if query is None else hidden(query)
+        return None if query is None else wrap_secrets(query)
 
     @classmethod
     def _settled(cls, values: dict[str, Any]) -> dict[str, Any]:
@@ -184,7 +184,9 @@ def endpoint(
     if not urlsplit(base_url).path.strip("/"):
         older = dialect.deployments and "api-version" in (query or {})
         root += f"/openai/deployments/{quote(model, safe='')}" if older else dialect.root
-    return f"{root}/{path}" + (f"?{urlencode({key: revealed(value) for key, value in query.items()})}" if query else "")
+    return f"{root}/{path}" + (
+        f"?{urlencode({key: unwrap_secret(value) for key, value in query.items()})}" if query else ""
+    )
 
 
 def _spoken(dialect: str | Dialect | None, base_url: str) -> Dialect:

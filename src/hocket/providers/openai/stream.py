@@ -12,8 +12,8 @@ from typing import Any, Generic, TypeVar
 from pydantic_core import from_json, to_json
 
 from hocket.errors import InvalidReply, LLMError, StreamTruncated
-from hocket.http.failures import failure, has_failed
-from hocket.http.framing import ServerSentEvent, ServerSentEvents
+from hocket.http.failures import classify_error, has_failed
+from hocket.http.sse import ServerSentEvent, ServerSentEvents
 from hocket.messages.base import Content
 from hocket.messages.fast_chunk import fast_chunk
 from hocket.messages.formats.openai_responses import CUSTOM_INPUT
@@ -111,7 +111,7 @@ class EventDecoder(ABC, Generic[T]):
             data = from_json(event.data)
         except ValueError as error:
             if event.event == "error":
-                raise failure(None, {}, event.data, provider=self.dialect.name) from error
+                raise classify_error(None, {}, event.data, provider=self.dialect.name) from error
             raise InvalidReply(f"an event of the stream is not JSON: {shown(event.data)}") from error
         try:
             if "error" in data or "choices" not in data or "x_groq" in data:
@@ -125,7 +125,7 @@ class EventDecoder(ABC, Generic[T]):
     def _check(self, data: dict[str, Any]) -> None:
         for place in (data, data.get("x_groq")):
             if has_failed(place):
-                raise failure(None, {}, place, provider=self.dialect.name)
+                raise classify_error(None, {}, place, provider=self.dialect.name)
 
 
 class ChatDecoder(EventDecoder[ChatGenerationChunk]):

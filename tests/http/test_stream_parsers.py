@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from pydantic_core import from_json
 
 from hocket.errors import InvalidReply
-from hocket.http.framing import JSONLines, ServerSentEvent, ServerSentEvents
+from hocket.http.json_lines import JSONLines
+from hocket.http.sse import ServerSentEvent, ServerSentEvents
 
 STREAMS = Path(__file__).parent / "streams"
 REPLIES = Path(__file__).parents[1] / "fixtures"
