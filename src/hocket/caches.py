@@ -42,15 +42,15 @@ class BaseCache(ABC):
 
     async def alookup(self, prompt: str, llm_string: str) -> RETURN_VAL_TYPE | None:
         """Return the candidates stored under this key. By default `lookup`, in a worker thread."""
-        return await ASYNC.sync(self.lookup, prompt, llm_string)
+        return await ASYNC.call_sync(self.lookup, prompt, llm_string)
 
     async def aupdate(self, prompt: str, llm_string: str, return_val: RETURN_VAL_TYPE) -> None:
         """Store candidates under this key. By default `update`, in a worker thread."""
-        await ASYNC.sync(self.update, prompt, llm_string, return_val)
+        await ASYNC.call_sync(self.update, prompt, llm_string, return_val)
 
     async def aclear(self, **kwargs: Any) -> None:
         """Forget everything. By default `clear`, in a worker thread."""
-        await ASYNC.sync(self.clear, **kwargs)
+        await ASYNC.call_sync(self.clear, **kwargs)
 
 
 class InMemoryCache(BaseCache):

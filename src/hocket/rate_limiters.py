@@ -9,8 +9,8 @@ wakes every waiter ten times a second and gives at most 10 requests a second by 
 from abc import ABC, abstractmethod
 
 from hocket._runtime import clock
-from hocket._runtime.runtime import ASYNC, BLOCKING, Runtime, step
-from hocket._runtime.wait_queue import Line, Waiter
+from hocket._runtime.runtime import ASYNC, BLOCKING, Runtime, drive
+from hocket._runtime.wait_queue import Waiter, WaitQueue
 from hocket.errors import InvalidInput
 
 __all__ = ["BaseRateLimiter", "InMemoryRateLimiter"]
@@ -37,7 +37,7 @@ class BaseRateLimiter(ABC):
         """Wait, without holding up the event loop, until a request may be made. See `acquire`."""
 
 
-class InMemoryRateLimiter(Line, BaseRateLimiter):
+class InMemoryRateLimiter(WaitQueue, BaseRateLimiter):
     """Lets ``requests_per_second`` through, first come, first served, over all threads and event loops of the process.
 
     Args:
@@ -66,7 +66,7 @@ class InMemoryRateLimiter(Line, BaseRateLimiter):
 
     def acquire(self, *, blocking: bool = True) -> bool:
         """Wait in this thread for permission. See `BaseRateLimiter.acquire`."""
-        return step(self._acquire(BLOCKING, blocking))
+        return drive(self._acquire(BLOCKING, blocking))
 
     async def aacquire(self, *, blocking: bool = True) -> bool:
         """Wait in this event loop for permission. See `BaseRateLimiter.aacquire`."""

@@ -22,7 +22,7 @@ from hocket._runtime.runtime import Runtime
 from hocket.errors import InvalidHook, InvalidInput, LLMError
 from hocket.load.serializable import Serializable
 
-__all__ = ["Failure", "RetryPolicy", "RetryPolicyLike", "Turn", "repeated", "seconds", "spending"]
+__all__ = ["BudgetScope", "Failure", "RetryPolicy", "RetryPolicyLike", "retry_async", "retry_budget", "seconds"]
 
 T = TypeVar("T")
 
@@ -101,14 +101,14 @@ RetryPolicyLike = Annotated[RetryPolicy, BeforeValidator(_read)]
 """A `RetryPolicy`; a number is its ``max_attempts``."""
 
 
-class Turn:
-    """One of the loops that share a budget, which the outermost of them holds. `spending` opens it."""
+class BudgetScope:
+    """One of the loops that share a budget, which the outermost of them holds. `retry_budget` opens it."""
 
     __slots__ = ("_failed", "_first", "_is_counted", "_limit", "_outer")
 
-    def __init__(self, limit: float, outer: "Turn | None") -> None:
+    def __init__(self, limit: float, outer: "BudgetScope | None") -> None:
         self._outer = outer
-        self._first: Turn = self if outer is None else outer._first
+        self._first: BudgetScope = self if outer is None else outer._first
         self._limit = limit
         self._failed = 0
         self._is_counted = False
@@ -130,11 +130,11 @@ class Turn:
             self._outer._is_counted = True
 
 
-_turn: ContextVar[Turn | None] = ContextVar("hocket_turn", default=None)
+_turn: ContextVar[BudgetScope | None] = ContextVar("hocket_turn", default=None)
 
 
 @contextmanager
-def spending(limit: float) -> Iterator[Turn]:
+def retry_budget(limit: float) -> Iterator[BudgetScope]:
     """Have everything inside share one budget: the outermost one, where there is one already, whatever its limit.
 
     Not to be held across a yield.
@@ -143,7 +143,7 @@ def spending(limit: float) -> Iterator[Turn]:
         limit: attempts in all. Infinite: none, and what is inside has budgets of its own.
     """
     outer = _turn.get()
-    turn = Turn(limit, outer)
+    turn = BudgetScope(limit, outer)
     if outer is None and limit == math.inf:
         yield turn
         return
@@ -196,7 +196,7 @@ def _state(attempt: int) -> Any:
     return state
 
 
-async def repeated(
+async def retry_async(
     go: Callable[[int], Awaitable[T]],
     policy: RetryPolicy,
     runtime: Runtime,
@@ -220,7 +220,7 @@ async def repeated(
     Raises:
         BaseException: what the last attempt raised. Only an ``Exception`` is ever followed by another.
     """
-    with spending(limit) as turn:
+    with retry_budget(limit) as turn:
         number = 0
         while True:
             number += 1

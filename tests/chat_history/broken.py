@@ -50,7 +50,7 @@ class LeavesItsThread(InMemoryChatMessageHistory):
             time.sleep(0.005)
             self.add_messages(messages)
 
-        await ASYNC.sync(slowly)
+        await ASYNC.call_sync(slowly)
 
 
 class ReturnsWhatItHas(InMemoryChatMessageHistory):

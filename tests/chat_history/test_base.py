@@ -129,7 +129,7 @@ async def test_sync_storage_does_not_hold_up_the_loop() -> None:
 async def test_async_storage_is_asked_on_the_loop_of_its_caller() -> None:
     """A sync method that is called in a worker thread runs on the loop which that thread was sent from."""
     history = AsyncHistory()
-    await ASYNC.sync(partial(history.add_user_message, "one"))
+    await ASYNC.call_sync(partial(history.add_user_message, "one"))
     assert history.loops == {anyio.lowlevel.current_token().native_token}
 
 

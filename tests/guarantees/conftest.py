@@ -26,7 +26,7 @@ import pytest
 
 from hocket._pipeline import single_flight
 from hocket._runtime.detached import spawn
-from hocket._runtime.runtime import going_on
+from hocket._runtime.runtime import resume
 from hocket.callbacks import AsyncCallbackHandler, BaseCallbackHandler
 from hocket.errors import LLMError
 from hocket.language_models import BaseLLM
@@ -114,7 +114,7 @@ def _names(run: Any) -> Iterator[str]:
     """
     while run is not None:
         yield getattr(run, "__qualname__", type(run).__name__)
-        if getattr(run, "gi_code", None) is going_on.__code__:  # which drives a coroutine by hand
+        if getattr(run, "gi_code", None) is resume.__code__:  # which drives a coroutine by hand
             run = run.gi_frame.f_locals["coroutine"]
         else:
             run = getattr(run, "cr_await", None) or getattr(run, "ag_await", None) or getattr(run, "gi_yieldfrom", None)

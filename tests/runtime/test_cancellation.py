@@ -8,7 +8,7 @@ import anyio
 import anyio.lowlevel
 import pytest
 
-from hocket._runtime.cancellation import is_cancelled, outlast, outwait
+from hocket._runtime.cancellation import is_cancelled, run_shielded, wait_shielded
 
 setting = contextvars.ContextVar("setting", default="unset")
 
@@ -32,7 +32,7 @@ class Work:
 async def test_it_is_run_and_awaited() -> None:
     """Nobody cancels: it is a plain await."""
     work = Work(0)
-    await outlast(work())
+    await run_shielded(work())
     assert work.outcome == "done"
 
 
@@ -40,7 +40,7 @@ async def test_it_is_run_and_awaited() -> None:
 async def test_what_it_raises_is_raised_here(error: BaseException) -> None:
     """Also what would stop an event loop from inside a task."""
     with pytest.raises(type(error)) as caught:
-        await outlast(Work(0, error)())
+        await run_shielded(Work(0, error)())
     assert caught.value is error
 
 
@@ -53,7 +53,7 @@ async def test_a_cancelled_scope_waits_for_it(moment: str) -> None:
             scope.cancel()
         else:
             scope.deadline = anyio.current_time() + 0.002
-        await outlast(work())
+        await run_shielded(work())
         assert work.outcome == "done"
         assert is_cancelled()
         await anyio.lowlevel.checkpoint()
@@ -70,7 +70,7 @@ async def test_context_variables_that_it_sets_are_the_callers() -> None:
         setting.set("after")
 
     setting.set("before")
-    await outlast(set_it())
+    await run_shielded(set_it())
     assert setting.get() == "after"
 
 
@@ -81,7 +81,7 @@ async def test_task_cancel_waits_for_it_and_strikes_then(blows: int) -> None:
     work = Work()
 
     async def caller() -> None:
-        await outlast(work())
+        await run_shielded(work())
 
     task = asyncio.create_task(caller())
     for _ in range(blows):
@@ -98,7 +98,7 @@ async def test_a_timeout_of_asyncio_waits_for_it_and_is_still_a_timeout() -> Non
     work = Work()
     with pytest.raises(TimeoutError):
         async with asyncio.timeout(0.002):
-            await outlast(work())
+            await run_shielded(work())
     assert work.outcome == "done"
     await asyncio.sleep(0)
 
@@ -107,7 +107,7 @@ async def test_a_timeout_of_asyncio_waits_for_it_and_is_still_a_timeout() -> Non
 async def test_a_cancelled_task_hides_its_works_failure() -> None:
     """The cancellation comes first, and the failure is not logged as one that nobody looked at."""
     work = Work(error=ValueError("no"))
-    task = asyncio.create_task(outlast(work()))  # type: ignore[arg-type]
+    task = asyncio.create_task(run_shielded(work()))  # type: ignore[arg-type]
     await asyncio.sleep(0.001)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -120,7 +120,7 @@ def test_a_loop_that_ends_does_not_hang() -> None:
     work = Work(60)
 
     async def main() -> None:
-        waiting = asyncio.ensure_future(outlast(work()))
+        waiting = asyncio.ensure_future(run_shielded(work()))
         await asyncio.sleep(0.001)
         assert not waiting.done()
 
@@ -136,7 +136,7 @@ async def test_an_event_is_waited_for_through_a_cancelled_scope() -> None:
     async def wait() -> None:
         with anyio.CancelScope() as scope:
             scope.cancel()
-            await outwait(event)
+            await wait_shielded(event)
             seen.append(event.is_set())
             await anyio.lowlevel.checkpoint()
             seen.append(False)
@@ -152,7 +152,7 @@ async def test_an_event_is_waited_for_through_a_cancelled_scope() -> None:
 async def test_an_event_is_waited_for_through_task_cancel() -> None:
     """However often; the cancellation is raised when the event has come."""
     event = anyio.Event()
-    task = asyncio.create_task(outwait(event))
+    task = asyncio.create_task(wait_shielded(event))
     for _ in range(3):
         await asyncio.sleep(0)
         task.cancel()
@@ -169,7 +169,7 @@ async def test_an_event_that_has_come_is_not_waited_for() -> None:
     event.set()
     with anyio.CancelScope() as scope:
         scope.cancel()
-        await outwait(event)
+        await wait_shielded(event)
     assert not scope.cancelled_caught
 
 
@@ -181,7 +181,7 @@ def test_trio_as_a_guest_of_asyncio_is_trio() -> None:
     async def guest() -> None:
         with anyio.CancelScope() as scope:
             scope.cancel()
-            await outlast(work())
+            await run_shielded(work())
 
     async def host() -> None:
         loop = asyncio.get_running_loop()

@@ -11,7 +11,7 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import given
 
-from hocket._runtime.ids import run_id, written
+from hocket._runtime.ids import new_run_id, uuid_text
 
 
 def milliseconds_of(made: UUID) -> int:
@@ -20,19 +20,19 @@ def milliseconds_of(made: UUID) -> int:
 
 def test_a_hundred_thousand_are_all_different() -> None:
     """Ids do not repeat within one process."""
-    assert len({run_id() for _ in range(100_000)}) == 100_000
+    assert len({new_run_id() for _ in range(100_000)}) == 100_000
 
 
 def test_threads_never_get_the_same_one() -> None:
     """The generator may be used by many threads at once."""
     with ThreadPoolExecutor(8) as pool:
-        batches = list(pool.map(lambda _: [run_id() for _ in range(5_000)], range(8)))
+        batches = list(pool.map(lambda _: [new_run_id() for _ in range(5_000)], range(8)))
     assert len({made for batch in batches for made in batch}) == 40_000
 
 
 def test_they_are_version_7_uuids() -> None:
     """Version and variant are those of RFC 9562, and everything that a UUID can do works."""
-    for made in [run_id() for _ in range(1_000)]:
+    for made in [new_run_id() for _ in range(1_000)]:
         assert made.version == 7
         assert made.variant == RFC_4122
         assert made.is_safe is SafeUUID.unknown
@@ -43,14 +43,14 @@ def test_they_are_version_7_uuids() -> None:
 def test_they_carry_the_time_at_which_they_were_made() -> None:
     """The first 48 bits are the milliseconds since 1970."""
     before = time.time_ns() // 1_000_000
-    made = run_id()
+    made = new_run_id()
     assert before <= milliseconds_of(made) <= time.time_ns() // 1_000_000
 
 
 def test_they_sort_by_time() -> None:
     """An id made a millisecond later is greater, as a number and as text."""
-    earlier = run_id()
-    while milliseconds_of(later := run_id()) == milliseconds_of(earlier):
+    earlier = new_run_id()
+    while milliseconds_of(later := new_run_id()) == milliseconds_of(earlier):
         pass
     assert earlier < later
     assert str(earlier) < str(later)
@@ -60,8 +60,8 @@ def test_all_74_random_bits_are_used() -> None:
     """No random bit is stuck at 0 or 1."""
     ones = zeros = 0
     for _ in range(200):
-        ones |= run_id().int
-        zeros |= ~run_id().int
+        ones |= new_run_id().int
+        zeros |= ~new_run_id().int
     random_bits = ((1 << 76) - 1) & ~(0xF << 76) & ~(0x3 << 62)
     assert ones & random_bits == random_bits
     assert zeros & random_bits == random_bits
@@ -70,9 +70,9 @@ def test_all_74_random_bits_are_used() -> None:
 def test_the_users_seed_changes_nothing() -> None:
     """`random.seed` makes a program repeatable, not its run ids."""
     random.seed(1)
-    first = run_id()
+    first = new_run_id()
     random.seed(1)
-    second = run_id()
+    second = new_run_id()
     assert first.int & ((1 << 62) - 1) != second.int & ((1 << 62) - 1)
 
 
@@ -82,12 +82,12 @@ def test_parent_and_child_never_give_out_the_same(pytester: pytest.Pytester) -> 
     script = pytester.makepyfile(
         """
         import os
-        from hocket._runtime.ids import run_id, written
+        from hocket._runtime.ids import new_run_id, uuid_text
 
-        run_id()
+        new_run_id()
         read, write = os.pipe()
         child = os.fork()
-        mine = [run_id().int & ((1 << 62) - 1) for _ in range(100)]
+        mine = [new_run_id().int & ((1 << 62) - 1) for _ in range(100)]
         if not child:
             os.write(write, ",".join(map(str, mine)).encode())
             os._exit(0)
@@ -103,4 +103,4 @@ def test_parent_and_child_never_give_out_the_same(pytester: pytest.Pytester) -> 
 @given(st.uuids())
 def test_an_id_is_written_as_its_text(id: UUID) -> None:
     """The quick way and Python's own agree."""
-    assert written(id) == str(id)
+    assert uuid_text(id) == str(id)

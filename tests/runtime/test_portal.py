@@ -11,7 +11,7 @@ import anyio
 import anyio.lowlevel
 import pytest
 
-from hocket._runtime.portal import on_portal
+from hocket._runtime.portal import run_in_portal
 from hocket.errors import BlockingCallWarning, SyncInLoop
 
 
@@ -35,7 +35,7 @@ def run(script: str, *, expect: int = 0) -> str:
 
 def test_it_runs_async_code_and_returns_what_that_returns() -> None:
     """On one loop, in one daemon thread."""
-    assert on_portal(greet) == on_portal(greet) == "hello from hocket"
+    assert run_in_portal(greet) == run_in_portal(greet) == "hello from hocket"
 
 
 def test_many_threads_may_call_at_once() -> None:
@@ -46,7 +46,7 @@ def test_many_threads_may_call_at_once() -> None:
         return number
 
     with ThreadPoolExecutor(16) as pool:
-        assert list(pool.map(lambda number: on_portal(lambda: later(number)), range(64))) == list(range(64))
+        assert list(pool.map(lambda number: run_in_portal(lambda: later(number)), range(64))) == list(range(64))
 
 
 @pytest.mark.parametrize("error", [ValueError("no"), Stop("no"), KeyboardInterrupt(), SystemExit(3), GeneratorExit()])
@@ -63,10 +63,10 @@ def test_an_error_is_the_callers_alone(error: BaseException) -> None:
         return "unharmed"
 
     with ThreadPoolExecutor(1) as pool:
-        sibling = pool.submit(on_portal, innocent)
+        sibling = pool.submit(run_in_portal, innocent)
         running.wait()
         with pytest.raises(type(error)) as caught:
-            on_portal(fail)
+            run_in_portal(fail)
         assert caught.value is error
         assert sibling.result() == "unharmed"
 
@@ -79,18 +79,18 @@ def test_a_cancellation_out_of_nowhere_is_raised_too() -> None:
         raise asyncio.CancelledError
 
     with pytest.raises(CancelledError):
-        on_portal(stray)
-    assert on_portal(greet) == "hello from hocket"
+        run_in_portal(stray)
+    assert run_in_portal(greet) == "hello from hocket"
 
 
 def test_waiting_for_oneself_is_refused() -> None:
     """A sync verb on the kept loop would wait for ever; the message says what to do."""
 
     async def inner() -> None:
-        on_portal(greet)
+        run_in_portal(greet)
 
     with pytest.raises(SyncInLoop, match="await its async twin"):
-        on_portal(inner)
+        run_in_portal(inner)
 
 
 @pytest.mark.parametrize("backend", ["asyncio", "trio"])
@@ -99,7 +99,7 @@ def test_a_loop_that_stands_still_is_told_of(backend: str) -> None:
 
     async def main() -> None:
         with pytest.warns(BlockingCallWarning, match="holds up the event loop") as warned:
-            assert on_portal(greet) == "hello from hocket"
+            assert run_in_portal(greet) == "hello from hocket"
         assert warned[0].filename == __file__
 
     anyio.run(main, backend=backend)
@@ -109,13 +109,13 @@ def test_the_process_ends_while_the_loop_is_there() -> None:
     """Nothing has to be closed for an exit, and a call that still runs does not hold it up."""
     script = """
         import threading, anyio
-        from hocket._runtime.portal import on_portal
+        from hocket._runtime.portal import run_in_portal
 
         async def greet():
             return "hello"
 
-        print(on_portal(greet))
-        threading.Thread(target=on_portal, args=(anyio.sleep_forever,), daemon=True).start()
+        print(run_in_portal(greet))
+        threading.Thread(target=run_in_portal, args=(anyio.sleep_forever,), daemon=True).start()
     """
     assert run(script) == "hello\n"
 
@@ -125,16 +125,16 @@ def test_a_forked_child_has_a_loop_of_its_own() -> None:
     """And parent and child go on."""
     script = """
         import os
-        from hocket._runtime.portal import on_portal
+        from hocket._runtime.portal import run_in_portal
 
         async def greet():
             return "hello"
 
-        on_portal(greet)
+        run_in_portal(greet)
         child = os.fork()
         if not child:
-            os._exit(0 if on_portal(greet) == "hello" else 1)
-        print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), on_portal(greet))
+            os._exit(0 if run_in_portal(greet) == "hello" else 1)
+        print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), run_in_portal(greet))
     """
     if sys.version_info >= (3, 12):  # a fork beside a thread is worth a warning there
         script = "import warnings; warnings.simplefilter('ignore')\n" + textwrap.dedent(script)
@@ -146,7 +146,7 @@ def test_ctrl_c_cancels_the_call_and_waits_for_its_end() -> None:
     """What was under way cleans up before KeyboardInterrupt is seen."""
     script = """
         import os, signal, sys, threading, anyio
-        from hocket._runtime.portal import on_portal
+        from hocket._runtime.portal import run_in_portal
 
         async def main():
             try:
@@ -158,7 +158,7 @@ def test_ctrl_c_cancels_the_call_and_waits_for_its_end() -> None:
                 print("cleaned up")
 
         try:
-            on_portal(main)
+            run_in_portal(main)
         except KeyboardInterrupt:
             print("interrupted")
     """

@@ -11,7 +11,7 @@ import anyio.lowlevel
 import anyio.to_thread
 import pytest
 
-from hocket._runtime.runtime import ASYNC, BLOCKING, Runtime, begun, step
+from hocket._runtime.runtime import ASYNC, BLOCKING, Runtime, drive, start_eagerly
 from hocket._runtime.threads import MAX_THREADS, thread_limiter
 from hocket.testing import VirtualClock
 
@@ -31,7 +31,7 @@ async def awhere() -> tuple[str, str]:
 async def test_sync_code_goes_to_a_thread_with_the_callers_context() -> None:
     """The loop is not held up."""
     setting.set("mine")
-    thread, seen = await ASYNC.sync(where)
+    thread, seen = await ASYNC.call_sync(where)
     assert thread != threading.current_thread().name
     assert seen == "mine"
 
@@ -42,7 +42,7 @@ async def test_async_code_is_awaited_in_place() -> None:
     async def change() -> None:
         setting.set("changed")
 
-    await ASYNC.call(change)
+    await ASYNC.call_async(change)
     assert setting.get() == "changed"
 
 
@@ -53,7 +53,7 @@ def test_stepped_sync_code_runs_here() -> None:
         setting.set("changed")
         return threading.current_thread().name
 
-    assert step(BLOCKING.sync(change)) == threading.current_thread().name
+    assert drive(BLOCKING.call_sync(change)) == threading.current_thread().name
     assert setting.get() == "changed"
     setting.set("unset")
 
@@ -61,7 +61,7 @@ def test_stepped_sync_code_runs_here() -> None:
 def test_stepped_async_code_runs_on_the_kept_loop() -> None:
     """With the caller's context, and no loop is needed here."""
     token = setting.set("mine")
-    assert step(BLOCKING.call(awhere)) == ("hocket", "mine")
+    assert drive(BLOCKING.call_async(awhere)) == ("hocket", "mine")
     setting.reset(token)
 
 
@@ -70,10 +70,10 @@ async def test_async_code_under_sync_code_goes_back_to_its_loop() -> None:
     home = threading.current_thread().name
 
     def hook() -> tuple[str, str]:
-        return step(BLOCKING.call(awhere))
+        return drive(BLOCKING.call_async(awhere))
 
     setting.set("mine")
-    assert await ASYNC.sync(hook) == (home, "mine")
+    assert await ASYNC.call_sync(hook) == (home, "mine")
 
 
 @pytest.mark.parametrize("runtime", [ASYNC, BLOCKING], ids=["async", "blocking"])
@@ -87,14 +87,14 @@ def test_results_and_errors_come_through(runtime: Runtime) -> None:
         def sync_fail() -> None:
             raise KeyError("sync")
 
-        assert await runtime.sync(divmod, 7, 2) == (3, 1)
+        assert await runtime.call_sync(divmod, 7, 2) == (3, 1)
         with pytest.raises(KeyError, match=r"^'async'$"):
-            await runtime.call(fail)
+            await runtime.call_async(fail)
         with pytest.raises(KeyError, match=r"^'sync'$"):
-            await runtime.sync(sync_fail)
+            await runtime.call_sync(sync_fail)
 
     if runtime is BLOCKING:
-        step(main())
+        drive(main())
     else:
         anyio.run(main)
 
@@ -114,7 +114,7 @@ def test_a_stage_that_waits_outside_its_runtime_is_found_out() -> None:
             closed.append(True)
 
     with pytest.raises(RuntimeError, match="outside its runtime"):
-        step(stage())
+        drive(stage())
     assert closed == [True]
 
 
@@ -131,7 +131,7 @@ async def test_more_sync_calls_than_asyncios_default_pool_has_threads_run_at_onc
     began = time.perf_counter()
     async with anyio.create_task_group() as group:
         for _ in range(40):
-            group.start_soon(ASYNC.sync, time.sleep, 0.02)
+            group.start_soon(ASYNC.call_sync, time.sleep, 0.02)
     assert time.perf_counter() - began < 0.4
 
 
@@ -139,7 +139,7 @@ async def test_a_cancelled_caller_leaves_its_thread_behind() -> None:
     """A thread cannot be stopped; the caller does not wait for it."""
     go_on = threading.Event()
     with anyio.move_on_after(0.01) as scope:
-        await ASYNC.sync(go_on.wait, 5)
+        await ASYNC.call_sync(go_on.wait, 5)
     go_on.set()
     assert scope.cancelled_caught
 
@@ -155,11 +155,11 @@ async def test_jobs_run_at_once_or_one_after_another() -> None:
         notes.append(f"{name} out")
 
     asyncio_or_trio = True
-    await ASYNC.each(lambda name=name: job(name) for name in "ab")  # type: ignore[misc]
+    await ASYNC.run_each(lambda name=name: job(name) for name in "ab")  # type: ignore[misc]
     assert notes[:2] in (["a in", "b in"], ["b in", "a in"])
     notes.clear()
     asyncio_or_trio = False
-    await BLOCKING.each(lambda name=name: job(name) for name in "ab")  # type: ignore[misc]
+    await BLOCKING.run_each(lambda name=name: job(name) for name in "ab")  # type: ignore[misc]
     assert notes == ["a in", "a out", "b in", "b out"]
 
 
@@ -168,15 +168,15 @@ async def test_a_shielded_job_may_wait_in_a_cancelled_scope(monkeypatch: pytest.
     monkeypatch.setattr("hocket._runtime.runtime.END_GRACE", 0.01)
     with anyio.CancelScope() as scope:
         scope.cancel()
-        assert await ASYNC.shielded(anyio.sleep(0.001))
-        assert not await ASYNC.shielded(anyio.sleep(60))
+        assert await ASYNC.finish_within_grace(anyio.sleep(0.001))
+        assert not await ASYNC.finish_within_grace(anyio.sleep(60))
 
 
 async def test_both_sleep_by_the_clock_in_use(virtual_clock: VirtualClock) -> None:
     """So that no test sleeps for real."""
     await ASYNC.sleep(60)
     assert virtual_clock.now() == 60
-    await anyio.to_thread.run_sync(step, BLOCKING.sleep(60))
+    await anyio.to_thread.run_sync(drive, BLOCKING.sleep(60))
     assert virtual_clock.now() == 120
 
 
@@ -184,15 +184,15 @@ def test_without_asyncio_or_trio_nothing_of_them_is_touched() -> None:
     """Stepping needs no loop, and leaves none behind."""
 
     async def stages() -> int:
-        await BLOCKING.each([])
-        await BLOCKING.shielded(nothing())
-        await BLOCKING.outlast(nothing())
-        return await BLOCKING.sync(len, "abc")
+        await BLOCKING.run_each([])
+        await BLOCKING.finish_within_grace(nothing())
+        await BLOCKING.run_shielded(nothing())
+        return await BLOCKING.call_sync(len, "abc")
 
     async def nothing() -> None:
         return None
 
-    assert step(stages()) == 3
+    assert drive(stages()) == 3
     with pytest.raises(RuntimeError):
         asyncio.get_running_loop()
 
@@ -206,10 +206,10 @@ async def test_what_never_waits_is_over_once_it_has_begun() -> None:
     async def fail() -> None:
         raise ValueError("at once")
 
-    assert begun(change()) is None
+    assert start_eagerly(change()) is None
     assert setting.get() == "changed"
     with pytest.raises(ValueError, match="at once"):
-        begun(fail())
+        start_eagerly(fail())
 
 
 async def test_what_waits_goes_on_where_it_is_awaited() -> None:
@@ -217,7 +217,7 @@ async def test_what_waits_goes_on_where_it_is_awaited() -> None:
     seen: list[str] = []
 
     async def work() -> None:
-        seen.append("begun")
+        seen.append("start_eagerly")
         for _ in range(3):
             await anyio.lowlevel.checkpoint()
         seen.append("waited")
@@ -231,12 +231,12 @@ async def test_what_waits_goes_on_where_it_is_awaited() -> None:
                 await anyio.lowlevel.checkpoint()
             seen.append("cancelled")
 
-    rest = begun(work())
-    assert rest is not None and seen == ["begun"]
+    rest = start_eagerly(work())
+    assert rest is not None and seen == ["start_eagerly"]
     with anyio.move_on_after(0.1) as scope:
         await rest
     assert scope.cancelled_caught
-    assert seen == ["begun", "waited", "timed out", "cancelled"]
+    assert seen == ["start_eagerly", "waited", "timed out", "cancelled"]
 
 
 async def test_what_waits_may_fail_after_a_wait() -> None:
@@ -246,7 +246,7 @@ async def test_what_waits_may_fail_after_a_wait() -> None:
         await anyio.lowlevel.checkpoint()
         raise ValueError("later")
 
-    rest = begun(fail())
+    rest = start_eagerly(fail())
     assert rest is not None
     with pytest.raises(ValueError, match="later"):
         await rest

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import anyio
 import pytest
 
-from hocket._runtime.portal import on_portal
+from hocket._runtime.portal import run_in_portal
 from hocket._runtime.runtime import ASYNC, BLOCKING
 from hocket._runtime.stream import BOUND, Sink, SyncStream
 from hocket.errors import BlockingCallWarning
@@ -204,10 +204,10 @@ def test_a_stream_dropped_on_the_kept_loop_waits_for_nothing(stepped: bool) -> N
             try:
                 await super().__call__(sink)
             finally:
-                await (BLOCKING if stepped else ASYNC).outlast(self.ask())
+                await (BLOCKING if stepped else ASYNC).run_shielded(self.ask())
 
         async def ask(self) -> None:
-            await (BLOCKING if stepped else ASYNC).call(anyio.sleep, 0)
+            await (BLOCKING if stepped else ASYNC).call_async(anyio.sleep, 0)
             self.asked = True
 
     source = Asking(stepped=stepped)
@@ -217,7 +217,7 @@ def test_a_stream_dropped_on_the_kept_loop_waits_for_nothing(stepped: bool) -> N
     async def drop() -> None:
         held.clear()
 
-    on_portal(drop)
+    run_in_portal(drop)
     deadline = time.monotonic() + 0.5
     while not hasattr(source, "asked") and time.monotonic() < deadline:
         time.sleep(0.001)

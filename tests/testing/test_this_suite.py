@@ -14,7 +14,7 @@ from hocket._runtime.runtime import BLOCKING
 async def test_a_blocking_call_made_through_hocket_fails() -> None:
     """A hook that blocks the loop is an error at the call, not a slow test."""
     with pytest.raises(BlockingError, match=r"time\.sleep"):
-        await BLOCKING.sync(time.sleep, 0.001)
+        await BLOCKING.call_sync(time.sleep, 0.001)
 
 
 def test_a_warning_fails() -> None:

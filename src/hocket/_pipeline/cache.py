@@ -129,7 +129,7 @@ async def store(call: Call, cache: BaseCache, key: tuple[str, str], candidates: 
         await (
             cache.aupdate(*key, candidates)
             if call.runtime.is_async
-            else call.runtime.sync(cache.update, *key, candidates)
+            else call.runtime.call_sync(cache.update, *key, candidates)
         )
     except Exception as error:
         _log.warning("%s could not be written: %r", type(cache).__name__, error)

@@ -25,7 +25,7 @@ from uuid import UUID
 from pydantic import BaseModel, SecretBytes, SecretStr
 from pydantic_core import to_json
 
-from hocket._runtime.ids import run_id
+from hocket._runtime.ids import new_run_id
 from hocket.load.construct import fields_of
 from hocket.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 from hocket.messages.base import is_bare
@@ -98,7 +98,7 @@ def _canonical(value: Any) -> str:
     try:
         return _encoder_anyhow.encode(_with_text_keys(value))
     except (TypeError, ValueError, RecursionError):
-        return run_id().hex  # never a hit
+        return new_run_id().hex  # never a hit
 
 
 def _with_text_keys(value: Any) -> Any:
@@ -173,7 +173,7 @@ def _mark(value: Any) -> str:
     held = _marks.get(id(value))
     if held is not None and held[0]() is value:
         return held[1]
-    mark = run_id().hex
+    mark = new_run_id().hex
     with contextlib.suppress(TypeError):  # no weak references: it is never known again, and never gives a hit
         _marks[id(value)] = weakref.ref(value, functools.partial(_forget, id(value))), mark
     return mark

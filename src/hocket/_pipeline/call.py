@@ -10,8 +10,8 @@ from uuid import UUID
 
 from hocket._runtime import clock
 from hocket._runtime.alarm import Alarm
-from hocket._runtime.ids import run_id as new_run_id
-from hocket._runtime.runtime import Runtime, begun
+from hocket._runtime.ids import new_run_id as new_run_id
+from hocket._runtime.runtime import Runtime, start_eagerly
 from hocket._runtime.stream import Sink
 from hocket.callbacks import (
     AsyncCallbackManager,
@@ -250,7 +250,7 @@ class Call(ABC):
             return self._tell_first_token(item)
         text, chunk = self.shown(item)
         telling = self.runs[0]._tell_token(text, chunk)
-        left = None if telling is NOTHING else begun(telling)
+        left = None if telling is NOTHING else start_eagerly(telling)
         return self._hand_over(item) if left is None else self._hand_over_after(left, item)
 
     async def _tell_first_token(self, item: Any) -> None:

@@ -7,7 +7,7 @@ from hocket._pipeline.call import CACHE_HIT, CHUNK_SIZES, PARTIAL, Call
 from hocket._pipeline.lazy_copies import LazyCopies
 from hocket._pipeline.refusal import refusal
 from hocket._pipeline.replay_sizes import cut, length_of
-from hocket._runtime.ids import written
+from hocket._runtime.ids import uuid_text
 from hocket.errors import EmptyResponse, InvalidHook
 from hocket.load.construct import fields_of
 from hocket.messages import AIMessage, AIMessageChunk, BaseMessage, BaseMessageChunk, Collector
@@ -76,7 +76,7 @@ class ChatCall(Call):
         return chunk if self.is_raw else message
 
     def _id_of_chunks(self) -> str:
-        self._chunk_id = self._chunk_id or f"lc_run--{written(self.run_ids[0])}"
+        self._chunk_id = self._chunk_id or f"lc_run--{uuid_text(self.run_ids[0])}"
         return self._chunk_id
 
     def shared(self, chunk: ChatGenerationChunk, bills: Callable[[Call], bool]) -> ChatGenerationChunk:
@@ -134,7 +134,7 @@ class ChatCall(Call):
 
     def _signed(self, generation: ChatGeneration, index: int, outer: dict[str, Any] | None) -> BaseMessage:
         message, info = generation.message, generation.generation_info
-        id_ = message.id or f"lc_run--{written(self.run_ids[0])}-{index}"
+        id_ = message.id or f"lc_run--{uuid_text(self.run_ids[0])}-{index}"
         if info or outer:
             facts = {**(outer or {}), **(info or {}), **message.response_metadata}
             return identified(message, id_, facts)

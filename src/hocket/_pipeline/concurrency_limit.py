@@ -12,12 +12,12 @@ from hocket._pipeline.deadline import check_total
 from hocket._pipeline.rate_limit import tell_wait
 from hocket._runtime import clock
 from hocket._runtime.runtime import Runtime
-from hocket._runtime.wait_queue import Line, Waiter
+from hocket._runtime.wait_queue import Waiter, WaitQueue
 
 __all__ = ["InFlight", "capped"]
 
 
-class InFlight(Line):
+class InFlight(WaitQueue):
     """The places of one model, given away first come first served. Nobody polls."""
 
     def __init__(self) -> None:

@@ -95,7 +95,7 @@ async def ask_hook(call: Call) -> Any:
             if is_async:
                 await _tell_offloaded(call)
             arguments = _arguments(call, hooks.generate_takes_run, for_sync=True)
-            result = await call.runtime.sync(_uninterrupted, model._generate, *call.asked(), **arguments)
+            result = await call.runtime.call_sync(_uninterrupted, model._generate, *call.asked(), **arguments)
         elif several:
             return await _ask_each(cast(TextCall, call))
         elif is_async and hooks.astream:
@@ -174,7 +174,7 @@ async def _fold_async(call: Call) -> Any:
     except BaseException:
         close = getattr(chunks, "aclose", None)
         if close is not None:
-            await call.runtime.shielded(close())
+            await call.runtime.finish_within_grace(close())
         raise
     return await _closing(call)
 

@@ -46,7 +46,7 @@ async def run_all(calls: Sequence[Call], go: Go) -> list[Any]:
         for call in calls:
             if call.is_observed:
                 await start_in_time(call)
-        await calls[0].runtime.each(functools.partial(_settle, call, calls, go) for call in calls)
+        await calls[0].runtime.run_each(functools.partial(_settle, call, calls, go) for call in calls)
     except BaseException as error:
         struck: BaseException | None = None
         for call in calls:
@@ -111,4 +111,4 @@ async def _failed(call: Call, error: BaseException) -> None:
 
 async def _tell_end(call: Call, name: str, telling: Awaitable[None]) -> None:
     """Tell the end of a call; what takes time is told whatever cancels the caller meanwhile."""
-    await (call.runtime.outlast(telling) if any([run._waits(name) for run in call.runs]) else telling)
+    await (call.runtime.run_shielded(telling) if any([run._waits(name) for run in call.runs]) else telling)

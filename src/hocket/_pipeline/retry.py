@@ -10,7 +10,7 @@ from typing import Any
 
 from hocket._pipeline.call import Call, Go
 from hocket._pipeline.deadline import check_total
-from hocket.retries import Failure, RetryPolicy, repeated
+from hocket.retries import Failure, RetryPolicy, retry_async
 
 __all__ = ["retried"]
 
@@ -35,7 +35,7 @@ def _attempts(call: Call, go: Go, policy: RetryPolicy) -> Awaitable[Any]:
         state, facts = failure.told
         await call.note("on_retry", state, **facts, response=call.until(failure.error))
 
-    return repeated(
+    return retry_async(
         attempt,
         policy,
         call.runtime,

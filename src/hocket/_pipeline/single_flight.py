@@ -13,7 +13,7 @@ import anyio
 from anyio.lowlevel import EventLoopToken, current_token
 
 from hocket._pipeline.call import Call, Notice
-from hocket._runtime.cancellation import outwait, refuse, wait_for
+from hocket._runtime.cancellation import refuse, wait_for, wait_shielded
 from hocket._runtime.detached import Detached, spawn
 
 __all__ = ["Flight", "board"]
@@ -127,7 +127,7 @@ class Flight:
         self._abandoned = True
         if self._task is not None:
             self._task.cancel()
-        await outwait(self._over)
+        await wait_shielded(self._over)
 
 
 def board(cache: object, key: tuple[str, str]) -> tuple[Flight, bool]:

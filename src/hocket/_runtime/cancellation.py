@@ -14,7 +14,7 @@ from typing import Any
 import anyio
 import anyio.lowlevel
 
-__all__ = ["is_cancelled", "is_stray", "outlast", "outwait", "refuse", "wait_for"]
+__all__ = ["is_cancelled", "is_stray", "refuse", "run_shielded", "wait_for", "wait_shielded"]
 
 
 def is_cancelled() -> bool:
@@ -61,7 +61,7 @@ async def refuse() -> None:
     raise anyio.get_cancelled_exc_class()
 
 
-async def outwait(event: "anyio.Event") -> None:
+async def wait_shielded(event: "anyio.Event") -> None:
     """Wait for ``event`` however often the caller is cancelled meanwhile, and raise the cancellation afterwards."""
     struck: BaseException | None = None
     while not event.is_set():
@@ -74,7 +74,7 @@ async def outwait(event: "anyio.Event") -> None:
         raise struck
 
 
-async def outlast(job: Awaitable[None]) -> None:
+async def run_shielded(job: Awaitable[None]) -> None:
     """Run ``job`` to its end, however often the caller is cancelled meanwhile.
 
     On asyncio it runs in a task of its own; the context variables that it sets are the caller's all the same.
@@ -106,7 +106,7 @@ async def outlast(job: Awaitable[None]) -> None:
     except anyio.get_cancelled_exc_class():
         over = anyio.Event()
         task.add_done_callback(lambda _: over.set())
-        await outwait(over)
+        await wait_shielded(over)
         if not is_cancelled():
             raise
     finally:

@@ -16,7 +16,7 @@ from typing import Any
 import anyio
 from anyio.lowlevel import EventLoopToken, current_token
 
-__all__ = ["Detached", "soon", "spawn"]
+__all__ = ["Detached", "call_soon", "spawn"]
 
 _kept: set[Any] = set()  # asyncio's tasks: the loop itself holds them weakly
 
@@ -59,7 +59,7 @@ def spawn(main: Callable[[], Coroutine[Any, Any, None]]) -> Detached:
     return made
 
 
-def soon(token: EventLoopToken, call: Callable[[], object]) -> None:
+def call_soon(token: EventLoopToken, call: Callable[[], object]) -> None:
     """Have the loop of ``token`` call ``call`` soon. From any thread, also from a finaliser; a dead loop ignores it."""
     native: Any = token.native_token
     post = native.call_soon_threadsafe if hasattr(native, "create_task") else native.run_sync_soon

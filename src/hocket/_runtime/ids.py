@@ -11,7 +11,7 @@ from uuid import UUID, SafeUUID
 
 from hocket._runtime.fork import after_fork
 
-__all__ = ["run_id", "written"]
+__all__ = ["new_run_id", "uuid_text"]
 
 _random = random.Random()
 after_fork(_random.seed)
@@ -25,13 +25,13 @@ _set_safe = UUID.__dict__["is_safe"].__set__
 _unknown = SafeUUID.unknown
 
 
-def written(id: UUID) -> str:
+def uuid_text(id: UUID) -> str:
     """Return ``str(id)``, at two thirds of its price: the id of every answer has it."""
     text = id.int.to_bytes(16, "big").hex("-", 6)  # counted from the end: the first and the last dash are there
     return f"{text[:13]}-{text[13:17]}-{text[17:]}"
 
 
-def run_id() -> UUID:
+def new_run_id() -> UUID:
     """Return a new version 7 UUID: 48 bits of milliseconds, 74 random bits."""
     made = _new(UUID)
     milliseconds = time.time_ns() // 1_000_000

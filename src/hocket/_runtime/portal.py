@@ -24,7 +24,7 @@ from hocket.errors import BlockingCallWarning, SyncInLoop
 if TYPE_CHECKING:
     from anyio.from_thread import BlockingPortal
 
-__all__ = ["holds_up_a_loop", "is_here", "on_portal"]
+__all__ = ["holds_up_a_loop", "is_here", "run_in_portal"]
 
 T = TypeVar("T")
 
@@ -71,7 +71,7 @@ def is_here() -> bool:
     return threading.current_thread() is _thread
 
 
-def on_portal(main: Callable[[], Awaitable[T]]) -> T:
+def run_in_portal(main: Callable[[], Awaitable[T]]) -> T:
     """Run ``main()`` on the kept loop, wait for it in this thread, and return or raise what it did.
 
     Context variables of the caller are seen by ``main``. Ctrl-C cancels it and waits for its end (5 s at most).

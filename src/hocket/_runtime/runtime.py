@@ -5,7 +5,7 @@ sleep) is asked of a runtime:
 
 - ``ASYNC``, under the async verbs: coroutines are awaited, sync-only code goes to a worker thread.
 - ``BLOCKING``, under the sync verbs of models with sync hooks: sync code runs in the caller's own thread, and the
-  pipeline never suspends, so that one ``send(None)`` drives it to its end (`step`). Thread-bound objects and debuggers
+  pipeline never suspends, so that one ``send(None)`` drives it to its end (`drive`). Thread-bound objects and debuggers
   just work, and no event loop is needed. What only exists as a coroutine runs on a loop elsewhere meanwhile.
 """
 
@@ -20,11 +20,11 @@ import anyio.to_thread
 from anyio.lowlevel import EventLoopToken, current_token
 
 from hocket._runtime import clock
-from hocket._runtime.cancellation import only, outlast
-from hocket._runtime.portal import on_portal
+from hocket._runtime.cancellation import only, run_shielded
+from hocket._runtime.portal import run_in_portal
 from hocket._runtime.threads import thread_limiter
 
-__all__ = ["ASYNC", "BLOCKING", "Runtime", "begun", "going_on", "step"]
+__all__ = ["ASYNC", "BLOCKING", "Runtime", "drive", "resume", "start_eagerly"]
 
 T = TypeVar("T")
 
@@ -38,11 +38,11 @@ class Runtime(Protocol):
 
     is_async: bool
 
-    async def sync(self, function: Callable[..., T], /, *args: Any, **kwargs: Any) -> T:
+    async def call_sync(self, function: Callable[..., T], /, *args: Any, **kwargs: Any) -> T:
         """Call sync code that may wait."""
         ...
 
-    async def call(self, function: Callable[..., Awaitable[T]], /, *args: Any, **kwargs: Any) -> T:
+    async def call_async(self, function: Callable[..., Awaitable[T]], /, *args: Any, **kwargs: Any) -> T:
         """Call async code."""
         ...
 
@@ -50,15 +50,15 @@ class Runtime(Protocol):
         """Let time pass."""
         ...
 
-    async def each(self, jobs: Iterable[Callable[[], Coroutine[Any, Any, None]]]) -> None:
+    async def run_each(self, jobs: Iterable[Callable[[], Coroutine[Any, Any, None]]]) -> None:
         """Run jobs that never raise an ``Exception``: at once where the runtime can, else one after another."""
         ...
 
-    async def shielded(self, job: Awaitable[Any]) -> bool:
+    async def finish_within_grace(self, job: Awaitable[Any]) -> bool:
         """Run ``job`` even when the caller has been cancelled, for `END_GRACE` seconds at most; whether it has ended."""
         ...
 
-    async def outlast(self, job: Awaitable[None]) -> None:
+    async def run_shielded(self, job: Awaitable[None]) -> None:
         """Run ``job`` to its end, whatever cancels the caller meanwhile, and however often."""
         ...
 
@@ -68,7 +68,7 @@ class AsyncRuntime:
 
     is_async = True
 
-    async def sync(self, function: Callable[..., T], /, *args: Any, **kwargs: Any) -> T:
+    async def call_sync(self, function: Callable[..., T], /, *args: Any, **kwargs: Any) -> T:
         """Call ``function`` in a worker thread; a cancelled caller leaves it behind, for a thread cannot be stopped."""
         token = current_token()
 
@@ -78,13 +78,13 @@ class AsyncRuntime:
 
         return await anyio.to_thread.run_sync(work, abandon_on_cancel=True, limiter=thread_limiter(token))
 
-    async def call(self, function: Callable[..., Awaitable[T]], /, *args: Any, **kwargs: Any) -> T:
+    async def call_async(self, function: Callable[..., Awaitable[T]], /, *args: Any, **kwargs: Any) -> T:
         return await function(*args, **kwargs)
 
     async def sleep(self, seconds: float) -> None:
         await clock.current().sleep(seconds)
 
-    async def each(self, jobs: Iterable[Callable[[], Coroutine[Any, Any, None]]]) -> None:
+    async def run_each(self, jobs: Iterable[Callable[[], Coroutine[Any, Any, None]]]) -> None:
         try:
             async with anyio.create_task_group() as group:
                 for job in jobs:
@@ -92,12 +92,12 @@ class AsyncRuntime:
         except BaseExceptionGroup as errors:
             raise only(errors) from None
 
-    async def shielded(self, job: Awaitable[Any]) -> bool:
+    async def finish_within_grace(self, job: Awaitable[Any]) -> bool:
         with anyio.move_on_after(END_GRACE, shield=True) as scope:
             await job
         return not scope.cancelled_caught
 
-    outlast = staticmethod(outlast)
+    run_shielded = staticmethod(run_shielded)
 
 
 class BlockingRuntime:
@@ -105,15 +105,15 @@ class BlockingRuntime:
 
     is_async = False
 
-    async def sync(self, function: Callable[..., T], /, *args: Any, **kwargs: Any) -> T:
+    async def call_sync(self, function: Callable[..., T], /, *args: Any, **kwargs: Any) -> T:
         return function(*args, **kwargs)
 
-    async def call(self, function: Callable[..., Awaitable[T]], /, *args: Any, **kwargs: Any) -> T:
+    async def call_async(self, function: Callable[..., Awaitable[T]], /, *args: Any, **kwargs: Any) -> T:
         """Run ``function`` on the loop that this worker thread was sent from, else on hocket's kept loop."""
         main = functools.partial(function, *args, **kwargs)
         token = _origin.get()
         if token is None:
-            return on_portal(main)
+            return run_in_portal(main)
         from anyio.from_thread import run
 
         return run(_awaited, main, token=token)
@@ -121,15 +121,15 @@ class BlockingRuntime:
     async def sleep(self, seconds: float) -> None:
         clock.current().block(seconds)
 
-    async def each(self, jobs: Iterable[Callable[[], Coroutine[Any, Any, None]]]) -> None:
+    async def run_each(self, jobs: Iterable[Callable[[], Coroutine[Any, Any, None]]]) -> None:
         for job in jobs:
             await job()
 
-    async def shielded(self, job: Awaitable[Any]) -> bool:
+    async def finish_within_grace(self, job: Awaitable[Any]) -> bool:
         await job
         return True
 
-    async def outlast(self, job: Awaitable[None]) -> None:
+    async def run_shielded(self, job: Awaitable[None]) -> None:
         await job
 
 
@@ -142,7 +142,7 @@ ASYNC = AsyncRuntime()
 BLOCKING = BlockingRuntime()
 
 
-def step(coroutine: Coroutine[Any, Any, T]) -> T:
+def drive(coroutine: Coroutine[Any, Any, T]) -> T:
     """Drive a coroutine that runs on the blocking runtime to its end, in this thread.
 
     Raises:
@@ -156,7 +156,7 @@ def step(coroutine: Coroutine[Any, Any, T]) -> T:
     raise RuntimeError("a stage waited outside its runtime")
 
 
-def begun(coroutine: Coroutine[Any, Any, None]) -> Awaitable[None] | None:
+def start_eagerly(coroutine: Coroutine[Any, Any, None]) -> Awaitable[None] | None:
     """Run a coroutine up to its first wait, in the task that calls this; return what to await for the rest, if there is any.
 
     Most of what is done for every chunk never waits, and an ``await`` of a coroutine of one's own costs as much as that.
@@ -165,11 +165,11 @@ def begun(coroutine: Coroutine[Any, Any, None]) -> Awaitable[None] | None:
         waiting_for = coroutine.send(None)
     except StopIteration:
         return None
-    return going_on(coroutine, waiting_for)
+    return resume(coroutine, waiting_for)
 
 
 @types.coroutine
-def going_on(coroutine: Coroutine[Any, Any, None], waiting_for: Any) -> Generator[Any, Any, None]:
+def resume(coroutine: Coroutine[Any, Any, None], waiting_for: Any) -> Generator[Any, Any, None]:
     """Wait for what a coroutine waits for, and go on with it."""
     try:
         while True:

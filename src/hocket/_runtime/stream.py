@@ -19,9 +19,9 @@ from typing import Any, Generic, Protocol, Self, TypeVar
 
 import anyio
 
-from hocket._runtime.cancellation import outwait, refuse, wait_for
-from hocket._runtime.detached import Detached, soon, spawn
-from hocket._runtime.portal import is_here, on_portal
+from hocket._runtime.cancellation import refuse, wait_for, wait_shielded
+from hocket._runtime.detached import Detached, call_soon, spawn
+from hocket._runtime.portal import is_here, run_in_portal
 
 __all__ = ["Left", "Producer", "Sink", "Stream", "SyncStream"]
 
@@ -138,7 +138,7 @@ class _Channel(Generic[T]):
             return
         self.leave(closed=closed)
         self.buffer.clear()
-        await outwait(self.done)
+        await wait_shielded(self.done)
         self.error = None if closed else self.error
 
 
@@ -178,7 +178,7 @@ class Stream(Generic[T]):
     def __del__(self) -> None:
         channel = self._channel
         if channel.task is not None and not channel.over:
-            soon(channel.task.token, channel.leave)
+            call_soon(channel.task.token, channel.leave)
 
 
 class Left(BaseException):
@@ -241,7 +241,7 @@ class _Remote(Generic[T]):
 
     def next(self) -> T:
         if not self._ready:
-            self._ready = on_portal(self._pull)
+            self._ready = run_in_portal(self._pull)
             if not self._ready:
                 raise StopIteration
         return self._ready.popleft()
@@ -257,7 +257,7 @@ class _Remote(Generic[T]):
         return collections.deque()
 
     def close(self) -> None:
-        on_portal(self._stream.aclose)
+        run_in_portal(self._stream.aclose)
 
 
 class SyncStream(Generic[T]):

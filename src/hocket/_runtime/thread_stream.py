@@ -14,7 +14,7 @@ import anyio
 import anyio.lowlevel
 
 from hocket._runtime.cancellation import wait_for
-from hocket._runtime.detached import soon, spawn
+from hocket._runtime.detached import call_soon, spawn
 from hocket._runtime.runtime import ASYNC
 
 __all__ = ["from_thread"]
@@ -67,7 +67,7 @@ class _Bridge(Generic[T]):
     def put(self, item: T) -> bool:
         self._buffer.append(item)
         if self._wake is not None:
-            soon(self._token, self._rouse)
+            call_soon(self._token, self._rouse)
         while len(self._buffer) >= BOUND and not self._left:
             self._room.clear()
             if len(self._buffer) >= BOUND and not self._left:
@@ -82,13 +82,13 @@ class _Bridge(Generic[T]):
             self.failure = error
         finally:
             self._over = True
-            soon(self._token, self._rouse)
+            call_soon(self._token, self._rouse)
 
     # -- in the loop
 
     async def thread(self) -> None:
         try:
-            await ASYNC.sync(self._run)
+            await ASYNC.call_sync(self._run)
         except anyio.get_cancelled_exc_class():  # the loop is ending
             raise
         except BaseException as error:  # no thread could be had

@@ -10,11 +10,11 @@ import weakref
 import anyio
 from anyio.lowlevel import EventLoopToken, current_token
 
-from hocket._runtime.detached import soon
+from hocket._runtime.detached import call_soon
 from hocket._runtime.fork import after_fork
 from hocket._runtime.runtime import Runtime
 
-__all__ = ["Line", "Waiter"]
+__all__ = ["WaitQueue", "Waiter"]
 
 
 class Waiter:
@@ -45,10 +45,10 @@ class Waiter:
         if self._token is None:
             self._event.set()
         else:
-            soon(self._token, self._event.set)
+            call_soon(self._token, self._event.set)
 
 
-class Line:
+class WaitQueue:
     """A queue of waiters and the lock that guards it; in a forked child, where nobody waits any more, both are new."""
 
     def __init__(self) -> None:
@@ -60,7 +60,7 @@ class Line:
         self._lock = threading.RLock()  # a waiter of a dead loop gives up when it is collected, which may be in here
 
 
-_lines: weakref.WeakSet[Line] = weakref.WeakSet()
+_lines: weakref.WeakSet[WaitQueue] = weakref.WeakSet()
 
 
 @after_fork

@@ -6,7 +6,7 @@ from typing import Any
 from hocket.callbacks.ambient import current_parent
 from hocket.callbacks.base_manager import BaseCallbackManager
 from hocket.callbacks.manager import AsyncCallbackManager, CallbackManager
-from hocket.callbacks.run_managers import stepped
+from hocket.callbacks.run_managers import sync_face
 
 __all__ = ["adispatch_custom_event", "dispatch_custom_event"]
 
@@ -45,4 +45,4 @@ def dispatch_custom_event(name: str, data: Any, *, config: Mapping[str, Any] | N
     _step_dispatch(CallbackManager, name, data, config)
 
 
-_step_dispatch = stepped(_dispatch)
+_step_dispatch = sync_face(_dispatch)

@@ -123,7 +123,7 @@ def _heard_by(runtime: Runtime, handler: BaseCallbackHandler, method: Any, call:
     _, is_coroutine, is_native, may_suspend = _kind(getattr(method, "__func__", method))
     if is_coroutine:
         is_native = runtime.is_async and is_native
-        return handler, call if is_native else functools.partial(runtime.call, call), may_suspend
+        return handler, call if is_native else functools.partial(runtime.call_async, call), may_suspend
     if not runtime.is_async:
         return handler, functools.partial(_tell_inline, runtime, call), False
     if getattr(handler, "run_inline", False):
@@ -167,7 +167,7 @@ async def _tell_in_thread(runtime: Runtime, call: Callable[..., Any], /, *args: 
 async def _settle(runtime: Runtime, outcome: Any) -> None:
     """Await what a sync method returned, if that is a coroutine after all: the method is a decorated ``async def``."""
     if outcome is not None and inspect.iscoroutine(outcome):
-        await runtime.call(lambda: outcome)
+        await runtime.call_async(lambda: outcome)
 
 
 async def _tell_as_text(
@@ -233,7 +233,7 @@ async def _tell_rest(
                     continue
                 if not (shielded and waits):
                     await telling
-                elif not await runtime.shielded(telling):
+                elif not await runtime.finish_within_grace(telling):
                     raise TimeoutError(f"it took longer than {END_GRACE:g} s, and was cut off")
             except NotImplementedError:  # a handler that knows no chat models: it is told as of a text model
                 if name != _CHAT_START or listener(handler, name) is None:

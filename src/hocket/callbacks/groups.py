@@ -6,10 +6,10 @@ from collections.abc import Callable
 from typing import Any, Self, cast
 from uuid import UUID
 
-from hocket._runtime.runtime import step
+from hocket._runtime.runtime import drive
 from hocket.callbacks.base_manager import BaseCallbackManager, Callbacks
 from hocket.callbacks.manager import AsyncCallbackManager, CallbackManager
-from hocket.callbacks.run_managers import BaseRunManager, stepped
+from hocket.callbacks.run_managers import BaseRunManager, sync_face
 
 __all__ = [
     "AsyncCallbackManagerForChainGroup",
@@ -51,8 +51,8 @@ class AsyncCallbackManagerForChainGroup(_GroupManager, AsyncCallbackManager):
 class CallbackManagerForChainGroup(_GroupManager, CallbackManager):
     """What `trace_as_chain_group` gives: pass it as ``callbacks`` to the calls of the group."""
 
-    on_chain_end = stepped(AsyncCallbackManagerForChainGroup.on_chain_end)
-    on_chain_error = stepped(AsyncCallbackManagerForChainGroup.on_chain_error)
+    on_chain_end = sync_face(AsyncCallbackManagerForChainGroup.on_chain_end)
+    on_chain_error = sync_face(AsyncCallbackManagerForChainGroup.on_chain_error)
 
 
 class _Group:
@@ -124,6 +124,6 @@ class trace_as_chain_group(_Group):
     group_class = CallbackManagerForChainGroup
 
     def __enter__(self) -> CallbackManagerForChainGroup:
-        return cast(CallbackManagerForChainGroup, step(self._enter()))
+        return cast(CallbackManagerForChainGroup, drive(self._enter()))
 
-    __exit__ = stepped(_Group._exit)
+    __exit__ = sync_face(_Group._exit)

@@ -8,7 +8,7 @@ from typing import Any, Self, TypeVar, cast
 from uuid import UUID
 
 from hocket import globals as settings
-from hocket._runtime.ids import run_id as new_run_id
+from hocket._runtime.ids import new_run_id as new_run_id
 from hocket._runtime.runtime import ASYNC, BLOCKING
 from hocket.callbacks.ambient import ambient_handlers, has_ambient_handlers
 from hocket.callbacks.base_manager import BaseCallbackManager, Callbacks
@@ -26,7 +26,7 @@ from hocket.callbacks.run_managers import (
     CallbackManagerForRetrieverRun,
     CallbackManagerForToolRun,
     RunManager,
-    stepped,
+    sync_face,
 )
 from hocket.callbacks.stdout import DebugCallbackHandler, StdOutCallbackHandler
 from hocket.errors import InvalidInput
@@ -197,14 +197,16 @@ class CallbackManager(_Manager):
     _tool_run: type[Any] = CallbackManagerForToolRun
     _retriever_run: type[Any] = CallbackManagerForRetrieverRun
 
-    on_llm_start: Callable[..., list[CallbackManagerForLLMRun]] = stepped(AsyncCallbackManager.on_llm_start)
-    on_chat_model_start: Callable[..., list[CallbackManagerForLLMRun]] = stepped(
+    on_llm_start: Callable[..., list[CallbackManagerForLLMRun]] = sync_face(AsyncCallbackManager.on_llm_start)
+    on_chat_model_start: Callable[..., list[CallbackManagerForLLMRun]] = sync_face(
         AsyncCallbackManager.on_chat_model_start
     )
-    on_chain_start: Callable[..., CallbackManagerForChainRun] = stepped(AsyncCallbackManager.on_chain_start)
-    on_tool_start: Callable[..., CallbackManagerForToolRun] = stepped(AsyncCallbackManager.on_tool_start)
-    on_retriever_start: Callable[..., CallbackManagerForRetrieverRun] = stepped(AsyncCallbackManager.on_retriever_start)
-    on_custom_event = stepped(AsyncCallbackManager.on_custom_event)
+    on_chain_start: Callable[..., CallbackManagerForChainRun] = sync_face(AsyncCallbackManager.on_chain_start)
+    on_tool_start: Callable[..., CallbackManagerForToolRun] = sync_face(AsyncCallbackManager.on_tool_start)
+    on_retriever_start: Callable[..., CallbackManagerForRetrieverRun] = sync_face(
+        AsyncCallbackManager.on_retriever_start
+    )
+    on_custom_event = sync_face(AsyncCallbackManager.on_custom_event)
 
 
 def _handlers(callbacks: Callbacks) -> Sequence[BaseCallbackHandler]:

@@ -9,8 +9,8 @@ from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from typing import Any, ClassVar, Self
 from uuid import UUID
 
-from hocket._runtime.ids import run_id as new_run_id
-from hocket._runtime.runtime import ASYNC, BLOCKING, Runtime, step
+from hocket._runtime.ids import new_run_id as new_run_id
+from hocket._runtime.runtime import ASYNC, BLOCKING, Runtime, drive
 from hocket.callbacks.events import NOTHING, Listener, emit, listeners
 from hocket.callbacks.handlers import BaseCallbackHandler
 from hocket.messages.pieces import copied
@@ -30,16 +30,16 @@ __all__ = [
     "CallbackManagerForToolRun",
     "ParentRunManager",
     "RunManager",
-    "stepped",
+    "sync_face",
 ]
 
 
-def stepped(method: Callable[..., Coroutine[Any, Any, Any]]) -> Callable[..., Any]:
+def sync_face(method: Callable[..., Coroutine[Any, Any, Any]]) -> Callable[..., Any]:
     """Return the sync face of an async method that works on its object's runtime."""
 
     @functools.wraps(method)
     def face(*args: Any, **kwargs: Any) -> Any:
-        return step(method(*args, **kwargs))
+        return drive(method(*args, **kwargs))
 
     return face
 
@@ -144,7 +144,7 @@ class BaseRunManager:
         if not self.ended:
             self.ended = True
             telling = self._tell(name, *args, **details)
-            await (self.runtime.outlast(telling) if self._waits(name) else telling)
+            await (self.runtime.run_shielded(telling) if self._waits(name) else telling)
 
     def _as(self, cls: type[Any]) -> Any:
         """The same run, seen through another class."""
@@ -170,8 +170,8 @@ class RunManager(BaseRunManager):
 
     runtime = BLOCKING
 
-    on_text = stepped(AsyncRunManager.on_text)
-    on_retry = stepped(AsyncRunManager.on_retry)
+    on_text = sync_face(AsyncRunManager.on_text)
+    on_retry = sync_face(AsyncRunManager.on_retry)
 
 
 AsyncParentRunManager, ParentRunManager = AsyncRunManager, RunManager
@@ -206,10 +206,10 @@ class AsyncCallbackManagerForLLMRun(AsyncRunManager):
 class CallbackManagerForLLMRun(RunManager):
     """A run of a model, for sync code."""
 
-    on_llm_new_token = stepped(AsyncCallbackManagerForLLMRun.on_llm_new_token)
-    on_llm_end = stepped(AsyncCallbackManagerForLLMRun.on_llm_end)
-    on_llm_error = stepped(AsyncCallbackManagerForLLMRun.on_llm_error)
-    notify = stepped(AsyncCallbackManagerForLLMRun.notify)
+    on_llm_new_token = sync_face(AsyncCallbackManagerForLLMRun.on_llm_new_token)
+    on_llm_end = sync_face(AsyncCallbackManagerForLLMRun.on_llm_end)
+    on_llm_error = sync_face(AsyncCallbackManagerForLLMRun.on_llm_error)
+    notify = sync_face(AsyncCallbackManagerForLLMRun.notify)
 
 
 class AsyncCallbackManagerForChainRun(AsyncRunManager):
@@ -239,10 +239,10 @@ class AsyncCallbackManagerForChainRun(AsyncRunManager):
 class CallbackManagerForChainRun(RunManager):
     """A run of a chain, for sync code."""
 
-    on_chain_end = stepped(AsyncCallbackManagerForChainRun.on_chain_end)
-    on_chain_error = stepped(AsyncCallbackManagerForChainRun.on_chain_error)
-    on_agent_action = stepped(AsyncCallbackManagerForChainRun.on_agent_action)
-    on_agent_finish = stepped(AsyncCallbackManagerForChainRun.on_agent_finish)
+    on_chain_end = sync_face(AsyncCallbackManagerForChainRun.on_chain_end)
+    on_chain_error = sync_face(AsyncCallbackManagerForChainRun.on_chain_error)
+    on_agent_action = sync_face(AsyncCallbackManagerForChainRun.on_agent_action)
+    on_agent_finish = sync_face(AsyncCallbackManagerForChainRun.on_agent_finish)
 
 
 class AsyncCallbackManagerForToolRun(AsyncRunManager):
@@ -264,8 +264,8 @@ class AsyncCallbackManagerForToolRun(AsyncRunManager):
 class CallbackManagerForToolRun(RunManager):
     """A run of a tool, for sync code."""
 
-    on_tool_end = stepped(AsyncCallbackManagerForToolRun.on_tool_end)
-    on_tool_error = stepped(AsyncCallbackManagerForToolRun.on_tool_error)
+    on_tool_end = sync_face(AsyncCallbackManagerForToolRun.on_tool_end)
+    on_tool_error = sync_face(AsyncCallbackManagerForToolRun.on_tool_error)
 
 
 class AsyncCallbackManagerForRetrieverRun(AsyncRunManager):
@@ -287,5 +287,5 @@ class AsyncCallbackManagerForRetrieverRun(AsyncRunManager):
 class CallbackManagerForRetrieverRun(RunManager):
     """A run of a retriever, for sync code."""
 
-    on_retriever_end = stepped(AsyncCallbackManagerForRetrieverRun.on_retriever_end)
-    on_retriever_error = stepped(AsyncCallbackManagerForRetrieverRun.on_retriever_error)
+    on_retriever_end = sync_face(AsyncCallbackManagerForRetrieverRun.on_retriever_end)
+    on_retriever_error = sync_face(AsyncCallbackManagerForRetrieverRun.on_retriever_error)

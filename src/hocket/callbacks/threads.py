@@ -12,7 +12,7 @@ from typing import Any
 import anyio
 from anyio.lowlevel import current_token
 
-from hocket._runtime.detached import soon
+from hocket._runtime.detached import call_soon
 from hocket._runtime.runtime import Runtime
 
 __all__ = ["tell_in_thread"]
@@ -37,21 +37,21 @@ async def tell_in_thread(runtime: Runtime, call: Callable[..., Any], /, *args: A
     async def rest() -> None:
         nonlocal left
         end, token = anyio.Event(), current_token()
-        left = functools.partial(soon, token, end.set)
+        left = functools.partial(call_soon, token, end.set)
         if waiting:
-            await runtime.sync(work)
+            await runtime.call_sync(work)
         elif not over:
             await end.wait()
 
     try:
-        (outcome,) = await runtime.sync(work)
+        (outcome,) = await runtime.call_sync(work)
     except BaseException:
         if over:  # it is what the handler raised
             raise
-        await runtime.outlast(_within_bounds(runtime, rest()))
+        await runtime.run_shielded(_within_bounds(runtime, rest()))
         raise
     return outcome
 
 
 async def _within_bounds(runtime: Runtime, job: Any) -> None:
-    await runtime.shielded(job)
+    await runtime.finish_within_grace(job)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
-from hocket._runtime.runtime import ASYNC, BLOCKING, step
+from hocket._runtime.runtime import ASYNC, BLOCKING, drive
 from hocket.chat_history.finishing import finish
 from hocket.messages import AIMessage, BaseMessage, HumanMessage, get_buffer_string
 
@@ -26,7 +26,7 @@ class _Messages:
             raise AttributeError(f"type object {owner.__name__!r} has no attribute 'messages'")
         if not _defines(history, "aget_messages"):
             raise _missing(history, "messages or aget_messages")
-        return step(BLOCKING.call(history.aget_messages))
+        return drive(BLOCKING.call_async(history.aget_messages))
 
 
 class BaseChatMessageHistory:
@@ -53,7 +53,7 @@ class BaseChatMessageHistory:
 
     async def aget_messages(self) -> list[BaseMessage]:
         """Return the messages, oldest first. By default `messages`, in a worker thread."""
-        return await ASYNC.sync(getattr, self, "messages")
+        return await ASYNC.call_sync(getattr, self, "messages")
 
     def add_messages(self, messages: Sequence[BaseMessage]) -> None:
         """Append one turn. By default `add_message` for each, or `aadd_messages`."""
@@ -61,7 +61,7 @@ class BaseChatMessageHistory:
             for message in messages:
                 self.add_message(message)
         elif _defines(self, "aadd_messages"):
-            step(BLOCKING.call(self.aadd_messages, messages))
+            drive(BLOCKING.call_async(self.aadd_messages, messages))
         else:
             raise _missing(self, "add_messages, add_message or aadd_messages")
 
@@ -70,7 +70,7 @@ class BaseChatMessageHistory:
 
         A caller that is cancelled meanwhile waits for the end of it: the turn is stored by then, or never.
         """
-        await finish(partial(ASYNC.sync, self.add_messages, messages))
+        await finish(partial(ASYNC.call_sync, self.add_messages, messages))
 
     def add_message(self, message: BaseMessage) -> None:
         """Append one message."""
@@ -102,18 +102,18 @@ class BaseChatMessageHistory:
         """Forget all messages. By default `aclear`."""
         if not _defines(self, "aclear"):
             raise _missing(self, "clear or aclear")
-        step(BLOCKING.call(self.aclear))
+        drive(BLOCKING.call_async(self.aclear))
 
     async def aclear(self) -> None:
         """Forget all messages. By default `clear`, in a worker thread."""
-        await finish(partial(ASYNC.sync, self.clear))
+        await finish(partial(ASYNC.call_sync, self.clear))
 
     def close(self) -> None:
         """Give back what the store holds open: files, connections. By default nothing; a later call opens it anew."""
 
     async def aclose(self) -> None:
         """Give back what the store holds open. By default `close`, in a worker thread."""
-        await finish(partial(ASYNC.sync, self.close))
+        await finish(partial(ASYNC.call_sync, self.close))
 
     def __enter__(self) -> Self:
         return self

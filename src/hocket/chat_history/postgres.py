@@ -15,7 +15,7 @@ from uuid import UUID
 
 import anyio
 
-from hocket._runtime.runtime import step
+from hocket._runtime.runtime import drive
 from hocket.chat_history.clients import client_of
 from hocket.chat_history.remote import RemoteHistory, settled
 from hocket.errors import InvalidInput, MissingDependency
@@ -106,7 +106,7 @@ class PostgresChatMessageHistory(RemoteHistory):
     @staticmethod
     def create_tables(connection: Any, table_name: str, /) -> None:
         """Make the table and its index, if absent, through a sync connection or pool of psycopg's."""
-        step(_execute(connection, _CREATE.format(table=_table(table_name))))
+        drive(_execute(connection, _CREATE.format(table=_table(table_name))))
 
     @staticmethod
     async def acreate_tables(connection: Any, table_name: str, /) -> None:
@@ -116,7 +116,7 @@ class PostgresChatMessageHistory(RemoteHistory):
     @staticmethod
     def drop_table(connection: Any, table_name: str, /) -> None:
         """Drop the table with all conversations in it. See `create_tables`."""
-        step(_execute(connection, _DROP.format(table=_table(table_name))))
+        drive(_execute(connection, _DROP.format(table=_table(table_name))))
 
     @staticmethod
     async def adrop_table(connection: Any, table_name: str, /) -> None:

@@ -16,7 +16,7 @@ from urllib.parse import unquote, urlsplit, urlunsplit
 import anyio.lowlevel
 from pydantic import SecretStr
 
-from hocket._runtime.runtime import step
+from hocket._runtime.runtime import drive
 from hocket.chat_history.base import BaseChatMessageHistory
 from hocket.chat_history.finishing import finish
 from hocket.chat_history.records import messages_of, records_of
@@ -66,7 +66,7 @@ class RemoteHistory(BaseChatMessageHistory, ABC):
     @property
     def messages(self) -> list[BaseMessage]:
         """The messages, oldest first."""
-        return messages_of(step(self._done(self._read, self._sync())), repr(self))
+        return messages_of(drive(self._done(self._read, self._sync())), repr(self))
 
     async def aget_messages(self) -> list[BaseMessage]:
         """Return the messages, oldest first."""
@@ -77,7 +77,7 @@ class RemoteHistory(BaseChatMessageHistory, ABC):
     def add_messages(self, messages: Sequence[BaseMessage]) -> None:
         """Append a turn."""
         if records := records_of(messages):
-            step(self._done(self._append, self._sync(), records))
+            drive(self._done(self._append, self._sync(), records))
 
     async def aadd_messages(self, messages: Sequence[BaseMessage]) -> None:
         """Append a turn. A caller that is cancelled meanwhile waits for the end of it, 5 seconds at most."""
@@ -88,7 +88,7 @@ class RemoteHistory(BaseChatMessageHistory, ABC):
 
     def clear(self) -> None:
         """Forget all messages of the session."""
-        step(self._done(self._clear, self._sync()))
+        drive(self._done(self._clear, self._sync()))
 
     async def aclear(self) -> None:
         """Forget all messages of the session."""

@@ -144,7 +144,7 @@ class RunnableWithMessageHistory(Traced[Any, Any], RunnableSerializable[Any, Any
             heard = self._heard or kept.pieces.whole
             is_left = sink.closed or not isinstance(error, Exception)
             if is_left and (said := self._said(heard())) is not None:
-                await runtime.shielded(append(runtime, session.history, asked, [said]))
+                await runtime.finish_within_grace(append(runtime, session.history, asked, [said]))
             raise
         await append(runtime, session.history, asked, self._answered(kept.pieces.whole()))
 
@@ -174,7 +174,7 @@ class RunnableWithMessageHistory(Traced[Any, Any], RunnableSerializable[Any, Any
                 f"{', '.join(takes) or 'nothing'}; they must be the same"
             )
         found: Any = find()
-        history = await runtime.call(_awaited, found) if inspect.isawaitable(found) else found
+        history = await runtime.call_async(_awaited, found) if inspect.isawaitable(found) else found
         if not isinstance(history, BaseChatMessageHistory):
             raise InvalidInput(f"get_session_history returned {type(history).__name__}; it must return a history")
         return _Session(history, patch_config(config, configurable={"message_history": history}))

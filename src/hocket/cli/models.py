@@ -38,7 +38,7 @@ def served_models(provider: str, base_url: str | None = None) -> list[str]:
     Raises:
         HocketError: the provider is unknown, cannot tell, or its server does not answer.
     """
-    from hocket._runtime.portal import on_portal
+    from hocket._runtime.portal import run_in_portal
     from hocket.errors import Unsupported
     from hocket.language_models.registry import load_provider
 
@@ -46,7 +46,7 @@ def served_models(provider: str, base_url: str | None = None) -> list[str]:
     ask = getattr(load_provider(provider)(model="?", **options), "alist_models", None)
     if ask is None:
         raise Unsupported("it has no list of its models", provider=provider)
-    names: list[str] = on_portal(ask)
+    names: list[str] = run_in_portal(ask)
     return names
 
 
@@ -54,7 +54,7 @@ def _table() -> Iterator[str]:
     """Yield a line for each provider; their servers are asked at once."""
     import anyio
 
-    from hocket._runtime.portal import on_portal
+    from hocket._runtime.portal import run_in_portal
     from hocket.language_models.registry import list_providers
 
     names = list_providers()
@@ -68,7 +68,7 @@ def _table() -> Iterator[str]:
             for name in names:
                 group.start_soon(note_state, name)
 
-    on_portal(ask_all)
+    run_in_portal(ask_all)
     width = max(map(len, names))
     for name in names:
         yield f"{name:<{width}}  {states[name]}"

@@ -8,7 +8,7 @@ from typing import Any
 import anyio
 
 from hocket._pipeline.concurrency_limit import InFlight
-from hocket._runtime.runtime import ASYNC, BLOCKING, Runtime, step
+from hocket._runtime.runtime import ASYNC, BLOCKING, Runtime, drive
 from hocket._runtime.stream import Producer, Sink
 from hocket.chat_history import BaseChatMessageHistory, InMemoryChatMessageHistory
 from hocket.chat_history.turn import spoken
@@ -124,7 +124,7 @@ class Conversation:
         Raises:
             InvalidInput: this thread has not read, or closed, the stream of its last turn: it would wait for itself.
         """
-        return step(self._send(BLOCKING, message, config, kwargs, threading.get_ident()))
+        return drive(self._send(BLOCKING, message, config, kwargs, threading.get_ident()))
 
     def astream(self, message: Said, config: RunnableConfig | None = None, **kwargs: Any) -> ConversationStream:
         """Say something, and return the answer as it comes. The turn is stored when it has been read to its end.

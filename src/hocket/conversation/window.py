@@ -159,7 +159,7 @@ class Windowed(Traced[Mapping[str, list[BaseMessage]], AIMessage]):
             most = max(limits.max_messages - len(question), 0)
             window = window.with_last(len(last_that_fit(joined(window.older), max_messages=most)))
         if window.limit is not None and window.older:
-            window = await runtime.sync(self._cut, window, int(window.limit / limits.scale))
+            window = await runtime.call_sync(self._cut, window, int(window.limit / limits.scale))
         return window
 
     def _instructions(self, head: list[BaseMessage]) -> list[BaseMessage]:
@@ -201,7 +201,7 @@ class Windowed(Traced[Mapping[str, list[BaseMessage]], AIMessage]):
         self._limits.skipped = window.skipped
         usage = answer.usage_metadata
         if usage and window.limit is not None and usage["input_tokens"] * SHARE >= window.limit:
-            estimated = await runtime.sync(self._count, window.messages)
+            estimated = await runtime.call_sync(self._count, window.messages)
             self._limits.scale = usage["input_tokens"] / max(estimated, 1)
 
 

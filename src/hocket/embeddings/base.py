@@ -3,7 +3,7 @@
 import functools
 from typing import Any, Self
 
-from hocket._runtime.portal import on_portal
+from hocket._runtime.portal import run_in_portal
 from hocket._runtime.runtime import ASYNC
 from hocket.errors import InvalidHook
 
@@ -31,22 +31,22 @@ class Embeddings:
 
     async def aembed_documents(self, texts: list[str]) -> list[list[float]]:
         """Return one vector for each text, in order."""
-        return await ASYNC.sync(self.embed_documents, texts)
+        return await ASYNC.call_sync(self.embed_documents, texts)
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
         """Return one vector for each text, in order: the sync face of `aembed_documents`."""
-        return on_portal(functools.partial(self.aembed_documents, texts))
+        return run_in_portal(functools.partial(self.aembed_documents, texts))
 
     async def aembed_query(self, text: str) -> list[float]:
         """Return the vector of a text that others are searched with."""
         if _defines(type(self), "embed_query"):
-            return await ASYNC.sync(self.embed_query, text)
+            return await ASYNC.call_sync(self.embed_query, text)
         return (await self.aembed_documents([text]))[0]
 
     def embed_query(self, text: str) -> list[float]:
         """Return the vector of a text that others are searched with: the sync face of `aembed_query`."""
         if _defines(type(self), "aembed_query"):
-            return on_portal(functools.partial(self.aembed_query, text))
+            return run_in_portal(functools.partial(self.aembed_query, text))
         return self.embed_documents([text])[0]
 
 

@@ -35,7 +35,7 @@ async def tls_context(verify: bool | str) -> "ssl.SSLContext":
     """
     key = (verify, os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR"))
     context = _contexts.get(key)
-    return context if context is not None else await ASYNC.sync(_kept, key)
+    return context if context is not None else await ASYNC.call_sync(_kept, key)
 
 
 def _kept(key: Key) -> "ssl.SSLContext":

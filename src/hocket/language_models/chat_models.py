@@ -16,8 +16,8 @@ from hocket._pipeline.chat_call import ChatCall, as_chunk
 from hocket._pipeline.compose import compose_chat
 from hocket._pipeline.hook import default_hook
 from hocket._pipeline.observe import observed, run_all
-from hocket._runtime.portal import on_portal
-from hocket._runtime.runtime import ASYNC, BLOCKING, Runtime, step
+from hocket._runtime.portal import run_in_portal
+from hocket._runtime.runtime import ASYNC, BLOCKING, Runtime, drive
 from hocket._runtime.stream import Producer, Sink
 from hocket.errors import InvalidInput
 from hocket.language_models.base import BaseLanguageModel, LanguageModelInput
@@ -66,7 +66,7 @@ class BaseChatModel(BaseLanguageModel[AIMessage], Structuring, ABC):
             run_manager: the run, for what a hook wants to tell handlers. It need not be in the signature.
             kwargs: options of the call.
         """
-        return await ASYNC.sync(self._generate, messages, stop, **kwargs)
+        return await ASYNC.call_sync(self._generate, messages, stop, **kwargs)
 
     @default_hook
     def _generate(self, messages: list[BaseMessage], stop: list[str] | None = None, **kwargs: Any) -> ChatResult:
@@ -126,8 +126,8 @@ class BaseChatModel(BaseLanguageModel[AIMessage], Structuring, ABC):
     ) -> AIMessage:
         """Answer: the sync face of `ainvoke`. A sync hook runs in this thread; works inside a running loop, too."""
         if not self._hooks.steps:
-            return on_portal(functools.partial(self.ainvoke, input, config, stop=stop, **kwargs))
-        return step(self._run(self._open_call(BLOCKING, self._to_messages(input), config, stop, kwargs)))
+            return run_in_portal(functools.partial(self.ainvoke, input, config, stop=stop, **kwargs))
+        return drive(self._run(self._open_call(BLOCKING, self._to_messages(input), config, stop, kwargs)))
 
     def astream(  # type: ignore[override]
         self,
@@ -232,9 +232,9 @@ class BaseChatModel(BaseLanguageModel[AIMessage], Structuring, ABC):
         """Answer several conversations, one after another if the hook is sync: the sync face of `agenerate`."""
         options: dict[str, Any] = {"tags": tags, "metadata": metadata, "run_name": run_name, "run_id": run_id, **kwargs}
         if not self._hooks.steps:
-            return on_portal(functools.partial(self.agenerate, messages, stop, callbacks, **options))
+            return run_in_portal(functools.partial(self.agenerate, messages, stop, callbacks, **options))
         calls = self._open_calls(BLOCKING, messages, stop, callbacks, tags, metadata, run_name, run_id, kwargs)
-        return self._combined(calls, step(run_all(calls, self._go())))
+        return self._combined(calls, drive(run_all(calls, self._go())))
 
     async def agenerate_prompt(
         self, prompts: list[PromptValue], stop: list[str] | None = None, callbacks: Any = None, **kwargs: Any
@@ -269,8 +269,8 @@ class BaseChatModel(BaseLanguageModel[AIMessage], Structuring, ABC):
     ) -> ChatResult:
         """Answer a conversation from the cache, or through rate limiter and hook, in sync code."""
         if not self._hooks.steps:
-            return on_portal(functools.partial(self._agenerate_with_cache, messages, stop, run_manager, **kwargs))
-        return step(self._below(BLOCKING, messages, stop, run_manager, kwargs))
+            return run_in_portal(functools.partial(self._agenerate_with_cache, messages, stop, run_manager, **kwargs))
+        return drive(self._below(BLOCKING, messages, stop, run_manager, kwargs))
 
     async def _below(
         self, runtime: Runtime, messages: list[BaseMessage], stop: list[str] | None, run: Any, params: dict[str, Any]

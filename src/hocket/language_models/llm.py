@@ -25,7 +25,7 @@ class LLM(BaseLLM, ABC):
     @default_hook
     async def _acall(self, prompt: str, stop: list[str] | None = None, **kwargs: Any) -> str:
         """Return the answer. By default `_call`, in a worker thread."""
-        return await ASYNC.sync(self._call, prompt, stop, **kwargs)
+        return await ASYNC.call_sync(self._call, prompt, stop, **kwargs)
 
     @default_hook
     def _call(self, prompt: str, stop: list[str] | None = None, **kwargs: Any) -> str:

@@ -14,8 +14,8 @@ from hocket._pipeline.call import Go
 from hocket._pipeline.compose import compose_text
 from hocket._pipeline.hook import default_hook
 from hocket._pipeline.text_call import TextCall
-from hocket._runtime.portal import on_portal
-from hocket._runtime.runtime import ASYNC, BLOCKING, Runtime, step
+from hocket._runtime.portal import run_in_portal
+from hocket._runtime.runtime import ASYNC, BLOCKING, Runtime, drive
 from hocket._runtime.stream import Producer, Sink, Stream, SyncStream
 from hocket.callbacks import AsyncCallbackManager, BaseCallbackManager, CallbackManager
 from hocket.errors import InvalidInput
@@ -56,7 +56,7 @@ class BaseLLM(BaseLanguageModel[str], ABC):
             run_manager: the first prompt's run. It need not be in the signature.
             kwargs: options of the call.
         """
-        return await ASYNC.sync(self._generate, prompts, stop, **kwargs)
+        return await ASYNC.call_sync(self._generate, prompts, stop, **kwargs)
 
     @default_hook
     def _generate(self, prompts: list[str], stop: list[str] | None = None, **kwargs: Any) -> LLMResult:
@@ -107,8 +107,8 @@ class BaseLLM(BaseLanguageModel[str], ABC):
     ) -> str:
         """Answer: the sync face of `ainvoke`. A sync hook runs in this thread."""
         if not self._hooks.steps:
-            return on_portal(functools.partial(self.ainvoke, input, config, stop=stop, **kwargs))
-        return _text(step(self._run(self._open_call(BLOCKING, input, config, stop, kwargs))))
+            return run_in_portal(functools.partial(self.ainvoke, input, config, stop=stop, **kwargs))
+        return _text(drive(self._run(self._open_call(BLOCKING, input, config, stop, kwargs))))
 
     def astream(
         self,
@@ -201,8 +201,8 @@ class BaseLLM(BaseLanguageModel[str], ABC):
         """Answer several prompts with one request: the sync face of `agenerate`."""
         if not self._hooks.steps:
             options: dict[str, Any] = {"tags": tags, "metadata": metadata, "run_name": run_name, "run_id": run_id}
-            return on_portal(functools.partial(self.agenerate, prompts, stop, callbacks, **options, **kwargs))
-        return step(
+            return run_in_portal(functools.partial(self.agenerate, prompts, stop, callbacks, **options, **kwargs))
+        return drive(
             self._answer(self._open_calls(BLOCKING, prompts, stop, callbacks, tags, metadata, run_name, run_id, kwargs))
         )
 

@@ -23,7 +23,7 @@ class SimpleChatModel(BaseChatModel, ABC):
     @default_hook
     async def _acall(self, messages: list[BaseMessage], stop: list[str] | None = None, **kwargs: Any) -> str:
         """Return the answer. By default `_call`, in a worker thread."""
-        return await ASYNC.sync(self._call, messages, stop, **kwargs)
+        return await ASYNC.call_sync(self._call, messages, stop, **kwargs)
 
     @default_hook
     def _call(self, messages: list[BaseMessage], stop: list[str] | None = None, **kwargs: Any) -> str:

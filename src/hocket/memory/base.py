@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from hocket._runtime.runtime import ASYNC, BLOCKING, Runtime, step
+from hocket._runtime.runtime import ASYNC, BLOCKING, Runtime, drive
 from hocket.chat_history import BaseChatMessageHistory, InMemoryChatMessageHistory
 from hocket.chat_history.turn import append, read, spoken
 from hocket.errors import InvalidInput
@@ -56,15 +56,15 @@ class BaseMemory(ABC):
         self, inputs: Mapping[str, Any] | None = None, config: RunnableConfig | None = None
     ) -> dict[str, Any]:
         """Return what is remembered: the sync face of `aload_memory_variables`."""
-        return step(BLOCKING.call(self.aload_memory_variables, inputs, config))
+        return drive(BLOCKING.call_async(self.aload_memory_variables, inputs, config))
 
     def save_context(self, inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> None:
         """Remember a call: the sync face of `asave_context`."""
-        step(BLOCKING.call(self.asave_context, inputs, outputs))
+        drive(BLOCKING.call_async(self.asave_context, inputs, outputs))
 
     def clear(self) -> None:
         """Forget everything: the sync face of `aclear`."""
-        step(BLOCKING.call(self.aclear))
+        drive(BLOCKING.call_async(self.aclear))
 
 
 @dataclass(kw_only=True)
@@ -118,7 +118,7 @@ class BaseChatMemory(BaseMemory):
         self, inputs: Mapping[str, Any] | None = None, config: RunnableConfig | None = None
     ) -> dict[str, Any]:
         """Return what is shown of the conversation: the sync face of `aload_memory_variables`."""
-        return step(self._load(BLOCKING, config))
+        return drive(self._load(BLOCKING, config))
 
     async def asave_context(self, inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> None:
         """Append what was asked and answered, in one step.
@@ -134,7 +134,7 @@ class BaseChatMemory(BaseMemory):
 
     def save_context(self, inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> None:
         """Append what was asked and answered: the sync face of `asave_context`."""
-        step(append(BLOCKING, self.chat_memory, *self._turn(inputs, outputs)))
+        drive(append(BLOCKING, self.chat_memory, *self._turn(inputs, outputs)))
 
     async def aclear(self) -> None:
         """Forget the conversation."""

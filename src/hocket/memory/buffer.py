@@ -72,4 +72,4 @@ class ConversationTokenBufferMemory(BaseChatMemory):
         self, runtime: Runtime, messages: list[BaseMessage], config: RunnableConfig | None
     ) -> list[BaseMessage]:
         limit = {"max_tokens": self.max_token_limit, "token_counter": self.llm or "approximate"}
-        return await runtime.sync(last_that_fit, messages, **limit)  # a model may have to load its tokenizer
+        return await runtime.call_sync(last_that_fit, messages, **limit)  # a model may have to load its tokenizer

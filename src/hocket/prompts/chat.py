@@ -6,7 +6,7 @@ from typing import Any, Self, cast, overload
 
 from pydantic import SkipValidation
 
-from hocket._runtime.runtime import ASYNC, BLOCKING, Runtime, step
+from hocket._runtime.runtime import ASYNC, BLOCKING, Runtime, drive
 from hocket.errors import InvalidInput
 from hocket.messages import BaseMessage
 from hocket.prompt_values import ChatPromptValue
@@ -130,7 +130,7 @@ class ChatPromptTemplate(BaseChatPromptTemplate):
         Raises:
             InvalidInput: a variable has no value, or one that it cannot take.
         """
-        return step(self._formatted(BLOCKING, kwargs))
+        return drive(self._formatted(BLOCKING, kwargs))
 
     async def aformat_messages(self, /, **kwargs: Any) -> list[BaseMessage]:
         """Do as `format_messages`, under an event loop: example selectors may wait there."""

@@ -23,7 +23,7 @@ class BaseExampleSelector(ABC):
 
     async def aadd_example(self, example: dict[str, str]) -> Any:
         """Do as `add_example`, under an event loop."""
-        return await ASYNC.sync(self.add_example, example)
+        return await ASYNC.call_sync(self.add_example, example)
 
     @abstractmethod
     def select_examples(self, input_variables: dict[str, str]) -> list[dict[str, Any]]:
@@ -31,7 +31,7 @@ class BaseExampleSelector(ABC):
 
     async def aselect_examples(self, input_variables: dict[str, str]) -> list[dict[str, Any]]:
         """Do as `select_examples`, under an event loop."""
-        return await ASYNC.sync(self.select_examples, input_variables)
+        return await ASYNC.call_sync(self.select_examples, input_variables)
 
 
 def _count_words(text: str) -> int:

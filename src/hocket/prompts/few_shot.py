@@ -5,7 +5,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, SkipValidation
 
-from hocket._runtime.runtime import ASYNC, BLOCKING, Runtime, step
+from hocket._runtime.runtime import ASYNC, BLOCKING, Runtime, drive
 from hocket.errors import InvalidInput
 from hocket.messages import BaseMessage
 from hocket.prompts.chat import BaseChatPromptTemplate
@@ -72,7 +72,7 @@ class FewShotPromptTemplate(_Examples, StringPromptTemplate):
         Raises:
             InvalidInput: a variable, of the prompt or of an example, has no value.
         """
-        return step(self._formatted(BLOCKING, kwargs))
+        return drive(self._formatted(BLOCKING, kwargs))
 
     async def aformat(self, /, **kwargs: Any) -> str:
         """Do as `format`, under an event loop: a selector may wait there."""
@@ -114,7 +114,7 @@ class FewShotChatMessagePromptTemplate(_Examples, BaseChatPromptTemplate):
         Raises:
             InvalidInput: a variable of an example has no value.
         """
-        return step(self._formatted(BLOCKING, kwargs))
+        return drive(self._formatted(BLOCKING, kwargs))
 
     async def aformat_messages(self, /, **kwargs: Any) -> list[BaseMessage]:
         """Do as `format_messages`, under an event loop: a selector may wait there."""

@@ -14,14 +14,14 @@ from pydantic import ConfigDict, Field
 
 from hocket._runtime import clock
 from hocket._runtime.alarm import Alarm
-from hocket._runtime.portal import on_portal
+from hocket._runtime.portal import run_in_portal
 from hocket._runtime.runtime import ASYNC
 from hocket.embeddings.base import Embeddings
 from hocket.errors import InvalidInput, InvalidReply, TotalTimeout
 from hocket.http.request import HTTPReply, HTTPRequest
 from hocket.messages import UsageMetadata, add_usage
 from hocket.remote.service import RemoteService
-from hocket.retries import Failure, RetryPolicy, RetryPolicyLike, repeated
+from hocket.retries import Failure, RetryPolicy, RetryPolicyLike, retry_async
 from hocket.runnables import RunnableConfig
 from hocket.runnables.batch import Batch
 from hocket.timeouts import HTTP_TIMEOUT, TimeoutLike, connect_limit
@@ -97,7 +97,7 @@ class RemoteEmbeddings(RemoteService, Embeddings, ABC):
 
     def embed(self, texts: list[str]) -> EmbeddingResult:
         """Return the vectors of the texts together with their token usage: the sync face of `aembed`."""
-        return on_portal(functools.partial(self.aembed, texts))
+        return run_in_portal(functools.partial(self.aembed, texts))
 
     async def aembed_documents(self, texts: list[str]) -> list[list[float]]:
         """Return one vector for each text, in order; none, and no request, for no texts. Raises as `aembed`."""
@@ -120,7 +120,7 @@ class RemoteEmbeddings(RemoteService, Embeddings, ABC):
                 connect_limit.reset(token)
 
         policy = self.retry or RetryPolicy(max_attempts=1)
-        return await repeated(
+        return await retry_async(
             attempt,
             policy,
             ASYNC,

@@ -201,7 +201,7 @@ class RemoteService(BaseModel):
             if not 200 <= reply.status < 300:
                 raise self._failure(signed, reply)
             try:
-                return read(reply) if len(reply.content) < LARGE else await ASYNC.sync(read, reply)
+                return read(reply) if len(reply.content) < LARGE else await ASYNC.call_sync(read, reply)
             except UNREADABLE as error:
                 if isinstance(error, HocketError):
                     raise
@@ -303,7 +303,7 @@ class RemoteService(BaseModel):
             return {}
         given: Any = key
         if callable(key):
-            given = key() if inspect.iscoroutinefunction(key) else await ASYNC.sync(key)
+            given = key() if inspect.iscoroutinefunction(key) else await ASYNC.call_sync(key)
             if inspect.isawaitable(given):
                 given = await given
         if isinstance(given, SecretStr):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, overload
 
 from pydantic import ConfigDict
 
-from hocket._runtime.portal import on_portal
+from hocket._runtime.portal import run_in_portal
 from hocket._runtime.runtime import ASYNC, BLOCKING, Runtime
 from hocket._runtime.stream import Sink, Stream, SyncStream
 from hocket.errors import InvalidHook, InvalidInput
@@ -48,11 +48,11 @@ class Runnable(Combining[Input, Output], ABC, Generic[Input, Output]):
         """Turn one input into its output. By default `invoke`, in a worker thread."""
         if type(self).invoke is Runnable.invoke:
             raise InvalidHook(f"{type(self).__name__} defines neither ainvoke nor invoke")
-        return await ASYNC.sync(self.invoke, input, config, **kwargs)
+        return await ASYNC.call_sync(self.invoke, input, config, **kwargs)
 
     def invoke(self, input: Input, config: RunnableConfig | None = None, **kwargs: Any) -> Output:
         """Turn one input into its output. By default `ainvoke`, on hocket's kept event loop."""
-        return on_portal(functools.partial(self.ainvoke, input, config, **kwargs))
+        return run_in_portal(functools.partial(self.ainvoke, input, config, **kwargs))
 
     async def _invoke(
         self, runtime: Runtime, input: Input, config: RunnableConfig | None, kwargs: dict[str, Any]
@@ -240,7 +240,9 @@ class Runnable(Combining[Input, Output], ABC, Generic[Input, Output]):
         self, inputs: Iterable[Input], config: Configs = None, *, return_exceptions: bool = False, **kwargs: Any
     ) -> Any:
         """Turn many inputs into outputs at once: the sync face of `abatch`. Sync code runs in worker threads."""
-        return on_portal(functools.partial(self.abatch, inputs, config, return_exceptions=return_exceptions, **kwargs))
+        return run_in_portal(
+            functools.partial(self.abatch, inputs, config, return_exceptions=return_exceptions, **kwargs)
+        )
 
     def batch_as_completed(
         self, inputs: Iterable[Input], config: Configs = None, *, return_exceptions: bool = False, **kwargs: Any

@@ -6,7 +6,7 @@ from typing import Any, Generic, TypeVar
 
 from pydantic import ConfigDict, SkipValidation
 
-from hocket._runtime.portal import on_portal
+from hocket._runtime.portal import run_in_portal
 from hocket._runtime.runtime import ASYNC, Runtime
 from hocket.runnables.base import Runnable, RunnableSerializable
 from hocket.runnables.batch import Batch
@@ -50,7 +50,7 @@ class RunnableEach(
         if self.bound._inline and not runtime.is_async:
             return [await self.bound._invoke(runtime, item, config, kwargs) for item in input]
         if not runtime.is_async:
-            return on_portal(functools.partial(self._work, ASYNC, input, config, kwargs))
+            return run_in_portal(functools.partial(self._work, ASYNC, input, config, kwargs))
 
         async def call(item: Input, _: RunnableConfig) -> Output:
             return await self.bound._invoke(runtime, item, config, kwargs)

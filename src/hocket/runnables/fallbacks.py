@@ -7,7 +7,7 @@ from typing import Any, Generic, Self, TypeVar
 from pydantic import Field, SkipValidation, field_validator
 
 from hocket.errors import InvalidInput
-from hocket.retries import Failure, RetryPolicy, spending
+from hocket.retries import Failure, RetryPolicy, retry_budget
 from hocket.runnables.attempts import Attempting, Attempts
 from hocket.runnables.base import Runnable
 from hocket.runnables.binding import RunnableBinding
@@ -98,7 +98,7 @@ class RunnableWithFallbacks(Attempting[Input, Output], Generic[Input, Output]):
             )
         errors: list[Exception] = []
         try:
-            with spending(self._attempts_at_most(call.params)) as turn:
+            with retry_budget(self._attempts_at_most(call.params)) as turn:
                 for number, runnable in enumerate(self._asked(), 1):
                     input = call.input
                     if errors:

@@ -79,12 +79,12 @@ class Function(NamedTuple):
         arguments = _arguments(form, runtime, config, kwargs)
         if form is not self.asynchronous:
             call = functools.partial(_called, config, form, input, arguments)
-            (returned,) = call() if self.inline else await runtime.sync(call)
-            return await runtime.call(_settled, config, returned) if inspect.iscoroutine(returned) else returned
+            (returned,) = call() if self.inline else await runtime.call_sync(call)
+            return await runtime.call_async(_settled, config, returned) if inspect.iscoroutine(returned) else returned
         if runtime.is_async:
             with set_config_context(config):
                 return await _awaited(form, input, arguments)
-        return await runtime.call(_awaited_within, config, form, input, arguments)
+        return await runtime.call_async(_awaited_within, config, form, input, arguments)
 
     async def pour(
         self, runtime: Runtime, input: Any, config: RunnableConfig, kwargs: dict[str, Any], sink: Sink[Any]

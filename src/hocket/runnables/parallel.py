@@ -7,7 +7,7 @@ from typing import Any, Generic, TypeVar
 import anyio
 from pydantic import ConfigDict, SkipValidation
 
-from hocket._runtime.portal import on_portal
+from hocket._runtime.portal import run_in_portal
 from hocket._runtime.runtime import ASYNC, Runtime
 from hocket._runtime.stream import Sink
 from hocket.errors import InvalidInput
@@ -66,7 +66,7 @@ class RunnableParallel(Traced[Input, dict[str, Any]], RunnableSerializable[Input
             return await branch[1]._invoke(runtime, input, tagged(config, "map:key:{}", branch[0]), kwargs)
 
         if not runtime.is_async and not self._can_step:
-            return on_portal(functools.partial(self._work, ASYNC, input, config, kwargs))
+            return run_in_portal(functools.partial(self._work, ASYNC, input, config, kwargs))
         outputs = await self._at_once(call, list(self.steps__.items()), config)
         return dict(zip(self.steps__, outputs, strict=True))
 

@@ -59,7 +59,7 @@ class Pulling(Stage[Any, Output]):
     async def abort(self, error: BaseException) -> None:
         if not self._is_over:
             self._is_over = True
-            await self._runtime.shielded(self._leave())
+            await self._runtime.finish_within_grace(self._leave())
 
     async def _leave(self) -> None:
         with suppress(Exception, Left):

@@ -7,7 +7,7 @@ from typing import Any, Generic, Self, TypeVar
 from pydantic import Field, SkipValidation
 from typing_extensions import TypedDict
 
-from hocket.retries import RetryPolicy, repeated, seconds
+from hocket.retries import RetryPolicy, retry_async, seconds
 from hocket.runnables.attempts import Attempting, Attempts
 from hocket.runnables.base import Runnable
 from hocket.runnables.chain_run import tagged
@@ -97,7 +97,7 @@ class RunnableRetry(Attempting[Input, Output], Generic[Input, Output]):
             config = tagged(call.config, "retry:attempt:{}", number) if number > 1 else call.config
             return await call.ask(self.bound, call.input, config, params)
 
-        return await repeated(
+        return await retry_async(
             attempt,
             policy,
             call.runtime,

@@ -88,7 +88,7 @@ async def drain(runtime: Runtime, pieces: Any, sink: Sink[Any], *, in_thread: bo
         if isinstance(pieces, AsyncIterable):
             close = getattr(pieces, "aclose", None)
             if close is not None:
-                await runtime.shielded(close())
+                await runtime.finish_within_grace(close())
         else:
             getattr(pieces, "close", bool)()
 

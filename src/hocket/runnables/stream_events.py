@@ -12,7 +12,7 @@ from uuid import UUID
 from anyio.lowlevel import current_token
 from typing_extensions import TypedDict
 
-from hocket._runtime.detached import soon
+from hocket._runtime.detached import call_soon
 from hocket._runtime.stream import Sink
 from hocket.callbacks import AsyncCallbackHandler
 from hocket.outputs import ChatGeneration, ChatGenerationChunk, GenerationChunk, LLMResult
@@ -170,7 +170,7 @@ class EventHandler(AsyncCallbackHandler):
         if not self._wanted.wants(event, kind):
             return _nothing()
         if current_token().native_token is not self._token.native_token:  # a sync verb's, on hocket's own loop
-            soon(self._token, functools.partial(self._post, event))
+            call_soon(self._token, functools.partial(self._post, event))
             return _nothing()
         return self._sink.put(event) or _nothing()
 

@@ -8,7 +8,7 @@ import functools
 from collections.abc import Awaitable, Coroutine
 from typing import Any, ClassVar, Generic, TypeVar, cast
 
-from hocket._runtime.runtime import ASYNC, BLOCKING, Runtime, step
+from hocket._runtime.runtime import ASYNC, BLOCKING, Runtime, drive
 from hocket._runtime.stream import Sink
 from hocket.runnables.base import Runnable
 from hocket.runnables.chain_run import ChainRun, Tap, inside, is_watched
@@ -64,7 +64,7 @@ class Traced(Runnable[Input, Output], Generic[Input, Output]):
 
     def invoke(self, input: Input, config: RunnableConfig | None = None, **kwargs: Any) -> Output:
         """Turn one input into its output: the sync face of `ainvoke`. What is sync runs in this thread."""
-        return step(self._invoke(BLOCKING, input, config, kwargs))
+        return drive(self._invoke(BLOCKING, input, config, kwargs))
 
     async def _invoke(
         self, runtime: Runtime, input: Input, config: RunnableConfig | None, kwargs: dict[str, Any]

@@ -196,4 +196,4 @@ async def acount_tokens(
     model: str | CountsTokens, what: Countable, *, tools: Sequence[Any] | None = None
 ) -> TokenCount:
     """`count_tokens`, in a worker thread: neither loading an encoding nor a long text holds up the event loop."""
-    return await ASYNC.sync(count_tokens, model, what, tools=tools)
+    return await ASYNC.call_sync(count_tokens, model, what, tools=tools)

@@ -98,7 +98,7 @@ def get_encoding(name: str) -> Encoding:
 
 async def aget_encoding(name: str) -> Encoding:
     """`get_encoding`, loading in a worker thread."""
-    return await ASYNC.sync(get_encoding, name)
+    return await ASYNC.call_sync(get_encoding, name)
 
 
 def find_encoding(name: str) -> Encoding | None:

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from pydantic import ConfigDict, Field, SkipValidation, ValidationError, field_validator
 
-from hocket._runtime.runtime import ASYNC, BLOCKING, step
+from hocket._runtime.runtime import ASYNC, BLOCKING, drive
 from hocket.callbacks.base_manager import Callbacks
 from hocket.errors import InvalidHook, InvalidInput, ToolException
 from hocket.messages import ToolCall
@@ -129,7 +129,7 @@ class BaseTool(RunnableSerializable[str | dict[str, Any] | ToolCall, Any], ABC):
 
     async def _arun(self, *args: Any, **kwargs: Any) -> Any:
         """Do it. By default `_run`, in a worker thread."""
-        return await ASYNC.sync(self._run, *args, **kwargs)
+        return await ASYNC.call_sync(self._run, *args, **kwargs)
 
     def _function(self, prefer_async: bool) -> Callable[..., Any]:
         """Return what is called: the hook of the kind that is preferred, if there is one, else the other.
@@ -173,7 +173,7 @@ class BaseTool(RunnableSerializable[str | dict[str, Any] | ToolCall, Any], ABC):
         self, input: str | dict[str, Any] | ToolCall, config: RunnableConfig | None = None, **kwargs: Any
     ) -> Any:
         """Run the tool: the sync face of `ainvoke`. A sync hook runs in this thread."""
-        return step(run_tool(self, BLOCKING, _job(input, config, kwargs)))
+        return drive(run_tool(self, BLOCKING, _job(input, config, kwargs)))
 
     async def arun(
         self,
@@ -209,7 +209,7 @@ class BaseTool(RunnableSerializable[str | dict[str, Any] | ToolCall, Any], ABC):
     ) -> Any:
         """Run the tool: the sync face of `arun`."""
         parts = {"callbacks": callbacks, "tags": tags, "metadata": metadata, "run_name": run_name, "run_id": run_id}
-        return step(run_tool(self, BLOCKING, _job_of_parts(tool_input, verbose, config, parts, tool_call_id, kwargs)))
+        return drive(run_tool(self, BLOCKING, _job_of_parts(tool_input, verbose, config, parts, tool_call_id, kwargs)))
 
     def _read(self, given: Any, call_id: str | None) -> dict[str, Any]:
         """Return the arguments of the hook, by name.

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from hocket._runtime.cancellation import is_stray
-from hocket._runtime.portal import on_portal
+from hocket._runtime.portal import run_in_portal
 from hocket._runtime.runtime import ASYNC
 from hocket.errors import InvalidInput, StopRun, ToolException, ToolTimeout
 from hocket.messages import AIMessage, InvalidToolCall, ToolCall, ToolMessage
@@ -96,7 +96,7 @@ def run_tool_calls(
         config=config,
         injected=injected,
     )
-    return on_portal(run)
+    return run_in_portal(run)
 
 
 def _by_name(tools: Sequence[Any]) -> dict[str, BaseTool]:

@@ -159,10 +159,10 @@ async def _call(tool: "BaseTool", runtime: Runtime, job: Job, run: Any, values: 
     positional, named = signature.bind(values)
     with set_config_context(config):
         if is_async(function):
-            return await runtime.call(function, *positional, **named)
-        (response,) = await runtime.sync(_boxed, function, positional, named)
+            return await runtime.call_async(function, *positional, **named)
+        (response,) = await runtime.call_sync(_boxed, function, positional, named)
         if inspect.isawaitable(response):  # a sync function that calls an async one
-            return await runtime.call(lambda: response)
+            return await runtime.call_async(lambda: response)
         return response
 
 

@@ -15,7 +15,7 @@ from hocket.language_models.structured.reading import Reading
 from hocket.language_models.structured.schema import OutputSchema
 from hocket.messages import AIMessage, HumanMessage
 from hocket.prompt_values import PromptValue
-from hocket.retries import RetryPolicy, repeated
+from hocket.retries import RetryPolicy, retry_async
 from hocket.runnables import Runnable, RunnableConfig
 from hocket.runnables.attempts import Attempting, Attempts
 from hocket.runnables.chain_run import tagged
@@ -118,7 +118,7 @@ class StructuredOutput(Attempting[LanguageModelInput, Out], Generic[Out, Piece])
         error: Exception | None = None
         parsed: Any = None
         try:
-            parsed = await repeated(
+            parsed = await retry_async(
                 attempt,
                 _Reask(max_attempts=1 + self.reask),
                 call.runtime,

@@ -104,7 +104,7 @@ class ChatLocal(ModelOptions, BaseChatModel):
         given = kwargs if stop is None else {**kwargs, "stop": stop}
         options = checked_options(self, given, CallOptions)
         request = encode_request(messages, options)
-        engine = await ASYNC.sync(open_engine, options.model, self.n_ctx, self.n_threads)
+        engine = await ASYNC.call_sync(open_engine, options.model, self.n_ctx, self.n_threads)
         finished = False
         async with aclosing(answer(engine, request)) as chunks:
             async for chunk in chunks:

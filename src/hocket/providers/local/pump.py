@@ -14,7 +14,7 @@ from typing import Any
 import anyio
 from anyio.lowlevel import current_token
 
-from hocket._runtime.detached import soon
+from hocket._runtime.detached import call_soon
 from hocket.providers.local.engine import Engine
 
 __all__ = ["answer"]
@@ -52,7 +52,7 @@ class _Answer:
     def _rouse(self) -> None:
         asleep, self._asleep = self._asleep, None
         if asleep is not None:
-            soon(self._token, asleep.set)
+            call_soon(self._token, asleep.set)
 
     async def more(self) -> None:
         """Wait for a chunk or the end."""

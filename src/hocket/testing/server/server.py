@@ -18,7 +18,7 @@ import anyio
 from anyio.lowlevel import current_token
 
 from hocket._runtime import clock
-from hocket._runtime.detached import soon, spawn
+from hocket._runtime.detached import call_soon, spawn
 from hocket.errors import InvalidInput, ScriptExhausted
 from hocket.testing.server.behaviours import Reply, Status
 from hocket.testing.server.connection import Connection
@@ -90,7 +90,7 @@ class Server:
         with anyio.move_on_after(within):
             while True:
                 changed = anyio.Event()
-                self._call_at_change(partial(soon, token, changed.set))
+                self._call_at_change(partial(call_soon, token, changed.set))
                 if condition(self):
                     return
                 await changed.wait()
@@ -152,7 +152,7 @@ class Server:
 
         async def run() -> None:
             async with anyio.create_task_group() as tasks:
-                self._stop = partial(soon, current_token(), tasks.cancel_scope.cancel)
+                self._stop = partial(call_soon, current_token(), tasks.cancel_scope.cancel)
                 started.set()
                 await self._accept(listener)
 
