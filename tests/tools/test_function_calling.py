@@ -3,6 +3,7 @@
 import dataclasses
 import gc
 import pickle
+import re
 import weakref
 from collections.abc import Callable
 from copy import deepcopy
@@ -12,6 +13,7 @@ import pytest
 from pydantic import BaseModel, Field
 
 from hocket.errors import InvalidInput
+from hocket.runnables import RunnableLambda
 from hocket.tools import (
     BaseTool,
     InjectedToolArg,
@@ -19,6 +21,7 @@ from hocket.tools import (
     convert_to_json_schema,
     convert_to_openai_function,
     convert_to_openai_tool,
+    convert_to_openai_tools,
     tool,
 )
 
@@ -342,3 +345,42 @@ def test_a_changed_tool_is_described_anew() -> None:
     assert convert_to_openai_function(made)["description"] == "New."
     assert convert_to_openai_function(copy)["name"] == "Other"
     assert convert_to_openai_function(copy)["description"] == "The weather to come."
+
+
+@pytest.mark.parametrize(
+    ("tools", "words"),
+    [
+        ([{"type": "foo"}], "type 'foo' is unknown"),
+        ([{"type": "function", "function": {"name": "", "parameters": {}}}], "'' will not do as a tool's name"),
+        ([{"type": "function", "function": {"name": "look up"}}], "such as 'look_up'"),
+        ([{"type": "function", "function": "Forecast"}], "has a dict under 'function'"),
+        ([{"type": "function"}], "is no tool"),
+        ([Forecast, Forecast], "two tools are called 'Forecast'"),
+        (function(), "takes a list of tools, not function"),
+        ("Forecast", "takes a list of tools, not str"),
+        ({"type": "foo"}, "takes a list of tools, not dict"),
+        ([None], "None is no tool"),
+    ],
+)
+def test_the_tools_of_a_call_pass_one_check(tools: Any, words: str) -> None:
+    """A type that nobody knows, a bad name, a name given twice, or something that is no list, is refused."""
+    with pytest.raises(InvalidInput, match=re.escape(words)):
+        convert_to_openai_tools(tools)
+
+
+def test_tools_that_are_written_as_openai_writes_them_are_not_copied() -> None:
+    """A call whose tools were bound pays for a look at them, and not for a copy."""
+    (bound,) = convert_to_openai_tools([Forecast])
+    assert bound == convert_to_openai_tool(Forecast)
+    assert convert_to_openai_tools([bound])[0] is bound
+    assert convert_to_openai_tools([bound], strict=True)[0] is not bound
+    assert convert_to_openai_tools([{**bound, "note": 1}]) == [bound]
+
+
+@pytest.mark.parametrize("infer", [True, False])
+def test_an_empty_name_is_refused(infer: bool) -> None:
+    """A name that was given is not replaced by the function's."""
+    with pytest.raises(ValueError, match="'' will not do as a tool's name"):
+        tool("", infer_schema=infer)(documented())
+    with pytest.raises(ValueError, match="'' will not do as a tool's name"):
+        tool("", RunnableLambda(len), args_schema=Forecast)

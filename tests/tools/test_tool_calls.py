@@ -362,3 +362,19 @@ async def test_a_conversation_with_tools() -> None:
         reply = await model.ainvoke(messages)
     assert reply.content == "All done."
     assert [one.content for one in messages[2:]] == ["done", "say it differently"]
+
+
+async def test_a_long_name_that_a_model_made_up_is_cut() -> None:
+    """A megabyte from a model is not stored again, nor paid again with each turn."""
+    (answer,) = await arun_tool_calls(asked(call("x" * 1_000_000, "1")), [act])
+    assert len(str(answer.content)) < 300
+    assert "xxx…" in answer.content
+    assert len(answer.name or "") <= 100
+
+
+async def test_long_arguments_that_do_not_fit_are_cut() -> None:
+    """Names and values that a model made up, one long or many, come to a short explanation."""
+    many = {f"argument{at}": "v" * 1_000 for at in range(1_000)}
+    answers = await arun_tool_calls(asked(call("act", "1", **many), call("act", "2", **{"x" * 1_000_000: 1})), [act])
+    assert [one.response_metadata["tool_error"] for one in answers] == ["invalid_arguments"] * 2
+    assert max(len(str(one.content)) for one in answers) < 2_300

@@ -5,6 +5,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from hocket.errors import InvalidInput, Unsupported
+from hocket.messages.base import copied
 
 if TYPE_CHECKING:
     from hocket.language_models.base import LanguageModelInput
@@ -88,15 +89,10 @@ def bound_tools(
         InvalidInput: something is no tool, two tools have one name, or the choice is none or names no tool.
         Unsupported: the model cannot be given such a choice.
     """
-    from hocket.tools import convert_to_openai_tool  # whoever binds no tools need not load them
+    from hocket.tools import convert_to_openai_tools  # whoever binds no tools need not load them
 
-    if isinstance(tools, str | Mapping) or not isinstance(tools, Sequence):
-        raise InvalidInput(f"bind_tools takes a list of tools, not {type(tools).__name__}: [{tools!r}]")
-    converted = [convert_to_openai_tool(tool, strict=strict) for tool in tools]
+    converted: list[dict[str, Any]] = copied(convert_to_openai_tools(tools, strict=strict))
     names = [name_of_tool(tool) for tool in converted]
-    twice = next((name for at, name in enumerate(names) if name in names[:at]), None)
-    if twice is not None:
-        raise InvalidInput(f"two tools are called {twice!r}; give one of them another name")
     if choice is None:
         return {"tools": converted}
     kind, said = _read(choice, names)

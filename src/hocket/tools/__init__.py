@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         convert_to_json_schema,
         convert_to_openai_function,
         convert_to_openai_tool,
+        convert_to_openai_tools,
     )
     from hocket.tools.inferred import create_schema_from_function
     from hocket.tools.injected import InjectedToolArg, InjectedToolCallId
@@ -42,6 +43,7 @@ _LATER = {
     "convert_to_json_schema": "function_calling",
     "convert_to_openai_function": "function_calling",
     "convert_to_openai_tool": "function_calling",
+    "convert_to_openai_tools": "function_calling",
     "create_schema_from_function": "inferred",
     "render_text_description": "render",
     "render_text_description_and_args": "render",
@@ -70,6 +72,7 @@ __all__ = [
     "convert_to_json_schema",
     "convert_to_openai_function",
     "convert_to_openai_tool",
+    "convert_to_openai_tools",
     "create_schema_from_function",
     "render_text_description",
     "render_text_description_and_args",

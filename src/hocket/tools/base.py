@@ -15,7 +15,7 @@ from hocket.runnables import RunnableConfig, RunnableSerializable, ensure_config
 from hocket.tools.arguments import ArgsSchema, Arguments, arguments_of
 from hocket.tools.inferred import create_schema_from_function
 from hocket.tools.json_schema import plain_schema
-from hocket.tools.names import checked_name
+from hocket.tools.names import check_name
 from hocket.tools.run import Job, run_tool
 from hocket.tools.signature import signature_of
 
@@ -64,7 +64,7 @@ class BaseTool(RunnableSerializable[str | dict[str, Any] | ToolCall, Any], ABC):
     @field_validator("name")
     @classmethod
     def _check_name(cls, name: str) -> str:
-        return checked_name(name)
+        return check_name(name)
 
     def model_post_init(self, context: Any, /) -> None:
         """Refuse a tool that cannot be run, or whose schema is none."""

@@ -4,7 +4,6 @@ A call that fails, takes too long or is cancelled is answered with what the mode
 other. So the conversation stays whole: providers refuse one in which a call has no answer.
 """
 
-import difflib
 import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from hocket._runtime.cancellation import is_stray
 from hocket._runtime.portal import run_in_portal
 from hocket._runtime.runtime import ASYNC
 from hocket.errors import InvalidInput, StopRun, ToolException, ToolTimeout
+from hocket.errors.hints import LONGEST_NAME, excerpt, near_name
 from hocket.messages import AIMessage, InvalidToolCall, ToolCall, ToolMessage
 from hocket.runnables import RunnableConfig, ensure_config
 from hocket.runnables.batch import Batch
@@ -139,11 +139,13 @@ class _Turn:
         name, call_id = call["name"], call["id"] or ""
         tool = self.tools.get(name or "")
         if tool is None:
-            return error_message(self._unknown(name), call_id, name, "unknown_tool"), None
+            shown = None if name is None else name[:LONGEST_NAME]  # a model may make up a megabyte of it
+            return error_message(self._unknown(name), call_id, shown, "unknown_tool"), None
         arguments = call["args"]
         if not isinstance(arguments, dict):
-            text = f"The arguments of {name} could not be read: {call.get('error') or 'they are not a JSON object'}."
-            return error_message(f"{text} Call it again with valid JSON.", call_id, name, "invalid_arguments"), None
+            reason = str(call.get("error") or "they are not a JSON object")[:_LONGEST]
+            text = f"The arguments of {name} could not be read: {reason}. Call it again with valid JSON."
+            return error_message(text, call_id, name, "invalid_arguments"), None
         try:
             return await self._run(tool, arguments, call_id), None
         except StopRun as stop:
@@ -167,9 +169,9 @@ class _Turn:
         return result if result.tool_call_id == call_id else result.model_copy(update={"tool_call_id": call_id})
 
     def _unknown(self, name: str | None) -> str:
-        near = difflib.get_close_matches(name or "", self.tools, 1)
-        hint = f" Did you mean {near[0]!r}?" if near else ""
-        return f"There is no tool named {name!r}.{hint} The tools are: {', '.join(self.tools) or 'none'}."
+        near = near_name(name or "", self.tools)
+        hint = f" Did you mean {near!r}?" if near else ""
+        return f"There is no tool named {excerpt(name)}.{hint} The tools are: {', '.join(self.tools) or 'none'}."
 
 
 def _told(tool: BaseTool, error: Exception) -> str:

@@ -103,4 +103,4 @@ def _made(function: Any, name: str | None, infer_schema: bool, options: _Options
         raise InvalidInput("a function without a docstring needs a description where infer_schema=False")
     for key in ("parse_docstring", "error_on_invalid_docstring", "args_schema"):
         fields.pop(key, None)
-    return Tool(name or name_of(function), func, description, coroutine=coroutine, **fields)
+    return Tool(name_of(function) if name is None else name, func, description, coroutine=coroutine, **fields)

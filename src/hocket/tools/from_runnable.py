@@ -33,7 +33,7 @@ def convert_runnable_to_tool(
     Raises:
         InvalidInput: nobody says what the arguments are; or the name or schema will not do.
     """
-    name = name or runnable.get_name()
+    name = runnable.get_name() if name is None else name
     if args_schema is None and arg_types is not None:
         make: Any = TypedDict  # past the type checkers, which want literal names
         args_schema = make(f"{name}_arguments", arg_types)

@@ -5,7 +5,7 @@ What a class, a function or a tool comes to is computed once, and kept as long a
 
 import dataclasses
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
 from pydantic import BaseModel
@@ -13,6 +13,7 @@ from typing_extensions import TypedDict, is_typeddict
 
 from hocket._schemas import compile_schema
 from hocket.errors import InvalidInput
+from hocket.errors.hints import excerpt
 from hocket.messages.base import copied
 from hocket.tools.arguments import arguments_of
 from hocket.tools.base import BaseTool
@@ -21,7 +22,7 @@ from hocket.tools.function_tool import docstring_of
 from hocket.tools.inferred import create_schema_from_function
 from hocket.tools.json_schema import plain_schema, schema_of
 from hocket.tools.memo import Memo
-from hocket.tools.names import checked_name
+from hocket.tools.names import check_name, is_tool_name
 from hocket.tools.simple import Tool
 
 __all__ = [
@@ -30,6 +31,8 @@ __all__ = [
     "convert_to_json_schema",
     "convert_to_openai_function",
     "convert_to_openai_tool",
+    "convert_to_openai_tools",
+    "name_of_tool",
 ]
 
 ToolLike = Mapping[str, Any] | type[Any] | Callable[..., Any] | BaseTool
@@ -42,7 +45,9 @@ SERVER_TOOLS = frozenset(
 )
 """Types of tools that OpenAI's servers run themselves; also with a date behind, as ``web_search_2025_08_26``."""
 
-_FUNCTION = ("name", "description", "parameters", "strict")
+_FUNCTION = dict.fromkeys(("name", "description", "parameters", "strict")).keys()
+"""What OpenAI says of a function, in this order."""
+
 _converted: Memo[dict[str, Any]] = Memo()
 
 
@@ -85,6 +90,40 @@ def convert_to_openai_tool(tool: ToolLike, *, strict: bool | None = None) -> dic
             custom["format"] = copied(tool.metadata["format"])
         return {"type": "custom", "custom": custom}
     return {"type": "function", "function": convert_to_openai_function(tool, strict=strict)}
+
+
+def convert_to_openai_tools(tools: Sequence[ToolLike], *, strict: bool | None = None) -> list[dict[str, Any]]:
+    """Return the tools of a call as OpenAI's chat completions write them: the one check that they all pass.
+
+    Args:
+        tools: each is anything that `convert_to_openai_tool` takes. A dict that is written so already is not copied.
+        strict: as in `convert_to_openai_tool`.
+
+    Raises:
+        InvalidInput: ``tools`` is no list, one of them is no tool or its name will not do, or two have the same name.
+    """
+    if isinstance(tools, str | Mapping) or not isinstance(tools, Sequence):
+        raise InvalidInput(f"a model takes a list of tools, not {type(tools).__name__}: write [{excerpt(tools)}]")
+    converted = [
+        cast("dict[str, Any]", tool)
+        if strict is None and _is_converted(tool)
+        else convert_to_openai_tool(tool, strict=strict)
+        for tool in tools
+    ]
+    names: set[str] = set()
+    for tool in converted:
+        name = name_of_tool(tool)
+        if name in names:
+            raise InvalidInput(f"two tools are called {name!r}; give one of them another name")
+        names.add(name)
+    return converted
+
+
+def name_of_tool(tool: Mapping[str, Any]) -> str:
+    """Return the name of a tool as OpenAI writes it; of a tool that the server runs itself, its type."""
+    kind = str(tool["type"])
+    inner = tool.get(kind)
+    return str(cast("Mapping[str, Any]", inner).get("name", kind)) if isinstance(inner, Mapping) else kind
 
 
 def convert_to_openai_function(function: ToolLike, *, strict: bool | None = None) -> dict[str, Any]:
@@ -132,7 +171,7 @@ def _of_type(kind: str, tool: dict[str, Any], strict: bool | None) -> dict[str, 
         if kind == "function":
             return {"type": kind, kind: convert_to_openai_function(cast("dict[str, Any]", inner), strict=strict)}
         said = {key: copied(value) for key, value in cast("dict[str, Any]", inner).items() if key != "type"}
-        checked_name(said.get("name"))
+        check_name(said.get("name"))
         return {"type": kind, kind: said}
     if any(kind == known or kind.startswith(f"{known}_") for known in SERVER_TOOLS):
         return copied(tool)  # type: ignore[no-any-return]
@@ -140,6 +179,14 @@ def _of_type(kind: str, tool: dict[str, Any], strict: bool | None) -> dict[str, 
         f"a tool of type {kind!r} is unknown: the types are 'function', 'custom', and what OpenAI's servers run "
         f"themselves: {', '.join(sorted(SERVER_TOOLS))}"
     )
+
+
+def _is_converted(tool: object) -> bool:
+    """Whether a tool is a function as OpenAI writes it, and nothing beside."""
+    if not isinstance(tool, dict) or tool.keys() != {"type", "function"} or tool["type"] != "function":
+        return False
+    function: object = tool["function"]
+    return isinstance(function, dict) and function.keys() <= _FUNCTION and is_tool_name(function.get("name"))
 
 
 def _function(function: Any) -> dict[str, Any]:
@@ -182,7 +229,7 @@ def _of_dict(given: Mapping[str, Any]) -> dict[str, Any]:
             f"{dict(given)!r} is no tool: a dict has a 'name' (OpenAI's, Anthropic's and MCP's form), a 'toolSpec' "
             "(Bedrock's), or a 'title' (a JSON schema), which is then the tool's name"
         )
-    checked_name(made.get("name"))
+    check_name(made.get("name"))
     return {key: made[key] for key in _FUNCTION if key in made}
 
 
@@ -203,7 +250,7 @@ def _of_class(kind: type[Any]) -> dict[str, Any]:
 
 
 def _of_callable(function: Any) -> dict[str, Any]:
-    name = checked_name(getattr(function, "__name__", None) or type(function).__name__)
+    name = check_name(getattr(function, "__name__", None) or type(function).__name__)
     parse = can_parse() and docstring_of(function) is not None
     model = create_schema_from_function(name, function, parse_docstring=parse, include_injected=False)
     return _described(name, model.__doc__ or "", schema_of(model))
@@ -212,4 +259,4 @@ def _of_callable(function: Any) -> dict[str, Any]:
 def _described(name: str, description: str, schema: Mapping[str, Any]) -> dict[str, Any]:
     parameters = plain_schema(schema)
     parameters.pop("description", None)
-    return {"name": checked_name(name), "description": description, "parameters": parameters}
+    return {"name": check_name(name), "description": description, "parameters": parameters}

@@ -1,24 +1,30 @@
 """What a tool may be called."""
 
 import re
+from typing import TypeGuard
 
 from hocket.errors import InvalidInput
+from hocket.errors.hints import excerpt
 
-__all__ = ["checked_name"]
+__all__ = ["check_name", "is_tool_name"]
 
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
-def checked_name(name: object) -> str:
+def is_tool_name(name: object) -> TypeGuard[str]:
+    """Whether providers take ``name`` for the name of a tool (OpenAI's reference of chat completions)."""
+    return isinstance(name, str) and _NAME.fullmatch(name) is not None
+
+
+def check_name(name: object) -> str:
     """Return a tool's name.
 
     Raises:
-        InvalidInput: it is not 1 to 64 letters of ASCII, digits, ``_`` and ``-``: providers refuse other names (OpenAI's
-            reference of chat completions).
+        InvalidInput: it is not 1 to 64 letters of ASCII, digits, ``_`` and ``-``.
     """
-    if isinstance(name, str) and _NAME.fullmatch(name):
+    if is_tool_name(name):
         return name
     fitting = re.sub(r"[^A-Za-z0-9_-]+", "_", str(name)).strip("_")[:64] or "tool"
     raise InvalidInput(
-        f"{name!r} will not do as a tool's name: it must be 1 to 64 of A-Z, a-z, 0-9, _ and -, such as {fitting!r}"
+        f"{excerpt(name)} will not do as a tool's name: it must be 1 to 64 of A-Z, a-z, 0-9, _ and -, such as {fitting!r}"
     )

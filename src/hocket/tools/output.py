@@ -1,7 +1,6 @@
 """What a tool returned, or how it failed, as the message that answers its call. Pure functions."""
 
 import dataclasses
-import difflib
 import json
 from collections.abc import Collection, Sequence
 from typing import Any
@@ -9,6 +8,7 @@ from typing import Any
 from pydantic import ValidationError
 from pydantic_core import to_jsonable_python
 
+from hocket.errors.hints import LONGEST_NAME, near_name_hint
 from hocket.messages import ToolMessage
 from hocket.tools.arguments import JSON_SCHEMA
 
@@ -24,6 +24,7 @@ _BLOCKS = frozenset(
         *("audio", "video", "text-plain"),
     }
 )
+_LONGEST = 2_000  # characters of what is wrong with arguments
 _SHOWN = 200  # characters of a value that a model gave
 
 
@@ -55,14 +56,13 @@ def explained(error: ValidationError, known: Collection[str], hidden: Collection
         elif one["type"] in ("missing", "missing_argument"):
             lines.append(f"{path}: is required")
         elif one["type"] == "extra_forbidden" and len(one["loc"]) == 1:
-            near = difflib.get_close_matches(path, known, 1)
-            hint = f"did you mean {near[0]!r}?" if near else f"there are: {', '.join(known) or 'none'}"
-            lines.append(f"{path}: there is no such argument; {hint}")
+            lines.append(f"{path[:LONGEST_NAME]}: there is no such argument; {near_name_hint(path, known)}")
         elif one["loc"] and one["loc"][0] in hidden:
             lines.append(f"{path}: {one['msg']}")
         else:
             lines.append(f"{path}: {one['msg']}; given was {_cut(repr(one['input']))}")
-    return "\n".join(lines)
+    text = "\n".join(lines)
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 
 
 def _cut(text: str) -> str:

@@ -56,7 +56,7 @@ class StructuredTool(FunctionTool):
         source = func or coroutine
         if source is None:
             raise InvalidInput("a tool is made from a function: give func, coroutine, or both")
-        name = name or name_of(source)
+        name = name_of(source) if name is None else name
         described = description if description is not None or parse_docstring else docstring_of(source)
         if args_schema is None and infer_schema:
             args_schema = create_schema_from_function(

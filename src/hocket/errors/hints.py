@@ -1,0 +1,29 @@
+"""Words that errors share: the nearest known name, and a short excerpt of a long value."""
+
+from collections.abc import Iterable
+
+__all__ = ["LONGEST_NAME", "excerpt", "near_name", "near_name_hint"]
+
+LONGEST_NAME = 100
+"""Characters of a name that are compared and shown: a name may come from a model or a stranger, and be a megabyte."""
+
+
+def near_name(name: str, known: Iterable[str]) -> str | None:
+    """Return the known name that is most like ``name``, or None if none is like it."""
+    import difflib  # only errors need it
+
+    found = difflib.get_close_matches(name[:LONGEST_NAME], known, 1)
+    return found[0] if found else None
+
+
+def near_name_hint(name: str, known: Iterable[str]) -> str:
+    """Return ``did you mean 'temperature'?``, or, where no known name is near, ``known are: a, b``."""
+    names = list(known)
+    near = near_name(name, names)
+    return f"did you mean {near!r}?" if near else f"known are: {', '.join(names) or 'none'}"
+
+
+def excerpt(value: object, longest: int = LONGEST_NAME) -> str:
+    """Return the first ``longest`` characters of a value's ``repr``, with ``…`` where some were left out."""
+    text = repr(value[: longest + 1] if isinstance(value, str | bytes) else value)
+    return text if len(text) <= longest else f"{text[:longest]}…"
