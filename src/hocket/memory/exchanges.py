@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from hocket.message_toolkit import split_turns, trim_messages
-from hocket.message_toolkit.turns import calls_of
 from hocket.messages import BaseMessage, HumanMessage, SystemMessage, ToolMessage
+from hocket.messages.calls import calls_of
 
 __all__ = ["exchanges", "joined", "last_that_fit", "without_open", "without_system"]
 

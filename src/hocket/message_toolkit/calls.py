@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
-from hocket.message_toolkit.turns import calls_of
 from hocket.messages import AIMessage, AIMessageChunk, BaseMessage, InvalidToolCall, ToolCall
 from hocket.messages.base import isolated
+from hocket.messages.calls import calls_of
 from hocket.messages.formats import content_blocks_of, stands_for
 from hocket.messages.roles import role_of
 from hocket.messages.tool_calls import tool_call_chunks_of
@@ -24,9 +24,9 @@ def with_calls(message: AIMessage, ids: Mapping[int, str | None]) -> AIMessage:
     some messages have in ``additional_kwargs`` too, are left out: the message's own are what it means.
     """
     calls = calls_of(message)
-    valid: Any = [{**call, "id": ids[at]} for at, call in enumerate(message.tool_calls) if at in ids]
-    before = len(message.tool_calls)
-    invalid: Any = [{**call, "id": ids[at]} for at, call in enumerate(calls[before:], before) if at in ids]
+    renamed: list[Any] = [{**call, "id": ids[at]} for at, call in enumerate(calls) if at in ids]
+    valid = [call for call in renamed if "error" not in call]
+    invalid = [call for call in renamed if "error" in call]
     changes: dict[str, Any] = {"tool_calls": valid, "invalid_tool_calls": invalid}
     if isinstance(message.content, list):
         places = [*range(len(calls))]

@@ -6,8 +6,9 @@ from typing import cast
 from hocket.message_toolkit.calls import is_empty, with_calls
 from hocket.message_toolkit.kinds import Kinds, picker
 from hocket.message_toolkit.steps import Conversation, step
-from hocket.message_toolkit.turns import Call, calls_of, matched
+from hocket.message_toolkit.turns import Call, matched
 from hocket.messages import AIMessage, BaseMessage, ToolMessage, convert_to_messages
+from hocket.messages.calls import calls_of
 from hocket.messages.roles import role_of
 
 __all__ = ["filter_messages"]

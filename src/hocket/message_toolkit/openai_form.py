@@ -12,9 +12,9 @@ from typing import Any, Literal, cast, overload
 
 from hocket.errors import InvalidInput, Unsupported
 from hocket.message_toolkit.steps import Conversation
-from hocket.message_toolkit.turns import calls_of
 from hocket.messages import BaseMessage, ChatMessage, ToolMessage, convert_to_messages
-from hocket.messages.formats import content_blocks_of, native_content, stands_for
+from hocket.messages.calls import calls_of
+from hocket.messages.formats import native_content, read_block
 from hocket.messages.roles import Role, role_of
 
 __all__ = ["convert_to_openai_messages"]
@@ -112,8 +112,7 @@ class _Form:
             raise InvalidInput(f"messages[{index}] is a {type(message).__name__}, which has no role in OpenAI's words")
         if message.name:
             made["name"] = message.name
-        calls = calls_of(message)
-        if calls:
+        if calls := calls_of(message):
             made["tool_calls"] = [_call(call) for call in calls]
         if kwargs:
             made |= {name: kwargs[name] for name in ("refusal", "function_call") if kwargs.get(name)}
@@ -125,7 +124,7 @@ class _Form:
         if isinstance(content, str):
             made["content"] = content if self.as_string else [{"type": "text", "text": content}] if content else []
             return [made]
-        blocks = _Blocks(self, role, index, made, [*calls])
+        blocks = _Blocks(self, role, index)
         made["content"] = blocks.write(content)
         return blocks.results if blocks.results and not made["content"] else [*blocks.results, made]
 
@@ -137,18 +136,14 @@ class _Blocks:
         results: the messages that the results of tools in it make.
     """
 
-    def __init__(
-        self, form: _Form, role: Role, index: int, made: dict[str, Any], calls: list[Mapping[str, Any]]
-    ) -> None:
+    def __init__(self, form: _Form, role: Role, index: int) -> None:
         self.results: list[dict[str, Any]] = []
         self._form = form
         self._role = role
         self._index = index
-        self._made = made
-        self._calls = calls
 
     def write(self, blocks: Sequence[str | dict[str, Any]]) -> str | list[Part]:
-        """Return the content; calls in it go to the message that is being made."""
+        """Return the content, without the calls in it."""
         parts: list[Part] = []
         for place, block in enumerate(blocks):
             try:
@@ -179,10 +174,10 @@ class _Blocks:
     def _read(self, block: dict[str, Any]) -> list[Part]:
         """Return the parts of a block that has to be read first; none of a tool call, which goes beside the content."""
         parts: list[Part] = []
-        for read in content_blocks_of([block], additional_kwargs={}, response_metadata={}):
+        for read in read_block(block):
             if read["type"] in ("tool_call", "invalid_tool_call") and self._role == "ai":
-                self._add_call(read)
-            elif (part := _part(read)) is not None:
+                continue  # `calls_of` has it
+            if (part := _part(read)) is not None:
                 parts.append(part)
             elif read["type"] == "non_standard" and block.get("type") in ("image", "media"):
                 raise InvalidInput(f"the data of a block of type {block['type']!r} cannot be found in it")
@@ -191,11 +186,6 @@ class _Blocks:
             else:
                 raise InvalidInput(f"a block of type {block.get('type')!r} has no form in OpenAI's words")
         return parts
-
-    def _add_call(self, block: Mapping[str, Any]) -> None:
-        if not any(stands_for(block, call) for call in self._calls):
-            self._made.setdefault("tool_calls", []).append(_call(block))
-            self._calls.append(block)
 
 
 def _call(call: Mapping[str, Any]) -> Part:

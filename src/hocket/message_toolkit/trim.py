@@ -14,9 +14,10 @@ from hocket.message_toolkit.calls import is_empty
 from hocket.message_toolkit.counting import ListCounter, TokenCounter, list_counter, most
 from hocket.message_toolkit.kinds import Kinds, picker
 from hocket.message_toolkit.steps import Conversation, step
-from hocket.message_toolkit.turns import calls_of, turn_edges, whole_turns
+from hocket.message_toolkit.turns import turn_edges, whole_turns
 from hocket.messages import BaseMessage, convert_to_messages
 from hocket.messages.base import Content, copied, isolated
+from hocket.messages.calls import calls_of
 from hocket.messages.formats.blocks import text_at
 from hocket.messages.roles import role_of
 

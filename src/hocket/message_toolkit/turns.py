@@ -10,10 +10,11 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import cast
 
-from hocket.messages import AIMessage, BaseMessage, InvalidToolCall, ToolCall, ToolMessage
+from hocket.messages import BaseMessage, ToolMessage
+from hocket.messages.calls import calls_of
 from hocket.messages.roles import role_of
 
-__all__ = ["Call", "calls_of", "matched", "split_turns", "turn_edges", "whole_turns"]
+__all__ = ["Call", "matched", "split_turns", "turn_edges", "whole_turns"]
 
 
 @dataclass(slots=True, eq=False)
@@ -32,15 +33,6 @@ class Call:
     id: str | None
     name: str | None
     result: int | None = None
-
-
-def calls_of(message: BaseMessage) -> list[ToolCall | InvalidToolCall]:
-    """Return the tool calls that ``message`` makes, those that could not be read last: they want an answer, too."""
-    if role_of(message) != "ai":
-        return []
-    reply = cast(AIMessage, message)
-    valid, invalid = reply.tool_calls, reply.invalid_tool_calls
-    return [*valid, *invalid] if valid or invalid else []
 
 
 def matched(messages: Sequence[BaseMessage]) -> list[Call]:

@@ -63,13 +63,17 @@ class AIMessage(BaseMessage, init=False):
     @model_validator(mode="before")
     @classmethod
     def _from_provider(cls, values: Any) -> Any:
-        """Parse OpenAI's raw calls out of ``additional_kwargs``, as LangChain does, unless parsed ones are given."""
-        raw = values.get("additional_kwargs", {}) if isinstance(values, dict) else {}
-        if not raw or not raw.get("tool_calls") or any(values.get(key) for key in (*_PARSED, "tool_call_chunks")):
+        """Read OpenAI's raw calls out of ``additional_kwargs``, unless parsed ones are given.
+
+        Those are ``tool_calls``, as in LangChain, or the older ``function_call``, one call without an id.
+        """
+        kwargs = values.get("additional_kwargs", {}) if isinstance(values, dict) else {}
+        raw = kwargs and (kwargs.get("tool_calls") or _older_call(kwargs))
+        if not raw or any(values.get(key) for key in (*_PARSED, "tool_call_chunks")):
             return cast(Any, values)
         if issubclass(cls, AIMessageChunk):
-            return {**values, "tool_call_chunks": default_tool_chunk_parser(raw["tool_calls"])}
-        calls, invalid = default_tool_parser(raw["tool_calls"])
+            return {**values, "tool_call_chunks": default_tool_chunk_parser(raw)}
+        calls, invalid = default_tool_parser(raw)
         return {**values, "tool_calls": calls, "invalid_tool_calls": invalid}
 
     @property
@@ -93,6 +97,12 @@ class AIMessage(BaseMessage, init=False):
                 lines += [f"  Error: {call['error']}"] if call.get("error") else []
                 lines += ["  Args:", *_argument_lines(call.get("args"))]
         return "\n".join(lines)
+
+
+def _older_call(kwargs: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The ``function_call`` of a message, from before there were tools, as a list of raw tool calls."""
+    function = kwargs.get("function_call")
+    return [{"function": function}] if function and isinstance(function, Mapping) else []
 
 
 def _argument_lines(args: Any) -> list[str]:

@@ -6,6 +6,7 @@ from typing import Literal, cast
 from hocket.errors import InvalidInput
 from hocket.messages.ai import AIMessage
 from hocket.messages.base import BaseMessage
+from hocket.messages.calls import function_call_of
 from hocket.messages.chat import ChatMessage
 from hocket.messages.convert import MessageLikeRepresentation, convert_to_messages
 from hocket.messages.roles import Role, role_of
@@ -74,7 +75,5 @@ def _speaker(message: BaseMessage, prefixes: dict[Role, str]) -> str:
 def _calls(message: BaseMessage) -> str:
     if role_of(message) != "ai":
         return ""
-    reply = cast(AIMessage, message)
-    if reply.tool_calls:
-        return str(reply.tool_calls)
-    return str(reply.additional_kwargs.get("function_call") or "")
+    calls = function_call_of(message) or cast(AIMessage, message).tool_calls
+    return str(calls) if calls else ""

@@ -11,6 +11,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 from hocket.messages.ai import AIMessage
 from hocket.messages.base import BaseMessage
+from hocket.messages.calls import function_call_of
 from hocket.messages.formats.blocks import text_at
 from hocket.messages.roles import role_of
 
@@ -34,16 +35,14 @@ def element(message: BaseMessage, type: str) -> str:
 
 
 def _calls(message: AIMessage) -> list[str]:
-    if message.tool_calls:
-        return [
-            f"  <tool_call id={quoteattr(_cut(call['id'] or '', _LONGEST_ID))} name={quoteattr(call['name'])}>"
-            f"{escape(_json(call['args']))}</tool_call>"
-            for call in message.tool_calls
-        ]
-    if function := message.additional_kwargs.get("function_call"):
+    if function := function_call_of(message):
         name, arguments = str(function.get("name") or ""), str(function.get("arguments") or "{}")
         return [f"  <function_call name={quoteattr(name)}>{escape(arguments)}</function_call>"]
-    return []
+    return [
+        f"  <tool_call id={quoteattr(_cut(call['id'] or '', _LONGEST_ID))} name={quoteattr(call['name'])}>"
+        f"{escape(_json(call['args']))}</tool_call>"
+        for call in message.tool_calls
+    ]
 
 
 def _block(block: Mapping[str, Any]) -> str:

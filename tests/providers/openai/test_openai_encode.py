@@ -98,7 +98,11 @@ MESSAGES: list[tuple[BaseMessage, dict[str, Any]]] = [
     (AIMessage("a", tool_calls=[CALL]), {"role": "assistant", "content": "a", "tool_calls": [SENT_CALL]}),
     (
         AIMessage([{"type": "text", "text": "a"}, {"type": "tool_use", "id": "c1", "name": "lights", "input": {}}]),
-        {"role": "assistant", "content": "a"},
+        {
+            "role": "assistant",
+            "content": "a",
+            "tool_calls": [{"id": "c1", "type": "function", "function": {"name": "lights", "arguments": "{}"}}],
+        },
     ),
     (
         AIMessage("", additional_kwargs={"refusal": "no"}),

@@ -143,14 +143,13 @@ def test_tools_of_another_side_stay_there() -> None:
     ran: list[Any] = [
         {"type": "server_tool_call", "id": "1", "name": "search", "args": {}},
         {"type": "non_standard", "value": {"type": "container_upload", "file_id": "f"}},
-        {"type": "custom_tool_call", "call_id": "c", "name": "f", "input": "x"},
         {"type": "text", "text": "found", "cache_control": {"type": "ephemeral"}},
     ]
     reply = AIMessage(ran, response_metadata={"model_provider": "anthropic"})
     assert encode_messages([reply], OPENAI) == [{"role": "assistant", "content": "found"}]
     with pytest.raises(Unsupported, match="'server_tool_call'"):
         encode_messages([AIMessage(ran)], OPENAI)
-    assert encode_messages([AIMessage(ran[1:])], OPENAI)[0]["content"] == [ran[1]["value"], ran[3]]
+    assert encode_messages([AIMessage(ran[1:])], OPENAI)[0]["content"] == [ran[1]["value"], ran[2]]
 
 
 @pytest.mark.parametrize("kind", ["custom_tool_call", "function_call", "thinking"])

@@ -12,7 +12,14 @@ no ids are generated, so the same content always reads the same, whichever provi
 """
 
 from hocket.messages.formats.input import normalize_input_content
-from hocket.messages.formats.view import content_blocks_of, stands_for
+from hocket.messages.formats.view import content_blocks_of, read_block, stands_for
 from hocket.messages.formats.write import ContentFormat, native_content
 
-__all__ = ["ContentFormat", "content_blocks_of", "native_content", "normalize_input_content", "stands_for"]
+__all__ = [
+    "ContentFormat",
+    "content_blocks_of",
+    "native_content",
+    "normalize_input_content",
+    "read_block",
+    "stands_for",
+]

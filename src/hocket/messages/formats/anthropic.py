@@ -17,6 +17,7 @@ from hocket.messages.formats.blocks import (
     as_base64,
     block,
     call_block,
+    inner_extras,
     mapping_at,
     mappings_at,
     more,
@@ -147,7 +148,7 @@ def _write_data(block: Block) -> dict[str, Any]:
             source = {"type": "text", "media_type": "text/plain", "data": data}
         case _:
             source = {"type": kind.removesuffix("_id"), kind: data}
-    source |= (block.get("extras") or {}).get("source", {})
+    source |= inner_extras(block, "source")
     native = "image" if block["type"] == "image" else "document"
     about = {name: block.get(name) for name in ("title", "context")} if block["type"] == "text-plain" else {}
     return written(native, block, "source", source=source, **about)

@@ -25,6 +25,7 @@ __all__ = [
     "document_text",
     "flatten",
     "index_of",
+    "inner_extras",
     "mapping_at",
     "mappings_at",
     "more",
@@ -205,6 +206,11 @@ def more(block: Block, *taken: str) -> dict[str, Any]:
     fields = _FIELDS[block["type"]]
     said = {key: value for key, value in block.items() if key not in fields and key != "extras"}
     return said | {key: value for key, value in extras.items() if key not in taken}
+
+
+def inner_extras(block: Block, key: str) -> Mapping[str, Any]:
+    """What the ``extras`` of ``block`` hold for the inner object ``key`` of the native one; nothing, if it is no mapping."""
+    return mapping_at(block.get("extras") or {}, key) or {}
 
 
 def written(kind: str, block: Block, *taken: str, **fields: Any) -> dict[str, Any]:

@@ -21,6 +21,7 @@ from hocket.messages.formats.blocks import (
     call_block,
     data_block,
     document_text,
+    inner_extras,
     mapping_at,
     more,
     own_id,
@@ -95,7 +96,7 @@ def _write_data(block: Block) -> dict[str, Any]:
         return _part(block, text=document_text(block))
     key, place = ("inlineData", "data") if kind == "base64" else ("fileData", "fileUri")
     typed = {} if mime_type is None else {"mimeType": mime_type}
-    return _part(block, key, **{key: {**typed, place: data, **(block.get("extras") or {}).get(key, {})}})
+    return _part(block, key, **{key: {**typed, place: data, **inner_extras(block, key)}})
 
 
 def _function_call(native: Native) -> list[ContentBlock] | None:
@@ -112,7 +113,7 @@ def _function_call(native: Native) -> list[ContentBlock] | None:
 def _write_function_call(block: Block) -> dict[str, Any]:
     named = {} if (id := own_id(block)) is None else {"id": id}
     call = {**named, "name": block["name"], "args": block["args"]}
-    return _part(block, "functionCall", functionCall={**call, **more(block).get("functionCall", {})})
+    return _part(block, "functionCall", functionCall={**call, **inner_extras(block, "functionCall")})
 
 
 def _executable_code(native: Native) -> list[ContentBlock] | None:
@@ -135,7 +136,7 @@ def _write_code(block: Block) -> dict[str, Any] | None:
     if block["name"] != "code_interpreter" or "code" not in block["args"]:
         return None  # another provider's
     named = {"id": block["id"]} if block["id"] else {}
-    code = {**named, "language": "PYTHON", **block["args"], **more(block).get("executableCode", {})}
+    code = {**named, "language": "PYTHON", **block["args"], **inner_extras(block, "executableCode")}
     return _part(block, executableCode=code)
 
 
@@ -161,7 +162,7 @@ def _write_code_result(block: Block) -> dict[str, Any] | None:
         return None  # another provider's
     named = {"id": block["tool_call_id"]} if block["tool_call_id"] else {}
     output = {} if block.get("output") is None else {"output": block["output"]}
-    result = {**named, "outcome": said["outcome"], **output, **said.get("codeExecutionResult", {})}
+    result = {**named, "outcome": said["outcome"], **output, **inner_extras(block, "codeExecutionResult")}
     return _part(block, "block_type", "outcome", codeExecutionResult=result)
 
 

@@ -21,6 +21,7 @@ from hocket.messages.formats.blocks import (
     data_block,
     document_text,
     index_of,
+    inner_extras,
     mappings_at,
     more,
     no_place,
@@ -219,7 +220,7 @@ def _write_message(group: Sequence[Block]) -> dict[str, Any]:
         if each["type"] == "non_standard":
             parts.append(dict(each["value"]))
             continue
-        item.update(more(each).get("message", {}))
+        item.update(inner_extras(each, "message"))
         annotations = written_annotations(each.get("annotations") or ())
         parts.append(written("output_text", each, "message", text=each["text"], annotations=annotations))
     return item

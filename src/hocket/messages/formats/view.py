@@ -9,7 +9,7 @@ from hocket.messages.formats import anthropic, converse, google, langchain_v0, o
 from hocket.messages.formats.blocks import Native, Reader, mappings_at, non_standard
 from hocket.messages.tool_calls import InvalidToolCall, ToolCall, ToolCallChunk, parse_tool_arguments
 
-__all__ = ["content_blocks_of", "stands_for"]
+__all__ = ["content_blocks_of", "read_block", "stands_for"]
 
 
 def _joined(*tables: Mapping[str, Reader]) -> dict[str, tuple[Reader, ...]]:
@@ -67,7 +67,7 @@ def content_blocks_of(
             elif standard:
                 blocks.append(_as_it_is(item))
             else:
-                blocks.extend(_read(item))
+                blocks.extend(_translate(item))
     if tool_call_chunks:
         _place_calls(blocks, "tool_call_chunk", tool_call_chunks)
     else:
@@ -85,7 +85,16 @@ def content_blocks_of(
     return blocks
 
 
-def _read(native: Native) -> list[ContentBlock]:
+def read_block(native: Native) -> list[ContentBlock]:
+    """Return one block of a message's content as standard blocks, with its message's own fields left aside.
+
+    Most blocks are read as one; an item of the Responses API may hold several. A block that cannot be read is kept
+    whole, as ``non_standard``.
+    """
+    return [_as_whole(block) for block in _translate(native)]
+
+
+def _translate(native: Native) -> list[ContentBlock]:
     kind = native.get("type")
     if kind is None:
         readers: Iterable[Reader] = [_PARTS[key] for key in native if key in _PARTS]

@@ -17,6 +17,7 @@ from hocket.messages import (
     SystemMessage,
     ToolMessage,
 )
+from hocket.messages.calls import calls_of
 from hocket.messages.formats.openai_responses import CUSTOM_INPUT
 from hocket.providers.openai.content import encode_content, encode_reply, is_foreign, plain_text
 from hocket.providers.openai.dialects import Dialect
@@ -124,7 +125,7 @@ def _as_error(content: str | list[dict[str, Any]]) -> str | list[dict[str, Any]]
 def _assistant(message: AIMessage, dialect: Dialect) -> dict[str, Any]:
     content = plain_text(encode_reply(message, dialect))
     encoded: dict[str, Any] = {"role": "assistant", "content": content}
-    extra, calls = message.additional_kwargs, (*message.tool_calls, *message.invalid_tool_calls)
+    extra, calls = message.additional_kwargs, calls_of(message)
     if extra.get("refusal"):
         encoded["refusal"] = extra["refusal"]
     if extra.get("function_call") and not calls:  # langchain-google-genai tells calls here a second time
