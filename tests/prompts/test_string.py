@@ -17,7 +17,7 @@ class Loud(StringPromptTemplate):
     """A user's own."""
 
     def format(self, /, **kwargs: Any) -> str:
-        return str(self._values(kwargs)["text"]).upper()
+        return str(self._merge_values(kwargs)["text"]).upper()
 
 
 def test_a_prompt_becomes_what_models_take() -> None:

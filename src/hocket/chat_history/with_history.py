@@ -24,8 +24,8 @@ from hocket.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage, m
 from hocket.runnables import Runnable, RunnableConfig, RunnableSerializable, patch_config
 from hocket.runnables.coercion import coerce_to_runnable
 from hocket.runnables.configurable import ConfigurableFieldSpec
-from hocket.runnables.folding import Gathered
-from hocket.runnables.traced import Traced
+from hocket.runnables.folding import Accumulator
+from hocket.runnables.with_run import RunnableWithRun
 
 __all__ = ["GetSessionHistory", "RunnableWithMessageHistory"]
 
@@ -46,7 +46,7 @@ class _Session(NamedTuple):
     config: RunnableConfig
 
 
-class RunnableWithMessageHistory(Traced[Any, Any], RunnableSerializable[Any, Any]):
+class RunnableWithMessageHistory(RunnableWithRun[Any, Any], RunnableSerializable[Any, Any]):
     """Calls another runnable with the messages of a session, and appends each turn to them.
 
     Which session is said by each call: ``ainvoke(input, {"configurable": {"session_id": "..."}})``.
@@ -123,7 +123,7 @@ class RunnableWithMessageHistory(Traced[Any, Any], RunnableSerializable[Any, Any
 
     # -- a turn
 
-    async def _work(self, runtime: Runtime, input: Any, config: RunnableConfig, kwargs: dict[str, Any]) -> Any:
+    async def _run_whole(self, runtime: Runtime, input: Any, config: RunnableConfig, kwargs: dict[str, Any]) -> Any:
         session = await self._session(runtime, config)
         asked = self._asked(input)
         given = await self._given(runtime, input, asked, session)
@@ -131,22 +131,22 @@ class RunnableWithMessageHistory(Traced[Any, Any], RunnableSerializable[Any, Any
         await append(runtime, session.history, asked, self._answered(output))
         return output
 
-    async def _pour(
+    async def _run_streamed(
         self, runtime: Runtime, input: Any, config: RunnableConfig, kwargs: dict[str, Any], sink: Sink[Any]
     ) -> None:
         session = await self._session(runtime, config)
         asked = self._asked(input)
         given = await self._given(runtime, input, asked, session)
-        kept = _Kept(sink, cumulative=self.runnable._cumulative)
+        kept = _Kept(sink, cumulative=self.runnable._is_cumulative)
         try:
             await self.runnable._produce(runtime, given, session.config, kwargs, kept)
         except BaseException as error:
-            heard = self._heard or kept.pieces.whole
+            heard = self._heard or kept.pieces.total
             is_left = sink.closed or not isinstance(error, Exception)
             if is_left and (said := self._said(heard())) is not None:
                 await runtime.finish_within_grace(append(runtime, session.history, asked, [said]))
             raise
-        await append(runtime, session.history, asked, self._answered(kept.pieces.whole()))
+        await append(runtime, session.history, asked, self._answered(kept.pieces.total()))
 
     @property
     def _can_step(self) -> bool:
@@ -227,7 +227,7 @@ class _Kept:
 
     def __init__(self, sink: Sink[Any], *, cumulative: bool) -> None:
         self._sink = sink
-        self.pieces = Gathered(cumulative=cumulative)
+        self.pieces = Accumulator(cumulative=cumulative)
 
     @property
     def closed(self) -> bool:

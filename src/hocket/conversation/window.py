@@ -22,7 +22,7 @@ from hocket.memory.exchanges import exchanges, joined, last_that_fit, without_sy
 from hocket.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 from hocket.profiles import ModelProfile
 from hocket.runnables import Runnable, RunnableConfig
-from hocket.runnables.traced import Traced
+from hocket.runnables.with_run import RunnableWithRun
 from hocket.tokens import count_tokens_approximately
 
 __all__ = ["Limits", "Windowed"]
@@ -90,7 +90,7 @@ class _Window:
         return replace(self, older=parts, skipped=self.skipped + skipped)
 
 
-class Windowed(Traced[Mapping[str, list[BaseMessage]], AIMessage]):
+class Windowed(RunnableWithRun[Mapping[str, list[BaseMessage]], AIMessage]):
     """Asks a model with a window over a conversation.
 
     Its input has the messages before under ``past`` and what is asked under ``asked``. The question, and all that came of
@@ -109,7 +109,9 @@ class Windowed(Traced[Mapping[str, list[BaseMessage]], AIMessage]):
         self._limits = limits
         self._count = getattr(model, "get_num_tokens_from_messages", count_tokens_approximately)
 
-    async def _work(self, runtime: Runtime, input: Any, config: RunnableConfig, kwargs: dict[str, Any]) -> AIMessage:
+    async def _run_whole(
+        self, runtime: Runtime, input: Any, config: RunnableConfig, kwargs: dict[str, Any]
+    ) -> AIMessage:
         window = await self._window(runtime, input, config, kwargs)
         while True:
             try:
@@ -122,7 +124,7 @@ class Windowed(Traced[Mapping[str, list[BaseMessage]], AIMessage]):
                 await self._learn(runtime, window, answer)
                 return answer
 
-    async def _pour(
+    async def _run_streamed(
         self, runtime: Runtime, input: Any, config: RunnableConfig, kwargs: dict[str, Any], sink: Sink[Any]
     ) -> None:
         window = await self._window(runtime, input, config, kwargs)

@@ -293,7 +293,7 @@ class BaseLanguageModel(Choosing, _Runnable[Output], ABC):
             given = params["retry"]
             call.retry = None if given is None else RetryPolicy.of(given)
 
-    def _attempts_at_most(self, params: Mapping[str, Any]) -> float:
+    def _get_max_attempts(self, params: Mapping[str, Any]) -> float:
         retry = params.get("retry", self.retry)
         return 1 if retry is None else RetryPolicy.of(retry).max_attempts
 

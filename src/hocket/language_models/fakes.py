@@ -217,7 +217,7 @@ class FakeListChatModel(_Cycle, _StreamingFake):
         _check(self.error_on_chunk_number, len(characters))
         yield AIMessageChunk(content=last, chunk_position="last")
 
-    def _batch(
+    def _make_batch(
         self,
         inputs: Iterable[Any] | AsyncIterable[Any],
         config: Configs,
@@ -227,8 +227,8 @@ class FakeListChatModel(_Cycle, _StreamingFake):
         """One after another, so that the answers come in the order of the list."""
         one: RunnableConfig = {"max_concurrency": 1}
         if config is None or isinstance(config, Mapping):
-            return super()._batch(inputs, merge_configs(config, one), return_exceptions, kwargs)
-        return super()._batch(inputs, [merge_configs(each, one) for each in config], return_exceptions, kwargs)
+            return super()._make_batch(inputs, merge_configs(config, one), return_exceptions, kwargs)
+        return super()._make_batch(inputs, [merge_configs(each, one) for each in config], return_exceptions, kwargs)
 
 
 class FakeChatModel(_Fake):

@@ -41,7 +41,7 @@ class LLM(BaseLLM, ABC):
         async def call(prompt: str, config: RunnableConfig) -> str:
             return checked_text(self, "_acall", await self._acall(prompt, stop=stop, **arguments))
 
-        return _result(await Batch(call, prompts, None, return_exceptions=False).outcomes())
+        return _result(await Batch(call, prompts, None, return_exceptions=False).collect())
 
     @default_hook
     def _generate(

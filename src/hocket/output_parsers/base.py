@@ -24,8 +24,8 @@ __all__ = [
     "BaseOutputParser",
     "ParserInput",
     "ParserRunnable",
-    "result_of",
-    "text_of",
+    "get_text",
+    "to_generations",
 ]
 
 T = TypeVar("T")
@@ -67,7 +67,7 @@ class ParserRunnable(BaseLLMOutputParser[T], PureRunnable[ParserInput, T], ABC, 
         return True
 
     async def _compute(self, runtime: Runtime, input: ParserInput) -> T:
-        result = result_of(input)
+        result = to_generations(input)
         return await self.aparse_result(result) if runtime.is_async else self.parse_result(result)
 
 
@@ -92,7 +92,7 @@ class BaseOutputParser(ParserRunnable[T], ABC, Generic[T]):
 
     def parse_result(self, result: list[Generation], *, partial: bool = False) -> T:
         """Return what the first candidate's text says; ``partial`` is for subclasses that know of it."""
-        return self.parse(text_of(result))
+        return self.parse(get_text(result))
 
     def parse_with_prompt(self, completion: str, prompt: PromptValue) -> Any:
         """Return what ``completion`` says, the answer to ``prompt``; for subclasses that ask again."""
@@ -108,7 +108,7 @@ class BaseOutputParser(ParserRunnable[T], ABC, Generic[T]):
         raise NotImplementedError(f"{type(self).__name__} has no _type")
 
 
-def result_of(input: ParserInput) -> list[Generation]:
+def to_generations(input: ParserInput) -> list[Generation]:
     """Return a parser's input as the one candidate that it is.
 
     Raises:
@@ -121,7 +121,7 @@ def result_of(input: ParserInput) -> list[Generation]:
     raise InvalidInput(f"a parser takes a text or a message, not {type(input).__name__}")
 
 
-def text_of(result: Sequence[Generation]) -> str:
+def get_text(result: Sequence[Generation]) -> str:
     """Return the text of the first candidate.
 
     Raises:

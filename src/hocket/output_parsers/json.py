@@ -7,8 +7,8 @@ from typing import Any, Generic, TypeVar
 
 from pydantic import BaseModel, SkipValidation
 
-from hocket.output_parsers.base import ParserInput, text_of
-from hocket.output_parsers.gathering import Credit, Latest, piece_text
+from hocket.output_parsers.accumulation import Credit, NewValueFilter, get_piece_text
+from hocket.output_parsers.base import ParserInput, get_text
 from hocket.output_parsers.json_document import JSONDocument
 from hocket.output_parsers.transform import BaseCumulativeTransformOutputParser
 from hocket.outputs import Generation
@@ -48,7 +48,7 @@ class BaseJSONOutputParser(BaseCumulativeTransformOutputParser[T], ABC, Generic[
 
     def parse_result(self, result: list[Generation], *, partial: bool = False) -> Any:
         """Return what the JSON in the first candidate stands for; ``partial``: so far, None if nothing."""
-        text = text_of(result)
+        text = get_text(result)
         if not partial:
             return self.parse(text)
         document = JSONDocument()
@@ -66,27 +66,27 @@ class _Values(Generic[T]):
         self._parser = parser
         self._document = JSONDocument()
         self._credit = Credit()
-        self._latest: Latest[T] = Latest()
+        self._latest: NewValueFilter[T] = NewValueFilter()
 
     def feed(self, piece: ParserInput, /) -> Iterable[T]:
-        text = piece_text(piece)
+        text = get_piece_text(piece)
         document, partial = self._document, self._document.partial
         document.feed(text)
         self._credit.earn(len(text))
         if not partial.has_changed or not self._credit.pay(partial.cost + self._parser._price(document.length)):
             return ()
         value = self._parser._read_partial(partial.value())
-        return () if value is None else self._latest.newly(value)
+        return () if value is None else self._latest.filter_new(value)
 
     def close(self) -> Iterable[T]:
-        return self._latest.newly(self._parser._read(self._document.close()))
+        return self._latest.filter_new(self._parser._read(self._document.close()))
 
 
 class JsonOutputParser(BaseJSONOutputParser[Any]):
     """Returns the JSON value of an answer.
 
     Args:
-        pydantic_object: the model that the format instructions describe. Nothing is validated against it:
+        pydantic_object: the model that the format instructions describe. Nothing is validate_answer against it:
             `PydanticOutputParser` does that.
     """
 

@@ -9,8 +9,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from typing import Protocol
 
+from hocket.output_parsers.accumulation import get_piece_text
 from hocket.output_parsers.base import ParserInput
-from hocket.output_parsers.gathering import piece_text
 from hocket.output_parsers.patterns import Regex
 from hocket.output_parsers.transform import BaseTransformOutputParser
 from hocket.runnables.pure import Incremental
@@ -57,7 +57,7 @@ class _Items:
         self._is_empty = True
 
     def feed(self, piece: ParserInput, /) -> list[list[str]]:
-        return self._pieces(self._reader.feed(piece_text(piece)))
+        return self._pieces(self._reader.feed(get_piece_text(piece)))
 
     def close(self) -> list[list[str]]:
         pieces = self._pieces(self._reader.close())

@@ -12,10 +12,10 @@ from pydantic import BaseModel, SkipValidation
 from hocket.errors import OutputParserException
 from hocket.messages import AIMessage, AIMessageChunk, BaseMessage, default_tool_parser
 from hocket.messages.tool_call_fold import ToolCallFold
+from hocket.output_parsers.accumulation import AnswerAccumulator, Credit, NewValueFilter, to_chunk
 from hocket.output_parsers.base import BaseGenerationOutputParser, ParserInput
-from hocket.output_parsers.gathering import Credit, Gathered, Latest, chunk_of
 from hocket.output_parsers.partial_json import PartialJSON
-from hocket.output_parsers.pydantic import validated
+from hocket.output_parsers.pydantic import validate_answer
 from hocket.outputs import ChatGeneration, Generation
 from hocket.runnables.pure import Incremental
 
@@ -34,7 +34,7 @@ class JsonOutputToolsParser(BaseGenerationOutputParser[Any]):
     first_tool_only: bool = False
 
     @property
-    def _cumulative(self) -> bool:
+    def _is_cumulative(self) -> bool:
         return True
 
     def parse_result(self, result: list[Generation], *, partial: bool = False) -> Any:
@@ -47,17 +47,17 @@ class JsonOutputToolsParser(BaseGenerationOutputParser[Any]):
         generation = result[0] if result else None
         if not isinstance(generation, ChatGeneration):
             raise OutputParserException("tool calls stand in messages: give this parser the answer of a chat model")
-        calls, invalid = _calls_of(generation.message)
+        calls, invalid = _get_calls(generation.message)
         if invalid and not partial:
             faults = "; ".join(f"{call['name']}: {call['error']}" for call in invalid)
             raise OutputParserException(f"a tool call cannot be read: {faults}", llm_output=invalid[0]["args"])
-        return self._chosen([self._shaped(call) for call in calls], partial)
+        return self._select_calls([self._shape_call(call) for call in calls], partial)
 
-    def _shaped(self, call: Any) -> dict[str, Any]:
+    def _shape_call(self, call: Any) -> dict[str, Any]:
         made = {"args": call["args"], "type": call["name"]}
         return {**made, "id": call["id"]} if self.return_id else made
 
-    def _chosen(self, calls: list[dict[str, Any]], partial: bool) -> Any:
+    def _select_calls(self, calls: list[dict[str, Any]], partial: bool) -> Any:
         """Return what is wanted of the calls, in the form in which it is wanted."""
         if self.first_tool_only:
             return calls[0] if calls else None
@@ -76,9 +76,9 @@ class JsonOutputKeyToolsParser(JsonOutputToolsParser):
 
     key_name: str
 
-    def _chosen(self, calls: list[dict[str, Any]], partial: bool) -> Any:
+    def _select_calls(self, calls: list[dict[str, Any]], partial: bool) -> Any:
         mine = [call for call in calls if call["type"] == self.key_name]
-        return super()._chosen(mine if self.return_id else [call["args"] for call in mine], partial)
+        return super()._select_calls(mine if self.return_id else [call["args"] for call in mine], partial)
 
 
 class PydanticToolsParser(JsonOutputToolsParser):
@@ -90,24 +90,24 @@ class PydanticToolsParser(JsonOutputToolsParser):
 
     tools: SkipValidation[list[type[BaseModel]]]
 
-    def _chosen(self, calls: list[dict[str, Any]], partial: bool) -> Any:
-        made = [self._instance(call, partial) for call in (calls[:1] if self.first_tool_only else calls)]
-        return super()._chosen([one for one in made if one is not None], partial)
+    def _select_calls(self, calls: list[dict[str, Any]], partial: bool) -> Any:
+        made = [self._make_instance(call, partial) for call in (calls[:1] if self.first_tool_only else calls)]
+        return super()._select_calls([one for one in made if one is not None], partial)
 
-    def _instance(self, call: dict[str, Any], partial: bool) -> Any:
+    def _make_instance(self, call: dict[str, Any], partial: bool) -> Any:
         models = {model.model_config.get("title") or model.__name__: model for model in self.tools}
         model = models.get(call["type"])
         try:
             if model is None:
                 raise OutputParserException(f"there is no tool {call['type']!r}; there are {', '.join(models)}")
-            return validated(model, call["args"])
+            return validate_answer(model, call["args"])
         except ValueError:
             if partial:
                 return None
             raise
 
 
-def _calls_of(message: BaseMessage) -> tuple[Any, Any]:
+def _get_calls(message: BaseMessage) -> tuple[Any, Any]:
     if isinstance(message, AIMessage):
         return message.tool_calls, message.invalid_tool_calls
     return default_tool_parser(message.additional_kwargs.get("tool_calls", ()))
@@ -118,17 +118,17 @@ class _Calls:
 
     def __init__(self, parser: JsonOutputToolsParser) -> None:
         self._parser = parser
-        self._gathered = Gathered()
+        self._gathered = AnswerAccumulator()
         self._fold = ToolCallFold()
         self._arguments: dict[Any, PartialJSON] = {}
         self._length = 0
         self._credit = Credit()
-        self._latest: Latest[Any] = Latest()
+        self._latest: NewValueFilter[Any] = NewValueFilter()
 
     def feed(self, piece: ParserInput, /) -> Iterable[Any]:
         if not isinstance(piece, BaseMessage):
             raise OutputParserException("tool calls stand in messages: give this parser the answer of a chat model")
-        chunk = chunk_of(piece)
+        chunk = to_chunk(piece)
         self._gathered.add(chunk)
         fragments = chunk.tool_call_chunks if isinstance(chunk, AIMessageChunk) else []
         if not fragments:
@@ -137,12 +137,12 @@ class _Calls:
             self._read(fragment)
         if not self._credit.pay(self._length // 4 + len(self._arguments)):
             return ()
-        calls = [self._parser._shaped(call) for call in self._so_far()]
-        value = self._parser._chosen(calls, True)
-        return () if value is None else self._latest.newly(value)
+        calls = [self._parser._shape_call(call) for call in self._get_partial_calls()]
+        value = self._parser._select_calls(calls, True)
+        return () if value is None else self._latest.filter_new(value)
 
     def close(self) -> Iterable[Any]:
-        return self._latest.newly(self._parser.parse_result(self._gathered.result()))
+        return self._latest.filter_new(self._parser.parse_result(self._gathered.result()))
 
     def _read(self, fragment: Any) -> None:
         call = self._fold.add(fragment)
@@ -151,7 +151,7 @@ class _Calls:
         self._credit.earn(len(text))
         self._arguments.setdefault(call, PartialJSON()).feed(text)  # which reads no further than one value
 
-    def _so_far(self) -> Iterable[dict[str, Any]]:
+    def _get_partial_calls(self) -> Iterable[dict[str, Any]]:
         for call, arguments in self._arguments.items():
             value = arguments.value()
             yield {"name": call.name or "", "id": call.id, "args": value if isinstance(value, dict) else {}}

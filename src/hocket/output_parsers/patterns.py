@@ -11,7 +11,7 @@ from hocket.output_parsers.base import BaseOutputParser
 __all__ = ["BooleanOutputParser", "Regex", "RegexDictParser", "RegexParser"]
 
 
-def _compiling(pattern: str) -> str:
+def _check_pattern(pattern: str) -> str:
     try:
         re.compile(pattern)
     except re.error as error:
@@ -19,7 +19,7 @@ def _compiling(pattern: str) -> str:
     return pattern
 
 
-Regex = Annotated[str, AfterValidator(_compiling)]
+Regex = Annotated[str, AfterValidator(_check_pattern)]
 """A regular expression, as text."""
 
 
@@ -40,7 +40,7 @@ class BooleanOutputParser(BaseOutputParser[bool]):
         if says_yes == says_no:
             found = "both" if says_yes else "neither"
             raise OutputParserException(
-                f"the answer must say {self.true_val} or {self.false_val}, and says {found}: {_short(text)}",
+                f"the answer must say {self.true_val} or {self.false_val}, and says {found}: {_excerpt(text)}",
                 llm_output=text,
             )
         return says_yes
@@ -85,7 +85,7 @@ class RegexParser(BaseOutputParser[dict[str, str]]):
         if match is not None:
             return {key: match[index] or "" for index, key in enumerate(self.output_keys, 1)}
         if self.default_output_key is None:
-            raise OutputParserException(f"the answer does not match {self.regex!r}: {_short(text)}", llm_output=text)
+            raise OutputParserException(f"the answer does not match {self.regex!r}: {_excerpt(text)}", llm_output=text)
         return {key: text if key == self.default_output_key else "" for key in self.output_keys}
 
     def get_format_instructions(self) -> str:
@@ -116,7 +116,7 @@ class RegexDictParser(BaseOutputParser[dict[str, str]]):
         for key, label in self.output_key_to_format.items():
             values = [match[1] for match in re.finditer(self.regex_pattern.replace("{}", re.escape(label)), text)]
             if len(values) != 1:
-                message = f"the answer must have {label!r} once, and has it {len(values)} times: {_short(text)}"
+                message = f"the answer must have {label!r} once, and has it {len(values)} times: {_excerpt(text)}"
                 raise OutputParserException(message, llm_output=text)
             if values[0] != self.no_update_value:
                 found[key] = values[0]
@@ -132,5 +132,5 @@ class RegexDictParser(BaseOutputParser[dict[str, str]]):
         return "regex_dict_parser"
 
 
-def _short(text: str) -> str:
+def _excerpt(text: str) -> str:
     return repr(text if len(text) <= 200 else f"{text[:200]}…")

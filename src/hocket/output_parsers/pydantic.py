@@ -7,7 +7,7 @@ from pydantic import BaseModel, SkipValidation, ValidationError
 from hocket.errors import OutputParserException
 from hocket.output_parsers.json import BaseJSONOutputParser, schema_instructions
 
-__all__ = ["PydanticOutputParser", "TBaseModel", "validated"]
+__all__ = ["PydanticOutputParser", "TBaseModel", "validate_answer"]
 
 TBaseModel = TypeVar("TBaseModel", bound=BaseModel)
 
@@ -25,7 +25,7 @@ class PydanticOutputParser(BaseJSONOutputParser[TBaseModel], Generic[TBaseModel]
     pydantic_object: SkipValidation[type[TBaseModel]]
 
     def _read(self, value: Any) -> TBaseModel:
-        return validated(self.pydantic_object, value)
+        return validate_answer(self.pydantic_object, value)
 
     def _read_partial(self, value: Any) -> TBaseModel | None:
         try:
@@ -45,7 +45,7 @@ class PydanticOutputParser(BaseJSONOutputParser[TBaseModel], Generic[TBaseModel]
         return "pydantic"
 
 
-def validated(model: type[TBaseModel], value: Any) -> TBaseModel:
+def validate_answer(model: type[TBaseModel], value: Any) -> TBaseModel:
     """Return the instance of ``model`` that ``value`` describes.
 
     Raises:

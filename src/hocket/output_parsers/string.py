@@ -2,8 +2,8 @@
 
 from typing import Literal
 
+from hocket.output_parsers.accumulation import get_piece_text
 from hocket.output_parsers.base import ParserInput
-from hocket.output_parsers.gathering import piece_text
 from hocket.output_parsers.transform import BaseTransformOutputParser
 from hocket.runnables.pure import Incremental
 
@@ -34,7 +34,7 @@ class _Texts:
         self._is_empty = True
 
     def feed(self, piece: ParserInput, /) -> tuple[str, ...]:
-        text = piece_text(piece)
+        text = get_piece_text(piece)
         if not text:
             return ()
         self._is_empty = False

@@ -4,8 +4,8 @@ from abc import ABC
 from collections.abc import Iterable
 from typing import Any, Generic, TypeVar
 
-from hocket.output_parsers.base import BaseOutputParser, ParserInput, result_of
-from hocket.output_parsers.gathering import Credit, Gathered, Latest, piece_text
+from hocket.output_parsers.accumulation import AnswerAccumulator, Credit, NewValueFilter, get_piece_text
+from hocket.output_parsers.base import BaseOutputParser, ParserInput, to_generations
 from hocket.runnables.pure import Incremental
 
 __all__ = ["BaseCumulativeTransformOutputParser", "BaseTransformOutputParser"]
@@ -17,7 +17,7 @@ class BaseTransformOutputParser(BaseOutputParser[T], ABC, Generic[T]):
     """A parser that reads each piece of an answer on its own."""
 
     def _incremental(self) -> Incremental[ParserInput, T]:
-        return _PieceByPiece(self)
+        return _PieceParser(self)
 
 
 class BaseCumulativeTransformOutputParser(BaseTransformOutputParser[T], ABC, Generic[T]):
@@ -28,44 +28,44 @@ class BaseCumulativeTransformOutputParser(BaseTransformOutputParser[T], ABC, Gen
     """
 
     @property
-    def _cumulative(self) -> bool:
+    def _is_cumulative(self) -> bool:
         return True
 
     def _incremental(self) -> Incremental[ParserInput, T]:
-        return _SoFar(self)
+        return _PartialAnswers(self)
 
 
-class _PieceByPiece(Generic[T]):
+class _PieceParser(Generic[T]):
     def __init__(self, parser: BaseOutputParser[T]) -> None:
         self._parser = parser
 
     def feed(self, piece: ParserInput, /) -> tuple[T]:
-        return (self._parser.parse_result(result_of(piece)),)
+        return (self._parser.parse_result(to_generations(piece)),)
 
     def close(self) -> tuple[()]:
         return ()
 
 
-class _SoFar(Generic[T]):
+class _PartialAnswers(Generic[T]):
     def __init__(self, parser: BaseOutputParser[T]) -> None:
         self._parser = parser
-        self._gathered = Gathered()
+        self._gathered = AnswerAccumulator()
         self._length = 0
         self._credit = Credit()
-        self._latest: Latest[T] = Latest()
+        self._latest: NewValueFilter[T] = NewValueFilter()
 
     def feed(self, piece: ParserInput, /) -> Iterable[T]:
         self._gathered.add(piece)
-        length = len(piece_text(piece)) + _length_of_calls(piece)
+        length = len(get_piece_text(piece)) + _length_of_calls(piece)
         self._length += length
         self._credit.earn(length)
         if not self._credit.pay(self._length // 4):
             return ()
         value: Any = self._parser.parse_result(self._gathered.result(partial=True), partial=True)
-        return () if value is None else self._latest.newly(value)
+        return () if value is None else self._latest.filter_new(value)
 
     def close(self) -> Iterable[T]:
-        return self._latest.newly(self._parser.parse_result(self._gathered.result()))
+        return self._latest.filter_new(self._parser.parse_result(self._gathered.result()))
 
 
 def _length_of_calls(piece: ParserInput) -> int:

@@ -10,8 +10,8 @@ from typing import Any
 from xml.parsers import expat
 
 from hocket.errors import OutputParserException
+from hocket.output_parsers.accumulation import get_piece_text
 from hocket.output_parsers.base import ParserInput
-from hocket.output_parsers.gathering import piece_text
 from hocket.output_parsers.transform import BaseTransformOutputParser
 from hocket.runnables.pure import Incremental
 
@@ -68,7 +68,7 @@ class _Elements:
         self._reader = _Reader()
 
     def feed(self, piece: ParserInput, /) -> Iterable[dict[str, Any]]:
-        return self._reader.feed(piece_text(piece))
+        return self._reader.feed(get_piece_text(piece))
 
     def close(self) -> Iterable[dict[str, Any]]:
         self._reader.root()

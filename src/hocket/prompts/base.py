@@ -45,7 +45,7 @@ class BasePromptTemplate(PureRunnable[dict[str, Any], PromptValue], ABC, Generic
 
         def __init__(self, **fields: Any) -> None:
             super().__init__(**fields)
-            self._read()  # not in a validator, where an InvalidInput would be wrapped
+            self._check_template()  # not in a validator, where an InvalidInput would be wrapped
 
     @classmethod
     def is_lc_serializable(cls) -> bool:
@@ -73,12 +73,12 @@ class BasePromptTemplate(PureRunnable[dict[str, Any], PromptValue], ABC, Generic
         return self.format_prompt(**kwargs)
 
     async def _compute(self, runtime: Runtime, input: Any) -> PromptValue:
-        values = self._named(input)
+        values = self._name_values(input)
         return await self.aformat_prompt(**values) if runtime.is_async else self.format_prompt(**values)
 
     def partial(self, /, **kwargs: Any) -> Self:
         """Return this prompt with values given beforehand. A function is called for its value at each call."""
-        return self._derived(partial_variables={**self.partial_variables, **kwargs})
+        return self._derive(partial_variables={**self.partial_variables, **kwargs})
 
     def pretty_repr(self, html: bool = False) -> str:
         """Return the prompt for reading."""
@@ -88,13 +88,13 @@ class BasePromptTemplate(PureRunnable[dict[str, Any], PromptValue], ABC, Generic
         """Print `pretty_repr`."""
         print(self.pretty_repr())
 
-    def _derived(self, **changes: Any) -> Self:
+    def _derive(self, **changes: Any) -> Self:
         """Return a prompt like this one, with changes, whose variables are found anew."""
         made = self.model_copy(update=changes)
         made._find_variables()
         return made
 
-    def _read(self) -> None:
+    def _check_template(self) -> None:
         """Read the template of a prompt that has just been made, or refuse it."""
         self._find_variables()
 
@@ -108,7 +108,7 @@ class BasePromptTemplate(PureRunnable[dict[str, Any], PromptValue], ABC, Generic
         fields["input_variables"] = sorted(required - given)
         fields["optional_variables"] = sorted(optional - required - given)
 
-    def _named(self, input: Any) -> dict[str, Any]:
+    def _name_values(self, input: Any) -> dict[str, Any]:
         if isinstance(input, Mapping):
             if not all(isinstance(name, str) for name in input):
                 raise InvalidInput(f"{self.get_name()} takes values by name; these names are no texts: {list(input)}")
@@ -119,7 +119,7 @@ class BasePromptTemplate(PureRunnable[dict[str, Any], PromptValue], ABC, Generic
             f"{self.get_name()} takes a mapping with values for {self.input_variables}, not {type(input).__name__}"
         )
 
-    def _values(self, given: dict[str, Any]) -> dict[str, Any]:
+    def _merge_values(self, given: dict[str, Any]) -> dict[str, Any]:
         """Return what is ``given`` with what was given beforehand.
 
         Raises:

@@ -87,7 +87,7 @@ class ChatPromptTemplate(BaseChatPromptTemplate):
         template_format: PromptTemplateFormat = "f-string",
         **kwargs: Any,
     ) -> None:
-        read = [_template_of(message, template_format) for message in messages]
+        read = [_to_template(message, template_format) for message in messages]
         super().__init__(messages=read, **kwargs)  # type: ignore[call-arg]
 
     @classmethod
@@ -102,7 +102,7 @@ class ChatPromptTemplate(BaseChatPromptTemplate):
         """Return a prompt of one message, the user's. Further arguments are those of `PromptTemplate`."""
         return cls([HumanMessagePromptTemplate.from_template(template, **kwargs)])
 
-    def _read(self) -> None:
+    def _check_template(self) -> None:
         given = {*self.input_variables, *self.optional_variables} - self.partial_variables.keys()
         self._find_variables()
         if self.validate_template and given != {*self.input_variables, *self.optional_variables}:
@@ -110,8 +110,8 @@ class ChatPromptTemplate(BaseChatPromptTemplate):
                 f"the messages have the variables {self.input_variables}, and input_variables says {sorted(given)}"
             )
 
-    def _derived(self, **changes: Any) -> Self:
-        return super()._derived(**{"messages": [*self.messages], **changes})  # `append` must not reach this one's list
+    def _derive(self, **changes: Any) -> Self:
+        return super()._derive(**{"messages": [*self.messages], **changes})  # `append` must not reach this one's list
 
     def _find_variables(self) -> None:
         required: set[str] = set()
@@ -130,14 +130,14 @@ class ChatPromptTemplate(BaseChatPromptTemplate):
         Raises:
             InvalidInput: a variable has no value, or one that it cannot take.
         """
-        return drive(self._formatted(BLOCKING, kwargs))
+        return drive(self._format(BLOCKING, kwargs))
 
     async def aformat_messages(self, /, **kwargs: Any) -> list[BaseMessage]:
         """Do as `format_messages`, under an event loop: example selectors may wait there."""
-        return await self._formatted(ASYNC, kwargs)
+        return await self._format(ASYNC, kwargs)
 
-    async def _formatted(self, runtime: Runtime, given: dict[str, Any]) -> list[BaseMessage]:
-        values = self._values(given)
+    async def _format(self, runtime: Runtime, given: dict[str, Any]) -> list[BaseMessage]:
+        values = self._merge_values(given)
         made: list[BaseMessage] = []
         for part in self.messages:
             if isinstance(part, BaseMessage):
@@ -154,27 +154,27 @@ class ChatPromptTemplate(BaseChatPromptTemplate):
 
     def extend(self, messages: Sequence[MessageLikeRepresentation]) -> None:
         """Add messages at the end."""
-        self.messages.extend([_template_of(message) for message in messages])
+        self.messages.extend([_to_template(message) for message in messages])
         self._find_variables()
 
     def __add__(self, other: Any) -> Self:
         """Return a prompt that goes on with ``other``: a prompt, a message or template, a text, or a list of these."""
         if isinstance(other, ChatPromptTemplate):
             partial_variables = {**self.partial_variables, **other.partial_variables}
-            return self._derived(messages=[*self.messages, *other.messages], partial_variables=partial_variables)
+            return self._derive(messages=[*self.messages, *other.messages], partial_variables=partial_variables)
         more = cast("list[Any]", other) if isinstance(other, list | tuple) else [other]
-        return self._derived(messages=[*self.messages, *map(_template_of, more)])
+        return self._derive(messages=[*self.messages, *map(_to_template, more)])
 
     def __radd__(self, other: Any) -> Self:
         more = cast("list[Any]", other) if isinstance(other, list | tuple) else [other]
-        return self._derived(messages=[*map(_template_of, more), *self.messages])
+        return self._derive(messages=[*map(_to_template, more), *self.messages])
 
     @overload
     def __getitem__(self, index: int) -> MessageLike: ...
     @overload
     def __getitem__(self, index: slice) -> Self: ...
     def __getitem__(self, index: int | slice) -> MessageLike | Self:
-        return self._derived(messages=self.messages[index]) if isinstance(index, slice) else self.messages[index]
+        return self._derive(messages=self.messages[index]) if isinstance(index, slice) else self.messages[index]
 
     def __len__(self) -> int:
         return len(self.messages)
@@ -199,7 +199,7 @@ _ROLES: dict[str, type[RoleMessagePromptTemplate]] = {
 }
 
 
-def _template_of(message: Any, template_format: PromptTemplateFormat = "f-string") -> MessageLike:
+def _to_template(message: Any, template_format: PromptTemplateFormat = "f-string") -> MessageLike:
     """Return what a chat prompt is made of, from what was written for it."""
     if isinstance(message, BaseMessagePromptTemplate | BaseMessage | BaseChatPromptTemplate):
         return message
@@ -218,7 +218,7 @@ def _template_of(message: Any, template_format: PromptTemplateFormat = "f-string
     if isinstance(role, type) and issubclass(role, BaseMessage):
         role = role.model_fields["type"].default
     if role == "placeholder":
-        return _placeholder(template)
+        return _read_placeholder(template)
     if role not in _ROLES:
         raise InvalidInput(
             f"unknown role {role!r}: it is one of {', '.join(_ROLES)}, placeholder; "
@@ -227,7 +227,7 @@ def _template_of(message: Any, template_format: PromptTemplateFormat = "f-string
     return _ROLES[role].from_template(template, template_format)
 
 
-def _placeholder(template: Any) -> MessagesPlaceholder:
+def _read_placeholder(template: Any) -> MessagesPlaceholder:
     """Read ``"{name}"``, which may be missing, or ``["{name}", optional]``."""
     name, optional = (template, True) if isinstance(template, str) else (*template, None)[:2]
     if not (isinstance(name, str) and isinstance(optional, bool) and name[:1] == "{" and name[-1:] == "}"):

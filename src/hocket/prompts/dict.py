@@ -8,7 +8,7 @@ from pydantic import ConfigDict
 from hocket._runtime.runtime import Runtime
 from hocket.errors import InvalidInput
 from hocket.load.construct import fields_of
-from hocket.prompts.formats import PromptTemplateFormat, compiled, render
+from hocket.prompts.formats import PromptTemplateFormat, compile_template, render
 from hocket.runnables.pure import PureRunnable
 
 __all__ = ["DictPromptTemplate"]
@@ -39,21 +39,21 @@ class DictPromptTemplate(PureRunnable[dict[str, Any], dict[str, Any]]):
 
         def __init__(self, **fields: Any) -> None:
             super().__init__(**fields)
-            self._read()  # not in a validator, where an InvalidInput would be wrapped
+            self._check_template()  # not in a validator, where an InvalidInput would be wrapped
 
-    def _read(self) -> None:
+    def _check_template(self) -> None:
         image = self.template.get("image_url")
         if isinstance(image, str):
             fields_of(self)["template"] = {**self.template, "image_url": {"url": image}}
         elif isinstance(image, dict) and "path" in image:
             raise InvalidInput("an image's path is refused: give its 'url', or its data as a data: URL")
-        for text in _texts(self.template):
-            compiled(text, self.template_format)
+        for text in _iterate_texts(self.template):
+            compile_template(text, self.template_format)
 
     @property
     def input_variables(self) -> list[str]:
         """The names of the variables, sorted."""
-        found = (compiled(text, self.template_format).variables for text in _texts(self.template))
+        found = (compile_template(text, self.template_format).variables for text in _iterate_texts(self.template))
         return sorted({name for names in found for name in names})
 
     def format(self, /, **kwargs: Any) -> dict[str, Any]:
@@ -65,7 +65,9 @@ class DictPromptTemplate(PureRunnable[dict[str, Any], dict[str, Any]]):
         missing = [name for name in self.input_variables if name not in kwargs]
         if missing:
             raise InvalidInput(f"{self.get_name()} has no value for {', '.join(missing)}; given: {', '.join(kwargs)}")
-        return cast("dict[str, Any]", _filled(self.template, lambda text: render(text, self.template_format, kwargs)))
+        return cast(
+            "dict[str, Any]", _fill_texts(self.template, lambda text: render(text, self.template_format, kwargs))
+        )
 
     async def aformat(self, /, **kwargs: Any) -> dict[str, Any]:
         """Do as `format`, under an event loop."""
@@ -79,20 +81,20 @@ class DictPromptTemplate(PureRunnable[dict[str, Any], dict[str, Any]]):
         return str(self.template)
 
 
-def _texts(node: Any) -> Iterator[str]:
+def _iterate_texts(node: Any) -> Iterator[str]:
     if isinstance(node, str):
         yield node
     elif isinstance(node, dict | list | tuple):
         children: Any = node.values() if isinstance(node, dict) else node  # pyright: ignore[reportUnknownVariableType]
         for child in children:
-            yield from _texts(child)
+            yield from _iterate_texts(child)
 
 
-def _filled(node: Any, fill: Callable[[str], str]) -> Any:
+def _fill_texts(node: Any, fill: Callable[[str], str]) -> Any:
     if isinstance(node, str):
         return fill(node)
     if isinstance(node, dict):
-        return {key: _filled(child, fill) for key, child in node.items()}
+        return {key: _fill_texts(child, fill) for key, child in node.items()}
     if isinstance(node, list | tuple):
-        return [_filled(child, fill) for child in cast("list[Any]", node)]
+        return [_fill_texts(child, fill) for child in cast("list[Any]", node)]
     return node

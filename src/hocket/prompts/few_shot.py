@@ -10,7 +10,7 @@ from hocket.errors import InvalidInput
 from hocket.messages import BaseMessage
 from hocket.prompts.chat import BaseChatPromptTemplate
 from hocket.prompts.example_selectors import BaseExampleSelector
-from hocket.prompts.formats import PromptTemplateFormat, compiled
+from hocket.prompts.formats import PromptTemplateFormat, compile_template
 from hocket.prompts.message import BaseMessagePromptTemplate
 from hocket.prompts.string import StringPromptTemplate
 
@@ -34,7 +34,7 @@ class _Examples(BaseModel, ABC):
         if (self.examples is None) == (self.example_selector is None):
             raise InvalidInput("a few-shot prompt takes examples=[...] or example_selector=..., one of the two")
 
-    async def _chosen(self, runtime: Runtime, values: dict[str, Any]) -> list[dict[str, Any]]:
+    async def _select_examples(self, runtime: Runtime, values: dict[str, Any]) -> list[dict[str, Any]]:
         if self.example_selector is None:
             return self.examples or []
         if runtime.is_async:
@@ -58,12 +58,12 @@ class FewShotPromptTemplate(_Examples, StringPromptTemplate):
     example_separator: str = "\n\n"
     template_format: PromptTemplateFormat = "f-string"
 
-    def _read(self) -> None:
+    def _check_template(self) -> None:
         self._check_source()
         self._find_variables()
 
     def _find_variables(self) -> None:
-        ends = (compiled(text, self.template_format) for text in (self.prefix, self.suffix))
+        ends = (compile_template(text, self.template_format) for text in (self.prefix, self.suffix))
         self._set_variables({name for end in ends for name in end.variables})
 
     def format(self, /, **kwargs: Any) -> str:
@@ -72,16 +72,18 @@ class FewShotPromptTemplate(_Examples, StringPromptTemplate):
         Raises:
             InvalidInput: a variable, of the prompt or of an example, has no value.
         """
-        return drive(self._formatted(BLOCKING, kwargs))
+        return drive(self._format(BLOCKING, kwargs))
 
     async def aformat(self, /, **kwargs: Any) -> str:
         """Do as `format`, under an event loop: a selector may wait there."""
-        return await self._formatted(ASYNC, kwargs)
+        return await self._format(ASYNC, kwargs)
 
-    async def _formatted(self, runtime: Runtime, given: dict[str, Any]) -> str:
-        values = self._values(given)
-        examples = [self.example_prompt.format(**example) for example in await self._chosen(runtime, values)]
-        prefix, suffix = (compiled(text, self.template_format).render(values) for text in (self.prefix, self.suffix))
+    async def _format(self, runtime: Runtime, given: dict[str, Any]) -> str:
+        values = self._merge_values(given)
+        examples = [self.example_prompt.format(**example) for example in await self._select_examples(runtime, values)]
+        prefix, suffix = (
+            compile_template(text, self.template_format).render(values) for text in (self.prefix, self.suffix)
+        )
         return self.example_separator.join([piece for piece in (prefix, *examples, suffix) if piece])
 
     def pretty_repr(self, html: bool = False) -> str:
@@ -104,7 +106,7 @@ class FewShotChatMessagePromptTemplate(_Examples, BaseChatPromptTemplate):
 
     example_prompt: BaseMessagePromptTemplate | BaseChatPromptTemplate
 
-    def _read(self) -> None:
+    def _check_template(self) -> None:
         self._check_source()
         self._find_variables()
 
@@ -114,14 +116,14 @@ class FewShotChatMessagePromptTemplate(_Examples, BaseChatPromptTemplate):
         Raises:
             InvalidInput: a variable of an example has no value.
         """
-        return drive(self._formatted(BLOCKING, kwargs))
+        return drive(self._format(BLOCKING, kwargs))
 
     async def aformat_messages(self, /, **kwargs: Any) -> list[BaseMessage]:
         """Do as `format_messages`, under an event loop: a selector may wait there."""
-        return await self._formatted(ASYNC, kwargs)
+        return await self._format(ASYNC, kwargs)
 
-    async def _formatted(self, runtime: Runtime, given: dict[str, Any]) -> list[BaseMessage]:
-        examples = await self._chosen(runtime, self._values(given))
+    async def _format(self, runtime: Runtime, given: dict[str, Any]) -> list[BaseMessage]:
+        examples = await self._select_examples(runtime, self._merge_values(given))
         return [message for example in examples for message in self.example_prompt.format_messages(**example)]
 
     def pretty_repr(self, html: bool = False) -> str:

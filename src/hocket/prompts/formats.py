@@ -20,7 +20,7 @@ __all__ = [
     "PromptTemplateFormat",
     "Template",
     "check_valid_template",
-    "compiled",
+    "compile_template",
     "get_template_variables",
     "jinja2_formatter",
     "render",
@@ -46,7 +46,7 @@ class Template(NamedTuple):
     render: Callable[[Mapping[str, Any]], str]
 
 
-def compiled(template: str, template_format: str) -> Template:
+def compile_template(template: str, template_format: str) -> Template:
     """Return ``template`` as it was read.
 
     Raises:
@@ -62,7 +62,7 @@ def compiled(template: str, template_format: str) -> Template:
 
 def render(template: str, template_format: str, values: Mapping[str, Any]) -> str:
     """Return ``template`` with its variables filled in; those that it does not have are not looked at."""
-    return compiled(template, template_format).render(values)
+    return compile_template(template, template_format).render(values)
 
 
 def get_template_variables(template: str, template_format: str = "f-string") -> list[str]:
@@ -71,7 +71,7 @@ def get_template_variables(template: str, template_format: str = "f-string") -> 
     Raises:
         InvalidInput: it is no template of this format.
     """
-    return list(compiled(template, template_format).variables)
+    return list(compile_template(template, template_format).variables)
 
 
 def check_valid_template(template: str, template_format: str, input_variables: Iterable[str]) -> None:
@@ -84,7 +84,7 @@ def check_valid_template(template: str, template_format: str, input_variables: I
     if has != given:
         raise InvalidInput(
             f"the template has the variables {sorted(has)}, and input_variables says {sorted(given)}: "
-            f"{_short(template)}"
+            f"{_excerpt(template)}"
         )
 
 
@@ -99,7 +99,8 @@ def _read_f_string(template: str) -> Template:
         fields = list(string.Formatter().parse(template))
     except ValueError as error:
         raise InvalidInput(
-            f"the template cannot be read: {error}. A brace that is text is written twice, {{{{ or }}}}: {_short(template)}"
+            f"the template cannot be read: {error}. A brace that is text is written twice, {{{{ or }}}}: "
+            f"{_excerpt(template)}"
         ) from None
     parts: list[str | _Field] = []
     for literal, name, spec, conversion in fields:
@@ -141,7 +142,7 @@ _CONVERSIONS: dict[str, Callable[[Any], str]] = {"r": repr, "s": str, "a": ascii
 def _check_field(template: str, name: str, spec: str, conversion: str | None) -> None:
     def refuse(reason: str) -> NoReturn:
         raise InvalidInput(
-            f"the field {{{name}}} {reason}. Braces that are text are written twice, {{{{ and }}}}: {_short(template)}"
+            f"the field {{{name}}} {reason}. Braces that are text are written twice, {{{{ and }}}}: {_excerpt(template)}"
         )
 
     if not name or name != name.strip() or name[0].isdigit() or _FORBIDDEN.search(name):
@@ -163,13 +164,13 @@ def _read_jinja2(template: str) -> Template:
         made = environment.from_string(template)
         names = tuple(sorted(meta.find_undeclared_variables(environment.parse(template))))
     except jinja2.TemplateError as error:
-        raise InvalidInput(f"the Jinja2 template cannot be read: {error}: {_short(template)}") from error
+        raise InvalidInput(f"the Jinja2 template cannot be read: {error}: {_excerpt(template)}") from error
 
     def fill(values: Mapping[str, Any]) -> str:
         try:
             return cast(str, made.render(values))
         except Exception as error:  # of the template, the sandbox, or a value that it calls
-            raise InvalidInput(f"the Jinja2 template cannot be filled in: {error}: {_short(template)}") from error
+            raise InvalidInput(f"the Jinja2 template cannot be filled in: {error}: {_excerpt(template)}") from error
 
     return Template(names, fill)
 
@@ -191,5 +192,5 @@ def _jinja2() -> tuple[Any, Any]:
 _READERS: dict[str, Callable[[str], Template]] = {"f-string": _read_f_string, "jinja2": _read_jinja2}
 
 
-def _short(template: str) -> str:
+def _excerpt(template: str) -> str:
     return repr(template if len(template) <= 120 else f"{template[:120]}…")

@@ -150,7 +150,7 @@ class RoleMessagePromptTemplate(BaseMessagePromptTemplate, ABC):
         Raises:
             InvalidInput: it is neither, or there are ``partial_variables`` for a list.
         """
-        return cls(prompt=_content(template, template_format, partial_variables or {}), **kwargs)
+        return cls(prompt=_read_content(template, template_format, partial_variables or {}), **kwargs)
 
     @classmethod
     def from_template_file(cls, template_file: str | Path, **kwargs: Any) -> Self:
@@ -165,7 +165,7 @@ class RoleMessagePromptTemplate(BaseMessagePromptTemplate, ABC):
     def format(self, /, **kwargs: Any) -> BaseMessage:
         """Return the message, with the values filled in."""
         if isinstance(self.prompt, StringPromptTemplate):
-            return self._made(self.prompt.format(**kwargs))
+            return self._make_message(self.prompt.format(**kwargs))
         content: list[str | dict[str, Any]] = []
         for part in self.prompt:
             made = part.format(**kwargs)
@@ -173,7 +173,7 @@ class RoleMessagePromptTemplate(BaseMessagePromptTemplate, ABC):
                 content.append(made)
             elif made:
                 content.append({"type": "text", "text": made})
-        return self._made(content)
+        return self._make_message(content)
 
     async def aformat(self, /, **kwargs: Any) -> BaseMessage:
         """Do as `format`, under an event loop."""
@@ -193,7 +193,7 @@ class RoleMessagePromptTemplate(BaseMessagePromptTemplate, ABC):
         return self.prompt if isinstance(self.prompt, list) else [self.prompt]
 
     @abstractmethod
-    def _made(self, content: str | list[str | dict[str, Any]]) -> BaseMessage:
+    def _make_message(self, content: str | list[str | dict[str, Any]]) -> BaseMessage:
         """Return the message with this content."""
 
 
@@ -202,7 +202,7 @@ class ChatMessagePromptTemplate(RoleMessagePromptTemplate):
 
     role: str
 
-    def _made(self, content: str | list[str | dict[str, Any]]) -> BaseMessage:
+    def _make_message(self, content: str | list[str | dict[str, Any]]) -> BaseMessage:
         return ChatMessage(content, role=self.role, additional_kwargs=dict(self.additional_kwargs))
 
 
@@ -211,7 +211,7 @@ class _SpeakerTemplate(RoleMessagePromptTemplate, ABC):
 
     message_class: ClassVar[type[BaseMessage]]
 
-    def _made(self, content: str | list[str | dict[str, Any]]) -> BaseMessage:
+    def _make_message(self, content: str | list[str | dict[str, Any]]) -> BaseMessage:
         if self.additional_kwargs:
             return self.message_class(content, additional_kwargs=dict(self.additional_kwargs))
         return self.message_class(content)
@@ -235,7 +235,7 @@ class SystemMessagePromptTemplate(_SpeakerTemplate):
     message_class = SystemMessage
 
 
-def _content(template: Any, template_format: PromptTemplateFormat, partial_variables: dict[str, Any]) -> Any:
+def _read_content(template: Any, template_format: PromptTemplateFormat, partial_variables: dict[str, Any]) -> Any:
     if isinstance(template, str):
         return PromptTemplate.from_template(
             template, template_format=template_format, partial_variables=partial_variables
@@ -246,10 +246,10 @@ def _content(template: Any, template_format: PromptTemplateFormat, partial_varia
         )
     if partial_variables:
         raise InvalidInput("partial_variables are for a text; for a list, use partial() of the chat prompt")
-    return [_part(part, template_format) for part in cast("list[Any]", template)]
+    return [_read_part(part, template_format) for part in cast("list[Any]", template)]
 
 
-def _part(part: Any, template_format: PromptTemplateFormat) -> StringPromptTemplate | DictPromptTemplate:
+def _read_part(part: Any, template_format: PromptTemplateFormat) -> StringPromptTemplate | DictPromptTemplate:
     if isinstance(part, dict) and part.keys() <= {"type", "text"} and isinstance(part.get("text"), str):
         part = cast("dict[str, Any]", part)["text"]
     if isinstance(part, str):

@@ -7,7 +7,7 @@ from typing import Any, Self
 from hocket.errors import InvalidInput
 from hocket.prompt_values import PromptValue, StringPromptValue
 from hocket.prompts.base import BasePromptTemplate
-from hocket.prompts.formats import PromptTemplateFormat, check_valid_template, compiled
+from hocket.prompts.formats import PromptTemplateFormat, check_valid_template, compile_template
 
 __all__ = ["PromptTemplate", "StringPromptTemplate"]
 
@@ -71,13 +71,13 @@ class PromptTemplate(StringPromptTemplate):
         """Return a prompt whose template is in a file. Further arguments are those of the class."""
         return cls(template=Path(template_file).read_text(encoding=encoding), **kwargs)
 
-    def _read(self) -> None:
+    def _check_template(self) -> None:
         if self.validate_template:
             check_valid_template(self.template, self.template_format, {*self.input_variables, *self.partial_variables})
         self._find_variables()
 
     def _find_variables(self) -> None:
-        self._set_variables(set(compiled(self.template, self.template_format).variables))
+        self._set_variables(set(compile_template(self.template, self.template_format).variables))
 
     def format(self, /, **kwargs: Any) -> str:
         """Return the text with the values filled in.
@@ -85,7 +85,7 @@ class PromptTemplate(StringPromptTemplate):
         Raises:
             InvalidInput: a variable has no value, or one that its format spec does not take.
         """
-        return compiled(self.template, self.template_format).render(self._values(kwargs))
+        return compile_template(self.template, self.template_format).render(self._merge_values(kwargs))
 
     def __add__(self, other: Any) -> Self:
         """Return the prompt of both templates, one after the other; a text is read as a template of the same format.
@@ -94,7 +94,7 @@ class PromptTemplate(StringPromptTemplate):
             InvalidInput: the formats differ, or both have a value beforehand for the same variable.
         """
         if isinstance(other, str):
-            return self._derived(template=self.template + other)
+            return self._derive(template=self.template + other)
         if not isinstance(other, PromptTemplate):
             return NotImplemented
         if other.template_format != self.template_format:
@@ -103,7 +103,7 @@ class PromptTemplate(StringPromptTemplate):
         if twice:
             raise InvalidInput(f"both prompts have a value beforehand for {', '.join(sorted(twice))}: give it once")
         partial_variables = {**self.partial_variables, **other.partial_variables}
-        return self._derived(template=self.template + other.template, partial_variables=partial_variables)
+        return self._derive(template=self.template + other.template, partial_variables=partial_variables)
 
     def pretty_repr(self, html: bool = False) -> str:
         """Return the template."""

@@ -90,7 +90,7 @@ class RemoteEmbeddings(RemoteService, Embeddings, ABC):
         requests = Batch(embed, batches, {"max_concurrency": self.max_concurrency}, return_exceptions=False)
         with Alarm() as alarm:
             alarm.set(total)
-            return _joined(await requests.outcomes())
+            return _joined(await requests.collect())
         raise TotalTimeout(
             f"the texts took longer than {total:g} s (the limit is Timeout(total=...))", provider=self._provider
         )

@@ -69,7 +69,7 @@ class RemoteLLM(RequestPreview, BaseLLM, ABC):
         requests = [(self._request(batch, stop, kwargs, stream=False), len(batch)) for batch in batches]
         if len(requests) == 1:
             return await self._answered(requests[0])
-        return _joined(await Batch(self._answered, requests, None, return_exceptions=False).outcomes())
+        return _joined(await Batch(self._answered, requests, None, return_exceptions=False).collect())
 
     async def _answered(self, request: tuple[HTTPRequest, int], config: RunnableConfig | None = None) -> LLMResult:
         return await self._send(request[0], functools.partial(self._decode, count=request[1]))

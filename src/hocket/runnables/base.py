@@ -16,11 +16,11 @@ from hocket._runtime.runtime import ASYNC, BLOCKING, Runtime
 from hocket._runtime.stream import Sink, Stream, SyncStream
 from hocket.errors import InvalidHook, InvalidInput
 from hocket.load.serializable import Serializable
+from hocket.runnables.async_generator_stage import AsyncGeneratorStage
 from hocket.runnables.batch import Batch, Configs
 from hocket.runnables.combining import Combining, built
 from hocket.runnables.config import RunnableConfig, ensure_config
-from hocket.runnables.pulling import Pulling
-from hocket.runnables.stage import Gathering, Stage, drain, put_one, transformed
+from hocket.runnables.stage import Stage, WholeInputStage, drain, put_one, transform_into
 
 if TYPE_CHECKING:
     from hocket.runnables.configurable import AnyConfigurableField, ConfigurableField
@@ -63,12 +63,12 @@ class Runnable(Combining[Input, Output], ABC, Generic[Input, Output]):
         return self.invoke(input, config, **kwargs)
 
     @property
-    def _inline(self) -> bool:
+    def _is_inline(self) -> bool:
         """Whether a call never waits, and takes no time to speak of: it is made where the caller is."""
         return False
 
     @property
-    def _takes_arguments(self) -> bool:
+    def _can_take_arguments(self) -> bool:
         """Whether arguments beside input and config mean anything: in a chain, the first step that takes any gets them."""
         return True
 
@@ -88,7 +88,7 @@ class Runnable(Combining[Input, Output], ABC, Generic[Input, Output]):
         self, input: AsyncIterable[Input], config: RunnableConfig | None = None, **kwargs: Any
     ) -> Stream[Output]:
         """Return the output of an input that comes in pieces, in pieces. What cannot begin before the end waits for it."""
-        return Stream(functools.partial(transformed, self, ASYNC, input, ensure_config(config), kwargs))
+        return Stream(functools.partial(transform_into, self, ASYNC, input, ensure_config(config), kwargs))
 
     def transform(
         self, input: Iterable[Input], config: RunnableConfig | None = None, **kwargs: Any
@@ -96,7 +96,7 @@ class Runnable(Combining[Input, Output], ABC, Generic[Input, Output]):
         """Return the output of an input that comes in pieces, in pieces: the sync face of `atransform`."""
         stepped = self._can_step
         runtime = BLOCKING if stepped else ASYNC
-        produce = functools.partial(transformed, self, runtime, input, ensure_config(config), kwargs)
+        produce = functools.partial(transform_into, self, runtime, input, ensure_config(config), kwargs)
         return SyncStream(produce, stepped=stepped)
 
     async def _produce(
@@ -110,27 +110,27 @@ class Runnable(Combining[Input, Output], ABC, Generic[Input, Output]):
         else:
             await put_one(sink, await self._invoke(runtime, input, config, kwargs))
 
-    def _stage(
+    def _make_stage(
         self, runtime: Runtime, config: RunnableConfig | None, kwargs: dict[str, Any], sink: Sink[Output]
     ) -> Stage[Input, Output]:
         """Return this runnable at work in a stream, on a runtime. By default it waits for its whole input."""
         if runtime.is_async and type(self).atransform is not Runnable.atransform:
-            return Pulling(
+            return AsyncGeneratorStage(
                 runtime, ensure_config(config), lambda pieces: self.atransform(pieces, config, **kwargs), sink
             )
 
         def work(input: Input, sink: Sink[Output]) -> Coroutine[Any, Any, None]:
             return self._produce(runtime, input, config, kwargs, sink)
 
-        return Gathering(work, sink)
+        return WholeInputStage(work, sink)
 
     @property
     def _can_step(self) -> bool:
-        """Whether a sync stream needs no event loop: on the blocking runtime, `_produce` and `_stage` never suspend."""
+        """Whether a sync stream needs no event loop: on the blocking runtime, `_produce` and `_make_stage` never suspend."""
         return type(self).invoke is not Runnable.invoke
 
     @property
-    def _cumulative(self) -> bool:
+    def _is_cumulative(self) -> bool:
         """Whether each piece of the output replaces those before it, instead of adding to them."""
         return False
 
@@ -207,7 +207,7 @@ class Runnable(Combining[Input, Output], ABC, Generic[Input, Output]):
         Raises:
             Exception: what the first item to fail raised, as itself.
         """
-        return await self._batch(inputs, config, return_exceptions, kwargs).outcomes()
+        return await self._make_batch(inputs, config, return_exceptions, kwargs).collect()
 
     def abatch_as_completed(
         self,
@@ -221,7 +221,7 @@ class Runnable(Combining[Input, Output], ABC, Generic[Input, Output]):
 
         Memory stays flat: nothing is kept, and no more is in flight than the consumer takes, apart from a small buffer.
         """
-        return Stream(self._outcomes(inputs, config, return_exceptions, kwargs))
+        return Stream(self._produce_outcomes(inputs, config, return_exceptions, kwargs))
 
     @overload
     def batch(
@@ -248,22 +248,24 @@ class Runnable(Combining[Input, Output], ABC, Generic[Input, Output]):
         self, inputs: Iterable[Input], config: Configs = None, *, return_exceptions: bool = False, **kwargs: Any
     ) -> Iterator[tuple[int, Any]]:
         """Return pairs of an input's index and its output, as they come: the sync face of `abatch_as_completed`."""
-        return SyncStream(self._outcomes(inputs, config, return_exceptions, kwargs), stepped=False)
+        return SyncStream(self._produce_outcomes(inputs, config, return_exceptions, kwargs), stepped=False)
 
-    def _batch(self, inputs: Any, config: Configs, return_exceptions: bool, kwargs: dict[str, Any]) -> Batch[Any, Any]:
+    def _make_batch(
+        self, inputs: Any, config: Configs, return_exceptions: bool, kwargs: dict[str, Any]
+    ) -> Batch[Any, Any]:
         """Return the batch behind all four verbs that make many calls."""
         call = functools.partial(self.ainvoke, **kwargs) if kwargs else self.ainvoke
         return Batch(call, inputs, config, return_exceptions=return_exceptions)
 
-    def _outcomes(self, inputs: Any, config: Configs, return_exceptions: bool, kwargs: dict[str, Any]) -> Any:
-        batch = self._batch(inputs, config, return_exceptions, kwargs)
+    def _produce_outcomes(self, inputs: Any, config: Configs, return_exceptions: bool, kwargs: dict[str, Any]) -> Any:
+        batch = self._make_batch(inputs, config, return_exceptions, kwargs)
 
         async def produce(sink: Sink[tuple[int, Any]]) -> None:
             await batch.run(sink.put)
 
         return produce
 
-    def _attempts_at_most(self, params: Mapping[str, Any]) -> float:
+    def _get_max_attempts(self, params: Mapping[str, Any]) -> float:
         """Return how many attempts a call with these arguments may make of itself; infinite if nobody knows."""
         return math.inf
 

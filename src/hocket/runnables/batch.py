@@ -21,7 +21,7 @@ import anyio
 
 from hocket._runtime.cancellation import is_cancelled, only
 from hocket.errors import InvalidInput
-from hocket.runnables.config import RunnableConfig, ensure_config, ready
+from hocket.runnables.config import RunnableConfig, ensure_config, mark_resolved
 
 __all__ = ["Batch", "Configs"]
 
@@ -89,7 +89,7 @@ class Batch(Generic[Input, Output]):
             raise InvalidInput(f"max_concurrency is {limit}; it must be at least 1")
         self._limit = limit
         self._first = first
-        self._rest = ready({key: value for key, value in first.items() if key != "run_id"})
+        self._rest = mark_resolved({key: value for key, value in first.items() if key != "run_id"})
 
     async def run(self, put: Callable[[tuple[int, Output | Exception]], Awaitable[None] | None]) -> None:
         """Make the calls; ``put((index, outcome))`` takes the outcomes in the order in which they come.
@@ -106,7 +106,7 @@ class Batch(Generic[Input, Output]):
         if self._failure is not None:
             raise self._failure
 
-    async def outcomes(self) -> list[Any]:
+    async def collect(self) -> list[Any]:
         """Make the calls and return their outcomes, in the order of the inputs. Raises as `run`."""
         found: dict[int, Any] = {}
         await self.run(lambda outcome: found.__setitem__(*outcome))
@@ -115,9 +115,9 @@ class Batch(Generic[Input, Output]):
     def _hire(self) -> None:
         self._workers += 1
         self._is_hiring = True
-        self._group.start_soon(self._work)
+        self._group.start_soon(self._run_worker)
 
-    async def _work(self) -> None:
+    async def _run_worker(self) -> None:
         self._is_hiring = False
         try:
             while True:

@@ -10,7 +10,7 @@ from pydantic import Field, SkipValidation
 from hocket.runnables.base import Runnable
 from hocket.runnables.batch import Batch, Configs
 from hocket.runnables.config import RunnableConfig, merge_configs
-from hocket.runnables.delegating import Delegating, Target
+from hocket.runnables.proxy import CallTarget, RunnableProxy
 
 __all__ = ["RunnableBinding"]
 
@@ -18,7 +18,7 @@ Input = TypeVar("Input")
 Output = TypeVar("Output")
 
 
-class RunnableBinding(Delegating[Input, Output], Generic[Input, Output]):
+class RunnableBinding(RunnableProxy[Input, Output], Generic[Input, Output]):
     """Calls another runnable with more arguments; its attributes are the other's.
 
     Args:
@@ -44,17 +44,17 @@ class RunnableBinding(Delegating[Input, Output], Generic[Input, Output]):
         @functools.wraps(attribute)
         def call(*args: Any, **kwargs: Any) -> Any:
             made = attribute(*args, **kwargs)
-            return self._over(made) if isinstance(made, Runnable) else made
+            return self._rebind(made) if isinstance(made, Runnable) else made
 
         return call
 
-    def _over(self, made: Any) -> Any:
+    def _rebind(self, made: Any) -> Any:
         """Return what a method of the other one made of it, ``bind_tools`` for one, with what is bound here, too."""
         if isinstance(made, RunnableBinding):
             kwargs, config = {**self.kwargs, **made.kwargs}, merge_configs(self.config, made.config)
             return made.model_copy(update={"kwargs": kwargs, "config": config})
-        if hasattr(type(made), "_with_each"):
-            return made._with_each(self._over)
+        if hasattr(type(made), "_map_each"):
+            return made._map_each(self._rebind)
         return self.model_copy(update={"bound": made})
 
     def get_name(self, suffix: str | None = None, *, name: str | None = None) -> str:
@@ -69,35 +69,37 @@ class RunnableBinding(Delegating[Input, Output], Generic[Input, Output]):
         """Return a binding with more config, over what it has."""
         return self.model_copy(update={"config": merge_configs(self.config, config, kwargs)})
 
-    def _target(self, config: RunnableConfig | None, kwargs: dict[str, Any]) -> Target:
-        return Target(self.bound, self._merged(config), {**self.kwargs, **kwargs})
+    def _resolve_target(self, config: RunnableConfig | None, kwargs: dict[str, Any]) -> CallTarget:
+        return CallTarget(self.bound, self._merge_config(config), {**self.kwargs, **kwargs})
 
-    def _batch(self, inputs: Any, config: Configs, return_exceptions: bool, kwargs: dict[str, Any]) -> Batch[Any, Any]:
+    def _make_batch(
+        self, inputs: Any, config: Configs, return_exceptions: bool, kwargs: dict[str, Any]
+    ) -> Batch[Any, Any]:
         merged: Configs
         if config is None or isinstance(config, Mapping):
-            merged = self._merged(config)
+            merged = self._merge_config(config)
         else:
-            merged = [self._merged(one) or {} for one in config]
-        return self.bound._batch(inputs, merged, return_exceptions, {**self.kwargs, **kwargs})
+            merged = [self._merge_config(one) or {} for one in config]
+        return self.bound._make_batch(inputs, merged, return_exceptions, {**self.kwargs, **kwargs})
 
     @property
-    def _inline(self) -> bool:
-        return self.bound._inline
+    def _is_inline(self) -> bool:
+        return self.bound._is_inline
 
     @property
-    def _takes_arguments(self) -> bool:
-        return self.bound._takes_arguments
+    def _can_take_arguments(self) -> bool:
+        return self.bound._can_take_arguments
 
     @property
     def _can_step(self) -> bool:
         return self.bound._can_step
 
     @property
-    def _cumulative(self) -> bool:
-        return self.bound._cumulative
+    def _is_cumulative(self) -> bool:
+        return self.bound._is_cumulative
 
-    def _attempts_at_most(self, params: Mapping[str, Any]) -> float:
-        return self.bound._attempts_at_most({**self.kwargs, **params})
+    def _get_max_attempts(self, params: Mapping[str, Any]) -> float:
+        return self.bound._get_max_attempts({**self.kwargs, **params})
 
-    def _merged(self, config: RunnableConfig | None) -> RunnableConfig | None:
+    def _merge_config(self, config: RunnableConfig | None) -> RunnableConfig | None:
         return merge_configs(self.config, config) if self.config else config

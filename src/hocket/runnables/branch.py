@@ -10,10 +10,10 @@ from hocket._runtime.runtime import Runtime
 from hocket._runtime.stream import Sink
 from hocket.errors import InvalidInput
 from hocket.runnables.base import Runnable, RunnableSerializable
-from hocket.runnables.chain_run import tagged
+from hocket.runnables.chain_run import add_run_tag
 from hocket.runnables.coercion import coerce_to_runnable
 from hocket.runnables.config import RunnableConfig
-from hocket.runnables.traced import Traced
+from hocket.runnables.with_run import RunnableWithRun
 
 __all__ = ["RouterInput", "RouterRunnable", "RunnableBranch"]
 
@@ -21,7 +21,7 @@ Input = TypeVar("Input")
 Output = TypeVar("Output")
 
 
-class RunnableBranch(Traced[Input, Output], RunnableSerializable[Input, Output], Generic[Input, Output]):
+class RunnableBranch(RunnableWithRun[Input, Output], RunnableSerializable[Input, Output], Generic[Input, Output]):
     """Asks the first runnable whose condition holds for the input, or the last, which has none.
 
     Args:
@@ -63,15 +63,17 @@ class RunnableBranch(Traced[Input, Output], RunnableSerializable[Input, Output],
         self, runtime: Runtime, input: Input, config: RunnableConfig
     ) -> tuple[Runnable[Input, Output], RunnableConfig]:
         for number, (condition, runnable) in enumerate(self.branches, 1):
-            if await condition._invoke(runtime, input, tagged(config, "condition:{}", number), {}):
-                return runnable, tagged(config, "branch:{}", number)
-        return self.default, tagged(config, "branch:default")
+            if await condition._invoke(runtime, input, add_run_tag(config, "condition:{}", number), {}):
+                return runnable, add_run_tag(config, "branch:{}", number)
+        return self.default, add_run_tag(config, "branch:default")
 
-    async def _work(self, runtime: Runtime, input: Input, config: RunnableConfig, kwargs: dict[str, Any]) -> Output:
+    async def _run_whole(
+        self, runtime: Runtime, input: Input, config: RunnableConfig, kwargs: dict[str, Any]
+    ) -> Output:
         runnable, config = await self._chosen(runtime, input, config)
         return await runnable._invoke(runtime, input, config, kwargs)
 
-    async def _pour(
+    async def _run_streamed(
         self, runtime: Runtime, input: Input, config: RunnableConfig, kwargs: dict[str, Any], sink: Sink[Output]
     ) -> None:
         runnable, config = await self._chosen(runtime, input, config)
@@ -82,16 +84,16 @@ class RunnableBranch(Traced[Input, Output], RunnableSerializable[Input, Output],
         return [self.default, *(runnable for pair in self.branches for runnable in pair)]
 
     @property
-    def _inline(self) -> bool:
-        return all(runnable._inline for runnable in self._all)
+    def _is_inline(self) -> bool:
+        return all(runnable._is_inline for runnable in self._all)
 
     @property
     def _can_step(self) -> bool:
         return all(runnable._can_step for runnable in self._all)
 
     @property
-    def _cumulative(self) -> bool:
-        return all(runnable._cumulative for _, runnable in self.branches) and self.default._cumulative
+    def _is_cumulative(self) -> bool:
+        return all(runnable._is_cumulative for _, runnable in self.branches) and self.default._is_cumulative
 
 
 class RouterInput(TypedDict):
@@ -106,7 +108,7 @@ class RouterInput(TypedDict):
     input: Any
 
 
-class RouterRunnable(Traced[RouterInput, Output], RunnableSerializable[RouterInput, Output], Generic[Output]):
+class RouterRunnable(RunnableWithRun[RouterInput, Output], RunnableSerializable[RouterInput, Output], Generic[Output]):
     """Asks the runnable that the input names.
 
     Args:
@@ -134,12 +136,12 @@ class RouterRunnable(Traced[RouterInput, Output], RunnableSerializable[RouterInp
             raise InvalidInput(f"no runnable is called {key!r}; there are {', '.join(sorted(self.runnables))}")
         return self.runnables[key]
 
-    async def _work(
+    async def _run_whole(
         self, runtime: Runtime, input: RouterInput, config: RunnableConfig, kwargs: dict[str, Any]
     ) -> Output:
         return await self._chosen(input)._invoke(runtime, input["input"], config, kwargs)
 
-    async def _pour(
+    async def _run_streamed(
         self, runtime: Runtime, input: RouterInput, config: RunnableConfig, kwargs: dict[str, Any], sink: Sink[Output]
     ) -> None:
         await self._chosen(input)._produce(runtime, input["input"], config, kwargs, sink)

@@ -19,10 +19,10 @@ from hocket.callbacks import (
 from hocket.callbacks.ambient import has_ambient_handlers
 from hocket.messages import BaseMessage
 from hocket.messages.base import isolated
-from hocket.runnables.config import RunnableConfig, ready
-from hocket.runnables.folding import Gathered
+from hocket.runnables.config import RunnableConfig, mark_resolved
+from hocket.runnables.folding import Accumulator
 
-__all__ = ["ChainRun", "Tap", "inside", "is_watched", "run_of", "tagged"]
+__all__ = ["ChainRun", "StreamObserver", "add_run_tag", "child_config", "get_run", "is_watched"]
 
 T = TypeVar("T")
 
@@ -35,24 +35,24 @@ def is_watched(config: RunnableConfig) -> bool:
     return bool(config.get("callbacks") or settings.get_debug() or has_ambient_handlers())
 
 
-def inside(config: RunnableConfig) -> RunnableConfig:
+def child_config(config: RunnableConfig) -> RunnableConfig:
     """Return the config for runs inside one that nobody watches."""
     if "run_id" in config or "run_name" in config:
-        return ready({key: value for key, value in config.items() if key not in _OWN})
+        return mark_resolved({key: value for key, value in config.items() if key not in _OWN})
     return config
 
 
-def tagged(config: RunnableConfig, tag: str, *parts: object) -> RunnableConfig:
+def add_run_tag(config: RunnableConfig, tag: str, *parts: object) -> RunnableConfig:
     """Return ``config`` with a tag for the next run alone: ``tag``, its ``{}`` filled with ``parts``."""
     manager = config.get("callbacks")
     if not isinstance(manager, BaseCallbackManager):
         return config
     manager = manager.copy()
     manager.add_tags([tag.format(*parts)], inherit=False)
-    return ready({**config, "callbacks": manager})
+    return mark_resolved({**config, "callbacks": manager})
 
 
-def run_of(config: RunnableConfig, runtime: Runtime) -> Any:
+def get_run(config: RunnableConfig, runtime: Runtime) -> Any:
     """Return the run whose code ``config`` is for; one that nobody listens to if there is none."""
     cls = AsyncCallbackManagerForChainRun if runtime.is_async else CallbackManagerForChainRun
     return getattr(config, _RUN, None) or cls.get_noop_manager()
@@ -84,8 +84,8 @@ class ChainRun:
     def config_inside(self, tag: str | None = None) -> RunnableConfig:
         """Return the config for a run inside this one, on which ``tag`` is put."""
         if self._run is None:
-            return inside(self._config)
-        config: Any = ready({key: value for key, value in self._config.items() if key not in _OWN})
+            return child_config(self._config)
+        config: Any = mark_resolved({key: value for key, value in self._config.items() if key not in _OWN})
         config["callbacks"] = self._run.get_child(tag)
         setattr(config, _RUN, self._run)
         return cast(RunnableConfig, config)
@@ -150,7 +150,7 @@ class ChainRun:
         return self._run is not None
 
 
-class Tap:
+class StreamObserver:
     """A sink that tells the handlers of a run of the pieces on their way, and keeps them for its end.
 
     Attributes:
@@ -161,7 +161,7 @@ class Tap:
         self._run = run
         self._sink = sink
         self._tells = run.hears("on_chain_chunk")
-        self.pieces = Gathered(cumulative=cumulative)
+        self.pieces = Accumulator(cumulative=cumulative)
 
     @property
     def closed(self) -> bool:

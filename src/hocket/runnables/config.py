@@ -16,10 +16,10 @@ __all__ = [
     "current_config",
     "ensure_config",
     "get_config_list",
+    "mark_resolved",
     "merge_configs",
     "patch_config",
     "read_config",
-    "ready",
     "set_config_context",
 ]
 
@@ -111,7 +111,7 @@ def ensure_config(config: Mapping[str, Any] | None = None) -> RunnableConfig:
         if isinstance(given, BaseCallbackManager):  # of a run that the caller knows better
             merged["callbacks"] = given
         return merged
-    return ready(checked)
+    return mark_resolved(checked)
 
 
 def read_config(config: Mapping[str, Any] | None) -> RunnableConfig:
@@ -119,7 +119,7 @@ def read_config(config: Mapping[str, Any] | None) -> RunnableConfig:
     return _checked(config) if config and not current_config.get() else ensure_config(config)
 
 
-def ready(config: Mapping[str, Any]) -> RunnableConfig:
+def mark_resolved(config: Mapping[str, Any]) -> RunnableConfig:
     """Return a copy of a config that needs no further look."""
     return cast(RunnableConfig, _Ready(config))
 
@@ -168,7 +168,7 @@ def patch_config(
     patched.update((key, value) for key, value in given.items() if value is not None)
     if configurable is not None:
         patched["configurable"] = {**patched.get("configurable", {}), **configurable}
-    return ready(patched)
+    return mark_resolved(patched)
 
 
 def merge_configs(*configs: Mapping[str, Any] | None) -> RunnableConfig:
@@ -219,4 +219,4 @@ def get_config_list(
     if "run_id" not in first or length < 2:
         return [first] * length
     rest = cast(RunnableConfig, {key: value for key, value in first.items() if key != "run_id"})
-    return [first, *[ready(rest)] * (length - 1)]
+    return [first, *[mark_resolved(rest)] * (length - 1)]

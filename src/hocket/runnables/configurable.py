@@ -9,7 +9,7 @@ from hocket.errors import InvalidInput
 from hocket.runnables.base import Runnable
 from hocket.runnables.binding import RunnableBinding
 from hocket.runnables.config import RunnableConfig, ensure_config
-from hocket.runnables.delegating import Delegating, Target
+from hocket.runnables.proxy import CallTarget, RunnableProxy
 
 __all__ = [
     "AnyConfigurableField",
@@ -89,7 +89,7 @@ class ConfigurableFieldSpec(NamedTuple):
 AnyConfigurableField = ConfigurableField | ConfigurableFieldSingleOption | ConfigurableFieldMultiOption
 
 
-class _Dynamic(Delegating[Input, Output], Generic[Input, Output]):
+class _ConfigurableProxy(RunnableProxy[Input, Output], Generic[Input, Output]):
     """Stands for a runnable that is made anew for each call, when the call's config asks for it."""
 
     default: SkipValidation[Runnable[Input, Output]]
@@ -99,17 +99,17 @@ class _Dynamic(Delegating[Input, Output], Generic[Input, Output]):
         """What a call may choose is not written down: dump what it stands for."""
         return False
 
-    def _prepared(self, given: Mapping[str, Any]) -> Runnable[Input, Output]:
+    def _choose(self, given: Mapping[str, Any]) -> Runnable[Input, Output]:
         """Return the runnable for what is ``given`` under ``configurable``."""
         raise NotImplementedError
 
-    def _changed(self, change: Callable[[Runnable[Any, Any]], Any]) -> "_Dynamic[Any, Any]":
+    def _map_choices(self, change: Callable[[Runnable[Any, Any]], Any]) -> "_ConfigurableProxy[Any, Any]":
         """Return one like this, of what ``change`` makes of the runnables that it may stand for."""
         return self.model_copy(update={"default": change(self.default)})
 
-    def _target(self, config: RunnableConfig | None, kwargs: dict[str, Any]) -> Target:
+    def _resolve_target(self, config: RunnableConfig | None, kwargs: dict[str, Any]) -> CallTarget:
         config = ensure_config(config)
-        return Target(self._prepared(config.get("configurable") or {}), config, kwargs)
+        return CallTarget(self._choose(config.get("configurable") or {}), config, kwargs)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
@@ -123,7 +123,7 @@ class _Dynamic(Delegating[Input, Output], Generic[Input, Output]):
             made = attribute(*args, **kwargs)
             if not isinstance(made, Runnable):
                 return made
-            return self._changed(lambda one: getattr(one, name)(*args, **kwargs))
+            return self._map_choices(lambda one: getattr(one, name)(*args, **kwargs))
 
         return call
 
@@ -132,26 +132,26 @@ class _Dynamic(Delegating[Input, Output], Generic[Input, Output]):
         return self.default.get_name(suffix, name=name or self.name)
 
     @property
-    def _inline(self) -> bool:
-        return self.default._inline
+    def _is_inline(self) -> bool:
+        return self.default._is_inline
 
     @property
-    def _takes_arguments(self) -> bool:
-        return self.default._takes_arguments
+    def _can_take_arguments(self) -> bool:
+        return self.default._can_take_arguments
 
     @property
     def _can_step(self) -> bool:
         return self.default._can_step
 
     @property
-    def _cumulative(self) -> bool:
-        return self.default._cumulative
+    def _is_cumulative(self) -> bool:
+        return self.default._is_cumulative
 
-    def _attempts_at_most(self, params: Mapping[str, Any]) -> float:
-        return self.default._attempts_at_most(params)
+    def _get_max_attempts(self, params: Mapping[str, Any]) -> float:
+        return self.default._get_max_attempts(params)
 
 
-class RunnableConfigurableFields(_Dynamic[Input, Output], Generic[Input, Output]):
+class RunnableConfigurableFields(_ConfigurableProxy[Input, Output], Generic[Input, Output]):
     """Stands for a runnable some of whose fields a call may give. Made by `configurable_fields`.
 
     Args:
@@ -164,19 +164,19 @@ class RunnableConfigurableFields(_Dynamic[Input, Output], Generic[Input, Output]
     def configurable_fields(self, **kwargs: AnyConfigurableField) -> "RunnableConfigurableFields[Input, Output]":
         """Return one with more such fields."""
         fields = {**self.fields, **kwargs}
-        return RunnableConfigurableFields(default=_with_fields(self.default, kwargs), fields=fields)
+        return RunnableConfigurableFields(default=_check_fields(self.default, kwargs), fields=fields)
 
     @property
     def config_specs(self) -> list[ConfigurableFieldSpec]:
         """What may stand under ``config["configurable"]``."""
-        return [_spec(field, getattr(self.default, name, None)) for name, field in self.fields.items()]
+        return [_make_spec(field, getattr(self.default, name, None)) for name, field in self.fields.items()]
 
-    def _prepared(self, given: Mapping[str, Any]) -> Runnable[Input, Output]:
-        values = {name: _value(field, given[field.id]) for name, field in self.fields.items() if field.id in given}
-        return _replaced(self.default, values) if values else self.default
+    def _choose(self, given: Mapping[str, Any]) -> Runnable[Input, Output]:
+        values = {name: _pick_value(field, given[field.id]) for name, field in self.fields.items() if field.id in given}
+        return _replace_fields(self.default, values) if values else self.default
 
 
-class RunnableConfigurableAlternatives(_Dynamic[Input, Output], Generic[Input, Output]):
+class RunnableConfigurableAlternatives(_ConfigurableProxy[Input, Output], Generic[Input, Output]):
     """Stands for one of several runnables, which a call may choose. Made by `configurable_alternatives`.
 
     Args:
@@ -192,7 +192,7 @@ class RunnableConfigurableAlternatives(_Dynamic[Input, Output], Generic[Input, O
     default_key: str = "default"
     prefix_keys: bool = False
 
-    def _prepared(self, given: Mapping[str, Any]) -> Runnable[Input, Output]:
+    def _choose(self, given: Mapping[str, Any]) -> Runnable[Input, Output]:
         chosen = given.get(self.which.id, self.default_key)
         if chosen == self.default_key:
             found: Any = self.default
@@ -203,16 +203,16 @@ class RunnableConfigurableAlternatives(_Dynamic[Input, Output], Generic[Input, O
             raise InvalidInput(f"{self.which.id} in configurable is {chosen!r}; it must be one of {names}")
         return cast("Runnable[Input, Output]", found if isinstance(found, Runnable) else found())
 
-    def _target(self, config: RunnableConfig | None, kwargs: dict[str, Any]) -> Target:
-        runnable, config, kwargs = super()._target(config, kwargs)
+    def _resolve_target(self, config: RunnableConfig | None, kwargs: dict[str, Any]) -> CallTarget:
+        runnable, config, kwargs = super()._resolve_target(config, kwargs)
         given = (config or {}).get("configurable")
         if self.prefix_keys and given:
             prefix = f"{self.which.id}=={given.get(self.which.id, self.default_key)}/"
             own = {key.removeprefix(prefix): value for key, value in given.items() if key.startswith(prefix)}
             config = ensure_config({**(config or {}), "configurable": {**given, **own}})
-        return Target(runnable, config, kwargs)
+        return CallTarget(runnable, config, kwargs)
 
-    def _changed(self, change: Callable[[Runnable[Any, Any]], Any]) -> "_Dynamic[Any, Any]":
+    def _map_choices(self, change: Callable[[Runnable[Any, Any]], Any]) -> "_ConfigurableProxy[Any, Any]":
         def changed(one: Any) -> Any:
             return change(one) if isinstance(one, Runnable) else lambda: change(one())
 
@@ -231,13 +231,13 @@ class RunnableConfigurableAlternatives(_Dynamic[Input, Output], Generic[Input, O
         return len(known) == len(self.alternatives) and all(one._can_step for one in [self.default, *known])
 
 
-def _spec(field: AnyConfigurableField, value: Any) -> ConfigurableFieldSpec:
+def _make_spec(field: AnyConfigurableField, value: Any) -> ConfigurableFieldSpec:
     if isinstance(field, ConfigurableField):
         return ConfigurableFieldSpec(field.id, field.annotation, field.name, field.description, value)
     return ConfigurableFieldSpec(field.id, list(field.options), field.name, field.description, field.default)
 
 
-def _value(field: AnyConfigurableField, given: Any) -> Any:
+def _pick_value(field: AnyConfigurableField, given: Any) -> Any:
     """Return the value that a call gives a field, or chooses."""
     if isinstance(field, ConfigurableField):
         return given
@@ -249,28 +249,30 @@ def _value(field: AnyConfigurableField, given: Any) -> Any:
     return values[0] if isinstance(field, ConfigurableFieldSingleOption) else values
 
 
-def _with_fields(runnable: Runnable[Input, Output], fields: Mapping[str, Any]) -> Runnable[Input, Output]:
+def _check_fields(runnable: Runnable[Input, Output], fields: Mapping[str, Any]) -> Runnable[Input, Output]:
     """Return ``runnable``, if it has fields of these names; options that have a default put it in."""
-    has: Any = getattr(type(_inmost(runnable)), "model_fields", {})
+    has: Any = getattr(type(_unwrap(runnable)), "model_fields", {})
     for name in fields:
         if name not in has:
             raise InvalidInput(f"{runnable.get_name()} has no field {name!r}; it has {', '.join(sorted(has))}")
     defaults = {
-        name: _value(field, field.default) for name, field in fields.items() if not isinstance(field, ConfigurableField)
+        name: _pick_value(field, field.default)
+        for name, field in fields.items()
+        if not isinstance(field, ConfigurableField)
     }
-    return _replaced(runnable, defaults) if defaults else runnable
+    return _replace_fields(runnable, defaults) if defaults else runnable
 
 
-def _inmost(runnable: Runnable[Any, Any]) -> Runnable[Any, Any]:
+def _unwrap(runnable: Runnable[Any, Any]) -> Runnable[Any, Any]:
     while isinstance(runnable, RunnableBinding):
         runnable = runnable.bound
     return runnable
 
 
-def _replaced(runnable: Any, values: Mapping[str, Any]) -> Any:
+def _replace_fields(runnable: Any, values: Mapping[str, Any]) -> Any:
     """Return a copy of ``runnable``, or of what is bound in it, with other, checked values of fields."""
     if isinstance(runnable, RunnableBinding):
-        return runnable.model_copy(update={"bound": _replaced(runnable.bound, values)})
+        return runnable.model_copy(update={"bound": _replace_fields(runnable.bound, values)})
     made: BaseModel = runnable.__copy__()
     for name, value in values.items():
         try:

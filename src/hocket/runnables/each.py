@@ -11,7 +11,7 @@ from hocket._runtime.runtime import ASYNC, Runtime
 from hocket.runnables.base import Runnable, RunnableSerializable
 from hocket.runnables.batch import Batch
 from hocket.runnables.config import RunnableConfig
-from hocket.runnables.traced import Traced
+from hocket.runnables.with_run import RunnableWithRun
 
 __all__ = ["RunnableEach"]
 
@@ -20,7 +20,9 @@ Output = TypeVar("Output")
 
 
 class RunnableEach(
-    Traced[Iterable[Input], list[Output]], RunnableSerializable[Iterable[Input], list[Output]], Generic[Input, Output]
+    RunnableWithRun[Iterable[Input], list[Output]],
+    RunnableSerializable[Iterable[Input], list[Output]],
+    Generic[Input, Output],
 ):
     """Calls a runnable with each item of its input, at once, and gives a list of the outputs, in order.
 
@@ -44,24 +46,24 @@ class RunnableEach(
         """Return the name for handlers: by default it tells what is called."""
         return super().get_name(suffix, name=name or self.name or f"RunnableEach<{self.bound.get_name()}>")
 
-    async def _work(
+    async def _run_whole(
         self, runtime: Runtime, input: Iterable[Input], config: RunnableConfig, kwargs: dict[str, Any]
     ) -> list[Output]:
-        if self.bound._inline and not runtime.is_async:
+        if self.bound._is_inline and not runtime.is_async:
             return [await self.bound._invoke(runtime, item, config, kwargs) for item in input]
         if not runtime.is_async:
-            return run_in_portal(functools.partial(self._work, ASYNC, input, config, kwargs))
+            return run_in_portal(functools.partial(self._run_whole, ASYNC, input, config, kwargs))
 
         async def call(item: Input, _: RunnableConfig) -> Output:
             return await self.bound._invoke(runtime, item, config, kwargs)
 
         limit: RunnableConfig = {"max_concurrency": config.get("max_concurrency")}
-        return await Batch(call, input, limit, return_exceptions=False).outcomes()
+        return await Batch(call, input, limit, return_exceptions=False).collect()
 
     @property
-    def _inline(self) -> bool:
-        return self.bound._inline
+    def _is_inline(self) -> bool:
+        return self.bound._is_inline
 
     @property
-    def _takes_arguments(self) -> bool:
-        return self.bound._takes_arguments
+    def _can_take_arguments(self) -> bool:
+        return self.bound._can_take_arguments

@@ -8,11 +8,11 @@ from pydantic import Field, SkipValidation, field_validator
 
 from hocket.errors import InvalidInput
 from hocket.retries import Failure, RetryPolicy, retry_budget
-from hocket.runnables.attempts import Attempting, Attempts
 from hocket.runnables.base import Runnable
 from hocket.runnables.binding import RunnableBinding
 from hocket.runnables.config import RunnableConfig, merge_configs
 from hocket.runnables.retry import RunnableRetry
+from hocket.runnables.with_attempts import Attempts, RunnableWithAttempts
 
 __all__ = ["RunnableWithFallbacks"]
 
@@ -23,7 +23,7 @@ _NAMES = ("model", "model_name")  # arguments that say which model is asked: a f
 _OWN = ("run_id", "run_name", "max_concurrency")  # keys of a bound config that are about one runnable
 
 
-class RunnableWithFallbacks(Attempting[Input, Output], Generic[Input, Output]):
+class RunnableWithFallbacks(RunnableWithAttempts[Input, Output], Generic[Input, Output]):
     """Asks a runnable, and others when it fails. Made by `Runnable.with_fallbacks`, which see.
 
     Handlers see a run of a chain, each runnable's being a run inside it, and are told ``on_retry`` between two.
@@ -49,26 +49,26 @@ class RunnableWithFallbacks(Attempting[Input, Output], Generic[Input, Output]):
     @property
     def runnables(self) -> Iterator[Runnable[Input, Output]]:
         """The runnables, in the order in which they are asked."""
-        yield from self._asked()
+        yield from self._get_candidates()
 
     async def aclose(self) -> None:
         """Close the connections of the running loop of each of the runnables that has any, also if one fails to."""
         async with AsyncExitStack() as stack:
-            for one in self._asked():
+            for one in self._get_candidates():
                 if (close := getattr(one, "aclose", None)) is not None:
                     stack.push_async_callback(close)
 
-    def _asked(self) -> list[Runnable[Input, Output]]:
+    def _get_candidates(self) -> list[Runnable[Input, Output]]:
         return [self.runnable, *self.fallbacks]
 
-    def _with_each(self, change: Callable[[Any], Any]) -> Self:
+    def _map_each(self, change: Callable[[Any], Any]) -> Self:
         made = [change(one) for one in self.fallbacks]
         return self.model_copy(update={"runnable": change(self.runnable), "fallbacks": made})
 
-    def _attempts_at_most(self, params: Mapping[str, Any]) -> float:
+    def _get_max_attempts(self, params: Mapping[str, Any]) -> float:
         if params.get("retry") is not None:
             return RetryPolicy.of(params["retry"]).max_attempts
-        return sum(one._attempts_at_most(self._params_of(one, params)) for one in self._asked())
+        return sum(one._get_max_attempts(self._params_of(one, params)) for one in self._get_candidates())
 
     def _params_of(self, runnable: Runnable[Any, Any], params: Mapping[str, Any]) -> dict[str, Any]:
         """Return the arguments for one of the runnables: what is bound to the first under its own and the call's."""
@@ -79,7 +79,7 @@ class RunnableWithFallbacks(Attempting[Input, Output], Generic[Input, Output]):
             carried = {key: value for key, value in given.items() if key not in own and key not in _NAMES}
         merged = {**carried, **params}
         if params.get("retry") is not None:  # for all together; a model's own limit ends its turn
-            policy, own_limit = RetryPolicy.of(params["retry"]), runnable._attempts_at_most(_without_retry(merged))
+            policy, own_limit = RetryPolicy.of(params["retry"]), runnable._get_max_attempts(_without_retry(merged))
             limit = int(min(policy.max_attempts, own_limit))
             merged["retry"] = policy.model_copy(update={"max_attempts": limit})
         return merged
@@ -90,7 +90,7 @@ class RunnableWithFallbacks(Attempting[Input, Output], Generic[Input, Output]):
         given: Any = {key: value for key, value in _bound_to(self.runnable)[1].items() if key not in _OWN}
         return merge_configs(given, _bound_to(runnable)[1], config)
 
-    async def _answer(self, call: Attempts) -> Any:
+    async def _run_attempts(self, call: Attempts) -> Any:
         if self.exception_key is not None and not isinstance(call.input, dict):
             raise InvalidInput(
                 f"If 'exception_key' is specified then input must be a dictionary: it is {type(call.input).__name__}, "
@@ -98,8 +98,8 @@ class RunnableWithFallbacks(Attempting[Input, Output], Generic[Input, Output]):
             )
         errors: list[Exception] = []
         try:
-            with retry_budget(self._attempts_at_most(call.params)) as turn:
-                for number, runnable in enumerate(self._asked(), 1):
+            with retry_budget(self._get_max_attempts(call.params)) as turn:
+                for number, runnable in enumerate(self._get_candidates(), 1):
                     input = call.input
                     if errors:
                         await call.tell(Failure(number - 1, errors[-1], 0.0))

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from hocket.messages import BaseMessageChunk
 
-__all__ = ["AddableDict", "Gathered", "aadd", "add"]
+__all__ = ["Accumulator", "AddableDict", "aadd", "add"]
 
 T = TypeVar("T")
 
@@ -27,8 +27,8 @@ class AddableDict(dict[str, Any]):
         return _together((other, self)) if isinstance(other, dict) else NotImplemented
 
 
-class Gathered:
-    """Pieces of a stream, so far.
+class Accumulator:
+    """PieceQueue of a stream, so far.
 
     Args:
         cumulative: whether each piece replaces those before it, instead of adding to them.
@@ -46,7 +46,7 @@ class Gathered:
             self.pieces.clear()
         self.pieces.append(piece)
 
-    def whole(self) -> Any:
+    def total(self) -> Any:
         """Return what the pieces make; None if there are none."""
         return add(self.pieces)
 

@@ -9,11 +9,11 @@ from hocket._runtime.runtime import Runtime
 from hocket._runtime.stream import Sink
 from hocket.errors import InvalidHook
 from hocket.runnables.base import Runnable
-from hocket.runnables.chain_run import run_of
+from hocket.runnables.chain_run import get_run
 from hocket.runnables.config import RunnableConfig, patch_config, set_config_context
 from hocket.runnables.folding import add
 from hocket.runnables.stage import drain, put_one
-from hocket.runnables.traced import Traced
+from hocket.runnables.with_run import RunnableWithRun
 
 __all__ = ["Function", "RunnableLambda", "chain"]
 
@@ -128,7 +128,7 @@ def _arguments(
     if takes_config:
         more["config"] = config
     if takes_run:
-        more["run_manager"] = run_of(config, runtime)
+        more["run_manager"] = get_run(config, runtime)
     return {**kwargs, **more}
 
 
@@ -205,7 +205,7 @@ def _next_within(config: RunnableConfig, pieces: Generator[Any, None, None]) -> 
         pieces.close()
 
 
-class RunnableLambda(Traced[Input, Output], Generic[Input, Output]):
+class RunnableLambda(RunnableWithRun[Input, Output], Generic[Input, Output]):
     """A function as a runnable.
 
     An async function is awaited in the event loop; a sync one runs in a worker thread under async verbs, and in the
@@ -259,13 +259,15 @@ class RunnableLambda(Traced[Input, Output], Generic[Input, Output]):
     def __repr__(self) -> str:
         return f"RunnableLambda({self.name or '...'})"
 
-    async def _work(self, runtime: Runtime, input: Input, config: RunnableConfig, kwargs: dict[str, Any]) -> Output:
+    async def _run_whole(
+        self, runtime: Runtime, input: Input, config: RunnableConfig, kwargs: dict[str, Any]
+    ) -> Output:
         output = await self._function.call(runtime, input, config, kwargs)
         if isinstance(output, Runnable):
             return await output._invoke(runtime, input, self._deeper(config), kwargs)  # type: ignore[no-any-return]
         return output  # type: ignore[no-any-return]
 
-    async def _pour(
+    async def _run_streamed(
         self, runtime: Runtime, input: Input, config: RunnableConfig, kwargs: dict[str, Any], sink: Sink[Output]
     ) -> None:
         if await self._function.pour(runtime, input, config, kwargs, sink):
@@ -288,7 +290,7 @@ class RunnableLambda(Traced[Input, Output], Generic[Input, Output]):
         return patch_config(config, recursion_limit=left - 1)
 
     @property
-    def _inline(self) -> bool:
+    def _is_inline(self) -> bool:
         return self._function.inline
 
     @property

@@ -5,12 +5,12 @@ from typing import Any, Generic, TypeVar
 
 from hocket._runtime.runtime import Runtime
 from hocket._runtime.stream import Sink
+from hocket.runnables.async_generator_stage import AsyncGeneratorStage, PieceQueue
 from hocket.runnables.config import RunnableConfig
 from hocket.runnables.function import Function
-from hocket.runnables.pulling import Pieces, Pulling
 from hocket.runnables.stage import Stage
-from hocket.runnables.threaded import Threaded
-from hocket.runnables.traced import Traced
+from hocket.runnables.thread_stage import ThreadStage
+from hocket.runnables.with_run import RunnableWithRun
 
 __all__ = ["RunnableGenerator"]
 
@@ -18,7 +18,7 @@ Input = TypeVar("Input")
 Output = TypeVar("Output")
 
 
-class RunnableGenerator(Traced[Input, Output], Generic[Input, Output]):
+class RunnableGenerator(RunnableWithRun[Input, Output], Generic[Input, Output]):
     """A generator function as a runnable: it takes an iterator over the pieces of the input, and yields the output's.
 
     An async one works as the pieces come, within the stream's own task: it must wait for its input itself, not in tasks
@@ -46,26 +46,28 @@ class RunnableGenerator(Traced[Input, Output], Generic[Input, Output]):
     def __repr__(self) -> str:
         return f"RunnableGenerator({self.name or '...'})"
 
-    async def _work(self, runtime: Runtime, input: Input, config: RunnableConfig, kwargs: dict[str, Any]) -> Output:
+    async def _run_whole(
+        self, runtime: Runtime, input: Input, config: RunnableConfig, kwargs: dict[str, Any]
+    ) -> Output:
         return await self._function.call(runtime, self._alone(runtime, input), config, kwargs)  # type: ignore[no-any-return]
 
-    async def _pour(
+    async def _run_streamed(
         self, runtime: Runtime, input: Input, config: RunnableConfig, kwargs: dict[str, Any], sink: Sink[Output]
     ) -> None:
         await self._function.pour(runtime, self._alone(runtime, input), config, kwargs, sink)
 
-    def _flow(
+    def _make_inner_stage(
         self, runtime: Runtime, config: RunnableConfig, kwargs: dict[str, Any], sink: Sink[Output]
     ) -> Stage[Input, Output]:
         make = self._function.with_arguments(runtime, config, kwargs)
         if self._function.form(runtime) is self._function.asynchronous:
-            return Pulling(runtime, config, make, sink)
-        return Threaded(runtime, config, make, sink)
+            return AsyncGeneratorStage(runtime, config, make, sink)
+        return ThreadStage(runtime, config, make, sink)
 
     def _alone(self, runtime: Runtime, input: Input) -> Any:
         """Return an iterator over one piece, of the kind that the function takes."""
         if self._function.form(runtime) is self._function.asynchronous:
-            return Pieces((input,), is_over=True)
+            return PieceQueue((input,), is_over=True)
         return iter((input,))
 
     @property

@@ -64,19 +64,21 @@ class RunnableListened(RunnableBinding[Input, Output], Generic[Input, Output]):
         """Functions do not travel as data."""
         return False
 
-    def _batch(self, inputs: Any, config: Configs, return_exceptions: bool, kwargs: dict[str, Any]) -> Batch[Any, Any]:
-        return Runnable._batch(self, inputs, config, return_exceptions, kwargs)  # each item is a run of its own
+    def _make_batch(
+        self, inputs: Any, config: Configs, return_exceptions: bool, kwargs: dict[str, Any]
+    ) -> Batch[Any, Any]:
+        return Runnable._make_batch(self, inputs, config, return_exceptions, kwargs)  # each item is a run of its own
 
-    def _merged(self, config: RunnableConfig | None) -> RunnableConfig | None:
+    def _merge_config(self, config: RunnableConfig | None) -> RunnableConfig | None:
         merged = merge_configs(self.config, config)
         told: dict[str, Any] = {"start": self.on_start, "end": self.on_end, "error": self.on_error}
-        return merge_configs(merged, {"callbacks": [_Telling(told, merged)]})
+        return merge_configs(merged, {"callbacks": [_ListenerHandler(told, merged)]})
 
 
 def _start(kind: str) -> Callable[..., Any]:
     """Return the method for runs of one kind that start."""
 
-    def told(self: "_Telling", serialized: Any, inputs: Any, *, run_id: UUID, **details: Any) -> Any:
+    def told(self: "_ListenerHandler", serialized: Any, inputs: Any, *, run_id: UUID, **details: Any) -> Any:
         if self._run is not None:
             return None
         name = details.get("name") or (serialized or {}).get("name") or kind
@@ -87,7 +89,7 @@ def _start(kind: str) -> Callable[..., Any]:
     return told
 
 
-class _Telling(BaseCallbackHandler):
+class _ListenerHandler(BaseCallbackHandler):
     """Tells functions of the first run that starts, which is the one listened to, and of no run inside it.
 
     A coroutine that a function returns is awaited by whoever tells handlers.

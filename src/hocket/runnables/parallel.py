@@ -13,12 +13,12 @@ from hocket._runtime.stream import Sink
 from hocket.errors import InvalidInput
 from hocket.runnables.base import Runnable, RunnableSerializable
 from hocket.runnables.batch import Batch
-from hocket.runnables.chain_run import tagged
+from hocket.runnables.chain_run import add_run_tag
 from hocket.runnables.coercion import coerce_to_runnable
 from hocket.runnables.config import RunnableConfig
 from hocket.runnables.folding import AddableDict
 from hocket.runnables.stage import Stage, put_one
-from hocket.runnables.traced import Traced
+from hocket.runnables.with_run import RunnableWithRun
 
 __all__ = ["RunnableMap", "RunnableParallel"]
 
@@ -26,7 +26,9 @@ Input = TypeVar("Input")
 Job = TypeVar("Job")
 
 
-class RunnableParallel(Traced[Input, dict[str, Any]], RunnableSerializable[Input, dict[str, Any]], Generic[Input]):
+class RunnableParallel(
+    RunnableWithRun[Input, dict[str, Any]], RunnableSerializable[Input, dict[str, Any]], Generic[Input]
+):
     """Gives one input to several runnables, at once, and a mapping of their outputs, in their order.
 
     The first to fail cancels the others. A stream gives each branch's pieces as they come, as mappings of one key.
@@ -59,23 +61,23 @@ class RunnableParallel(Traced[Input, dict[str, Any]], RunnableSerializable[Input
         """Return the name for handlers: by default it lists the branches."""
         return super().get_name(suffix, name=name or self.name or f"RunnableParallel<{','.join(self.steps__)}>")
 
-    async def _work(
+    async def _run_whole(
         self, runtime: Runtime, input: Input, config: RunnableConfig, kwargs: dict[str, Any]
     ) -> dict[str, Any]:
         async def call(branch: tuple[str, Runnable[Input, Any]]) -> Any:
-            return await branch[1]._invoke(runtime, input, tagged(config, "map:key:{}", branch[0]), kwargs)
+            return await branch[1]._invoke(runtime, input, add_run_tag(config, "map:key:{}", branch[0]), kwargs)
 
         if not runtime.is_async and not self._can_step:
-            return run_in_portal(functools.partial(self._work, ASYNC, input, config, kwargs))
+            return run_in_portal(functools.partial(self._run_whole, ASYNC, input, config, kwargs))
         outputs = await self._at_once(call, list(self.steps__.items()), config)
         return dict(zip(self.steps__, outputs, strict=True))
 
-    def _flow(
+    def _make_inner_stage(
         self, runtime: Runtime, config: RunnableConfig, kwargs: dict[str, Any], sink: Sink[dict[str, Any]]
     ) -> Stage[Input, dict[str, Any]]:
         merge = _Merge(sink, is_async=runtime.is_async)
         stages: list[Stage[Input, Any]] = [
-            branch._stage(runtime, tagged(config, "map:key:{}", key), kwargs, _Keyed(key, merge))
+            branch._make_stage(runtime, add_run_tag(config, "map:key:{}", key), kwargs, _Keyed(key, merge))
             for key, branch in self.steps__.items()
         ]
         return _Parallel(stages, functools.partial(self._at_once, config=config), sink)
@@ -87,15 +89,15 @@ class RunnableParallel(Traced[Input, dict[str, Any]], RunnableSerializable[Input
         if self._waiting < 2:
             return [await do(job) for job in jobs]
         limit: RunnableConfig = {"max_concurrency": config.get("max_concurrency")}
-        return await Batch[Job, Any](lambda job, _: do(job), jobs, limit, return_exceptions=False).outcomes()
+        return await Batch[Job, Any](lambda job, _: do(job), jobs, limit, return_exceptions=False).collect()
 
     @property
     def _waiting(self) -> int:
         """How many branches may wait."""
-        return sum(not branch._inline for branch in self.steps__.values())
+        return sum(not branch._is_inline for branch in self.steps__.values())
 
     @property
-    def _inline(self) -> bool:
+    def _is_inline(self) -> bool:
         return not self._waiting
 
     @property

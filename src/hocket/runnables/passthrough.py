@@ -11,11 +11,11 @@ from hocket._runtime.stream import Sink
 from hocket.errors import InvalidInput
 from hocket.runnables.base import RunnableSerializable
 from hocket.runnables.config import RunnableConfig
-from hocket.runnables.folding import AddableDict, Gathered
+from hocket.runnables.folding import Accumulator, AddableDict
 from hocket.runnables.function import Function
 from hocket.runnables.parallel import RunnableParallel
 from hocket.runnables.stage import Stage, put_one
-from hocket.runnables.traced import Traced
+from hocket.runnables.with_run import RunnableWithRun
 
 __all__ = ["RunnableAssign", "RunnablePassthrough", "RunnablePick"]
 
@@ -24,7 +24,7 @@ Input = TypeVar("Input")
 NOTHING: Any = object()
 
 
-class RunnablePassthrough(Traced[Input, Input], RunnableSerializable[Input, Input], Generic[Input]):
+class RunnablePassthrough(RunnableWithRun[Input, Input], RunnableSerializable[Input, Input], Generic[Input]):
     """Gives its input.
 
     Args:
@@ -61,13 +61,13 @@ class RunnablePassthrough(Traced[Input, Input], RunnableSerializable[Input, Inpu
         """Return a runnable that adds to its input, a mapping, what others make of it, each under its name."""
         return RunnableAssign(RunnableParallel(kwargs))
 
-    async def _work(self, runtime: Runtime, input: Input, config: RunnableConfig, kwargs: dict[str, Any]) -> Input:
+    async def _run_whole(self, runtime: Runtime, input: Input, config: RunnableConfig, kwargs: dict[str, Any]) -> Input:
         function = self._function()
         if function is not None:
             await function.call(runtime, input, config, kwargs)
         return input
 
-    def _flow(
+    def _make_inner_stage(
         self, runtime: Runtime, config: RunnableConfig, kwargs: dict[str, Any], sink: Sink[Input]
     ) -> Stage[Input, Input]:
         function = self._function()
@@ -80,12 +80,12 @@ class RunnablePassthrough(Traced[Input, Input], RunnableSerializable[Input, Inpu
         return None if given is None else Function.of(given, self.afunc if self.func is not None else None)
 
     @property
-    def _inline(self) -> bool:
+    def _is_inline(self) -> bool:
         return self.func is None and self.afunc is None
 
     @property
     def _can_step(self) -> bool:
-        return self._inline or cast(Function, self._function()).can_step
+        return self._is_inline or cast(Function, self._function()).can_step
 
 
 class _Forwarding(Stage[Any, Any]):
@@ -99,10 +99,10 @@ class _Forwarding(Stage[Any, Any]):
     def __init__(self, sink: Sink[Any], empty: Any = NOTHING) -> None:
         super().__init__(sink)
         self._empty = empty
-        self._last: Gathered | None = None
+        self._last: Accumulator | None = None
 
     def expect_snapshots(self) -> None:
-        self._last = Gathered(cumulative=True)
+        self._last = Accumulator(cumulative=True)
 
     def change(self, item: Any) -> Any:
         """Return what is handed on of a piece; `NOTHING` if nothing is."""
@@ -119,7 +119,7 @@ class _Forwarding(Stage[Any, Any]):
         return self.sink.put(changed)
 
     async def close(self) -> None:
-        changed = NOTHING if self._last is None else self.change(self._last.whole())
+        changed = NOTHING if self._last is None else self.change(self._last.total())
         if changed is NOTHING:
             changed = self._empty
         if changed is not NOTHING:
@@ -132,7 +132,7 @@ class _Showing(_Forwarding):
     def __init__(self, sink: Sink[Any], show: Callable[[Any], Awaitable[Any]]) -> None:
         super().__init__(sink)
         self._show = show
-        self._pieces = Gathered()
+        self._pieces = Accumulator()
 
     def expect_snapshots(self) -> None:
         super().expect_snapshots()
@@ -144,10 +144,10 @@ class _Showing(_Forwarding):
 
     async def close(self) -> None:
         await super().close()
-        await self._show(self._pieces.whole())
+        await self._show(self._pieces.total())
 
 
-class _OfMappings(Traced[Any, Any], RunnableSerializable[Any, Any]):
+class _OfMappings(RunnableWithRun[Any, Any], RunnableSerializable[Any, Any]):
     """What `RunnableAssign` and `RunnablePick` have in common: they take mappings."""
 
     model_config = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
@@ -190,13 +190,13 @@ class RunnableAssign(_OfMappings):
     def _keys(self) -> list[str]:
         return list(self.mapper.steps__)
 
-    async def _work(
+    async def _run_whole(
         self, runtime: Runtime, input: Any, config: RunnableConfig, kwargs: dict[str, Any]
     ) -> dict[str, Any]:
         given = self._checked(input)
         return {**given, **await self.mapper._invoke(runtime, input, config, kwargs)}
 
-    def _flow(
+    def _make_inner_stage(
         self, runtime: Runtime, config: RunnableConfig, kwargs: dict[str, Any], sink: Sink[Any]
     ) -> Stage[Any, Any]:
         def others(piece: Any) -> Any:
@@ -204,11 +204,11 @@ class RunnableAssign(_OfMappings):
             return kept or NOTHING
 
         keys = self.mapper.steps__
-        return _Assigning(sink, others, self.mapper._stage(runtime, config, kwargs, sink))
+        return _Assigning(sink, others, self.mapper._make_stage(runtime, config, kwargs, sink))
 
     @property
-    def _inline(self) -> bool:
-        return self.mapper._inline
+    def _is_inline(self) -> bool:
+        return self.mapper._is_inline
 
     @property
     def _can_step(self) -> bool:
@@ -271,13 +271,13 @@ class RunnablePick(_OfMappings):
     def _keys(self) -> list[str]:
         return [self.keys] if isinstance(self.keys, str) else self.keys
 
-    async def _work(self, runtime: Runtime, input: Any, config: RunnableConfig, kwargs: dict[str, Any]) -> Any:
+    async def _run_whole(self, runtime: Runtime, input: Any, config: RunnableConfig, kwargs: dict[str, Any]) -> Any:
         given = self._checked(input)
         if isinstance(self.keys, str):
             return given.get(self.keys)
         return {key: given[key] for key in self.keys if key in given}
 
-    def _flow(
+    def _make_inner_stage(
         self, runtime: Runtime, config: RunnableConfig, kwargs: dict[str, Any], sink: Sink[Any]
     ) -> Stage[Any, Any]:
         def part(piece: Any) -> Any:
@@ -289,5 +289,5 @@ class RunnablePick(_OfMappings):
         return _Changing(sink, part, None if isinstance(self.keys, str) else AddableDict())
 
     @property
-    def _inline(self) -> bool:
+    def _is_inline(self) -> bool:
         return True

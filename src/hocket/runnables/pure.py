@@ -14,7 +14,7 @@ from hocket.errors import InvalidInput
 from hocket.runnables.base import RunnableSerializable
 from hocket.runnables.config import RunnableConfig
 from hocket.runnables.stage import Stage, push, put_one
-from hocket.runnables.traced import Traced
+from hocket.runnables.with_run import RunnableWithRun
 
 __all__ = ["Incremental", "PureRunnable"]
 
@@ -36,7 +36,7 @@ class Incremental(Protocol[Piece_contra, Output_co]):
         ...
 
 
-class PureRunnable(Traced[Input, Output], RunnableSerializable[Input, Output], ABC, Generic[Input, Output]):
+class PureRunnable(RunnableWithRun[Input, Output], RunnableSerializable[Input, Output], ABC, Generic[Input, Output]):
     """A runnable that computes its output from its input, without waiting for anything.
 
     Args beside the input and the config would change nothing, and are refused (`InvalidInput`).
@@ -51,31 +51,37 @@ class PureRunnable(Traced[Input, Output], RunnableSerializable[Input, Output], A
         return None
 
     @property
-    def _inline(self) -> bool:
+    def _is_inline(self) -> bool:
         return True
 
     @property
-    def _takes_arguments(self) -> bool:
+    def _can_take_arguments(self) -> bool:
         return False
 
-    async def _work(self, runtime: Runtime, input: Input, config: RunnableConfig, kwargs: dict[str, Any]) -> Output:
+    async def _run_whole(
+        self, runtime: Runtime, input: Input, config: RunnableConfig, kwargs: dict[str, Any]
+    ) -> Output:
         self._refuse(kwargs)
         return await self._compute(runtime, input)
 
-    def _flow(
+    def _make_inner_stage(
         self, runtime: Runtime, config: RunnableConfig, kwargs: dict[str, Any], sink: Sink[Output]
     ) -> Stage[Input, Output]:
         self._refuse(kwargs)
         incremental = self._incremental()
-        return super()._flow(runtime, config, kwargs, sink) if incremental is None else _Incremental(incremental, sink)
+        return (
+            super()._make_inner_stage(runtime, config, kwargs, sink)
+            if incremental is None
+            else _Incremental(incremental, sink)
+        )
 
-    async def _pour(
+    async def _run_streamed(
         self, runtime: Runtime, input: Input, config: RunnableConfig, kwargs: dict[str, Any], sink: Sink[Output]
     ) -> None:
         if self._incremental() is None:
-            await put_one(sink, await self._work(runtime, input, config, kwargs))
+            await put_one(sink, await self._run_whole(runtime, input, config, kwargs))
         else:
-            await super()._pour(runtime, input, config, kwargs, sink)
+            await super()._run_streamed(runtime, input, config, kwargs, sink)
 
     def _refuse(self, kwargs: dict[str, Any]) -> None:
         if kwargs:

@@ -8,9 +8,9 @@ from pydantic import Field, SkipValidation
 from typing_extensions import TypedDict
 
 from hocket.retries import RetryPolicy, retry_async, seconds
-from hocket.runnables.attempts import Attempting, Attempts
 from hocket.runnables.base import Runnable
-from hocket.runnables.chain_run import tagged
+from hocket.runnables.chain_run import add_run_tag
+from hocket.runnables.with_attempts import Attempts, RunnableWithAttempts
 
 __all__ = ["ExponentialJitterParams", "RunnableRetry"]
 
@@ -46,7 +46,7 @@ class _Policy(RetryPolicy):
         return min(longest, seconds(growing + wait_random(0, self.pauses.get("jitter", 1.0)), attempt))
 
 
-class RunnableRetry(Attempting[Input, Output], Generic[Input, Output]):
+class RunnableRetry(RunnableWithAttempts[Input, Output], Generic[Input, Output]):
     """Tries a runnable again. Made by `Runnable.with_retry`, which see.
 
     A call's ``retry=`` counts instead of what was said here; ``timeout=`` is for all attempts together. Handlers see a
@@ -64,18 +64,18 @@ class RunnableRetry(Attempting[Input, Output], Generic[Input, Output]):
         """It travels as data, if what it tries again does; exception types do not."""
         return True
 
-    def _asked(self) -> list[Runnable[Input, Output]]:
+    def _get_candidates(self) -> list[Runnable[Input, Output]]:
         return [self.bound]
 
-    def _with_each(self, change: Callable[[Any], Any]) -> Self:
+    def _map_each(self, change: Callable[[Any], Any]) -> Self:
         return self.model_copy(update={"bound": change(self.bound)})
 
-    def _attempts_at_most(self, params: Mapping[str, Any]) -> float:
+    def _get_max_attempts(self, params: Mapping[str, Any]) -> float:
         if "retry" in params:
             return self._policy(params["retry"]).max_attempts
         if self.max_attempt_number is not None:
             return self.max_attempt_number
-        inside = self.bound._attempts_at_most(params)
+        inside = self.bound._get_max_attempts(params)
         return ATTEMPTS if inside == math.inf else max(ATTEMPTS, inside)
 
     def _policy(self, given: Any) -> RetryPolicy:
@@ -86,15 +86,15 @@ class RunnableRetry(Attempting[Input, Output], Generic[Input, Output]):
         pauses = (self.exponential_jitter_params or {}) if self.wait_exponential_jitter else None
         return _Policy(max_attempts=self.max_attempt_number or ATTEMPTS, also=self.retry_exception_types, pauses=pauses)
 
-    async def _answer(self, call: Attempts) -> Any:
+    async def _run_attempts(self, call: Attempts) -> Any:
         params = {**call.params}
-        limit = self._attempts_at_most(params)
+        limit = self._get_max_attempts(params)
         policy = self._policy(params["retry"]) if "retry" in params else self._own_policy()
         if params.get("retry") is not None:  # is for all of the call; what is inside keeps its own
             del params["retry"]
 
         async def attempt(number: int) -> Any:
-            config = tagged(call.config, "retry:attempt:{}", number) if number > 1 else call.config
+            config = add_run_tag(call.config, "retry:attempt:{}", number) if number > 1 else call.config
             return await call.ask(self.bound, call.input, config, params)
 
         return await retry_async(

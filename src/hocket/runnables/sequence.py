@@ -10,11 +10,11 @@ from hocket._runtime.runtime import Runtime
 from hocket._runtime.stream import Sink
 from hocket.errors import InvalidInput
 from hocket.runnables.base import Runnable, RunnableSerializable
-from hocket.runnables.chain_run import tagged
+from hocket.runnables.chain_run import add_run_tag
 from hocket.runnables.coercion import coerce_to_runnable
 from hocket.runnables.config import RunnableConfig
-from hocket.runnables.stage import Line, Stage
-from hocket.runnables.traced import Traced
+from hocket.runnables.stage import Stage, StreamPipeline
+from hocket.runnables.with_run import RunnableWithRun
 
 __all__ = ["RunnableSequence"]
 
@@ -24,7 +24,7 @@ Output = TypeVar("Output")
 Build = Callable[[Sink[Any]], Stage[Any, Any]]
 
 
-class RunnableSequence(Traced[Input, Output], RunnableSerializable[Input, Output], Generic[Input, Output]):
+class RunnableSequence(RunnableWithRun[Input, Output], RunnableSerializable[Input, Output], Generic[Input, Output]):
     """A chain: each step gets what the one before it gives. Made by ``a | b``.
 
     A stream flows through all steps that can work piece by piece; others wait for the whole of their input. Arguments
@@ -70,34 +70,38 @@ class RunnableSequence(Traced[Input, Output], RunnableSerializable[Input, Output
         """The steps, in order."""
         return [self.first, *self.middle, self.last]
 
-    async def _work(self, runtime: Runtime, input: Input, config: RunnableConfig, kwargs: dict[str, Any]) -> Output:
+    async def _run_whole(
+        self, runtime: Runtime, input: Input, config: RunnableConfig, kwargs: dict[str, Any]
+    ) -> Output:
         value: Any = input
         for step, given, own in self._asked(config, kwargs):
             value = await step._invoke(runtime, value, own, given)
         return value  # type: ignore[no-any-return]
 
-    async def _pour(
+    async def _run_streamed(
         self, runtime: Runtime, input: Input, config: RunnableConfig, kwargs: dict[str, Any], sink: Sink[Output]
     ) -> None:
         first, given, own = next(self._asked(config, kwargs))
-        line = Line[Any, Output](self._builders(runtime, config, kwargs)[1:], sink)
+        line = StreamPipeline[Any, Output](self._builders(runtime, config, kwargs)[1:], sink)
         self._expect(line.stages)
         await line.run(functools.partial(first._produce, runtime, input, own, given))
 
-    def _flow(
+    def _make_inner_stage(
         self, runtime: Runtime, config: RunnableConfig, kwargs: dict[str, Any], sink: Sink[Output]
     ) -> Stage[Input, Output]:
-        line = Line[Input, Output](self._builders(runtime, config, kwargs), sink)
+        line = StreamPipeline[Input, Output](self._builders(runtime, config, kwargs), sink)
         self._expect(line.stages[1:])
         return line
 
     def _builders(self, runtime: Runtime, config: RunnableConfig, kwargs: dict[str, Any]) -> list[Build]:
-        return [functools.partial(step._stage, runtime, own, given) for step, given, own in self._asked(config, kwargs)]
+        return [
+            functools.partial(step._make_stage, runtime, own, given) for step, given, own in self._asked(config, kwargs)
+        ]
 
     def _expect(self, stages: list[Stage[Any, Any]]) -> None:
         """Tell stages, all behind the first, what kind of pieces come from the step before."""
         for step, stage in zip(self.steps, stages, strict=False):
-            if step._cumulative:
+            if step._is_cumulative:
                 stage.expect_snapshots()
 
     def _asked(
@@ -105,24 +109,24 @@ class RunnableSequence(Traced[Input, Output], RunnableSerializable[Input, Output
     ) -> Iterator[tuple[Runnable[Any, Any], dict[str, Any], RunnableConfig]]:
         """Give each step, with its arguments and its config."""
         steps = self.steps
-        taker = next((step for step in steps if step._takes_arguments), steps[0]) if kwargs else None
+        taker = next((step for step in steps if step._can_take_arguments), steps[0]) if kwargs else None
         for number, step in enumerate(steps, 1):
             given: dict[str, Any] = {}
             if step is taker:
                 given, taker = kwargs, None
-            yield step, given, tagged(config, "seq:step:{}", number)
+            yield step, given, add_run_tag(config, "seq:step:{}", number)
 
     @property
-    def _inline(self) -> bool:
-        return all(step._inline for step in self.steps)
+    def _is_inline(self) -> bool:
+        return all(step._is_inline for step in self.steps)
 
     @property
     def _can_step(self) -> bool:
         return all(step._can_step for step in self.steps)
 
     @property
-    def _cumulative(self) -> bool:
-        return self.last._cumulative
+    def _is_cumulative(self) -> bool:
+        return self.last._is_cumulative
 
 
 def _taken_apart(step: Runnable[Any, Any]) -> list[Runnable[Any, Any]]:

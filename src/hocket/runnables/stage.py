@@ -17,9 +17,9 @@ from typing import Any, Generic, TypeVar
 from hocket._runtime.runtime import Runtime
 from hocket._runtime.stream import Left, Sink
 from hocket._runtime.thread_stream import from_thread
-from hocket.runnables.folding import Gathered
+from hocket.runnables.folding import Accumulator
 
-__all__ = ["Gathering", "Line", "Link", "Stage", "drain", "push", "put_one", "transformed"]
+__all__ = ["Link", "Stage", "StreamPipeline", "WholeInputStage", "drain", "push", "put_one", "transform_into"]
 
 In = TypeVar("In")
 Out = TypeVar("Out")
@@ -93,12 +93,12 @@ async def drain(runtime: Runtime, pieces: Any, sink: Sink[Any], *, in_thread: bo
             getattr(pieces, "close", bool)()
 
 
-async def transformed(
+async def transform_into(
     runnable: Any, runtime: Runtime, input: Any, config: Any, kwargs: dict[str, Any], sink: Sink[Any]
 ) -> None:
     """Push what ``runnable`` makes of an iterable ``input``, whose items are the pieces of one input."""
     in_thread = runtime.is_async and not isinstance(input, AsyncIterable)
-    line = Line[Any, Any]([functools.partial(runnable._stage, runtime, config, kwargs)], sink)
+    line = StreamPipeline[Any, Any]([functools.partial(runnable._make_stage, runtime, config, kwargs)], sink)
     await line.run(lambda head: drain(runtime, input, head, in_thread=in_thread))
 
 
@@ -119,7 +119,7 @@ async def _push_rest(waiting: Awaitable[None], pieces: Iterator[Out], sink: Sink
             await more
 
 
-class Gathering(Stage[In, Out]):
+class WholeInputStage(Stage[In, Out]):
     """The stage of a step that needs its input as a whole: gathers it, and goes to work at its end.
 
     Args:
@@ -129,8 +129,8 @@ class Gathering(Stage[In, Out]):
 
     def __init__(self, work: Callable[[In, Sink[Out]], Coroutine[Any, Any, None]], sink: Sink[Out]) -> None:
         super().__init__(sink)
-        self._work = work
-        self._pieces = Gathered()
+        self._run_whole = work
+        self._pieces = Accumulator()
 
     def expect_snapshots(self) -> None:
         self._pieces.cumulative = True
@@ -139,7 +139,7 @@ class Gathering(Stage[In, Out]):
         self._pieces.add(item)
 
     async def close(self) -> None:
-        await self._work(self._pieces.whole(), self.sink)
+        await self._run_whole(self._pieces.total(), self.sink)
 
 
 class Link(Generic[In]):
@@ -174,7 +174,7 @@ class Link(Generic[In]):
             raise Left from error
 
 
-class Line(Stage[In, Out]):
+class StreamPipeline(Stage[In, Out]):
     """Stages one behind the other, as one.
 
     Args:

@@ -68,7 +68,7 @@ async def arun_tool_calls(
         raise InvalidInput(f"timeout is {timeout!r}; it is seconds above 0, or None")
     turn = _Turn(_by_name(tools), timeout, _without_id(config), injected or {})
     turn.check(calls)
-    answers = await Batch(turn.answer, calls, {"max_concurrency": at_once}, return_exceptions=False).outcomes()
+    answers = await Batch(turn.answer, calls, {"max_concurrency": at_once}, return_exceptions=False).collect()
     stops = [error for _, error in answers if error is not None]
     results = [answer for answer, _ in answers]
     if stops:

@@ -25,8 +25,8 @@ from hocket.errors import InvalidHook, RetryTool, ToolException, ToolTimeout
 from hocket.messages import BaseMessage, ToolMessage
 from hocket.messages.base import copied, isolated
 from hocket.runnables import RunnableConfig
-from hocket.runnables.chain_run import inside, is_watched
-from hocket.runnables.config import ready, set_config_context
+from hocket.runnables.chain_run import child_config, is_watched
+from hocket.runnables.config import mark_resolved, set_config_context
 from hocket.tools.output import error_message, explained, result_message
 from hocket.tools.signature import is_async, signature_of
 
@@ -151,9 +151,9 @@ async def _call(tool: "BaseTool", runtime: Runtime, job: Job, run: Any, values: 
     """Call the tool's function; runs that start inside are this one's children."""
     function = tool._function(runtime.is_async)
     signature = signature_of(function)
-    config = inside(job.config)
+    config = child_config(job.config)
     if run is not None:
-        config = ready({**config, "callbacks": run.get_child()})
+        config = mark_resolved({**config, "callbacks": run.get_child()})
     if signature.config or signature.filled:
         values |= signature.fill(config, _seen_by(function, runtime, run))
     positional, named = signature.bind(values)

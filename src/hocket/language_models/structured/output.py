@@ -17,8 +17,8 @@ from hocket.messages import AIMessage, HumanMessage
 from hocket.prompt_values import PromptValue
 from hocket.retries import RetryPolicy, retry_async
 from hocket.runnables import Runnable, RunnableConfig
-from hocket.runnables.attempts import Attempting, Attempts
-from hocket.runnables.chain_run import tagged
+from hocket.runnables.chain_run import add_run_tag
+from hocket.runnables.with_attempts import Attempts, RunnableWithAttempts
 
 __all__ = ["StructuredOutput"]
 
@@ -35,7 +35,7 @@ class _Reask(RetryPolicy):
         return isinstance(error, OutputParserException) and error.observation is not None
 
 
-class StructuredOutput(Attempting[LanguageModelInput, Out], Generic[Out, Piece]):
+class StructuredOutput(RunnableWithAttempts[LanguageModelInput, Out], Generic[Out, Piece]):
     """A model that answers with objects. Made by `BaseChatModel.with_structured_output`, which see.
 
     Handlers see a run of a chain, each request being a model's run inside it, and are told ``on_retry`` between two. A
@@ -65,23 +65,23 @@ class StructuredOutput(Attempting[LanguageModelInput, Out], Generic[Out, Piece])
         return cast("SyncStream[Piece]", super().stream(input, config, **kwargs))
 
     @property
-    def _cumulative(self) -> bool:
+    def _is_cumulative(self) -> bool:
         return True
 
-    def _asked(self) -> list[Any]:
+    def _get_candidates(self) -> list[Any]:
         return [self.bound]
 
-    def _with_each(self, change: Callable[[Any], Any]) -> Self:
+    def _map_each(self, change: Callable[[Any], Any]) -> Self:
         return self.model_copy(update={"bound": change(self.bound)})
 
-    def _attempts_at_most(self, params: Mapping[str, Any]) -> float:
-        inside = self.bound._attempts_at_most(params)
+    def _get_max_attempts(self, params: Mapping[str, Any]) -> float:
+        inside = self.bound._get_max_attempts(params)
         return inside if params.get("retry") is not None else inside + self.reask
 
-    async def _answer(self, call: Attempts) -> Any:
+    async def _run_attempts(self, call: Attempts) -> Any:
         return await self._read_from(call, None)
 
-    async def _pour(
+    async def _run_streamed(
         self,
         runtime: Runtime,
         input: LanguageModelInput,
@@ -101,7 +101,7 @@ class StructuredOutput(Attempting[LanguageModelInput, Out], Generic[Out, Piece])
             nonlocal asked, message
             if reading is not None:
                 reading.restart()
-            config = tagged(call.config, "reask:{}", number - 1) if number > 1 else call.config
+            config = add_run_tag(call.config, "reask:{}", number - 1) if number > 1 else call.config
             answer = await call.ask(self.bound, asked, config, call.params)
             message = answer if reading is None else reading.message
             try:
@@ -122,7 +122,7 @@ class StructuredOutput(Attempting[LanguageModelInput, Out], Generic[Out, Piece])
                 attempt,
                 _Reask(max_attempts=1 + self.reask),
                 call.runtime,
-                limit=self._attempts_at_most(call.params),
+                limit=self._get_max_attempts(call.params),
                 ends_at=lambda: call.ends_at,
                 may_repeat=lambda: reading is None or not reading.has_handed_out,
                 tell=call.tell,

@@ -8,7 +8,7 @@ from hocket.language_models.structured.answers import Answers
 from hocket.language_models.structured.partial import Partial
 from hocket.language_models.structured.schema import OutputSchema
 from hocket.messages import AIMessage, AIMessageChunk, Collector
-from hocket.output_parsers.gathering import Credit
+from hocket.output_parsers.accumulation import Credit
 from hocket.output_parsers.json_document import JSONDocument
 
 __all__ = ["Reading"]

@@ -17,14 +17,14 @@ from hocket._runtime.wait_queue import Waiter
 from hocket.runnables.config import RunnableConfig, set_config_context
 from hocket.runnables.stage import Stage, put_one
 
-__all__ = ["Threaded"]
+__all__ = ["ThreadStage"]
 
 Output = TypeVar("Output")
 
 BOUND = 64  # pieces that the thread is ahead of the stream, at most
 
 
-class Threaded(Stage[Any, Output]):
+class ThreadStage(Stage[Any, Output]):
     """A sync generator at work in a stream of either kind.
 
     Args:

@@ -13,13 +13,13 @@ from hocket.runnables.batch import Batch, Configs
 from hocket.runnables.config import RunnableConfig
 from hocket.runnables.stage import Stage
 
-__all__ = ["Delegating", "Target"]
+__all__ = ["CallTarget", "RunnableProxy"]
 
 Input = TypeVar("Input")
 Output = TypeVar("Output")
 
 
-class Target(NamedTuple):
+class CallTarget(NamedTuple):
     """Where a call goes.
 
     Attributes:
@@ -32,13 +32,13 @@ class Target(NamedTuple):
     kwargs: dict[str, Any]
 
 
-class Delegating(RunnableSerializable[Input, Output], ABC, Generic[Input, Output]):
+class RunnableProxy(RunnableSerializable[Input, Output], ABC, Generic[Input, Output]):
     """Stands for another runnable. It is no run of its own: handlers see that one's."""
 
     model_config = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
 
     @abstractmethod
-    def _target(self, config: RunnableConfig | None, kwargs: dict[str, Any]) -> Target:
+    def _resolve_target(self, config: RunnableConfig | None, kwargs: dict[str, Any]) -> CallTarget:
         """Return where a call goes."""
 
     @classmethod
@@ -48,44 +48,46 @@ class Delegating(RunnableSerializable[Input, Output], ABC, Generic[Input, Output
 
     async def ainvoke(self, input: Input, config: RunnableConfig | None = None, **kwargs: Any) -> Output:
         """Call `ainvoke` of the other."""
-        runnable, config, kwargs = self._target(config, kwargs)
+        runnable, config, kwargs = self._resolve_target(config, kwargs)
         return await runnable.ainvoke(input, config, **kwargs)  # type: ignore[no-any-return]
 
     def invoke(self, input: Input, config: RunnableConfig | None = None, **kwargs: Any) -> Output:
         """Call `invoke` of the other."""
-        runnable, config, kwargs = self._target(config, kwargs)
+        runnable, config, kwargs = self._resolve_target(config, kwargs)
         return runnable.invoke(input, config, **kwargs)  # type: ignore[no-any-return]
 
     def astream(self, input: Input, config: RunnableConfig | None = None, **kwargs: Any) -> Stream[Output]:
         """Call `astream` of the other."""
-        runnable, config, kwargs = self._target(config, kwargs)
+        runnable, config, kwargs = self._resolve_target(config, kwargs)
         return runnable.astream(input, config, **kwargs)
 
     def stream(self, input: Input, config: RunnableConfig | None = None, **kwargs: Any) -> SyncStream[Output]:
         """Call `stream` of the other."""
-        runnable, config, kwargs = self._target(config, kwargs)
+        runnable, config, kwargs = self._resolve_target(config, kwargs)
         return runnable.stream(input, config, **kwargs)
 
     async def _invoke(
         self, runtime: Runtime, input: Input, config: RunnableConfig | None, kwargs: dict[str, Any]
     ) -> Output:
-        runnable, config, kwargs = self._target(config, kwargs)
+        runnable, config, kwargs = self._resolve_target(config, kwargs)
         return await runnable._invoke(runtime, input, config, kwargs)  # type: ignore[no-any-return]
 
     async def _produce(
         self, runtime: Runtime, input: Input, config: RunnableConfig | None, kwargs: dict[str, Any], sink: Sink[Output]
     ) -> None:
-        runnable, config, kwargs = self._target(config, kwargs)
+        runnable, config, kwargs = self._resolve_target(config, kwargs)
         await runnable._produce(runtime, input, config, kwargs, sink)
 
-    def _stage(
+    def _make_stage(
         self, runtime: Runtime, config: RunnableConfig | None, kwargs: dict[str, Any], sink: Sink[Output]
     ) -> Stage[Input, Output]:
-        runnable, config, kwargs = self._target(config, kwargs)
-        return runnable._stage(runtime, config, kwargs, sink)
+        runnable, config, kwargs = self._resolve_target(config, kwargs)
+        return runnable._make_stage(runtime, config, kwargs, sink)
 
-    def _batch(self, inputs: Any, config: Configs, return_exceptions: bool, kwargs: dict[str, Any]) -> Batch[Any, Any]:
+    def _make_batch(
+        self, inputs: Any, config: Configs, return_exceptions: bool, kwargs: dict[str, Any]
+    ) -> Batch[Any, Any]:
         if config is None or isinstance(config, Mapping):
-            target = self._target(config, kwargs)
-            return target.runnable._batch(inputs, target.config, return_exceptions, target.kwargs)
-        return super()._batch(inputs, config, return_exceptions, kwargs)
+            target = self._resolve_target(config, kwargs)
+            return target.runnable._make_batch(inputs, target.config, return_exceptions, target.kwargs)
+        return super()._make_batch(inputs, config, return_exceptions, kwargs)

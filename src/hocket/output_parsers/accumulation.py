@@ -6,12 +6,12 @@ from hocket.errors import InvalidInput
 from hocket.messages import AIMessage, AIMessageChunk, BaseMessage, BaseMessageChunk, Collector
 from hocket.outputs import ChatGeneration, Generation
 
-__all__ = ["Credit", "Gathered", "Latest", "chunk_of", "piece_text"]
+__all__ = ["AnswerAccumulator", "Credit", "NewValueFilter", "get_piece_text", "to_chunk"]
 
 T = TypeVar("T")
 
 
-class Gathered:
+class AnswerAccumulator:
     """The pieces of one answer so far: texts, chunks, or whole messages."""
 
     def __init__(self) -> None:
@@ -19,7 +19,7 @@ class Gathered:
 
     def add(self, piece: str | BaseMessage) -> None:
         """Add the next piece."""
-        self._collector.add(chunk_of(piece))
+        self._collector.add(to_chunk(piece))
 
     def result(self, *, partial: bool = False) -> list[Generation]:
         """Return the answer as the one candidate that it is; ``partial``: arguments of tool calls are completed."""
@@ -27,16 +27,16 @@ class Gathered:
         return [ChatGeneration(message=message)]
 
 
-def chunk_of(piece: str | BaseMessage) -> BaseMessageChunk:
+def to_chunk(piece: str | BaseMessage) -> BaseMessageChunk:
     """Return a piece of an answer as a chunk: of a text, and of a message that is none."""
     if isinstance(piece, BaseMessageChunk):
         return piece
     if isinstance(piece, AIMessage):
         return AIMessageChunk.model_validate({key: value for key, value in piece if key != "type"})
-    return AIMessageChunk(piece_text(piece))
+    return AIMessageChunk(get_piece_text(piece))
 
 
-def piece_text(piece: str | BaseMessage) -> str:
+def get_piece_text(piece: str | BaseMessage) -> str:
     """Return the text of a piece of an answer.
 
     Raises:
@@ -73,13 +73,13 @@ class Credit:
         return True
 
 
-class Latest(Generic[T]):
+class NewValueFilter(Generic[T]):
     """What was shown last, so that nothing is shown twice in a row."""
 
     def __init__(self) -> None:
         self._shown: tuple[T, ...] = ()
 
-    def newly(self, value: T) -> tuple[T, ...]:
+    def filter_new(self, value: T) -> tuple[T, ...]:
         """Return ``value`` as the one thing to show, or nothing if it was shown last."""
         if self._shown == (value,):
             return ()

@@ -15,12 +15,12 @@ from hocket._runtime.runtime import Runtime
 from hocket._runtime.stream import Sink
 from hocket.retries import Failure
 from hocket.runnables.base import Runnable, RunnableSerializable
-from hocket.runnables.chain_run import run_of
+from hocket.runnables.chain_run import get_run
 from hocket.runnables.config import RunnableConfig
-from hocket.runnables.traced import Traced
+from hocket.runnables.with_run import RunnableWithRun
 from hocket.timeouts import Timeout
 
-__all__ = ["Attempting", "Attempts"]
+__all__ = ["Attempts", "RunnableWithAttempts"]
 
 Input = TypeVar("Input")
 Output = TypeVar("Output")
@@ -77,13 +77,15 @@ class Attempts:
 
     async def tell(self, failure: Failure) -> None:
         """Tell the handlers of the call's run of an attempt that failed and is followed by another."""
-        run = run_of(self.config, self.runtime)
+        run = get_run(self.config, self.runtime)
         if run.handlers:
             state, facts = failure.told
             await run._tell("on_retry", state, **facts)
 
 
-class Attempting(Traced[Input, Output], RunnableSerializable[Input, Output], ABC, Generic[Input, Output]):
+class RunnableWithAttempts(
+    RunnableWithRun[Input, Output], RunnableSerializable[Input, Output], ABC, Generic[Input, Output]
+):
     """A runnable that may ask others more than once.
 
     A method of what it asks that returns a runnable (``bind_tools``) is called on each, and gives one like this of the
@@ -93,21 +95,21 @@ class Attempting(Traced[Input, Output], RunnableSerializable[Input, Output], ABC
     model_config = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
 
     @abstractmethod
-    async def _answer(self, call: Attempts) -> Any:
+    async def _run_attempts(self, call: Attempts) -> Any:
         """Make the attempts of one call, and return what the last gave."""
 
     @abstractmethod
-    def _asked(self) -> Sequence[Runnable[Input, Output]]:
+    def _get_candidates(self) -> Sequence[Runnable[Input, Output]]:
         """Return the runnables that may be asked, in order."""
 
     @abstractmethod
-    def _with_each(self, change: Callable[[Any], Any]) -> Self:
+    def _map_each(self, change: Callable[[Any], Any]) -> Self:
         """Return one like this, of what ``change`` makes of the runnables that it asks."""
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_") or name in type(self).__pydantic_fields__:
             raise AttributeError(name)
-        attribute = getattr(self._asked()[0], name)
+        attribute = getattr(self._get_candidates()[0], name)
         if not callable(attribute):
             return attribute
 
@@ -116,18 +118,20 @@ class Attempting(Traced[Input, Output], RunnableSerializable[Input, Output], ABC
             made = attribute(*args, **kwargs)
             if not isinstance(made, Runnable):
                 return made
-            return self._with_each(lambda one: getattr(one, name)(*args, **kwargs))
+            return self._map_each(lambda one: getattr(one, name)(*args, **kwargs))
 
         return call
 
     @property
     def _can_step(self) -> bool:
-        return all(one._can_step for one in self._asked())
+        return all(one._can_step for one in self._get_candidates())
 
-    async def _work(self, runtime: Runtime, input: Input, config: RunnableConfig, kwargs: dict[str, Any]) -> Output:
-        return cast(Output, await self._answer(Attempts(runtime, input, config, kwargs, None)))
+    async def _run_whole(
+        self, runtime: Runtime, input: Input, config: RunnableConfig, kwargs: dict[str, Any]
+    ) -> Output:
+        return cast(Output, await self._run_attempts(Attempts(runtime, input, config, kwargs, None)))
 
-    async def _pour(
+    async def _run_streamed(
         self, runtime: Runtime, input: Input, config: RunnableConfig, kwargs: dict[str, Any], sink: Sink[Output]
     ) -> None:
-        await self._answer(Attempts(runtime, input, config, kwargs, sink))
+        await self._run_attempts(Attempts(runtime, input, config, kwargs, sink))

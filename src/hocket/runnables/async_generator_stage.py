@@ -12,12 +12,12 @@ from hocket._runtime.stream import Left, Sink
 from hocket.runnables.config import RunnableConfig, set_config_context
 from hocket.runnables.stage import Stage
 
-__all__ = ["Pieces", "Pulling"]
+__all__ = ["AsyncGeneratorStage", "PieceQueue"]
 
 Output = TypeVar("Output")
 
 
-class Pulling(Stage[Any, Output]):
+class AsyncGeneratorStage(Stage[Any, Output]):
     """A stage that is written as a generator, which asks for its input.
 
     It is driven by hand, in the task that pushes: it runs until it asks for a piece that has not come, and goes on with
@@ -36,7 +36,7 @@ class Pulling(Stage[Any, Output]):
     ) -> None:
         super().__init__(sink)
         self._runtime = runtime
-        self._input = Pieces()
+        self._input = PieceQueue()
         self._context = contextvars.copy_context()
         self._context.run(set_config_context(config).__enter__)
         self._output = self._context.run(make, self._input)
@@ -120,14 +120,14 @@ class _Need:
 _NEED = _Need()
 
 
-class Pieces:
+class PieceQueue:
     """The pieces that have come and were not asked for yet."""
 
     def __init__(self, pieces: Iterable[Any] = (), *, is_over: bool = False) -> None:
         self.pieces: deque[Any] = deque(pieces)
         self.is_over = is_over
 
-    def __aiter__(self) -> "Pieces":
+    def __aiter__(self) -> "PieceQueue":
         return self
 
     async def __anext__(self) -> Any:

@@ -1,7 +1,7 @@
-"""What composed runnables have in common: a verb of theirs is one coroutine over a runtime, with a run around it.
+"""Composed runnables: each verb is one coroutine over a runtime, with a run around it.
 
-A subclass says what one call does (`_work`), and, where it can do better than to wait for its whole input, how it works
-piece by piece (`_flow`), or how it hands out a result in pieces (`_pour`). Verbs, runs and their ends are here, once.
+A subclass says how one call is made (`_run_whole`). Where it can do better than wait for its whole input, it also says how
+it works piece by piece (`_make_inner_stage`), or how one call pushes its output in pieces (`_run_streamed`).
 """
 
 import functools
@@ -11,46 +11,50 @@ from typing import Any, ClassVar, Generic, TypeVar, cast
 from hocket._runtime.runtime import ASYNC, BLOCKING, Runtime, drive
 from hocket._runtime.stream import Sink
 from hocket.runnables.base import Runnable
-from hocket.runnables.chain_run import ChainRun, Tap, inside, is_watched
+from hocket.runnables.chain_run import ChainRun, StreamObserver, child_config, is_watched
 from hocket.runnables.config import RunnableConfig, ensure_config
-from hocket.runnables.folding import Gathered
-from hocket.runnables.stage import Gathering, Line, Stage, put_one
+from hocket.runnables.folding import Accumulator
+from hocket.runnables.stage import Stage, StreamPipeline, WholeInputStage, put_one
 
-__all__ = ["Traced"]
+__all__ = ["RunnableWithRun"]
 
 Input = TypeVar("Input")
 Output = TypeVar("Output")
 
 
-class Traced(Runnable[Input, Output], Generic[Input, Output]):
+class RunnableWithRun(Runnable[Input, Output], Generic[Input, Output]):
     """A runnable every call of which is a run, made of runs of others, or of computing."""
 
     _run_type: ClassVar[str] = "chain"
     """What handlers are told that it is."""
 
-    async def _work(self, runtime: Runtime, input: Input, config: RunnableConfig, kwargs: dict[str, Any]) -> Output:
+    async def _run_whole(
+        self, runtime: Runtime, input: Input, config: RunnableConfig, kwargs: dict[str, Any]
+    ) -> Output:
         """Make one call. ``config`` is that of the runs inside."""
         raise NotImplementedError
 
-    async def _pour(
+    async def _run_streamed(
         self, runtime: Runtime, input: Input, config: RunnableConfig, kwargs: dict[str, Any], sink: Sink[Output]
     ) -> None:
-        """Make one call, and push what comes of it. By default in one piece, or what `_flow` makes of one piece."""
-        if type(self)._flow is Traced._flow:
-            await put_one(sink, await self._work(runtime, input, config, kwargs))
+        """Make one call and push its output. By default in one piece, or through an overridden `_make_inner_stage`."""
+        if type(self)._make_inner_stage is RunnableWithRun._make_inner_stage:
+            await put_one(sink, await self._run_whole(runtime, input, config, kwargs))
         else:
-            line = Line[Input, Output]([functools.partial(self._flow, runtime, config, kwargs)], sink)
+            line = StreamPipeline[Input, Output](
+                [functools.partial(self._make_inner_stage, runtime, config, kwargs)], sink
+            )
             await line.run(lambda head: put_one(head, input))
 
-    def _flow(
+    def _make_inner_stage(
         self, runtime: Runtime, config: RunnableConfig, kwargs: dict[str, Any], sink: Sink[Output]
     ) -> Stage[Input, Output]:
         """Return how this works piece by piece. By default it waits for its whole input."""
 
         def work(input: Input, sink: Sink[Output]) -> Coroutine[Any, Any, None]:
-            return self._pour(runtime, input, config, kwargs, sink)
+            return self._run_streamed(runtime, input, config, kwargs, sink)
 
-        return Gathering(work, sink)
+        return WholeInputStage(work, sink)
 
     @property
     def _can_step(self) -> bool:
@@ -72,8 +76,8 @@ class Traced(Runnable[Input, Output], Generic[Input, Output]):
         config = ensure_config(config)
         run = self._watched_run(runtime, config)
         if run is None:
-            return await self._work(runtime, input, inside(config), kwargs)
-        work = functools.partial(self._work, runtime, input, run.config_inside(), kwargs)
+            return await self._run_whole(runtime, input, child_config(config), kwargs)
+        work = functools.partial(self._run_whole, runtime, input, run.config_inside(), kwargs)
         return cast(Output, await run.around(input, work, bool))
 
     async def _produce(
@@ -82,25 +86,25 @@ class Traced(Runnable[Input, Output], Generic[Input, Output]):
         config = ensure_config(config)
         run = self._watched_run(runtime, config)
         if run is None:
-            await self._pour(runtime, input, inside(config), kwargs, sink)
+            await self._run_streamed(runtime, input, child_config(config), kwargs, sink)
             return
-        tap, own = Tap(run, sink, cumulative=self._cumulative), run.config_inside()
+        tap, own = StreamObserver(run, sink, cumulative=self._is_cumulative), run.config_inside()
 
         async def pour() -> Any:
-            await self._pour(runtime, input, own, kwargs, tap)
-            return tap.pieces.whole()
+            await self._run_streamed(runtime, input, own, kwargs, tap)
+            return tap.pieces.total()
 
-        await run.around(input, pour, lambda: sink.closed, tap.pieces.whole)
+        await run.around(input, pour, lambda: sink.closed, tap.pieces.total)
 
-    def _stage(
+    def _make_stage(
         self, runtime: Runtime, config: RunnableConfig | None, kwargs: dict[str, Any], sink: Sink[Output]
     ) -> Stage[Input, Output]:
         config = ensure_config(config)
         run = self._watched_run(runtime, config)
         if run is None:
-            return self._flow(runtime, inside(config), kwargs, sink)
-        tap = Tap(run, sink, cumulative=self._cumulative)
-        return _Watched(run, tap, self._flow(runtime, run.config_inside(), kwargs, tap))
+            return self._make_inner_stage(runtime, child_config(config), kwargs, sink)
+        tap = StreamObserver(run, sink, cumulative=self._is_cumulative)
+        return _Watched(run, tap, self._make_inner_stage(runtime, run.config_inside(), kwargs, tap))
 
     def _watched_run(self, runtime: Runtime, config: RunnableConfig) -> ChainRun | None:
         """Return the run of a call, if anybody watches."""
@@ -113,25 +117,25 @@ class Traced(Runnable[Input, Output], Generic[Input, Output]):
 class _Watched(Stage[Any, Any]):
     """A stage that is a run: started by its first piece, and ended once, whatever happens."""
 
-    def __init__(self, run: ChainRun, tap: Tap, stage: Stage[Any, Any]) -> None:
+    def __init__(self, run: ChainRun, tap: StreamObserver, stage: Stage[Any, Any]) -> None:
         super().__init__(tap)
         self._run = run
         self._tap = tap
-        self._stage = stage
-        self._inputs = Gathered()
+        self._make_stage = stage
+        self._inputs = Accumulator()
         self._has_started = False
 
     def expect_snapshots(self) -> None:
         self._inputs.cumulative = True
-        self._stage.expect_snapshots()
+        self._make_stage.expect_snapshots()
 
     def put(self, item: Any) -> Awaitable[None] | None:
         self._inputs.add(item)
-        return self._stage.put(item) if self._has_started else self._put_first(item)
+        return self._make_stage.put(item) if self._has_started else self._put_first(item)
 
     async def _put_first(self, item: Any) -> None:
         await self._start()
-        waiting = self._stage.put(item)
+        waiting = self._make_stage.put(item)
         if waiting is not None:
             await waiting
 
@@ -143,18 +147,18 @@ class _Watched(Stage[Any, Any]):
         try:
             if not self._has_started:
                 await self._start()
-            await self._stage.close()
-            await self._run.end(self._tap.pieces.whole(), inputs=self._inputs.whole())
+            await self._make_stage.close()
+            await self._run.end(self._tap.pieces.total(), inputs=self._inputs.total())
         except BaseException as error:
             await self._fail(error)
             raise
 
     async def abort(self, error: BaseException) -> None:
         try:
-            await self._stage.abort(error)
+            await self._make_stage.abort(error)
         finally:
             await self._fail(error)
 
     async def _fail(self, error: BaseException) -> None:
         if self._has_started:
-            await self._run.fail(error, closed=self.closed, so_far=self._tap.pieces.whole)
+            await self._run.fail(error, closed=self.closed, so_far=self._tap.pieces.total)
