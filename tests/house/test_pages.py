@@ -3,9 +3,8 @@
 import re
 from pathlib import Path
 
-import pytest
+from tests.measures.source import ROOT, show_path
 
-ROOT = Path(__file__).parents[2]
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
 
 FILE = re.compile(r"`((?:tests|src|docs|benchmarks|scripts|hocket)/[\w./-]+)`")
@@ -13,13 +12,18 @@ TEST = re.compile(r"`(tests/[\w./-]+)::(\w+)`")
 LINK = re.compile(r"\]\((?!\w+:|#)([^)#]+)")
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_a_page_points_to_what_exists(page: Path) -> None:
+def missing_on(page: Path) -> list[str]:
+    """Return what a page names and is not there."""
     text = page.read_text()
     named = [ROOT / ("src" if name.startswith("hocket/") else ".") / name for name in FILE.findall(text)]
     linked = [page.parent / name for name in LINK.findall(text)]
-    missing = [str(path) for path in (*named, *linked) if not path.exists()]
-    missing += [
+    missing = [show_path(path.absolute()) for path in (*named, *linked) if not path.exists()]
+    return missing + [
         f"{file}::{name}" for file, name in TEST.findall(text) if f"def {name}(" not in (ROOT / file).read_text()
     ]
-    assert missing == []
+
+
+def test_pages_point_to_what_exists() -> None:
+    """A reader who follows a page finds the file, the test or the page that it names."""
+    missing = {show_path(page): missing_on(page) for page in PAGES}
+    assert {page: names for page, names in missing.items() if names} == {}

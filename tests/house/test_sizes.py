@@ -1,7 +1,8 @@
 """Small files, small functions, and no drawer for odds and ends: what a reader can take in at once."""
 
 import ast
-from pathlib import Path
+
+from tests.measures.source import FILES, MODULES, read_tree, show_path
 
 FILE_LINES = 400
 FUNCTION_LINES = 60
@@ -16,27 +17,28 @@ def lines_of(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
     return (function.end_lineno or 0) - function.lineno + 1 - docstring
 
 
-def test_a_file_is_at_most_400_lines_long(source_file: Path) -> None:
+def test_a_file_is_at_most_400_lines_long() -> None:
     """A file that grows beyond the limit is split by concern before it dissolves."""
-    count = len(source_file.read_text().splitlines())
-    assert count <= FILE_LINES, f"{source_file} has {count} lines, the limit is {FILE_LINES}: split it by concern."
+    counts = {show_path(path): len(path.read_text().splitlines()) for path in FILES}
+    too_long = {name: count for name, count in counts.items() if count > FILE_LINES}
+    assert not too_long, f"longer than {FILE_LINES} lines: {too_long}; split them by concern."
 
 
-def test_a_function_is_at_most_60_lines_long(source_file: Path) -> None:
+def test_a_function_is_at_most_60_lines_long() -> None:
     """Docstrings are free; tables of data belong to the module and not into a function."""
-    functions = [
-        node
-        for node in ast.walk(ast.parse(source_file.read_text()))
+    counts = {
+        f"{show_path(path)}:{node.lineno} {node.name}": lines_of(node)
+        for path in FILES
+        for node in ast.walk(read_tree(path))
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-    ]
-    too_long = {f"{node.name} (line {node.lineno})": lines_of(node) for node in functions}
-    too_long = {name: count for name, count in too_long.items() if count > FUNCTION_LINES}
-    assert not too_long, f"{source_file}: longer than {FUNCTION_LINES} lines: {too_long}"
+    }
+    too_long = {name: count for name, count in counts.items() if count > FUNCTION_LINES}
+    assert not too_long, f"longer than {FUNCTION_LINES} lines: {too_long}"
 
 
-def test_no_module_is_a_drawer(modules: dict[str, Path]) -> None:
+def test_no_module_is_a_drawer() -> None:
     """A module is named after what it does; `utils` and its like name nothing, and collect everything."""
-    drawers = [name for name in modules if any(part.strip("_").lower() in DRAWERS for part in name.split("."))]
+    drawers = [name for name in MODULES if any(part.strip("_").lower() in DRAWERS for part in name.split("."))]
     assert drawers == []
 
 
