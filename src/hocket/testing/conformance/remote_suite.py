@@ -20,7 +20,8 @@ class RemoteSuite(Suite):
     """What the provider says of its model behind HTTP, besides what `Suite` has.
 
     Attributes:
-        format: how its server words replies, streams and errors; see `hocket.testing.server.Format`.
+        format: how its server words replies, streams and errors: an object of a class that derives from
+            `hocket.testing.server.Format`.
         api_key: for `make` to give to the model; the exam looks where else it appears.
         has_key: whether it is sent to the server.
         length_word: the server's own word for an answer that was cut off at its limit of tokens.
@@ -41,8 +42,8 @@ class RemoteSuite(Suite):
     async def serving(self, script: Script) -> AsyncGenerator[BaseChatModel]:
         """Return a context with a model whose server follows ``script``."""
         async with serve(self.format, script) as self.server:
-            yield self.make(self.server.url)
-            assert not self.server.problems
+            with self._blaming_the_right_one():
+                yield self.make(self.server.url)
 
     @asynccontextmanager
     async def answering(self) -> AsyncGenerator[BaseChatModel]:
@@ -53,9 +54,31 @@ class RemoteSuite(Suite):
     @contextmanager
     def answering_threads(self) -> Generator[BaseChatModel]:
         """Return the same, with the server in a thread."""
-        with serve(self.format, _answer) as self.server:
+        with serve(self.format, _answer) as self.server, self._blaming_the_right_one():
             yield self.make(self.server.url)
-            assert not self.server.problems
+
+    @contextmanager
+    def _blaming_the_right_one(self) -> Generator[None]:
+        """Return a context that tells a problem of the exam's own server from a fault of the model.
+
+        Such a server answers 500, which the model rightly raises as an error of its server's.
+
+        Raises:
+            AssertionError: the server had a problem, whatever the model made of it.
+        """
+        try:
+            yield
+        except Exception as error:
+            self._check_server(error)
+            raise
+        self._check_server(None)
+
+    def _check_server(self, cause: Exception | None) -> None:
+        if self.server.problems:
+            raise AssertionError(
+                f"the exam's own server could not play its part, so that this says nothing of the model; mend "
+                f"{type(self.format).__name__}, or what the model asks for: {self.server.problems[0]!r}"
+            ) from cause
 
     def check_calls(self, count: int) -> None:
         """Look whether so many requests have come: nothing is sent twice behind the caller's back."""

@@ -11,13 +11,13 @@ from hocket.errors import LLMError, Unsupported
 from hocket.messages import HumanMessage
 from hocket.testing.conformance.remote_suite import VERBS, RemoteSuite, ask
 from hocket.testing.conformance.suite import IMAGE, REFUSALS, TOOL
-from hocket.testing.server import ReceivedRequest, Reply, Split, Status
+from hocket.testing.server import ReceivedRequest, Reply, ScriptedToolCall, Split, Status
 
 __all__ = ["Requests", "Weather"]
 
 # Line ends of Unicode that are none of the framing's, characters of up to four bytes, and what JSON escapes.
 ODD_TEXT = 'naïve — one\u2028two\u2029three\x85four 🎼 "five" \\ six\n\nseven\tdata: eight'
-CALL = {"name": "get_weather", "args": {"city": "Zürich", "days": [1, 2]}, "id": "call_1"}
+CALL: ScriptedToolCall = {"name": "get_weather", "args": {"city": "Zürich", "days": [1, 2]}, "id": "call_1"}
 STOP = "UNTIL-HERE"
 
 # Options that models have in common, with values that are unlike anything else in a request, and exact in binary.

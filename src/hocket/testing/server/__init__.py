@@ -7,15 +7,35 @@
 
 A script is made of behaviours. In the provider's words: `Reply`, `Stream`, `Vectors`, `Status`; in nobody's: `Body`,
 `Events`, `Hangup`; and what can be done to another one: `Cut`, `Split`. Anything else with a method ``answer`` will do,
-and a further provider is a class that meets `Format`.
+and a further provider is one file beside ``openai.py``: a class that derives from `Format`.
 
 Pauses take real time only where no virtual clock is in use: in the test's own loop the server waits by hocket's clock,
 so that `virtual_clock` jumps over its silences too (it sees what is under way: bytes on loopback arrive as they are
 sent). In a thread it always waits in real time, because a clock cannot see that another loop is at work.
 """
 
-from hocket.testing.server.behaviours import Body, Cut, Events, Hangup, Reply, Split, Status, Stream, Vectors
-from hocket.testing.server.formats import Behaviour, Document, EventStream, Format
+from hocket.testing.server.behaviours import (
+    Behaviour,
+    Body,
+    Cut,
+    Events,
+    Hangup,
+    Reply,
+    Split,
+    Status,
+    Stream,
+    Vectors,
+)
+from hocket.testing.server.content import ReplyContent, ScriptedToolCall, VectorContent, write_arguments
+from hocket.testing.server.format import (
+    Document,
+    EventStream,
+    Format,
+    count_tokens,
+    cut_text,
+    read_body,
+    write_event,
+)
 from hocket.testing.server.openai import OpenAIFormat
 from hocket.testing.server.server import Script, Server, serve
 from hocket.testing.server.wire import Answer, Bill, End, ReceivedRequest, Step, Wait
@@ -35,13 +55,21 @@ __all__ = [
     "OpenAIFormat",
     "ReceivedRequest",
     "Reply",
+    "ReplyContent",
     "Script",
+    "ScriptedToolCall",
     "Server",
     "Split",
     "Status",
     "Step",
     "Stream",
+    "VectorContent",
     "Vectors",
     "Wait",
+    "count_tokens",
+    "cut_text",
+    "read_body",
     "serve",
+    "write_arguments",
+    "write_event",
 ]

@@ -4,24 +4,34 @@ A behaviour is data. Asked with a request, it returns an `Answer`: the bytes and
 sockets, and nothing of a provider's words either, which are the business of a `Format`.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import KW_ONLY, dataclass, field, fields, replace
-from typing import Any, Literal
+from typing import Any, Literal, Protocol, cast, runtime_checkable
 
 from pydantic_core import to_json
 
 from hocket.errors import InvalidInput
-from hocket.testing.server.formats import Behaviour, EventStream, Format
+from hocket.testing.server.content import ReplyContent, VectorContent
+from hocket.testing.server.format import EventStream, Format
 from hocket.testing.server.wire import Answer, Bill, End, ReceivedRequest, Step, Wait
 
-__all__ = ["Body", "Cut", "Events", "Hangup", "Reply", "Split", "Status", "Stream", "Vectors"]
+__all__ = ["Behaviour", "Body", "Cut", "Events", "Hangup", "Reply", "Split", "Status", "Stream", "Vectors"]
 
 JSON_HEADERS = {"content-type": "application/json"}
-SSE_HEADERS = {"content-type": "text/event-stream; charset=utf-8", "cache-control": "no-cache"}
+EVENT_STREAM = Format.stream_type
+
+
+@runtime_checkable
+class Behaviour(Protocol):
+    """Anything that answers a request."""
+
+    def answer(self, request: ReceivedRequest, format: Format) -> Answer:
+        """Return what to send."""
+        ...
 
 
 @dataclass(frozen=True, kw_only=True)
-class _HTTP:
+class _HTTPReply:
     """What every behaviour with a reply has.
 
     Args:
@@ -42,25 +52,11 @@ class _HTTP:
 
 
 @dataclass(frozen=True)
-class Reply(_HTTP):
-    """A model's reply, whole or streamed, as the request asks; streamed, it comes at once, in one event a word.
+class Reply(_HTTPReply, ReplyContent):
+    """A model's reply, whole or streamed, as the request asks; streamed, it comes at once.
 
-    Args:
-        text: what is said; a list: by each choice in turn, where the request asks for several.
-        tool_calls: what is called: mappings with ``name``, ``args`` (a mapping; or a str, sent as it is) and ``id``.
-        reasoning: said before the text.
-        finish_reason: in the provider's word; None: what follows from the reply.
-        usage: goes over the usage that is computed.
-        extra: further fields of the message.
+    Its arguments are those of `ReplyContent`, and ``delay`` and ``headers``.
     """
-
-    text: str | Sequence[str] = ""
-    _: KW_ONLY
-    tool_calls: Sequence[Mapping[str, Any]] = ()
-    reasoning: str = ""
-    finish_reason: str | None = None
-    usage: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    extra: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
     def answer(self, request: ReceivedRequest, format: Format) -> Answer:
         """Return it as ``request`` wants it."""
@@ -76,7 +72,6 @@ class Stream(Reply):
     """A model's reply as a stream, in its own time. A request that does not ask for a stream is refused.
 
     Args:
-        pieces: the number of events that the text is cut into; None: one a word.
         first_after: seconds between the headers and the first event.
         pings: so many pings before the first event, with ``every`` seconds after each.
         every: seconds before each further event.
@@ -87,7 +82,6 @@ class Stream(Reply):
     """
 
     _: KW_ONLY
-    pieces: int | None = None
     first_after: float = 0
     pings: int = 0
     every: float = 0
@@ -101,9 +95,14 @@ class Stream(Reply):
             InvalidInput: it wants no stream.
         """
         if not format.wants_stream(request):
-            raise InvalidInput("the script has a Stream here, but the request asks for none: make it a Reply")
+            raise InvalidInput(
+                f"the script has a Stream here, but {type(format).__name__}.wants_stream(request) says that the request "
+                "asks for none: make it a Reply, or let wants_stream know such a request"
+            )
         then: End = "end" if self.then == "finish" or self.then == "ping" else self.then
-        return self._reply(self._steps(format.stream(request, self), format), SSE_HEADERS, then=then)
+        return self._reply(
+            self._steps(format.stream(request, self), format), _stream_headers(format.stream_type), then=then
+        )
 
     def _steps(self, stream: EventStream, format: Format) -> Iterator[Step]:
         yield Bill(stream.input_tokens)
@@ -120,7 +119,8 @@ class Stream(Reply):
             billed = due
 
         if self.error is not None:
-            yield format.error_event(*_error(self.error))
+            message = self.error if isinstance(self.error, str) else str(self.error.get("message", ""))
+            yield format.error_event(message, {} if isinstance(self.error, str) else self.error)
         elif self.then == "finish":
             yield stream.finish
         elif self.then == "ping":
@@ -129,17 +129,11 @@ class Stream(Reply):
 
 
 @dataclass(frozen=True)
-class Vectors(_HTTP):
+class Vectors(_HTTPReply, VectorContent):
     """The embeddings of the texts of a request.
 
-    Args:
-        values: a vector for each text; None: computed, the same for the same text, of length 1.
-        dimensions: of the computed ones, where the request does not say.
+    Its arguments are those of `VectorContent`, and ``delay`` and ``headers``.
     """
-
-    values: Sequence[Sequence[float]] | None = None
-    _: KW_ONLY
-    dimensions: int = 8
 
     def answer(self, request: ReceivedRequest, format: Format) -> Answer:
         """Return them in the words of ``format``."""
@@ -148,7 +142,7 @@ class Vectors(_HTTP):
 
 
 @dataclass(frozen=True)
-class Status(_HTTP):
+class Status(_HTTPReply):
     """An error, in the words of the format.
 
     Args:
@@ -168,7 +162,7 @@ class Status(_HTTP):
 
 
 @dataclass(frozen=True)
-class Body(_HTTP):
+class Body(_HTTPReply):
     """Any body, in nobody's format.
 
     Args:
@@ -177,14 +171,14 @@ class Body(_HTTP):
         status: of the reply.
     """
 
-    content: Any
+    content: object
     _: KW_ONLY
     status: int = 200
 
     def answer(self, request: ReceivedRequest, format: Format) -> Answer:
         """Return the body."""
         if isinstance(self.content, Iterator):
-            return self._reply(self.content, {}, self.status)
+            return self._reply(cast("Iterator[Step]", self.content), {}, self.status)
         if isinstance(self.content, str):
             return self._whole(self.content.encode(), {"content-type": "text/html; charset=utf-8"}, self.status)
         if isinstance(self.content, bytes):
@@ -193,7 +187,7 @@ class Body(_HTTP):
 
 
 @dataclass(frozen=True)
-class Events(_HTTP):
+class Events(_HTTPReply):
     """Server-sent events as they are given, in nobody's format.
 
     Args:
@@ -204,7 +198,7 @@ class Events(_HTTP):
         then: what follows the last one.
     """
 
-    events: Iterable[Any]
+    events: Iterable[object]
     _: KW_ONLY
     status: int = 200
     every: float = 0
@@ -212,7 +206,7 @@ class Events(_HTTP):
 
     def answer(self, request: ReceivedRequest, format: Format) -> Answer:
         """Return the events."""
-        return self._reply(self._steps(), SSE_HEADERS, self.status, self.then)
+        return self._reply(self._steps(), _stream_headers(EVENT_STREAM), self.status, self.then)
 
     def _steps(self) -> Iterator[Step]:
         for number, event in enumerate(self.events):
@@ -267,7 +261,7 @@ class Cut:
         length = whole.length
         if length is not None and self.how == "end":
             length = min(length, self.at_byte)
-        return replace(whole, steps=_first(self.at_byte, whole.steps), length=length, then=self.how)
+        return replace(whole, steps=_cut_steps(self.at_byte, whole.steps), length=length, then=self.how)
 
 
 @dataclass(frozen=True)
@@ -301,7 +295,7 @@ class Split:
                 yield step
 
 
-def _first(size: int, steps: Iterable[Step]) -> Iterator[Step]:
+def _cut_steps(size: int, steps: Iterable[Step]) -> Iterator[Step]:
     """Return the steps up to the byte ``size`` of the body."""
     for step in steps:
         if not isinstance(step, bytes):
@@ -313,5 +307,5 @@ def _first(size: int, steps: Iterable[Step]) -> Iterator[Step]:
             return
 
 
-def _error(error: str | Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
-    return (error, {}) if isinstance(error, str) else (str(error.get("message", "")), error)
+def _stream_headers(media_type: str) -> dict[str, str]:
+    return {"content-type": media_type, "cache-control": "no-cache"}

@@ -1,22 +1,27 @@
 """OpenAI's format: chat completions, completions, embeddings and the list of models, as its API reference has them.
 
-A token is a word here (``len(text.split())``), so that a test can say what an answer must cost; a prompt that comes as
-token ids costs as many as there are. Nothing else about an answer depends on chance or on the time either.
+Nothing about an answer depends on chance or on the time. A prompt that comes as token ids costs as many as there are.
 """
 
 import base64
 import math
-import random
 import struct
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import pairwise, zip_longest
-from typing import Any
-
-from pydantic_core import to_json
+from itertools import zip_longest
+from typing import Any, ClassVar
 
 from hocket.errors import InvalidInput
-from hocket.testing.server.behaviours import Body, Reply, Stream, Vectors
-from hocket.testing.server.formats import Document, EventStream
+from hocket.testing.server.behaviours import Body
+from hocket.testing.server.content import ReplyContent, VectorContent, write_arguments
+from hocket.testing.server.format import (
+    Document,
+    EventStream,
+    Format,
+    count_tokens,
+    cut_text,
+    read_body,
+    write_event,
+)
 from hocket.testing.server.wire import Answer, ReceivedRequest
 
 __all__ = ["OpenAIFormat"]
@@ -38,7 +43,7 @@ ERRORS = {
 SERVER_ERROR = ("server_error", None)
 
 
-class OpenAIFormat:
+class OpenAIFormat(Format):
     """The format of OpenAI's server.
 
     Args:
@@ -46,8 +51,7 @@ class OpenAIFormat:
             requests are part of the script too.
     """
 
-    prefix = "/v1"
-    ping = b": ping\n\n"
+    prefix: ClassVar[str] = "/v1"
 
     def __init__(self, models: Sequence[str] | None = ("test-model",)) -> None:
         self._models = models
@@ -65,55 +69,53 @@ class OpenAIFormat:
             return Body(known[name]).answer(request, self)
         return Body(self.error(404, f"The model `{name}` does not exist", {}), status=404).answer(request, self)
 
-    def wants_stream(self, request: ReceivedRequest) -> bool:
-        """Tell whether ``stream`` is true."""
-        return bool(_asked(request).get("stream"))
-
-    def document(self, request: ReceivedRequest, reply: Reply) -> Document:
+    def document(self, request: ReceivedRequest, reply: ReplyContent) -> Document:
         """Return a chat completion or a completion."""
-        says = _Answering(request, reply)
+        answer = _Completion(request, reply)
         choices = [
-            says.choice(index, message=says.message(text)) if says.is_chat else says.choice(index, text=text)
-            for index, text in enumerate(says.texts)
+            answer.choice(index, message=answer.message(text)) if answer.is_chat else answer.choice(index, text=text)
+            for index, text in enumerate(answer.texts)
         ]
         for choice in choices:
-            choice["finish_reason"] = says.finish_reason
-        return Document({**says.envelope, "choices": choices, "usage": says.usage}, says.usage["total_tokens"])
+            choice["finish_reason"] = answer.finish_reason
+        return Document({**answer.envelope, "choices": choices, "usage": answer.usage}, answer.usage["total_tokens"])
 
-    def stream(self, request: ReceivedRequest, reply: Stream) -> EventStream:
+    def stream(self, request: ReceivedRequest, reply: ReplyContent) -> EventStream:
         """Return the chunks of a chat completion or of a completion."""
-        says = _Answering(request, reply)
-        field = "delta" if says.is_chat else "text"
+        answer = _Completion(request, reply)
+        field = "delta" if answer.is_chat else "text"
         events = [
-            [_event(says.chunk([says.choice(index, **{field: delta})])) for delta in says.deltas(text, reply.pieces)]
-            for index, text in enumerate(says.texts)
+            [
+                write_event(answer.chunk([answer.choice(index, **{field: delta})]))
+                for delta in answer.deltas(text, reply.pieces)
+            ]
+            for index, text in enumerate(answer.texts)
         ]
         rounds = [b"".join(together) for together in zip_longest(*events, fillvalue=b"")]
 
-        last: dict[str, Any] = {field: {} if says.is_chat else ""}
-        ends = [{**says.choice(index, **last), "finish_reason": says.finish_reason} for index in range(len(says.texts))]
-        finish = [_event(says.chunk([end])) for end in ends]
-        if (_asked(request).get("stream_options") or {}).get("include_usage"):
-            finish.append(_event({**says.chunk([]), "usage": says.usage}))
+        last: dict[str, Any] = {field: {} if answer.is_chat else ""}
+        ends = [
+            {**answer.choice(index, **last), "finish_reason": answer.finish_reason}
+            for index in range(len(answer.texts))
+        ]
+        finish = [write_event(answer.chunk([end])) for end in ends]
+        if (read_body(request).get("stream_options") or {}).get("include_usage"):
+            finish.append(write_event({**answer.chunk([]), "usage": answer.usage}))
         finish.append(b"data: [DONE]\n\n")
-        return EventStream(rounds, b"".join(finish), says.usage["prompt_tokens"], says.usage["completion_tokens"])
+        return EventStream(rounds, b"".join(finish), answer.usage["prompt_tokens"], answer.usage["completion_tokens"])
 
-    def vectors(self, request: ReceivedRequest, vectors: Vectors) -> Document:
+    def vectors(self, request: ReceivedRequest, vectors: VectorContent) -> Document:
         """Return the embeddings of ``input``, as numbers or in base64."""
-        asked = _asked(request)
-        if "input" not in asked:
+        body = read_body(request)
+        if "input" not in body:
             raise InvalidInput(f"the script has Vectors here, but this is no request for embeddings: {request.path}")
-        texts = _prompts(asked["input"])
-        values = vectors.values
-        if values is None:
-            values = [_vector(text, asked.get("dimensions") or vectors.dimensions) for text in texts]
-        if len(values) != len(texts):
-            raise InvalidInput(f"the script has {len(values)} vectors here, but the request {len(texts)} texts")
-        encoded = [_base64(value) if asked.get("encoding_format") == "base64" else list(value) for value in values]
+        texts = _prompts(body["input"])
+        values = vectors.for_texts(texts, body.get("dimensions"))
+        encoded = [_base64(value) if body.get("encoding_format") == "base64" else value for value in values]
         data = [{"object": "embedding", "index": index, "embedding": value} for index, value in enumerate(encoded)]
-        tokens = sum(map(_tokens, texts))
+        tokens = sum(map(count_tokens, texts))
         usage = {"prompt_tokens": tokens, "total_tokens": tokens}
-        return Document({"object": "list", "data": data, "model": asked.get("model"), "usage": usage}, tokens)
+        return Document({"object": "list", "data": data, "model": body.get("model"), "usage": usage}, tokens)
 
     def error(self, status: int, message: str, more: Mapping[str, Any]) -> Any:
         """Return ``{"error": {...}}``."""
@@ -121,28 +123,26 @@ class OpenAIFormat:
         text = message or f"The server was told to answer {status}."
         return {"error": {"message": text, "type": kind, "param": None, "code": code, **more}}
 
-    def error_event(self, message: str, more: Mapping[str, Any]) -> bytes:
-        """Return an error as the data of an event."""
-        return _event(self.error(500, message or "The server had an error.", more))
 
-
-class _Answering:
+class _Completion:
     """One reply to one request: what its document and its chunks have in common."""
 
-    def __init__(self, request: ReceivedRequest, reply: Reply) -> None:
-        asked = _asked(request)
+    def __init__(self, request: ReceivedRequest, reply: ReplyContent) -> None:
+        body = read_body(request)
         self._reply = reply
-        self.is_chat = "messages" in asked
-        if not self.is_chat and "prompt" not in asked:
+        self.is_chat = "messages" in body
+        if not self.is_chat and "prompt" not in body:
             raise InvalidInput(f"the script has a {type(reply).__name__} here, but {request.path} takes none")
-        prompts = [""] if self.is_chat else _prompts(asked["prompt"])
-        self.texts = self._spoken(len(prompts) * (asked.get("n") or 1))
+        prompts = [""] if self.is_chat else _prompts(body["prompt"])
+        self.texts = reply.texts(len(prompts) * (body.get("n") or 1))
         self.finish_reason = reply.finish_reason or ("tool_calls" if reply.tool_calls else "stop")
         self._object = "chat.completion" if self.is_chat else "text_completion"
         name = "chatcmpl-test" if self.is_chat else "cmpl-test"
-        self._base = {"id": name, "created": CREATED, "model": asked.get("model"), "system_fingerprint": "fp_test"}
+        self._base = {"id": name, "created": CREATED, "model": body.get("model"), "system_fingerprint": "fp_test"}
         self.envelope = {**self._base, "object": self._object}
-        self.usage = self._usage(_chat_tokens(asked["messages"]) if self.is_chat else sum(map(_tokens, prompts)))
+        self.usage = self._usage(
+            _count_chat_tokens(body["messages"]) if self.is_chat else sum(map(count_tokens, prompts))
+        )
 
     def choice(self, index: int, **content: Any) -> dict[str, Any]:
         return {"index": index, **content, "logprobs": None, "finish_reason": None}
@@ -161,96 +161,49 @@ class _Answering:
         return {**message, **reply.extra}
 
     def deltas(self, text: str, pieces: int | None) -> Iterator[Any]:
-        """Yield what each event of one choice says."""
+        """Yield the ``delta`` of each event of one choice; without a chat, its ``text``."""
         if not self.is_chat:
-            yield from _cut(text, pieces)
+            yield from cut_text(text, pieces)
             return
         yield {"role": "assistant", "content": "", **self._reply.extra}
-        yield from ({"reasoning_content": piece} for piece in _cut(self._reply.reasoning, pieces))
-        yield from ({"content": piece} for piece in _cut(text, pieces))
+        yield from ({"reasoning_content": piece} for piece in cut_text(self._reply.reasoning, pieces))
+        yield from ({"content": piece} for piece in cut_text(text, pieces))
         for index, call in enumerate(self._calls()):
             function = {**call["function"], "arguments": ""}
             yield {"tool_calls": [{"index": index, **call, "function": function}]}
             arguments = call["function"]["arguments"]
-            for piece in _cut(arguments, pieces or math.ceil(len(arguments) / ARGUMENTS_PIECE)):
+            for piece in cut_text(arguments, pieces or math.ceil(len(arguments) / ARGUMENTS_PIECE)):
                 yield {"tool_calls": [{"index": index, "function": {"arguments": piece}}]}
-
-    def _spoken(self, choices: int) -> list[str]:
-        text = self._reply.text
-        if isinstance(text, str):
-            return [text] * choices
-        if len(text) != choices:
-            raise InvalidInput(f"the script has {len(text)} texts here, but the request asks for {choices} choices")
-        return list(text)
 
     def _calls(self) -> list[dict[str, Any]]:
         return [
             {
                 "id": call.get("id") or f"call_{number}",
                 "type": "function",
-                "function": {"name": call["name"], "arguments": _arguments(call["args"])},
+                "function": {"name": call["name"], "arguments": write_arguments(call["args"])},
             }
             for number, call in enumerate(self._reply.tool_calls, start=1)
         ]
 
     def _usage(self, prompt: int) -> dict[str, Any]:
         calls = [f"{call['function']['name']} {call['function']['arguments']}" for call in self._calls()]
-        completion = sum(_tokens(" ".join([self._reply.reasoning, text, *calls])) for text in self.texts)
+        completion = sum(count_tokens(" ".join([self._reply.reasoning, text, *calls])) for text in self.texts)
         usage = {"prompt_tokens": prompt, "completion_tokens": completion, **self._reply.usage}
         return {**usage, "total_tokens": usage["prompt_tokens"] + usage["completion_tokens"], **self._reply.usage}
 
 
-def _asked(request: ReceivedRequest) -> dict[str, Any]:
-    """Return the body of ``request``, empty where it has none."""
-    asked: Any = request.json
-    if asked is not None and not isinstance(asked, dict):
-        raise InvalidInput(f"the body of a request is a JSON object, not {request.body[:80]!r}")
-    return asked or {}
-
-
-def _prompts(given: Any) -> list[Any]:
+def _prompts(prompt: str | Sequence[Any]) -> list[Any]:
     """Return the prompts of a request: one or several, as texts or as token ids."""
-    return [given] if isinstance(given, str) or (given and isinstance(given[0], int)) else list(given)
+    return [prompt] if isinstance(prompt, str) or (prompt and isinstance(prompt[0], int)) else list(prompt)
 
 
-def _chat_tokens(messages: Sequence[Mapping[str, Any]]) -> int:
+def _count_chat_tokens(messages: Sequence[Mapping[str, Any]]) -> int:
     total = 0
     for message in messages:
         content: Any = message.get("content") or ""
         parts = [content] if isinstance(content, str) else [part.get("text") or "" for part in content]
-        total += sum(map(_tokens, parts))
+        total += sum(map(count_tokens, parts))
     return total
-
-
-def _tokens(text: str | Sequence[int]) -> int:
-    return len(text.split() if isinstance(text, str) else text)
-
-
-def _arguments(args: Any) -> str:
-    return args if isinstance(args, str) else to_json(args).decode()
-
-
-def _cut(text: str, pieces: int | None) -> list[str]:
-    """Return ``text`` in so many pieces, as even as can be; None: a word each, with the space before it."""
-    if not text:
-        return []
-    if pieces is None:
-        first, *words = text.split(" ")
-        return [part for part in (first, *(f" {word}" for word in words)) if part]
-    bounds = [len(text) * number // pieces for number in range(pieces + 1)]
-    return [text[start:end] for start, end in pairwise(bounds)]
-
-
-def _event(document: Any) -> bytes:
-    return b"data: " + to_json(document) + b"\n\n"
-
-
-def _vector(text: str | Sequence[int], dimensions: int) -> list[float]:
-    """Return a vector of length 1 that ``text`` alone decides, in numbers that are the same in 32 bits."""
-    chance = random.Random(text if isinstance(text, str) else str(text))
-    values = [chance.uniform(-1, 1) for _ in range(dimensions)]
-    length = math.hypot(*values)
-    return list(struct.unpack(f"<{dimensions}f", struct.pack(f"<{dimensions}f", *(value / length for value in values))))
 
 
 def _base64(vector: Sequence[float]) -> str:

@@ -20,9 +20,9 @@ from anyio.lowlevel import current_token
 from hocket._runtime import clock
 from hocket._runtime.detached import call_soon, spawn
 from hocket.errors import InvalidInput, ScriptExhausted
-from hocket.testing.server.behaviours import Reply, Status
+from hocket.testing.server.behaviours import Behaviour, Reply, Status
 from hocket.testing.server.connection import Connection
-from hocket.testing.server.formats import Behaviour, Format
+from hocket.testing.server.format import Format
 from hocket.testing.server.wire import Answer, ReceivedRequest
 
 __all__ = ["Script", "Server", "serve"]
@@ -52,7 +52,7 @@ class Server:
         self.open_connections = 0
         self.tokens_billed = 0
         self._format = format
-        self._next = _follow(script)
+        self._next = _choose_behaviours(script)
         self._bells: list[Callable[[], object]] = []
         self._lock = threading.Lock()
         self._port = 0
@@ -182,7 +182,7 @@ class Server:
                     await anyio.wait_readable(listener)
                     try:
                         sock, _ = listener.accept()
-                    except OSError:  # whoever knocked has left again
+                    except OSError:  # the client has left again
                         continue
                     self.connections += 1
                     self.open_connections += 1
@@ -206,8 +206,8 @@ class Server:
             answer = self._format.unscripted(request) or self._scripted(request)
         except Exception as error:
             self.problems.append(error)
-            told = Status(500, f"{type(error).__name__}: {error}", headers={"x-should-retry": "false"})
-            answer = told.answer(request, self._format)
+            refusal = Status(500, f"the test server has a problem: {error!r}", headers={"x-should-retry": "false"})
+            answer = refusal.answer(request, self._format)
         self._changed()
         return answer
 
@@ -254,7 +254,7 @@ def serve(format: Format, script: Script) -> Server:
     return Server(format, script)
 
 
-def _follow(script: Script) -> Callable[[ReceivedRequest], str | Behaviour]:
+def _choose_behaviours(script: Script) -> Callable[[ReceivedRequest], str | Behaviour]:
     if isinstance(script, str | Behaviour):
         return lambda _: script
     if callable(script):
@@ -262,7 +262,7 @@ def _follow(script: Script) -> Callable[[ReceivedRequest], str | Behaviour]:
     behaviours = iter(script)
     numbers = itertools.count(1)
 
-    def follow(_: ReceivedRequest) -> str | Behaviour:
+    def choose(_: ReceivedRequest) -> str | Behaviour:
         number = next(numbers)
         for behaviour in behaviours:
             return behaviour
@@ -271,7 +271,7 @@ def _follow(script: Script) -> Callable[[ReceivedRequest], str | Behaviour]:
             "add a behaviour, or find out who asks once too often"
         )
 
-    return follow
+    return choose
 
 
 def _leaves(group: BaseExceptionGroup[Exception]) -> Iterator[Exception]:
