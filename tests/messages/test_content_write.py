@@ -4,7 +4,7 @@ import copy
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from hypothesis import given
@@ -14,6 +14,7 @@ from hocket.errors import InvalidInput, Unsupported
 from hocket.messages import AIMessage
 from hocket.messages.content_validate import validate_content_block
 from hocket.messages.formats import ContentFormat, content_blocks_of, native_content
+from hocket.messages.formats.known import WRITES
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
 
@@ -55,13 +56,22 @@ def replies(provider: str, exchange: dict[str, Any]) -> Iterator[list[Any]]:
                 yield body.get("content") or ([body["content_block"]] if "content_block" in body else [])
             case "gemini":
                 yield from ((each.get("content") or {}).get("parts", []) for each in body.get("candidates", []))
+            case "cohere_v2" | "mistral" | "ollama":
+                message = body.get("message") or body["choices"][0]["message"]
+                yield message["content"] if isinstance(message.get("content"), list) else []
             case _:
                 yield body.get("output") or (body.get("response") or {}).get("output") or []
                 yield [body["item"]] if body.get("type") == "response.output_item.done" else []
 
 
 def recorded() -> Iterator[Any]:
-    formats = {"anthropic": "anthropic", "gemini": "google", "openai_responses": "openai_responses"}
+    formats = {
+        "anthropic": "anthropic",
+        "gemini": "google",
+        "openai_responses": "openai_responses",
+        "mistral": "mistral",
+        "cohere_v2": "cohere",
+    }
     for provider, format in formats.items():
         for path in sorted((FIXTURES / provider).glob("*.json")):
             fixture = json.loads(path.read_text())
@@ -79,11 +89,13 @@ def test_a_recorded_reply_comes_back_as_it_was(format: ContentFormat, contents: 
 
 
 def test_a_recorded_prompt_comes_back_as_it_was() -> None:
-    """What a user sends of text, pictures, recordings and files, in the words of three APIs."""
+    """What a user sends of text, pictures, recordings and files, in the words of several APIs."""
     for path, format in (
         ("openai_chat/multimodal_parts.json", "openai_chat"),
         ("anthropic/full_conversation.json", "anthropic"),
         ("openai_responses/full_conversation.json", "openai_responses_input"),
+        ("mistral/full_conversation.json", "mistral"),
+        ("mistral/thinking_chunks.json", "mistral"),
     ):
         body = json.loads((FIXTURES / path).read_text())["request"]["body"]
         contents = [each["content"] for each in body.get("messages") or body["input"] if each.get("role") == "user"]
@@ -91,6 +103,45 @@ def test_a_recorded_prompt_comes_back_as_it_was() -> None:
         parts = [part for part in parts if part["type"] != "tool_result"]
         assert len(parts) >= 2
         assert write(read(parts), format) == parts  # type: ignore[arg-type]
+
+
+def test_what_cohere_and_mistral_put_into_a_conversation_comes_back_as_it_was() -> None:
+    """Reasoning in a reply, documents in a tool's result."""
+    for path, format in (
+        ("cohere_v2/full_conversation.json", "cohere"),
+        ("cohere_v2/thinking_documents.json", "cohere"),
+        ("mistral/thinking_chunks.json", "mistral"),
+    ):
+        messages = json.loads((FIXTURES / path).read_text())["request"]["body"]["messages"]
+        contents = [each["content"] for each in messages if isinstance(each.get("content"), list)]
+        assert contents
+        for content in contents:
+            assert write(read(content), format) == content  # type: ignore[arg-type]
+
+
+def test_a_message_of_ollama_has_one_text() -> None:
+    """Pictures and reasoning are fields beside it; what it has no field for is refused."""
+    body = json.loads((FIXTURES / "ollama/full_conversation.json").read_text())
+    user = body["request"]["body"]["messages"][1]
+    blocks = content_blocks_of(user["content"], additional_kwargs={"images": user["images"]}, response_metadata={})
+    assert [block["type"] for block in blocks] == ["text", "image"]
+    assert write([*blocks], "ollama") == [{"content": user["content"], "images": user["images"]}]
+    reply = body["response"]["body"]["message"]
+    blocks = content_blocks_of(
+        reply["content"], additional_kwargs={"thinking": reply["thinking"]}, response_metadata={}
+    )
+    assert [*blocks] == [
+        {"type": "reasoning", "reasoning": "Easy."},
+        {"type": "text", "text": "Rome: 25 C."},
+    ]
+    assert write([*blocks], "ollama") == [{"content": "Rome: 25 C.", "thinking": "Easy."}]
+    with pytest.raises(Unsupported, match="'image'"):
+        write([{"type": "image", "url": "https://e.x/a.png"}], "ollama")
+
+
+def test_every_format_that_can_be_written_is_named() -> None:
+    """The names that type checkers know are those that there are."""
+    assert {*WRITES} == {*get_args(ContentFormat)}
 
 
 # What no fixture holds
@@ -128,6 +179,22 @@ def test_a_recorded_prompt_comes_back_as_it_was() -> None:
             "anthropic",
             {"type": "text", "text": "a", "citations": [{"type": "char_location", "cited_text": "tx", "unmarked": 1}]},
         ),
+        (
+            "mistral",
+            {"type": "thinking", "thinking": [{"type": "text", "text": "a"}], "closed": True, "signature": "s"},
+        ),
+        ("mistral", {"type": "thinking", "thinking": [{"type": "text", "text": "a"}, {"type": "reference", "n": 1}]}),
+        ("mistral", {"type": "thinking", "thinking": []}),
+        ("mistral", {"type": "reference", "reference_ids": [1, 2]}),
+        ("mistral", {"type": "document_url", "document_url": "https://e.x/a.pdf", "document_name": "a"}),
+        ("mistral", {"type": "image_url", "image_url": {"url": "https://e.x/a.png", "detail": "low"}}),
+        ("mistral", {"type": "input_audio", "input_audio": "UklGRiQAAABXQVZFZm10IA=="}),
+        ("mistral", {"type": "input_audio", "input_audio": "AAAA"}),
+        ("mistral", {"type": "file", "file_id": "f-1"}),
+        ("cohere", {"type": "document", "document": {"id": "d", "data": {"title": "T", "text": "t", "n": 1}}}),
+        ("cohere", {"type": "document", "document": {"data": "plain"}}),
+        ("cohere", {"type": "document", "document": {"data": {"temp": "21"}, "id": "d1"}}),
+        ("cohere", {"type": "document", "document": {"data": [1, 2]}}),
         ("google", {"text": "", "thoughtSignature": "Q2tFQg=="}),
         ("google", {"text": "hm", "thought": True, "thoughtSignature": "Q2tFQg=="}),
         (

@@ -135,11 +135,11 @@ def test_defaults_are_nobody_elses(cls: type[BaseMessage]) -> None:
 
 
 def test_parts_keep_their_order() -> None:
-    """Texts and blocks of one message stay in order; its text is that of strings and text blocks only."""
+    """Texts and blocks of one message stay in order; its text is that of strings and texts, Gemini's without a type too."""
     parts = ["a", create_image_block(url="https://e.x"), create_text_block("b"), {"type": "zzz"}, {"text": "untyped"}]
     message = HumanMessage(parts)
     assert message.content == parts
-    assert message.text == "ab"
+    assert message.text == "abuntyped"
     assert HumanMessage([create_text_block(text) for text in "abc"]).text == "abc"
     assert HumanMessage([{"type": "text", "text": None}, {"type": "text"}]).text == ""
 

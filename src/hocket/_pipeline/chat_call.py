@@ -15,7 +15,7 @@ from hocket.messages.base import bare_copy, bare_text, copied, identified, is_ba
 from hocket.messages.folding import merged_facts
 from hocket.messages.tool_calls import tool_call_chunks_of
 from hocket.outputs import ChatGeneration, ChatGenerationChunk, ChatResult, Generation, LLMResult
-from hocket.outputs.chat_generation import chat_generation, copied_when_seen, text_of
+from hocket.outputs.chat_generation import chat_generation, copied_when_seen
 from hocket.outputs.copies import copy_of
 from hocket.outputs.results import chat_result, llm_result
 
@@ -91,7 +91,7 @@ class ChatCall(Call):
 
     def shown(self, item: Any) -> tuple[str, ChatGenerationChunk]:
         content = item.content
-        return content if type(content) is str else text_of(item), copied_when_seen(item)
+        return content if type(content) is str else item.text, copied_when_seen(item)
 
     def last_chunk(self) -> ChatGenerationChunk | None:
         if self._collector is None or self._collector.is_last:

@@ -159,8 +159,8 @@ class _Blocks:
         if isinstance(block, str):
             return [_text(block)]
         kind = block.get("type")
-        if kind == "text":
-            return [_text(block["text"])]
+        if kind == "text":  # LangChain's fold of Claude's answers may have a citation alone
+            return [] if "citations" in block and "text" not in block else [_text(block["text"])]
         if kind in ("thinking", "reasoning"):
             return [block]
         if kind == "tool_result":
@@ -223,7 +223,8 @@ def _native(block: dict[str, Any]) -> Part | None:
     """The block itself if it is a part of OpenAI's; a file has a name then."""
     kind = block.get("type")
     if kind == "image_url":
-        return {"type": "image_url", "image_url": block["image_url"]}
+        url = block["image_url"]
+        return {"type": "image_url", "image_url": {"url": url} if isinstance(url, str) else url}
     inner = block.get(str(kind)) if kind in ("file", "input_audio") else None
     if not isinstance(inner, Mapping):
         return None

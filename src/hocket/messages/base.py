@@ -17,7 +17,7 @@ from hocket.load.lazy_fields import Late, Whole
 from hocket.load.serializable import Serializable
 from hocket.messages.content import ContentBlock
 from hocket.messages.folding import Fold
-from hocket.messages.formats import content_blocks_of
+from hocket.messages.formats import content_blocks_of, text_of_content
 from hocket.messages.pieces import copied, merge_content
 
 __all__ = [
@@ -149,15 +149,9 @@ class BaseMessage(Late, Serializable):
 
     @property
     def text(self) -> str:
-        """The text of the content: its strings and text blocks, joined; other blocks say nothing here."""
+        """The text of the content: its strings and texts in any provider's words, joined. Reasoning is left out."""
         content = self.content
-        if isinstance(content, str):
-            return content
-        return "".join(
-            part if isinstance(part, str) else part["text"]
-            for part in content
-            if isinstance(part, str) or (part.get("type") == "text" and isinstance(part.get("text"), str))
-        )
+        return content if isinstance(content, str) else text_of_content(content)
 
     @property
     def content_blocks(self) -> list[ContentBlock]:

@@ -17,7 +17,7 @@ from hocket.messages.folding import leaves, merged_facts
 from hocket.messages.pieces import copied
 from hocket.outputs.generation import Generation
 
-__all__ = ["ChatGeneration", "ChatGenerationChunk", "chat_generation", "copied_when_seen", "text_of"]
+__all__ = ["ChatGeneration", "ChatGenerationChunk", "chat_generation", "copied_when_seen"]
 
 _INFOS = "_infos"  # the key under which a sum that nobody has looked at keeps the infos of its addends
 _ORIGINAL = "_original"  # and that under which a chunk that is copied at the first look keeps the message to copy
@@ -57,14 +57,14 @@ class ChatGeneration(Late, Generation):
 
         def _of(self, message: BaseMessage, info: dict[str, Any] | None) -> Whole:
             kind = type(self).__name__
-            made = {"text": text_of(message), "generation_info": info, "type": kind, "message": message}
+            made = {"text": message.text, "generation_info": info, "type": kind, "message": message}
             return made, {"message"}, None
 
     @model_validator(mode="after")
     def _read_text(self) -> Self:
         fields = fields_of(self)
         if "text" in fields:  # else it is read at the first look
-            fields["text"] = text_of(self.message)
+            fields["text"] = self.message.text
         return self
 
 
@@ -119,7 +119,7 @@ def chat_generation(
     """Return a candidate of valid parts, all of them given, without the validator; its text is that of ``like``."""
     text = None if like is None else fields_of(like).get("text")
     made: ChatGeneration = fresh(ChatGeneration)
-    text = text_of(message if like is None else like.message) if text is None else text
+    text = (message if like is None else like.message).text if text is None else text
     set_fields(made, {"text": text, "generation_info": info, "message": message})
     return made
 
@@ -137,19 +137,6 @@ def copied_when_seen(message: BaseMessageChunk) -> ChatGenerationChunk:
 def _infos(chunk: ChatGenerationChunk) -> Any:
     fields = fields_of(chunk)
     return fields[_INFOS] if _INFOS in fields else copied(fields["generation_info"])
-
-
-def text_of(message: BaseMessage) -> str:
-    """The text of a message; blocks of LangChain's early days, which have a text and no type, count here."""
-    content = message.content
-    if isinstance(content, str):
-        return content
-    parts = [part if isinstance(part, str) else part.get("text") for part in content if _is_text(part)]
-    return "".join(part for part in parts if isinstance(part, str))
-
-
-def _is_text(part: str | dict[str, Any]) -> bool:
-    return isinstance(part, str) or part.get("type") in ("text", None)
 
 
 _short_cuts = {AIMessage: ChatGeneration, AIMessageChunk: ChatGenerationChunk}

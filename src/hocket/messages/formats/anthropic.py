@@ -27,13 +27,15 @@ from hocket.messages.formats.blocks import (
     text_at,
     written,
 )
+from hocket.messages.formats.format import Format, write_each
 from hocket.messages.tool_calls import parse_tool_arguments
 
-__all__ = ["READERS", "WRITERS"]
+__all__ = ["FORMAT"]
 
 
 def _text(native: Native) -> list[ContentBlock] | None:
-    if "citations" not in native or (text := text_at(native, "text")) is None:
+    """Text with citations. In a stream that LangChain folded a citation may come without a text: it has none then."""
+    if "citations" not in native or not isinstance(text := native.get("text", ""), str):
         return None
     citations = mappings_at(native, "citations")
     annotations = [_citation(each) for each in citations] if citations else None
@@ -100,9 +102,8 @@ def _write_text(block: Block) -> dict[str, Any]:
 
 
 def _thinking(native: Native) -> list[ContentBlock] | None:
-    """Anthropic's and Cohere's ``thinking`` is text, Mistral's a list of text parts."""
-    parts = mappings_at(native, "thinking")
-    text = text_at(native, "thinking") if parts is None else "".join(text_at(part, "text") or "" for part in parts)
+    """Of Anthropic's and of Cohere's API."""
+    text = text_at(native, "thinking")
     return None if text is None else [block("reasoning", native, {"thinking"}, reasoning=text)]
 
 
@@ -207,7 +208,7 @@ def _server_tool_result(native: Native) -> list[ContentBlock] | None:
 
 def _write_server_tool_result(block: Block) -> dict[str, Any] | None:
     kind = more(block).get("block_type")
-    if not isinstance(kind, str) or kind not in READERS:
+    if not isinstance(kind, str) or kind not in _READERS:
         return None  # another provider's
     return written(kind, block, "block_type", tool_use_id=block["tool_call_id"], content=block.get("output"))
 
@@ -219,7 +220,7 @@ def _json_delta(native: Native) -> list[ContentBlock] | None:
     return [block("server_tool_call_chunk", native, {"partial_json"}, args=text)]
 
 
-READERS: Mapping[str, Reader] = {
+_READERS: Mapping[str, Reader] = {
     "text": _text,
     "thinking": _thinking,
     "image": _data,
@@ -237,7 +238,7 @@ READERS: Mapping[str, Reader] = {
     "tool_search_tool_result": _server_tool_result,
 }
 
-WRITERS: Mapping[str, Writer] = {
+_WRITERS: Mapping[str, Writer] = {
     "text": _write_text,
     "reasoning": _write_thinking,
     "image": _write_data,
@@ -247,3 +248,5 @@ WRITERS: Mapping[str, Writer] = {
     "server_tool_call": _write_server_tool_use,
     "server_tool_result": _write_server_tool_result,
 }
+
+FORMAT = Format(readers=_READERS, writes={"anthropic": write_each(_WRITERS, "a message of Anthropic's API")})

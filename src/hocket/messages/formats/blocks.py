@@ -4,7 +4,8 @@ What a native block says inside of an inner object and no standard field holds, 
 object's name in the ``extras``, and its writer puts back there.
 """
 
-from base64 import b64encode
+import re
+from base64 import b64decode, b64encode
 from collections.abc import Callable, Container, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias, cast
 
@@ -24,6 +25,7 @@ __all__ = [
     "data_block",
     "document_text",
     "flatten",
+    "guess_mime_type",
     "index_of",
     "inner_extras",
     "mapping_at",
@@ -160,6 +162,29 @@ def as_base64(data: object) -> str | None:
     if isinstance(data, (bytes, bytearray)):
         data = b64encode(data).decode()
     return data if isinstance(data, str) and data else None
+
+
+_SIGNATURES: tuple[tuple[bytes, str], ...] = (
+    (rb"\x89PNG", "image/png"),
+    (rb"\xff\xd8\xff", "image/jpeg"),
+    (rb"GIF8", "image/gif"),
+    (rb"RIFF....WEBP", "image/webp"),
+    (rb"%PDF", "application/pdf"),
+    (rb"RIFF....WAVE", "audio/wav"),
+    (rb"ID3|\xff[\xfb\xf3\xf2]", "audio/mpeg"),
+    (rb"fLaC", "audio/flac"),
+    (rb"OggS", "audio/ogg"),
+)
+"""Patterns of how the data of some types begin."""
+
+
+def guess_mime_type(data: str) -> str | None:
+    """Return the MIME type of base64 data by its first 12 bytes; None: it is not one of the common types."""
+    try:
+        start = b64decode(data[:16])
+    except ValueError:
+        return None
+    return next((mime_type for pattern, mime_type in _SIGNATURES if re.match(pattern, start, re.DOTALL)), None)
 
 
 def flatten(native: Native, key: str, plain: Container[str]) -> dict[str, Any]:

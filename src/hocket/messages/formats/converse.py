@@ -1,11 +1,8 @@
 """Parts of Amazon's Converse API, read: pictures, recordings, videos and documents. Like Gemini's they have no type."""
 
-from collections.abc import Mapping
-
 from hocket.messages.content import ContentBlock
 from hocket.messages.formats.blocks import (
     Native,
-    Reader,
     as_base64,
     block,
     data_block,
@@ -13,8 +10,9 @@ from hocket.messages.formats.blocks import (
     mapping_at,
     text_at,
 )
+from hocket.messages.formats.format import Format
 
-__all__ = ["PARTS"]
+__all__ = ["FORMAT"]
 
 _FAMILIES = {"image": "image", "video": "video", "audio": "audio", "document": "application"}
 
@@ -33,5 +31,4 @@ def _data(native: Native) -> list[ContentBlock] | None:
     return [data_block(f"{_FAMILIES[kind]}/{format}", flat, used, base64=data)]
 
 
-PARTS: Mapping[str, Reader] = dict.fromkeys(_FAMILIES, _data)
-"""Readers by the key that the part has."""
+FORMAT = Format(parts=dict.fromkeys(_FAMILIES, _data))

@@ -29,8 +29,9 @@ from hocket.messages.formats.blocks import (
     source_of,
     text_at,
 )
+from hocket.messages.formats.format import Format, write_each
 
-__all__ = ["PARTS", "READERS", "WRITERS"]
+__all__ = ["FORMAT"]
 
 
 def _text(native: Native) -> list[ContentBlock] | None:
@@ -166,7 +167,7 @@ def _write_code_result(block: Block) -> dict[str, Any] | None:
     return _part(block, "block_type", "outcome", codeExecutionResult=result)
 
 
-PARTS: Mapping[str, Reader] = {
+_PARTS: Mapping[str, Reader] = {
     "text": _text,
     "inlineData": _data,
     "inline_data": _data,
@@ -181,7 +182,7 @@ PARTS: Mapping[str, Reader] = {
 }
 """Readers of parts without a type, by a key that the part has."""
 
-READERS: Mapping[str, Reader] = {
+_READERS: Mapping[str, Reader] = {
     "media": _data,
     "file_data": _data,
     "function_call": _function_call,
@@ -189,7 +190,7 @@ READERS: Mapping[str, Reader] = {
     "code_execution_result": _code_result,
 }
 
-WRITERS: Mapping[str, Writer] = {
+_WRITERS: Mapping[str, Writer] = {
     "text": _write_text,
     "reasoning": _write_thought,
     "image": _write_data,
@@ -201,3 +202,5 @@ WRITERS: Mapping[str, Writer] = {
     "server_tool_call": _write_code,
     "server_tool_result": _write_code_result,
 }
+
+FORMAT = Format(readers=_READERS, parts=_PARTS, writes={"google": write_each(_WRITERS, "a message of Gemini's API")})

@@ -9,8 +9,9 @@ from collections.abc import Mapping
 
 from hocket.messages.content import ContentBlock
 from hocket.messages.formats.blocks import Native, Reader, as_base64, block, non_standard, text_at
+from hocket.messages.formats.format import Format
 
-__all__ = ["READERS"]
+__all__ = ["FORMAT", "READERS"]
 
 
 def _text(native: Native) -> list[ContentBlock] | None:
@@ -44,3 +45,5 @@ def _data(native: Native) -> list[ContentBlock] | None:
 
 
 READERS: Mapping[str, Reader] = {"image": _data, "audio": _data, "file": _data, "text": _text}
+
+FORMAT = Format(readers=READERS)

@@ -27,11 +27,13 @@ from hocket.messages.formats.blocks import (
     uri_source,
     written,
 )
+from hocket.messages.formats.format import Format, write_each
 
-__all__ = ["READERS", "WRITERS", "annotation", "as_file", "audio", "file"]
+__all__ = ["FORMAT", "as_file", "audio", "file", "image", "write_image"]
 
 
-def _image(native: Native) -> list[ContentBlock] | None:
+def image(native: Native) -> list[ContentBlock] | None:
+    """Read ``{"type": "image_url", "image_url": {"url", "detail"} | url}``."""
     if mapping_at(native, "image_url") is None:
         flat: Native = {**native, "url": native.get("image_url")}
     else:
@@ -66,13 +68,13 @@ def file(native: Native) -> list[ContentBlock] | None:
     return [data_block(source.pop("mime_type"), flat, {"file_data"}, **source)]
 
 
-READERS: Mapping[str, Reader] = {"image_url": _image, "input_audio": audio, "file": file}
+_READERS: Mapping[str, Reader] = {"image_url": image, "input_audio": audio, "file": file}
 
 
-def annotation(native: Native) -> Annotation:
-    """Return an annotation, which comes beside the content, as a standard one; those of other servers are flat."""
+def _annotation(native: Native) -> list[Annotation]:
+    """An annotation, which comes beside the content, as a standard one; those of other servers are flat."""
     nested = mapping_at(native, "url_citation")
-    return openai_citations.annotation(native if nested is None else {**nested, "type": "url_citation"})
+    return [openai_citations.annotation(native if nested is None else {**nested, "type": "url_citation"})]
 
 
 def _write_text(block: Block) -> dict[str, Any]:
@@ -94,7 +96,8 @@ def _nested(block: Block, key: str, *plain: str, **fields: Any) -> dict[str, Any
     return {"type": key, key: inner, **outer}
 
 
-def _write_image(block: Block) -> dict[str, Any] | None:
+def write_image(block: Block) -> dict[str, Any] | None:
+    """Write an image, or, where it has a filename, a file."""
     if as_file(block):
         return _write_file(block)
     source = source_of(block)
@@ -127,10 +130,17 @@ def as_file(block: Block) -> bool:
     return "filename" in more(block)
 
 
-WRITERS: Mapping[str, Writer] = {
+_WRITERS: Mapping[str, Writer] = {
     "text": _write_text,
-    "image": _write_image,
+    "image": write_image,
     "audio": _write_audio,
     "file": _write_file,
     "text-plain": _write_document,
 }
+
+FORMAT = Format(
+    readers=_READERS,
+    reasoning=("reasoning_content", "reasoning"),
+    annotations={"annotations": _annotation},
+    writes={"openai_chat": write_each(_WRITERS, "the content of a chat completion")},
+)

@@ -33,11 +33,12 @@ from hocket.messages.formats.blocks import (
     uri_source,
     written,
 )
+from hocket.messages.formats.format import Format, write_each
 from hocket.messages.formats.openai_chat import as_file
 from hocket.messages.formats.openai_citations import STANDARD, annotation, written_annotations
 from hocket.messages.formats.openai_hosted import arguments_text, raw_arguments, write_hosted
 
-__all__ = ["CUSTOM_INPUT", "INPUT_WRITERS", "READERS", "write_items"]
+__all__ = ["CUSTOM_INPUT", "FORMAT"]
 
 CUSTOM_INPUT = "__arg1"
 """The one argument of a tool that takes any text (LangChain's name)."""
@@ -146,7 +147,7 @@ def _generated_image(native: Native) -> list[ContentBlock] | None:
     return [block("image", marked, {"result"}, base64=image, mime_type=f"image/{format}")]
 
 
-READERS: Mapping[str, Reader] = {
+_READERS: Mapping[str, Reader] = {
     "text": _text,
     "input_text": _text,
     "output_text": _text,
@@ -161,7 +162,7 @@ READERS: Mapping[str, Reader] = {
 }
 
 
-def write_items(blocks: Sequence[Block]) -> list[dict[str, Any]]:
+def _write_items(blocks: Sequence[Block]) -> list[dict[str, Any]]:
     """Write a reply's blocks as items, in order.
 
     Raises:
@@ -267,10 +268,19 @@ def _write_file(block: Block) -> dict[str, Any]:
     return written("input_file", block, **{place: source.url if source.kind == "base64" else source.data})
 
 
-INPUT_WRITERS: Mapping[str, Writer] = {
+_INPUT_WRITERS: Mapping[str, Writer] = {
     "text": _write_text,
     "image": _write_image,
     "file": _write_file,
     "text-plain": _write_file,
 }
 """Parts of what a user or a tool says; they have no other form."""
+
+FORMAT = Format(
+    readers=_READERS,
+    texts=frozenset({"message", "output_text", "input_text"}),
+    writes={
+        "openai_responses": _write_items,
+        "openai_responses_input": write_each(_INPUT_WRITERS, "the input of the Responses API"),
+    },
+)

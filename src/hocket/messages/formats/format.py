@@ -1,0 +1,62 @@
+"""What one provider's way to write content consists of. Each module of a provider makes one `Format`; ``known`` lists them.
+
+Most providers put everything into the content. Some put part of it beside: a field of its own for reasoning, for
+citations, for pictures. Such a field is kept in a message's ``additional_kwargs`` under the provider's name for it.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from hocket.messages.content import Annotation
+from hocket.messages.formats.blocks import Block, Native, Reader, Writer, no_place
+
+__all__ = ["AnnotationReader", "Format", "Write", "write_each"]
+
+Write: TypeAlias = Callable[[Sequence[Block]], list[dict[str, Any]]]
+"""Writes standard blocks as a provider's content."""
+
+AnnotationReader: TypeAlias = Callable[[Native], list[Annotation]]
+"""Reads one entry of a list of citations that came beside the content."""
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """A provider's content. Everything is optional: a format that is only read has no ``writes``.
+
+    Attributes:
+        readers: of blocks, by their ``type``.
+        parts: readers of blocks that have no ``type``, by a key that they have.
+        texts: the types of blocks, other than ``text``, that hold text of the answer.
+        reasoning: fields beside the content that hold the model's reasoning, as text.
+        annotations: readers of citations beside the content, by the field that holds the list of them.
+        images: fields beside the content that hold a list of pictures, as base64.
+        writes: functions that write content, by the name that `native_content` knows the format by.
+    """
+
+    readers: Mapping[str, Reader] = field(default_factory=dict[str, Reader])
+    parts: Mapping[str, Reader] = field(default_factory=dict[str, Reader])
+    texts: frozenset[str] = frozenset()
+    reasoning: tuple[str, ...] = ()
+    annotations: Mapping[str, AnnotationReader] = field(default_factory=dict[str, AnnotationReader])
+    images: tuple[str, ...] = ()
+    writes: Mapping[str, Write] = field(default_factory=dict[str, Write])
+
+
+def write_each(writers: Mapping[str, Writer], place: str) -> Write:
+    """Return a function that writes blocks one by one, with the writer of each block's type.
+
+    Args:
+        writers: by the type of a standard block.
+        place: what the format is the content of, for errors: "a message of Anthropic's API".
+    """
+
+    def write(block: Block) -> dict[str, Any]:
+        if block["type"] == "non_standard":
+            return dict(block["value"])
+        writer = writers.get(block["type"])
+        if writer is None or (native := writer(block)) is None:
+            raise no_place(block, place)
+        return native
+
+    return lambda blocks: [write(block) for block in blocks]

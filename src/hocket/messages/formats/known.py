@@ -1,0 +1,39 @@
+"""The formats that hocket knows. A new provider's format is a module beside this one, and a line in each list here."""
+
+from collections.abc import Mapping
+from typing import Final, Literal
+
+from hocket.messages.formats import (
+    anthropic,
+    cohere,
+    converse,
+    google,
+    langchain_v0,
+    mistral,
+    ollama,
+    openai_chat,
+    openai_responses,
+)
+from hocket.messages.formats.format import Format, Write
+
+__all__ = ["FORMATS", "WRITES", "ContentFormat"]
+
+FORMATS: Final[tuple[Format, ...]] = (
+    langchain_v0.FORMAT,
+    openai_chat.FORMAT,
+    openai_responses.FORMAT,
+    mistral.FORMAT,
+    cohere.FORMAT,
+    anthropic.FORMAT,
+    google.FORMAT,
+    ollama.FORMAT,
+    converse.FORMAT,
+)
+"""In the order in which their readers are tried: formats share names, such as ``text``, ``image`` and ``document``."""
+
+ContentFormat = Literal[
+    "anthropic", "cohere", "google", "mistral", "ollama", "openai_chat", "openai_responses", "openai_responses_input"
+]
+"""The names of the formats that can be written."""
+
+WRITES: Final[Mapping[str, Write]] = {name: write for known in FORMATS for name, write in known.writes.items()}

@@ -1,0 +1,123 @@
+"""Parts of Mistral's chat API. They are OpenAI's, with differences that are read and written here.
+
+Reasoning is a ``thinking`` part that holds a list of texts. A picture's URL and a recording's base64 stand directly in
+their part, and a recording does not say of which type it is. A document may be given by its URL. A ``reference`` part
+follows the text that it is a citation of: it is read as a text block of no length that has the citation.
+"""
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+from hocket.messages.content import ContentBlock
+from hocket.messages.formats import openai_chat
+from hocket.messages.formats.blocks import (
+    Block,
+    Native,
+    Writer,
+    block,
+    document_text,
+    guess_mime_type,
+    inner_extras,
+    mappings_at,
+    source_of,
+    text_at,
+    uri_source,
+    written,
+)
+from hocket.messages.formats.format import Format, write_each
+
+__all__ = ["FORMAT"]
+
+
+def _thinking(native: Native) -> list[ContentBlock] | None:
+    parts = mappings_at(native, "thinking")
+    if parts is None:
+        return None
+    text = "".join(text_at(part, "text") or "" for part in parts)
+    are_texts = len(parts) == len(native["thinking"]) and all(
+        part.keys() == {"type", "text"} and part["type"] == "text" and text_at(part, "text") is not None
+        for part in parts
+    )
+    return [block("reasoning", native, {"thinking"} if are_texts else (), reasoning=text)]
+
+
+def _write_thinking(block: Block) -> dict[str, Any]:
+    extras: Native = block.get("extras") or {}
+    parts = mappings_at(extras, "thinking")
+    if parts is None:
+        parts = [{"type": "text", "text": text}] if (text := block.get("reasoning")) else []
+    return written("thinking", block, thinking=parts)
+
+
+def _reference(native: Native) -> list[ContentBlock] | None:
+    ids = native.get("reference_ids")
+    if not isinstance(ids, list):
+        return None
+    citation = {"type": "citation", "extras": {"reference_ids": cast("list[object]", ids)}}
+    return [block("text", native, {"reference_ids"}, text="", annotations=[citation])]
+
+
+def _write_text(block: Block) -> dict[str, Any]:
+    for annotation in block.get("annotations") or () if not block["text"] else ():
+        ids = (annotation.get("extras") or {}).get("reference_ids")
+        if ids is not None:
+            return written("reference", block, reference_ids=ids)
+    return written("text", block, text=block["text"])
+
+
+def _document(native: Native) -> list[ContentBlock] | None:
+    source = uri_source(native.get("document_url"))
+    return None if source is None else [block("file", native, {"document_url"}, **source)]
+
+
+def _audio(native: Native) -> list[ContentBlock] | None:
+    """A recording whose type only its first bytes tell."""
+    data = text_at(native, "input_audio")
+    mime_type = guess_mime_type(data or "")
+    if mime_type is None or not mime_type.startswith("audio/"):
+        return None
+    return [block("audio", native, {"input_audio"}, base64=data, mime_type=mime_type)]
+
+
+def _write_audio(block: Block) -> dict[str, Any] | None:
+    source = source_of(block)
+    return None if source.kind == "file_id" else written("input_audio", block, input_audio=source.data)
+
+
+def _write_image(block: Block) -> dict[str, Any] | None:
+    source = source_of(block)
+    if source.kind == "file_id":
+        return None
+    detail = (block.get("extras") or {}).get("detail")
+    url: Any = source.url if detail is None else {"url": source.url, "detail": detail}
+    return written("image_url", block, "detail", image_url=url)
+
+
+def _write_file(block: Block) -> dict[str, Any] | None:
+    source = source_of(block)
+    if source.kind == "text":
+        return written("text", block, text=document_text(block))
+    if source.kind == "file_id":
+        return written("file", block, **{"file_id": source.data, **inner_extras(block, "file")})
+    return written("document_url", block, document_url=source.url)
+
+
+_WRITERS: Mapping[str, Writer] = {
+    "text": _write_text,
+    "reasoning": _write_thinking,
+    "image": _write_image,
+    "audio": _write_audio,
+    "file": _write_file,
+    "text-plain": _write_file,
+}
+
+FORMAT = Format(
+    readers={
+        "thinking": _thinking,
+        "reference": _reference,
+        "document_url": _document,
+        "image_url": openai_chat.image,
+        "input_audio": _audio,
+    },
+    writes={"mistral": write_each(_WRITERS, "the content of Mistral's chat API")},
+)
