@@ -11,8 +11,9 @@ import anyio.to_thread
 import pytest
 from pydantic import BaseModel, Field
 
+from hocket._databases import writes
 from hocket._runtime.runtime import ASYNC
-from hocket.chat_history import BaseChatMessageHistory, finishing
+from hocket.chat_history import BaseChatMessageHistory
 from hocket.messages import AIMessage, BaseMessage, HumanMessage
 
 
@@ -180,7 +181,7 @@ async def test_a_writer_that_is_cancelled_twice_waits_all_the_same() -> None:
 
 async def test_a_writer_gives_up_a_storage_that_hangs(monkeypatch: pytest.MonkeyPatch) -> None:
     """After its grace a cancelled writer leaves, however long the storage takes."""
-    monkeypatch.setattr(finishing, "GRACE", 0.05)
+    monkeypatch.setattr(writes, "GRACE", 0.05)
     history = SyncHistory(delay=0.5)
     began = time.monotonic()
     with anyio.move_on_after(0.02) as scope:

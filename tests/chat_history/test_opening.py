@@ -4,8 +4,9 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from uuid import UUID
+from uuid import UUID, uuid4
 
+import anyio
 import pytest
 
 from hocket.chat_history import (
@@ -13,9 +14,14 @@ from hocket.chat_history import (
     PostgresChatMessageHistory,
     RedisChatMessageHistory,
     SQLiteChatMessageHistory,
+    adelete_session,
+    alist_sessions,
+    delete_session,
+    list_sessions,
     open_history,
 )
 from hocket.errors import InvalidInput
+from hocket.messages import HumanMessage
 
 
 def test_an_address_says_which_store() -> None:
@@ -61,6 +67,81 @@ def test_another_address_is_refused(address: str) -> None:
     with pytest.raises(InvalidInput, match="is no address of a history: it is redis://") as refusal:
         open_history(address)
     assert "canary" not in str(refusal.value)
+
+
+@pytest.mark.parametrize("address", ["redis://h/0", "postgresql://h/d", "sqlite:///talk.db"])
+def test_a_database_must_be_told_the_session(address: str) -> None:
+    """It holds many conversations: without a name, all users of a program would share one."""
+    with pytest.raises(InvalidInput, match=r"database holds many conversations: say which one.*session_id="):
+        open_history(address)
+
+
+def test_one_conversation_may_go_without_a_session(tmp_path: Path) -> None:
+    """In a file, and in a directory of one."""
+    open_history(tmp_path / "talk.jsonl").add_user_message("one")
+    open_history(f"{tmp_path}{os.sep}").add_user_message("two")
+    assert [path.name for path in sorted(tmp_path.iterdir())] == ["default.jsonl", "talk.jsonl"]
+
+
+@pytest.mark.parametrize("address", ["redis://h/0", "postgresql://h/d", "sqlite:///talk.db", f"talk{os.sep}"])
+@pytest.mark.parametrize("session", ["", "\ud800"])
+def test_a_session_has_a_name_that_can_be_written(address: str, session: str) -> None:
+    """A name that comes from a client may be anything: ours is the error, at the door."""
+    with pytest.raises(InvalidInput, match="session_id is"):
+        open_history(address, session)
+
+
+@pytest.mark.parametrize("path", ["", "a\0b", "a\ud800b"])
+def test_a_path_is_one_that_a_file_can_have(path: str) -> None:
+    """Neither empty, nor with a NUL, nor with what cannot be encoded."""
+    with pytest.raises(InvalidInput, match="path is"):
+        open_history(path)
+    with pytest.raises(InvalidInput, match="path is"):
+        open_history(f"sqlite:///{path}", "talk")
+    if path:
+        with pytest.raises(InvalidInput, match="path is"):
+            list_sessions(path + os.sep)
+
+
+@pytest.fixture(params=["directory", "sqlite", "redis", "postgres"])
+def address(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """Where many conversations are kept."""
+    if request.param in ("redis", "postgres"):
+        return str(request.getfixturevalue(f"{request.param}_url"))
+    return f"{tmp_path}{os.sep}" if request.param == "directory" else f"sqlite:///{tmp_path}/talk.db"
+
+
+async def test_sessions_are_listed_and_deleted(address: str) -> None:
+    """All that have messages, by the names that open them; one that is deleted is gone, the others stay."""
+    is_postgres = address.startswith("postgresql")
+    user = f"ada*[{uuid4()}]/"
+    names = [str(uuid4()) for _ in range(3)] if is_postgres else [f"{user}{part}" for part in ("one", "two", "ü")]
+    for name in names:
+        await open_history(address, name).aadd_messages([HumanMessage(name)])
+    listed = await alist_sessions(address)
+    assert set(names) <= set(listed) and listed == sorted(listed)
+    if is_postgres:
+        with pytest.raises(InvalidInput, match="PostgreSQL keeps UUIDs"):
+            await alist_sessions(address, user)
+    else:
+        assert await alist_sessions(address, user) == sorted(names)
+        assert await alist_sessions(address, user.upper()) == []
+    await adelete_session(address, names[0])
+    await adelete_session(address, names[0])
+    assert names[0] not in await alist_sessions(address)
+    assert [message.text for message in await open_history(address, names[1]).aget_messages()] == [names[1]]
+    for name in names[1:]:
+        await anyio.to_thread.run_sync(delete_session, address, name)
+    assert not {*names} & {*await alist_sessions(address)}
+
+
+def test_a_file_has_no_sessions(tmp_path: Path) -> None:
+    """It holds one conversation; a directory that is not there holds none."""
+    with pytest.raises(InvalidInput, match="which holds one conversation"):
+        list_sessions("talk.jsonl")
+    with pytest.raises(InvalidInput, match="which holds one conversation"):
+        delete_session("talk.jsonl", "talk")
+    assert list_sessions(f"{tmp_path}{os.sep}missing{os.sep}") == []
 
 
 def test_a_file_holds_one_conversation() -> None:

@@ -37,11 +37,67 @@ def test_a_row_is_a_message(postgres_url: str, table: str) -> None:
     assert columns == [
         ("id", "bigint"),
         ("session_id", "uuid"),
-        ("message", "jsonb"),
+        ("message", "json"),
         ("created_at", "timestamp with time zone"),
     ]
     assert [text for _, text in rows] == ["one", "two"]
     assert rows[1][0] == rows[0][0] + 1
+
+
+def test_numbers_stay_as_they_are(postgres_url: str, table: str) -> None:
+    """The text of a message is kept, and not what PostgreSQL makes of its numbers; a NUL is a character."""
+    history = PostgresChatMessageHistory(table, uuid4(), url=postgres_url)
+    numbers = [1e300, 1e16, -0.0, 0.1, 5e-324, 10**30, 1.0]
+    history.add_messages([AIMessage("a\0b", additional_kwargs={"z": 1, "a": numbers})])
+    (message,) = history.messages
+    assert repr(message.additional_kwargs) == repr({"z": 1, "a": numbers})
+    assert message.content == "a\0b"
+
+
+def test_a_table_of_langchain_goes_on(postgres_url: str) -> None:
+    """Its messages are JSONB; turns are read from it and added to it, and one statement makes it exact."""
+    name, session = f"hocket_test_{uuid4().hex}", uuid4()
+    history = PostgresChatMessageHistory(name, session, url=postgres_url)
+    with psycopg.connect(postgres_url, autocommit=True) as connection:
+        connection.execute(
+            f"CREATE TABLE {name} (id SERIAL PRIMARY KEY, session_id UUID NOT NULL, message JSONB NOT NULL, "
+            "created_at TIMESTAMPTZ NOT NULL DEFAULT NOW())"
+        )
+        try:
+            connection.execute(
+                f"INSERT INTO {name} (session_id, message) VALUES (%s, %s)",
+                (session, '{"type": "human", "data": {"content": "before", "type": "human", "example": false}}'),
+            )
+            history.add_messages(TURN)
+            connection.execute(f"ALTER TABLE {name} ALTER COLUMN message TYPE JSON")
+            history.add_messages([HumanMessage("after", additional_kwargs={"n": 1e16})])
+            assert [message.text for message in history.messages] == ["before", "one", "two", "after"]
+            assert repr(history.messages[3].additional_kwargs) == "{'n': 1e+16}"
+        finally:
+            PostgresChatMessageHistory.drop_table(connection, name)
+
+
+def test_the_number_of_connections_is_the_urls(postgres_url: str, table: str) -> None:
+    """As many threads as it allows work at once, and the others wait; a number that is none is refused."""
+    name = f"hocket-{uuid4().hex}"
+    url = f"{postgres_url}?max_connections=2&application_name={name}"
+    sessions = [PostgresChatMessageHistory(table, uuid4(), url=url) for _ in range(8)]
+    threads = [threading.Thread(target=history.add_messages, args=(TURN,)) for history in sessions for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert all(len(history.messages) == 6 for history in sessions)
+    with psycopg.connect(postgres_url) as connection:
+        row = connection.execute(
+            "SELECT count(*) FROM pg_stat_activity WHERE application_name = %s", (name,)
+        ).fetchone()
+    assert row is not None and 1 <= row[0] <= 2
+    sessions[0].close()
+    for number in ("0", "-1", "many", ""):
+        with pytest.raises(InvalidInput, match="max_connections is") as refusal:
+            PostgresChatMessageHistory("t", uuid4(), url=f"postgresql://u:{PASSWORD}@h/d?max_connections={number}")
+        assert PASSWORD not in str(refusal.value)
 
 
 def test_the_first_turn_makes_the_table(postgres_url: str) -> None:
@@ -178,7 +234,13 @@ def test_what_it_is_made_of_is_looked_at() -> None:
         PostgresChatMessageHistory("t", uuid4())
     with pytest.raises(InvalidInput, match="either url"):
         PostgresChatMessageHistory("t", uuid4(), url="postgresql://h/d", sync_connection=object())
-    for url in (f"mysql://u:{PASSWORD}@h/d", f"postgresql://u:{PASSWORD}%zz@h/d"):
+    for url in (
+        f"mysql://u:{PASSWORD}@h/d",
+        f"postgresql://u:{PASSWORD}%zz@h/d",
+        f"postgresql://{PASSWORD}@[bad:1/d",
+        f"postgresql://u:{PASSWORD}@h/\0",
+        f"postgresql://u:{PASSWORD}@h/\ud800",
+    ):
         with pytest.raises(InvalidInput, match="is no URL of PostgreSQL") as refusal:
             PostgresChatMessageHistory("t", uuid4(), url=url)
         assert PASSWORD not in str(refusal.value)
@@ -196,5 +258,6 @@ def test_without_the_package_the_extra_is_named(monkeypatch: pytest.MonkeyPatch)
     """Without psycopg the error says what to install."""
     monkeypatch.setitem(sys.modules, "psycopg", None)
     monkeypatch.delitem(sys.modules, "hocket.chat_history.postgres")
+    monkeypatch.delitem(sys.modules, "hocket._databases.postgres")
     with pytest.raises(MissingDependency, match=r"pip install 'hocket\[postgres\]'"):
         import_module("hocket.chat_history.postgres")

@@ -121,8 +121,9 @@ def test_a_client_of_asyncio_says_so_under_trio(session: str) -> None:
         f"http://u:{PASSWORD}@h/0",
         f"redis://u:{PASSWORD}@h:port/0",
         f"redis://h/0?socket_timeout=soon&password={PASSWORD}",
+        f"redis://{PASSWORD}@[bad:1/0",
     ],
-    ids=["scheme", "port", "option"],
+    ids=["scheme", "port", "option", "bracket"],
 )
 def test_what_is_no_url_is_refused(url: str) -> None:
     """A URL that redis-py cannot read is refused at once, and shown without its password."""
@@ -140,7 +141,7 @@ def test_the_password_stays_inside() -> None:
         pickled = pickle.dumps(history)
     assert PASSWORD not in repr(history) + repr(vars(history)) + str(failure.value)
     assert PASSWORD.encode() not in pickled
-    assert "user" in pickle.loads(pickled)._url.get_secret_value()
+    assert "user" in pickle.loads(pickled)._server.url.get_secret_value()
     error: BaseException | None = failure.value
     while error is not None:
         trace = error.__traceback__
@@ -195,5 +196,6 @@ def test_without_the_package_the_extra_is_named(monkeypatch: pytest.MonkeyPatch)
     """Without redis-py the error says what to install."""
     monkeypatch.setitem(sys.modules, "redis", None)
     monkeypatch.delitem(sys.modules, "hocket.chat_history.redis")
+    monkeypatch.delitem(sys.modules, "hocket._databases.redis")
     with pytest.raises(MissingDependency, match=r"pip install 'hocket\[redis\]'"):
         import_module("hocket.chat_history.redis")

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hocket._secrets import MASK, is_sensitive, redact, redact_url
 from hocket.errors import LLMError, RateLimitError
-from hocket.http.secrets import MASK, Guard, is_sensitive, redact, redact_headers, redact_url
+from hocket.http.secrets import Guard, redact_headers
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,13 @@ from hocket.chat_history.memory import InMemoryChatMessageHistory
 
 if TYPE_CHECKING:
     from hocket.chat_history.file import FileChatMessageHistory
-    from hocket.chat_history.opening import open_history
+    from hocket.chat_history.opening import (
+        adelete_session,
+        alist_sessions,
+        delete_session,
+        list_sessions,
+        open_history,
+    )
     from hocket.chat_history.postgres import PostgresChatMessageHistory
     from hocket.chat_history.redis import RedisChatMessageHistory
     from hocket.chat_history.sqlite import SQLiteChatMessageHistory
@@ -23,6 +29,10 @@ __all__ = [
     "PostgresChatMessageHistory",
     "RedisChatMessageHistory",
     "SQLiteChatMessageHistory",
+    "adelete_session",
+    "alist_sessions",
+    "delete_session",
+    "list_sessions",
     "open_history",
 ]
 
@@ -31,6 +41,10 @@ _LATER = {
     "PostgresChatMessageHistory": "postgres",
     "RedisChatMessageHistory": "redis",
     "SQLiteChatMessageHistory": "sqlite",
+    "adelete_session": "opening",
+    "alist_sessions": "opening",
+    "delete_session": "opening",
+    "list_sessions": "opening",
     "open_history": "opening",
 }
 

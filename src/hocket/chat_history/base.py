@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
+from hocket._databases.writes import finish_write
 from hocket._runtime.runtime import ASYNC, BLOCKING, drive
-from hocket.chat_history.finishing import finish
 from hocket.messages import AIMessage, BaseMessage, HumanMessage, get_buffer_string
 
 __all__ = ["BaseChatMessageHistory"]
@@ -70,7 +70,7 @@ class BaseChatMessageHistory:
 
         A caller that is cancelled meanwhile waits for the end of it: the turn is stored by then, or never.
         """
-        await finish(partial(ASYNC.call_sync, self.add_messages, messages))
+        await finish_write(partial(ASYNC.call_sync, self.add_messages, messages))
 
     def add_message(self, message: BaseMessage) -> None:
         """Append one message."""
@@ -106,14 +106,14 @@ class BaseChatMessageHistory:
 
     async def aclear(self) -> None:
         """Forget all messages. By default `clear`, in a worker thread."""
-        await finish(partial(ASYNC.call_sync, self.clear))
+        await finish_write(partial(ASYNC.call_sync, self.clear))
 
     def close(self) -> None:
         """Give back what the store holds open: files, connections. By default nothing; a later call opens it anew."""
 
     async def aclose(self) -> None:
         """Give back what the store holds open. By default `close`, in a worker thread."""
-        await finish(partial(ASYNC.call_sync, self.close))
+        await finish_write(partial(ASYNC.call_sync, self.close))
 
     def __enter__(self) -> Self:
         return self

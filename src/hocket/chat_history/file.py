@@ -13,10 +13,11 @@ from collections.abc import Generator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
+from hocket._databases.file_lock import lock_file
+from hocket._databases.urls import check_path
 from hocket.chat_history.base import BaseChatMessageHistory
-from hocket.chat_history.locking import lock
-from hocket.chat_history.records import checked
-from hocket.errors import HistoryError, InvalidInput, LoadError
+from hocket.chat_history.records import check_messages
+from hocket.errors import HistoryError, LoadError
 from hocket.messages import BaseMessage
 from hocket.messages.records import dump_message, messages_from_dict
 
@@ -46,29 +47,27 @@ class FileChatMessageHistory(BaseChatMessageHistory):
     """
 
     def __init__(self, file_path: str | os.PathLike[str], *, ensure_ascii: bool = False) -> None:
-        self.file_path = os.fspath(file_path)
-        if not self.file_path:
-            raise InvalidInput("file_path is empty; it must be the path of a file")
+        self.file_path = check_path(file_path, "file_path")
         self.ensure_ascii = ensure_ascii
 
     @property
     def messages(self) -> list[BaseMessage]:
         """The messages, oldest first; none if there is no file."""
         data = b""
-        with suppress(FileNotFoundError), self._opened(os.O_RDONLY) as file:
+        with suppress(FileNotFoundError), self._open_locked(os.O_RDONLY) as file:
             data = _read(file, 0, os.fstat(file).st_size)
         *lines, tail = data.split(b"\n")
         if _is_turn(tail) or not _is_torn(tail):
             lines.append(tail)
-        return [message for at, line in enumerate(lines, 1) if line.strip() for message in self._turn(at, line)]
+        return [message for at, line in enumerate(lines, 1) if line.strip() for message in self._parse_turn(at, line)]
 
     def add_messages(self, messages: Sequence[BaseMessage]) -> None:
         """Append a turn, and return when it is on the disk."""
-        turn = [dump_message(message) for message in checked(messages)]
+        turn = [dump_message(message) for message in check_messages(messages)]
         if not turn:
             return
         line = json.dumps(turn, ensure_ascii=self.ensure_ascii, separators=(",", ":")).encode() + b"\n"
-        with self._opened(os.O_RDWR | os.O_CREAT) as file:
+        with self._open_locked(os.O_RDWR | os.O_CREAT) as file:
             end, is_open = self._end_of_turns(file)
             try:
                 os.ftruncate(file, end)
@@ -82,7 +81,7 @@ class FileChatMessageHistory(BaseChatMessageHistory):
 
     def clear(self) -> None:
         """Empty the file."""
-        with suppress(FileNotFoundError), self._opened(os.O_RDWR) as file:
+        with suppress(FileNotFoundError), self._open_locked(os.O_RDWR) as file:
             os.ftruncate(file, 0)
             os.fsync(file)
 
@@ -90,14 +89,14 @@ class FileChatMessageHistory(BaseChatMessageHistory):
         return f"FileChatMessageHistory({self.file_path!r})"
 
     @contextmanager
-    def _opened(self, flags: int) -> Generator[int]:
+    def _open_locked(self, flags: int) -> Generator[int]:
         """Open the file, and lock it: along with others to read, alone to write."""
         try:
             file = os.open(self.file_path, flags | _BINARY | _AT_ONCE, _OWNER_ONLY)
             try:
                 if not stat.S_ISREG(os.fstat(file).st_mode):
                     raise HistoryError(f"{self.file_path}: it is not a regular file")
-                lock(file, shared=flags == os.O_RDONLY)
+                lock_file(file, shared=flags == os.O_RDONLY)
                 yield file
             finally:
                 os.close(file)
@@ -122,23 +121,23 @@ class FileChatMessageHistory(BaseChatMessageHistory):
             )
         return size - len(tail), False
 
-    def _turn(self, at: int, line: bytes) -> list[BaseMessage]:
+    def _parse_turn(self, at: int, line: bytes) -> list[BaseMessage]:
         try:
-            turn = _parsed(line)
+            turn = _parse(line)
         except ValueError as error:
-            raise self._damaged(at, f"it is not JSON ({error})") from error
+            raise self._damage(at, f"it is not JSON ({error})") from error
         if not isinstance(turn, list):
-            raise self._damaged(at, f"it is a {type(turn).__name__} and not a list of messages")
+            raise self._damage(at, f"it is a {type(turn).__name__} and not a list of messages")
         try:
             return messages_from_dict(turn)
         except LoadError as error:
-            raise self._damaged(at, str(error)) from error
+            raise self._damage(at, str(error)) from error
 
-    def _damaged(self, at: int, why: str) -> HistoryError:
+    def _damage(self, at: int, why: str) -> HistoryError:
         return HistoryError(f"{self.file_path}, line {at}: {why}. Mend the line, or delete it.")
 
 
-def _parsed(line: bytes) -> Any:
+def _parse(line: bytes) -> Any:
     try:
         return json.loads(line.decode())
     except RecursionError as error:
@@ -148,15 +147,15 @@ def _parsed(line: bytes) -> Any:
 def _is_turn(tail: bytes) -> bool:
     """Whether what comes after the last end of a line is a turn that lacks nothing but its own."""
     try:
-        return isinstance(_parsed(tail), list)
+        return isinstance(_parse(tail), list)
     except ValueError:
         return False
 
 
 def _is_torn(tail: bytes) -> bool:
     """Whether it may be what a killed writer has left; zeros stand where the machine went down before the disk had it."""
-    begun = tail.strip(b"\0 \t\r")
-    return begun.startswith(_BEGINNING) or _BEGINNING.startswith(begun)
+    beginning = tail.strip(b"\0 \t\r")
+    return beginning.startswith(_BEGINNING) or _BEGINNING.startswith(beginning)
 
 
 def _read(file: int, start: int, end: int) -> bytes:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from hocket.chat_history.base import BaseChatMessageHistory
-from hocket.chat_history.records import checked
+from hocket.chat_history.records import check_messages
 from hocket.messages import BaseMessage
 from hocket.messages.base import isolated
 
@@ -41,7 +41,7 @@ class InMemoryChatMessageHistory(BaseChatMessageHistory):
         Raises:
             InvalidInput: one of them is no message; none is added.
         """
-        copies = [isolated(message) for message in checked(messages)]
+        copies = [isolated(message) for message in check_messages(messages)]
         self._kept.extend(copies)  # one step, also among threads
 
     async def aadd_messages(self, messages: Sequence[BaseMessage]) -> None:

@@ -6,10 +6,10 @@ from hocket.errors import HistoryError, InvalidInput, LoadError
 from hocket.messages import BaseMessage
 from hocket.messages.records import dumps_message, loads_message
 
-__all__ = ["checked", "messages_of", "records_of", "session_of"]
+__all__ = ["check_messages", "check_session_id", "dumps_messages", "loads_messages"]
 
 
-def checked(messages: Iterable[BaseMessage]) -> list[BaseMessage]:
+def check_messages(messages: Iterable[BaseMessage]) -> list[BaseMessage]:
     """Return the messages of a turn.
 
     Raises:
@@ -24,27 +24,33 @@ def checked(messages: Iterable[BaseMessage]) -> list[BaseMessage]:
     return turn
 
 
-def session_of(session_id: object) -> str:
+def check_session_id(session_id: object) -> str:
     """Return the name of a conversation.
 
     Raises:
-        InvalidInput: it is no text, or empty.
+        InvalidInput: it is no text, or empty, or holds characters that cannot be encoded (lone surrogates).
     """
     if not isinstance(session_id, str) or not session_id:
         raise InvalidInput(f"session_id is {session_id!r}; it must be a text, and not empty")
+    try:
+        session_id.encode()
+    except UnicodeEncodeError:
+        raise InvalidInput(
+            f"session_id is {session_id!r}; it holds a lone surrogate, which cannot be encoded: leave it out"
+        ) from None
     return session_id
 
 
-def records_of(messages: Sequence[BaseMessage]) -> list[str]:
+def dumps_messages(messages: Sequence[BaseMessage]) -> list[str]:
     """Return the messages of a turn as JSON texts.
 
     Raises:
         InvalidInput: one of them is no message, or holds what cannot be stored.
     """
-    return [dumps_message(message) for message in checked(messages)]
+    return [dumps_message(message) for message in check_messages(messages)]
 
 
-def messages_of(records: Iterable[str | bytes], place: str) -> list[BaseMessage]:
+def loads_messages(records: Iterable[str | bytes], place: str) -> list[BaseMessage]:
     """Return the messages that JSON texts stand for.
 
     Args:

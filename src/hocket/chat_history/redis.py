@@ -4,37 +4,28 @@ A conversation is a list, an element a message, so that Redis's own tools can re
 messages, which Redis does at once; a time to live goes with it in one transaction.
 """
 
-from collections.abc import Sequence
-from typing import Any
+import re
+from collections.abc import Awaitable, Sequence
+from typing import TYPE_CHECKING, cast
 
-from hocket.chat_history.clients import client_of
-from hocket.chat_history.records import session_of
-from hocket.chat_history.remote import RemoteHistory, settled
-from hocket.errors import InvalidInput, MissingDependency
-from hocket.http.secrets import redact_url
+from pydantic import SecretStr
 
-try:
+from hocket._databases.redis import RedisClient, RedisError, check_redis_url, connect_redis
+from hocket._databases.server import DatabaseServer, maybe_await
+from hocket._secrets import redact_url
+from hocket.chat_history.records import check_session_id
+from hocket.chat_history.server import ServerHistory
+from hocket.errors import HistoryError, InvalidInput
+
+if TYPE_CHECKING:
     import redis
-    from redis.backoff import NoBackoff
-    from redis.connection import parse_url
-    from redis.exceptions import RedisError
-    from redis.retry import Retry
-except ImportError as error:
-    raise MissingDependency("the history in Redis needs a package; run `pip install 'hocket[redis]'`") from error
 
 __all__ = ["RedisChatMessageHistory"]
 
-_SCHEMES = ("redis://", "rediss://", "unix://")
-_SETTINGS: dict[str, Any] = {
-    "max_connections": 16,
-    "timeout": 20,  # seconds to wait for one of them
-    "socket_connect_timeout": 5,
-    "socket_timeout": 10,
-}
-"""For the connections to a URL, unless its query says otherwise."""
+_PAGE = 1000  # keys that Redis looks at in one step of a listing
 
 
-class RedisChatMessageHistory(RemoteHistory):
+class RedisChatMessageHistory(ServerHistory[RedisClient]):
     """Keeps a conversation in a Redis list.
 
     Nothing is sent twice: where the answer to an append is lost, `HistoryError` is raised, and the turn may be stored. A
@@ -43,7 +34,7 @@ class RedisChatMessageHistory(RemoteHistory):
     Args:
         session_id: the conversation.
         url: ``redis://``, ``rediss://`` or ``unix://``, with redis-py's options as its query. The histories of a process
-            share its connections; `close` closes those that are idle.
+            share its connections, 16 at most (``?max_connections=16``); `close` closes those that are idle.
         key_prefix: goes before the session in the list's key. LangChain's lists run the other way, so do not use its
             prefix, ``message_store:``, where LangChain has written.
         ttl: seconds after the last turn until Redis forgets the conversation; None: it never does.
@@ -63,16 +54,25 @@ class RedisChatMessageHistory(RemoteHistory):
         key_prefix: str = "hocket:history:",
         ttl: float | None = None,
         *,
-        client: Any = None,
+        client: RedisClient | None = None,
     ) -> None:
         if ttl is not None and not ttl >= 0.001:
             raise InvalidInput(f"ttl is {ttl} seconds; it must be above 0, or None for no limit")
-        self.session_id = session_of(session_id)
+        self.session_id = check_session_id(session_id)
         self.key_prefix = key_prefix
         self.ttl = ttl
         is_async = hasattr(client, "aclose")
+        names = [f"session_id={self.session_id!r}", *([] if client is not None else [f"url={redact_url(url)!r}"])]
         super().__init__(
-            _checked(url) if client is None else None, None if is_async else client, client if is_async else None
+            DatabaseServer(
+                owner=f"{type(self).__name__}({', '.join(names)})",
+                error_type=HistoryError,
+                failures=(RedisError,),
+                connect=connect_redis,
+                url=SecretStr(check_redis_url(url)) if client is None else None,
+                client=None if is_async else client,
+                async_client=client if is_async else None,
+            )
         )
 
     @property
@@ -82,50 +82,35 @@ class RedisChatMessageHistory(RemoteHistory):
 
     def close(self) -> None:
         """Close the process's idle connections to the URL; the next operation opens another. A given client stays open."""
-        if self._url is not None:
-            self._sync().connection_pool.disconnect(inuse_connections=False)
+        if self._server.url is not None:
+            pool = cast("redis.Redis", self._server.sync_client()).connection_pool
+            pool.disconnect(inuse_connections=False)
 
-    async def _read(self, client: Any) -> Sequence[str | bytes]:
-        records: list[str | bytes] = await settled(client.lrange(self.key, 0, -1))
-        return records
+    async def _read(self, client: RedisClient) -> Sequence[str | bytes]:
+        records: Awaitable[list[str | bytes]] | list[str | bytes] = client.lrange(self.key, 0, -1)
+        return await maybe_await(records)
 
-    async def _append(self, client: Any, records: Sequence[str]) -> None:
+    async def _append(self, client: RedisClient, records: Sequence[str]) -> None:
         encoded = [record.encode() for record in records]
         if self.ttl is None:
-            await settled(client.rpush(self.key, *encoded))
+            await maybe_await(client.rpush(self.key, *encoded))
             return
         turn = client.pipeline(transaction=True)
         turn.rpush(self.key, *encoded)
         turn.pexpire(self.key, round(self.ttl * 1_000))
-        await settled(turn.execute())
+        await maybe_await(turn.execute())
 
-    async def _clear(self, client: Any) -> None:
-        await settled(client.delete(self.key))
+    async def _clear(self, client: RedisClient) -> None:
+        await maybe_await(client.delete(self.key))
 
-    def _opened(self, url: str) -> Any:
-        return client_of(_connected, url)
-
-    def _failures(self) -> tuple[type[Exception], ...]:
-        return (RedisError,)
-
-    def _name(self) -> str:
-        return ", ".join(filter(None, (f"session_id={self.session_id!r}", super()._name())))
-
-
-def _connected(url: str) -> Any:
-    return redis.Redis(
-        connection_pool=redis.BlockingConnectionPool.from_url(url, **_SETTINGS, retry=Retry(NoBackoff(), 0))
-    )
-
-
-def _checked(url: str) -> str:
-    """Return ``url`` if redis-py can read it."""
-    if url.startswith(_SCHEMES):
-        try:
-            parse_url(url)  # type: ignore[no-untyped-call]
-            return url
-        except ValueError:  # its text may show a part of the password
-            pass
-    raise InvalidInput(
-        f"{redact_url(url)!r} is no URL of Redis: it begins with {', '.join(_SCHEMES)}, then host:port/number"
-    )
+    async def _list_sessions(self, client: RedisClient, prefix: str) -> list[str]:
+        pattern = re.sub(r"([\\*?\[\]^-])", r"\\\1", self.key_prefix + prefix) + "*"
+        cursor, found = 0, set[str]()
+        while True:
+            scanned: Awaitable[tuple[int, list[str | bytes]]] | tuple[int, list[str | bytes]]
+            scanned = client.scan(cursor, match=pattern, count=_PAGE, _type="LIST")
+            cursor, keys = await maybe_await(scanned)
+            texts = (key.decode(errors="replace") if isinstance(key, bytes) else key for key in keys)
+            found.update(text.removeprefix(self.key_prefix) for text in texts)
+            if not cursor:
+                return [name for name in found if name]

@@ -1,29 +1,19 @@
-"""A history in an SQLite database.
-
-A turn is one transaction. The database is in WAL mode, so that the readers and the writer of several processes do not
-wait for one another, and every commit is flushed to the disk.
-
-The histories of one process share a connection, which threads use by turns. Had each its own, fifty writers would spend
-their time in SQLite's way of waiting, which is to sleep and look again, and take four times as long.
-"""
+"""A history in an SQLite database: a row a message, a turn one transaction, flushed to the disk."""
 
 import os
 import sqlite3
-import threading
-import weakref
-from collections.abc import Generator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from typing import Any
 
+from hocket._databases.sqlite import SQLiteDatabase, shared_database, transaction
+from hocket._databases.urls import check_path
 from hocket.chat_history.base import BaseChatMessageHistory
-from hocket.chat_history.records import messages_of, records_of, session_of
+from hocket.chat_history.records import check_session_id, dumps_messages, loads_messages
 from hocket.errors import HistoryError, InvalidInput
 from hocket.messages import BaseMessage
 
 __all__ = ["SQLiteChatMessageHistory"]
-
-PATIENCE = 30.0
-"""Seconds to wait for other writers."""
 
 _SCHEMA = """
     CREATE TABLE IF NOT EXISTS message_store (
@@ -36,6 +26,7 @@ _SCHEMA = """
 """
 _READ = "SELECT message FROM message_store WHERE session_id = ? ORDER BY id"
 _APPEND = "INSERT INTO message_store (session_id, message) VALUES (?, ?)"
+_SESSIONS = "SELECT DISTINCT session_id FROM message_store WHERE substr(session_id, 1, length(?1)) = ?1"
 _CLEAR = "DELETE FROM message_store WHERE session_id = ?"
 
 
@@ -56,138 +47,48 @@ class SQLiteChatMessageHistory(BaseChatMessageHistory):
     """
 
     def __init__(self, session_id: str, path: str | os.PathLike[str]) -> None:
-        self.session_id = session_of(session_id)
-        self.path = os.fspath(path)
-        if self.path in ("", ":memory:"):
+        self.session_id = check_session_id(session_id)
+        self.path = check_path(path, "path")
+        if self.path == ":memory:":
             raise InvalidInput(f"path is {self.path!r}; it must be a file's (in memory: InMemoryChatMessageHistory)")
-        self._database: _Database | None = None
+        self._database: SQLiteDatabase | None = None
 
     @property
     def messages(self) -> list[BaseMessage]:
         """The messages, oldest first."""
-        with self._connected() as connection:
+        with self._open() as connection:
             rows = connection.execute(_READ, (self.session_id,)).fetchall()
-        return messages_of((record for (record,) in rows), repr(self))
+        return loads_messages((record for (record,) in rows), repr(self))
 
     def add_messages(self, messages: Sequence[BaseMessage]) -> None:
         """Append a turn, and return when it is on the disk."""
-        rows = [(self.session_id, record) for record in records_of(messages)]
+        rows = [(self.session_id, record) for record in dumps_messages(messages)]
         if rows:
-            with self._connected() as connection, _transaction(connection):
+            with self._open() as connection, transaction(connection):
                 connection.executemany(_APPEND, rows)
 
     def clear(self) -> None:
         """Forget all messages of the session."""
-        with self._connected() as connection:
+        with self._open() as connection:
             connection.execute(_CLEAR, (self.session_id,))
+
+    def list_sessions(self, prefix: str = "") -> list[str]:
+        """Return the sessions of the database that have messages, sorted. See `hocket.chat_history.list_sessions`."""
+        with self._open() as connection:
+            return sorted(name for (name,) in connection.execute(_SESSIONS, (prefix,)))
 
     def close(self) -> None:
         """Close the connection; the next operation opens another."""
         if self._database is not None:
             self._database.close()
 
-    def _connected(self) -> AbstractContextManager[sqlite3.Connection]:
+    def _open(self) -> AbstractContextManager[sqlite3.Connection]:
         if self._database is None:
-            self._database = _database_of(self.path)
-        return self._database.open()
+            self._database = shared_database(self.path)
+        return self._database.open(_SCHEMA, HistoryError)
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_database": None}
 
     def __repr__(self) -> str:
         return f"SQLiteChatMessageHistory(session_id={self.session_id!r}, path={self.path!r})"
-
-
-class _Database:
-    """One connection, opened when it is first needed. Threads use it by turns."""
-
-    def __init__(self, path: str) -> None:
-        self.path = path
-        self.reset()
-
-    def reset(self) -> None:
-        """Begin anew, without a connection."""
-        self._lock = threading.Lock()
-        self._connection: sqlite3.Connection | None = None
-        self._closing: weakref.finalize[Any, Any] | None = None
-
-    @contextmanager
-    def open(self) -> Generator[sqlite3.Connection]:
-        """Borrow the connection.
-
-        Raises:
-            HistoryError: the database cannot be used.
-        """
-        with self._lock:
-            try:
-                if self._connection is None:
-                    self._connection = _connect(self.path)
-                    # No __del__: while one runs, the weak reference in `_databases` still finds its object.
-                    self._closing = weakref.finalize(self, self._connection.close)
-                yield self._connection
-            except sqlite3.Error as error:
-                raise HistoryError(f"{self.path}: {error}") from error
-
-    def close(self) -> None:
-        """Close the connection."""
-        with self._lock:
-            if self._closing is not None:
-                self._connection = None
-                self._closing()
-
-    def leave_to_parent(self) -> None:
-        """Forget the connection in a forked child, and keep it alive: to close it here might break it there."""
-        if self._connection is not None and self._closing is not None:
-            _inherited.append(self._connection)
-            self._closing.detach()
-        self.reset()
-
-
-_databases: weakref.WeakValueDictionary[str, _Database] = weakref.WeakValueDictionary()
-_lock = threading.Lock()
-_inherited: list[sqlite3.Connection] = []
-
-
-def _database_of(path: str) -> _Database:
-    """Return the process's database at ``path``; it closes its connection when the last history is gone."""
-    place = os.path.realpath(path)
-    with _lock:
-        database = _databases.get(place)
-        if database is None:
-            database = _databases[place] = _Database(place)
-        return database
-
-
-def _after_fork() -> None:
-    global _lock
-    _lock = threading.Lock()
-    for database in list(_databases.values()):
-        database.leave_to_parent()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)
-
-
-def _connect(path: str) -> sqlite3.Connection:
-    connection = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
-    try:
-        connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute("PRAGMA synchronous = FULL")
-        connection.executescript(_SCHEMA)
-    except BaseException:
-        connection.close()
-        raise
-    return connection
-
-
-@contextmanager
-def _transaction(connection: sqlite3.Connection) -> Generator[None]:
-    """Do all that is done inside, or nothing. It begins as a writer: a reader cannot always become one later."""
-    connection.execute("BEGIN IMMEDIATE")
-    try:
-        yield
-        connection.execute("COMMIT")
-    except BaseException:
-        connection.rollback()
-        raise

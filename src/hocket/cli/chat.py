@@ -90,7 +90,9 @@ def _history(where: str | None, session: str | None) -> "BaseChatMessageHistory"
         if session is not None:
             raise InvalidInput("--session names a conversation in a history: say which one, with --history")
         return InMemoryChatMessageHistory()
-    history = open_history(where) if session is None else open_history(where, session)
+    if session is None and "://" in where:
+        session = "default"  # of a database, which must be told; the command is one person's
+    history = open_history(where, session)
     if isinstance(history, FileChatMessageHistory):
         path = Path(history.file_path)
         directory = path.parent

@@ -10,10 +10,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
+from hocket._databases.writes import finish_write
 from hocket._pipeline.concurrency_limit import InFlight
 from hocket._runtime.runtime import ASYNC
 from hocket.chat_history import BaseChatMessageHistory
-from hocket.chat_history.finishing import finish
 from hocket.conversation.adapter import MessageAdapter
 from hocket.errors import InvalidInput
 from hocket.message_toolkit import split_turns, trim_messages
@@ -153,7 +153,7 @@ class ChatHistoryManager:
             HistoryError: it could not be stored; the next checkpoint tries again.
         """
         if self._storage is not None:
-            await finish(partial(self._save, self._storage))  # cancelled or not, what is stored is noted as such
+            await finish_write(partial(self._save, self._storage))  # cancelled or not, what is stored is noted as such
 
     async def restore_from_checkpoint(self) -> None:
         """Take up what is stored, if there is a storage and anything in it, in the place of the messages kept."""

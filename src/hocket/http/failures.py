@@ -17,6 +17,7 @@ from typing import Any, NamedTuple, cast
 
 from pydantic_core import from_json
 
+from hocket._secrets import redact
 from hocket.errors import (
     AuthenticationError,
     ContentFiltered,
@@ -35,7 +36,6 @@ from hocket.errors import (
     Unsupported,
 )
 from hocket.http.retry_after import retry_after
-from hocket.http.secrets import redact
 
 __all__ = ["classify_error", "has_failed"]
 

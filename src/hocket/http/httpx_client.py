@@ -13,9 +13,10 @@ from typing import Any
 
 import anyio
 
+from hocket._secrets import redact
 from hocket.errors import ConnectionFailed, ConnectTimeout, InvalidInput, InvalidReply, LLMError, RequestTimeout
 from hocket.http.request import HTTPRequest
-from hocket.http.secrets import find_secrets, redact
+from hocket.http.secrets import find_secrets
 from hocket.http.tls import tls_context
 from hocket.timeouts import connect_limit
 

@@ -7,7 +7,8 @@ from typing import Any
 from pydantic import SecretStr
 from pydantic_core import from_json, to_json
 
-from hocket.http.secrets import redact_headers, redact_url, unwrap_secret, wrap_secrets
+from hocket._secrets import redact_url, unwrap_secret, wrap_secrets
+from hocket.http.secrets import redact_headers
 
 __all__ = ["HTTPReply", "HTTPRequest", "json_request"]
 

@@ -1,100 +1,25 @@
-"""Secrets out of whatever is shown: what a server says may repeat the key that it was sent.
+"""Secrets out of what a request shows: its headers, its parameters, and the errors that it ends with.
 
-Two nets. The secrets that are known, exactly; and whatever looks like a key, since a server may echo one that never
-passed through here, or only a part of it. And one gate, `Guard`, through which every failure of a request leaves: many a
-logger shows the locals of a traceback's frames, and those below the gate, httpx's and the event loop's too, hold the
-request as it is sent.
+What a server says may repeat the key that it was sent; `hocket._secrets` takes it out of texts. Here is the gate, `Guard`,
+through which every failure of a request leaves: many a logger shows the locals of a traceback's frames, and those below the
+gate, httpx's and the event loop's too, hold the request as it is sent.
 """
 
 import base64
 import contextlib
 import os
-import re
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import TracebackType
-from typing import Any, cast
-from urllib.parse import parse_qsl, quote, quote_plus, unquote, urlsplit, urlunsplit
+from typing import Any
+from urllib.parse import parse_qsl, quote, quote_plus, unquote, urlsplit
 
 from pydantic import SecretStr
 
+from hocket._secrets import MASK, Secret, is_sensitive, redact, sort_secrets
 from hocket.errors import LLMError
 
-__all__ = [
-    "MASK",
-    "Guard",
-    "Secret",
-    "find_secrets",
-    "is_sensitive",
-    "redact",
-    "redact_headers",
-    "redact_params",
-    "redact_url",
-    "unwrap_secret",
-    "wrap_secrets",
-]
-
-MASK = "**********"
-
-_NAMES = re.compile(r"auth|key|token|cookie|secret|password|credential|\bsig(nature)?\b", re.IGNORECASE)
-_INNOCENT = re.compile(r"ratelimit|tokens", re.IGNORECASE)  # x-ratelimit-remaining-tokens counts, and unlocks nothing
-_KEYS = re.compile(
-    r"(?P<scheme>\b(?:bearer|basic)\s+)[\w.~+/=-]{6,}"  # an Authorization header
-    r"|\b(?:sk|pk|rk|gsk|xai|hf|nvapi|pplx|AIza|ghp|r8|csk|fw)[-_][\w-]{6,}[\w*-]*"  # the prefixes of providers' keys
-    r"|\bAIza[\w-]{20,}",
-    re.IGNORECASE,
-)
-_SHORT = 6  # a secret shorter than this is found inside ordinary words
-
-
-class Secret(str):
-    """A text that does not show itself where an object, or a frame of a traceback, is drawn with `repr`."""
-
-    __slots__ = ()
-
-    def __repr__(self) -> str:
-        return repr(MASK)
-
-
-def unwrap_secret(value: str | SecretStr) -> str:
-    """Return what is to be sent; a secret still does not show itself."""
-    return Secret(value.get_secret_value()) if isinstance(value, SecretStr) else value
-
-
-def is_sensitive(name: str) -> bool:
-    """Whether a header or parameter of this name holds a secret."""
-    return bool(_NAMES.search(name)) and not _INNOCENT.search(name)
-
-
-def wrap_secrets(named: Mapping[str, str | SecretStr]) -> dict[str, str | SecretStr]:
-    """Return headers or parameters with the values of the sensitive ones as secrets."""
-    return {
-        name: SecretStr(value) if isinstance(value, str) and is_sensitive(name) else value
-        for name, value in named.items()
-    }
-
-
-def redact(value: Any, secrets: Iterable[str] = ()) -> Any:
-    """Return ``value``, a text or JSON data, without ``secrets`` and without anything that looks like a key."""
-    return _redact(value, _known(secrets))
-
-
-def _known(secrets: Iterable[str]) -> list[str]:
-    """Return what to look for, the longest first: "Bearer abcdef" before "abcdef"."""
-    return sorted({secret for secret in secrets if len(secret) >= _SHORT}, key=len, reverse=True)
-
-
-def _redact(value: Any, secrets: list[str]) -> Any:
-    if isinstance(value, str):
-        for secret in secrets:
-            value = value.replace(secret, MASK)
-        return _KEYS.sub(lambda found: (found["scheme"] or "") + MASK, value)
-    if isinstance(value, Mapping):
-        items = value.items()
-        return {_redact(name, secrets): _redact(item, secrets) for name, item in items}
-    if isinstance(value, list | tuple):
-        return [_redact(item, secrets) for item in cast("list[Any]", value)]
-    return value
+__all__ = ["Guard", "find_secrets", "redact_headers", "redact_params"]
 
 
 def redact_headers(headers: Mapping[str, str | SecretStr]) -> dict[str, str]:
@@ -115,18 +40,6 @@ def _is_secret(name: str, value: str | SecretStr) -> bool:
 def _masked(value: str | SecretStr) -> str:
     scheme, blank, _ = value.partition(" ") if isinstance(value, str) else ("", "", "")
     return scheme + blank + MASK if blank and scheme.isalpha() else MASK
-
-
-def redact_url(url: str) -> str:
-    """Return a URL that can be shown: without its user, and with every sensitive parameter masked."""
-    if "@" not in url and "?" not in url:
-        return url
-    parts = urlsplit(url)
-    query = "&".join(
-        f"{name}={MASK}" if blank and is_sensitive(unquote(name)) else f"{name}{blank}{value}"
-        for name, blank, value in (pair.partition("=") for pair in parts.query.split("&"))
-    )
-    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2], query=query))
 
 
 def find_secrets(headers: Iterable[Mapping[str, str]], urls: Iterable[str], proxy: str | None) -> list[str]:
@@ -203,7 +116,7 @@ class Guard:
     ) -> None:
         if error is None:
             return
-        secrets = _known(self._secrets())
+        secrets = sort_secrets(self._secrets())
         _clean(error, secrets, set())
         if isinstance(error, LLMError):
             error.provider = error.provider or self._provider
@@ -235,10 +148,10 @@ def _clean(error: BaseException, secrets: list[str], seen: set[object]) -> None:
             frame.clear()
     if isinstance(error, LLMError):
         for name in ("message", "provider_code", "request_id", "details"):
-            setattr(error, name, _redact(getattr(error, name), secrets))
+            setattr(error, name, redact(getattr(error, name), secrets))
         error.args = (error.message,)
     if notes := getattr(error, "__notes__", None):
-        notes[:] = _redact(notes, secrets)
+        notes[:] = redact(notes, secrets)
     cause, context = error.__cause__, error.__context__
     suppressed = error.__suppress_context__
     if cause is not None:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, cast
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_serializer, field_validator, model_validator
 
 from hocket._runtime.runtime import ASYNC
+from hocket._secrets import MASK, Secret, redact, redact_url, unwrap_secret, wrap_secrets
 from hocket.errors import (
     AuthenticationError,
     ConnectionFailed,
@@ -31,17 +32,7 @@ from hocket.http.clients import ClientSettings, close_client
 from hocket.http.exchange import HTTPStream, open_stream, send
 from hocket.http.failures import classify_error
 from hocket.http.request import HTTPReply, HTTPRequest
-from hocket.http.secrets import (
-    MASK,
-    Guard,
-    Secret,
-    find_secrets,
-    redact,
-    redact_headers,
-    redact_url,
-    unwrap_secret,
-    wrap_secrets,
-)
+from hocket.http.secrets import Guard, find_secrets, redact_headers
 from hocket.remote.stream_decoder import StreamDecoder
 
 __all__ = ["Headers", "Key", "RemoteService"]
@@ -94,9 +85,6 @@ class RemoteService(BaseModel):
         {"api_key", "http_client", "max_connections", "proxy", "verify", "max_reply_bytes"}
     )
     """Fields that do not change an answer, and so are in no cache key."""
-
-    _local_fields: ClassVar[frozenset[str]] = frozenset({"proxy", "verify"})
-    """Fields that say whom to trust on the way to the server: no dump has them, and none may bring them."""
 
     if not TYPE_CHECKING:
 

@@ -6,14 +6,14 @@ and in its ``response_metadata`` what is said about it (log probabilities, filte
 """
 
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any
 
 from pydantic_core import from_json, to_json
 
+from hocket._secrets import redact
 from hocket.errors import InvalidReply
 from hocket.http.failures import REQUEST_IDS, classify_error, has_failed
 from hocket.http.request import HTTPReply
-from hocket.http.secrets import redact
 from hocket.load.construct import unvalidated
 from hocket.messages import AIMessage
 from hocket.messages.base import Content
@@ -200,4 +200,4 @@ def _arguments(arguments: Any) -> str | None:
 def shown(content: bytes) -> str:
     """Return the beginning of what cannot be read, for an error."""
     text = content[: _SHOWN * 4].decode("utf-8", "replace")
-    return repr(cast(str, redact(text))[:_SHOWN])
+    return repr(redact(text)[:_SHOWN])

@@ -12,9 +12,9 @@ from urllib.parse import quote, urlencode, urlsplit
 from pydantic import Field, InstanceOf, SecretStr, field_validator
 from pydantic_core import from_json
 
+from hocket._secrets import unwrap_secret, wrap_secrets
 from hocket.errors import AuthenticationError, InvalidInput, InvalidReply
 from hocket.http.request import HTTPReply, HTTPRequest, json_request
-from hocket.http.secrets import unwrap_secret, wrap_secrets
 from hocket.profiles import ModelProfile, find_profile
 from hocket.providers.openai.dialects import COMPATIBLE, DIALECTS, Dialect, dialect_at, named_dialect
 from hocket.remote.service import Headers, RemoteService

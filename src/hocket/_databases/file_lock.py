@@ -1,11 +1,11 @@
-"""Locks on open files that other processes see: those of the operating system, which end with their holder.
+"""Locks on open files, seen by other processes: those of the operating system, which end with the process that has them.
 
 Each open file has its own lock, so that they keep threads apart as well.
 """
 
 import sys
 
-__all__ = ["lock"]
+__all__ = ["lock_file"]
 
 if sys.platform == "win32":
     import msvcrt
@@ -15,7 +15,7 @@ if sys.platform == "win32":
     _BEYOND = 1 << 40  # a byte that no file has: on Windows what is locked cannot be read by others
     _PAUSE = 0.005
 
-    def lock(file: int, *, shared: bool) -> None:
+    def lock_file(file: int, *, shared: bool) -> None:
         """Wait until nobody else holds a lock on the open ``file``; it is given back when the file is closed."""
         position = os.lseek(file, 0, os.SEEK_CUR)
         os.lseek(file, _BEYOND, os.SEEK_SET)
@@ -32,7 +32,7 @@ if sys.platform == "win32":
 else:
     import fcntl
 
-    def lock(file: int, *, shared: bool) -> None:
+    def lock_file(file: int, *, shared: bool) -> None:
         """Wait for a lock on the open ``file``, to read along with others or to be alone.
 
         It is given back when the file is closed.

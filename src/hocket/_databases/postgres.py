@@ -1,0 +1,252 @@
+"""Connections to PostgreSQL: a pool that threads share, and statements over whatever a user has opened.
+
+The pool is a stack, so that the few that are needed stay warm. psycopg's own pool is a package of its own, with threads of
+its own; it may be given to a store instead.
+"""
+
+import collections
+import selectors
+import threading
+import weakref
+from collections.abc import AsyncGenerator, Generator
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, asynccontextmanager, contextmanager
+from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar
+from urllib.parse import urlsplit, urlunsplit
+
+import anyio
+
+from hocket._databases.server import maybe_await
+from hocket._secrets import Secret, redact_url
+from hocket.errors import InvalidInput, MissingDependency
+
+try:
+    import psycopg
+    from psycopg import Error as PostgresError
+    from psycopg.conninfo import conninfo_to_dict, make_conninfo
+    from psycopg.errors import UndefinedTable
+    from psycopg.pq import TransactionStatus
+    from psycopg.rows import tuple_row
+except ImportError as error:
+    raise MissingDependency("PostgreSQL needs a package; run `pip install 'hocket[postgres]'`") from error
+
+__all__ = [
+    "AsyncConnection",
+    "AsyncPool",
+    "Connection",
+    "ConnectionPool",
+    "PostgresClient",
+    "PostgresError",
+    "SyncPool",
+    "UndefinedTable",
+    "check_postgres_url",
+    "execute",
+]
+
+S = TypeVar("S")
+A = TypeVar("A")
+Connection: TypeAlias = psycopg.Connection[Any]  # Any: of whatever rows
+AsyncConnection: TypeAlias = psycopg.AsyncConnection[Any]
+
+
+class SyncPool(Protocol):
+    """A pool of sync connections: ours, or psycopg's."""
+
+    def connection(self) -> AbstractContextManager[Connection]:
+        """Borrow a connection."""
+        ...
+
+
+class AsyncPool(Protocol):
+    """A pool of asyncio's connections: psycopg's."""
+
+    def connection(self) -> AbstractAsyncContextManager[AsyncConnection]:
+        """Borrow a connection."""
+        ...
+
+
+PostgresClient: TypeAlias = Connection | AsyncConnection | SyncPool | AsyncPool
+
+_SCHEMES = ("postgresql://", "postgres://")
+_SIZE = "max_connections"
+DEFAULT_SIZE = 10
+PATIENCE = 20.0
+"""Seconds to wait for a connection of the pool."""
+
+_SETTINGS = {"connect_timeout": 10, "tcp_user_timeout": 20_000}
+"""Seconds to connect, and milliseconds until a server that does not even confirm what it was sent counts as gone."""
+
+
+class _URL(NamedTuple):
+    """A URL, read.
+
+    Attributes:
+        conninfo: what libpq gets.
+        size: connections at most.
+    """
+
+    conninfo: str
+    size: int
+
+
+class ConnectionPool:
+    """Connections to one URL, in autocommit mode, opened when they are needed.
+
+    Args:
+        url: its query says more, as for libpq; and ``max_connections``, which is ours (default: 10).
+    """
+
+    def __init__(self, url: str) -> None:
+        bare, self._size = _read_url(url)
+        named = conninfo_to_dict(bare)
+        missing = {name: value for name, value in _SETTINGS.items() if name not in named}
+        self._conninfo = Secret(make_conninfo(bare, **missing))
+        self._free = threading.BoundedSemaphore(self._size)
+        self._idle: collections.deque[Connection] = collections.deque()
+
+    @contextmanager
+    def connection(self) -> Generator[Connection]:
+        """Borrow a connection.
+
+        Raises:
+            psycopg.OperationalError: there is none: no server, no permission, none free in time.
+        """
+        if not self._free.acquire(timeout=PATIENCE):
+            raise psycopg.OperationalError(
+                f"none of {self._size} connections became free within {PATIENCE:g} s; {_SIZE}=... in the URL's query "
+                "allows more"
+            )
+        try:
+            connection = self._take()
+            try:
+                yield connection
+            finally:
+                self._give_back(connection)
+        finally:
+            self._free.release()
+
+    def close_idle(self) -> None:
+        """Close the connections that nobody has borrowed."""
+        while self._idle:
+            try:
+                self._idle.pop().close()
+            except IndexError:  # another thread was faster
+                return
+
+    def _take(self) -> Connection:
+        while self._idle:
+            try:
+                connection = self._idle.pop()
+            except IndexError:
+                break
+            if _is_silent(connection):
+                return connection
+            connection.close()
+        return psycopg.connect(self._conninfo, autocommit=True)
+
+    def _give_back(self, connection: Connection) -> None:
+        if connection.info.transaction_status is TransactionStatus.IDLE:
+            self._idle.append(connection)
+        else:
+            connection.close()
+
+
+def _is_silent(connection: Connection) -> bool:
+    """Whether the server has sent nothing on an idle connection, such as that it closes it."""
+    if connection.closed:
+        return False
+    with selectors.DefaultSelector() as selector:
+        selector.register(connection, selectors.EVENT_READ)
+        return not selector.select(0)
+
+
+# -- statements
+
+
+async def execute(client: PostgresClient, statement: str, *parameters: object) -> list[tuple[Any, ...]]:
+    """Run one statement through a connection or a pool, and return its rows."""
+    async with _borrow(client) as connection:
+        cursor = connection.cursor(row_factory=tuple_row)
+        executing: object = cursor.execute(statement.encode(), parameters or None)
+        await maybe_await(executing)
+        return await maybe_await(cursor.fetchall()) if cursor.description else []
+
+
+@asynccontextmanager
+async def _borrow(client: PostgresClient) -> AsyncGenerator[Connection | AsyncConnection]:
+    """Borrow a connection of a pool; or take a connection, for a transaction of our own unless each statement is one."""
+    if not isinstance(client, psycopg.Connection | psycopg.AsyncConnection):
+        borrowing: AbstractContextManager[Connection] | AbstractAsyncContextManager[AsyncConnection] = (
+            client.connection()
+        )
+        async with _enter(borrowing) as connection:
+            yield connection
+    elif client.autocommit:
+        yield client
+    else:
+        async with _enter(_lock_of(client)), _enter(client.transaction()):
+            yield client
+
+
+@asynccontextmanager
+async def _enter(context: AbstractContextManager[S] | AbstractAsyncContextManager[A]) -> AsyncGenerator[S | A]:
+    """Enter a context of either kind."""
+    if isinstance(context, AbstractAsyncContextManager):
+        async with context as entered:
+            yield entered
+    else:
+        with context as entered:
+            yield entered
+
+
+_locks: weakref.WeakKeyDictionary[
+    Connection | AsyncConnection, AbstractContextManager[object] | AbstractAsyncContextManager[object]
+] = weakref.WeakKeyDictionary()
+
+
+def _lock_of(
+    connection: Connection | AsyncConnection,
+) -> AbstractContextManager[object] | AbstractAsyncContextManager[object]:
+    """Return the lock of a connection: transactions of several tasks or threads on it would get into one another."""
+    is_async = isinstance(connection, psycopg.AsyncConnection)
+    return _locks.setdefault(connection, anyio.Lock() if is_async else threading.Lock())
+
+
+# -- URLs
+
+
+def check_postgres_url(url: str) -> str:
+    """Return ``url``.
+
+    Raises:
+        InvalidInput: libpq cannot read it, or ``max_connections`` in its query is no number above 0.
+    """
+    try:
+        conninfo_to_dict(_read_url(url).conninfo)
+    except (psycopg.ProgrammingError, UnicodeError):  # its text may show a part of the password
+        raise _refuse(url) from None
+    return url
+
+
+def _read_url(url: str) -> _URL:
+    if not url.startswith(_SCHEMES) or "\0" in url:
+        raise _refuse(url)
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        raise _refuse(url) from None
+    size, query = str(DEFAULT_SIZE), list[str]()
+    for pair in filter(None, parts.query.split("&")):
+        name, _, value = pair.partition("=")
+        if name == _SIZE:
+            size = value
+        else:
+            query.append(pair)
+    if not size.isdecimal() or not int(size):
+        raise InvalidInput(f"{_SIZE} is {size!r} in {redact_url(url)!r}; it must be a number above 0")
+    return _URL(urlunsplit(parts._replace(query="&".join(query))), int(size))
+
+
+def _refuse(url: str) -> InvalidInput:
+    return InvalidInput(
+        f"{redact_url(url)!r} is no URL of PostgreSQL: it is postgresql://user:password@host:port/database"
+    )

@@ -1,0 +1,51 @@
+"""Connections to Redis."""
+
+from typing import TypeAlias
+
+from hocket._secrets import redact_url
+from hocket.errors import InvalidInput, MissingDependency
+
+try:
+    import redis
+    import redis.asyncio
+    from redis.backoff import NoBackoff
+    from redis.connection import parse_url
+    from redis.exceptions import RedisError
+    from redis.retry import Retry
+except ImportError as error:
+    raise MissingDependency("Redis needs a package; run `pip install 'hocket[redis]'`") from error
+
+__all__ = ["RedisClient", "RedisError", "check_redis_url", "connect_redis"]
+
+RedisClient: TypeAlias = redis.Redis | redis.asyncio.Redis
+
+_SCHEMES = ("redis://", "rediss://", "unix://")
+
+
+def connect_redis(url: str) -> RedisClient:
+    """Return a sync client that sends nothing twice: an append whose answer was lost may have been made.
+
+    The URL's query may say otherwise: 16 connections at most, 20 seconds to wait for one of them, 5 seconds to connect,
+    10 seconds to wait for an answer.
+    """
+    pool = redis.BlockingConnectionPool.from_url(
+        url, max_connections=16, timeout=20, socket_connect_timeout=5, socket_timeout=10, retry=Retry(NoBackoff(), 0)
+    )
+    return redis.Redis(connection_pool=pool)
+
+
+def check_redis_url(url: str) -> str:
+    """Return ``url``.
+
+    Raises:
+        InvalidInput: redis-py cannot read it.
+    """
+    if url.startswith(_SCHEMES):
+        try:
+            parse_url(url)  # type: ignore[no-untyped-call]  # redis-py has no types here
+            return url
+        except ValueError:  # its text may show a part of the password
+            pass
+    raise InvalidInput(
+        f"{redact_url(url)!r} is no URL of Redis: it begins with {', '.join(_SCHEMES)}, then host:port/number"
+    )

@@ -1,0 +1,124 @@
+"""SQLite databases, one connection for each file in a process, which threads use by turns.
+
+Had each store its own connection, fifty writers would spend their time in SQLite's way of waiting, which is to sleep and
+look again, and take four times as long. A database is in WAL mode, so that the readers and the writer of several processes
+do not wait for one another, and every commit is flushed to the disk.
+"""
+
+import os
+import sqlite3
+import threading
+import weakref
+from collections.abc import Generator
+from contextlib import contextmanager
+from typing import Any
+
+from hocket._runtime.fork import after_fork, leave_to_parent
+from hocket.errors import HocketError
+
+__all__ = ["SQLiteDatabase", "shared_database", "transaction"]
+
+PATIENCE = 30.0
+"""Seconds to wait for other writers."""
+
+
+class SQLiteDatabase:
+    """One connection, opened when it is first needed. Threads use it by turns.
+
+    Args:
+        path: of the file, made if absent; its directory must be there. SQLite's WAL mode does not work over a network.
+    """
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.reset()
+
+    def reset(self) -> None:
+        """Begin anew, without a connection."""
+        self._lock = threading.Lock()
+        self._connection: sqlite3.Connection | None = None
+        self._closing: weakref.finalize[Any, Any] | None = None
+        self._schemas: set[str] = set()
+
+    @contextmanager
+    def open(self, schema: str, error_type: type[HocketError]) -> Generator[sqlite3.Connection]:
+        """Borrow the connection.
+
+        Args:
+            schema: statements that make a store's tables, if absent; executed once on each connection.
+            error_type: what a failure of the database becomes.
+
+        Raises:
+            HocketError: of that type: the database cannot be used.
+        """
+        with self._lock:
+            try:
+                connection = self._connection or self._connect()
+                if schema not in self._schemas:
+                    connection.executescript(schema)
+                    self._schemas.add(schema)
+                yield connection
+            except sqlite3.Error as error:
+                raise error_type(f"{self.path}: {error}") from error
+
+    def close(self) -> None:
+        """Close the connection; the next use opens another."""
+        with self._lock:
+            if self._closing is not None:
+                self._closing()
+                self._connection = self._closing = None
+                self._schemas.clear()
+
+    def leave_connection_to_parent(self) -> None:
+        """Forget the connection in a forked child, and keep it alive: to close it here might break it there."""
+        if self._connection is not None and self._closing is not None:
+            leave_to_parent(self._connection)
+            self._closing.detach()
+        self.reset()
+
+    def _connect(self) -> sqlite3.Connection:
+        connection = sqlite3.connect(self.path, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute("PRAGMA synchronous = FULL")
+        except BaseException:
+            connection.close()
+            raise
+        self._connection = connection
+        # No __del__: while one runs, the weak reference in `_databases` still finds its object.
+        self._closing = weakref.finalize(self, connection.close)
+        return connection
+
+
+_databases: weakref.WeakValueDictionary[str, SQLiteDatabase] = weakref.WeakValueDictionary()
+_lock = threading.Lock()
+
+
+def shared_database(path: str) -> SQLiteDatabase:
+    """Return the process's database at ``path``; it closes its connection when the last store that uses it is gone."""
+    place = os.path.realpath(path)
+    with _lock:
+        database = _databases.get(place)
+        if database is None:
+            database = _databases[place] = SQLiteDatabase(place)
+        return database
+
+
+@contextmanager
+def transaction(connection: sqlite3.Connection) -> Generator[None]:
+    """Do all that is done inside, or nothing. It begins as a writer: a reader cannot always become one later."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        connection.execute("COMMIT")
+    except BaseException:
+        connection.rollback()
+        raise
+
+
+@after_fork
+def _start_anew() -> None:
+    global _lock
+    _lock = threading.Lock()
+    for database in list(_databases.values()):
+        database.leave_connection_to_parent()

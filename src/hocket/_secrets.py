@@ -1,0 +1,106 @@
+"""Secrets out of what is shown: what a server says may repeat the key or password that it was sent.
+
+Two nets. The secrets that are known, exactly; and whatever looks like a key, since a server may echo one that never passed
+through here, or only a part of it.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import TypeVar, cast
+from urllib.parse import unquote, urlsplit, urlunsplit
+
+from pydantic import SecretStr
+
+__all__ = [
+    "MASK",
+    "Secret",
+    "is_sensitive",
+    "redact",
+    "redact_url",
+    "sort_secrets",
+    "unwrap_secret",
+    "wrap_secrets",
+]
+
+Data = TypeVar("Data")
+
+MASK = "**********"
+
+_NAMES = re.compile(r"auth|key|token|cookie|secret|password|credential|\bsig(nature)?\b", re.IGNORECASE)
+_INNOCENT = re.compile(r"ratelimit|tokens", re.IGNORECASE)  # x-ratelimit-remaining-tokens counts, and unlocks nothing
+_KEYS = re.compile(
+    r"(?P<scheme>\b(?:bearer|basic)\s+)[\w.~+/=-]{6,}"  # an Authorization header
+    r"|\b(?:sk|pk|rk|gsk|xai|hf|nvapi|pplx|AIza|ghp|r8|csk|fw)[-_][\w-]{6,}[\w*-]*"  # the prefixes of providers' keys
+    r"|\bAIza[\w-]{20,}",
+    re.IGNORECASE,
+)
+_SHORT = 6  # a secret shorter than this is found inside ordinary words
+
+
+class Secret(str):
+    """A text that does not show itself where an object, or a frame of a traceback, is drawn with `repr`."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return repr(MASK)
+
+
+def unwrap_secret(value: str | SecretStr) -> str:
+    """Return what is to be sent; a secret still does not show itself."""
+    return Secret(value.get_secret_value()) if isinstance(value, SecretStr) else value
+
+
+def is_sensitive(name: str) -> bool:
+    """Whether a header or parameter of this name holds a secret."""
+    return bool(_NAMES.search(name)) and not _INNOCENT.search(name)
+
+
+def wrap_secrets(named: Mapping[str, str | SecretStr]) -> dict[str, str | SecretStr]:
+    """Return headers or parameters with the values of the sensitive ones as secrets."""
+    return {
+        name: SecretStr(value) if isinstance(value, str) and is_sensitive(name) else value
+        for name, value in named.items()
+    }
+
+
+def redact(value: Data, secrets: Iterable[str] = ()) -> Data:
+    """Return ``value``, a text or JSON data, without ``secrets`` and without anything that looks like a key."""
+    return cast(Data, _redact(value, sort_secrets(secrets)))
+
+
+def sort_secrets(secrets: Iterable[str]) -> list[str]:
+    """Return the secrets to look for, the longest first: "Bearer abcdef" before "abcdef"."""
+    return sorted({secret for secret in secrets if len(secret) >= _SHORT}, key=len, reverse=True)
+
+
+def _redact(value: object, secrets: list[str]) -> object:
+    if isinstance(value, str):
+        for secret in secrets:
+            value = value.replace(secret, MASK)
+        return _KEYS.sub(lambda found: (found["scheme"] or "") + MASK, value)
+    if isinstance(value, Mapping):
+        items = cast("Mapping[object, object]", value).items()
+        return {_redact(name, secrets): _redact(item, secrets) for name, item in items}
+    if isinstance(value, list | tuple):
+        return [_redact(item, secrets) for item in cast("list[object]", value)]
+    return value
+
+
+def redact_url(url: str) -> str:
+    """Return a URL that can be shown: without its user, and with every sensitive parameter masked.
+
+    Of what cannot be read as a URL only the scheme is shown.
+    """
+    if "@" not in url and "?" not in url:
+        return url
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        scheme, separator, _ = url.partition("://")
+        return f"{scheme}://{MASK}" if separator else MASK
+    query = "&".join(
+        f"{name}={MASK}" if blank and is_sensitive(unquote(name)) else f"{name}{blank}{value}"
+        for name, blank, value in (pair.partition("=") for pair in parts.query.split("&"))
+    )
+    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2], query=query))
