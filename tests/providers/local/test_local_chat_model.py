@@ -11,7 +11,7 @@ import anyio.to_thread
 import pytest
 
 from hocket.errors import ContextLengthExceeded, InvalidInput, LocalModelError, Unsupported
-from hocket.messages import AIMessage, AIMessageChunk, HumanMessage, ToolMessage
+from hocket.messages import AIMessage, AIMessageChunk, HumanMessage, SystemMessage, ToolMessage
 from hocket.providers.local import ChatLocal
 from hocket.providers.local.engine import open_engine
 from hocket.testing import assert_no_blocking
@@ -55,10 +55,30 @@ async def test_ainvoke_gives_a_message() -> None:
     assert isinstance(reply, AIMessage) and not isinstance(reply, AIMessageChunk)
     assert reply.text
     assert reply.usage_metadata is not None
-    assert reply.usage_metadata["total_tokens"] == 37 + reply.usage_metadata["output_tokens"]
+    assert reply.usage_metadata["total_tokens"] == 34 + reply.usage_metadata["output_tokens"]
     assert reply.response_metadata["model_name"] == "SmolLM2-135M-Instruct.Q4_1.gguf"
     assert reply.response_metadata["finish_reason"] in ("stop", "length")
     assert reply.response_metadata["timings"]["predicted_per_second"] > 0
+
+
+async def test_a_plain_question_gets_a_plain_answer() -> None:
+    """With the defaults, in the first minute (docs/decisions/010); the caller's own system message takes over."""
+    assert (await ChatLocal().ainvoke("What is the capital of France?")).text == "The capital of France is Paris."
+    assert (await ChatLocal().ainvoke("How many legs does a spider have?")).text == "A spider has 8 legs."
+    told = await ChatLocal(max_tokens=40).ainvoke([SystemMessage("Talk like a pirate."), HumanMessage("Who are you?")])
+    plain = await ChatLocal(max_tokens=40).ainvoke("Who are you?")
+    bare = await ChatLocal(max_tokens=40).ainvoke([SystemMessage(""), HumanMessage("Who are you?")])
+    assert len({told.text, plain.text, bare.text}) == 3
+
+
+def test_the_defaults_are_in_the_key_of_the_cache(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An answer that was kept under other defaults is not given; a file of one's own has none."""
+    monkeypatch.delenv("HOCKET_LOCAL_MODEL", raising=False)
+    key = ChatLocal()._get_llm_string()
+    assert "states facts plainly" in str(ChatLocal()._identifying_params)
+    assert "states facts plainly" not in str(ChatLocal(model="own.gguf")._identifying_params)
+    monkeypatch.setattr("hocket.providers.local.chat_model.INSTRUCTIONS", "You are a poet.")
+    assert ChatLocal()._get_llm_string() != key
 
 
 async def test_a_stream_folds_to_what_ainvoke_returns() -> None:

@@ -63,7 +63,7 @@ def test_a_file_by_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 def test_too_long_a_question_is_one_line(embedded_model: None) -> None:
     """The window's length is named."""
-    assert_one_line(hocket("chat", "-", stdin="word " * 9000), "9031 tokens", "n_ctx=4096")
+    assert_one_line(hocket("chat", "-", stdin="word " * 9000), "9028 tokens", "n_ctx=4096")
 
 
 def test_without_the_model(bare_python: Run) -> None:

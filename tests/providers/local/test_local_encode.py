@@ -106,9 +106,8 @@ def test_a_plain_request() -> None:
     """What was not asked for is not sent."""
     assert encode_request([HumanMessage("hi")], options()) == {
         "messages": [{"role": "user", "content": "hi"}],
-        "temperature": 0.2,
+        "temperature": 0,
         "top_p": 0.9,
-        "repeat_penalty": 1.1,
         "max_tokens": 512,
     }
 
@@ -165,3 +164,21 @@ def test_a_wrong_option_is_named(given: dict[str, Any], message: str) -> None:
     """The runtime ignores names and values that it does not know; here they are errors."""
     with pytest.raises(InvalidInput, match=message):
         options(**given)
+
+
+def test_instructions_for_a_conversation_without_any() -> None:
+    """A system message of the caller's takes their place, wherever it stands and even if it is empty."""
+    said = encode_request([HumanMessage("hi")], options(), "be plain")["messages"]
+    assert said == [{"role": "system", "content": "be plain"}, {"role": "user", "content": "hi"}]
+    for own in (SystemMessage(""), ChatMessage("", role="system")):
+        said = encode_request([HumanMessage("hi"), own], options(), "be plain")["messages"]
+        assert [message["content"] for message in said] == ["hi", ""]
+    assert len(encode_request([HumanMessage("hi")], options())["messages"]) == 1
+
+
+def test_what_an_option_says_goes_over_the_sampling() -> None:
+    """The caller's own settings win, those in ``extra_body`` too."""
+    usual = {"dry_multiplier": 0.8, "top_k": 3}
+    assert encode_request([HumanMessage("hi")], options(), None, usual).items() >= usual.items()
+    given = options(top_k=9, extra_body={"dry_multiplier": 0})
+    assert encode_request([HumanMessage("hi")], given, None, usual).items() >= {"dry_multiplier": 0, "top_k": 9}.items()

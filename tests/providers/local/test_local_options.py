@@ -48,7 +48,7 @@ def test_an_option_of_the_model_and_of_the_call(name: str, value: Any, field: st
     assert request(ChatLocal(**{name: value}))[field] == request(ChatLocal(), **{name: value})[field] == value
     unset = request(ChatLocal(**{name: value}), **{name: None})
     assert field not in unset or (field == "max_tokens" and unset[field] == -1)
-    assert bare.keys() == {"messages", "temperature", "top_p", "repeat_penalty", "max_tokens"}
+    assert bare.keys() == {"messages", "temperature", "top_p", "max_tokens"}
 
 
 def test_further_fields() -> None:

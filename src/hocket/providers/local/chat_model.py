@@ -1,6 +1,6 @@
 """The embedded chat model: a few lines between hocket's base class and llama.cpp in this process."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import aclosing
 from typing import Any, ClassVar, cast
 
@@ -19,7 +19,7 @@ from hocket.providers.local.encode import encode_request
 from hocket.providers.local.engine import missing_setup, open_engine
 from hocket.providers.local.options import REFUSED, CallOptions, ModelOptions
 from hocket.providers.local.pump import answer
-from hocket.providers.local.weights import configured
+from hocket.providers.local.weights import INSTRUCTIONS, SAMPLING, requested_path
 
 __all__ = ["ChatLocal"]
 
@@ -38,6 +38,10 @@ class ChatLocal(ModelOptions, BaseChatModel):
     Tools are bound with `bind_tools`; how well they are used is up to the weights. A JSON schema in ``response_format``
     steers every token, except that the runtime silently lets go of one that it cannot compile (an unresolved ``$ref``,
     a look-ahead in a ``pattern``).
+
+    To the default weights a conversation without a system message gets one that makes them answer in plain English, and
+    phrases that repeat themselves are held back: ``INSTRUCTIONS`` and ``SAMPLING`` in `hocket.providers.local.weights`.
+    A system message of your own takes the place of the one, even if it is empty, and ``extra_body`` goes over the other.
 
     Args:
         n_ctx: the window in tokens, prompt and answer together, per request; capped at what the weights know.
@@ -74,7 +78,8 @@ class ChatLocal(ModelOptions, BaseChatModel):
 
     @property
     def _identifying_params(self) -> dict[str, Any]:
-        return {**set_options(self, ModelOptions), "model": configured(self.model), "n_ctx": self.n_ctx}
+        own = {"model": requested_path(self.model), "n_ctx": self.n_ctx, "defaults": _defaults_for(self.model)}
+        return {**set_options(self, ModelOptions), **own}
 
     @property
     def _refused_options(self) -> frozenset[str]:
@@ -101,9 +106,8 @@ class ChatLocal(ModelOptions, BaseChatModel):
     async def _astream(
         self, messages: list[BaseMessage], stop: list[str] | None = None, run_manager: Any = None, **kwargs: Any
     ) -> AsyncIterator[ChatGenerationChunk]:
-        given = kwargs if stop is None else {**kwargs, "stop": stop}
-        options = checked_options(self, given, CallOptions)
-        request = encode_request(messages, options)
+        options = checked_options(self, kwargs if stop is None else {**kwargs, "stop": stop}, CallOptions)
+        request = encode_request(messages, options, *_defaults_for(options.model))
         engine = await ASYNC.call_sync(open_engine, options.model, self.n_ctx, self.n_threads)
         finished = False
         async with aclosing(answer(engine, request)) as chunks:
@@ -114,3 +118,8 @@ class ChatLocal(ModelOptions, BaseChatModel):
                     yield ChatGenerationChunk(message=message)
         if not finished:
             raise LocalModelError("the embedded model's answer ended without a finish reason; try again")
+
+
+def _defaults_for(model: str | None) -> tuple[str | None, Mapping[str, float]]:
+    """Return the system message and the sampling that suit the weights; nothing is known of a file of one's own."""
+    return (INSTRUCTIONS, SAMPLING) if requested_path(model) is None else (None, {})

@@ -30,15 +30,29 @@ _ELSEWHERE = frozenset({"model", "tools", "tool_choice", "extra_body"})  # what 
 _UNSPOKEN = frozenset({"reasoning", "thinking", "redacted_thinking", "tool_call", "tool_use", "tool_call_chunk"})
 
 
-def encode_request(messages: Sequence[BaseMessage], options: CallOptions) -> dict[str, Any]:
+def encode_request(
+    messages: Sequence[BaseMessage],
+    options: CallOptions,
+    instructions: str | None = None,
+    sampling: Mapping[str, float] | None = None,
+) -> dict[str, Any]:
     """Return the body of a request.
+
+    Args:
+        messages: the conversation.
+        options: of this call, the model's own included.
+        instructions: the system message for a conversation that has none; None: it goes without.
+        sampling: further fields, under those that the options name.
 
     Raises:
         InvalidInput: see `encode_messages`; or a tool choice that names no tool.
     """
-    given = set_options(options)
-    request: dict[str, Any] = {"messages": encode_messages(messages), "max_tokens": -1}  # -1: until the window is full
-    request.update((_WORDS.get(name, name), value) for name, value in given.items() if name not in _ELSEWHERE)
+    turns = encode_messages(messages)
+    if instructions and all(turn["role"] != "system" for turn in turns):
+        turns.insert(0, {"role": "system", "content": instructions})
+    request: dict[str, Any] = {"messages": turns, "max_tokens": -1, **(sampling or {})}  # -1: until the window is full
+    own = {name: value for name, value in set_options(options).items() if name not in _ELSEWHERE}
+    request.update((_WORDS.get(name, name), value) for name, value in own.items())
     if options.tools:
         request["tools"], request["tool_choice"] = _tool_choice(options.tools, options.tool_choice)
     return {**request, **(options.extra_body or {})}

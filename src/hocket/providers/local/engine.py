@@ -112,7 +112,7 @@ class Engine:
                 return True
 
         body = {**request, "stream": True, "stream_options": {"include_usage": True}, "return_progress": True}
-        with self._at_work():
+        with self._count_as_busy():
             if _exiting:
                 raise LocalModelError("the interpreter is shutting down")
             server = self.load()
@@ -126,7 +126,7 @@ class Engine:
             raise _refusal(returned["error"])
 
     @contextlib.contextmanager
-    def _at_work(self) -> Generator[None, None, None]:
+    def _count_as_busy(self) -> Generator[None, None, None]:
         with self._idle:
             self._busy += 1
         try:
@@ -193,7 +193,7 @@ def _load(path: Path, n_ctx: int, n_threads: int) -> Any:
         ) from error
     try:
         params = _parameters(xllamacpp.CommonParams(), path, n_ctx, n_threads)
-        with _signal_handlers_kept():
+        with _keep_signal_handlers():
             server = xllamacpp.Server(params)
         server.handle_metrics()  # waits until its loop runs
         return server
@@ -227,7 +227,7 @@ def _parameters(params: Any, path: Path, n_ctx: int, n_threads: int) -> Any:
 
 
 @contextlib.contextmanager
-def _signal_handlers_kept() -> Generator[None, None, None]:
+def _keep_signal_handlers() -> Generator[None, None, None]:
     """Put back the process's handlers, from any thread: `signal.signal` works in the main thread only."""
     get, put = ctypes.pythonapi.PyOS_getsig, ctypes.pythonapi.PyOS_setsig
     get.restype = put.restype = ctypes.c_void_p

@@ -24,7 +24,7 @@ def _as_text(path: Any) -> Any:
     return os.fspath(cast("os.PathLike[str]", path)) if isinstance(path, os.PathLike) else path
 
 
-def _named(tools: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _check_tools(tools: list[dict[str, Any]]) -> list[dict[str, Any]]:
     for tool in tools:
         function: Any = tool.get("function")
         if not isinstance(function, dict) or not isinstance(cast("dict[str, Any]", function).get("name"), str):
@@ -38,7 +38,7 @@ Share = Annotated[float, Field(gt=0, le=1)]
 Penalty = Annotated[float, Field(gt=0, le=2)]
 Seed = Annotated[int, Field(ge=0, lt=RANDOM_SEED)]
 Stop = Annotated[list[Annotated[str, Field(min_length=1)]], BeforeValidator(_as_list)]
-Tools = Annotated[list[dict[str, Any]], AfterValidator(_named)]
+Tools = Annotated[list[dict[str, Any]], AfterValidator(_check_tools)]
 
 
 class ModelOptions(ChatOptions):
@@ -46,9 +46,10 @@ class ModelOptions(ChatOptions):
 
     Args:
         model: path of a GGUF file. Default: the environment's ``HOCKET_LOCAL_MODEL``, else SmolLM2 from its wheel.
-        temperature: 0 takes the likeliest token; the higher, the more varied. 0.2 suits a very small model.
+        temperature: 0 takes the likeliest token: the same question gets the same answer. The higher, the more varied.
         top_p, top_k, min_p: sample among the likeliest tokens only.
-        repetition_penalty: above 1 holds back what was just said; without it very small models go round in circles.
+        repetition_penalty: above 1 holds back what was just said. Very small models then avoid the right word, too; the
+            default weights have something better against going round in circles (docs/decisions/010).
         frequency_penalty, presence_penalty: above 0 holds back what was said often, or at all.
         max_tokens: tokens to answer with at most; None for as many as the window holds.
         seed: the same seed gives the same answer to the same conversation, unless another request runs beside it.
@@ -58,9 +59,9 @@ class ModelOptions(ChatOptions):
     """
 
     model: GgufPath | None = None
-    temperature: Temperature | None = 0.2
+    temperature: Temperature | None = 0
     top_p: Share | None = 0.9
-    repetition_penalty: Penalty | None = 1.1
+    repetition_penalty: Penalty | None = None
     max_tokens: Annotated[int, Field(ge=1)] | None = 512
     seed: Seed | None = None
     stop: Stop | None = None

@@ -54,7 +54,7 @@ class _Answer:
         if asleep is not None:
             call_soon(self._token, asleep.set)
 
-    async def more(self) -> None:
+    async def wait_for_more(self) -> None:
         """Wait for a chunk or the end."""
         event = self._asleep = anyio.Event()
         if not self.chunks and not self.over:  # looked at again: the thread may not have seen that we sleep
@@ -77,7 +77,7 @@ async def answer(engine: Engine, request: Mapping[str, Any]) -> AsyncGenerator[d
                 yield pending.chunks.popleft()
             if over:
                 break
-            await pending.more()
+            await pending.wait_for_more()
     finally:
         pending.left = True
     failure, pending.failure = pending.failure, None  # its traceback holds what holds it

