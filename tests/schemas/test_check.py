@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from hocket._schemas import violations
+from hocket._schemas import find_violations
 
 PERSON = {
     "type": "object",
@@ -57,13 +57,13 @@ CASES: dict[str, tuple[Any, Any, Any]] = {
 @pytest.mark.parametrize(("schema", "good", "bad"), CASES.values(), ids=CASES)
 def test_a_keyword(schema: Any, good: Any, bad: Any) -> None:
     """Each tells good values from bad ones, and passes over values of which it says nothing."""
-    assert violations(good, schema) == []
-    assert len(violations(bad, schema)) == 1
+    assert find_violations(good, schema) == []
+    assert len(find_violations(bad, schema)) == 1
 
 
 def test_places_and_values_are_named() -> None:
     """All that is wrong, a line each."""
-    found = violations({"friends": [{"name": "", "age": 3}]}, PERSON)
+    found = find_violations({"friends": [{"name": "", "age": 3}]}, PERSON)
 
     assert found == [
         'friends[0].name is "", and must have at least 1 characters',
@@ -74,4 +74,4 @@ def test_places_and_values_are_named() -> None:
 
 def test_no_endless_list() -> None:
     """Twenty are enough."""
-    assert len(violations(["x"] * 100, {"items": {"type": "integer"}})) == 20
+    assert len(find_violations(["x"] * 100, {"items": {"type": "integer"}})) == 20

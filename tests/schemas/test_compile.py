@@ -8,7 +8,7 @@ from typing import Any, Literal, Optional
 import pytest
 from pydantic import BaseModel, Field, create_model
 
-from hocket._schemas import ANTHROPIC, DRAFT_2020_12, MISTRAL, OPENAI, compile_schema, schema_name
+from hocket._schemas import ANTHROPIC, DRAFT_2020_12, MISTRAL, OPENAI, compile_schema, make_schema_name
 from hocket.errors import InvalidInput
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
@@ -46,7 +46,7 @@ def test_openai_sdk() -> None:
     form = sent("openai_chat/json_schema_pydantic_parse.json")["response_format"]["json_schema"]
 
     assert compile_schema(Ans.model_json_schema(), OPENAI) == form["schema"]
-    assert schema_name("Ans") == form["name"]
+    assert make_schema_name("Ans") == form["name"]
 
 
 @pytest.mark.parametrize("index", range(4))
@@ -219,4 +219,4 @@ def test_schemas_by_hand_are_refused_as_well(schema: dict[str, Any], what: str) 
 )
 def test_names(text: str, name: str) -> None:
     """At most 64 letters, digits, underscores and hyphens."""
-    assert schema_name(text) == name
+    assert make_schema_name(text) == name

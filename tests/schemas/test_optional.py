@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from hocket._schemas import has_optional, without_nulls
+from hocket._schemas import drop_nulls, has_optional
 
 LEAF = {"type": "object", "properties": {"x": {"type": "integer"}, "y": {"type": ["integer", "null"]}}, "required": []}
 TREE: dict[str, Any] = {
@@ -33,7 +33,7 @@ TREE: dict[str, Any] = {
 )
 def test_nulls(value: Any, cleared: Any) -> None:
     """Where null is a value of the field, or the field had to be there, it stays."""
-    assert without_nulls(value, TREE) == cleared
+    assert drop_nulls(value, TREE) == cleared
 
 
 def test_whether_there_are_any() -> None:
@@ -48,7 +48,7 @@ def test_properties_may_have_the_names_of_keywords() -> None:
     inner = {"type": "object", "properties": {"x": {"type": "integer"}}}
     schema = {"type": "object", "properties": {"default": inner}, "required": ["default"]}
     assert has_optional(schema)
-    assert without_nulls({"default": {"x": None}}, schema) == {"default": {}}
+    assert drop_nulls({"default": {"x": None}}, schema) == {"default": {}}
     assert not has_optional(
         {"type": "object", "properties": {"properties": {"type": "string"}}, "required": ["properties"]}
     )

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, Field, create_model
 
-from hocket._schemas import ANTHROPIC, MISTRAL, OPENAI, SchemaDialect, violations
+from hocket._schemas import ANTHROPIC, MISTRAL, OPENAI, SchemaDialect, find_violations
 from hocket.language_models.structured.schema import OutputSchema
 
 
@@ -84,8 +84,8 @@ def test_a_models_own_json_satisfies_its_schema(dialect: SchemaDialect, instance
     compiled = schema.compiled(dialect)
     value = instance.model_dump(mode="json")
 
-    assert violations(value, schema.json_schema) == []
-    assert violations(value, compiled) == []
+    assert find_violations(value, schema.json_schema) == []
+    assert find_violations(value, compiled) == []
     assert schema.read(value) == instance
 
 
@@ -100,5 +100,5 @@ def test_a_field_left_out_is_a_null_that_is_left_out_again(instance: BaseModel) 
     value = {**instance.model_dump(mode="json"), **dict.fromkeys(made)}
     without = {name: one for name, one in value.items() if name not in made - nullable}
 
-    assert violations(value, compiled) == []
+    assert find_violations(value, compiled) == []
     assert schema.read(value) == kind.model_validate_json(json.dumps(without))

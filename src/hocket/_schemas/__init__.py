@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from hocket._runtime.lazy import loader
 
 if TYPE_CHECKING:
-    from hocket._schemas.check import violations
-    from hocket._schemas.compile import compile_schema, schema_name
+    from hocket._schemas.check import find_violations
+    from hocket._schemas.compile import compile_schema, make_schema_name
     from hocket._schemas.dialects import ANTHROPIC, DRAFT_2020_12, MISTRAL, OPENAI, SchemaDialect
-    from hocket._schemas.optional import has_optional, without_nulls
+    from hocket._schemas.optional import drop_nulls, has_optional
 
 _LATER = {
     "ANTHROPIC": "dialects",
@@ -21,9 +21,9 @@ _LATER = {
     "SchemaDialect": "dialects",
     "compile_schema": "compile",
     "has_optional": "optional",
-    "schema_name": "compile",
-    "violations": "check",
-    "without_nulls": "optional",
+    "make_schema_name": "compile",
+    "find_violations": "check",
+    "drop_nulls": "optional",
 }
 
 __all__ = [
@@ -33,10 +33,10 @@ __all__ = [
     "OPENAI",
     "SchemaDialect",
     "compile_schema",
+    "drop_nulls",
+    "find_violations",
     "has_optional",
-    "schema_name",
-    "violations",
-    "without_nulls",
+    "make_schema_name",
 ]
 
 __getattr__ = loader(__name__, _LATER)

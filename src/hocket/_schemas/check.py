@@ -1,221 +1,247 @@
-"""Whether a value is what a JSON schema says: the keywords that structured output uses (JSON Schema 2020-12, validation).
+"""Whether a value fits a JSON schema: the keywords that structured output uses (JSON Schema 2020-12, validation).
 
-``format`` is not checked, and keywords that are not in the table below are passed over, as the specification says of
-unknown ones.
+``format`` is not checked. Keywords that are not in the table below are passed over, as the specification says of unknown
+ones, and so are keywords whose argument has the wrong type.
 """
 
 import json
+import operator
 import re
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, cast
 
-from hocket._schemas.references import followed
+from hocket._json import JSON
+from hocket._schemas.references import Schema, as_list, as_object, follow
 
-__all__ = ["violations"]
+__all__ = ["find_violations"]
 
 LIMIT = 20
-"""How many violations are told at most."""
+"""How many violations are listed at most."""
 
-Schema = Mapping[str, Any]
-Check = Callable[[Any, Any, Schema, str, Schema], Iterator[str]]
+Check = Callable[[JSON, JSON, Schema, str, Schema], Iterator[str]]
+"""Yields what is wrong with a value: of the value, a keyword's argument, its schema, the value's path, and the root."""
 
-_TYPES: Mapping[str, Callable[[Any], bool]] = {
+
+def _is_number(value: JSON) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _is_integer(value: JSON) -> bool:
+    if isinstance(value, float):
+        return value.is_integer()
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+_TYPES: Mapping[str, Callable[[JSON], bool]] = {
     "object": lambda value: isinstance(value, dict),
     "array": lambda value: isinstance(value, list),
     "string": lambda value: isinstance(value, str),
     "boolean": lambda value: isinstance(value, bool),
     "null": lambda value: value is None,
-    "number": lambda value: isinstance(value, int | float) and not isinstance(value, bool),
-    "integer": lambda value: (
-        not isinstance(value, bool) and (isinstance(value, int) or (isinstance(value, float) and value.is_integer()))
-    ),
+    "number": _is_number,
+    "integer": _is_integer,
 }
 
 
-def violations(value: Any, schema: Schema) -> list[str]:
-    """Return what is wrong with ``value``, a line each, with the place (``people[0].name``); nothing: it is as it should be.
+def find_violations(value: JSON, schema: Schema) -> list[str]:
+    """Return what is wrong with ``value``: a line each, with the place (``people[0].name``), 20 at most.
 
     Args:
-        value: what `json.loads` gives.
+        value: what `json.loads` returns.
         schema: a JSON schema, with its definitions under ``$defs``.
     """
-    found: list[str] = []
+    lines: list[str] = []
     for line in _check(value, schema, "", schema):
-        found.append(line)
-        if len(found) == LIMIT:
+        lines.append(line)
+        if len(lines) == LIMIT:
             break
-    return found
+    return lines
 
 
-def _check(value: Any, schema: Any, path: str, root: Schema) -> Iterator[str]:
+def _check(value: JSON, schema: JSON | Schema, path: str, root: Schema) -> Iterator[str]:
     if schema is False:
-        yield f"{_at(path)} is not allowed"
+        yield f"{_place(path)} is not allowed"
         return
-    node = followed(schema, root)
+    node = follow(schema, root)
     for keyword, argument in node.items():
         check = _CHECKS.get(keyword)
         if check is not None:
             yield from check(value, argument, node, path, root)
 
 
-def _at(path: str) -> str:
+def _place(path: str) -> str:
     return path.lstrip(".") or "the value"
 
 
-def _shown(value: Any) -> str:
+def _excerpt(value: JSON) -> str:
     text = json.dumps(value, ensure_ascii=False, default=repr)
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
-def _holds(value: Any, schema: Any, root: Schema) -> bool:
+def _is_valid(value: JSON, schema: JSON, root: Schema) -> bool:
     return next(_check(value, schema, "", root), None) is None
 
 
-def _same(one: Any, other: Any) -> bool:
+def _is_equal(one: JSON, other: JSON) -> bool:
     """Whether two values are equal in JSON, where true is not 1."""
-    return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True) or (
-        _TYPES["number"](one) and _TYPES["number"](other) and one == other
-    )
+    if _is_number(one) and _is_number(other):
+        return one == other
+    return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
 
 
-def _type(value: Any, argument: Any, node: Schema, path: str, root: Schema) -> Iterator[str]:
-    kinds: list[str] = [argument] if isinstance(argument, str) else argument
+def _check_type(value: JSON, argument: JSON, node: Schema, path: str, root: Schema) -> Iterator[str]:
+    kinds = [kind for kind in ([argument] if isinstance(argument, str) else as_list(argument)) if isinstance(kind, str)]
     if not any(kind in _TYPES and _TYPES[kind](value) for kind in kinds):
-        yield f"{_at(path)} is {_shown(value)}, and must be of type {' or '.join(kinds)}"
+        yield f"{_place(path)} is {_excerpt(value)}, and must be of type {' or '.join(kinds)}"
 
 
-def _enum(value: Any, argument: Any, node: Schema, path: str, root: Schema) -> Iterator[str]:
-    if not any(_same(value, one) for one in argument):
-        yield f"{_at(path)} is {_shown(value)}, and must be one of {', '.join(map(_shown, argument))}"
+def _check_enum(value: JSON, argument: JSON, node: Schema, path: str, root: Schema) -> Iterator[str]:
+    choices = as_list(argument)
+    if not any(_is_equal(value, one) for one in choices):
+        yield f"{_place(path)} is {_excerpt(value)}, and must be one of {', '.join(map(_excerpt, choices))}"
 
 
-def _const(value: Any, argument: Any, node: Schema, path: str, root: Schema) -> Iterator[str]:
-    if not _same(value, argument):
-        yield f"{_at(path)} is {_shown(value)}, and must be {_shown(argument)}"
+def _check_const(value: JSON, argument: JSON, node: Schema, path: str, root: Schema) -> Iterator[str]:
+    if not _is_equal(value, argument):
+        yield f"{_place(path)} is {_excerpt(value)}, and must be {_excerpt(argument)}"
 
 
-def _properties(value: Any, argument: Any, node: Schema, path: str, root: Schema) -> Iterator[str]:
+def _check_properties(value: JSON, argument: JSON, node: Schema, path: str, root: Schema) -> Iterator[str]:
     if isinstance(value, dict):
-        for name, one in argument.items():
+        for name, schema in as_object(argument).items():
             if name in value:
-                yield from _check(value[name], one, f"{path}.{name}", root)
+                yield from _check(value[name], schema, f"{path}.{name}", root)
 
 
-def _required(value: Any, argument: Any, node: Schema, path: str, root: Schema) -> Iterator[str]:
+def _check_required(value: JSON, argument: JSON, node: Schema, path: str, root: Schema) -> Iterator[str]:
     if isinstance(value, dict):
-        for name in argument:
+        for name in as_list(argument):
             if name not in value:
-                yield f"{_at(f'{path}.{name}')} is missing"
+                yield f"{_place(f'{path}.{name}')} is missing"
 
 
-def _more_properties(value: Any, argument: Any, node: Schema, path: str, root: Schema) -> Iterator[str]:
+def _check_additional_properties(value: JSON, argument: JSON, node: Schema, path: str, root: Schema) -> Iterator[str]:
     if isinstance(value, dict):
-        patterns = node.get("patternProperties") or {}
-        for name, one in cast("dict[str, Any]", value).items():
-            if name not in (node.get("properties") or {}) and not any(_matches(name, each) for each in patterns):
-                yield from _check(one, argument, f"{path}.{name}", root)
+        named, patterns = as_object(node.get("properties")), as_object(node.get("patternProperties"))
+        for name, item in value.items():
+            if name not in named and not any(_is_match(name, pattern) for pattern in patterns):
+                yield from _check(item, argument, f"{path}.{name}", root)
 
 
-def _pattern_properties(value: Any, argument: Any, node: Schema, path: str, root: Schema) -> Iterator[str]:
+def _check_pattern_properties(value: JSON, argument: JSON, node: Schema, path: str, root: Schema) -> Iterator[str]:
     if isinstance(value, dict):
-        for name, one in cast("dict[str, Any]", value).items():
-            for pattern, schema in argument.items():
-                if _matches(name, pattern):
-                    yield from _check(one, schema, f"{path}.{name}", root)
+        for name, item in value.items():
+            for pattern, schema in as_object(argument).items():
+                if _is_match(name, pattern):
+                    yield from _check(item, schema, f"{path}.{name}", root)
 
 
-def _items(value: Any, argument: Any, node: Schema, path: str, root: Schema) -> Iterator[str]:
+def _check_items(value: JSON, argument: JSON, node: Schema, path: str, root: Schema) -> Iterator[str]:
     if isinstance(value, list):
-        first = len(node.get("prefixItems") or ())
+        first = len(as_list(node.get("prefixItems")))
         for index, item in enumerate(value[first:], first):
             yield from _check(item, argument, f"{path}[{index}]", root)
 
 
-def _prefix_items(value: Any, argument: Any, node: Schema, path: str, root: Schema) -> Iterator[str]:
+def _check_prefix_items(value: JSON, argument: JSON, node: Schema, path: str, root: Schema) -> Iterator[str]:
     if isinstance(value, list):
-        pairs = zip(value, argument, strict=False)
+        pairs = zip(value, as_list(argument), strict=False)
         for index, (item, schema) in enumerate(pairs):
             yield from _check(item, schema, f"{path}[{index}]", root)
 
 
-def _unique_items(value: Any, argument: Any, node: Schema, path: str, root: Schema) -> Iterator[str]:
-    if argument and isinstance(value, list):
-        items = value
-        if len({json.dumps(item, sort_keys=True) for item in items}) < len(items):
-            yield f"{_at(path)} holds an item twice"
+def _check_unique_items(value: JSON, argument: JSON, node: Schema, path: str, root: Schema) -> Iterator[str]:
+    if argument and isinstance(value, list) and len({json.dumps(item, sort_keys=True) for item in value}) < len(value):
+        yield f"{_place(path)} holds an item twice"
 
 
-def _any_of(value: Any, argument: Any, node: Schema, path: str, root: Schema) -> Iterator[str]:
-    if not any(_holds(value, one, root) for one in argument):
-        yield f"{_at(path)} is {_shown(value)}, and fits none of the {len(argument)} schemas that it may have"
+def _check_any_of(value: JSON, argument: JSON, node: Schema, path: str, root: Schema) -> Iterator[str]:
+    choices = as_list(argument)
+    if not any(_is_valid(value, one, root) for one in choices):
+        yield f"{_place(path)} is {_excerpt(value)}, and fits none of the {len(choices)} schemas that it may have"
 
 
-def _one_of(value: Any, argument: Any, node: Schema, path: str, root: Schema) -> Iterator[str]:
-    fitting = sum(_holds(value, one, root) for one in argument)
+def _check_one_of(value: JSON, argument: JSON, node: Schema, path: str, root: Schema) -> Iterator[str]:
+    choices = as_list(argument)
+    fitting = sum(_is_valid(value, one, root) for one in choices)
     if fitting != 1:
-        yield f"{_at(path)} is {_shown(value)}, and fits {fitting} of {len(argument)} schemas instead of one"
+        yield f"{_place(path)} is {_excerpt(value)}, and fits {fitting} of {len(choices)} schemas instead of one"
 
 
-def _all_of(value: Any, argument: Any, node: Schema, path: str, root: Schema) -> Iterator[str]:
-    for one in argument:
+def _check_all_of(value: JSON, argument: JSON, node: Schema, path: str, root: Schema) -> Iterator[str]:
+    for one in as_list(argument):
         yield from _check(value, one, path, root)
 
 
-def _not(value: Any, argument: Any, node: Schema, path: str, root: Schema) -> Iterator[str]:
-    if _holds(value, argument, root):
-        yield f"{_at(path)} is {_shown(value)}, which is not allowed"
+def _check_not(value: JSON, argument: JSON, node: Schema, path: str, root: Schema) -> Iterator[str]:
+    if _is_valid(value, argument, root):
+        yield f"{_place(path)} is {_excerpt(value)}, which is not allowed"
 
 
-def _limit(kind: str, measure: Callable[[Any], Any], fits: Callable[[Any, Any], bool], words: str) -> Check:
-    """Return a check of a number, or of a length, against a limit."""
+def _make_number_check(fits: Callable[[float, float], bool], words: str) -> Check:
+    """Return a check of a number against the keyword's argument."""
 
-    def check(value: Any, argument: Any, node: Schema, path: str, root: Schema) -> Iterator[str]:
-        if _TYPES[kind](value) and not fits(measure(value), argument):
-            yield f"{_at(path)} is {_shown(value)}, and {words.format(argument)}"
+    def check(value: JSON, argument: JSON, node: Schema, path: str, root: Schema) -> Iterator[str]:
+        if isinstance(value, bool) or not isinstance(value, int | float) or not isinstance(argument, int | float):
+            return
+        if not fits(value, argument):
+            yield f"{_place(path)} is {_excerpt(value)}, and {words.format(argument)}"
 
     return check
 
 
-def _itself(value: Any) -> Any:
-    return value
+def _make_length_check(kind: type[str | list[JSON] | dict[str, JSON]], is_least: bool, words: str) -> Check:
+    """Return a check of the length of a string, list or object against the keyword's argument."""
+
+    def check(value: JSON, argument: JSON, node: Schema, path: str, root: Schema) -> Iterator[str]:
+        if not isinstance(value, kind) or not isinstance(argument, int | float):
+            return
+        if (len(value) < argument) if is_least else (len(value) > argument):
+            yield f"{_place(path)} is {_excerpt(value)}, and {words.format(argument)}"
+
+    return check
 
 
-def _matches(text: str, pattern: str) -> bool:
+def _check_pattern(value: JSON, argument: JSON, node: Schema, path: str, root: Schema) -> Iterator[str]:
+    if isinstance(value, str) and isinstance(argument, str) and not _is_match(value, argument):
+        yield f"{_place(path)} is {_excerpt(value)}, and must match {argument}"
+
+
+def _is_match(text: str, pattern: str) -> bool:
     try:
         return re.search(pattern, text) is not None
     except re.error:  # it is written for ECMAScript, as the specification has it, and Python cannot read it
         return True
 
 
-def _divides(value: Any, step: Any) -> bool:
+def _is_multiple(value: float, step: float) -> bool:
     return bool(step) and abs(value / step - round(value / step)) < 1e-9
 
 
 _CHECKS: Mapping[str, Check] = {
-    "type": _type,
-    "enum": _enum,
-    "const": _const,
-    "properties": _properties,
-    "required": _required,
-    "additionalProperties": _more_properties,
-    "patternProperties": _pattern_properties,
-    "items": _items,
-    "prefixItems": _prefix_items,
-    "uniqueItems": _unique_items,
-    "anyOf": _any_of,
-    "oneOf": _one_of,
-    "allOf": _all_of,
-    "not": _not,
-    "minimum": _limit("number", _itself, lambda value, limit: value >= limit, "must be at least {}"),
-    "maximum": _limit("number", _itself, lambda value, limit: value <= limit, "must be at most {}"),
-    "exclusiveMinimum": _limit("number", _itself, lambda value, limit: value > limit, "must be more than {}"),
-    "exclusiveMaximum": _limit("number", _itself, lambda value, limit: value < limit, "must be less than {}"),
-    "multipleOf": _limit("number", _itself, _divides, "must be a multiple of {}"),
-    "minLength": _limit("string", len, lambda length, limit: length >= limit, "must have at least {} characters"),
-    "maxLength": _limit("string", len, lambda length, limit: length <= limit, "must have at most {} characters"),
-    "pattern": _limit("string", _itself, _matches, "must match {}"),
-    "minItems": _limit("array", len, lambda length, limit: length >= limit, "must have at least {} items"),
-    "maxItems": _limit("array", len, lambda length, limit: length <= limit, "must have at most {} items"),
-    "minProperties": _limit("object", len, lambda length, limit: length >= limit, "must have at least {} keys"),
-    "maxProperties": _limit("object", len, lambda length, limit: length <= limit, "must have at most {} keys"),
+    "type": _check_type,
+    "enum": _check_enum,
+    "const": _check_const,
+    "properties": _check_properties,
+    "required": _check_required,
+    "additionalProperties": _check_additional_properties,
+    "patternProperties": _check_pattern_properties,
+    "items": _check_items,
+    "prefixItems": _check_prefix_items,
+    "uniqueItems": _check_unique_items,
+    "anyOf": _check_any_of,
+    "oneOf": _check_one_of,
+    "allOf": _check_all_of,
+    "not": _check_not,
+    "minimum": _make_number_check(operator.ge, "must be at least {}"),
+    "maximum": _make_number_check(operator.le, "must be at most {}"),
+    "exclusiveMinimum": _make_number_check(operator.gt, "must be more than {}"),
+    "exclusiveMaximum": _make_number_check(operator.lt, "must be less than {}"),
+    "multipleOf": _make_number_check(_is_multiple, "must be a multiple of {}"),
+    "minLength": _make_length_check(str, True, "must have at least {} characters"),
+    "maxLength": _make_length_check(str, False, "must have at most {} characters"),
+    "pattern": _check_pattern,
+    "minItems": _make_length_check(list, True, "must have at least {} items"),
+    "maxItems": _make_length_check(list, False, "must have at most {} items"),
+    "minProperties": _make_length_check(dict, True, "must have at least {} keys"),
+    "maxProperties": _make_length_check(dict, False, "must have at most {} keys"),
 }

@@ -8,14 +8,16 @@ the schema is bound and not when the first request fails.
 import json
 import re
 from collections.abc import Mapping
-from typing import Any, NoReturn, cast
+from typing import NoReturn
 
+from hocket._json import JSON, JSONObject
 from hocket._schemas.dialects import OPENAI, SchemaDialect
-from hocket._schemas.references import DEFINITIONS, resolved
+from hocket._schemas.optional import find_optional
+from hocket._schemas.references import DEFINITIONS, Schema, as_list, as_object, resolve
 from hocket.errors import InvalidInput
 from hocket.messages.pieces import copied
 
-__all__ = ["compile_schema", "schema_name"]
+__all__ = ["compile_schema", "make_schema_name"]
 
 NAME_LENGTH = 64
 
@@ -39,7 +41,7 @@ _WAYS_OUT: Mapping[str, str] = {
 }
 
 
-def compile_schema(schema: Mapping[str, Any], dialect: SchemaDialect = OPENAI) -> dict[str, Any]:
+def compile_schema(schema: Schema, dialect: SchemaDialect = OPENAI) -> JSONObject:
     """Return ``schema`` in the words of ``dialect``; a copy.
 
     Args:
@@ -49,93 +51,104 @@ def compile_schema(schema: Mapping[str, Any], dialect: SchemaDialect = OPENAI) -
     Raises:
         InvalidInput: the dialect cannot say it; the message names the place, the keyword and the way out.
     """
-    compiler = _Compiler(schema, dialect)
-    made = compiler.node(schema, "", ())
-    if dialect.is_object and made.get("type") != "object":
-        _refuse(dialect, "", f"is {_kind(made)}, and must be an object", "put it into a field of a model")
-    return made
+    compiled = _Compiler(schema, dialect).compile(schema, "", ())
+    if dialect.is_object and compiled.get("type") != "object":
+        _refuse(dialect, "", f"is {_describe(compiled)}, and must be an object", "put it into a field of a model")
+    return compiled
 
 
-def schema_name(text: str) -> str:
+def make_schema_name(text: str) -> str:
     """Return a name as providers take it for a schema: at most 64 of ``A-Z a-z 0-9 _ -`` (OpenAI's reference)."""
     return re.sub(r"[^A-Za-z0-9_-]+", "_", text).strip("_")[:NAME_LENGTH] or "answer"
 
 
 def _refuse(dialect: SchemaDialect, path: str, what: str, way_out: str) -> NoReturn:
-    """Raise that a schema cannot be said."""
+    """Raise that a dialect cannot say what a schema does.
+
+    Args:
+        dialect: the provider's.
+        path: the place in the schema; "" for the whole.
+        what: what is wrong there, as a predicate.
+        way_out: what to write instead.
+    """
     place = f"the schema's {path}" if path else "the schema"
     raise InvalidInput(
         f"{place} {what}: {dialect.name}'s strict mode cannot say that; {way_out}, or ask with strict=False"
     )
 
 
-def _kind(node: Mapping[str, Any]) -> str:
+def _describe(node: Schema) -> str:
     kind = node.get("type")
     return f"of type {kind!r}" if kind else f"a choice ({', '.join(sorted(_TYPING & node.keys()))})"
 
 
 class _Compiler:
-    """One schema on its way into a dialect."""
+    """Rewrites the nodes of one schema for one dialect."""
 
-    def __init__(self, root: Mapping[str, Any], dialect: SchemaDialect) -> None:
+    def __init__(self, root: Schema, dialect: SchemaDialect) -> None:
         self._root = root
         self._dialect = dialect
 
-    def node(self, node: Any, path: str, inside: tuple[str, ...]) -> dict[str, Any]:
-        """Return one schema of the tree. ``inside``: the definitions that are being written out around it."""
+    def compile(self, node: JSON | Schema, path: str, inside: tuple[str, ...]) -> JSONObject:
+        """Return one schema of the tree.
+
+        Args:
+            node: the schema as it was written.
+            path: its place in the whole, for errors.
+            inside: the names of the definitions that are being written out around it.
+        """
         dialect = self._dialect
         if not isinstance(node, Mapping):
             if node is True and not dialect.types:
                 return {}
             _refuse(dialect, path, f"is {node!r}", "say of what type it is")
-        held = cast("Mapping[str, Any]", node)
-        if not dialect.merges_all and isinstance(parts := held.get("allOf"), list) and len(parts) == 1:
-            rest = {key: value for key, value in held.items() if key != "allOf"}
-            return self.node({**rest, **cast("Mapping[str, Any]", parts[0])}, path, inside)
-        if "$ref" in held and dialect.references != "kept":
-            return self._reference(held, path, inside)
-        made: dict[str, Any] = {}
-        words: dict[str, Any] = {}
-        for key, value in held.items():
-            self._keyword(key, value, made, words, path, inside)
+        if not dialect.merges_all and len(parts := as_list(node.get("allOf"))) == 1:
+            rest = {key: value for key, value in node.items() if key != "allOf"}
+            return self.compile({**rest, **as_object(parts[0])}, path, inside)
+        if "$ref" in node and dialect.references != "kept":
+            return self._compile_reference(node, path, inside)
+        compiled: JSONObject = {}
+        words: JSONObject = {}
+        for key, value in node.items():
+            self._add_keyword(key, value, compiled, words, path, inside)
         if words:
-            said = f"{{{', '.join(f'{key}: {value}' for key, value in words.items())}}}"
-            made["description"] = f"{made['description']}\n\n{said}" if made.get("description") else said
-        if dialect.types and not _TYPING & made.keys():
+            text = f"{{{', '.join(f'{key}: {value}' for key, value in words.items())}}}"
+            compiled["description"] = f"{compiled['description']}\n\n{text}" if compiled.get("description") else text
+        if dialect.types and not _TYPING & compiled.keys():
             _refuse(dialect, path, "does not say of what type it is", "give it a type (a field of type Any has none)")
-        if dialect.bare_enums and "enum" in made:
-            made.pop("type", None)
-        if made.get("type") == "object" or "properties" in made:
-            self._object(held, made, path)
-        return made
+        if dialect.bare_enums and "enum" in compiled:
+            compiled.pop("type", None)
+        if compiled.get("type") == "object" or "properties" in compiled:
+            self._close_object(node, compiled, path)
+        return compiled
 
-    def _reference(self, node: Mapping[str, Any], path: str, inside: tuple[str, ...]) -> dict[str, Any]:
+    def _compile_reference(self, node: Schema, path: str, inside: tuple[str, ...]) -> JSONObject:
         name = str(node["$ref"])
-        target = resolved(name, self._root)
+        target = resolve(name, self._root)
         if target is None:
             _refuse(self._dialect, path, f"refers to {name!r}, which is not in it", "put it under $defs")
         beside = {key: value for key, value in node.items() if key != "$ref"}
         if path and (not beside or self._dialect.references == "bare" or name in inside):
             return {"$ref": name}
-        return self.node({**target, **beside}, path, (*inside, name))
+        return self.compile({**target, **beside}, path, (*inside, name))
 
-    def _keyword(
-        self, key: str, value: Any, made: dict[str, Any], words: dict[str, Any], path: str, inside: tuple[str, ...]
+    def _add_keyword(
+        self, key: str, value: JSON, compiled: JSONObject, words: JSONObject, path: str, inside: tuple[str, ...]
     ) -> None:
-        """Take one keyword over into ``made``, or into ``words``."""
-        dialect, at = self._dialect, f"{path}.{key}" if path else key
+        """Put one keyword into ``compiled``, or into ``words``, the keywords that are told in the description."""
+        dialect, place = self._dialect, f"{path}.{key}" if path else key
         if key in _NAMED and isinstance(value, Mapping):
-            each = cast("Mapping[str, Any]", value)
-            prefix = path if key == "properties" else at
-            made[key] = {name: self.node(one, f"{prefix}.{name}".lstrip("."), inside) for name, one in each.items()}
+            prefix = path if key == "properties" else place
+            compiled[key] = {
+                name: self.compile(one, f"{prefix}.{name}".lstrip("."), inside) for name, one in value.items()
+            }
         elif key in _LISTED and isinstance(value, list):
             if key == "allOf" and not dialect.merges_all:
                 _refuse(dialect, path, "has the keyword 'allOf'", _WAYS_OUT["allOf"])
             key = "anyOf" if key == "oneOf" and dialect.splits_unions else key
-            several = enumerate(value)
-            made[key] = [self.node(one, f"{at}[{index}]", inside) for index, one in several]
+            compiled[key] = [self.compile(one, f"{place}[{index}]", inside) for index, one in enumerate(value)]
         elif key == "items":
-            made[key] = self.node(value, f"{path}[]", inside)
+            compiled[key] = self.compile(value, f"{path}[]", inside)
         elif key == "additionalProperties" and dialect.closes:
             if value is not False and self._is_strict:
                 _refuse(dialect, path, "allows keys that it does not name (additionalProperties)", _WAYS_OUT[key])
@@ -143,8 +156,8 @@ class _Compiler:
             pass
         elif key == "default" and value is None and dialect.requires_all:
             pass  # the null that stands for an absence
-        elif key in _VALUES or key == "required" or self._understands(key, value):
-            made[key] = copied(value)
+        elif key in _VALUES or key == "required" or self._is_supported(key, value):
+            compiled[key] = copied(value)
         elif dialect.describes is None or key in dialect.describes or key in ("format", "pattern"):
             words[key] = json.dumps(value) if dialect.describes is not None else value
         else:
@@ -156,7 +169,7 @@ class _Compiler:
         """Whether the dialect is narrower than JSON schema."""
         return self._dialect.keeps is not None
 
-    def _understands(self, key: str, value: Any) -> bool:
+    def _is_supported(self, key: str, value: JSON) -> bool:
         dialect = self._dialect
         if dialect.keeps is None:
             return True
@@ -166,28 +179,34 @@ class _Compiler:
             return value in (0, 1)  # Anthropic's limit
         return key in dialect.keeps and not (key == "pattern" and _LOOKAROUND.search(str(value)))
 
-    def _object(self, node: Mapping[str, Any], made: dict[str, Any], path: str) -> None:
-        """Close an object, and require what it has."""
+    def _close_object(self, node: Schema, compiled: JSONObject, path: str) -> None:
+        """Forbid further properties of an object, and require those that it has, as far as the dialect wants that."""
         dialect = self._dialect
         if not dialect.closes:
             return
-        if self._is_strict and "properties" not in made and "additionalProperties" not in node:
+        properties = compiled.get("properties")
+        if self._is_strict and properties is None and "additionalProperties" not in node:
             _refuse(dialect, path, "is an object without properties", "name its keys, as fields of a model")
-        made["additionalProperties"] = copied(node.get("additionalProperties", False))
-        properties: dict[str, Any] = made.get("properties", {})
+        compiled["additionalProperties"] = copied(node.get("additionalProperties", False))
         if dialect.requires_all:
-            required = node.get("required") or ()
-            for name, one in cast("Mapping[str, Any]", node.get("properties", {})).items():
-                if name not in required and "default" not in one:
-                    properties[name] = _nullable(properties[name])
-            made["required"] = list(properties)
+            nullable = find_optional(node)
+            names = as_object(properties)
+            if names:
+                compiled["properties"] = {
+                    name: _make_nullable(as_object(one)) if name in nullable else one for name, one in names.items()
+                }
+            compiled["required"] = list(names)
 
 
-def _nullable(node: dict[str, Any]) -> dict[str, Any]:
+def _make_nullable(node: Schema) -> JSONObject:
+    """Return a schema that admits what ``node`` admits, and null."""
     kind = node.get("type")
-    if kind == "null" or (isinstance(kind, list) and "null" in kind) or None in node.get("enum", ()):
-        return node
-    choices = cast("list[dict[str, Any]]", node.get("anyOf", ()))
-    if any(choice.get("type") == "null" for choice in choices):
-        return node
-    return {"anyOf": [node, {"type": "null"}]}
+    choices = as_list(node.get("anyOf"))
+    if (
+        kind == "null"
+        or "null" in as_list(kind)
+        or None in as_list(node.get("enum"))
+        or any(as_object(choice).get("type") == "null" for choice in choices)
+    ):
+        return dict(node)
+    return {"anyOf": [dict(node), {"type": "null"}]}

@@ -1,31 +1,51 @@
 """Where a reference in a JSON schema leads."""
 
 from collections.abc import Mapping
-from typing import Any, cast
 
-__all__ = ["DEFINITIONS", "followed", "resolved"]
+from hocket._json import JSON
+
+__all__ = ["DEFINITIONS", "EMPTY", "Schema", "as_list", "as_object", "follow", "resolve"]
 
 DEFINITIONS = ("$defs", "definitions")
 
+Schema = Mapping[str, JSON]
+"""A JSON schema that is an object. (``true`` and ``false`` are schemas, too.)"""
 
-def resolved(reference: str, root: Mapping[str, Any]) -> Mapping[str, Any] | None:
+EMPTY: dict[str, JSON] = {}
+"""The schema that says nothing. Nobody changes it."""
+
+
+def as_object(value: JSON | Schema) -> Schema:
+    """Return an object as it is, and an empty one for anything else."""
+    return value if isinstance(value, Mapping) else EMPTY
+
+
+def as_list(value: JSON) -> list[JSON]:
+    """Return a list as it is, and an empty one for anything else."""
+    return value if isinstance(value, list) else []
+
+
+def resolve(reference: str, root: Schema) -> Schema | None:
     """Return the schema that ``reference`` (``#/$defs/Name``, or ``#``) names inside ``root``; None: there is none."""
     if not reference.startswith("#"):
         return None
-    found: Any = root
+    found: JSON | Schema = root
     for step in reference[1:].split("/")[1:]:
         step = step.replace("~1", "/").replace("~0", "~")
-        found = cast("Mapping[str, Any]", found).get(step) if isinstance(found, Mapping) else None
-    return cast("Mapping[str, Any]", found) if isinstance(found, Mapping) else None
+        found = as_object(found).get(step)
+    return found if isinstance(found, Mapping) else None
 
 
-def followed(node: Any, root: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return ``node``, with what its reference names under what it says itself; one that leads nowhere says nothing."""
+def follow(node: JSON | Schema, root: Schema) -> Schema:
+    """Return ``node`` with the schema that its ``$ref`` names merged under its own keywords.
+
+    A reference that leads nowhere, or back to itself, adds nothing; a node that is no object gives an empty schema.
+    """
     seen: set[str] = set()
-    while isinstance(node, Mapping) and isinstance(name := cast("Mapping[str, Any]", node).get("$ref"), str):
+    schema = as_object(node)
+    while isinstance(name := schema.get("$ref"), str):
         if name in seen:
             break
         seen.add(name)
-        beside = {key: value for key, value in cast("Mapping[str, Any]", node).items() if key != "$ref"}
-        node = {**(resolved(name, root) or {}), **beside}
-    return cast("Mapping[str, Any]", node) if isinstance(node, Mapping) else {}
+        schema = {**(resolve(name, root) or {}), **{key: value for key, value in schema.items() if key != "$ref"}}
+    return schema

@@ -10,7 +10,7 @@ from pydantic import AliasChoices, BaseModel, TypeAdapter
 from pydantic_core import InitErrorDetails, PydanticCustomError, ValidationError
 from typing_extensions import get_type_hints, is_typeddict
 
-from hocket._schemas import has_optional, violations, without_nulls
+from hocket._schemas import drop_nulls, find_violations, has_optional
 from hocket.errors import InvalidInput
 from hocket.messages.base import copied
 from hocket.tools.inferred import InferredArguments
@@ -76,7 +76,7 @@ class Arguments:
             return dict(given)
         shown = {name: value for name, value in given.items() if name not in self.injected}
         hidden = {name: value for name, value in given.items() if name in self.injected}
-        return {**without_nulls(shown, self.json_schema), **hidden}
+        return {**drop_nulls(shown, self.json_schema), **hidden}
 
     @functools.cached_property
     def _is_partial(self) -> bool:
@@ -173,7 +173,7 @@ def _checked(schema: dict[str, Any]) -> Check:
     def check(given: Mapping[str, Any]) -> dict[str, Any]:
         found = [
             InitErrorDetails(type=PydanticCustomError(JSON_SCHEMA, "{what}", {"what": what}), loc=(), input=dict(given))
-            for what in violations(dict(given), schema)
+            for what in find_violations(dict(given), schema)
         ]
         if found:
             raise ValidationError.from_exception_data(str(schema.get("title", "arguments")), found)

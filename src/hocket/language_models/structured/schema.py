@@ -11,7 +11,7 @@ from pydantic.errors import PydanticUserError
 from pydantic.json_schema import GenerateJsonSchema
 from typing_extensions import is_typeddict
 
-from hocket._schemas import compile_schema, has_optional, schema_name, violations, without_nulls
+from hocket._schemas import compile_schema, drop_nulls, find_violations, has_optional, make_schema_name
 from hocket._schemas.dialects import SchemaDialect
 from hocket.errors import InvalidInput, OutputParserException
 from hocket.messages.base import copied
@@ -65,7 +65,7 @@ class OutputSchema(Generic[T]):
                 f"an answer cannot be {kind!r}: it is an object, so give a pydantic (v2) model class, a TypedDict, a "
                 "dataclass, or a JSON schema of type 'object'; put anything else into a field of one"
             )
-        self.name = schema_name(name)
+        self.name = make_schema_name(name)
         self.description: str = self.json_schema.get("description", "")
         self._has_nulls = False
 
@@ -97,7 +97,7 @@ class OutputSchema(Generic[T]):
 
     def partial(self, value: Any) -> Any:
         """Return an unfinished value without the nulls that stand for absent fields."""
-        return without_nulls(value, self.json_schema) if self._has_nulls else value
+        return drop_nulls(value, self.json_schema) if self._has_nulls else value
 
     def price(self, length: int) -> int:
         """Return what `partial` costs for a text of so many characters, in values copied."""
@@ -111,7 +111,7 @@ class OutputSchema(Generic[T]):
         """
         value = self.partial(value)
         if isinstance(self.kind, dict):
-            wrong = violations(value, self.json_schema)
+            wrong = find_violations(value, self.json_schema)
             if wrong:
                 raise self._misfit(value, wrong)
             return cast(T, value)
