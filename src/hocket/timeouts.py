@@ -6,7 +6,7 @@ from typing import Annotated, Any, Self
 from pydantic import BeforeValidator, ConfigDict, Field, ValidationError
 
 from hocket.errors import InvalidInput
-from hocket.load.construct import unvalidated
+from hocket.load.construct import construct
 from hocket.load.serializable import Serializable
 
 __all__ = ["HTTP_TIMEOUT", "Timeout", "TimeoutLike", "connect_limit"]
@@ -79,7 +79,7 @@ TimeoutLike = Annotated[Timeout, BeforeValidator(_read)]
 """A `Timeout`; a number is its ``total``."""
 
 # Not validated, for which pydantic would have to build a validator: the first one costs a twentieth of hocket's import.
-HTTP_TIMEOUT = unvalidated(Timeout, connect=10.0, first_token=300.0, idle=120.0, total=1200.0)
+HTTP_TIMEOUT = construct(Timeout, connect=10.0, first_token=300.0, idle=120.0, total=1200.0)
 """The limits of models behind HTTP, unless told otherwise. A model that reasons may be silent for minutes at first."""
 
 connect_limit: ContextVar[float | None] = ContextVar("hocket_connect_limit", default=None)

@@ -26,7 +26,7 @@ from pydantic import BaseModel, SecretBytes, SecretStr
 from pydantic_core import to_json
 
 from hocket._runtime.ids import new_run_id
-from hocket.load.construct import fields_of
+from hocket.load.construct import get_fields
 from hocket.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 from hocket.messages.base import is_bare
 
@@ -50,7 +50,7 @@ def prompt_key(prompt: str | Iterable[BaseMessage]) -> str:
         return hashed(prompt.encode("utf-8", "surrogatepass"))
     parts: list[Any] = []
     for message in prompt:
-        fields, role = fields_of(message), _SPOKEN.get(type(message))
+        fields, role = get_fields(message), _SPOKEN.get(type(message))
         if role is not None and (is_bare(fields) or _is_text(message, fields)):
             parts += (role, fields["content"])
         else:

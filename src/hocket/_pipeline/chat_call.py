@@ -9,7 +9,7 @@ from hocket._pipeline.refusal import refusal
 from hocket._pipeline.replay_sizes import cut, length_of
 from hocket._runtime.ids import uuid_text
 from hocket.errors import EmptyResponse, InvalidHook
-from hocket.load.construct import fields_of
+from hocket.load.construct import get_fields
 from hocket.messages import AIMessage, AIMessageChunk, BaseMessage, BaseMessageChunk, Collector
 from hocket.messages.base import bare_copy, bare_text, copied, identified, is_bare, isolated, rebuilt
 from hocket.messages.folding import merged_facts
@@ -129,7 +129,7 @@ class ChatCall(Call):
         self._result = result
         generations = result.generations
         if len(generations) == 1:
-            return [self._signed(generations[0], 0, fields_of(result).get("llm_output"))]
+            return [self._signed(generations[0], 0, get_fields(result).get("llm_output"))]
         return [self._signed(one, index, None) for index, one in enumerate(generations)]
 
     def _signed(self, generation: ChatGeneration, index: int, outer: dict[str, Any] | None) -> BaseMessage:
@@ -171,7 +171,7 @@ class ChatCall(Call):
         for message, generation in zip(result, answer.generations):  # noqa: B905  # they are as many
             info = generation.generation_info
             made.append(chat_generation(isolated(message), info and copied(info), generation))
-        output = fields_of(answer).get("llm_output")
+        output = get_fields(answer).get("llm_output")
         return [llm_result([made], output and copied(output))]
 
     # -- caching
@@ -217,7 +217,7 @@ def _unbilled(candidate: G) -> G:
 
 def _flags(message: BaseMessage) -> dict[str, Any]:
     """What tells an answer that was not paid for by this call; its id was another run's."""
-    if is_bare(fields_of(message)):
+    if is_bare(get_fields(message)):
         return {"id": None, "response_metadata": {CACHE_HIT: True}}
     flags: dict[str, Any] = {"id": None, "response_metadata": {**message.response_metadata, CACHE_HIT: True}}
     usage = message.usage_metadata if isinstance(message, AIMessage) else None

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from hocket.errors import InvalidInput
-from hocket.load.construct import fields_of
+from hocket.load.construct import get_fields
 from hocket.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage, convert_to_messages
 from hocket.messages.base import rebuilt
 from hocket.messages.formats import normalize_input_content
@@ -28,7 +28,7 @@ def conversation(given: Any) -> list[BaseMessage]:
     if not messages:
         raise InvalidInput("there are no messages to answer: the input is empty")
     for message in messages:
-        if type(message) not in _PLAIN or fields_of(message)["content"].__class__ is not str:
+        if type(message) not in _PLAIN or get_fields(message)["content"].__class__ is not str:
             return [_standard(one) for one in convert_to_messages(messages)]
     return messages
 

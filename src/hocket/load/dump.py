@@ -13,7 +13,7 @@ from hocket.errors import InvalidInput
 from hocket.load.serializable import SECRET_TYPES, SecretReference, Serializable, to_json_not_implemented
 from hocket.load.values import encode, is_exact
 
-__all__ = ["dumpd", "dumps", "storable"]
+__all__ = ["dump_storable", "dumpd", "dumps"]
 
 ESCAPE_KEY = "__lc_escaped__"
 """The only key of a dict that wraps a user's dict."""
@@ -44,7 +44,7 @@ def dumpd(obj: Any) -> Any:
     return _dump(obj, 0, None)
 
 
-def storable(obj: Any, kinds: tuple[type[Serializable], ...]) -> Any:
+def dump_storable(obj: Any, kinds: tuple[type[Serializable], ...]) -> Any:
     """Turn an object into data as :func:`dumpd` does, or refuse it if it could not be rebuilt from objects of ``kinds``.
 
     Raises:

@@ -8,14 +8,14 @@ and pickle; ``vars``) reads its ``__dict__``, which is a property here and compl
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from hocket.load.construct import fields_of, set_extra, set_fields, set_given, set_private
+from hocket.load.construct import get_fields, set_extra, set_fields, set_fields_set, set_private
 
-__all__ = ["WHOLE", "Late", "Whole"]
+__all__ = ["ALL_FIELDS", "AllFields", "LazyFields"]
 
-Whole = tuple[dict[str, Any], set[str], dict[str, Any] | None]
+AllFields = tuple[dict[str, Any], set[str], dict[str, Any] | None]
 """All fields of an instance, in their order; the names of those that were given; and its extras."""
 
-WHOLE = "_whole"  # the key under which two threads that look first at once find what one of them has made
+ALL_FIELDS = "_all_fields"  # the key under which two threads that look first at once find what one of them has made
 
 
 class _Shown:
@@ -35,21 +35,21 @@ class _Shown:
         return instance.__getattr__(self.name)
 
 
-class Late:
+class LazyFields:
     """For a pydantic model, in front of its other bases: its instances may hold only some of their fields at first.
 
-    Of such an instance nothing but its fields is set (`set_fields`). A subclass has `_make`.
+    Of such an instance nothing but its fields is set (`set_fields`). A subclass has `_make_fields`.
     """
 
     __slots__ = ()
 
-    _made_last: ClassVar[str]
+    _last_field: ClassVar[str]
     """A field that an instance holds if, and only if, it holds them all."""
 
-    _held_first: ClassVar[frozenset[str]]
+    _first_fields: ClassVar[frozenset[str]]
     """What an instance may hold until then."""
 
-    def _make(self, held: dict[str, Any]) -> Whole:
+    def _make_fields(self, held: dict[str, Any]) -> AllFields:
         """Return the whole of an instance that holds only ``held``."""
         raise NotImplementedError
 
@@ -62,20 +62,20 @@ class Late:
                 if not any(name in vars(base) for base in cls.__mro__):
                     setattr(cls, name, _Shown(name))
 
-        def _made(self) -> dict[str, Any]:
+        def _fill_fields(self) -> dict[str, Any]:
             """Return all fields, made by now."""
-            held = fields_of(self)
-            if self._made_last in held or not held:  # no fields: an instance that is being copied, or unpickled
+            held = get_fields(self)
+            if self._last_field in held or not held:  # no fields: an instance that is being copied, or unpickled
                 return held
             others = None
-            if not self._held_first.issuperset(held):
+            if not self._first_fields.issuperset(held):
                 others = self._others(held.copy())
                 if not others.keys().isdisjoint(type(self).__pydantic_fields__):
                     return held  # it was whole, and somebody deleted a field
-            made, given, extra = held.setdefault(WHOLE, self._make(held))
+            made, given, extra = held.setdefault(ALL_FIELDS, self._make_fields(held))
             if others:
                 made.update(others)
-            set_given(self, given)
+            set_fields_set(self, given)
             set_extra(self, extra)
             set_private(self, None)
             set_fields(self, made)
@@ -83,21 +83,23 @@ class Late:
 
         def _others(self, held: dict[str, Any]) -> dict[str, Any]:
             """Return what is held beside that: attributes that are no fields, or the fields of a whole instance."""
-            return {name: value for name, value in held.items() if name not in self._held_first and name != WHOLE}
+            return {
+                name: value for name, value in held.items() if name not in self._first_fields and name != ALL_FIELDS
+            }
 
         def __getattr__(self, name: str) -> Any:
-            held = fields_of(self)
-            if self._made_last not in held and held:
-                held = self._made()
-                if name not in held and self._made_last in held:  # one of pydantic's own
+            held = get_fields(self)
+            if self._last_field not in held and held:
+                held = self._fill_fields()
+                if name not in held and self._last_field in held:  # one of pydantic's own
                     return getattr(self, name)
             if name in held:  # made just now, by this thread or another
                 return held[name]
             return super().__getattr__(name)
 
         def __delattr__(self, name: str) -> None:
-            self._made()
+            self._fill_fields()
             super().__delattr__(name)
 
-        # A class with a `_made` of its own has a ``__dict__`` of its own, too.
-        __dict__ = property(_made, set_fields, doc="All fields, made by now.")
+        # A class with a `_fill_fields` of its own has a ``__dict__`` of its own, too.
+        __dict__ = property(_fill_fields, set_fields, doc="All fields, made by now.")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, TypeVar, cast
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from hocket.load.construct import fields_of, fill, set_fields
+from hocket.load.construct import get_fields, set_fields, set_state
 from hocket.messages.base import BaseMessage, BaseMessageChunk, copied, is_bare, isolated, plain, rebuilt
 from hocket.messages.content import ContentBlock
 from hocket.messages.folding import Fold, leaves
@@ -126,7 +126,7 @@ class AIMessageChunk(AIMessage, BaseMessageChunk, init=False):
 
     @model_validator(mode="after")
     def _complete(self) -> Self:
-        fields = fields_of(self)
+        fields = get_fields(self)
         if "tool_calls" not in fields:
             return self  # a sum, validated as part of something else: it stays lazy
         if fields["tool_calls"] or fields["invalid_tool_calls"]:
@@ -164,14 +164,14 @@ class AIMessageChunk(AIMessage, BaseMessageChunk, init=False):
             parts = (parts, part)
             if more:
                 extra.update(copied(more))
-        given = self.__pydantic_fields_set__ if _SUM in fields_of(self) else cls.__pydantic_fields__
+        given = self.__pydantic_fields_set__ if _SUM in get_fields(self) else cls.__pydantic_fields__
         private = None if cls is AIMessageChunk else self.__pydantic_private__
         total = cls.__new__(cls)
-        fill(total, {_SUM: parts}, set(given), extra, None if private is None else dict(private))
+        set_state(total, {_SUM: parts}, set(given), extra, None if private is None else dict(private))
         return total
 
     def __getattr__(self, name: str) -> Any:
-        fields = fields_of(self)
+        fields = get_fields(self)
         if _SUM in fields:
             fields = self._fold(fields)
         if name in fields:  # made just now, by this thread or another
@@ -182,17 +182,17 @@ class AIMessageChunk(AIMessage, BaseMessageChunk, init=False):
 
     if not TYPE_CHECKING:
 
-        def _made(self) -> dict[str, Any]:
-            fields = fields_of(self)
+        def _fill_fields(self) -> dict[str, Any]:
+            fields = get_fields(self)
             if "tool_calls" not in fields:
                 if _SUM in fields:
                     fields = self._fold(fields)
                 if "tool_call_chunks" not in fields:
-                    return super()._made()
+                    return super()._fill_fields()
                 fields = self._parse(fields)
             return fields
 
-        __dict__ = property(_made, set_fields, doc="All fields, made by now.")
+        __dict__ = property(_fill_fields, set_fields, doc="All fields, made by now.")
 
     def _fold(self, fields: Mapping[str, Any]) -> dict[str, Any]:
         """Put the fields that they make in the place of a sum's parts; the tool calls are still to be parsed."""
@@ -218,7 +218,7 @@ plain(AIMessageChunk)
 
 def _addend(chunk: BaseMessageChunk) -> tuple[Any, dict[str, Any] | None]:
     """Return what ``chunk`` says now, safe from later edits, or what it is the sum of; and its extras."""
-    fields = fields_of(chunk)
+    fields = get_fields(chunk)
     if _SUM in fields:
         return fields[_SUM], chunk.__pydantic_extra__
     if is_bare(fields):
@@ -270,7 +270,7 @@ class Collector:
         """Add the next chunk."""
         if self._first is None:
             self._first = chunk if type(chunk) is AIMessageChunk else isolated(chunk)
-        fields = fields_of(chunk)
+        fields = get_fields(chunk)
         if _SUM in fields:
             for part in leaves(fields[_SUM]):
                 self._fold.add(part)

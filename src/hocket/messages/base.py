@@ -2,7 +2,7 @@
 
 Messages are pydantic models, validated and open to extra fields, as in LangChain. Most of them are made from one string,
 millions of times, so that one path is short-cut: `BaseMessage.__init__` keeps the string and makes everything else when
-somebody looks (`Late`), with the outcome that validation would give (a property test holds the two together). Such a
+somebody looks (`LazyFields`), with the outcome that validation would give (a property test holds the two together). Such a
 message, which holds its content and its id, is called bare. Only hocket's own classes take this path, those that `plain`
 was told of; a subclass may add fields and validators.
 """
@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar, cast
 
 from pydantic import ConfigDict, Field
 
-from hocket.load.construct import fields_of, fill, fresh, set_extra, set_fields, set_given, set_private
-from hocket.load.lazy_fields import Late, Whole
+from hocket.load.construct import allocate, get_fields, set_extra, set_fields, set_fields_set, set_private, set_state
+from hocket.load.lazy_fields import AllFields, LazyFields
 from hocket.load.serializable import Serializable
 from hocket.messages.content import ContentBlock
 from hocket.messages.folding import Fold
@@ -64,7 +64,7 @@ _TEXTS = frozenset({"type", "name", "id", "role", "tool_call_id", "status", "chu
 """The fields of messages that hold no list and no mapping."""
 
 
-class BaseMessage(Late, Serializable):
+class BaseMessage(LazyFields, Serializable):
     """One message of a conversation.
 
     Args:
@@ -78,8 +78,8 @@ class BaseMessage(Late, Serializable):
 
     model_config = ConfigDict(extra="allow")
 
-    _made_last = "additional_kwargs"  # the one that ``model_construct`` always makes: ``type`` may have no default
-    _held_first = frozenset({"content", "id"})
+    _last_field = "additional_kwargs"  # the one that ``model_construct`` always makes: ``type`` may have no default
+    _first_fields = frozenset({"content", "id"})
 
     content: Content
     additional_kwargs: dict[str, Any] = Field(default_factory=dict)
@@ -117,7 +117,7 @@ class BaseMessage(Late, Serializable):
             homes = (*_LANGCHAINS, ("langchain_core", "messages", module))
             cls.lc_aliases = [[*home, cls.__name__] for home in homes]
 
-    def _make(self, held: dict[str, Any]) -> Whole:
+    def _make_fields(self, held: dict[str, Any]) -> AllFields:
         defaults, lists, _ = _templates[type(self)]
         made = defaults.copy()
         made["content"] = held["content"]
@@ -130,16 +130,16 @@ class BaseMessage(Late, Serializable):
 
     if not TYPE_CHECKING:
 
-        def _made(self) -> dict[str, Any]:
-            held = fields_of(self)
-            return held if "additional_kwargs" in held else super()._made()
+        def _fill_fields(self) -> dict[str, Any]:
+            held = get_fields(self)
+            return held if "additional_kwargs" in held else super()._fill_fields()
 
-        __dict__ = property(_made, set_fields, doc="All fields, made by now.")
+        __dict__ = property(_fill_fields, set_fields, doc="All fields, made by now.")
 
         def __setattr__(self, name: str, value: Any) -> None:
             given = self.__pydantic_fields_set__
             if given is _CONTENT or given is _IDENTIFIED:  # pydantic is about to add to it
-                set_given(self, given.copy())
+                set_fields_set(self, given.copy())
             super().__setattr__(name, value)
 
     @classmethod
@@ -184,13 +184,13 @@ def is_bare(fields: Mapping[str, Any]) -> bool:
 
 def bare_text(message: BaseMessage) -> str | None:
     """Return the content of a bare message that has no id; None: it is no such message."""
-    fields = fields_of(message)
+    fields = get_fields(message)
     return None if "additional_kwargs" in fields or fields.get("id") is not None else fields.get("content")
 
 
 def bare_copy(message: M, text: str, id: str | None) -> M:
     """Return a bare message of the class of ``message``."""
-    made: M = fresh(type(message))
+    made: M = allocate(type(message))
     set_fields(made, {"content": text, "id": id})
     return made
 
@@ -214,23 +214,23 @@ def rebuilt(message: BaseMessage, fields: dict[str, Any], cls: type[M]) -> M:
     made = cls.__new__(cls)
     extra = message.__pydantic_extra__
     private = message.__pydantic_private__ if cls is type(message) else None
-    fill(made, fields, set(fields), dict(extra) if extra else {}, private if private is None else dict(private))
+    set_state(made, fields, set(fields), dict(extra) if extra else {}, private if private is None else dict(private))
     return made
 
 
 def identified(message: M, id: str, facts: dict[str, Any] | None = None) -> M:
     """Return a copy of ``message``, one level deep, with ``id`` and, if there are any, ``facts`` as its metadata."""
     _ = message.content  # a lazy sum becomes real
-    cls, fields = type(message), fields_of(message)
+    cls, fields = type(message), get_fields(message)
     if is_bare(fields) and facts is None:
         return bare_copy(message, fields["content"], id)
-    made: M = fresh(cls) if cls in _templates else cls.__new__(cls)
+    made: M = allocate(cls) if cls in _templates else cls.__new__(cls)
     given = message.__pydantic_fields_set__  # now a bare one is whole
-    fields = {**fields_of(message), "id": id}
+    fields = {**get_fields(message), "id": id}
     if facts is not None:
         fields["response_metadata"] = facts
     set_fields(made, fields)
-    set_given(made, _IDENTIFIED if given is _CONTENT else given | {"id"})
+    set_fields_set(made, _IDENTIFIED if given is _CONTENT else given | {"id"})
     set_extra(made, message.__pydantic_extra__)
     set_private(made, message.__pydantic_private__)
     return made
@@ -241,17 +241,17 @@ def isolated(message: M, **changes: Any) -> M:
 
     Strings, numbers and foreign objects (an artifact) are shared; lists and mappings are copied all the way down.
     """
-    cls, fields = type(message), fields_of(message)
+    cls, fields = type(message), get_fields(message)
     if is_bare(fields) and "content" in fields:
         if not changes:
             return bare_copy(message, fields["content"], fields["id"])
-        whole, given, extra = message._make(fields)
-        copy: M = fresh(cls)
-        fill(copy, {**whole, **changes}, {*given, *changes}, extra)
+        whole, given, extra = message._make_fields(fields)
+        copy: M = allocate(cls)
+        set_state(copy, {**whole, **changes}, {*given, *changes}, extra)
         return copy
     fields = message.__dict__.copy()
     template = _templates.get(cls)
-    made: M = fresh(cls) if template is not None else cls.__new__(cls)
+    made: M = allocate(cls) if template is not None else cls.__new__(cls)
     for name in cls.__pydantic_fields__ if template is None else template.containers:
         value = fields[name]
         if type(value) is list:
@@ -262,7 +262,7 @@ def isolated(message: M, **changes: Any) -> M:
     fields.update(changes)
     set_fields(made, fields)
     is_shared = given is _CONTENT or given is _IDENTIFIED
-    set_given(made, given if is_shared and not changes else given | changes.keys())
+    set_fields_set(made, given if is_shared and not changes else given | changes.keys())
     set_extra(made, copied(extra) if extra else {})
     set_private(made, dict(private) if private else private)
     return made

@@ -6,7 +6,7 @@ property test holds the outcome to validation's. The tool calls are read off the
 
 from typing import Any
 
-from hocket.load.construct import fill
+from hocket.load.construct import set_state
 from hocket.messages.ai import AIMessageChunk
 from hocket.messages.tool_calls import ToolCallChunk
 from hocket.messages.usage import UsageMetadata
@@ -44,5 +44,5 @@ def fast_chunk(
         fields["tool_call_chunks"] = []
     fields["chunk_position"] = None
     made = AIMessageChunk.__new__(AIMessageChunk)
-    fill(made, fields, _FIELDS.copy(), {})
+    set_state(made, fields, _FIELDS.copy(), {})
     return made

@@ -17,7 +17,7 @@ from typing import Any, Final, cast
 from pydantic_core import PydanticSerializationError, from_json, to_json
 
 from hocket.errors import InvalidInput, LoadError
-from hocket.load.dump import storable
+from hocket.load.dump import dump_storable
 from hocket.load.loading import Loader
 from hocket.load.serializable import find_class
 from hocket.messages.base import BaseMessage, BaseMessageChunk
@@ -99,7 +99,7 @@ def _class_id(message: BaseMessage) -> list[str]:
 
 def _stored(message: BaseMessage, name: str, value: Any) -> Any:
     try:
-        return storable(value, (BaseMessage,))
+        return dump_storable(value, (BaseMessage,))
     except InvalidInput as error:
         raise InvalidInput(f"a message of type {message.type!r} cannot be stored for its {name!r}: {error}") from None
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal, Self, cast
 
 from pydantic import SerializeAsAny, model_validator
 
-from hocket.load.construct import fields_of, fresh, set_fields
-from hocket.load.lazy_fields import WHOLE, Late, Whole
+from hocket.load.construct import allocate, get_fields, set_fields
+from hocket.load.lazy_fields import ALL_FIELDS, AllFields, LazyFields
 from hocket.messages import AIMessage, AIMessageChunk, BaseMessage, BaseMessageChunk
 from hocket.messages.base import isolated
 from hocket.messages.folding import leaves, merged_facts
@@ -21,10 +21,10 @@ __all__ = ["ChatGeneration", "ChatGenerationChunk", "chat_generation", "copied_w
 
 _INFOS = "_infos"  # the key under which a sum that nobody has looked at keeps the infos of its addends
 _ORIGINAL = "_original"  # and that under which a chunk that is copied at the first look keeps the message to copy
-_NOT_SUMMED = ("text", "generation_info", WHOLE)  # what a sum does not take over from its first addend
+_NOT_SUMMED = ("text", "generation_info", ALL_FIELDS)  # what a sum does not take over from its first addend
 
 
-class ChatGeneration(Late, Generation):
+class ChatGeneration(LazyFields, Generation):
     """One candidate answer of a chat model.
 
     Args:
@@ -32,8 +32,8 @@ class ChatGeneration(Late, Generation):
         generation_info: what the provider said about it.
     """
 
-    _made_last = "type"
-    _held_first = frozenset({"text", "generation_info", "message"})
+    _last_field = "type"
+    _first_fields = frozenset({"text", "generation_info", "message"})
 
     text: str = ""
     message: SerializeAsAny[BaseMessage]
@@ -48,21 +48,21 @@ class ChatGeneration(Late, Generation):
             else:
                 super().__init__(**(values if message is ... else {**values, "message": message}))
 
-        def _make(self, held: dict[str, Any]) -> Whole:
+        def _make_fields(self, held: dict[str, Any]) -> AllFields:
             if "text" in held:  # from `chat_generation`
                 made = {"text": held["text"], "generation_info": held["generation_info"], "type": "ChatGeneration"}
                 made["message"] = held["message"]
                 return made, set(made), None
             return self._of(held["message"], held["generation_info"])
 
-        def _of(self, message: BaseMessage, info: dict[str, Any] | None) -> Whole:
+        def _of(self, message: BaseMessage, info: dict[str, Any] | None) -> AllFields:
             kind = type(self).__name__
             made = {"text": message.text, "generation_info": info, "type": kind, "message": message}
             return made, {"message"}, None
 
     @model_validator(mode="after")
     def _read_text(self) -> Self:
-        fields = fields_of(self)
+        fields = get_fields(self)
         if "text" in fields:  # else it is read at the first look
             fields["text"] = self.message.text
         return self
@@ -71,8 +71,8 @@ class ChatGeneration(Late, Generation):
 class ChatGenerationChunk(ChatGeneration):
     """A piece of a chat model's answer as it streams in."""
 
-    _made_last = "text"  # a sum has a type, its first addend's
-    _held_first = frozenset({"generation_info", "message", _INFOS, _ORIGINAL})
+    _last_field = "text"  # a sum has a type, its first addend's
+    _first_fields = frozenset({"generation_info", "message", _INFOS, _ORIGINAL})
 
     message: SerializeAsAny[BaseMessageChunk]  # pyright: ignore[reportIncompatibleVariableOverride]
     type: Literal["ChatGenerationChunk"] = "ChatGenerationChunk"  # type: ignore[assignment]
@@ -93,32 +93,32 @@ class ChatGenerationChunk(ChatGeneration):
             message, infos = message + chunk.message, (infos, _infos(chunk))
         cls = type(self)
         total = cls.__new__(cls)
-        fields = {name: value for name, value in fields_of(self).copy().items() if name not in _NOT_SUMMED}
+        fields = {name: value for name, value in get_fields(self).copy().items() if name not in _NOT_SUMMED}
         set_fields(total, {**fields, "message": message, _INFOS: infos})
         return total
 
     if not TYPE_CHECKING:
 
-        def _make(self, held: dict[str, Any]) -> Whole:
+        def _make_fields(self, held: dict[str, Any]) -> AllFields:
             if _ORIGINAL in held:
                 return self._of(isolated(held[_ORIGINAL]), None)
             if _INFOS not in held:
-                return super()._make(held)
+                return super()._make_fields(held)
             made, _, extra = self._of(held["message"], merged_facts(*leaves(held[_INFOS])) or None)
             others = held.copy()  # in one step: another thread may look first too
             del others[_INFOS]
             return {**made, **others}, set(type(self).__pydantic_fields__), extra
 
         def _others(self, held: dict[str, Any]) -> dict[str, Any]:
-            return {} if _INFOS in held else super()._others(held)  # `_make` has them
+            return {} if _INFOS in held else super()._others(held)  # `_make_fields` has them
 
 
 def chat_generation(
     message: BaseMessage, info: dict[str, Any] | None, like: ChatGeneration | None = None
 ) -> ChatGeneration:
     """Return a candidate of valid parts, all of them given, without the validator; its text is that of ``like``."""
-    text = None if like is None else fields_of(like).get("text")
-    made: ChatGeneration = fresh(ChatGeneration)
+    text = None if like is None else get_fields(like).get("text")
+    made: ChatGeneration = allocate(ChatGeneration)
     text = (message if like is None else like.message).text if text is None else text
     set_fields(made, {"text": text, "generation_info": info, "message": message})
     return made
@@ -129,13 +129,13 @@ def copied_when_seen(message: BaseMessageChunk) -> ChatGenerationChunk:
 
     Handlers are given one for every chunk of every stream, and most of them only want its text.
     """
-    made: ChatGenerationChunk = fresh(ChatGenerationChunk)
+    made: ChatGenerationChunk = allocate(ChatGenerationChunk)
     set_fields(made, {_ORIGINAL: message})
     return made
 
 
 def _infos(chunk: ChatGenerationChunk) -> Any:
-    fields = fields_of(chunk)
+    fields = get_fields(chunk)
     return fields[_INFOS] if _INFOS in fields else copied(fields["generation_info"])
 
 

@@ -2,7 +2,7 @@
 
 from typing import Any, TypeVar, cast
 
-from hocket.load.construct import unvalidated
+from hocket.load.construct import construct
 from hocket.messages.base import copied, isolated
 from hocket.outputs.chat_generation import ChatGeneration, chat_generation
 from hocket.outputs.generation import Generation
@@ -26,4 +26,4 @@ def copy_of(candidate: G, **changes: Any) -> G:
     fields["generation_info"] = copied(fields["generation_info"])
     if isinstance(candidate, ChatGeneration):
         fields["message"] = isolated(candidate.message, **changes)
-    return unvalidated(type(candidate), **fields)
+    return construct(type(candidate), **fields)

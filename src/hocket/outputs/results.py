@@ -5,8 +5,8 @@ from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, SerializeAsAny
 
-from hocket.load.construct import fresh, set_fields, unvalidated
-from hocket.load.lazy_fields import Late, Whole
+from hocket.load.construct import allocate, construct, set_fields
+from hocket.load.lazy_fields import AllFields, LazyFields
 from hocket.load.serializable import Serializable
 from hocket.messages.pieces import copied
 from hocket.outputs.chat_generation import ChatGeneration, ChatGenerationChunk
@@ -20,7 +20,7 @@ else:  # a dumped candidate is read back as what it was
     _Candidate = SerializeAsAny[Generation | ChatGeneration | GenerationChunk | ChatGenerationChunk]
 
 
-class ChatResult(Late, Serializable):
+class ChatResult(LazyFields, Serializable):
     """What a chat model's hook returns for one prompt.
 
     Args:
@@ -28,8 +28,8 @@ class ChatResult(Late, Serializable):
         llm_output: what the provider said about the call as a whole.
     """
 
-    _made_last = "llm_output"
-    _held_first = frozenset({"generations"})
+    _last_field = "llm_output"
+    _first_fields = frozenset({"generations"})
 
     generations: list[ChatGeneration]
     llm_output: dict[str, Any] | None = None
@@ -47,7 +47,7 @@ class ChatResult(Late, Serializable):
                     return
             super().__init__(**(values if generations is ... else {**values, "generations": generations}))
 
-        def _make(self, held: dict[str, Any]) -> Whole:
+        def _make_fields(self, held: dict[str, Any]) -> AllFields:
             return {"generations": held["generations"], "llm_output": None}, {"generations"}, None
 
     @classmethod
@@ -64,7 +64,7 @@ class RunInfo(BaseModel):
     run_id: UUID
 
 
-class LLMResult(Late, Serializable):
+class LLMResult(LazyFields, Serializable):
     """The answers to several prompts.
 
     Args:
@@ -73,8 +73,8 @@ class LLMResult(Late, Serializable):
         run: one entry a prompt.
     """
 
-    _made_last = "type"
-    _held_first = frozenset({"generations", "llm_output"})
+    _last_field = "type"
+    _first_fields = frozenset({"generations", "llm_output"})
 
     generations: list[list[_Candidate]]
     llm_output: dict[str, Any] | None = None
@@ -83,7 +83,7 @@ class LLMResult(Late, Serializable):
 
     if not TYPE_CHECKING:
 
-        def _make(self, held: dict[str, Any]) -> Whole:
+        def _make_fields(self, held: dict[str, Any]) -> AllFields:
             made = {**held, "run": None, "type": "LLMResult"}
             return made, set(made), None
 
@@ -113,11 +113,11 @@ class LLMResult(Late, Serializable):
 
 def chat_result(generations: list[ChatGeneration], llm_output: dict[str, Any] | None) -> ChatResult:
     """Return a result of valid candidates, without the validator."""
-    return unvalidated(ChatResult, generations=generations, llm_output=llm_output)
+    return construct(ChatResult, generations=generations, llm_output=llm_output)
 
 
 def llm_result(generations: list[list[Generation]], llm_output: dict[str, Any] | None) -> LLMResult:
     """Return a result of valid candidates, without the validator."""
-    made: LLMResult = fresh(LLMResult)
+    made: LLMResult = allocate(LLMResult)
     set_fields(made, {"generations": generations, "llm_output": llm_output})
     return made

@@ -9,7 +9,7 @@ from pydantic import ConfigDict, Field
 
 from hocket._runtime.runtime import Runtime
 from hocket.errors import InvalidInput
-from hocket.load.construct import fields_of
+from hocket.load.construct import get_fields
 from hocket.prompt_values import PromptValue
 from hocket.runnables.pure import PureRunnable
 
@@ -104,7 +104,7 @@ class BasePromptTemplate(PureRunnable[dict[str, Any], PromptValue], ABC, Generic
 
     def _set_variables(self, required: Set[str], optional: Set[str] = frozenset()) -> None:
         given = self.partial_variables.keys()
-        fields = fields_of(self)  # no assignment: it would count as the caller's
+        fields = get_fields(self)  # no assignment: it would count as the caller's
         fields["input_variables"] = sorted(required - given)
         fields["optional_variables"] = sorted(optional - required - given)
 

@@ -7,7 +7,7 @@ from pydantic import ConfigDict
 
 from hocket._runtime.runtime import Runtime
 from hocket.errors import InvalidInput
-from hocket.load.construct import fields_of
+from hocket.load.construct import get_fields
 from hocket.prompts.formats import PromptTemplateFormat, compile_template, render
 from hocket.runnables.pure import PureRunnable
 
@@ -44,7 +44,7 @@ class DictPromptTemplate(PureRunnable[dict[str, Any], dict[str, Any]]):
     def _check_template(self) -> None:
         image = self.template.get("image_url")
         if isinstance(image, str):
-            fields_of(self)["template"] = {**self.template, "image_url": {"url": image}}
+            get_fields(self)["template"] = {**self.template, "image_url": {"url": image}}
         elif isinstance(image, dict) and "path" in image:
             raise InvalidInput("an image's path is refused: give its 'url', or its data as a data: URL")
         for text in _iterate_texts(self.template):

@@ -14,7 +14,7 @@ from hocket._secrets import redact
 from hocket.errors import InvalidReply
 from hocket.http.failures import REQUEST_IDS, classify_error, has_failed
 from hocket.http.request import HTTPReply
-from hocket.load.construct import unvalidated
+from hocket.load.construct import construct
 from hocket.messages import AIMessage
 from hocket.messages.base import Content
 from hocket.messages.formats.openai_responses import CUSTOM_INPUT
@@ -82,7 +82,7 @@ def decode_reply(reply: HTTPReply, provider: str, *, include_headers: bool = Fal
     if not answers:
         raise InvalidReply(f"the reply has no choices: {shown(reply.content)}")
     output = {name: facts[name] for name in ("token_usage", "model_name") if name in facts}
-    return unvalidated(ChatResult, generations=answers, llm_output=output)
+    return construct(ChatResult, generations=answers, llm_output=output)
 
 
 def read_reply(reply: HTTPReply, provider: str) -> Any:
@@ -117,7 +117,7 @@ def _answer(choice: Mapping[str, Any], facts: Mapping[str, Any], at: int) -> Cha
         id=f"{id}-{at}" if (id := facts.get("id")) and at else id,  # candidates share a reply, but no message's id
     )
     info = {"finish_reason": finish["finish_reason"]} if finish else None
-    return unvalidated(ChatGeneration, text=made.text, generation_info=info, type="ChatGeneration", message=made)
+    return construct(ChatGeneration, text=made.text, generation_info=info, type="ChatGeneration", message=made)
 
 
 def beside(message: Mapping[str, Any]) -> dict[str, Any]:

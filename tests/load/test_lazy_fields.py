@@ -7,20 +7,20 @@ from typing import Any, Protocol, runtime_checkable
 import pytest
 from pydantic import BaseModel, ValidationError
 
-from hocket.load.construct import fields_of, set_fields
-from hocket.load.lazy_fields import Late, Whole
+from hocket.load.construct import get_fields, set_fields
+from hocket.load.lazy_fields import AllFields, LazyFields
 
 
-class Note(Late, BaseModel):
+class Note(LazyFields, BaseModel):
     """Holds its text; its marks are made at the first look at anything else."""
 
-    _made_last = "marks"
-    _held_first = frozenset({"text"})
+    _last_field = "marks"
+    _first_fields = frozenset({"text"})
 
     text: str
     marks: list[str] = []
 
-    def _make(self, held: dict[str, Any]) -> Whole:
+    def _make_fields(self, held: dict[str, Any]) -> AllFields:
         return {"text": held["text"], "marks": []}, {"text"}, None
 
 
@@ -40,7 +40,7 @@ def test_a_look_at_what_it_holds_makes_nothing() -> None:
     """Which is what most looks are."""
     note = late()
     assert note.text == "a"
-    assert fields_of(note) == {"text": "a"}
+    assert get_fields(note) == {"text": "a"}
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,7 @@ def test_any_other_look_makes_it_whole(look: Any) -> None:
     """And it stays so: what is looked at twice is the same object."""
     note = late()
     assert look(note)
-    assert list(fields_of(note)) == ["text", "marks"]
+    assert list(get_fields(note)) == ["text", "marks"]
     assert note.marks is note.marks
 
 
@@ -109,14 +109,14 @@ def test_whoever_comes_second_sees_what_the_first_has_made() -> None:
 
 def test_two_threads_that_look_first_at_once_see_one_object(monkeypatch: pytest.MonkeyPatch) -> None:
     """What the one puts into the list is not lost to the other."""
-    meeting, make = threading.Barrier(2), Note._make
+    meeting, make = threading.Barrier(2), Note._make_fields
 
-    def make_together(self: Note, held: dict[str, Any]) -> Whole:
+    def make_together(self: Note, held: dict[str, Any]) -> AllFields:
         made = make(self, held)
         meeting.wait(10)
         return made
 
-    monkeypatch.setattr(Note, "_make", make_together)
+    monkeypatch.setattr(Note, "_make_fields", make_together)
     note, seen = late(), list[Any]()
     looks = [threading.Thread(target=lambda: seen.append(note.marks)) for _ in range(2)]
     for look in looks:
@@ -138,7 +138,7 @@ def test_its_fields_are_found_without_a_look_at_them() -> None:
     """As ``isinstance`` with a protocol looks for them, from Python 3.12 on; but no class has a field as its attribute."""
     note = late()
     inspect.getattr_static(note, "marks")
-    assert fields_of(note) == {"text": "a"}
+    assert get_fields(note) == {"text": "a"}
     assert isinstance(note, Marked)
     assert not hasattr(Note, "marks")
 
