@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel, ConfigDict, Field, SecretBytes, SecretStr, field_validator
 
+from hocket import ChatOpenAI
 from hocket.errors import LoadError
 from hocket.load import Serializable, dumpd, dumps, load, loads
 
@@ -208,3 +209,15 @@ def test_no_secret_in_errors_of_an_own_init() -> None:
         load(node, allowed_objects=[Loud], secrets_map={"K": CANARY})
     assert CANARY not in str(caught.value)
     assert caught.value.__cause__ is None and caught.value.__context__ is None
+
+
+@pytest.mark.parametrize(("field", "value"), [("proxy", "http://proxy.test:8080"), ("verify", False)])
+def test_whom_to_trust_on_the_way_is_not_taken_from_data(field: str, value: Any) -> None:
+    """Data from strangers sets no proxy and takes no certificate for good; what is dumped says nothing of either."""
+    model = ChatOpenAI(model="m", api_key="k", base_url="http://m.test/v1", **{field: value})
+    written = dumpd(model)
+    assert field not in written["kwargs"]
+    assert getattr(load(written, secrets_map={"API_KEY": "k"}), field) in (None, True)
+    written["kwargs"][field] = value
+    with pytest.raises(LoadError, match=f"has {field}, which data may not set"):
+        load(written, secrets_map={"API_KEY": "k"})

@@ -188,6 +188,12 @@ class Loader:
 
     def build(self, cls: type[T], lc_id: list[str], kwargs: dict[str, Any]) -> T:
         """Build an object of ``cls``, which the data calls ``lc_id``."""
+        local = cls._local_fields & kwargs.keys()
+        if local:
+            names = ", ".join(sorted(local))
+            raise LoadError(
+                f"{_show(lc_id)} has {names}, which data may not set: it could lead requests elsewhere; set it afterwards"
+            )
         if self.init_validator is not None:
             self.init_validator(tuple(lc_id), kwargs)
         try:

@@ -10,13 +10,16 @@ A secret leaves an object only as a reference to the variable that holds it. The
 """
 
 import importlib
-from collections.abc import Iterable
-from types import FunctionType
-from typing import Any, ClassVar
+from collections.abc import Iterable, Mapping
+from types import FunctionType, MappingProxyType
+from typing import TYPE_CHECKING, Any, ClassVar
 from weakref import WeakValueDictionary
 
-from pydantic import BaseModel, ConfigDict, Secret, SecretBytes, SecretStr
+from pydantic import BaseModel, ConfigDict, Secret, SecretBytes, SecretStr, ValidationError
 from pydantic.fields import FieldInfo
+
+from hocket.load.field_errors import explain_fields
+from hocket.load.late_signature import LATE_SIGNATURE
 
 __all__ = ["SECRET_TYPES", "SecretReference", "Serializable", "find_class", "to_json_not_implemented"]
 
@@ -78,9 +81,29 @@ class Serializable(BaseModel):
     lc_aliases: ClassVar[list[list[str]]] = []
     """Ids that data written by earlier versions carries for this very class; subclasses do not inherit them."""
 
+    _local_fields: ClassVar[frozenset[str]] = frozenset()
+    """Fields that the program sets for its own machine, such as a proxy: no dump has them, and none may bring them."""
+
+    _renamed_fields: ClassVar[Mapping[str, str]] = MappingProxyType({})
+    """Names of fields in other libraries → what to write instead (``"max_retries": "retry=RetryPolicy(...)"``)."""
+
+    if not TYPE_CHECKING:  # type checkers know the fields of each class
+
+        def __init__(self, /, **data: Any) -> None:
+            try:
+                self.__pydantic_validator__.validate_python(data, self_instance=self)
+                return
+            except ValidationError as error:
+                failure = explain_fields(error, type(self), self._renamed_fields)
+            raise failure  # outside the handler: pydantic's own is to be no context of it
+
+        __init__.__pydantic_base_init__ = True  # as good as pydantic's: its validators need not call it
+
     @classmethod
     def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
         super().__pydantic_init_subclass__(**kwargs)
+        if not cls.__pydantic_complete__:
+            cls.__signature__ = LATE_SIGNATURE  # type: ignore[assignment]  # pydantic replaces it
         if cls.__pydantic_generic_metadata__["origin"] is not None:
             return  # Box[int] is a view of Box, which is registered already
         _classes[tuple(cls.lc_id())] = cls
@@ -127,8 +150,9 @@ class Serializable(BaseModel):
     def to_json(self) -> dict[str, Any]:
         """One node of the wire form; nested values are still as they are (:func:`~hocket.load.dumpd` goes on).
 
-        Its ``kwargs`` are the fields that are required or differ from their default and are not ``exclude=True``, the
-        extras, and ``lc_attributes``. An object whose class is not serialisable gives a ``not_implemented`` node.
+        Its ``kwargs`` are the fields that are required or differ from their default and are neither ``exclude=True`` nor
+        in ``_local_fields``, the extras, and ``lc_attributes``. An object whose class is not serialisable gives a
+        ``not_implemented`` node.
         """
         if not self.is_lc_serializable():
             return self.to_json_not_implemented()
@@ -160,11 +184,11 @@ def to_json_not_implemented(obj: object) -> dict[str, Any]:
 
 
 def _constructor_kwargs(obj: Serializable) -> dict[str, Any]:
-    values = vars(obj)
+    values, local = vars(obj), obj._local_fields
     fields = {
         name: values[name]
         for name, field in type(obj).model_fields.items()
-        if name in values and not field.exclude and not _is_default(field, values[name])
+        if name in values and name not in local and not field.exclude and not _is_default(field, values[name])
     }
     return fields | (obj.__pydantic_extra__ or {}) | _inherited(obj, "lc_attributes")
 

@@ -1,6 +1,5 @@
 """What every prompt has in common: variables, some of them filled in beforehand, and what they are formatted to."""
 
-import difflib
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Set
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
@@ -9,6 +8,7 @@ from pydantic import ConfigDict, Field
 
 from hocket._runtime.runtime import Runtime
 from hocket.errors import InvalidInput
+from hocket.errors.hints import near_name
 from hocket.load.construct import get_fields
 from hocket.prompt_values import PromptValue
 from hocket.runnables.pure import PureRunnable
@@ -138,9 +138,7 @@ class BasePromptTemplate(PureRunnable[dict[str, Any], PromptValue], ABC, Generic
     def _refuse_missing(self, given: Mapping[str, Any]) -> None:
         missing = [name for name in self.input_variables if name not in given]
         unknown = [name for name in given if name not in self.input_variables]
-        near = [
-            f"{name!r} for {match!r}" for name in missing for match in difflib.get_close_matches(name, unknown, n=1)
-        ]
+        near = [f"{name!r} for {match!r}" for name in missing if (match := near_name(name, unknown))]
         hint = f"; did you mean {', '.join(near)}?" if near else ""
         raise InvalidInput(
             f"{self.get_name()} has no value for {', '.join(map(repr, missing))}; given: "

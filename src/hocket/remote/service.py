@@ -86,6 +86,9 @@ class RemoteService(BaseModel):
     )
     """Fields that do not change an answer, and so are in no cache key."""
 
+    _local_fields: ClassVar[frozenset[str]] = frozenset({"proxy", "verify"})
+    """Fields that say whom to trust on the way to the server: no dump has them, and none may bring them."""
+
     if not TYPE_CHECKING:
 
         def __init__(self, **values: Any) -> None:

@@ -10,6 +10,7 @@ from typing_extensions import TypedDict
 from hocket.callbacks import BaseCallbackHandler, BaseCallbackManager
 from hocket.callbacks.ambient import current_parent
 from hocket.errors import InvalidInput
+from hocket.errors.hints import near_name_hint
 
 __all__ = [
     "RunnableConfig",
@@ -137,11 +138,8 @@ def _checked(config: Mapping[str, Any] | None) -> RunnableConfig:
         if expected is not None and value is not None and not isinstance(value, expected[0]):
             raise InvalidInput(f"{key} in config is {type(value).__name__} {value!r}; it must be {expected[1]}")
         if key not in _KEYS:
-            import difflib  # nobody else needs it
-
-            near = difflib.get_close_matches(str(key), _KEYS, 1)
-            hint = f"; did you mean {near[0]!r}?" if near else f"; known keys: {', '.join(sorted(_KEYS))}"
-            raise InvalidInput(f"unknown key {key!r} in config{hint} (your own values go under 'configurable')")
+            hint = near_name_hint(str(key), sorted(_KEYS))
+            raise InvalidInput(f"unknown key {key!r} in config; {hint} (your own values go under 'configurable')")
     return checked  # type: ignore[no-any-return]
 
 
