@@ -212,8 +212,20 @@ async def test_bomb_is_not_unpacked(serve: Any, settings: ClientSettings) -> Non
     packed = b"".join([packer.compress(zeros) for _ in range(100)]) + packer.flush()
     server = serve.answering(serve.reply(packed, "content-encoding: gzip"))
 
-    with pytest.raises(InvalidReply, match=r"1,000 bytes"):
-        await send(server.request(), settings, max_bytes=1_000)
+    with pytest.raises(InvalidReply, match=r"1,000,000 bytes"):
+        await send(server.request(), settings, max_bytes=1_000_000)
+
+
+@pytest.mark.parametrize("member", [b"", b"x"])
+async def test_members_without_end(serve: Any, settings: ClientSettings, member: bytes) -> None:
+    """A body of gzip members of next to nothing: what comes counts as well as what it decompresses to."""
+    many = gzip.compress(member) * 6_000
+    server = serve.waiting(
+        serve.CHUNKED.replace(b"\r\n\r\n", b"\r\ncontent-encoding: gzip\r\n\r\n") + serve.chunk(many)
+    )
+
+    with pytest.raises(InvalidReply, match=r"100,000 bytes"):
+        await send(server.request(), settings, max_bytes=100_000)
 
 
 def raw_deflate(data: bytes) -> bytes:

@@ -1,8 +1,9 @@
 """https: whom is trusted, and what it costs."""
 
 import ssl
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 import trustme
@@ -10,7 +11,7 @@ import trustme
 from hocket.errors import ConnectionFailed, ConnectTimeout, InvalidInput
 from hocket.http.clients import ClientSettings
 from hocket.http.exchange import open_stream, send
-from hocket.http.request import HTTPRequest
+from hocket.http.request import HTTPRequest, json_request
 from hocket.http.tls import tls_context
 from hocket.testing import assert_no_blocking
 from hocket.timeouts import connect_limit
@@ -133,3 +134,102 @@ async def test_context_is_made_once_and_beside_the_loop() -> None:
 
     assert await tls_context(True) is first
     assert await tls_context(False) is not first
+
+
+class Records:
+    """A server's side of TLS whose records go out when the test says so, in one segment or cut anywhere."""
+
+    def __init__(self, peer: Any, context: ssl.SSLContext) -> None:
+        self._sock = peer.sock
+        self._incoming = ssl.MemoryBIO()
+        self._outgoing = ssl.MemoryBIO()
+        self._tls = context.wrap_bio(self._incoming, self._outgoing, server_side=True)
+        self._wait_for(self._tls.do_handshake)
+        self.send(self.encrypt())
+
+    def read(self) -> bytes:
+        """Wait for a request; empty: the client has closed."""
+        return cast(bytes, self._wait_for(lambda: self._tls.read(2**16)))
+
+    def encrypt(self, *texts: bytes) -> bytes:
+        """Return a record for each text."""
+        for text in texts:
+            self._tls.write(text)
+        return self._outgoing.read()
+
+    def send(self, data: bytes) -> None:
+        """Send bytes as they are."""
+        self._sock.sendall(data)
+
+    def _wait_for(self, step: Callable[[], Any]) -> Any:
+        while True:
+            try:
+                return step()
+            except ssl.SSLWantReadError:
+                self.send(self._outgoing.read())
+                data = self._sock.recv(2**16)
+                if not data:
+                    return b""
+                self._incoming.write(data)
+
+
+@pytest.mark.parametrize("part", [1, 4, 20, -1, None])
+async def test_what_follows_a_reply_answers_nobody(
+    serve: Any, context: ssl.SSLContext, bundle: Path, part: int | None
+) -> None:
+    """A second reply in the same segment, whole (None) or in part: the connection is closed, and no call gets it."""
+
+    def script(peer: Any) -> None:
+        records = Records(peer, context)
+        records.read()
+        reply, forged = records.encrypt(serve.reply(b"mine")), records.encrypt(serve.reply(b"forged"))
+        records.send(reply + forged[:part])
+        records.read()  # another request, if this connection is used again
+        records.send(forged[part:] if part is not None else b"")
+
+    server = serve(script)
+    request = json_request(f"https://127.0.0.1:{server.port}/", "hi", {})
+    settings = ClientSettings(verify=str(bundle))
+
+    for _ in range(2):
+        assert (await send(request, settings)).content == b"mine"
+    assert server.accepted == 2
+
+
+async def test_many_records_at_once(serve: Any, context: ssl.SSLContext, bundle: Path) -> None:
+    """A body in many records, cut into segments where no record ends."""
+    body = bytes(range(256)) * 400
+
+    def script(peer: Any) -> None:
+        records = Records(peer, context)
+        while records.read():
+            reply = serve.reply(body)
+            data = records.encrypt(*(reply[at : at + 999] for at in range(0, len(reply), 999)))
+            for at in range(0, len(data), 7_001):
+                records.send(data[at : at + 7_001])
+
+    server = serve(script)
+    settings = ClientSettings(verify=str(bundle))
+
+    for _ in range(3):
+        request = json_request(f"https://127.0.0.1:{server.port}/", "hi", {})
+        assert (await send(request, settings)).content == body
+    assert server.accepted == 1
+
+
+async def test_record_that_is_damaged(serve: Any, context: ssl.SSLContext, bundle: Path) -> None:
+    """The connection has failed, like any that breaks."""
+
+    def script(peer: Any) -> None:
+        records = Records(peer, context)
+        records.read()
+        data = bytearray(records.encrypt(serve.reply()))
+        data[-1] ^= 1
+        records.send(bytes(data))
+        records.read()
+
+    server = serve(script)
+
+    with pytest.raises(ConnectionFailed, match="broke") as caught:
+        await send(json_request(f"https://127.0.0.1:{server.port}/", "hi", {}), ClientSettings(verify=str(bundle)))
+    assert caught.value.retryable

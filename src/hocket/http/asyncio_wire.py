@@ -2,7 +2,6 @@
 
 import asyncio
 import socket
-import ssl
 from contextlib import suppress
 from typing import Any
 
@@ -16,7 +15,7 @@ LOOK = 16
 faster than the loop never lets it be found so."""
 
 
-async def open_wire(host: str, port: int, tls: ssl.SSLContext | None) -> "AsyncioWire":
+async def open_wire(host: str, port: int) -> "AsyncioWire":
     """Open a connection, over the addresses of the host by turns (RFC 8305).
 
     Raises:
@@ -29,7 +28,7 @@ async def open_wire(host: str, port: int, tls: ssl.SSLContext | None) -> "Asynci
     has_several = isinstance(loop, asyncio.BaseEventLoop) and not (":" in host or host.replace(".", "").isdigit())
     more: dict[str, Any] = {"happy_eyeballs_delay": 0.25} if has_several else {}
     try:
-        await loop.create_connection(lambda: wire, host, port, ssl=tls, **more)
+        await loop.create_connection(lambda: wire, host, port, **more)
     except BaseException:
         wire.abort()
         raise
@@ -45,10 +44,10 @@ class AsyncioWire(asyncio.Protocol):
         self._socket: socket.socket | None = None
         self._data: list[bytes] = []
         self._size = 0
-        self._resting = False  # whether reading is paused
-        self._over = False
+        self._is_paused = False  # whether reading is paused
+        self._is_over = False
         self._error: BaseException | None = None
-        self._full = False  # whether writing is paused
+        self._is_full = False  # whether writing is paused
         self._waits = 0
         self._reader: asyncio.Future[None] | None = None
         self._writer: asyncio.Future[None] | None = None
@@ -62,37 +61,37 @@ class AsyncioWire(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         self._data.append(data)
         self._size += len(data)
-        if self._size > READ and not self._resting and self._transport is not None:
-            self._resting = True
+        if self._size > READ and not self._is_paused and self._transport is not None:
+            self._is_paused = True
             self._transport.pause_reading()
         _wake(self._reader)
 
     def eof_received(self) -> None:
-        self._over = True
+        self._is_over = True
         _wake(self._reader)
 
     def connection_lost(self, exc: BaseException | None) -> None:
-        self._over, self._error = True, exc
+        self._is_over, self._error = True, exc
         _wake(self._reader)
         _wake(self._writer)
 
     def pause_writing(self) -> None:
-        self._full = True
+        self._is_full = True
 
     def resume_writing(self) -> None:
-        self._full = False
+        self._is_full = False
         _wake(self._writer)
 
     # -- called by the connection
 
     @property
     def is_stale(self) -> bool:
-        return self._over or bool(self._data) or self._socket is None or is_readable(self._socket)
+        return self._is_over or bool(self._data) or self._socket is None or is_readable(self._socket)
 
     async def send(self, data: bytes) -> None:
         assert self._transport is not None
         self._transport.write(data)
-        if self._full and not self._over:
+        if self._is_full and not self._is_over:
             self._writer = self._loop.create_future()
             try:
                 await self._writer
@@ -101,7 +100,7 @@ class AsyncioWire(asyncio.Protocol):
         self._check()
 
     async def receive(self) -> bytes:
-        if not self._data and not self._over:
+        if not self._data and not self._is_over:
             self._reader = self._loop.create_future()
             try:
                 await self._reader
@@ -114,8 +113,8 @@ class AsyncioWire(asyncio.Protocol):
             data = self._data[0] if len(self._data) == 1 else b"".join(self._data)
             self._data.clear()
             self._size = 0
-            if self._resting and self._transport is not None and not self._over:
-                self._resting = False
+            if self._is_paused and self._transport is not None and not self._is_over:
+                self._is_paused = False
                 self._transport.resume_reading()
             return data
         self._check()
@@ -130,7 +129,7 @@ class AsyncioWire(asyncio.Protocol):
         if self._transport is not None:
             with suppress(RuntimeError):  # the loop has ended, and its connections with it
                 self._transport.abort()
-            self._over = True
+            self._is_over = True
             _wake(self._reader)
             _wake(self._writer)
 

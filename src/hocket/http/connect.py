@@ -1,6 +1,6 @@
 """Opening a connection, in time or not at all."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import anyio
 from anyio.lowlevel import current_token
@@ -26,23 +26,41 @@ async def connect(origin: Origin, tls: "ssl.SSLContext | None", limit: float | N
         ConnectTimeout: it took longer.
         ConnectionFailed: refused, no such host, no valid certificate.
     """
-    open_wire: Any
-    if hasattr(current_token().native_token, "create_task"):
-        from hocket.http.asyncio_wire import open_wire
-    else:
-        from hocket.http.trio_wire import open_wire
-    scope = anyio.move_on_after(limit)
     try:
-        with scope:
-            return await open_wire(origin.host, origin.port, tls)  # type: ignore[no-any-return]
+        with anyio.move_on_after(limit):
+            wire = await _open_wire(origin)
+            return wire if tls is None else await _start_tls(wire, tls, origin.host)
     except OSError as error:  # ssl.SSLError is one
-        raise _refused(origin, error) from error
+        raise _connection_failed(origin, error) from error
     raise ConnectTimeout(
         f"no connection to {origin} within {limit:g} s; Timeout(connect=...) sets the limit", retryable=True
     )
 
 
-def _refused(origin: Origin, error: OSError) -> ConnectionFailed:
+async def _open_wire(origin: Origin) -> Wire:
+    native: object = current_token().native_token
+    if hasattr(native, "create_task"):
+        from hocket.http import asyncio_wire
+
+        return await asyncio_wire.open_wire(origin.host, origin.port)
+    from hocket.http import trio_wire
+
+    return await trio_wire.open_wire(origin.host, origin.port)
+
+
+async def _start_tls(wire: Wire, context: "ssl.SSLContext", host: str) -> Wire:
+    from hocket.http.tls_wire import TLSWire
+
+    try:
+        secured = TLSWire(wire, context, host)
+        await secured.handshake()
+    except BaseException:
+        wire.abort()
+        raise
+    return secured
+
+
+def _connection_failed(origin: Origin, error: OSError) -> ConnectionFailed:
     reason = getattr(error, "verify_message", None)
     if reason is not None:  # an ssl.SSLCertVerificationError; another try ends the same way
         return ConnectionFailed(

@@ -1,7 +1,7 @@
 """A request and its reply, whole or as a stream.
 
-Bodies are asked for as they are (``accept-encoding: identity``): a stream that is packed comes late, since whoever packs
-it waits for more, and a model's answer is short. What comes packed all the same is unpacked.
+Bodies are asked for as they are (``accept-encoding: identity``): a compressed stream comes late, since the server that
+compresses it waits for more, and a model's answer is short. What comes compressed all the same is decompressed.
 """
 
 import sys
@@ -14,8 +14,8 @@ from hocket._runtime.cancellation import is_cancelled
 from hocket._version import __version__
 from hocket.errors import InvalidReply, LLMError
 from hocket.http.clients import ClientSettings, Reply, Sender, get_client
+from hocket.http.decompression import find_decompressor
 from hocket.http.request import HTTPReply, HTTPRequest
-from hocket.http.unpacking import unpacker
 
 __all__ = ["MAX_BYTES", "HTTPStream", "open_stream", "send"]
 
@@ -37,7 +37,7 @@ async def send(
         request: sent once, never again.
         settings: which of the running loop's clients sends it.
         client: an ``httpx.AsyncClient`` or ``httpx2.AsyncClient`` that sends it instead, and stays open.
-        max_bytes: of the body, unpacked; None: no limit.
+        max_bytes: the limit on the size of the body, as it comes and decompressed; None: no limit.
 
     Raises:
         InvalidInput: this cannot be sent.
@@ -82,17 +82,27 @@ class HTTPStream:
         headers: names in lower case.
     """
 
-    __slots__ = ("_limit", "_over", "_pulled", "_reply", "_room", "_unpacker", "headers", "status")
+    __slots__ = (
+        "_decompressor",
+        "_is_over",
+        "_is_waiting",
+        "_limit",
+        "_reply",
+        "_room",
+        "_room_compressed",
+        "headers",
+        "status",
+    )
 
     def __init__(self, reply: Reply, max_bytes: int | None) -> None:
         self.status: int = reply.status
         self.headers: Mapping[str, str] = reply.headers
         self._reply = reply
-        self._unpacker = unpacker(reply.headers)
+        self._decompressor = find_decompressor(reply.headers)
         self._limit = max_bytes
-        self._room = sys.maxsize - 1 if max_bytes is None else max_bytes
-        self._pulled = False  # whether somebody waits for the next piece
-        self._over = False
+        self._room = self._room_compressed = sys.maxsize - 1 if max_bytes is None else max_bytes
+        self._is_waiting = False  # whether a task waits for the next piece
+        self._is_over = False
 
     def __aiter__(self) -> Self:
         return self
@@ -121,9 +131,9 @@ class HTTPStream:
         A body that ends within 100 ms is read to its end, and the connection used again. Otherwise it is closed: at once
         while the caller is being cancelled, or fails.
         """
-        if self._over:
+        if self._is_over:
             return
-        hurried = self._pulled or sys.exc_info()[0] is not None or is_cancelled()
+        hurried = self._is_waiting or sys.exc_info()[0] is not None or is_cancelled()
         try:
             if not hurried:
                 with anyio.move_on_after(DRAIN, shield=True):
@@ -136,35 +146,36 @@ class HTTPStream:
 
     async def _pull(self) -> bytes:
         """Return the next bytes; none: the body has ended, or was given up."""
-        while not self._over:
-            self._pulled = True
+        while not self._is_over:
+            self._is_waiting = True
             try:
                 data = await self._reply.receive()
-                piece = self._checked(data)
+                piece = self._decode(data)
             except BaseException as error:
-                if self._over and isinstance(error, LLMError):  # closed by another task, meanwhile
+                if self._is_over and isinstance(error, LLMError):  # closed by another task, meanwhile
                     return b""
                 await self._end()
                 raise
             finally:
-                self._pulled = False
+                self._is_waiting = False
             if not data:
                 await self._end()
             elif piece:
                 return piece
         return b""
 
-    def _checked(self, data: bytes) -> bytes:
-        """Unpack and count."""
-        if self._unpacker is not None:
+    def _decode(self, data: bytes) -> bytes:
+        """Return a piece of the body decompressed, and count it. No data: the body has ended."""
+        if self._decompressor is not None:
             if not data:
-                self._unpacker.close()
-            data = self._unpacker.feed(data, self._room)
+                self._decompressor.close()
+            self._room_compressed -= len(data)
+            data = self._decompressor.feed(data, self._room)
         self._room -= len(data)
-        if self._room < 0:
+        if self._room < 0 or self._room_compressed < 0:
             raise InvalidReply(f"the reply is longer than the limit of {self._limit:,} bytes", status=self.status)
         return data
 
     async def _end(self) -> None:
-        self._over = True
+        self._is_over = True
         await self._reply.aclose()

@@ -98,7 +98,7 @@ class HTTPXReply:
         self._on_close = on_close
         self._over = False
         self._pieces: AsyncIterator[bytes]
-        if response.is_stream_consumed:  # an event hook, a mock: they have read and unpacked it already
+        if response.is_stream_consumed:  # an event hook, a mock: they have read and decompressed it already
             self.headers.pop("content-encoding", None)
             self._pieces = _once(response.content)
         else:
