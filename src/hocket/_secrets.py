@@ -6,6 +6,7 @@ through here, or only a part of it.
 
 import re
 from collections.abc import Iterable, Mapping
+from os.path import commonprefix
 from typing import TypeVar, cast
 from urllib.parse import unquote, urlsplit, urlunsplit
 
@@ -14,6 +15,7 @@ from pydantic import SecretStr
 __all__ = [
     "MASK",
     "Secret",
+    "has_secret",
     "is_sensitive",
     "redact",
     "redact_url",
@@ -34,7 +36,8 @@ _KEYS = re.compile(
     r"|\bAIza[\w-]{20,}",
     re.IGNORECASE,
 )
-_SHORT = 6  # a secret shorter than this is found inside ordinary words
+_SHORTEST = 6  # a secret shorter than this is found inside ordinary words
+_BEGINNING = 8  # characters of a secret by which it is found, so that one that was cut is found, too
 
 
 class Secret(str):
@@ -65,19 +68,22 @@ def wrap_secrets(named: Mapping[str, str | SecretStr]) -> dict[str, str | Secret
 
 
 def redact(value: Data, secrets: Iterable[str] = ()) -> Data:
-    """Return ``value``, a text or JSON data, without ``secrets`` and without anything that looks like a key."""
+    """Return ``value``, a text or JSON data, without ``secrets`` and without anything that looks like a key.
+
+    A secret is found by its first eight characters: where a quote was cut, the rest is not there.
+    """
     return cast(Data, _redact(value, sort_secrets(secrets)))
 
 
 def sort_secrets(secrets: Iterable[str]) -> list[str]:
     """Return the secrets to look for, the longest first: "Bearer abcdef" before "abcdef"."""
-    return sorted({secret for secret in secrets if len(secret) >= _SHORT}, key=len, reverse=True)
+    return sorted({secret for secret in secrets if len(secret) >= _SHORTEST}, key=len, reverse=True)
 
 
 def _redact(value: object, secrets: list[str]) -> object:
     if isinstance(value, str):
         for secret in secrets:
-            value = value.replace(secret, MASK)
+            value = _mask_secret(value, secret)
         return _KEYS.sub(lambda found: (found["scheme"] or "") + MASK, value)
     if isinstance(value, Mapping):
         items = cast("Mapping[object, object]", value).items()
@@ -85,6 +91,18 @@ def _redact(value: object, secrets: list[str]) -> object:
     if isinstance(value, list | tuple):
         return [_redact(item, secrets) for item in cast("list[object]", value)]
     return value
+
+
+def _mask_secret(text: str, secret: str) -> str:
+    """Return ``text`` with ``secret``, or as much of its beginning as is there, masked."""
+    first, *others = text.replace(secret, MASK).split(secret[:_BEGINNING])
+    rest = secret[_BEGINNING:]
+    return first + "".join(MASK + other[len(commonprefix((other, rest))) :] for other in others)  # noqa: RUF071 - no paths
+
+
+def has_secret(text: str, secrets: Iterable[str]) -> bool:
+    """Whether ``text`` shows one of ``secrets``, or the beginning of one."""
+    return any(secret[:_BEGINNING] in text for secret in secrets)
 
 
 def redact_url(url: str) -> str:

@@ -194,6 +194,76 @@ def test_any_body_makes_an_error(shape: Any) -> None:
     assert isinstance(classify_error(None, {}, shape), LLMError)
 
 
+@pytest.mark.parametrize("type", ["api_error", "server_error", "internal_server_error"])
+@pytest.mark.parametrize("status", [400, 401, 402, 403, 404, 408, 429, 499])
+def test_a_word_that_contradicts_the_status_does_not_count(status: int, type: str) -> None:
+    """ "api_error" is what Ollama writes with nearly every status: the status says more."""
+    error = classify_error(status, {}, {"error": {"message": "no", "type": type, "code": None}})
+    assert error.__class__ is STATUSES[status]
+    assert (error.status, error.provider_code) == (status, type)
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "kind"),
+    [
+        (400, {"error": "blocked by safety filters"}, "ContentFiltered"),
+        (None, "blocked by safety filters", "ContentFiltered"),
+        (
+            None,
+            {"type": "error", "error": {"message": "Output blocked by content filtering policy"}},
+            "ContentFiltered",
+        ),
+        (400, {"error": '"gemma" does not support tools'}, "Unsupported"),
+        (400, {"error": {"message": '"gemma" does not support tools', "type": "api_error"}}, "Unsupported"),
+        (400, {"error": "the input length exceeds the context length"}, "ContextLengthExceeded"),
+        (400, {"error": "model is required"}, "InvalidRequest"),
+        (None, {"error": "model runner has unexpectedly stopped"}, "ProviderUnavailable"),
+        (None, {"error": {"message": "Overloaded", "details": {"error_code": "overloaded_error"}}}, "Overloaded"),
+        (None, {"type": "error", "error": {"message": "Overloaded"}}, "Overloaded"),
+        (None, {"type": "error", "error": {"message": "Internal server error"}}, "ProviderUnavailable"),
+    ],
+)
+def test_a_body_without_a_word(status: int | None, body: Any, kind: str) -> None:
+    """Ollama's errors are a text only, and so are some of Anthropic's inside a stream."""
+    assert type(classify_error(status, {}, body)).__name__ == kind
+
+
+def test_what_cannot_be_done_is_said_of_the_server() -> None:
+    error = classify_error(400, {}, {"error": "images are not supported"}, provider="p")
+    assert str(error).startswith("p: not_implemented: the server cannot do this: images are not supported; ")
+
+
+def test_a_code_that_is_unknown_is_not_a_word() -> None:
+    assert str(classify_error(None, {}, {"error": "odd"}, provider="p")) == "p: odd"
+    assert str(errors.StreamTruncated("cut", provider="p")) == "p: provider_unavailable: cut"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"error": {"message": 1e999, "code": 1e999, "type": {}, "details": {"error_code": []}}}',
+        b'{"error": {"message": ' + b"9" * 5_000 + b"}}",
+        b'{"error": ' + b"[" * 10_000,
+        b'{"detail": [[[{"loc": null}]]]}',
+        b"\xff\xfe\0",
+        {"error": {"details": [{"retryDelay": "9" * 400 + "s"}], "message": "x", "request_id": 3}},
+    ],
+)
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {},
+        {"retry-after": "Mon, 01 Jan 99999999999999999999 00:00:00 GMT"},
+        {"retry-after": "9" * 400 + "h"},
+        {"x-ratelimit-remaining-x": "0", "x-ratelimit-reset-x": "99999999999999-01-01"},
+    ],
+)
+def test_nonsense_is_an_error_all_the_same(body: Any, headers: dict[str, str]) -> None:
+    """Whatever a server says, the error that comes of it is one of hocket's."""
+    error = classify_error(429, headers, body)
+    assert (type(error), error.retry_after) == (errors.RateLimitError, None)
+
+
 def test_a_long_text_is_cut() -> None:
     assert len(str(classify_error(500, {}, b"x" * 100_000))) < 700
 

@@ -285,3 +285,18 @@ def test_request_line_cannot_be_smuggled(method: str, target: str) -> None:
     """Nor is there a second request in the first line."""
     with pytest.raises(ValueError, match="method or path"):
         request_bytes(method, target, [], b"")
+
+
+@pytest.mark.parametrize("size", [7, 10_000, 10**6])
+def test_interim_replies_without_end(size: int) -> None:
+    """A few are passed over; thousands, in one read or in many, are a head that is too long."""
+    interim = b"HTTP/1.1 100 Continue\r\n\r\n"
+    parser = ReplyParser("POST")
+    data = interim * 1_000 + b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok"
+    assert b"".join(parser.feed(data[at : at + size]) for at in range(0, len(data), size)) == b"ok"
+    assert (parser.status, parser.headers) == (200, {"content-length": "2"})
+
+    parser, data = ReplyParser("POST"), interim * 12_000
+    with pytest.raises(ValueError, match="interim replies included"):
+        for at in range(0, len(data), size):
+            parser.feed(data[at : at + size])

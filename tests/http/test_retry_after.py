@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from hocket.http.retry_after import duration, retry_after
+from hocket.http.retry_after import parse_duration, read_retry_after
 
 NOW = datetime(2026, 11, 22, 12, 0, 0, tzinfo=UTC)
 
@@ -52,7 +52,7 @@ NOW = datetime(2026, 11, 22, 12, 0, 0, tzinfo=UTC)
     ],
 )
 def test_the_wait_that_a_reply_asks_for(headers: dict[str, str], body: Any, seconds: float | None) -> None:
-    assert retry_after(headers, body, now=NOW) == pytest.approx(seconds)
+    assert read_retry_after(headers, body, now=NOW) == pytest.approx(seconds)
 
 
 @pytest.mark.parametrize(
@@ -60,4 +60,4 @@ def test_the_wait_that_a_reply_asks_for(headers: dict[str, str], body: Any, seco
     [("6m0s", 360.0), ("120ms", 0.12), ("1h2m3.5s", 3723.5), ("1s", 1.0), ("", None), ("5", None), ("5x", None)],
 )
 def test_go_durations(text: str, seconds: float | None) -> None:
-    assert duration(text) == pytest.approx(seconds)
+    assert parse_duration(text) == pytest.approx(seconds)

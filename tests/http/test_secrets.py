@@ -92,6 +92,36 @@ def test_an_error_leaves_a_guard_without_secrets() -> None:
     assert error.__cause__ is None
 
 
+@pytest.mark.parametrize("explicit", [True, False])
+def test_no_link_leads_to_an_error_that_shows_a_secret(explicit: bool) -> None:
+    """``__context__`` is most often the cause once more: where the one goes, the other goes."""
+    with pytest.raises(LLMError) as caught, guard():
+        try:
+            try:
+                fail(OSError(f"no {CANARY}"))
+            except OSError as inner:
+                raise (ValueError("between") if explicit else LLMError("between")) from inner
+        except (ValueError, LLMError) as outer:
+            if explicit:
+                raise LLMError("no connection") from outer
+            raise LLMError("no connection")  # noqa: B904 - the context alone
+    error: BaseException | None = caught.value
+    while error is not None:
+        assert not isinstance(error, OSError)
+        assert CANARY not in f"{error!r} {vars(error)}"
+        error = error.__cause__ or error.__context__
+
+
+@pytest.mark.parametrize("shown", range(8, len(CANARY)))
+@pytest.mark.parametrize("end", ["", "…", "' where a status line should be"])
+def test_a_secret_that_was_cut_is_found(shown: int, end: str) -> None:
+    """A text may have been cut before it came here: most of a secret is one, too."""
+    with pytest.raises(LLMError) as caught, guard():
+        raise LLMError(f"the server says: {CANARY[:shown]}{end}") from OSError(CANARY[:shown])
+    assert caught.value.message == f"the server says: {MASK}{end}"
+    assert caught.value.__cause__ is None
+
+
 def test_a_cause_without_secrets_is_kept_and_its_frames_emptied() -> None:
     with pytest.raises(LLMError) as caught, guard():
         try:

@@ -35,7 +35,7 @@
         │   │   └── ConnectionFailed (ConnectionError)             refused, reset, no such host
         │   ├── Unsupported                  not_implemented       the provider cannot do what was asked
         │   ├── InvalidReply                 unknown               the reply is not what its format says, or too large
-        │   └── StreamTruncated              unknown               a stream ended before its terminal event
+        │   └── StreamTruncated              provider_unavailable  a stream ended before its terminal event
         ├── ToolException                    a tool failed, in words that the model may hear
         │   ├── RetryTool                    the model is to call it again, differently
         │   └── ToolTimeout (TimeoutError)   a tool took longer than it may

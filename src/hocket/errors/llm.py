@@ -51,7 +51,8 @@ class ErrorCode(StrEnum):
 class LLMError(HocketError):
     """A model's server failed, refused, or could not be reached; itself only where nothing more is known.
 
-    As text: ``provider: code: what happened, and the way out``. No secret is in it, nor in any attribute.
+    As text: ``provider: code: what happened, and the way out``, without a code that is "unknown". No secret is in it,
+    nor in any attribute.
 
     Attributes:
         code: what kind of failure, the same word for every provider.
@@ -95,7 +96,8 @@ class LLMError(HocketError):
         self.details: dict[str, Any] = {} if details is None else details
 
     def __str__(self) -> str:
-        return ": ".join(part for part in (self.provider, str(self.code), self.message) if part)
+        code = "" if self.code is ErrorCode.UNKNOWN else self.code.value  # a word that would say nothing
+        return ": ".join(part for part in (self.provider, code, self.message) if part)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({str(self)!r})"
@@ -222,3 +224,5 @@ class InvalidReply(LLMError):
 
 class StreamTruncated(LLMError):
     """A stream ended before its terminal event: what came, in ``partial``, is not the whole answer."""
+
+    code = ErrorCode.PROVIDER_UNAVAILABLE

@@ -76,7 +76,7 @@ class Connection:
         try:
             if data:
                 return self._reply.feed(data)
-        except ValueError as error:
+        except Exception as error:  # whatever it is: the other side has sent it
             raise InvalidReply(f"{self.origin} sent what is not HTTP: {error}") from error
         if not self._reply.close():
             when = "before the end of its reply" if self._reply.status else "without a reply"

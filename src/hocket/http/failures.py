@@ -1,10 +1,11 @@
-"""What went wrong, told from a reply: any provider's error body and status to one tree of errors.
+"""What went wrong: any provider's error body and status, mapped to one tree of errors.
 
 The tables are the superset of what the official SDKs of OpenAI, Anthropic, Google, Mistral, Cohere and Ollama and the
 compatible servers do. What counts, in this order:
 
 1. the machine's own word in the body, where the status is one of the client's (4xx) or there is none: a 429 that says
-   ``insufficient_quota`` is no rate limit, a 400 that says ``API_KEY_INVALID`` no bad request;
+   ``insufficient_quota`` is no rate limit, a 400 that says ``API_KEY_INVALID`` no bad request. A word that says no more
+   than that something failed (``api_error``) does not count: Ollama, for one, writes it with nearly every status;
 2. the status;
 3. the text, and only to tell apart what a status leaves open: 400 for a conversation that is too long.
 
@@ -13,9 +14,7 @@ read as a status.
 """
 
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple, cast
-
-from pydantic_core import from_json
+from typing import cast
 
 from hocket._secrets import redact
 from hocket.errors import (
@@ -35,11 +34,10 @@ from hocket.errors import (
     ResourceNotFound,
     Unsupported,
 )
-from hocket.http.retry_after import retry_after
+from hocket.http.error_body import ErrorBody, read_error_body
+from hocket.http.retry_after import read_retry_after
 
 __all__ = ["classify_error", "has_failed"]
-
-_SHOWN = 600  # characters of a server's text that an error repeats
 
 STATUSES: dict[int, type[LLMError]] = {
     400: InvalidRequest,
@@ -117,6 +115,9 @@ WORDS: dict[str, type[LLMError]] = {
 # Words that a server puts on very different things: the text may say more.
 VAGUE = frozenset({"invalid_request_error", "invalid_argument", "validationexception", "request_too_large"})
 
+# Words for a server's own fault, which a status of the client's (4xx) contradicts.
+CONTRADICTED = frozenset({"api_error", "server_error", "internal_server_error", "internal", "service_unavailable"})
+
 # Parts of a text, in lower case; the first that is found counts.
 TEXTS: tuple[tuple[type[LLMError], tuple[str, ...]], ...] = (
     (
@@ -134,7 +135,19 @@ TEXTS: tuple[tuple[type[LLMError], tuple[str, ...]], ...] = (
     ),
     (AuthenticationError, ("api key not valid", "invalid api key", "incorrect api key", "invalid x-api-key")),
     (QuotaExceeded, ("exceeded your current quota", "credit balance", "insufficient credit", "insufficient quota")),
-    (ContentFiltered, ("content filter", "content policy", "content management policy", "inappropriate content")),
+    (
+        ContentFiltered,
+        (
+            "content filter",
+            "content policy",
+            "content management policy",
+            "inappropriate content",
+            "safety filter",
+            "safety system",
+            "blocked by safety",
+            "safety reasons",
+        ),
+    ),
     (Unsupported, ("not implemented", "not supported", "does not support", "unsupported")),
 )
 LAST_RESORT: tuple[tuple[type[LLMError], tuple[str, ...]], ...] = (
@@ -145,15 +158,27 @@ LAST_RESORT: tuple[tuple[type[LLMError], tuple[str, ...]], ...] = (
     (ResourceNotFound, ("not found", "does not exist")),
     (RequestTimeout, ("timed out", "timeout", "deadline")),
     (Overloaded, ("overloaded",)),
-    (ProviderUnavailable, ("unavailable", "internal server error", "internal error", "disconnected")),
+    (
+        ProviderUnavailable,
+        # The last three are what Ollama says inside a stream when the process that runs the model has died.
+        (
+            "unavailable",
+            "internal server error",
+            "internal error",
+            "disconnected",
+            "unexpected eof",
+            "unexpectedly stopped",
+            "runner process",
+        ),
+    ),
     (RequestCanceled, ("cancelled", "canceled")),
     (InvalidRequest, ("invalid request", "bad request")),
 )
 
-# What llama.cpp says with 500, which would be the server's own fault and worth another try.
-SAID_WITH_500 = ((ContextLengthExceeded, ("too large to process",)), (Unsupported, ("input is not supported",)))
+# What llama.cpp sends with 500, which would be the server's own fault and worth another try.
+TEXTS_WITH_500 = ((ContextLengthExceeded, ("too large to process",)), (Unsupported, ("input is not supported",)))
 
-# What the text may still tell where a status leaves it open.
+# What the text may still decide where a status leaves it open.
 OPEN: dict[int, frozenset[type[LLMError]]] = {
     400: frozenset(cls for cls, _ in TEXTS),
     403: frozenset({QuotaExceeded, ContentFiltered}),
@@ -174,28 +199,20 @@ WAYS_OUT: dict[type[LLMError], str] = {
 
 REQUEST_IDS = ("x-request-id", "request-id", "x-generation-id", "mistral-correlation-id", "x-debug-trace-id")
 
-
-class _Said(NamedTuple):
-    """What a body says, whatever its shape."""
-
-    text: str
-    words: tuple[str, ...] = ()
-    status: int | None = None
-    details: Mapping[str, Any] = {}
-    request_id: str | None = None
-    data: Any = None
+_PASSING = (RateLimitError, RequestTimeout, ProviderUnavailable)
+"""Errors that another try may not meet, where there is no status."""
 
 
 def classify_error(
     status: int | None,
     headers: Mapping[str, str],
-    body: Any,
+    body: object,
     *,
     provider: str | None = None,
     model: str | None = None,
     secrets: Iterable[str] = (),
 ) -> LLMError:
-    """Return the error that a reply, or an error event inside a stream, stands for.
+    """Return the error that a reply, or an error event inside a stream, stands for. Never raises, whatever they say.
 
     Args:
         status: of the reply. That of an error inside a good reply (200), or None, does not count; the body may have one.
@@ -204,143 +221,69 @@ def classify_error(
         provider, model: who was asked.
         secrets: texts that must not be repeated.
     """
-    said = _read(body, secrets)
+    try:
+        parts = read_error_body(body, secrets)
+    except Exception:  # of what nobody foresaw in it
+        parts = ErrorBody("the reply says why in a form that cannot be read")
     if status is None or status < 300:
-        status = said.status
-    cls = _kind(status, said)
-    wait = _wish(headers, "x-should-retry")
-    retryable = status in RETRYABLE if status is not None else issubclass(cls, _PASSING)
-    if wait is not None:
-        retryable = wait
+        status = parts.status
+    cls = _choose_class(status, parts)
+    retryable = _read_flag(headers, "x-should-retry")
+    if retryable is None:
+        retryable = status in RETRYABLE if status is not None else issubclass(cls, _PASSING)
+    request_id = next((headers[name] for name in REQUEST_IDS if name in headers), parts.request_id)
     return cls(
-        f"{said.text}; {WAYS_OUT[cls]}" if cls in WAYS_OUT else said.text,
+        _write_message(cls, parts.text),
         provider=provider,
         model=model,
         status=status,
-        provider_code=said.words[0] if said.words else None,
-        request_id=redact(next((headers[name] for name in REQUEST_IDS if name in headers), said.request_id), secrets),
+        provider_code=parts.words[0] if parts.words else None,
+        request_id=redact(request_id, secrets),
         retryable=retryable and not issubclass(cls, QuotaExceeded | ContextLengthExceeded | Unsupported),
-        retry_after=retry_after(headers, said.data),
-        details=dict(said.details),
+        retry_after=read_retry_after(headers, parts.data),
+        details=dict(parts.details),
     )
 
 
-def has_failed(body: Any) -> bool:
+def has_failed(body: object) -> bool:
     """Whether data of a good reply (200) says that the request has failed, as some gateways do."""
     if not isinstance(body, dict):
         return False
-    data = cast("dict[str, Any]", body)
+    data = cast("dict[str, object]", body)
     return bool(data.get("error")) or data.get("object") == "error" or data.get("status") == "failed"
 
 
-_PASSING = (RateLimitError, RequestTimeout, ProviderUnavailable)
-
-
-def _kind(status: int | None, said: _Said) -> type[LLMError]:
+def _choose_class(status: int | None, body: ErrorBody) -> type[LLMError]:
     if status is not None and 300 <= status < 400:
         return InvalidReply
-    known = [word.lower() for word in said.words if word.lower() in WORDS]
+    known = [word.lower() for word in body.words if word.lower() in WORDS]
     if status is not None and status >= 500:
         if "overloaded_error" in known:
             return Overloaded
-        told = _told(said.text, SAID_WITH_500) if status == 500 else None
-        return told or STATUSES.get(status, ProviderUnavailable)
-    precise = [word for word in known if word not in VAGUE]
+        cls = _match_text(body.text, TEXTS_WITH_500) if status == 500 else None
+        return cls or STATUSES.get(status, ProviderUnavailable)
+    ignored = VAGUE if status is None else VAGUE | CONTRADICTED
+    precise = [word for word in known if word not in ignored]
     if precise:
         return WORDS[precise[0]]
     if status is None:
-        return _told(said.text, TEXTS if known else LAST_RESORT) or (WORDS[known[0]] if known else LLMError)
-    told = _told(said.text, TEXTS)
-    return told if told in OPEN.get(status, ()) and told is not None else STATUSES.get(status, InvalidRequest)
+        cls = _match_text(body.text, TEXTS if known else LAST_RESORT)
+        return cls or (WORDS[known[0]] if known else LLMError)
+    cls = _match_text(body.text, TEXTS)
+    return cls if cls is not None and cls in OPEN.get(status, ()) else STATUSES.get(status, InvalidRequest)
 
 
-def _told(text: str, table: Iterable[tuple[type[LLMError], tuple[str, ...]]]) -> type[LLMError] | None:
+def _match_text(text: str, table: Iterable[tuple[type[LLMError], tuple[str, ...]]]) -> type[LLMError] | None:
     text = text.lower()
     return next((cls for cls, parts in table if any(part in text for part in parts)), None)
 
 
-def _wish(headers: Mapping[str, str], name: str) -> bool | None:
+def _write_message(cls: type[LLMError], text: str) -> str:
+    """Return what the server says and the way out. What "not_implemented" is about is the server, not hocket."""
+    if cls is Unsupported:
+        text = f"the server cannot do this: {text}"
+    return f"{text}; {WAYS_OUT[cls]}" if cls in WAYS_OUT else text
+
+
+def _read_flag(headers: Mapping[str, str], name: str) -> bool | None:
     return {"true": True, "false": False}.get(headers.get(name, "").strip().lower())
-
-
-def _read(body: Any, secrets: Iterable[str]) -> _Said:
-    """Find out what a body says. Every shape that a known server sends has its case.
-
-    Secrets go first: of one that is cut short later on, the rest would not be known.
-    """
-    if isinstance(body, bytes | bytearray | str):
-        try:
-            body = from_json(body)
-        except ValueError:
-            text = body if isinstance(body, str) else bytes(body).decode("utf-8", "replace")
-            return _read_text(redact(text, secrets))
-    data: Any = body
-    body = redact(body, secrets)
-    if isinstance(body, list) and body:  # Google wraps its errors in a list now and then
-        body = body[0]
-    match body:
-        case {"error": {"message": _} as inner}:
-            return _read_fields(cast("dict[str, Any]", inner), cast("dict[str, Any]", body), data)
-        case {"error": dict() as inner}:
-            return _read_fields({"message": str(cast(Any, inner)), **inner}, cast("dict[str, Any]", body), data)
-        case {"error": str(text)}:
-            return _Said(_short(text), data=data)
-        case {"detail": list(problems)}:
-            return _Said(_short("; ".join(_problem(one) for one in problems)), data=data)
-        case {"detail": text}:
-            return _Said(_short(str(text)), data=data)
-        case {"message": _}:
-            return _read_fields(cast("dict[str, Any]", body), {}, data)
-        case _:
-            return _Said(_short(str(body)) if body else "the reply says nothing", data=data)
-
-
-def _read_fields(inner: Mapping[str, Any], outer: Mapping[str, Any], data: Any) -> _Said:
-    text = inner.get("message")
-    reasons = [
-        cast("dict[str, Any]", one).get("reason") for one in _list(inner.get("details")) if isinstance(one, dict)
-    ]
-    words = [*reasons, inner.get("code"), inner.get("type"), inner.get("status")]
-    number = inner.get("code")
-    return _Said(
-        text=_short(text if isinstance(text, str) else str(text)),
-        words=tuple(word for word in words if isinstance(word, str) and word),
-        status=number if isinstance(number, int) and 400 <= number < 600 else None,
-        details={key: value for key, value in inner.items() if key != "message" and value is not None},
-        request_id=_text(outer.get("request_id")),
-        data=data,
-    )
-
-
-def _read_text(text: str) -> _Said:
-    if "<html" in text[:1000].lower() or text.lstrip()[:9].lower() == "<!doctype":
-        plain = " ".join(_without_tags(text[:20_000]).split())
-        return _Said(_short(f"an HTML page instead of JSON: {plain}"))
-    return _Said(_short(text) or "the reply is empty")
-
-
-def _without_tags(page: str) -> str:
-    pieces = (piece.partition(">")[2] for piece in f">{page}".split("<"))
-    return " ".join(pieces)
-
-
-def _problem(problem: Any) -> str:
-    """Write one of pydantic's errors, as FastAPI sends them."""
-    match problem:
-        case {"loc": list(where), "msg": str(text)}:
-            return f"{'.'.join(str(part) for part in where)}: {text}"
-        case _:
-            return str(problem)
-
-
-def _list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []
-
-
-def _text(value: Any) -> str | None:
-    return value if isinstance(value, str) else None
-
-
-def _short(text: str) -> str:
-    text = " ".join(text.split())
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}… ({len(text)} characters)"

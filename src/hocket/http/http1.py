@@ -58,12 +58,13 @@ class ReplyParser:
     """
 
     __slots__ = (
+        "_head_size",
         "_in_chunk",
         "_is_chunked",
         "_left",
         "_method",
         "_rest",
-        "_seen",
+        "_searched",
         "complete",
         "headers",
         "reusable",
@@ -77,7 +78,8 @@ class ReplyParser:
         self.reusable = False
         self._method = method
         self._rest = b""  # what has come and cannot be understood yet
-        self._seen = 0  # how much of it is known not to end the head
+        self._searched = 0  # bytes of it that are known not to end the head
+        self._head_size = 0  # bytes so far, interim replies included
         self._is_chunked = False
         self._left: int | None = None  # bytes to come, of the body or of the chunk; None: until the connection closes
         self._in_chunk = False  # whether we are inside a chunk, the line break at its end included
@@ -114,15 +116,21 @@ class ReplyParser:
         self.reusable &= clean  # more than was asked for: whose reply would it be?
 
     def _read_head(self, data: bytes) -> bytes:
-        """Read the head if all of it is there; return what comes after it."""
-        end = BLANK_LINE.search(data, max(0, self._seen - 3))
-        if end is None:
-            if len(data) > MAX_HEAD:
-                raise ValueError(f"a head of more than {MAX_HEAD:,} bytes")
-            self._rest, self._seen = data, len(data)
-            return b""
-        self._seen = 0
-        head, data = data[: end.start()], data[end.end() :]
+        """Read the head if all of it is there; return what comes after it. Interim replies (1xx) are passed over."""
+        while not self.status:
+            end = BLANK_LINE.search(data, max(0, self._searched - 3))
+            self._head_size += (len(data) if end is None else end.end()) - self._searched
+            if self._head_size > MAX_HEAD:
+                raise ValueError(f"a head of more than {MAX_HEAD:,} bytes, interim replies included")
+            if end is None:
+                self._rest, self._searched = data, len(data)
+                return b""
+            self._searched = 0
+            self._read_fields(data[: end.start()])
+            data = data[end.end() :]
+        return data
+
+    def _read_fields(self, head: bytes) -> None:
         first, *lines = FOLD.sub(b" ", head).replace(b"\r\n", b"\n").split(b"\n")
         line = STATUS_LINE.fullmatch(first)
         if line is None:
@@ -131,7 +139,7 @@ class ReplyParser:
         if status < 200:
             if status == 101:
                 raise ValueError("a change to another protocol")
-            return self._read_head(data)  # news on the way: the reply is yet to come
+            return
         for field in map(FIELD.fullmatch, lines):
             if field is None:
                 raise ValueError("a header that is none")
@@ -139,7 +147,6 @@ class ReplyParser:
             self.headers[name] = f"{self.headers[name]}, {value}" if name in self.headers else value
         self.status = status
         self._read_frame(is_old=line[1] == b"0")
-        return data
 
     def _read_frame(self, is_old: bool) -> None:
         """Find out where the body ends (RFC 9112 §6.3)."""

@@ -16,7 +16,7 @@ from urllib.parse import parse_qsl, quote, quote_plus, unquote, urlsplit
 
 from pydantic import SecretStr
 
-from hocket._secrets import MASK, Secret, is_sensitive, redact, sort_secrets
+from hocket._secrets import MASK, Secret, has_secret, is_sensitive, redact, sort_secrets
 from hocket.errors import LLMError
 
 __all__ = ["Guard", "find_secrets", "redact_headers", "redact_params"]
@@ -157,7 +157,7 @@ def _clean(error: BaseException, secrets: list[str], seen: set[object]) -> None:
     if cause is not None:
         _clean(cause, secrets, seen)
         error.__cause__ = None if _shows(cause, secrets) else cause
-    if context is not None and context is not cause:
+    if context is not None:  # mostly the cause once more
         if _began_in(context, seen):
             _clean(context, secrets, seen)
         error.__context__ = None if _shows(context, secrets) else context
@@ -174,5 +174,4 @@ def _began_in(error: BaseException, seen: set[object]) -> bool:
 
 
 def _shows(error: BaseException, secrets: list[str]) -> bool:
-    text = f"{error} {error!r}"
-    return any(secret in text for secret in secrets)
+    return has_secret(f"{error} {error!r}", secrets)
