@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from hocket.callbacks import (
         AsyncCallbackHandler,
         BaseCallbackHandler,
+        CallbackManager,
         UsageMetadataCallbackHandler,
         get_usage_metadata_callback,
     )
@@ -83,6 +84,7 @@ _ROOMS = {
     "callbacks": (
         "AsyncCallbackHandler",
         "BaseCallbackHandler",
+        "CallbackManager",
         "UsageMetadataCallbackHandler",
         "get_usage_metadata_callback",
     ),
@@ -162,6 +164,7 @@ __all__ = [
     "BaseMessage",
     "BaseRateLimiter",
     "BaseTool",
+    "CallbackManager",
     "ChatGeneration",
     "ChatGenerationChunk",
     "ChatHistoryManager",

@@ -92,6 +92,7 @@ READ: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "openai text": ({"type": "text", "text": "t", "cache_control": {}}, {"type": "text", "text": "t"}),
     "openai image": (IMAGE, IMAGE),
     "openai audio": (audio := {"type": "input_audio", "input_audio": {"data": DATA, "format": "wav"}}, audio),
+    "mistral image": ({"type": "image_url", "image_url": URL}, IMAGE),
     "openai file": (file := {"type": "file", "file": {"file_data": PDF, "filename": "a.pdf"}}, file),
     "openai file without a name": (
         {"type": "file", "file": {"file_data": PDF}},

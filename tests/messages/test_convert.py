@@ -242,3 +242,22 @@ def test_any_message_is_one_that_exists() -> None:
         adapter.validate_python({"type": "zzz", "content": "a"})
     functions = [FunctionMessage("a", name="f"), FunctionMessageChunk("a", name="f")]
     assert [adapter.validate_python(function.model_dump()) for function in functions] == functions
+
+
+@pytest.mark.parametrize(
+    ("like", "complaint"),
+    [
+        ({"role": "tool", "content": "x"}, "role 'tool' needs 'tool_call_id', the id of the call"),
+        ({"role": "tool", "content": "x", "tool_call_id": None}, "needs 'tool_call_id'"),
+        ({"role": "function", "content": "x"}, "role 'function' needs 'name'"),
+        ({"role": "user", "content": 5}, "role 'user' cannot be read: content"),
+        (
+            {"role": "assistant", "content": "x", "tool_calls": [{"name": 1}]},
+            "role 'assistant' cannot be read: tool_calls",
+        ),
+    ],
+)
+def test_what_is_missing_or_wrong_is_named(like: dict[str, Any], complaint: str) -> None:
+    """hocket's error says which message and which field, not pydantic's."""
+    with pytest.raises(InvalidInput, match=complaint):
+        convert_to_messages([like])

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, Field, TypeAdapter, field_validator
 
+from hocket.errors import InvalidInput
 from hocket.load import dumps, loads
 from hocket.messages import (
     AIMessage,
@@ -30,9 +31,12 @@ from hocket.messages import (
     SystemMessageChunk,
     ToolMessage,
     ToolMessageChunk,
+    convert_to_messages,
+    count_tokens_approximately,
     create_image_block,
     create_text_block,
     get_msg_title_repr,
+    merge_message_runs,
     tool_call,
 )
 from hocket.messages.base import identified, isolated, rebuilt
@@ -492,3 +496,38 @@ def test_messages_for_reading(capsys: pytest.CaptureFixture[str]) -> None:
         "    {",
     ]
     assert AIMessage("").pretty_repr(html=True) == get_msg_title_repr("Ai Message", bold=True)
+
+
+def nested(depth: int) -> dict[str, Any]:
+    """A block with ``depth`` lists and mappings in one another."""
+    value: Any = {"type": "x"}
+    for _ in range(depth - 1):
+        value = {"type": "x", "value": value}
+    return {"type": "x", **value}
+
+
+def test_what_is_nested_too_deep_is_refused() -> None:
+    """At the door: counting, merging and folding it would end in a RecursionError, and storing it is refused too."""
+    deep = HumanMessage([nested(126)])
+    assert count_tokens_approximately(merge_message_runs([deep, deep])) > 0
+    assert (HumanMessageChunk(content=[nested(126)]) + HumanMessageChunk(content=["a"])).content
+    loop: list[Any] = []
+    loop.extend([loop, loop])
+    for content in ([nested(300)], [{"type": "x", "value": loop}]):
+        with pytest.raises(InvalidInput, match="more than 128 deep"):
+            HumanMessage(content)
+        with pytest.raises(InvalidInput, match="more than 128 deep"):
+            convert_to_messages([{"role": "user", "content": content}])
+    with pytest.raises(InvalidInput, match="more than 128 deep"):
+        AIMessage("", tool_calls=[{"name": "f", "args": nested(300), "id": "1"}])
+
+
+def test_names_that_langchain_exports() -> None:
+    """A block can be checked, and a manager of callbacks made, from where programs import these."""
+    import hocket
+    import hocket.messages
+    from hocket.callbacks import CallbackManager
+    from hocket.messages.content_validate import validate_content_block
+
+    assert hocket.messages.validate_content_block is validate_content_block
+    assert hocket.CallbackManager is CallbackManager

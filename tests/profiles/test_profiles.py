@@ -33,6 +33,8 @@ def test_the_windows_of_models_of_old(window: int, model: str) -> None:
     [
         ("gpt-4o-2024-08-06", "openai", "gpt-4o"),
         ("GPT-4o ", None, "gpt-4o"),
+        ("gpt-35-turbo", "azure", "gpt-3.5-turbo"),
+        ("gpt-35-turbo-16k-0613", None, "gpt-3.5-turbo-16k-0613"),
         ("gpt-4o-mini-2024-07-18", "azure", "gpt-4o-mini"),
         ("ft:gpt-4o-mini-2024-07-18:me::abc", "openai", "gpt-4o-mini"),
         ("openai/gpt-5-mini", "openrouter", "gpt-5-mini"),

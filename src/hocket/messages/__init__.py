@@ -41,6 +41,7 @@ from hocket.messages.content_factories import (
     create_tool_call,
     create_video_block,
 )
+from hocket.messages.content_validate import validate_content_block
 from hocket.messages.convert import AnyMessage, MessageLikeRepresentation, convert_to_messages
 from hocket.messages.function import FunctionMessage, FunctionMessageChunk
 from hocket.messages.human import HumanMessage, HumanMessageChunk
@@ -172,6 +173,7 @@ __all__ = [
     "tool_call",
     "tool_call_chunk",
     "trim_messages",
+    "validate_content_block",
     "validate_history",
 ]
 

@@ -18,7 +18,7 @@ from hocket.load.serializable import Serializable
 from hocket.messages.content import ContentBlock
 from hocket.messages.folding import Fold
 from hocket.messages.formats import content_blocks_of, text_of_content
-from hocket.messages.pieces import copied, merge_content
+from hocket.messages.pieces import check_depth, copied, merge_content
 
 __all__ = [
     "BaseMessage",
@@ -64,6 +64,10 @@ _TEXTS = frozenset({"type", "name", "id", "role", "tool_call_id", "status", "chu
 """The fields of messages that hold no list and no mapping."""
 
 
+_NESTED = frozenset({"content", "additional_kwargs", "tool_calls"})
+"""The fields of messages that are counted, merged and copied as data of any depth."""
+
+
 class BaseMessage(LazyFields, Serializable):
     """One message of a conversation.
 
@@ -74,6 +78,10 @@ class BaseMessage(LazyFields, Serializable):
         response_metadata: what a provider said about its reply: model name, finish reason, headers.
         name: of the speaker.
         id: unique in the conversation; numbers become text.
+
+    Raises:
+        InvalidInput: a field holds data nested more than 128 deep.
+        pydantic.ValidationError: a field is missing, or of the wrong type.
     """
 
     model_config = ConfigDict(extra="allow")
@@ -103,6 +111,7 @@ class BaseMessage(LazyFields, Serializable):
             self._take_blocks(content_blocks, kwargs)
         if content is not None:
             kwargs["content"] = content
+        check_depth(kwargs[name] for name in kwargs if name in _NESTED)
         self.__pydantic_validator__.validate_python(kwargs, self_instance=self)
 
     def _take_blocks(self, blocks: list[ContentBlock], kwargs: dict[str, Any]) -> None:

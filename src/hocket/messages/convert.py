@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Any, Protocol, cast, runtime_checkable
 
-from pydantic import Discriminator, Tag
+from pydantic import Discriminator, Tag, ValidationError
 
 from hocket.errors import InvalidInput
 from hocket.messages.ai import AIMessage, AIMessageChunk, message_chunk_to_message
@@ -55,6 +55,12 @@ _CLASSES: dict[str, type[BaseMessage]] = {
     "tool": ToolMessage,
     "remove": RemoveMessage,
 }
+_NEEDED: dict[type[BaseMessage], tuple[tuple[str, str], ...]] = {
+    ToolMessage: (("tool_call_id", "the id of the call that it answers"),),
+    FunctionMessage: (("name", "that of the function"),),
+}
+"""What a message of a class cannot be without, beside its content."""
+
 _OF_CHUNKS = frozenset({"tool_call_chunks", "chunk_position"})
 
 
@@ -136,6 +142,9 @@ def _made(role: str, content: Any, fields: dict[str, Any]) -> BaseMessage:
         if "id" not in fields:
             raise InvalidInput(f"a message of role 'remove' needs the 'id' of another; it came with {[*fields]}")
         return RemoveMessage(**fields)
+    for name, what in _NEEDED.get(cls, ()):
+        if fields.get(name) is None:
+            raise InvalidInput(f"a message of role {role!r} needs {name!r}, {what}; it came with {[*fields]}")
     if cls is AIMessage and fields.get("tool_calls"):
         fields.update(_tool_calls(fields["tool_calls"], fields.get("invalid_tool_calls") or []))
     known = {name: value for name, value in fields.items() if name in cls.model_fields and value is not None}
@@ -144,7 +153,11 @@ def _made(role: str, content: Any, fields: dict[str, Any]) -> BaseMessage:
         others["__openai_role__"] = role
     if isinstance(given := known.get("additional_kwargs", {}), Mapping):  # or else validation refuses it
         known["additional_kwargs"] = {**others, **given}
-    return cls("" if content is None else content, **known)
+    try:
+        return cls("" if content is None else content, **known)
+    except ValidationError as error:
+        faults = "; ".join(f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.errors()[:3])
+        raise InvalidInput(f"a message of role {role!r} cannot be read: {faults}") from None
 
 
 def _tool_calls(calls: Any, invalid: list[Any]) -> dict[str, list[Any]]:

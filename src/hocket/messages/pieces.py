@@ -5,12 +5,14 @@ copied on its way in and on its way out: neither the one who brings a piece nor 
 container with us.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, cast
 
+from hocket.errors import InvalidInput
+from hocket.load.dump import MAX_DEPTH
 from hocket.messages.content import KNOWN_BLOCK_TYPES
 
-__all__ = ["Blocks", "Content", "Deltas", "Text", "copied", "merge_content"]
+__all__ = ["Blocks", "Content", "Deltas", "Text", "check_depth", "copied", "merge_content"]
 
 _KEPT = frozenset({"type", "id", "index"})  # the first says what a block is; a delta may call itself something else
 _IDENTITY = _KEPT | {"name", "role", "mime_type", "url", "file_id", "status", "format"}  # never concatenated
@@ -31,6 +33,25 @@ def copied(value: Any) -> Any:
     if isinstance(value, list):
         return [item if type(item) in _ATOMS else copied(item) for item in value]
     return value
+
+
+def check_depth(values: Iterable[object]) -> None:
+    """Refuse values nested deeper than a record can hold: counting and merging them would end in a RecursionError.
+
+    Raises:
+        InvalidInput: mappings and lists lie in one another more than 128 deep, or one contains itself.
+    """
+    level: Iterable[Any] = [value for value in values if isinstance(value, dict | list)]
+    for _ in range(MAX_DEPTH):
+        inner: dict[int, Any] = {}  # by identity: the same container may be met in many places
+        for container in level:
+            for item in container.values() if isinstance(container, dict) else container:
+                if isinstance(item, dict | list):
+                    inner[id(item)] = item
+        if not inner:
+            return
+        level = inner.values()
+    raise InvalidInput(f"a message holds data nested more than {MAX_DEPTH} deep; flatten it, or send it as JSON text")
 
 
 class Text(list[str]):

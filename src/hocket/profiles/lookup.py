@@ -110,6 +110,7 @@ def _names(model: str) -> list[str]:
     """Return the names that a model may be known by, the longest first."""
     fine_tuned = _FINE_TUNED.match(model)
     names = [model, fine_tuned[1]] if fine_tuned else [model]
+    names += [name.replace("gpt-35-", "gpt-3.5-", 1) for name in names if "gpt-35-" in name]  # Azure's, without dots
     for name in [*names]:
         rest = name
         while (at := re.search(r"[/.]", rest)) and (at[0] == "/" or rest[: at.start()].isalpha()):
