@@ -6,8 +6,9 @@ model or a web page can therefore never turn into a constructor on its way throu
 """
 
 import json
+from collections.abc import Sequence
 from enum import Enum
-from typing import Any
+from typing import Any, cast
 
 from hocket.errors import InvalidInput
 from hocket.load.serializable import SECRET_TYPES, SecretReference, Serializable, to_json_not_implemented
@@ -27,7 +28,7 @@ _SECRETS = (SecretReference, *SECRET_TYPES)
 _Kinds = tuple[type[Serializable], ...] | None
 
 
-def dumpd(obj: Any) -> Any:
+def dumpd(obj: object) -> Any:
     """Turn an object into data that ``json.dumps`` accepts and :func:`~hocket.load.load` reads back.
 
     - A serialisable :class:`~hocket.load.Serializable` becomes a ``constructor`` node.
@@ -44,7 +45,7 @@ def dumpd(obj: Any) -> Any:
     return _dump(obj, 0, None)
 
 
-def dump_storable(obj: Any, kinds: tuple[type[Serializable], ...]) -> Any:
+def dump_storable(obj: object, kinds: tuple[type[Serializable], ...]) -> Any:
     """Turn an object into data as :func:`dumpd` does, or refuse it if it could not be rebuilt from objects of ``kinds``.
 
     Raises:
@@ -53,7 +54,7 @@ def dump_storable(obj: Any, kinds: tuple[type[Serializable], ...]) -> Any:
     return _dump(obj, 0, kinds)
 
 
-def dumps(obj: Any, *, pretty: bool = False, **kwargs: Any) -> str:
+def dumps(obj: object, *, pretty: bool = False, **kwargs: Any) -> str:
     """Turn an object into JSON text, as :func:`dumpd` does.
 
     Args:
@@ -71,16 +72,17 @@ def dumps(obj: Any, *, pretty: bool = False, **kwargs: Any) -> str:
     return json.dumps(dumpd(obj), **kwargs)
 
 
-def _dump(obj: Any, depth: int, kinds: _Kinds) -> Any:
+def _dump(obj: Any, depth: int, kinds: _Kinds) -> object:
     cls = obj.__class__
     if cls in _PLAIN or (cls in _SIMPLE and is_exact(obj)):
         return obj
     if depth >= MAX_DEPTH:
         raise InvalidInput(f"the object is nested more than {MAX_DEPTH} deep, or contains itself: flatten it first")
-    if isinstance(obj, dict) and (dumped := _dump_dict(obj, depth, kinds)) is not None:  # first: most nodes are dicts
+    # Dicts come first: most nodes are dicts.
+    if isinstance(obj, dict) and (dumped := _dump_dict(cast("dict[object, Any]", obj), depth, kinds)) is not None:
         return dumped
     if isinstance(obj, list | tuple):
-        return [_dump(item, depth + 1, kinds) for item in obj]
+        return [_dump(item, depth + 1, kinds) for item in cast("Sequence[object]", obj)]
     if isinstance(obj, Serializable):
         return _dump_object(obj, depth, kinds)
     if isinstance(obj, _SECRETS):
@@ -93,26 +95,27 @@ def _dump(obj: Any, depth: int, kinds: _Kinds) -> Any:
         name, payload = encoded
         return {"lc": 1, "type": "value", "id": [name], "value": _dump(payload, depth + 1, kinds)}
     if kinds is not None:
-        raise _unstorable(obj)
+        raise _make_refusal(obj)
     return to_json_not_implemented(obj)
 
 
-def _dump_dict(obj: dict[Any, Any], depth: int, kinds: _Kinds) -> dict[str, Any] | None:
+def _dump_dict(obj: dict[object, Any], depth: int, kinds: _Kinds) -> dict[str, object] | None:
     """Return ``obj`` as a JSON object, or None if it is none: for its keys, or as a reference to a secret."""
     if obj.__class__ is SecretReference:
         return None
-    dumped: dict[str, Any] = {}
+    dumped: dict[str, object] = {}
     for key, value in obj.items():
         if not isinstance(key, str) or not is_exact(key):
             return None
-        plain = value.__class__ is str and value.isascii() and "\0" not in value  # most are, and a call is dear
-        dumped[key if key.__class__ is str else str(key)] = value if plain else _dump(value, depth + 1, kinds)
+        # Most values are plain texts, and a call is dear.
+        is_plain = value.__class__ is str and value.isascii() and "\0" not in value
+        dumped[key if key.__class__ is str else str(key)] = value if is_plain else _dump(value, depth + 1, kinds)
     return {ESCAPE_KEY: dumped} if "lc" in dumped or dumped.keys() == {ESCAPE_KEY} else dumped
 
 
-def _dump_object(obj: Serializable, depth: int, kinds: _Kinds) -> dict[str, Any]:
+def _dump_object(obj: Serializable, depth: int, kinds: _Kinds) -> dict[str, object]:
     if kinds is not None and not (isinstance(obj, kinds) and obj.is_lc_serializable()):
-        raise _unstorable(obj)
+        raise _make_refusal(obj)
     # The kwargs are found by their place in the node, not by their look: one called "lc" needs no wrapping.
     node = obj.to_json()
     if "kwargs" in node:
@@ -120,13 +123,13 @@ def _dump_object(obj: Serializable, depth: int, kinds: _Kinds) -> dict[str, Any]
     return node
 
 
-def _dump_secret(obj: object, kinds: _Kinds) -> dict[str, Any]:
+def _dump_secret(obj: object, kinds: _Kinds) -> dict[str, object]:
     if kinds is not None:
         raise InvalidInput("it holds a secret, which is never written out: leave it out")
     return dict(obj if isinstance(obj, SecretReference) else SecretReference("SECRET"))
 
 
-def _unstorable(obj: object) -> InvalidInput:
+def _make_refusal(obj: object) -> InvalidInput:
     cls = type(obj)
     name = cls.__qualname__ if cls.__module__ == "builtins" else f"{cls.__module__}.{cls.__qualname__}"
     return InvalidInput(

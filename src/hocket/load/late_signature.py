@@ -16,9 +16,7 @@ class _LateSignature:
 
     def __get__(self, instance: object, owner: type[BaseModel]) -> Signature:
         if instance is None and owner.model_rebuild(raise_errors=False):
-            signature: object = owner.__signature__
-            if isinstance(signature, Signature):
-                return signature
+            return owner.__signature__
         raise AttributeError("__signature__")  # inspect goes on with `__init__`
 
 

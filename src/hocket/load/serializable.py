@@ -21,7 +21,14 @@ from pydantic.fields import FieldInfo
 from hocket.load.field_errors import explain_fields
 from hocket.load.late_signature import LATE_SIGNATURE
 
-__all__ = ["SECRET_TYPES", "SecretReference", "Serializable", "find_class", "to_json_not_implemented"]
+__all__ = [
+    "SECRET_TYPES",
+    "SecretReference",
+    "Serializable",
+    "find_class",
+    "list_local_fields",
+    "to_json_not_implemented",
+]
 
 SECRET_TYPES = (SecretStr, SecretBytes, Secret)
 """Values of these types are written as references, wherever they are found."""
@@ -62,7 +69,7 @@ def find_class(lc_id: Iterable[str]) -> type["Serializable"] | None:
     return found
 
 
-class SecretReference(dict[str, Any]):
+class SecretReference(dict[str, object]):
     """The node that stands for a secret: it names the environment variable that holds the value, never the value."""
 
     def __init__(self, variable: str) -> None:
@@ -173,6 +180,11 @@ class Serializable(BaseModel):
         return shown.items()
 
 
+def list_local_fields(cls: type[Serializable]) -> frozenset[str]:
+    """Return the names of the fields that no dump has, and that data may not set."""
+    return cls._local_fields  # pyright: ignore[reportPrivateUsage]  # for classes to set
+
+
 def to_json_not_implemented(obj: object) -> dict[str, Any]:
     """The node for an object that cannot be rebuilt. It names the type only: a repr may hold a secret."""
     if isinstance(obj, Serializable):
@@ -184,7 +196,7 @@ def to_json_not_implemented(obj: object) -> dict[str, Any]:
 
 
 def _constructor_kwargs(obj: Serializable) -> dict[str, Any]:
-    values, local = vars(obj), obj._local_fields
+    values, local = vars(obj), list_local_fields(type(obj))
     fields = {
         name: values[name]
         for name, field in type(obj).model_fields.items()

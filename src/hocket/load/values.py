@@ -6,12 +6,12 @@ callers dump and load it like any other data.
 """
 
 from base64 import b64decode, b64encode
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from math import isfinite
 from pathlib import Path, PurePath
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 from uuid import UUID
 
 from hocket.errors import InvalidInput
@@ -20,17 +20,21 @@ __all__ = ["decode", "encode", "is_exact"]
 
 
 class _Codec(NamedTuple):
-    type: type
-    encode: Callable[[Any], Any]
-    decode: Callable[[Any], Any]
+    """How one type is written and read. The payload may be damaged: ``decode`` then raises whatever it raises."""
+
+    kind: type[object]
+    encode: Callable[[Any], object]
+    decode: Callable[[Any], object]
 
 
-def _hashable(value: Any) -> Any:
+def _make_hashable(value: object) -> Hashable:
     # A tuple is written as a list, like everywhere in JSON; a list that was a key or an item of a set was a tuple.
-    return tuple(_hashable(item) for item in value) if isinstance(value, list) else value
+    if isinstance(value, list):
+        return tuple(_make_hashable(item) for item in cast("list[object]", value))
+    return value
 
 
-def _stable(items: Any) -> list[Any]:
+def _sort(items: Iterable[object]) -> list[object]:
     # The order of a set of strings changes from process to process; equal sets shall give equal text.
     return sorted(items, key=repr)
 
@@ -38,34 +42,78 @@ def _stable(items: Any) -> list[Any]:
 _EXPONENT = 100_000  # of a Decimal, at most: as a whole number 1e9999999 takes a minute, and 1e99999999 forever
 
 
-def _decimal(value: Decimal | str) -> Decimal:
-    made = Decimal(value)
-    if made.is_finite() and abs(made.adjusted()) > _EXPONENT:
+def _read_decimal(value: Decimal | str) -> Decimal:
+    number = Decimal(value)
+    if number.is_finite() and abs(number.adjusted()) > _EXPONENT:
         raise InvalidInput(f"it holds a Decimal with an exponent beyond {_EXPONENT:,}: write it as a string")
-    return made
+    return number
 
 
-_CODECS: dict[str, _Codec] = {
-    "bytes": _Codec(bytes, lambda v: b64encode(v).decode(), lambda v: b64decode(v, validate=True)),
+def _encode_bytes(value: bytes) -> str:
+    return b64encode(value).decode()
+
+
+def _decode_bytes(payload: str) -> bytes:
+    return b64decode(payload, validate=True)
+
+
+def _encode_timedelta(value: timedelta) -> list[int]:
+    return [value.days, value.seconds, value.microseconds]
+
+
+def _decode_timedelta(payload: Iterable[int]) -> timedelta:
+    return timedelta(*payload)
+
+
+def _encode_decimal(value: Decimal) -> str:
+    return str(_read_decimal(value))
+
+
+def _decode_set(payload: Iterable[object]) -> set[Hashable]:
+    return {_make_hashable(item) for item in payload}
+
+
+def _decode_frozenset(payload: Iterable[object]) -> frozenset[Hashable]:
+    return frozenset(_decode_set(payload))
+
+
+def _encode_dict(value: Mapping[object, object]) -> list[list[object]]:
+    return [[key, item] for key, item in value.items()]
+
+
+def _decode_dict(payload: Iterable[tuple[object, object]]) -> dict[Hashable, object]:
+    return {_make_hashable(key): item for key, item in payload}
+
+
+def _decode_int(payload: str) -> int:
+    return int(payload, 16)
+
+
+def _encode_str(value: str) -> str:
+    return _encode_bytes(value.encode("utf-8", "surrogatepass"))
+
+
+def _decode_str(payload: str) -> str:
+    return _decode_bytes(payload).decode("utf-8", "surrogatepass")
+
+
+_CODECS: Mapping[str, _Codec] = {
+    "bytes": _Codec(bytes, _encode_bytes, _decode_bytes),
     "uuid": _Codec(UUID, str, UUID),
     "datetime": _Codec(datetime, datetime.isoformat, datetime.fromisoformat),  # before date, its base class
     "date": _Codec(date, date.isoformat, date.fromisoformat),
     "time": _Codec(time, time.isoformat, time.fromisoformat),
-    "timedelta": _Codec(timedelta, lambda v: [v.days, v.seconds, v.microseconds], lambda v: timedelta(*v)),
-    "decimal": _Codec(Decimal, lambda v: str(_decimal(v)), _decimal),
+    "timedelta": _Codec(timedelta, _encode_timedelta, _decode_timedelta),
+    "decimal": _Codec(Decimal, _encode_decimal, _read_decimal),
     "path": _Codec(PurePath, str, Path),
-    "set": _Codec(set, _stable, lambda v: {_hashable(item) for item in v}),
-    "frozenset": _Codec(frozenset, _stable, lambda v: frozenset(_hashable(item) for item in v)),
+    "set": _Codec(set, _sort, _decode_set),
+    "frozenset": _Codec(frozenset, _sort, _decode_frozenset),
     # Only for dicts with keys that are not strings: JSON would turn them into strings, and 1 and "1" into one key.
-    "dict": _Codec(dict, lambda v: [[key, item] for key, item in v.items()], lambda v: {_hashable(k): i for k, i in v}),
+    "dict": _Codec(dict, _encode_dict, _decode_dict),
     # Only for those that are not `is_exact`.
-    "int": _Codec(int, hex, lambda v: int(v, 16)),
+    "int": _Codec(int, hex, _decode_int),
     "float": _Codec(float, str, float),
-    "str": _Codec(
-        str,
-        lambda v: b64encode(v.encode("utf-8", "surrogatepass")).decode(),
-        lambda v: b64decode(v, validate=True).decode("utf-8", "surrogatepass"),
-    ),
+    "str": _Codec(str, _encode_str, _decode_str),
 }
 
 
@@ -91,17 +139,18 @@ def is_exact(value: str | float) -> bool:
     return True
 
 
-def encode(value: Any) -> tuple[str, Any] | None:
-    """The name and the payload that stand for a value, or None if its type is not in the table."""
+def encode(value: object) -> tuple[str, object] | None:
+    """Return the name and the payload that stand for a value, or None if its type is not in the table."""
     for name, codec in _CODECS.items():
-        if isinstance(value, codec.type):
+        if isinstance(value, codec.kind):
             return name, codec.encode(value)
     return None
 
 
-def decode(name: str, payload: Any) -> Any:
-    """The value that :func:`encode` gave this name and payload for.
+def decode(name: str, payload: object) -> object:
+    """Return the value that :func:`encode` gave this name and payload for.
 
-    Raises whatever the table or a constructor raises if the name is unknown or the payload damaged.
+    Raises:
+        Exception: of any kind; the name is unknown, or the payload damaged.
     """
     return _CODECS[name].decode(payload)
