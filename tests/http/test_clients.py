@@ -164,6 +164,38 @@ def test_nothing_is_said_and_nothing_imported(serve: Any) -> None:
     assert run_script(LOOPS, server.url) == "[]"
 
 
+CLOSED_BY_HAND = """
+    import asyncio, os, sys, warnings
+    from hocket.http.clients import ClientSettings
+    from hocket.http.exchange import open_stream
+    from hocket.http.request import HTTPRequest
+
+    warnings.simplefilter("ignore", ResourceWarning)  # Python's own, for what such a loop leaves open
+    kept = []
+
+    async def main():
+        stream = await open_stream(HTTPRequest("GET", sys.argv[1], {}), ClientSettings())
+        await anext(stream)
+        kept.append(asyncio.ensure_future(anext(stream)))
+        await asyncio.sleep(0)
+
+    for _ in range(30):
+        loop = asyncio.new_event_loop()
+        loop.run_until_complete(main())
+        loop.close()
+    print("fine", flush=True)
+    os._exit(0)  # without a word on the tasks that no loop has ended
+"""
+
+
+def test_loops_that_are_closed_by_hand_leave_no_connections(serve: Any) -> None:
+    """With a reply under way in a task that is kept: the next loop's first call closes the connection."""
+    server = serve.waiting(serve.CHUNKED + serve.chunk(b"x"))
+
+    assert run_script(CLOSED_BY_HAND, server.url) == "fine"
+    assert (server.accepted, server.most_open < 10) == (30, True)
+
+
 FORK = """
     import asyncio, os, sys
     from hocket.http.clients import ClientSettings

@@ -89,7 +89,8 @@ class AsyncioWire(asyncio.Protocol):
         return self._is_over or bool(self._data) or self._socket is None or is_readable(self._socket)
 
     async def send(self, data: bytes) -> None:
-        assert self._transport is not None
+        if self._transport is None:  # aborted by another task
+            return
         self._transport.write(data)
         if self._is_full and not self._is_over:
             self._writer = self._loop.create_future()
@@ -126,12 +127,17 @@ class AsyncioWire(asyncio.Protocol):
             raise error if isinstance(error, OSError) else ConnectionError(str(error)) from error
 
     def abort(self) -> None:
-        if self._transport is not None:
-            with suppress(RuntimeError):  # the loop has ended, and its connections with it
-                self._transport.abort()
-            self._is_over = True
+        transport, self._transport = self._transport, None
+        if transport is None:
+            return
+        self._socket, self._is_over = None, True
+        try:
+            transport.abort()
             _wake(self._reader)
             _wake(self._writer)
+        except RuntimeError:  # the loop was closed by hand: it closes nothing and wakes nobody any more
+            with suppress(OSError):  # the collector closes it then, with Python's own warning
+                transport.get_extra_info("socket").shutdown(socket.SHUT_RDWR)
 
 
 def _wake(future: "asyncio.Future[None] | None") -> None:

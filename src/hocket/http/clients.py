@@ -81,6 +81,10 @@ class Client(Sender, Protocol):
         """Close it now, whatever is under way."""
         ...
 
+    def abandon(self) -> None:
+        """Free what can be freed where the loop has been closed, whatever is under way."""
+        ...
+
 
 class _Loop:
     """The clients of one event loop."""
@@ -91,6 +95,9 @@ class _Loop:
         self.clients: dict[ClientSettings, Client] = {}
         self.retired: weakref.WeakSet[Client] = weakref.WeakSet()  # those that still have requests
         self.keeper: AsyncGenerator[None, None] | None = None
+
+    def all_clients(self) -> list[Client]:
+        return [*self.clients.values(), *self.retired]
 
 
 _loops: dict[Any, _Loop] = {}
@@ -122,7 +129,9 @@ def _enter(native: Any) -> _Loop:
     """Make room for a loop's clients and have the loop close them at its end."""
     for other in list(_loops):
         if hasattr(other, "is_closed") and other.is_closed():  # an asyncio loop that did not end as it should
-            _loops.pop(other, None)
+            forgotten = _loops.pop(other, None)
+            for client in forgotten.all_clients() if forgotten is not None else ():
+                client.abandon()
     loop = _loops[native] = _Loop()
     loop.keeper = _keep(native, loop)
     with contextlib.suppress(StopIteration):
@@ -135,7 +144,7 @@ async def _keep(native: Any, loop: _Loop) -> AsyncGenerator[None, None]:
         yield
     finally:
         _loops.pop(native, None)
-        for client in [*loop.clients.values(), *loop.retired]:
+        for client in loop.all_clients():
             await client.aclose()
 
 

@@ -177,6 +177,10 @@ class ProxiedClient:
             with anyio.CancelScope(shield=True):
                 await client.aclose()
 
+    def abandon(self) -> None:
+        """Let go of it: without its loop it cannot be closed."""
+        self._client = None
+
     async def _leave(self) -> None:
         self._requests -= 1
         if self._retired and not self._requests:

@@ -81,9 +81,15 @@ class Pool:
 
     async def aclose(self) -> None:
         """Close everything now; replies that are still being read end here."""
-        await self.retire()
-        for connection in self._busy:
+        self.abandon()
+
+    def abandon(self) -> None:
+        """Close everything now, also where the loop has been closed."""
+        self._retired = True
+        for connection in (*self._busy, *(one for idle in self._idle.values() for one in idle)):
             connection.abort()
+        self._idle.clear()
+        self._idle_count = 0
 
     def put_back(self, connection: Connection) -> None:
         """Take back a connection whose reply is read to its end, or is of no more use."""
