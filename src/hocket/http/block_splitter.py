@@ -9,11 +9,12 @@ in the size of the body.
 """
 
 from hocket.errors import InvalidReply
+from hocket.http.json_size import check_json_size
 
-__all__ = ["MAX_EVENT", "BlockSplitter"]
+__all__ = ["BlockSplitter"]
 
-MAX_EVENT = 64 * 2**20
-"""Bytes of one event. It may carry an image, so it may be large; it is held in memory, so there is a limit."""
+UNCHECKED = 2**20
+"""Bytes of an event that passes unchecked, whatever is in it, unless the limit is lower still."""
 
 BOM = b"\xef\xbb\xbf"
 
@@ -29,6 +30,7 @@ class BlockSplitter:
         self._separator = separator
         self._partial_separator = separator[:-1]
         self._limit = limit
+        self._unchecked = min(limit, UNCHECKED)
         self._what, self._option = what, option
         self._rest = bytearray()
         self._at_start = True
@@ -46,7 +48,7 @@ class BlockSplitter:
         last = blocks.pop()
         if rest or last:
             self._rest = bytearray(last)
-        if len(whole) > self._limit:
+        if len(whole) > self._unchecked:
             for block in (*blocks, last.removesuffix(self._partial_separator)):
                 self._check(block)
         if self._at_start:
@@ -60,3 +62,4 @@ class BlockSplitter:
                 f"one {self._what} is larger than the limit of {self._limit} bytes; "
                 f"raise `{self._option}` if events of this size are meant"
             )
+        check_json_size(block, self._limit)

@@ -15,12 +15,10 @@ from hocket._version import __version__
 from hocket.errors import InvalidReply, LLMError
 from hocket.http.clients import ClientSettings, Reply, Sender, get_client
 from hocket.http.decompression import find_decompressor
+from hocket.http.json_size import MAX_REPLY, check_json_size
 from hocket.http.request import HTTPReply, HTTPRequest
 
-__all__ = ["MAX_BYTES", "HTTPStream", "open_stream", "send"]
-
-MAX_BYTES = 64 * 2**20
-"""Bytes that a reply may have unless told otherwise."""
+__all__ = ["HTTPStream", "open_stream", "send"]
 
 DRAIN = 0.1
 """Seconds that the rest of a stream may take, so that its connection can be used again."""
@@ -29,7 +27,7 @@ DEFAULTS = {"user-agent": f"hocket/{__version__}", "accept-encoding": "identity"
 
 
 async def send(
-    request: HTTPRequest, settings: ClientSettings, *, client: Any = None, max_bytes: int | None = MAX_BYTES
+    request: HTTPRequest, settings: ClientSettings, *, client: Any = None, max_bytes: int | None = MAX_REPLY
 ) -> HTTPReply:
     """Send a request and read its reply to the end. Whatever its status, it is a reply, redirects included.
 
@@ -44,7 +42,7 @@ async def send(
         ConnectTimeout: no connection in time.
         ConnectionFailed: no connection, or it broke.
         RequestTimeout: a time-out of ``client``'s own.
-        InvalidReply: what came back is not HTTP, or is longer than ``max_bytes``.
+        InvalidReply: what came back is not HTTP, is longer than ``max_bytes``, or would take far more memory parsed.
     """
     stream = await open_stream(request, settings, client=client, max_bytes=max_bytes)
     try:
@@ -119,11 +117,18 @@ class HTTPStream:
         raise StopAsyncIteration
 
     async def read(self) -> bytes:
-        """Return the rest of the body. Errors as for `__anext__`."""
-        pieces = []
+        """Return the rest of the body.
+
+        Raises:
+            as `__anext__`; and
+            InvalidReply: it is JSON that would take far more memory than its text, see `check_json_size`.
+        """
+        pieces: list[bytes] = []
         while piece := await self._pull():
             pieces.append(piece)
-        return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+        body = pieces[0] if len(pieces) == 1 else b"".join(pieces)
+        check_json_size(body, self._limit)
+        return body
 
     async def aclose(self) -> None:
         """Give up what has not been read. Safe to call twice, and from another task than the one that reads.

@@ -1,6 +1,7 @@
 """The parser of JSON lines (``application/x-ndjson``). It does no I/O."""
 
-from hocket.http.block_splitter import MAX_EVENT, BlockSplitter
+from hocket.http.block_splitter import BlockSplitter
+from hocket.http.json_size import MAX_REPLY
 
 __all__ = ["JSONLines"]
 
@@ -14,7 +15,7 @@ class JSONLines:
         max_line: the limit on the size of one line, in bytes.
     """
 
-    def __init__(self, max_line: int = MAX_EVENT) -> None:
+    def __init__(self, max_line: int = MAX_REPLY) -> None:
         self._lines = BlockSplitter(b"\n", max_line, "line of the reply", "max_line")
 
     def feed(self, data: bytes) -> list[bytes]:

@@ -2,7 +2,8 @@
 
 from typing import NamedTuple
 
-from hocket.http.block_splitter import MAX_EVENT, BlockSplitter
+from hocket.http.block_splitter import BlockSplitter
+from hocket.http.json_size import MAX_REPLY
 
 __all__ = ["ServerSentEvent", "ServerSentEvents"]
 
@@ -33,7 +34,7 @@ class ServerSentEvents:
         max_event: the limit on the size of one event, field names and comments included, in bytes.
     """
 
-    def __init__(self, max_event: int = MAX_EVENT) -> None:
+    def __init__(self, max_event: int = MAX_REPLY) -> None:
         self._blocks = BlockSplitter(b"\n\n", max_event, "event of the stream", "max_event")
         self._after_cr = False
         self._id: str | None = None
