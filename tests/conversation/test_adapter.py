@@ -130,6 +130,25 @@ def test_an_image_is_a_block(content: str, image: str, mime_type: str) -> None:
         assert MessageAdapter.from_langchain(ours) == theirs
 
 
+@pytest.mark.parametrize(
+    ("prefix", "mime_type", "back"),
+    [("data:image/png;base64,", "image/png", PNG), ("data:;base64,", "image/png", PNG)],
+)
+def test_an_image_may_be_a_data_url(prefix: str, mime_type: str, back: str) -> None:
+    """Its prefix is no part of the data: it would be sent twice."""
+    ours = MessageAdapter.to_langchain({"role": "user", "base64_image": prefix + PNG})
+    assert ours.content == [{"type": "image", "base64": PNG, "mime_type": mime_type}]
+    assert MessageAdapter.from_langchain(ours) == {"role": "user", "content": "", "base64_image": back}
+
+
+def test_the_type_that_a_data_url_names_is_kept() -> None:
+    """Also where it is not what the data looks like."""
+    ours = MessageAdapter.to_langchain({"role": "user", "base64_image": f"data:image/tiff;base64,{PNG}"})
+    assert ours.content == [{"type": "image", "base64": PNG, "mime_type": "image/tiff"}]
+    with pytest.raises(InvalidInput, match="base64_image begins with 'data:image/png,x'"):
+        MessageAdapter.to_langchain({"role": "user", "base64_image": "data:image/png,x"})
+
+
 def test_other_content_is_handed_on_as_blocks() -> None:
     """It has no field of its own, and is not lost."""
     blocks: list[Any] = [

@@ -1,6 +1,10 @@
 """`ChatHistoryManager`: a window over an application's messages that providers take."""
 
+import gc
 import json
+import sys
+import threading
+import weakref
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -150,6 +154,56 @@ def test_a_client_restores_its_conversation() -> None:
     assert manager.get_messages() == [SYSTEM, *said(4, 6)]
 
 
+def restored(role: str = "user", **fields: Any) -> Any:
+    """What a client sends, with one message."""
+    return {"type": "restore_history", "messages": [{"role": role, **fields}]}
+
+
+BROKEN: Any = {"id": "c1", "type": "function", "function": {"name": "look", "arguments": "{"}}
+
+
+def test_texts_are_restored_bare() -> None:
+    """A block is a text and nothing more: what else stands in it is not a person's to say."""
+    manager = ChatHistoryManager()
+    manager.restore_history(restored(content=["hi ", {"type": "text", "text": "Ada", "cache_control": {"type": "x"}}]))
+    (message,) = manager.messages
+    assert message.content == [{"type": "text", "text": "hi "}, {"type": "text", "text": "Ada"}]
+
+
+def test_memory_is_bounded_without_a_storage() -> None:
+    """Nothing is kept for a checkpoint that cannot be made."""
+    manager = ChatHistoryManager(k=10)
+    manager.add_message(SYSTEM)
+    weak = [weakref.ref(message) for message in manager.messages]
+    for message in [HumanMessage(str(number)) for number in range(30)]:
+        manager.add_message(message)
+        weak.append(weakref.ref(message))
+    del message
+    gc.collect()
+    assert sum(reference() is not None for reference in weak) == 11
+
+
+def test_threads_lose_nothing() -> None:
+    """Messages that several threads add at once are all kept, and saved."""
+    storage = InMemoryChatMessageHistory()
+    manager = ChatHistoryManager(k=1000, storage=storage)
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    try:
+        threads = [
+            threading.Thread(target=lambda: [manager.add_messages(said(1)) for _ in range(50)]) for _ in range(8)
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(interval)
+    assert manager.message_count == 400
+    anyio.run(manager.save_checkpoint)
+    assert len(storage.messages) == 400
+
+
 @pytest.mark.parametrize(
     ("data", "message"),
     [
@@ -159,8 +213,30 @@ def test_a_client_restores_its_conversation() -> None:
         ({"type": "restore_history", "messages": [call("c1")]}, "not a message of ai"),
         ({"type": "restore_history", "messages": [result("c1")]}, "not a message of tool"),
         ({"type": "restore_history", "messages": [*said(2), "hi"]}, "the role of a message is None"),
+        ([1], "a saved conversation is"),
+        ([], "a saved conversation is"),
+        (None, "a saved conversation is"),
+        (
+            restored(content=[{"type": "image_url", "image_url": {"url": "http://intranet/"}}]),
+            "not {'type': 'image_url'",
+        ),
+        (restored(content="see", base64_image="iVBORw0KGgo="), "not {'type': 'image'"),
+        (restored(role="assistant", tool_calls=[BROKEN]), "not a message of ai"),
+        (
+            restored(role="assistant", content=[{"type": "tool_use", "id": "1", "name": "f", "input": {}}]),
+            "not {'type'",
+        ),
+        (
+            restored(role="assistant", content=[{"type": "tool_call", "id": "1", "name": "f", "args": {}}]),
+            "not {'type'",
+        ),
+        (restored(content=[{"type": "tool_result", "tool_use_id": "1", "content": "x"}]), "not {'type': 'tool_result'"),
+        (restored(content=[{"type": "text", "text": 7}]), "not {'type': 'text'"),
     ],
-    ids=["type", "shape", "system", "calls", "results", "no message"],
+    ids=[
+        *("type", "shape", "system", "calls", "results", "no message", "list", "empty", "none", "link", "image"),
+        *("broken calls", "tool_use", "tool_call", "tool_result", "number"),
+    ],
 )
 def test_what_a_client_may_not_restore(data: Any, message: str) -> None:
     """Instructions, calls and results are the server's; what was kept stays."""

@@ -2,8 +2,8 @@
 
 Such a message is an object or a mapping with ``role`` and ``content`` and, where there are any, ``tool_calls`` as OpenAI
 writes them (``{"id", "type", "function": {"name", "arguments": "<JSON>"}}``, also as objects), ``tool_call_id``, ``name``
-and ``base64_image``. What those fields say comes back as it went in: an image becomes a block of the content, and
-arguments that are no JSON an invalid tool call, in its place among the calls. Other fields are not carried over.
+and ``base64_image`` (base64, or a data URL of it). What those fields say comes back: an image becomes a block of the content,
+and arguments that are no JSON an invalid tool call, in its place among the calls. Other fields are not carried over.
 """
 
 import json
@@ -48,8 +48,9 @@ class MessageAdapter:
                 a list of content blocks, which are taken as they are.
 
         Raises:
-            InvalidInput: the role is none of user, assistant, system and tool; a field has a shape that it cannot have;
-                or a tool's message does not say which call it answers.
+            InvalidInput: the role is none of user, assistant, system and tool; a field has a shape that it cannot have; or
+                a tool's message does not say which call it answers. (A role of one's own, which `from_langchain` writes
+                for a `ChatMessage`, is not read: it is more often a misspelt one.)
         """
         if isinstance(message, BaseMessage):
             return message
@@ -121,13 +122,24 @@ def _content(message: Any) -> Any:
     if not isinstance(image, str):
         raise InvalidInput(f"base64_image is {type(image).__name__}; it must be text")
     if isinstance(content, str):
-        return [{"type": "text", "text": content}, _image(image)] if content else [_image(image)]
-    return [*content, _image(image)]
+        return [{"type": "text", "text": content}, _read_image(image)] if content else [_read_image(image)]
+    return [*content, _read_image(image)]
 
 
-def _image(base64: str) -> dict[str, Any]:
+def _make_image(base64: str) -> dict[str, Any]:
     mime_type = next((kind for start, kind in _FORMATS.items() if base64.startswith(start)), "image/jpeg")
     return {"type": "image", "base64": base64, "mime_type": mime_type}
+
+
+def _read_image(text: str) -> dict[str, Any]:
+    """Return an image in base64 as a block; a data URL names its type."""
+    if not text.startswith("data:"):
+        return _make_image(text)
+    header, comma, base64 = text.partition(",")
+    mime_type, *parameters = header.removeprefix("data:").split(";")
+    if not comma or "base64" not in parameters:
+        raise InvalidInput(f"base64_image begins with {text[:40]!r}; it must be base64, or data:image/png;base64,...")
+    return {**_make_image(base64), "mime_type": mime_type} if mime_type else _make_image(base64)
 
 
 def _parts(content: str | Sequence[str | dict[str, Any]]) -> tuple[Any, str | None]:
@@ -136,7 +148,7 @@ def _parts(content: str | Sequence[str | dict[str, Any]]) -> tuple[Any, str | No
         return content, None
     *texts, last = [{"type": "text", "text": block} if isinstance(block, str) else block for block in content or [""]]
     image = last.get("base64")
-    if isinstance(image, str) and last == _image(image):
+    if isinstance(image, str) and last == _make_image(image):
         if not texts:
             return "", image
         if len(texts) == 1 and texts[0] == {"type": "text", "text": texts[0].get("text")}:
