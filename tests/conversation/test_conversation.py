@@ -11,7 +11,7 @@ from hocket import ScriptedChatModel, Turn
 from hocket.callbacks import BaseCallbackHandler
 from hocket.chat_history import FileChatMessageHistory, InMemoryChatMessageHistory
 from hocket.conversation import Conversation
-from hocket.errors import InvalidInput, RateLimitError
+from hocket.errors import InvalidInput, RateLimitError, UnknownModel
 from hocket.language_models import FakeListChatModel
 from hocket.memory import ConversationBufferMemory
 from hocket.messages import AIMessage, HumanMessage, ToolMessage, validate_history
@@ -71,7 +71,7 @@ async def test_options_and_config_reach_the_model() -> None:
     async for _ in conversation.astream("2?", {"callbacks": [Watching()]}, temperature=0.7):
         pass
     assert [request.params["temperature"] for request in model.requests] == [0.5, 0.7]
-    assert names == ["Conversation", "Window", "the model"] * 2
+    assert names == ["Conversation", "the model"] * 2
 
 
 async def test_it_goes_on_where_another_process_left_off(tmp_path: Any) -> None:
@@ -255,6 +255,39 @@ async def test_a_stream_may_be_read_by_another_task() -> None:
         await anyio.wait_all_tasks_blocked()
         await conversation.asend("2?")
     assert texts(conversation) == ["1?", "one two three", "2?", "so"]
+
+
+def test_a_model_may_be_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As `init_chat_model` takes it, at the beginning and between turns; what is no model is refused at once."""
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    conversation = Conversation("openai:gpt-5.2")
+    assert type(conversation.model).__name__ == "ChatOpenAI"
+    conversation.model = "openai:gpt-4o"
+    assert conversation.model.model == "gpt-4o"  # type: ignore[attr-defined]
+    with pytest.raises(UnknownModel, match="no-such-model"):
+        Conversation("no-such-model")
+    with pytest.raises(InvalidInput, match="model is int; it must be a chat model, or a name such as"):
+        Conversation(42)  # type: ignore[arg-type]
+
+
+async def test_a_turn_is_one_run_with_the_models_inside() -> None:
+    """Its input is the question, its output the answer; no run is between it and the model's."""
+    seen: list[Any] = []
+
+    class Watching(BaseCallbackHandler):
+        def on_chain_start(self, serialized: Any, inputs: Any, **details: Any) -> None:
+            seen.append((details["run_id"], [message.text for message in inputs]))
+
+        def on_chat_model_start(self, *args: Any, **details: Any) -> None:
+            seen.append(details["parent_run_id"])
+
+        def on_chain_end(self, outputs: Any, **details: Any) -> None:
+            seen.append((details["run_id"], outputs.text))
+
+    conversation = Conversation(ScriptedChatModel(script=["one", "two"]))
+    await conversation.asend("1?", {"callbacks": [Watching()]})
+    (run, question), parent, end = seen
+    assert question == ["1?"] and parent == run and end == (run, "one")
 
 
 def test_what_is_refused() -> None:

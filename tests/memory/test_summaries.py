@@ -185,7 +185,7 @@ async def test_a_reader_that_comes_late_keeps_the_summary() -> None:
         early = memory.chat_memory.messages[:2]
         group.start_soon(memory.aload_memory_variables)
         await anyio.sleep(0.002)
-        shown = await memory._shown(ASYNC, early, None)  # as a conversation asks that has read before
+        shown = await memory.select(ASYNC, early, None)  # as a conversation asks that has read before
     assert [message.text for message in shown] == ["Both."]
     assert memory.summarized == 4
     assert len(model.requests) == 2

@@ -1,8 +1,9 @@
 """A turn of a conversation, read from and written to a history on either runtime."""
 
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import cast
 
+from hocket._pipeline.call import PARTIAL
 from hocket._runtime.runtime import Runtime
 from hocket.chat_history.base import BaseChatMessageHistory
 from hocket.errors import InvalidInput
@@ -10,30 +11,45 @@ from hocket.message_toolkit import repair_history, validate_history
 from hocket.message_toolkit.calls import is_empty
 from hocket.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 
-__all__ = ["append", "conversation", "read", "spoken"]
+__all__ = ["append_partial", "append_turn", "coerce_messages", "join_messages", "read_messages"]
 
 _NO_ANSWERS = ("orphaned_result", "duplicate_result")
 
 
-async def read(runtime: Runtime, history: BaseChatMessageHistory) -> list[BaseMessage]:
+async def read_messages(runtime: Runtime, history: BaseChatMessageHistory) -> list[BaseMessage]:
     """Return the messages of a history, in a list of the caller's own."""
     return list(await history.aget_messages() if runtime.is_async else history.messages)
 
 
-async def append(
+async def append_turn(
     runtime: Runtime, history: BaseChatMessageHistory, asked: Sequence[BaseMessage], answered: Sequence[BaseMessage]
 ) -> None:
     """Append a turn, in one step, without messages that say nothing: providers refuse them. No answer is no turn."""
-    turn = [message for message in (*asked, *answered) if not is_empty(message)]
-    if all(is_empty(message) for message in answered):
+    answers = [message for message in answered if not is_empty(message)]
+    if not answers:
         return
+    turn = [*(message for message in asked if not is_empty(message)), *answers]
     if runtime.is_async:
         await history.aadd_messages(turn)
     else:
         history.add_messages(turn)
 
 
-def conversation(past: Sequence[BaseMessage], asked: Sequence[BaseMessage]) -> list[BaseMessage]:
+async def append_partial(
+    runtime: Runtime, history: BaseChatMessageHistory, asked: Sequence[BaseMessage], answer: BaseMessage
+) -> None:
+    """Append a turn whose answer was left early, flagged; nothing if it has no text so far.
+
+    Only the text is stored: half of a tool call, or of reasoning with its signature, would be refused. It is stored for a
+    caller that has been cancelled, too.
+    """
+    if isinstance(answer, AIMessage) and answer.text:
+        facts = {**answer.response_metadata, PARTIAL: True}
+        text = AIMessage(answer.text, id=answer.id, response_metadata=facts, usage_metadata=answer.usage_metadata)
+        await runtime.finish_within_grace(append_turn(runtime, history, asked, [text]))
+
+
+def join_messages(past: Sequence[BaseMessage], asked: Sequence[BaseMessage]) -> list[BaseMessage]:
     """Return what was said before, as providers accept it, and then what is asked: results of its last calls, perhaps.
 
     Raises:
@@ -48,17 +64,22 @@ def conversation(past: Sequence[BaseMessage], asked: Sequence[BaseMessage]) -> l
     return repair_history(messages)
 
 
-def spoken(value: Any, by: type[HumanMessage] | type[AIMessage], what: str) -> list[BaseMessage]:
-    """Return what was said as messages: a text as one ``by`` its speaker, a message or a list of messages as it is.
+def coerce_messages(value: object, speaker: type[HumanMessage] | type[AIMessage], what: str) -> list[BaseMessage]:
+    """Return a text, a message or a list of messages as messages.
+
+    Args:
+        value: one of the three.
+        speaker: of a text.
+        what: names ``value`` in the text of an error.
 
     Raises:
-        InvalidInput: it is none of these; ``what`` it is the message says.
+        InvalidInput: it is none of these.
     """
     if isinstance(value, str):
-        return [by(value)]
+        return [speaker(value)]
     if isinstance(value, BaseMessage):
         return [value]
-    if isinstance(value, list | tuple) and all(isinstance(one, BaseMessage) for one in cast("Sequence[Any]", value)):
+    if isinstance(value, list | tuple) and all(isinstance(one, BaseMessage) for one in cast("Sequence[object]", value)):
         return list(cast("Sequence[BaseMessage]", value))
     kind = "None" if value is None else type(value).__name__
     raise InvalidInput(f"{what} must be a text, a message or a list of messages, not {kind}")

@@ -10,15 +10,15 @@ has appended meanwhile.
 import functools
 import inspect
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple, cast
 
-from pydantic import ConfigDict, Field, PrivateAttr, SkipValidation
+from pydantic import ConfigDict, Field, SkipValidation
 
-from hocket._pipeline.call import PARTIAL
 from hocket._runtime.runtime import Runtime
 from hocket._runtime.stream import Sink
 from hocket.chat_history.base import BaseChatMessageHistory
-from hocket.chat_history.turn import append, conversation, read, spoken
+from hocket.chat_history.turn import append_partial, append_turn, coerce_messages, join_messages, read_messages
 from hocket.errors import InvalidInput
 from hocket.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage, message_chunk_to_message
 from hocket.runnables import Runnable, RunnableConfig, RunnableSerializable, patch_config
@@ -86,9 +86,6 @@ class RunnableWithMessageHistory(RunnableWithRun[Any, Any], RunnableSerializable
     history_messages_key: str | None = None
     history_factory_config: SkipValidation[Sequence[ConfigurableFieldSpec]] = Field(default=(SESSION_ID,))
 
-    # Returns what was read of an output when its consumer leaves, where that is known; else all that came counts.
-    _heard: Callable[[], Any] | None = PrivateAttr(default=None)
-
     def __init__(
         self,
         runnable: Any,
@@ -124,35 +121,35 @@ class RunnableWithMessageHistory(RunnableWithRun[Any, Any], RunnableSerializable
     # -- a turn
 
     async def _run_whole(self, runtime: Runtime, input: Any, config: RunnableConfig, kwargs: dict[str, Any]) -> Any:
-        session = await self._session(runtime, config)
-        asked = self._asked(input)
-        given = await self._given(runtime, input, asked, session)
+        session = await self._find_session(runtime, config)
+        asked = self._read_question(input)
+        given = await self._make_input(runtime, input, asked, session)
         output = await self.runnable._invoke(runtime, given, session.config, kwargs)
-        await append(runtime, session.history, asked, self._answered(output))
+        await append_turn(runtime, session.history, asked, self._read_answer(output))
         return output
 
     async def _run_streamed(
         self, runtime: Runtime, input: Any, config: RunnableConfig, kwargs: dict[str, Any], sink: Sink[Any]
     ) -> None:
-        session = await self._session(runtime, config)
-        asked = self._asked(input)
-        given = await self._given(runtime, input, asked, session)
-        kept = _Kept(sink, cumulative=self.runnable._is_cumulative)
+        session = await self._find_session(runtime, config)
+        asked = self._read_question(input)
+        given = await self._make_input(runtime, input, asked, session)
+        recorder = _Recorder(sink, cumulative=self.runnable._is_cumulative)
         try:
-            await self.runnable._produce(runtime, given, session.config, kwargs, kept)
+            await self.runnable._produce(runtime, given, session.config, kwargs, recorder)
         except BaseException as error:
-            heard = self._heard or kept.pieces.total
-            is_left = sink.closed or not isinstance(error, Exception)
-            if is_left and (said := self._said(heard())) is not None:
-                await runtime.finish_within_grace(append(runtime, session.history, asked, [said]))
+            if sink.closed or not isinstance(error, Exception):
+                with suppress(ValueError):  # no answer yet, or several messages, of which the last may be half of one
+                    (answer,) = self._read_answer(recorder.pieces.total())
+                    await append_partial(runtime, session.history, asked, answer)
             raise
-        await append(runtime, session.history, asked, self._answered(kept.pieces.total()))
+        await append_turn(runtime, session.history, asked, self._read_answer(recorder.pieces.total()))
 
     @property
     def _can_step(self) -> bool:
         return self.runnable._can_step
 
-    async def _session(self, runtime: Runtime, config: RunnableConfig) -> _Session:
+    async def _find_session(self, runtime: Runtime, config: RunnableConfig) -> _Session:
         """Return the session of a call, by its config."""
         given: Mapping[str, Any] = config.get("configurable") or {}
         expected = [spec.id for spec in self.history_factory_config]
@@ -179,10 +176,10 @@ class RunnableWithMessageHistory(RunnableWithRun[Any, Any], RunnableSerializable
             raise InvalidInput(f"get_session_history returned {type(history).__name__}; it must return a history")
         return _Session(history, patch_config(config, configurable={"message_history": history}))
 
-    async def _given(self, runtime: Runtime, input: Any, asked: list[BaseMessage], session: _Session) -> Any:
+    async def _make_input(self, runtime: Runtime, input: Any, asked: list[BaseMessage], session: _Session) -> Any:
         """Return what the runnable gets: the input, with what was said before."""
-        past = await read(runtime, session.history)
-        messages = conversation(past, asked)
+        past = await read_messages(runtime, session.history)
+        messages = join_messages(past, asked)
         if self.history_messages_key is not None:
             if not isinstance(input, Mapping):
                 raise InvalidInput(f"history_messages_key is set, so the input must be a mapping, not {_kind(input)}")
@@ -193,36 +190,22 @@ class RunnableWithMessageHistory(RunnableWithRun[Any, Any], RunnableSerializable
             }
         return messages if self.input_messages_key is None else {**input, self.input_messages_key: messages}
 
-    def _asked(self, input: Any) -> list[BaseMessage]:
+    def _read_question(self, input: Any) -> list[BaseMessage]:
         """Return what is asked, out of an input."""
         if self.input_messages_key is not None and not isinstance(input, Mapping):
             raise InvalidInput(f"input_messages_key is set, so the input must be a mapping, not {_kind(input)}")
         if isinstance(input, Mapping):
             input = _value(cast("Mapping[str, Any]", input), self.input_messages_key, "input")
-        return spoken(input, HumanMessage, "what is asked")
+        return coerce_messages(input, HumanMessage, "what is asked")
 
-    def _answered(self, output: Any) -> list[BaseMessage]:
+    def _read_answer(self, output: Any) -> list[BaseMessage]:
         """Return what was answered, out of an output."""
         if isinstance(output, Mapping):
             output = _value(cast("Mapping[str, Any]", output), self.output_messages_key, "output")
-        return [message_chunk_to_message(message) for message in spoken(output, AIMessage, "the answer")]
-
-    def _said(self, output: Any) -> AIMessage | None:
-        """Return what an answer that was left early has said, flagged; None: nothing.
-
-        Only its text: half of a tool call, or of reasoning with its signature, would be refused.
-        """
-        try:
-            (message,) = self._answered(output)
-        except ValueError:  # no answer yet, or several messages, of which the last may be half of one
-            return None
-        if not isinstance(message, AIMessage) or not message.text:
-            return None
-        facts = {**message.response_metadata, PARTIAL: True}
-        return AIMessage(message.text, id=message.id, response_metadata=facts, usage_metadata=message.usage_metadata)
+        return [message_chunk_to_message(message) for message in coerce_messages(output, AIMessage, "the answer")]
 
 
-class _Kept:
+class _Recorder:
     """A sink that keeps what goes through it."""
 
     def __init__(self, sink: Sink[Any], *, cumulative: bool) -> None:

@@ -7,7 +7,7 @@ from hocket._runtime import clock
 from hocket.chat_history import InMemoryChatMessageHistory
 from hocket.conversation import Conversation
 from hocket.errors import HistoryError
-from hocket.memory.exchanges import exchanges, joined
+from hocket.memory.exchanges import join_exchanges, split_exchanges
 from hocket.messages import AIMessage, AIMessageChunk, UsageMetadata
 
 __all__ = ["Answer", "ask", "reasoning_of", "undo"]
@@ -75,9 +75,9 @@ def undo(conversation: Conversation) -> bool:
     history = conversation.history
     if not isinstance(history, InMemoryChatMessageHistory):
         raise HistoryError("a stored conversation cannot be undone, only forgotten as a whole, by /clear")
-    parts = exchanges(history.messages)
+    parts = split_exchanges(history.messages)
     history.clear()
-    history.add_messages(joined(parts[:-1]))
+    history.add_messages(join_exchanges(parts[:-1]))
     return bool(parts)
 
 

@@ -2,8 +2,9 @@
 
 Such a message is an object or a mapping with ``role`` and ``content`` and, where there are any, ``tool_calls`` as OpenAI
 writes them (``{"id", "type", "function": {"name", "arguments": "<JSON>"}}``, also as objects), ``tool_call_id``, ``name``
-and ``base64_image`` (base64, or a data URL of it). What those fields say comes back: an image becomes a block of the content,
-and arguments that are no JSON an invalid tool call, in its place among the calls. Other fields are not carried over.
+and ``base64_image`` (base64, or a data URL of it). What those fields say comes back: an image becomes a block of the
+content, and arguments that are no JSON an invalid tool call, in its place among the calls. Other fields are not carried
+over.
 """
 
 import json

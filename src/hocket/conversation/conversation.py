@@ -3,7 +3,7 @@
 import threading
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import anyio
 
@@ -11,15 +11,16 @@ from hocket._pipeline.concurrency_limit import InFlight
 from hocket._runtime.runtime import ASYNC, BLOCKING, Runtime, drive
 from hocket._runtime.stream import Producer, Sink
 from hocket.chat_history import BaseChatMessageHistory, InMemoryChatMessageHistory
-from hocket.chat_history.turn import spoken
-from hocket.chat_history.with_history import RunnableWithMessageHistory
+from hocket.chat_history.turn import append_partial, append_turn, coerce_messages, read_messages
 from hocket.conversation.reading import ConversationStream, Reading, SyncConversationStream
-from hocket.conversation.window import Limits, Windowed
+from hocket.conversation.window import Limits, Options, WindowedModel
 from hocket.errors import InvalidInput
+from hocket.language_models import init_chat_model
 from hocket.memory.base import BaseChatMemory
 from hocket.message_toolkit.calls import is_empty
-from hocket.messages import AIMessage, AIMessageChunk, BaseMessage, HumanMessage
+from hocket.messages import AIMessage, AIMessageChunk, BaseMessage, HumanMessage, message_chunk_to_message
 from hocket.runnables import Runnable, RunnableConfig
+from hocket.runnables.with_run import RunnableWithRun
 
 __all__ = ["Conversation"]
 
@@ -39,7 +40,7 @@ class Conversation:
     out, and so on. The question itself is always sent. `history` keeps everything.
 
     Args:
-        model: a chat model, or one with tools bound.
+        model: a chat model, or one with tools bound; or a name, as `init_chat_model` takes it.
         history: where the conversation is kept; default: in this process. ``open_history("redis://...")`` and its like
             keep it elsewhere.
         system: instructions that come first. They are not part of the history.
@@ -52,7 +53,8 @@ class Conversation:
         system: may be changed between turns.
 
     Raises:
-        InvalidInput: a limit is not above 0, or both a history and a memory are given.
+        InvalidInput: the model is neither, a limit is not above 0, or both a history and a memory are given.
+        UnknownModel: no provider answers to the name.
 
     Example:
         >>> from hocket import ScriptedChatModel
@@ -67,7 +69,7 @@ class Conversation:
 
     def __init__(
         self,
-        model: Runnable[Any, AIMessage],
+        model: Runnable[Any, AIMessage] | str,
         *,
         history: BaseChatMessageHistory | None = None,
         system: str | None = None,
@@ -82,7 +84,7 @@ class Conversation:
             history = memory.chat_memory
         self._history = InMemoryChatMessageHistory() if history is None else history
         self._limits = Limits(max_messages, max_tokens, memory)
-        self._model = model
+        self._model = _open_model(model)
         self._turns = InFlight()
         self._turns.resize(1)
         self._asking: int | None = None  # the thread without which the turn under way cannot end
@@ -94,8 +96,8 @@ class Conversation:
         return self._model
 
     @model.setter
-    def model(self, model: Runnable[Any, AIMessage]) -> None:
-        self._model = model
+    def model(self, model: Runnable[Any, AIMessage] | str) -> None:
+        self._model = _open_model(model)
         self._limits = replace(self._limits, scale=1.0, skipped=0)  # those of the model before
 
     @property
@@ -147,12 +149,12 @@ class Conversation:
     async def _send(
         self, runtime: Runtime, message: Said, config: Any, kwargs: dict[str, Any], thread: int | None
     ) -> AIMessage:
-        asked, reading = _asked(message), Reading()
+        question, reading = _check_question(message), Reading()
         if runtime.is_async:
             reading.reader = anyio.get_current_task().id
         await self._begin(runtime, reading, thread)
         try:
-            return await self._turn()._invoke(runtime, {"asked": asked}, config, kwargs)  # type: ignore[no-any-return]
+            return await self._make_turn(reading)._invoke(runtime, question, config, kwargs)
         finally:
             self._end()
 
@@ -165,13 +167,14 @@ class Conversation:
         kwargs: dict[str, Any],
         thread: int | None,
     ) -> Producer[AIMessageChunk]:
-        asked = _asked(message)
+        question = _check_question(message)
 
         async def produce(sink: Sink[AIMessageChunk]) -> None:
             await self._begin(runtime, reading, thread)
             try:
                 paced = reading.paced(sink) if runtime.is_async else sink
-                await self._turn(reading)._produce(runtime, {"asked": asked}, config, kwargs, paced)
+                pieces = cast("Sink[AIMessage]", paced)  # a model's pieces are chunks
+                await self._make_turn(reading)._produce(runtime, question, config, kwargs, pieces)
             finally:
                 self._end()
 
@@ -197,21 +200,63 @@ class Conversation:
         self._asking = self._reading = None
         self._turns.release()
 
-    def _turn(self, reading: Reading | None = None) -> RunnableWithMessageHistory:
-        turn = RunnableWithMessageHistory(
-            Windowed(self.model, self.system, self._limits),
-            lambda: self._history,
-            input_messages_key="asked",
-            history_messages_key="past",
-            name="Conversation",
+    def _make_turn(self, reading: Reading) -> "_Turn":
+        return _Turn(WindowedModel(self.model, self.system, self._limits), self._history, reading)
+
+
+class _Turn(RunnableWithRun[list[BaseMessage], AIMessage]):
+    """One turn: read what was said, ask the model with as much of it as fits, append the question and its answer.
+
+    Args:
+        model: is asked.
+        history: of the conversation.
+        reading: of a stream: what its reader has got.
+    """
+
+    def __init__(self, model: WindowedModel, history: BaseChatMessageHistory, reading: Reading) -> None:
+        self.name = "Conversation"
+        self._model = model
+        self._history = history
+        self._reading = reading
+
+    async def _run_whole(
+        self, runtime: Runtime, input: list[BaseMessage], config: RunnableConfig, kwargs: Options
+    ) -> AIMessage:
+        past = await read_messages(runtime, self._history)
+        answer = await self._model.ask(runtime, past, input, config, kwargs)
+        await append_turn(runtime, self._history, input, [message_chunk_to_message(answer)])
+        return answer
+
+    async def _run_streamed(
+        self,
+        runtime: Runtime,
+        input: list[BaseMessage],
+        config: RunnableConfig,
+        kwargs: Options,
+        sink: Sink[AIMessage],
+    ) -> None:
+        past = await read_messages(runtime, self._history)
+        try:
+            await self._model.stream(runtime, past, input, config, kwargs, sink)
+        except BaseException as error:
+            if sink.closed or not isinstance(error, Exception):  # the reader has left, or was cancelled
+                await append_partial(runtime, self._history, input, self._reading.message)
+            raise
+        await append_turn(runtime, self._history, input, [self._reading.message])
+
+
+def _open_model(model: object) -> Runnable[Any, AIMessage]:
+    if isinstance(model, str):
+        return init_chat_model(model)
+    if not isinstance(model, Runnable):
+        raise InvalidInput(
+            f"model is {type(model).__name__}; it must be a chat model, or a name such as 'openai:gpt-5.2', 'local'"
         )
-        if reading is not None:
-            turn._heard = lambda: reading.message
-        return turn
+    return cast("Runnable[Any, AIMessage]", model)
 
 
-def _asked(message: Said) -> list[BaseMessage]:
-    asked = spoken(message, HumanMessage, "what is said")
-    if all(is_empty(one) for one in asked):
+def _check_question(message: Said) -> list[BaseMessage]:
+    question = coerce_messages(message, HumanMessage, "what is said")
+    if all(is_empty(one) for one in question):
         raise InvalidInput("the question is empty")
-    return asked
+    return question

@@ -9,23 +9,35 @@ beginning: a long conversation would be slow, and cost more, at every question. 
 quarter, and then stays where it is until it is full again.
 """
 
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import Any, Protocol, TypeAlias, TypeVar, cast
 
 from hocket._runtime.runtime import Runtime
 from hocket._runtime.stream import Sink
-from hocket.chat_history.turn import conversation
+from hocket.chat_history.turn import join_messages
 from hocket.errors import ContextLengthExceeded, InvalidInput
 from hocket.memory.base import BaseChatMemory
-from hocket.memory.exchanges import exchanges, joined, last_that_fit, without_system
-from hocket.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
+from hocket.memory.exchanges import join_exchanges, keep_last, split_at_questions, split_exchanges, split_system
+from hocket.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, UsageMetadata
 from hocket.profiles import ModelProfile
 from hocket.runnables import Runnable, RunnableConfig
-from hocket.runnables.with_run import RunnableWithRun
 from hocket.tokens import count_tokens_approximately
 
-__all__ = ["Limits", "Windowed"]
+__all__ = ["Limits", "WindowedModel"]
+
+Options: TypeAlias = dict[str, Any]
+"""A call's options for the model; any type, as in LangChain's verbs."""
+
+
+class _HasUsage(Protocol):
+    """An answer, whole or as it came."""
+
+    @property
+    def usage_metadata(self) -> UsageMetadata | None: ...
+
+
+Answer = TypeVar("Answer", bound=_HasUsage)
 
 SHARE = 4
 """The part of a model's window, one in so many, that is kept for an answer whose length nobody limits."""
@@ -73,28 +85,27 @@ class _Window:
 
     @property
     def messages(self) -> list[BaseMessage]:
-        return [*self.system, *joined(self.older), *self.question]
+        return [*self.system, *join_exchanges(self.older), *self.question]
 
     @property
     def half(self) -> "_Window":
         """The same with the older half of the exchanges left out."""
-        return self.with_last(len(joined(self.older[(len(self.older) + 1) // 2 :])))
+        return self.with_last(len(join_exchanges(self.older[(len(self.older) + 1) // 2 :])))
 
     def with_last(self, count: int) -> "_Window":
         """Return the same with only the last ``count`` messages of the older exchanges."""
-        older = joined(self.older)
+        older = join_exchanges(self.older)
         skipped = max(len(older) - count, 0)
-        parts = exchanges(older[skipped:])
+        parts = split_exchanges(older[skipped:])
         if skipped and parts and not isinstance(parts[0][0], HumanMessage):  # somebody else has changed the history
             skipped += len(parts.pop(0))
         return replace(self, older=parts, skipped=self.skipped + skipped)
 
 
-class Windowed(RunnableWithRun[Mapping[str, list[BaseMessage]], AIMessage]):
+class WindowedModel:
     """Asks a model with a window over a conversation.
 
-    Its input has the messages before under ``past`` and what is asked under ``asked``. The question, and all that came of
-    it so far, is always sent whole.
+    The question, and all that came of it so far, is always sent whole.
 
     Args:
         model: is asked: a chat model, or one with something bound.
@@ -103,63 +114,96 @@ class Windowed(RunnableWithRun[Mapping[str, list[BaseMessage]], AIMessage]):
     """
 
     def __init__(self, model: Runnable[Any, AIMessage], system: str | None, limits: Limits) -> None:
-        self.name = "Window"
         self._model = model
         self._system = system
         self._limits = limits
-        self._count = getattr(model, "get_num_tokens_from_messages", count_tokens_approximately)
+        self._count: Callable[[list[BaseMessage]], int] = getattr(
+            model, "get_num_tokens_from_messages", count_tokens_approximately
+        )
 
-    async def _run_whole(
-        self, runtime: Runtime, input: Any, config: RunnableConfig, kwargs: dict[str, Any]
+    async def ask(
+        self,
+        runtime: Runtime,
+        past: list[BaseMessage],
+        question: list[BaseMessage],
+        config: RunnableConfig,
+        kwargs: Options,
     ) -> AIMessage:
-        window = await self._window(runtime, input, config, kwargs)
+        """Return the model's answer to ``question``, with as much of ``past`` as fits.
+
+        Raises:
+            InvalidInput: the question is a tool's result that answers no call.
+            ContextLengthExceeded: the question alone is too long.
+        """
+
+        async def ask(messages: list[BaseMessage]) -> AIMessage:
+            return await self._model._invoke(runtime, messages, config, kwargs)
+
+        return await self._ask(runtime, past, question, config, kwargs, ask)
+
+    async def stream(
+        self,
+        runtime: Runtime,
+        past: list[BaseMessage],
+        question: list[BaseMessage],
+        config: RunnableConfig,
+        kwargs: Options,
+        sink: Sink[AIMessage],
+    ) -> None:
+        """Push the model's answer to ``sink``, piece by piece. See `ask`."""
+        observer = _UsageObserver(sink)
+
+        async def stream(messages: list[BaseMessage]) -> _UsageObserver:
+            await self._model._produce(runtime, messages, config, kwargs, observer)
+            return observer
+
+        await self._ask(runtime, past, question, config, kwargs, stream, lambda: observer.has_begun)
+
+    async def _ask(
+        self,
+        runtime: Runtime,
+        past: list[BaseMessage],
+        question: list[BaseMessage],
+        config: RunnableConfig,
+        kwargs: Options,
+        ask: Callable[[list[BaseMessage]], Awaitable[Answer]],
+        has_begun: Callable[[], bool] = lambda: False,
+    ) -> Answer:
+        """Ask with ever shorter windows until the model takes one, unless its answer has begun."""
+        window = await self._make_window(runtime, past, question, config, kwargs)
         while True:
             try:
-                answer = await self._model._invoke(runtime, window.messages, config, kwargs)
+                answer = await ask(window.messages)
             except ContextLengthExceeded:
-                if not window.older:
+                if not window.older or has_begun():
                     raise
                 window = window.half
             else:
-                await self._learn(runtime, window, answer)
+                await self._learn(runtime, window, answer.usage_metadata)
                 return answer
 
-    async def _run_streamed(
-        self, runtime: Runtime, input: Any, config: RunnableConfig, kwargs: dict[str, Any], sink: Sink[Any]
-    ) -> None:
-        window = await self._window(runtime, input, config, kwargs)
-        watched = _Watched(sink)
-        while True:
-            try:
-                await self._model._produce(runtime, window.messages, config, kwargs, watched)
-            except ContextLengthExceeded:
-                if not window.older or watched.has_begun:
-                    raise
-                window = window.half
-            else:
-                await self._learn(runtime, window, watched)
-                return
-
-    @property
-    def _can_step(self) -> bool:
-        return self._model._can_step
-
-    async def _window(
-        self, runtime: Runtime, input: Mapping[str, list[BaseMessage]], config: RunnableConfig, kwargs: dict[str, Any]
+    async def _make_window(
+        self,
+        runtime: Runtime,
+        past: list[BaseMessage],
+        question: list[BaseMessage],
+        config: RunnableConfig,
+        kwargs: Options,
     ) -> _Window:
-        past, limits = input["past"], self._limits
+        limits = self._limits
         if limits.memory is not None:
-            past = await limits.memory._shown(runtime, past, config)
-        head, rest = without_system(conversation(past, input["asked"]))
+            past = await limits.memory.select(runtime, past, config)
+        head, rest = split_system(join_messages(past, question))
         if not rest:  # it is what is asked
             head, rest = rest, head
-        *older, question = exchanges(rest)
-        window = _Window(self._instructions(head), older, question, self._most_tokens(kwargs))
-        if limits.skipped < len(joined(older)) and limits.memory is None:
-            window = window.with_last(len(joined(older)) - limits.skipped)
+        *older, last = split_at_questions(rest)
+        window = _Window(self._instructions(head), older, last, self._most_tokens(kwargs))
+        if limits.skipped and limits.memory is None:
+            count = sum(map(len, older)) - limits.skipped
+            window = window.with_last(count) if count > 0 else window
         if limits.max_messages is not None:
-            most = max(limits.max_messages - len(question), 0)
-            window = window.with_last(len(last_that_fit(joined(window.older), max_messages=most)))
+            most = max(limits.max_messages - len(last), 0)
+            window = window.with_last(len(keep_last(join_exchanges(window.older), max_messages=most)))
         if window.limit is not None and window.older:
             window = await runtime.call_sync(self._cut, window, int(window.limit / limits.scale))
         return window
@@ -190,37 +234,36 @@ class Windowed(RunnableWithRun[Mapping[str, list[BaseMessage]], AIMessage]):
         def count(part: Sequence[BaseMessage]) -> int:
             return self._count([*window.system, *part, *window.question])
 
-        older = joined(window.older)
+        older = join_exchanges(window.older)
         if count(older) <= limit:
             return window
-        return window.with_last(len(last_that_fit(older, max_tokens=limit * 3 // 4, token_counter=count)))
+        return window.with_last(len(keep_last(older, max_tokens=limit * 3 // 4, token_counter=count)))
 
-    async def _learn(self, runtime: Runtime, window: _Window, answer: Any) -> None:
+    async def _learn(self, runtime: Runtime, window: _Window, usage: UsageMetadata | None) -> None:
         """Take from a reply where the window was, and how far the estimate was off.
 
         A short conversation tells little of that: what weighs the most in it are the tools.
         """
         self._limits.skipped = window.skipped
-        usage = answer.usage_metadata
         if usage and window.limit is not None and usage["input_tokens"] * SHARE >= window.limit:
             estimated = await runtime.call_sync(self._count, window.messages)
             self._limits.scale = usage["input_tokens"] / max(estimated, 1)
 
 
-class _Watched:
+class _UsageObserver:
     """A sink that notices that something has come, and the usage that is reported."""
 
-    def __init__(self, sink: Sink[Any]) -> None:
+    def __init__(self, sink: Sink[AIMessage]) -> None:
         self._sink = sink
         self.has_begun = False
-        self.usage_metadata: Any = None
+        self.usage_metadata: UsageMetadata | None = None
 
     @property
     def closed(self) -> bool:
         """Whether the consumer has left."""
         return self._sink.closed
 
-    def put(self, item: Any) -> Awaitable[None] | None:
+    def put(self, item: AIMessage) -> Awaitable[None] | None:
         """Hand over a chunk."""
         self.has_begun = True
         self.usage_metadata = item.usage_metadata or self.usage_metadata

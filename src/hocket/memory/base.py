@@ -12,9 +12,9 @@ from typing import Any
 
 from hocket._runtime.runtime import ASYNC, BLOCKING, Runtime, drive
 from hocket.chat_history import BaseChatMessageHistory, InMemoryChatMessageHistory
-from hocket.chat_history.turn import append, read, spoken
+from hocket.chat_history.turn import append_turn, coerce_messages, read_messages
 from hocket.errors import InvalidInput
-from hocket.memory.exchanges import without_open, without_system
+from hocket.memory.exchanges import split_open, split_system
 from hocket.message_toolkit.calls import is_empty
 from hocket.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, get_buffer_string
 from hocket.runnables import RunnableConfig
@@ -130,11 +130,11 @@ class BaseChatMemory(BaseMemory):
         Raises:
             InvalidInput: it is not clear which value is meant, or it is none of these; nothing is stored.
         """
-        await append(ASYNC, self.chat_memory, *self._turn(inputs, outputs))
+        await append_turn(ASYNC, self.chat_memory, *self._turn(inputs, outputs))
 
     def save_context(self, inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> None:
         """Append what was asked and answered: the sync face of `asave_context`."""
-        drive(append(BLOCKING, self.chat_memory, *self._turn(inputs, outputs)))
+        drive(append_turn(BLOCKING, self.chat_memory, *self._turn(inputs, outputs)))
 
     async def aclear(self) -> None:
         """Forget the conversation."""
@@ -145,19 +145,19 @@ class BaseChatMemory(BaseMemory):
         self.chat_memory.clear()
 
     async def _load(self, runtime: Runtime, config: RunnableConfig | None) -> dict[str, Any]:
-        shown = await self._shown(runtime, await read(runtime, self.chat_memory), config)
+        shown = await self.select(runtime, await read_messages(runtime, self.chat_memory), config)
         return {self.memory_key: shown if self.return_messages else self._text_shown(shown)}
 
-    async def _shown(
+    async def select(
         self, runtime: Runtime, messages: list[BaseMessage], config: RunnableConfig | None
     ) -> list[BaseMessage]:
-        """Return what is shown of ``messages``.
+        """Return what a model gets to see of ``messages``, those of the history.
 
         A system message at the beginning always is, in one with a summary; and so is a last exchange with calls that
         wait for their results: they may be what comes next.
         """
-        head, rest = without_system(messages)
-        rest, waiting = without_open(rest)
+        head, rest = split_system(messages)
+        rest, waiting = split_open(rest)
         shown = await self._window(runtime, rest, config)
         if head and shown and isinstance(shown[0], SystemMessage):
             return [SystemMessage(f"{head[0].text}\n\n{shown[0].text}"), *shown[1:], *waiting]
@@ -169,7 +169,7 @@ class BaseChatMemory(BaseMemory):
         own = {*self.memory_variables, "stop"}
         asked = _only({key: inputs[key] for key in inputs if key not in own}, self.input_key, "input")
         answered = _only(outputs, self.output_key, "output")
-        turn = spoken(asked, HumanMessage, "the input"), spoken(answered, AIMessage, "the output")
+        turn = coerce_messages(asked, HumanMessage, "the input"), coerce_messages(answered, AIMessage, "the output")
         for what, messages in zip(("input", "output"), turn, strict=True):
             if not messages or any(is_empty(message) for message in messages):
                 raise InvalidInput(f"the {what} says nothing, and providers refuse such messages; nothing was stored")

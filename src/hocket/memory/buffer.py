@@ -7,7 +7,7 @@ from hocket._runtime.runtime import Runtime
 from hocket.errors import InvalidInput
 from hocket.language_models import BaseLanguageModel
 from hocket.memory.base import BaseChatMemory
-from hocket.memory.exchanges import exchanges, joined, last_that_fit
+from hocket.memory.exchanges import join_exchanges, keep_last, split_exchanges
 from hocket.messages import BaseMessage
 from hocket.runnables import RunnableConfig
 
@@ -48,8 +48,8 @@ class ConversationBufferWindowMemory(BaseChatMemory):
     async def _window(
         self, runtime: Runtime, messages: list[BaseMessage], config: RunnableConfig | None
     ) -> list[BaseMessage]:
-        parts = exchanges(messages)
-        return joined(parts[max(len(parts) - self.k, 0) :])
+        parts = split_exchanges(messages)
+        return join_exchanges(parts[max(len(parts) - self.k, 0) :])
 
 
 @dataclass(kw_only=True)
@@ -72,4 +72,4 @@ class ConversationTokenBufferMemory(BaseChatMemory):
         self, runtime: Runtime, messages: list[BaseMessage], config: RunnableConfig | None
     ) -> list[BaseMessage]:
         limit = {"max_tokens": self.max_token_limit, "token_counter": self.llm or "approximate"}
-        return await runtime.call_sync(last_that_fit, messages, **limit)  # a model may have to load its tokenizer
+        return await runtime.call_sync(keep_last, messages, **limit)  # a model may have to load its tokenizer

@@ -15,11 +15,11 @@ from typing import Any
 
 from hocket._pipeline.concurrency_limit import InFlight
 from hocket._runtime.runtime import Runtime
-from hocket.chat_history.turn import read
+from hocket.chat_history.turn import read_messages
 from hocket.errors import EmptyResponse, InvalidInput, SummaryTooLong
 from hocket.language_models import BaseLanguageModel
 from hocket.memory.base import BaseChatMemory
-from hocket.memory.exchanges import exchanges, last_that_fit, without_system
+from hocket.memory.exchanges import keep_last, split_exchanges, split_system
 from hocket.messages import BaseMessage, SystemMessage, UsageMetadata, add_usage
 from hocket.prompts import PromptTemplate
 from hocket.runnables import RunnableConfig
@@ -92,7 +92,7 @@ class _Summarising(BaseChatMemory):
         await self._turn_to_write.acquire(runtime)  # two readers do not pay twice
         try:
             if len(messages) < self.summarized:  # read before the last summary was written, or cleared elsewhere
-                _, said = without_system(await read(runtime, self.chat_memory))
+                _, said = split_system(await read_messages(runtime, self.chat_memory))
                 if len(said) < self.summarized:
                     self._restart()
             began = self._began
@@ -121,7 +121,7 @@ class _Summarising(BaseChatMemory):
     def _parts(self, messages: list[BaseMessage]) -> Iterator[list[BaseMessage]]:
         """Yield ``messages`` in parts of whole exchanges, as many as a model is given at once; of one at least."""
         part: list[BaseMessage] = []
-        for exchange in exchanges(messages):
+        for exchange in split_exchanges(messages):
             if part and count_tokens_approximately([*part, *exchange]) > self._piece:
                 yield part
                 part = []
@@ -202,7 +202,7 @@ class ConversationSummaryBufferMemory(_Summarising):
         shown = [*self._shown_summary(), *messages]
         if count_tokens_approximately(shown) <= self.max_token_limit:
             return messages
-        return last_that_fit(messages, max_tokens=self.max_token_limit // 2, token_counter="approximate")
+        return keep_last(messages, max_tokens=self.max_token_limit // 2, token_counter="approximate")
 
 
 def _length(text: str) -> int:

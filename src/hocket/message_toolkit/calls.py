@@ -1,16 +1,24 @@
 """Tool calls of a message changed, in every place where the message has them, and messages that say nothing."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
-from hocket.messages import AIMessage, AIMessageChunk, BaseMessage, InvalidToolCall, ToolCall
+from hocket.messages import (
+    AIMessage,
+    AIMessageChunk,
+    BaseMessage,
+    HumanMessage,
+    InvalidToolCall,
+    SystemMessage,
+    ToolCall,
+)
 from hocket.messages.base import isolated
 from hocket.messages.calls import calls_of
 from hocket.messages.formats import content_blocks_of, stands_for
 from hocket.messages.roles import role_of
 from hocket.messages.tool_calls import tool_call_chunks_of
 
-__all__ = ["is_empty", "with_calls"]
+__all__ = ["is_empty", "is_plain", "with_calls"]
 
 _BESIDE = ("refusal", "function_call", "audio")  # what a reply may consist of, beside its content
 _CALLS = frozenset({"tool_call", "tool_call_chunk", "invalid_tool_call"})
@@ -69,6 +77,17 @@ def _identified(block: dict[str, Any], id: str | None) -> dict[str, Any]:
         if isinstance(part := block.get(key), Mapping):
             return {**block, key: {**part, "id": id}}
     return {**block, "call_id" if "call_id" in block else "id": id}
+
+
+def is_plain(message: BaseMessage) -> bool:
+    """Whether ``message`` is a text, and no call or result of a tool: most are, and nothing in them needs mending."""
+    content, kind = message.content, message.__class__
+    if type(content) is not str or not content.strip():
+        return False
+    if kind is AIMessage:
+        reply = cast(AIMessage, message)
+        return not (reply.tool_calls or reply.invalid_tool_calls)
+    return kind is HumanMessage or kind is SystemMessage
 
 
 def is_empty(message: BaseMessage) -> bool:

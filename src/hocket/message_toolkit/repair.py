@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias, cast
 
 from hocket.errors import InvalidHistory
-from hocket.message_toolkit.calls import is_empty, with_calls
+from hocket.message_toolkit.calls import is_empty, is_plain, with_calls
 from hocket.message_toolkit.steps import Conversation
 from hocket.message_toolkit.turns import Call, matched
 from hocket.messages import AIMessage, BaseMessage, ToolMessage, convert_to_messages
@@ -126,6 +126,8 @@ def repair_history(messages: Conversation) -> list[BaseMessage]:
     returns does.
     """
     conversation = convert_to_messages(messages)
+    if all(map(is_plain, conversation)):
+        return conversation
     calls = matched(conversation)
     ids = _ids(calls)
     made_by: dict[int, list[Call]] = {}
