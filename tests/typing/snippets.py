@@ -46,9 +46,8 @@ from hocket.runnables import (
     RunnableBinding,
     RunnableBranch,
     RunnableLambda,
-    RunnableRetry,
-    RunnableSequence,
-    RunnableWithFallbacks,
+    RunnableSerializable,
+    RunnableWrapper,
     StreamEvent,
     chain,
 )
@@ -208,7 +207,7 @@ async def many_answers(model: BaseChatModel, questions: list[str], later: AsyncI
 
 async def bound(model: BaseChatModel) -> None:
     with_stop = model.bind(stop=["."]).with_config(tags=["t"])
-    assert_type(with_stop, RunnableBinding[LanguageModelInput, AIMessage])
+    assert_type(with_stop, RunnableWrapper[LanguageModelInput, AIMessage])
     assert_type(await with_stop.ainvoke("hi"), AIMessage)
     assert_type(await with_stop.abatch(["hi"]), list[AIMessage])
 
@@ -242,7 +241,7 @@ async def decorated(text: str) -> int:
 async def composed(model: BaseChatModel) -> None:
     prompt = ChatPromptTemplate.from_template("Say {what}.")
     answer = prompt | model | StrOutputParser()
-    assert_type(answer, RunnableSequence[dict[str, Any], str])
+    assert_type(answer, RunnableSerializable[dict[str, Any], str])
     assert_type(await answer.ainvoke({"what": "hi"}), str)
     assert_type(answer.invoke({"what": "hi"}), str)
     assert_type([piece async for piece in answer.astream({"what": "hi"})], list[str])
@@ -269,11 +268,11 @@ async def composed(model: BaseChatModel) -> None:
 
 async def more_than_once(model: BaseChatModel, other: BaseChatModel) -> None:
     chain = model.with_retry(stop_after_attempt=2).with_fallbacks([other, other.bind(stop=["."])])
-    assert_type(chain, RunnableWithFallbacks[LanguageModelInput, AIMessage])
+    assert_type(chain, RunnableWrapper[LanguageModelInput, AIMessage])
     assert_type(await chain.ainvoke("hi"), AIMessage)
     assert_type(chain.invoke("hi"), AIMessage)
     assert_type(await chain.abatch(["hi"]), list[AIMessage])
-    assert_type(model.with_retry(), RunnableRetry[LanguageModelInput, AIMessage])
+    assert_type(model.with_retry(), RunnableWrapper[LanguageModelInput, AIMessage])
 
 
 async def anything(runnable: Runnable[str, int]) -> None:

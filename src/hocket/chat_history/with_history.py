@@ -23,7 +23,7 @@ from hocket.errors import InvalidInput
 from hocket.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage, message_chunk_to_message
 from hocket.runnables import Runnable, RunnableConfig, RunnableSerializable, patch_config
 from hocket.runnables.coercion import coerce_to_runnable
-from hocket.runnables.configurable import ConfigurableFieldSpec
+from hocket.runnables.config_fields import ConfigurableFieldSpec
 from hocket.runnables.folding import Accumulator
 from hocket.runnables.with_run import RunnableWithRun
 
@@ -210,7 +210,7 @@ class _Recorder:
 
     def __init__(self, sink: Sink[Any], *, cumulative: bool) -> None:
         self._sink = sink
-        self.pieces = Accumulator(cumulative=cumulative)
+        self.pieces = Accumulator[Any](cumulative=cumulative)
 
     @property
     def closed(self) -> bool:

@@ -32,7 +32,13 @@ __all__ = [
 
 
 class HocketError(Exception):
-    """Base class of every exception that hocket raises on its own account."""
+    """Base class of every exception that hocket raises on its own account.
+
+    Attributes:
+        batch_index: where it was raised at an input of a batch, and ended that: the input's index.
+    """
+
+    batch_index: int | None = None
 
 
 class InvalidInput(HocketError, ValueError):

@@ -3,21 +3,21 @@
 from typing import TYPE_CHECKING
 
 from hocket._runtime.lazy import loader
-from hocket.runnables.base import Runnable, RunnableSerializable
+from hocket.runnables.base import Runnable, RunnableSerializable, RunnableWrapper, set_factory
 from hocket.runnables.config import RunnableConfig, ensure_config, get_config_list, merge_configs, patch_config
+from hocket.runnables.factory import ImportingFactory
 
 if TYPE_CHECKING:
     from hocket.runnables.binding import RunnableBinding
     from hocket.runnables.branch import RouterInput, RouterRunnable, RunnableBranch
     from hocket.runnables.coercion import coerce_to_runnable, is_runnable_like
-    from hocket.runnables.configurable import (
+    from hocket.runnables.config_fields import (
         ConfigurableField,
         ConfigurableFieldMultiOption,
         ConfigurableFieldSingleOption,
         ConfigurableFieldSpec,
-        RunnableConfigurableAlternatives,
-        RunnableConfigurableFields,
     )
+    from hocket.runnables.configurable import RunnableConfigurableAlternatives, RunnableConfigurableFields
     from hocket.runnables.each import RunnableEach
     from hocket.runnables.event_views import EventStream, EventView
     from hocket.runnables.fallbacks import RunnableWithFallbacks
@@ -25,26 +25,28 @@ if TYPE_CHECKING:
     from hocket.runnables.function import RunnableLambda, chain
     from hocket.runnables.generator import RunnableGenerator
     from hocket.runnables.history import RunnableWithMessageHistory
-    from hocket.runnables.listeners import Run, RunnableListened
+    from hocket.runnables.jitter import ExponentialJitterParams
+    from hocket.runnables.listeners import RunnableListened
     from hocket.runnables.parallel import RunnableMap, RunnableParallel
     from hocket.runnables.passthrough import RunnableAssign, RunnablePassthrough, RunnablePick
-    from hocket.runnables.retry import ExponentialJitterParams, RunnableRetry
+    from hocket.runnables.retry import RunnableRetry
+    from hocket.runnables.run_record import Run
     from hocket.runnables.sequence import RunnableSequence
     from hocket.runnables.stream_events import EventFilter, StreamEvent
 
 _HOMES = {
     "AddableDict": "folding",
-    "ConfigurableField": "configurable",
-    "ConfigurableFieldMultiOption": "configurable",
-    "ConfigurableFieldSingleOption": "configurable",
-    "ConfigurableFieldSpec": "configurable",
+    "ConfigurableField": "config_fields",
+    "ConfigurableFieldMultiOption": "config_fields",
+    "ConfigurableFieldSingleOption": "config_fields",
+    "ConfigurableFieldSpec": "config_fields",
     "EventFilter": "stream_events",
     "EventStream": "event_views",
     "EventView": "event_views",
-    "ExponentialJitterParams": "retry",
+    "ExponentialJitterParams": "jitter",
     "RouterInput": "branch",
     "RouterRunnable": "branch",
-    "Run": "listeners",
+    "Run": "run_record",
     "RunnableAssign": "passthrough",
     "RunnableBinding": "binding",
     "RunnableBranch": "branch",
@@ -70,6 +72,8 @@ _HOMES = {
     "is_runnable_like": "coercion",
 }
 __getattr__ = loader("hocket.runnables", _HOMES)
+
+set_factory(ImportingFactory())
 
 __all__ = [
     "AddableDict",
@@ -104,6 +108,7 @@ __all__ = [
     "RunnableSerializable",
     "RunnableWithFallbacks",
     "RunnableWithMessageHistory",
+    "RunnableWrapper",
     "StreamEvent",
     "aadd",
     "add",

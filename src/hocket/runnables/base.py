@@ -1,273 +1,212 @@
-"""What can be called: the face that models have, and that prompts, parsers and chains will have too.
+"""`Runnable`: what can be called, composed and configured.
 
-A runnable defines `ainvoke` (or `invoke`); everything else follows from it.
+The verbs are in `hocket.runnables.verbs`. Here are the operators, which make a runnable of others. The classes that they
+make are built on `Runnable`, so this module cannot import them: a `RunnableFactory`, which the package sets, makes them.
 """
 
 import functools
-import math
-from abc import ABC
-from collections.abc import AsyncIterable, Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, overload
+import inspect
+from abc import ABC, abstractmethod
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 from pydantic import ConfigDict
 
-from hocket._runtime.portal import run_in_portal
-from hocket._runtime.runtime import ASYNC, BLOCKING, Runtime
-from hocket._runtime.stream import Sink, Stream, SyncStream
-from hocket.errors import InvalidHook, InvalidInput
 from hocket.load.serializable import Serializable
-from hocket.runnables.async_generator_stage import AsyncGeneratorStage
-from hocket.runnables.batch import Batch, Configs
-from hocket.runnables.combining import Combining, built
-from hocket.runnables.config import RunnableConfig, ensure_config
-from hocket.runnables.stage import Stage, WholeInputStage, drain, put_one, transform_into
+from hocket.runnables.config import RunnableConfig, merge_configs
+from hocket.runnables.verbs import RunnableVerbs
 
 if TYPE_CHECKING:
-    from hocket.runnables.configurable import AnyConfigurableField, ConfigurableField
-    from hocket.runnables.event_views import EventStream
+    from hocket.runnables.config_fields import AnyConfigurableField, ConfigurableField
+    from hocket.runnables.jitter import ExponentialJitterParams
+    from hocket.runnables.run_record import AsyncListener, Listener
 
-__all__ = ["Runnable", "RunnableSerializable"]
+__all__ = [
+    "AnyRunnable",
+    "Runnable",
+    "RunnableFactory",
+    "RunnableSerializable",
+    "RunnableWrapper",
+    "get_factory",
+    "set_factory",
+]
 
 Input = TypeVar("Input")
 Output = TypeVar("Output")
+Other = TypeVar("Other")
+NewInput = TypeVar("NewInput")
+NewOutput = TypeVar("NewOutput")
 
 
-class Runnable(Combining[Input, Output], ABC, Generic[Input, Output]):
-    """Something that turns an input into an output, once, many times at once, or piece by piece."""
+class Runnable(RunnableVerbs[Input, Output], ABC, Generic[Input, Output]):
+    """Something that turns an input into an output, once, many times at once, or piece by piece.
 
-    name: str | None
+    A subclass defines `ainvoke` (or `invoke`); every other verb follows from it.
+    """
 
-    def get_name(self, suffix: str | None = None, *, name: str | None = None) -> str:
-        """Return the name under which runs of this object are watched."""
-        base = name or getattr(self, "name", None) or type(self).__name__
-        return base if not suffix else f"{base}_{suffix}" if base[0].islower() else base + suffix.title()
+    # -- one behind the other
 
-    # -- one
+    @overload
+    def __or__(self, other: "Runnable[Any, Other]") -> "RunnableSerializable[Input, Other]": ...
+    @overload
+    def __or__(self, other: Callable[[Any], AsyncIterator[Other]]) -> "RunnableSerializable[Input, Other]": ...
+    @overload
+    def __or__(self, other: Callable[[Any], Iterator[Other]]) -> "RunnableSerializable[Input, Other]": ...
+    @overload
+    def __or__(self, other: Callable[[Any], Awaitable[Other]]) -> "RunnableSerializable[Input, Other]": ...
+    @overload
+    def __or__(self, other: Callable[[Any], Other]) -> "RunnableSerializable[Input, Other]": ...
+    @overload
+    def __or__(self, other: Mapping[str, Any]) -> "RunnableSerializable[Input, dict[str, Any]]": ...
+    def __or__(self, other: object) -> "RunnableSerializable[Input, Any]":
+        """Return a chain: this runnable, and ``other`` behind it, which gets its output.
 
-    async def ainvoke(self, input: Input, config: RunnableConfig | None = None, **kwargs: Any) -> Output:
-        """Turn one input into its output. By default `invoke`, in a worker thread."""
-        if type(self).invoke is Runnable.invoke:
-            raise InvalidHook(f"{type(self).__name__} defines neither ainvoke nor invoke")
-        return await ASYNC.call_sync(self.invoke, input, config, **kwargs)
-
-    def invoke(self, input: Input, config: RunnableConfig | None = None, **kwargs: Any) -> Output:
-        """Turn one input into its output. By default `ainvoke`, on hocket's kept event loop."""
-        return run_in_portal(functools.partial(self.ainvoke, input, config, **kwargs))
-
-    async def _invoke(
-        self, runtime: Runtime, input: Input, config: RunnableConfig | None, kwargs: dict[str, Any]
-    ) -> Output:
-        """Turn one input into its output, on a runtime: what others call who run on it."""
-        if runtime.is_async:
-            return await self.ainvoke(input, config, **kwargs)
-        return self.invoke(input, config, **kwargs)
-
-    @property
-    def _is_inline(self) -> bool:
-        """Whether a call never waits, and takes no time to speak of: it is made where the caller is."""
-        return False
-
-    @property
-    def _can_take_arguments(self) -> bool:
-        """Whether arguments beside input and config mean anything: in a chain, the first step that takes any gets them."""
-        return True
-
-    # -- in pieces
-
-    def astream(self, input: Input, config: RunnableConfig | None = None, **kwargs: Any) -> Stream[Output]:
-        """Return the output in pieces, as they come. By default in one piece."""
-        return Stream(functools.partial(self._produce, ASYNC, input, ensure_config(config), kwargs))
-
-    def stream(self, input: Input, config: RunnableConfig | None = None, **kwargs: Any) -> SyncStream[Output]:
-        """Return the output in pieces, as they come: the sync face of `astream`."""
-        stepped = self._can_step
-        produce = functools.partial(self._produce, BLOCKING if stepped else ASYNC, input, ensure_config(config), kwargs)
-        return SyncStream(produce, stepped=stepped)
-
-    def atransform(
-        self, input: AsyncIterable[Input], config: RunnableConfig | None = None, **kwargs: Any
-    ) -> Stream[Output]:
-        """Return the output of an input that comes in pieces, in pieces. What cannot begin before the end waits for it."""
-        return Stream(functools.partial(transform_into, self, ASYNC, input, ensure_config(config), kwargs))
-
-    def transform(
-        self, input: Iterable[Input], config: RunnableConfig | None = None, **kwargs: Any
-    ) -> SyncStream[Output]:
-        """Return the output of an input that comes in pieces, in pieces: the sync face of `atransform`."""
-        stepped = self._can_step
-        runtime = BLOCKING if stepped else ASYNC
-        produce = functools.partial(transform_into, self, runtime, input, ensure_config(config), kwargs)
-        return SyncStream(produce, stepped=stepped)
-
-    async def _produce(
-        self, runtime: Runtime, input: Input, config: RunnableConfig | None, kwargs: dict[str, Any], sink: Sink[Output]
-    ) -> None:
-        """Push the output into ``sink``, on a runtime: what others call who run on it."""
-        if runtime.is_async and type(self).astream is not Runnable.astream:  # a class of the user's own
-            await drain(runtime, self.astream(input, config, **kwargs), sink)
-        elif type(self).stream is not Runnable.stream:
-            await drain(runtime, self.stream(input, config, **kwargs), sink, in_thread=runtime.is_async)
-        else:
-            await put_one(sink, await self._invoke(runtime, input, config, kwargs))
-
-    def _make_stage(
-        self, runtime: Runtime, config: RunnableConfig | None, kwargs: dict[str, Any], sink: Sink[Output]
-    ) -> Stage[Input, Output]:
-        """Return this runnable at work in a stream, on a runtime. By default it waits for its whole input."""
-        if runtime.is_async and type(self).atransform is not Runnable.atransform:
-            return AsyncGeneratorStage(
-                runtime, ensure_config(config), lambda pieces: self.atransform(pieces, config, **kwargs), sink
-            )
-
-        def work(input: Input, sink: Sink[Output]) -> Coroutine[Any, Any, None]:
-            return self._produce(runtime, input, config, kwargs, sink)
-
-        return WholeInputStage(work, sink)
-
-    @property
-    def _can_step(self) -> bool:
-        """Whether a sync stream needs no event loop: on the blocking runtime, `_produce` and `_make_stage` never suspend."""
-        return type(self).invoke is not Runnable.invoke
-
-    @property
-    def _is_cumulative(self) -> bool:
-        """Whether each piece of the output replaces those before it, instead of adding to them."""
-        return False
-
-    def astream_events(
-        self,
-        input: Input,
-        config: RunnableConfig | None = None,
-        *,
-        version: Literal["v2"] = "v2",
-        include_names: Sequence[str] | None = None,
-        include_types: Sequence[str] | None = None,
-        include_tags: Sequence[str] | None = None,
-        exclude_names: Sequence[str] | None = None,
-        exclude_types: Sequence[str] | None = None,
-        exclude_tags: Sequence[str] | None = None,
-        **kwargs: Any,
-    ) -> "EventStream[Output]":
-        """Return what happens in a streamed call, and in the calls inside it: starts, pieces, ends and errors.
-
-        What is watched runs as it would otherwise: a model that is called, and not streamed, gives no pieces.
-
-        Args:
-            version: LangChain's ``"v2"`` is the only one.
-            include_names, include_types, include_tags: give only events of runs with one of these names, kinds
-                (`StreamEvent`) or tags.
-            exclude_names, exclude_types, exclude_tags: and none of these.
+        ``other`` is a runnable, a function (`RunnableLambda`), a generator function (`RunnableGenerator`), or a mapping
+        of these (`RunnableParallel`).
 
         Raises:
-            InvalidInput: another version is asked for.
+            TypeError: ``other`` is none of these.
         """
-        if version != "v2":
-            raise InvalidInput(f"version is {version!r}; astream_events knows 'v2', and its stream has typed views")
-        include, exclude = (include_names, include_types, include_tags), (exclude_names, exclude_types, exclude_tags)
-        return built("EventStream")(self, input, config, kwargs, built("EventFilter")(*include, *exclude))  # type: ignore[no-any-return]
-
-    # -- many
+        return get_factory().make_sequence(self, other)
 
     @overload
-    async def abatch(
-        self,
-        inputs: Iterable[Input] | AsyncIterable[Input],
-        config: Configs = None,
-        *,
-        return_exceptions: Literal[False] = False,
-        **kwargs: Any,
-    ) -> list[Output]: ...
+    def __ror__(self, other: Callable[[Any], Any]) -> "RunnableSerializable[Any, Output]": ...
     @overload
-    async def abatch(
+    def __ror__(self, other: Mapping[str, Any]) -> "RunnableSerializable[Any, Output]": ...
+    def __ror__(self, other: object) -> "RunnableSerializable[Any, Output]":
+        """Return a chain: ``other``, and this runnable behind it."""
+        return get_factory().make_sequence(other, self)
+
+    @overload
+    def pipe(
+        self, other: "Runnable[Any, Other]", /, *, name: str | None = None
+    ) -> "RunnableSerializable[Input, Other]": ...
+    @overload
+    def pipe(self, *others: object, name: str | None = None) -> "RunnableSerializable[Input, Any]": ...
+    def pipe(self, *others: object, name: str | None = None) -> "RunnableSerializable[Input, Any]":
+        """Return a chain: this runnable, and ``others`` behind it, in order. See ``|``."""
+        return get_factory().make_sequence(self, *others, name=name)
+
+    def pick(self, keys: str | list[str]) -> "RunnableSerializable[Input, Any]":
+        """Return a chain that takes one key's value, or a mapping of several keys, out of this runnable's output."""
+        return self | get_factory().make_pick(keys)
+
+    def assign(self, **kwargs: object) -> "RunnableSerializable[Input, dict[str, Any]]":
+        """Return a chain that adds to this runnable's output, a mapping, the outputs of others, each under its name."""
+        return self | get_factory().make_assign(kwargs)
+
+    def map(self) -> "RunnableSerializable[Iterable[Input], list[Output]]":
+        """Return a runnable that takes a list, and calls this one with each of its items, at once."""
+        return get_factory().make_each(self)
+
+    # -- with something fixed
+
+    def bind(self, **kwargs: Any) -> "RunnableWrapper[Input, Output]":
+        """Return this runnable with arguments for every call; a call's own arguments win."""
+        return get_factory().make_binding(self, kwargs=kwargs)
+
+    def with_config(self, config: RunnableConfig | None = None, **kwargs: Any) -> "RunnableWrapper[Input, Output]":
+        """Return this runnable with a config for every call; a call's own config is merged over it."""
+        return get_factory().make_binding(self, config=merge_configs(config, kwargs))
+
+    @overload
+    def with_types(
+        self, *, input_type: type[NewInput], output_type: type[NewOutput]
+    ) -> "RunnableWrapper[NewInput, NewOutput]": ...
+    @overload
+    def with_types(
+        self, *, input_type: type[NewInput], output_type: None = None
+    ) -> "RunnableWrapper[NewInput, Output]": ...
+    @overload
+    def with_types(
+        self, *, input_type: None = None, output_type: type[NewOutput]
+    ) -> "RunnableWrapper[Input, NewOutput]": ...
+    def with_types(
+        self, *, input_type: type[Any] | None = None, output_type: type[Any] | None = None
+    ) -> "RunnableWrapper[Any, Any]":
+        """Return this runnable with more precise types for type checkers and readers. Nothing is converted or checked."""
+        return get_factory().make_binding(self, input_type=input_type, output_type=output_type)
+
+    def with_listeners(
         self,
-        inputs: Iterable[Input] | AsyncIterable[Input],
-        config: Configs = None,
         *,
-        return_exceptions: bool,
-        **kwargs: Any,
-    ) -> list[Output | Exception]: ...
-    async def abatch(
-        self,
-        inputs: Iterable[Input] | AsyncIterable[Input],
-        config: Configs = None,
-        *,
-        return_exceptions: bool = False,
-        **kwargs: Any,
-    ) -> Any:
-        """Turn many inputs into outputs, 100 at a time unless ``config["max_concurrency"]`` says otherwise.
+        on_start: "Listener | None" = None,
+        on_end: "Listener | None" = None,
+        on_error: "Listener | None" = None,
+    ) -> "RunnableWrapper[Input, Output]":
+        """Return this runnable with functions that are called when a run of it starts, ends or fails.
 
         Args:
-            inputs: any iterable or async iterable; pulled only as far as needed.
-            config: for every item, or one for each.
-            return_exceptions: put an item's exception in its place, instead of cancelling the rest and raising it.
-
-        Returns:
-            the outputs, in the order of the inputs.
-
-        Raises:
-            Exception: what the first item to fail raised, as itself.
+            on_start, on_end, on_error: take the `Run`, and the config, if they have a second parameter. They are not
+                called for runs inside it.
         """
-        return await self._make_batch(inputs, config, return_exceptions, kwargs).collect()
+        return get_factory().make_listened(self, on_start, on_end, on_error)
 
-    def abatch_as_completed(
+    def with_alisteners(
         self,
-        inputs: Iterable[Input] | AsyncIterable[Input],
-        config: Configs = None,
         *,
-        return_exceptions: bool = False,
-        **kwargs: Any,
-    ) -> Stream[tuple[int, Any]]:
-        """Return pairs of an input's index and its output, as they come. See `abatch`.
+        on_start: "AsyncListener | None" = None,
+        on_end: "AsyncListener | None" = None,
+        on_error: "AsyncListener | None" = None,
+    ) -> "RunnableWrapper[Input, Output]":
+        """Return this runnable with coroutine functions that are called for its runs. See `with_listeners`."""
+        return get_factory().make_listened(self, on_start, on_end, on_error)
 
-        Memory stays flat: nothing is kept, and no more is in flight than the consumer takes, apart from a small buffer.
+    # -- more than once
+
+    def with_retry(
+        self,
+        *,
+        retry_if_exception_type: tuple[type[Exception], ...] = (),
+        wait_exponential_jitter: bool = True,
+        exponential_jitter_params: "ExponentialJitterParams | None" = None,
+        stop_after_attempt: int | None = None,
+    ) -> "RunnableWrapper[Input, Output]":
+        """Return this runnable, tried again when it fails: called, streamed (until the first piece is out), or in batches.
+
+        Args:
+            retry_if_exception_type: exceptions to try again after, beside hocket's errors that are ``retryable``. An error
+                that says it is useless to retry (authentication, a bad request) is believed: see `RetryPolicy`.
+                LangChain's default, ``(Exception,)``, tries everything again.
+            wait_exponential_jitter: whether to pause in between, longer each time. A pause that a server asks for is
+                kept in any case.
+            exponential_jitter_params: how long, in seconds; by default 1, then 2, then 4, each plus a random time up to 1.
+            stop_after_attempt: attempts in all, including those that models and other policies inside make of
+                themselves. Default: 3, or as many as are allowed inside, if that is known and more.
+
+        A call's ``retry=`` replaces all of this, and its ``timeout=`` is for all attempts together.
         """
-        return Stream(self._produce_outcomes(inputs, config, return_exceptions, kwargs))
-
-    @overload
-    def batch(
-        self,
-        inputs: Iterable[Input],
-        config: Configs = None,
-        *,
-        return_exceptions: Literal[False] = False,
-        **kwargs: Any,
-    ) -> list[Output]: ...
-    @overload
-    def batch(
-        self, inputs: Iterable[Input], config: Configs = None, *, return_exceptions: bool, **kwargs: Any
-    ) -> list[Output | Exception]: ...
-    def batch(
-        self, inputs: Iterable[Input], config: Configs = None, *, return_exceptions: bool = False, **kwargs: Any
-    ) -> Any:
-        """Turn many inputs into outputs at once: the sync face of `abatch`. Sync code runs in worker threads."""
-        return run_in_portal(
-            functools.partial(self.abatch, inputs, config, return_exceptions=return_exceptions, **kwargs)
+        return get_factory().make_retry(
+            self, retry_if_exception_type, wait_exponential_jitter, exponential_jitter_params, stop_after_attempt
         )
 
-    def batch_as_completed(
-        self, inputs: Iterable[Input], config: Configs = None, *, return_exceptions: bool = False, **kwargs: Any
-    ) -> Iterator[tuple[int, Any]]:
-        """Return pairs of an input's index and its output, as they come: the sync face of `abatch_as_completed`."""
-        return SyncStream(self._produce_outcomes(inputs, config, return_exceptions, kwargs), stepped=False)
+    def with_fallbacks(
+        self,
+        fallbacks: "Sequence[Runnable[Input, Output]]",
+        *,
+        exceptions_to_handle: tuple[type[Exception], ...] = (Exception,),
+        exception_key: str | None = None,
+    ) -> "RunnableWrapper[Input, Output]":
+        """Return this runnable with others that are called, in order, when it fails: called, streamed (until the first
+        piece is out), or in batches.
 
-    def _make_batch(
-        self, inputs: Any, config: Configs, return_exceptions: bool, kwargs: dict[str, Any]
-    ) -> Batch[Any, Any]:
-        """Return the batch behind all four verbs that make many calls."""
-        call = functools.partial(self.ainvoke, **kwargs) if kwargs else self.ainvoke
-        return Batch(call, inputs, config, return_exceptions=return_exceptions)
+        What was bound to this one (arguments, tools, config), but for the name of its model, holds for the others too;
+        what is bound to them wins.
 
-    def _produce_outcomes(self, inputs: Any, config: Configs, return_exceptions: bool, kwargs: dict[str, Any]) -> Any:
-        batch = self._make_batch(inputs, config, return_exceptions, kwargs)
+        Args:
+            fallbacks: at least one.
+            exceptions_to_handle: exceptions after which the next one is called. A cancellation is none of them.
+            exception_key: the key, in an input that is a dict, under which a fallback finds the error before it.
 
-        async def produce(sink: Sink[tuple[int, Any]]) -> None:
-            await batch.run(sink.put)
+        A call's ``retry=`` is how many attempts all of them may make together (default: the sum of what each may), and
+        its ``timeout=`` is for all of them together. If all fail, the error of the first is raised, with notes of the
+        others.
+        """
+        return get_factory().make_fallbacks(self, fallbacks, exceptions_to_handle, exception_key)
 
-        return produce
 
-    def _get_max_attempts(self, params: Mapping[str, Any]) -> float:
-        """Return how many attempts a call with these arguments may make of itself; infinite if nobody knows."""
-        return math.inf
+AnyRunnable = Runnable[Any, Any]
+"""A runnable of any types: the steps of a chain, for one."""
 
 
 class RunnableSerializable(Serializable, Runnable[Input, Output]):
@@ -277,8 +216,8 @@ class RunnableSerializable(Serializable, Runnable[Input, Output]):
 
     name: str | None = None
 
-    def configurable_fields(self, **kwargs: "AnyConfigurableField") -> "RunnableSerializable[Input, Output]":
-        """Return this runnable with fields that a call may give, under ``config["configurable"]``.
+    def configurable_fields(self, **kwargs: "AnyConfigurableField") -> "RunnableWrapper[Input, Output]":
+        """Return this runnable with fields that a call may set, under ``config["configurable"]``.
 
         Args:
             kwargs: the fields by their names, each a `ConfigurableField`, or one with options.
@@ -286,8 +225,7 @@ class RunnableSerializable(Serializable, Runnable[Input, Output]):
         Raises:
             InvalidInput: there is no such field.
         """
-        made = built("RunnableConfigurableFields")(default=self, fields={})
-        return made.configurable_fields(**kwargs)  # type: ignore[no-any-return]
+        return get_factory().make_configurable_fields(self, kwargs)
 
     def configurable_alternatives(
         self,
@@ -296,16 +234,143 @@ class RunnableSerializable(Serializable, Runnable[Input, Output]):
         default_key: str = "default",
         prefix_keys: bool = False,
         **kwargs: "Runnable[Input, Output] | Callable[[], Runnable[Input, Output]]",
-    ) -> "RunnableSerializable[Input, Output]":
+    ) -> "RunnableWrapper[Input, Output]":
         """Return a runnable that is this one or another, as a call says under ``config["configurable"]``.
 
         Args:
-            which: the key under which it says so.
+            which: the key of the choice.
             default_key: the name of this one.
-            prefix_keys: whether the keys of fields that are configurable in one of them start with
+            prefix_keys: whether the keys of configurable fields inside an alternative start with
                 ``"<which>==<name>/"``.
             kwargs: the others by their names; or functions that make them, called when they are chosen.
         """
-        return built("RunnableConfigurableAlternatives")(  # type: ignore[no-any-return]
-            which=which, default=self, alternatives=kwargs, default_key=default_key, prefix_keys=prefix_keys
-        )
+        return get_factory().make_configurable_alternatives(which, self, kwargs, default_key, prefix_keys)
+
+
+class RunnableWrapper(RunnableSerializable[Input, Output], ABC, Generic[Input, Output]):
+    """A runnable around others. An attribute that it does not have is looked up on the first of those inside.
+
+    A method that returns a runnable (``bind_tools``) is called on each of them, and the results are wrapped in the same
+    way. Methods that start runs of their own (``generate``) get what is bound, or are refused: they cannot be retried.
+    """
+
+    model_config = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
+
+    @abstractmethod
+    def _get_wrapped(self) -> Sequence[Runnable[Input, Output]]:
+        """Return the runnables inside; the first stands for all."""
+
+    @abstractmethod
+    def _map_wrapped(self, change: Callable[[Runnable[Input, Output]], AnyRunnable]) -> AnyRunnable:
+        """Return a wrapper like this one around what ``change`` returns for each runnable inside."""
+
+    def _wrap_call(self, name: str, verb: Callable[..., object]) -> Callable[..., object]:
+        """Return ``verb``, a method of the first runnable inside that takes the arguments of a call, for callers of this.
+
+        Raises:
+            AttributeError: it would go round what the wrapper does.
+        """
+        return verb
+
+    def _is_call_verb(self, name: str) -> bool:
+        first = self._get_wrapped()[0]
+        return first._is_call_verb(name) if isinstance(first, RunnableWrapper) else name in first._call_verbs
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_") or name in type(self).__pydantic_fields__:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        first = self._get_wrapped()[0]
+        attribute: object = getattr(first, name)
+        if not inspect.isroutine(attribute):
+            return attribute
+        if self._is_call_verb(name):
+            return self._wrap_call(name, attribute)
+
+        @functools.wraps(attribute)
+        def call(*args: object, **kwargs: object) -> object:
+            result: object = attribute(*args, **kwargs)
+            if not isinstance(result, Runnable):
+                return result
+            return self._map_wrapped(lambda one: result if one is first else getattr(one, name)(*args, **kwargs))
+
+        return call
+
+
+class RunnableFactory(ABC):
+    """Makes the runnables that the operators return."""
+
+    @abstractmethod
+    def make_sequence(self, *steps: object, name: str | None = None) -> RunnableSerializable[Any, Any]: ...
+    @abstractmethod
+    def make_parallel(self, branches: Mapping[str, object]) -> RunnableSerializable[Any, dict[str, Any]]: ...
+    @abstractmethod
+    def make_function(self, function: Callable[..., object]) -> AnyRunnable: ...
+    @abstractmethod
+    def make_pick(self, keys: str | list[str]) -> RunnableSerializable[Any, Any]: ...
+    @abstractmethod
+    def make_assign(self, branches: Mapping[str, object]) -> RunnableSerializable[Any, dict[str, Any]]: ...
+    @abstractmethod
+    def make_each(self, bound: Runnable[Input, Output]) -> RunnableSerializable[Iterable[Input], list[Output]]: ...
+    @abstractmethod
+    def make_binding(
+        self,
+        bound: Runnable[Input, Output],
+        *,
+        kwargs: dict[str, object] | None = None,
+        config: RunnableConfig | None = None,
+        input_type: type[object] | None = None,
+        output_type: type[object] | None = None,
+    ) -> RunnableWrapper[Input, Output]: ...
+    @abstractmethod
+    def make_listened(
+        self,
+        bound: Runnable[Input, Output],
+        on_start: "Listener | AsyncListener | None",
+        on_end: "Listener | AsyncListener | None",
+        on_error: "Listener | AsyncListener | None",
+    ) -> RunnableWrapper[Input, Output]: ...
+    @abstractmethod
+    def make_retry(
+        self,
+        bound: Runnable[Input, Output],
+        exception_types: tuple[type[Exception], ...],
+        has_jitter: bool,
+        jitter: "ExponentialJitterParams | None",
+        attempts: int | None,
+    ) -> RunnableWrapper[Input, Output]: ...
+    @abstractmethod
+    def make_fallbacks(
+        self,
+        first: Runnable[Input, Output],
+        fallbacks: Sequence[Runnable[Input, Output]],
+        exceptions_to_handle: tuple[type[Exception], ...],
+        exception_key: str | None,
+    ) -> RunnableWrapper[Input, Output]: ...
+    @abstractmethod
+    def make_configurable_fields(
+        self, default: Runnable[Input, Output], fields: "Mapping[str, AnyConfigurableField]"
+    ) -> RunnableWrapper[Input, Output]: ...
+    @abstractmethod
+    def make_configurable_alternatives(
+        self,
+        which: "ConfigurableField",
+        default: Runnable[Input, Output],
+        alternatives: Mapping[str, Runnable[Input, Output] | Callable[[], Runnable[Input, Output]]],
+        default_key: str,
+        prefix_keys: bool,
+    ) -> RunnableWrapper[Input, Output]: ...
+
+
+_factory: RunnableFactory | None = None
+
+
+def set_factory(factory: RunnableFactory) -> None:
+    """Let the operators make runnables through ``factory``. The package does this when it is imported."""
+    global _factory
+    _factory = factory
+
+
+def get_factory() -> RunnableFactory:
+    """Return the factory of the operators."""
+    assert _factory is not None
+    return _factory

@@ -1,8 +1,8 @@
 """Many calls at once: the engine behind every form of batch.
 
-Workers pull inputs as they become free, so that an endless input is fine, a slow item holds up nobody but its worker,
-and memory does not grow with the number of items. Every outcome carries the index of its input. The first failure
-cancels the rest, unless failures are wanted as outcomes.
+Workers pull inputs as they become free: an endless input is fine, a slow item holds up only its own worker, and memory
+does not grow with the number of items. Every outcome carries the index of its input. The first failure cancels the rest,
+unless failures are wanted as outcomes.
 """
 
 from collections.abc import (
@@ -20,7 +20,7 @@ from typing import Any, Generic, TypeVar, cast
 import anyio
 
 from hocket._runtime.cancellation import is_cancelled, only
-from hocket.errors import InvalidInput
+from hocket.errors import HocketError, InvalidInput
 from hocket.runnables.config import RunnableConfig, ensure_config, mark_resolved
 
 __all__ = ["Batch", "Configs"]
@@ -41,6 +41,8 @@ class Batch(Generic[Input, Output]):
         inputs: an iterable or async iterable, pulled only as far as needed.
         config: for every item (its ``run_id`` for the first alone), or one for each.
         return_exceptions: whether an item's exception is its outcome, instead of the end of the batch.
+        tells_index: whether the exception that ends the batch gets a note of the item's index. The inputs themselves
+            may be private, and stay out of it.
 
     Raises:
         InvalidInput: ``inputs`` cannot be iterated, or the number of configs is not that of the inputs.
@@ -53,6 +55,7 @@ class Batch(Generic[Input, Output]):
         config: Configs,
         *,
         return_exceptions: bool,
+        tells_index: bool = False,
     ) -> None:
         self._call = call
         self._async_inputs: AsyncIterator[Input] | None = None
@@ -66,12 +69,13 @@ class Batch(Generic[Input, Output]):
         self._size = len(inputs) if isinstance(inputs, Sized) else None
         self._take_configs(config)
         self._return_exceptions = return_exceptions
+        self._tells_index = tells_index
         self._next_index = 0
         self._workers = 0
         self._is_hiring = False
         self._pulling = anyio.Lock()
         self._failure: BaseException | None = None
-        self._put: Callable[[tuple[int, Any]], Awaitable[None] | None] = lambda item: None
+        self._put: Callable[[tuple[int, Output]], Awaitable[None] | None] = lambda item: None
 
     def _take_configs(self, config: Configs) -> None:
         self._configs: list[RunnableConfig] | None = None
@@ -91,8 +95,10 @@ class Batch(Generic[Input, Output]):
         self._first = first
         self._rest = mark_resolved({key: value for key, value in first.items() if key != "run_id"})
 
-    async def run(self, put: Callable[[tuple[int, Output | Exception]], Awaitable[None] | None]) -> None:
-        """Make the calls; ``put((index, outcome))`` takes the outcomes in the order in which they come.
+    async def run(self, put: Callable[[tuple[int, Output]], Awaitable[None] | None]) -> None:
+        """Make the calls; ``put((index, outcome))`` takes the outcomes in the order in which the calls end.
+
+        With ``return_exceptions`` an outcome may be an exception, too.
 
         Raises:
             BaseException: the first failure of an item, as itself, after the other calls were cancelled.
@@ -106,11 +112,11 @@ class Batch(Generic[Input, Output]):
         if self._failure is not None:
             raise self._failure
 
-    async def collect(self) -> list[Any]:
+    async def collect(self) -> list[Output]:
         """Make the calls and return their outcomes, in the order of the inputs. Raises as `run`."""
-        found: dict[int, Any] = {}
-        await self.run(lambda outcome: found.__setitem__(*outcome))
-        return [found[index] for index in range(len(found))]
+        outcomes: dict[int, Output] = {}
+        await self.run(lambda outcome: outcomes.__setitem__(*outcome))
+        return [outcomes[index] for index in range(len(outcomes))]
 
     def _hire(self) -> None:
         self._workers += 1
@@ -132,13 +138,15 @@ class Batch(Generic[Input, Output]):
                 self._next_index += 1
                 if not self._is_hiring and self._workers < self._limit and self._workers != self._size:
                     self._hire()  # one at a time: calls that never wait are all made by the first worker
-                config, outcome = self._config_of(index), cast(Any, None)
+                config = self._get_config(index)
                 try:
-                    outcome = await self._call(cast(Input, item), config)
+                    outcome = await self._call(item, config)
                 except Exception as error:
                     if not self._return_exceptions:
+                        if self._tells_index:
+                            _note_index(error, index)
                         raise
-                    outcome = error
+                    outcome = cast(Output, error)
                 waiting = self._put((index, outcome))
                 if waiting is not None:
                     await waiting
@@ -148,9 +156,18 @@ class Batch(Generic[Input, Output]):
             self._failure = self._failure or error
             self._group.cancel_scope.cancel()
 
-    def _config_of(self, index: int) -> RunnableConfig:
+    def _get_config(self, index: int) -> RunnableConfig:
         if self._configs is None:
             return self._rest if index else self._first
         if index >= len(self._configs):
             raise InvalidInput(f"{len(self._configs)} configs were given for more inputs; give one, or one for each")
         return self._configs[index]
+
+
+def _note_index(error: Exception, index: int) -> None:
+    """Say in an exception at which input of a batch it was raised."""
+    if isinstance(error, HocketError):
+        error.batch_index = index
+    note = f"at index {index} of the batch"
+    if note not in getattr(error, "__notes__", ()):  # equal calls in flight share their error
+        error.add_note(note)

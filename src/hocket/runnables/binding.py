@@ -2,12 +2,12 @@
 
 import functools
 import inspect
-from collections.abc import Mapping
+from collections.abc import AsyncIterable, Callable, Iterable, Mapping
 from typing import Any, Generic, TypeVar, cast
 
 from pydantic import Field, SkipValidation
 
-from hocket.runnables.base import Runnable
+from hocket.runnables.base import AnyRunnable, Runnable, RunnableWrapper
 from hocket.runnables.batch import Batch, Configs
 from hocket.runnables.config import RunnableConfig, merge_configs
 from hocket.runnables.proxy import CallTarget, RunnableProxy
@@ -17,6 +17,14 @@ __all__ = ["RunnableBinding"]
 Input = TypeVar("Input")
 Output = TypeVar("Output")
 
+_RUN_KEYS = (
+    "callbacks",
+    "tags",
+    "metadata",
+    "run_name",
+    "run_id",
+)  # keys of a config that `generate` has as parameters
+
 
 class RunnableBinding(RunnableProxy[Input, Output], Generic[Input, Output]):
     """Calls another runnable with more arguments; its attributes are the other's.
@@ -25,37 +33,46 @@ class RunnableBinding(RunnableProxy[Input, Output], Generic[Input, Output]):
         bound: the runnable.
         kwargs: arguments for every call; those of a call win.
         config: for every call; that of a call is merged over it.
-        custom_input_type, custom_output_type: types that say more than those of ``bound``; for readers alone.
+        custom_input_type, custom_output_type: types that say more than those of ``bound``; for readers only.
     """
 
     bound: SkipValidation[Runnable[Input, Output]]
     kwargs: dict[str, Any] = Field(default_factory=dict)
     config: RunnableConfig = Field(default_factory=lambda: cast(RunnableConfig, {}))
-    custom_input_type: Any = Field(default=None, exclude=True)
-    custom_output_type: Any = Field(default=None, exclude=True)
+    custom_input_type: object = Field(default=None, exclude=True)
+    custom_output_type: object = Field(default=None, exclude=True)
 
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_"):
-            raise AttributeError(name)
-        attribute = getattr(self.__dict__["bound"], name)
-        if not inspect.ismethod(attribute):
-            return attribute
+    def _get_wrapped(self) -> list[Runnable[Input, Output]]:
+        return [self.bound]
 
-        @functools.wraps(attribute)
-        def call(*args: Any, **kwargs: Any) -> Any:
-            made = attribute(*args, **kwargs)
-            return self._rebind(made) if isinstance(made, Runnable) else made
+    def _map_wrapped(self, change: Callable[[Runnable[Input, Output]], AnyRunnable]) -> AnyRunnable:
+        return self._rebind(change(self.bound))
+
+    def _rebind(self, runnable: AnyRunnable) -> AnyRunnable:
+        """Return ``runnable``, which a method of the bound one has made, with what is bound here, too."""
+        if isinstance(runnable, RunnableBinding):
+            kwargs, config = {**self.kwargs, **runnable.kwargs}, merge_configs(self.config, runnable.config)
+            return runnable.model_copy(update={"kwargs": kwargs, "config": config})
+        if isinstance(runnable, RunnableWrapper) and not isinstance(runnable, RunnableProxy):
+            return runnable._map_wrapped(self._rebind)
+        return self.model_copy(update={"bound": runnable})
+
+    def _wrap_call(self, name: str, verb: Callable[..., object]) -> Callable[..., object]:
+        """Return ``verb`` with what is bound; a call's own arguments win, its callbacks, tags and metadata are added."""
+        signature = inspect.signature(verb)
+        has_run = "callbacks" in signature.parameters
+
+        @functools.wraps(verb)
+        def call(*args: object, **kwargs: object) -> object:
+            fixed: dict[str, object] = {**self.kwargs}
+            if has_run:
+                of_call: dict[str, object] = {key: kwargs.pop(key) for key in _RUN_KEYS if key in kwargs}
+                merged = merge_configs(self._merge_config(None), of_call)
+                fixed.update({key: value for key, value in merged.items() if key in _RUN_KEYS})
+            positional = signature.bind_partial(*args).arguments
+            return verb(*args, **{key: value for key, value in fixed.items() if key not in positional} | kwargs)
 
         return call
-
-    def _rebind(self, made: Any) -> Any:
-        """Return what a method of the other one made of it, ``bind_tools`` for one, with what is bound here, too."""
-        if isinstance(made, RunnableBinding):
-            kwargs, config = {**self.kwargs, **made.kwargs}, merge_configs(self.config, made.config)
-            return made.model_copy(update={"kwargs": kwargs, "config": config})
-        if hasattr(type(made), "_map_each"):
-            return made._map_each(self._rebind)
-        return self.model_copy(update={"bound": made})
 
     def get_name(self, suffix: str | None = None, *, name: str | None = None) -> str:
         """Return the name of what is bound, unless the config has one."""
@@ -69,12 +86,16 @@ class RunnableBinding(RunnableProxy[Input, Output], Generic[Input, Output]):
         """Return a binding with more config, over what it has."""
         return self.model_copy(update={"config": merge_configs(self.config, config, kwargs)})
 
-    def _resolve_target(self, config: RunnableConfig | None, kwargs: dict[str, Any]) -> CallTarget:
+    def _resolve_target(self, config: RunnableConfig | None, kwargs: dict[str, object]) -> CallTarget[Input, Output]:
         return CallTarget(self.bound, self._merge_config(config), {**self.kwargs, **kwargs})
 
     def _make_batch(
-        self, inputs: Any, config: Configs, return_exceptions: bool, kwargs: dict[str, Any]
-    ) -> Batch[Any, Any]:
+        self,
+        inputs: Iterable[Input] | AsyncIterable[Input],
+        config: Configs,
+        return_exceptions: bool,
+        kwargs: dict[str, object],
+    ) -> Batch[Input, Output]:
         merged: Configs
         if config is None or isinstance(config, Mapping):
             merged = self._merge_config(config)
@@ -82,23 +103,7 @@ class RunnableBinding(RunnableProxy[Input, Output], Generic[Input, Output]):
             merged = [self._merge_config(one) or {} for one in config]
         return self.bound._make_batch(inputs, merged, return_exceptions, {**self.kwargs, **kwargs})
 
-    @property
-    def _is_inline(self) -> bool:
-        return self.bound._is_inline
-
-    @property
-    def _can_take_arguments(self) -> bool:
-        return self.bound._can_take_arguments
-
-    @property
-    def _can_step(self) -> bool:
-        return self.bound._can_step
-
-    @property
-    def _is_cumulative(self) -> bool:
-        return self.bound._is_cumulative
-
-    def _get_max_attempts(self, params: Mapping[str, Any]) -> float:
+    def _get_max_attempts(self, params: Mapping[str, object]) -> float:
         return self.bound._get_max_attempts({**self.kwargs, **params})
 
     def _merge_config(self, config: RunnableConfig | None) -> RunnableConfig | None:

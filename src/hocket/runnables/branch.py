@@ -1,6 +1,6 @@
 """Runnables that choose which other one answers: by conditions, or by name."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Generic, TypeVar, cast
 
 from pydantic import ConfigDict, SkipValidation
@@ -9,7 +9,7 @@ from typing_extensions import TypedDict
 from hocket._runtime.runtime import Runtime
 from hocket._runtime.stream import Sink
 from hocket.errors import InvalidInput
-from hocket.runnables.base import Runnable, RunnableSerializable
+from hocket.runnables.base import AnyRunnable, Runnable, RunnableSerializable
 from hocket.runnables.chain_run import add_run_tag
 from hocket.runnables.coercion import coerce_to_runnable
 from hocket.runnables.config import RunnableConfig
@@ -22,11 +22,11 @@ Output = TypeVar("Output")
 
 
 class RunnableBranch(RunnableWithRun[Input, Output], RunnableSerializable[Input, Output], Generic[Input, Output]):
-    """Asks the first runnable whose condition holds for the input, or the last, which has none.
+    """Calls the first runnable whose condition holds for the input, or else the last, which has none.
 
     Args:
-        branches: pairs of a condition and a runnable, then a runnable; or what stands for them. A condition is asked
-            only if none before it held.
+        branches: pairs of a condition and a runnable, then a runnable; functions and mappings stand for runnables
+            (`coerce_to_runnable`). A condition is evaluated only if none before it holds.
         name: for handlers.
 
     Raises:
@@ -35,23 +35,17 @@ class RunnableBranch(RunnableWithRun[Input, Output], RunnableSerializable[Input,
 
     model_config = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
 
-    branches: SkipValidation[list[tuple[Runnable[Input, Any], Runnable[Input, Output]]]]
+    branches: SkipValidation[list[tuple[Runnable[Input, object], Runnable[Input, Output]]]]
     default: SkipValidation[Runnable[Input, Output]]
 
-    def __init__(self, *branches: Any, name: str | None = None, default: Any = None, **given: Any) -> None:
-        pairs = [*given.pop("branches", branches[:-1] if default is None else branches)]
+    def __init__(self, *branches: object, name: str | None = None, default: object = None, **fields: Any) -> None:
+        pairs: list[object] = [*fields.pop("branches", branches[:-1] if default is None else branches)]
         last = default if default is not None else branches[-1] if branches else None
         if not pairs or last is None:
             raise InvalidInput(
                 "a RunnableBranch has at least one (condition, runnable) pair, and a runnable behind them"
             )
-        for pair in pairs:
-            if not isinstance(pair, tuple | list) or len(pair) != 2:
-                raise InvalidInput(
-                    f"a RunnableBranch takes (condition, runnable) pairs and a last runnable, not {pair!r}"
-                )
-        made = [(coerce_to_runnable(condition), coerce_to_runnable(runnable)) for condition, runnable in pairs]
-        fields: dict[str, Any] = {"branches": made, "default": coerce_to_runnable(last), "name": name, **given}
+        fields |= {"branches": [_read_pair(pair) for pair in pairs], "default": coerce_to_runnable(last), "name": name}
         super().__init__(**fields)
 
     @classmethod
@@ -59,7 +53,7 @@ class RunnableBranch(RunnableWithRun[Input, Output], RunnableSerializable[Input,
         """It travels as data, if its branches do."""
         return True
 
-    async def _chosen(
+    async def _choose(
         self, runtime: Runtime, input: Input, config: RunnableConfig
     ) -> tuple[Runnable[Input, Output], RunnableConfig]:
         for number, (condition, runnable) in enumerate(self.branches, 1):
@@ -68,19 +62,19 @@ class RunnableBranch(RunnableWithRun[Input, Output], RunnableSerializable[Input,
         return self.default, add_run_tag(config, "branch:default")
 
     async def _run_whole(
-        self, runtime: Runtime, input: Input, config: RunnableConfig, kwargs: dict[str, Any]
+        self, runtime: Runtime, input: Input, config: RunnableConfig, kwargs: dict[str, object]
     ) -> Output:
-        runnable, config = await self._chosen(runtime, input, config)
+        runnable, config = await self._choose(runtime, input, config)
         return await runnable._invoke(runtime, input, config, kwargs)
 
     async def _run_streamed(
-        self, runtime: Runtime, input: Input, config: RunnableConfig, kwargs: dict[str, Any], sink: Sink[Output]
+        self, runtime: Runtime, input: Input, config: RunnableConfig, kwargs: dict[str, object], sink: Sink[Output]
     ) -> None:
-        runnable, config = await self._chosen(runtime, input, config)
+        runnable, config = await self._choose(runtime, input, config)
         await runnable._produce(runtime, input, config, kwargs, sink)
 
     @property
-    def _all(self) -> list[Runnable[Any, Any]]:
+    def _all(self) -> list[AnyRunnable]:
         return [self.default, *(runnable for pair in self.branches for runnable in pair)]
 
     @property
@@ -96,12 +90,19 @@ class RunnableBranch(RunnableWithRun[Input, Output], RunnableSerializable[Input,
         return all(runnable._is_cumulative for _, runnable in self.branches) and self.default._is_cumulative
 
 
+def _read_pair(pair: object) -> tuple[AnyRunnable, AnyRunnable]:
+    if isinstance(pair, tuple | list) and len(cast("Sequence[object]", pair)) == 2:
+        condition, runnable = cast("Sequence[object]", pair)
+        return coerce_to_runnable(condition), coerce_to_runnable(runnable)
+    raise InvalidInput(f"a RunnableBranch takes (condition, runnable) pairs and a last runnable, not {pair!r}")
+
+
 class RouterInput(TypedDict):
-    """What a `RouterRunnable` takes.
+    """The input of a `RouterRunnable`.
 
     Keys:
         key: the name of a runnable.
-        input: what that gets.
+        input: the input of that one.
     """
 
     key: str
@@ -109,10 +110,10 @@ class RouterInput(TypedDict):
 
 
 class RouterRunnable(RunnableWithRun[RouterInput, Output], RunnableSerializable[RouterInput, Output], Generic[Output]):
-    """Asks the runnable that the input names.
+    """Calls the runnable that the input names.
 
     Args:
-        runnables: by name; runnables, or what stands for them.
+        runnables: by name; functions and mappings stand for runnables (`coerce_to_runnable`).
         name: for handlers.
     """
 
@@ -120,9 +121,9 @@ class RouterRunnable(RunnableWithRun[RouterInput, Output], RunnableSerializable[
 
     runnables: SkipValidation[Mapping[str, Runnable[Any, Output]]]
 
-    def __init__(self, runnables: Mapping[str, Any], *, name: str | None = None) -> None:
-        made = {key: coerce_to_runnable(runnable) for key, runnable in runnables.items()}
-        fields: dict[str, Any] = {"runnables": made, "name": name}
+    def __init__(self, runnables: Mapping[str, object], *, name: str | None = None) -> None:
+        steps = {key: coerce_to_runnable(runnable) for key, runnable in runnables.items()}
+        fields: dict[str, Any] = {"runnables": steps, "name": name}
         super().__init__(**fields)
 
     @classmethod
@@ -130,21 +131,26 @@ class RouterRunnable(RunnableWithRun[RouterInput, Output], RunnableSerializable[
         """It travels as data, if its runnables do."""
         return True
 
-    def _chosen(self, input: RouterInput) -> Runnable[Any, Output]:
-        key: Any = cast("Mapping[str, Any]", input).get("key") if isinstance(input, Mapping) else None
+    def _choose(self, input: RouterInput) -> Runnable[Any, Output]:
+        key = cast("Mapping[str, str]", input).get("key", "") if isinstance(input, Mapping) else ""
         if key not in self.runnables:
             raise InvalidInput(f"no runnable is called {key!r}; there are {', '.join(sorted(self.runnables))}")
         return self.runnables[key]
 
     async def _run_whole(
-        self, runtime: Runtime, input: RouterInput, config: RunnableConfig, kwargs: dict[str, Any]
+        self, runtime: Runtime, input: RouterInput, config: RunnableConfig, kwargs: dict[str, object]
     ) -> Output:
-        return await self._chosen(input)._invoke(runtime, input["input"], config, kwargs)
+        return await self._choose(input)._invoke(runtime, input["input"], config, kwargs)
 
     async def _run_streamed(
-        self, runtime: Runtime, input: RouterInput, config: RunnableConfig, kwargs: dict[str, Any], sink: Sink[Output]
+        self,
+        runtime: Runtime,
+        input: RouterInput,
+        config: RunnableConfig,
+        kwargs: dict[str, object],
+        sink: Sink[Output],
     ) -> None:
-        await self._chosen(input)._produce(runtime, input["input"], config, kwargs, sink)
+        await self._choose(input)._produce(runtime, input["input"], config, kwargs, sink)
 
     @property
     def _can_step(self) -> bool:

@@ -1,10 +1,10 @@
-"""The run of a runnable that calls others, or computes: exactly one start and one end, as a model's has, if anybody
-watches; and nothing at all if nobody does.
+"""The run of a runnable that calls others, or computes: exactly one start and one end if a handler listens, as a model's
+run has; no work at all if none does.
 """
 
 import contextlib
 from collections.abc import Awaitable, Callable
-from typing import Any, TypeVar, cast
+from typing import Any, Generic, TypeVar, cast
 
 from hocket import globals as settings
 from hocket._runtime.runtime import Runtime
@@ -26,24 +26,26 @@ __all__ = ["ChainRun", "StreamObserver", "add_run_tag", "child_config", "get_run
 
 T = TypeVar("T")
 
+ChainRunManager = AsyncCallbackManagerForChainRun | CallbackManagerForChainRun
+
 _OWN = ("run_id", "run_name")  # keys of a config that are about the chain's run, and not the runs inside
 _RUN = "run"  # the attribute of a config that holds the run whose code it is for
 
 
 def is_watched(config: RunnableConfig) -> bool:
-    """Whether anybody may listen to a run with this config."""
+    """Whether a handler may listen to a run with this config."""
     return bool(config.get("callbacks") or settings.get_debug() or has_ambient_handlers())
 
 
 def child_config(config: RunnableConfig) -> RunnableConfig:
-    """Return the config for runs inside one that nobody watches."""
+    """Return the config for the runs inside a run without handlers."""
     if "run_id" in config or "run_name" in config:
         return mark_resolved({key: value for key, value in config.items() if key not in _OWN})
     return config
 
 
 def add_run_tag(config: RunnableConfig, tag: str, *parts: object) -> RunnableConfig:
-    """Return ``config`` with a tag for the next run alone: ``tag``, its ``{}`` filled with ``parts``."""
+    """Return ``config`` with one tag more for the next run only: ``tag``, its ``{}`` filled with ``parts``."""
     manager = config.get("callbacks")
     if not isinstance(manager, BaseCallbackManager):
         return config
@@ -52,10 +54,11 @@ def add_run_tag(config: RunnableConfig, tag: str, *parts: object) -> RunnableCon
     return mark_resolved({**config, "callbacks": manager})
 
 
-def get_run(config: RunnableConfig, runtime: Runtime) -> Any:
-    """Return the run whose code ``config`` is for; one that nobody listens to if there is none."""
+def get_run(config: RunnableConfig, runtime: Runtime) -> ChainRunManager:
+    """Return the run inside which ``config`` is used; one without handlers if there is none."""
     cls = AsyncCallbackManagerForChainRun if runtime.is_async else CallbackManagerForChainRun
-    return getattr(config, _RUN, None) or cls.get_noop_manager()
+    run: ChainRunManager | None = getattr(config, _RUN, None)
+    return run or cls.get_noop_manager()
 
 
 class ChainRun:
@@ -72,7 +75,7 @@ class ChainRun:
         self._name = config.get("run_name") or name
         self._type = run_type
         self._config = config
-        self._run: Any = None
+        self._run: ChainRunManager | None = None
         if is_watched(config):
             cls = AsyncCallbackManager if runtime.is_async else CallbackManager
             run_class = AsyncCallbackManagerForChainRun if runtime.is_async else CallbackManagerForChainRun
@@ -82,110 +85,122 @@ class ChainRun:
                 self._run = manager.new_run(cast(Any, run_class), config.get("run_id"))
 
     def config_inside(self, tag: str | None = None) -> RunnableConfig:
-        """Return the config for a run inside this one, on which ``tag`` is put."""
+        """Return the config for a run inside this one, which gets ``tag``."""
         if self._run is None:
             return child_config(self._config)
-        config: Any = mark_resolved({key: value for key, value in self._config.items() if key not in _OWN})
+        config = mark_resolved({key: value for key, value in self._config.items() if key not in _OWN})
         config["callbacks"] = self._run.get_child(tag)
         setattr(config, _RUN, self._run)
-        return cast(RunnableConfig, config)
+        return config
 
-    async def around(
+    async def execute(
         self,
-        input: Any,
-        go: Callable[[], Awaitable[T]],
+        input: object,
+        work: Callable[[], Awaitable[T]],
         has_left: Callable[[], bool],
-        so_far: Callable[[], Any] = lambda: None,
+        partial_output: Callable[[], object] = lambda: None,
     ) -> T:
-        """Run ``go`` as this run, and return its result.
+        """Await ``work()`` as this run, and return its result.
 
         Args:
-            input: what handlers are told of at the start: a copy.
-            go: does the work.
-            has_left: whether the consumer of the result has left on its own account, which is no failure.
-            so_far: what it has got until then.
+            input: of the run; handlers get a copy.
+            work: does what the run is about.
+            has_left: whether the consumer of the output has left on its own account, which is no failure.
+            partial_output: returns the output that the consumer has got so far.
         """
         if self._run is None:
-            return await go()
+            return await work()
         try:
             await self.start(input)
-            result = await go()
+            result = await work()
         except BaseException as error:
-            await self.fail(error, closed=has_left(), so_far=so_far)
+            await self.fail(error, closed=has_left(), partial_output=partial_output)
             raise
         await self.end(result)
         return result
 
-    async def start(self, input: Any) -> None:
+    async def start(self, input: object) -> None:
         """Tell the handlers that the run starts."""
-        told = {"name": self._name}
-        details = {"name": self._name, "run_type": self._type}
-        await self._run._tell_start("on_chain_start", (told, _shown(input)), details)
+        if self._run is not None:
+            serialized = {"name": self._name}
+            details = {"name": self._name, "run_type": self._type}
+            await self._run._tell_start("on_chain_start", (serialized, _copy_for_handlers(input)), details)
 
-    async def end(self, output: Any, **details: Any) -> None:
+    async def end(self, output: object, **details: object) -> None:
         """Tell the handlers that the run has ended."""
-        await self._run._tell_end("on_chain_end", _shown(output), **details)
+        if self._run is not None:
+            await self._run._tell_end("on_chain_end", _copy_for_handlers(output), **details)
 
-    async def fail(self, error: BaseException, *, closed: bool, so_far: Callable[[], Any] = lambda: None) -> None:
-        """Tell the handlers that the run has failed, or, where its consumer just left, that it has ended. Only once."""
-        if not self._run.ended:
+    async def fail(
+        self, error: BaseException, *, closed: bool, partial_output: Callable[[], object] = lambda: None
+    ) -> None:
+        """Tell the handlers that the run has failed; or, where its consumer has left, that it has ended. Only once.
+
+        Args:
+            error: that it failed with.
+            closed: whether its consumer has left.
+            partial_output: returns the output until then.
+        """
+        if self._run is not None and not self._run.ended:
             with contextlib.suppress(Exception):  # of a handler: a run that has failed keeps its own error
                 if closed:
-                    await self.end(so_far(), closed=True)
+                    await self.end(partial_output(), closed=True)
                 else:
                     await self._run._tell_end("on_chain_error", error)
 
-    async def tell(self, name: str, *args: Any, **details: Any) -> None:
+    async def tell(self, name: str, *args: object, **details: object) -> None:
         """Tell the run's handlers of something that happened in it."""
         if self._run is not None:
             await self._run._tell(name, *args, **details)
 
-    def hears(self, name: str) -> bool:
+    def has_listener(self, name: str) -> bool:
         """Whether a handler listens to events of this name."""
         return self._run is not None and bool(self._run._listeners(name))
 
     @property
     def is_watched(self) -> bool:
-        """Whether anybody hears of it."""
+        """Whether it has handlers."""
         return self._run is not None
 
 
-class StreamObserver:
-    """A sink that tells the handlers of a run of the pieces on their way, and keeps them for its end.
+class StreamObserver(Generic[T]):
+    """A sink that shows pieces to the handlers of a run, passes them on, and keeps them for the end of the run.
 
     Attributes:
-        pieces: those that have come.
+        pieces: those so far.
     """
 
-    def __init__(self, run: ChainRun, sink: Sink[Any], *, cumulative: bool) -> None:
+    def __init__(self, run: ChainRun, sink: Sink[T], *, cumulative: bool) -> None:
         self._run = run
         self._sink = sink
-        self._tells = run.hears("on_chain_chunk")
-        self.pieces = Accumulator(cumulative=cumulative)
+        self._has_listener = run.has_listener("on_chain_chunk")
+        self.pieces = Accumulator[T](cumulative=cumulative)
 
     @property
     def closed(self) -> bool:
         """Whether the consumer has left."""
         return self._sink.closed
 
-    def put(self, item: Any) -> Awaitable[None] | None:
+    def put(self, item: T) -> Awaitable[None] | None:
         """Hand over a piece."""
         self.pieces.add(item)
-        return self._told(item) if self._tells else self._sink.put(item)
+        return self._tell_and_put(item) if self._has_listener else self._sink.put(item)
 
-    async def _told(self, item: Any) -> None:
+    async def _tell_and_put(self, item: T) -> None:
         await self._run.tell("on_chain_chunk", item)
         waiting = self._sink.put(item)
         if waiting is not None:
             await waiting
 
 
-def _shown(value: Any) -> Any:
-    """Return a copy of what goes in or out, for handlers: lists, dicts and messages, all the way down."""
+def _copy_for_handlers(value: object) -> object:
+    """Return a copy of an input or output: of lists, tuples, dicts and messages, at any depth."""
     if isinstance(value, BaseMessage):
         return isolated(value)
-    if value.__class__ is list or value.__class__ is tuple:
-        return value.__class__(_shown(one) for one in value)
+    if value.__class__ is list:
+        return [_copy_for_handlers(one) for one in cast("list[object]", value)]
+    if value.__class__ is tuple:
+        return tuple(_copy_for_handlers(one) for one in cast("tuple[object, ...]", value))
     if value.__class__ is dict:
-        return {key: _shown(one) for key, one in value.items()}
+        return {key: _copy_for_handlers(one) for key, one in cast("dict[object, object]", value).items()}
     return value

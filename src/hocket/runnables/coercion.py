@@ -1,13 +1,14 @@
 """What may stand where a runnable is asked for: functions, generator functions, and mappings of these."""
 
-import inspect
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import TypeVar, cast, overload
 
-from hocket.runnables.base import Runnable
-from hocket.runnables.combining import built
+from hocket.runnables.base import AnyRunnable, Runnable, get_factory
 
 __all__ = ["coerce_to_runnable", "is_runnable_like"]
+
+Input = TypeVar("Input")
+Output = TypeVar("Output")
 
 
 def is_runnable_like(thing: object) -> bool:
@@ -15,7 +16,11 @@ def is_runnable_like(thing: object) -> bool:
     return isinstance(thing, Runnable | Mapping) or callable(thing)
 
 
-def coerce_to_runnable(thing: Any) -> Runnable[Any, Any]:
+@overload
+def coerce_to_runnable(thing: Runnable[Input, Output]) -> Runnable[Input, Output]: ...
+@overload
+def coerce_to_runnable(thing: object) -> AnyRunnable: ...
+def coerce_to_runnable(thing: object) -> AnyRunnable:
     """Return the runnable that ``thing`` stands for.
 
     A generator function is a `RunnableGenerator`, any other function a `RunnableLambda`, a mapping a `RunnableParallel`.
@@ -26,8 +31,10 @@ def coerce_to_runnable(thing: Any) -> Runnable[Any, Any]:
     if isinstance(thing, Runnable):
         return thing
     if isinstance(thing, Mapping):
-        return built("RunnableParallel")(thing)  # type: ignore[no-any-return]
+        return get_factory().make_parallel(cast("Mapping[str, object]", thing))
     if callable(thing):
-        is_generator = inspect.isgeneratorfunction(thing) or inspect.isasyncgenfunction(thing)
-        return built("RunnableGenerator" if is_generator else "RunnableLambda")(thing)  # type: ignore[no-any-return]
-    raise TypeError(f"{thing!r} stands for no runnable: it must be a Runnable, a function, or a dict of these")
+        return get_factory().make_function(cast("Callable[..., object]", thing))
+    raise TypeError(
+        f"{type(thing).__name__} {thing!r} stands for no runnable: a step of a chain is a Runnable, a function, or a dict "
+        "of these"
+    )

@@ -1,7 +1,7 @@
 """What a caller says about one call, beside its input."""
 
 from collections.abc import Mapping, Sequence
-from contextvars import ContextVar
+from contextvars import ContextVar, Token
 from typing import Any, cast
 from uuid import UUID
 
@@ -23,6 +23,9 @@ __all__ = [
     "read_config",
     "set_config_context",
 ]
+
+
+Callbacks = list[BaseCallbackHandler] | BaseCallbackManager
 
 
 class RunnableConfig(TypedDict, total=False):
@@ -47,6 +50,9 @@ class RunnableConfig(TypedDict, total=False):
     run_id: UUID | None
 
 
+ConfigLike = Mapping[str, object]
+"""A `RunnableConfig`, or a mapping that is checked to be one."""
+
 _KEYS = frozenset(RunnableConfig.__annotations__)
 _TYPES: dict[str, tuple[tuple[type, ...], str]] = {
     "tags": ((list, tuple), "a list of texts"),
@@ -60,8 +66,8 @@ _TYPES: dict[str, tuple[tuple[type, ...], str]] = {
 _EMPTY: RunnableConfig = {}
 
 
-class _Ready(dict[str, Any]):
-    """A config that has been checked, and that the context has been asked for: nothing need be done again."""
+class _ResolvedConfig(dict[str, object]):
+    """A config that has been checked, and merged with that of the context: `ensure_config` returns it as it is."""
 
 
 current_config: ContextVar[RunnableConfig] = ContextVar("hocket_config", default=_EMPTY)
@@ -69,68 +75,80 @@ current_config: ContextVar[RunnableConfig] = ContextVar("hocket_config", default
 
 
 class set_config_context:  # LangChain's name
-    """A context manager in whose block calls without a config of their own are made with ``config``.
+    """A context manager. Calls inside its block are made with ``config``; a call's own config is merged over it.
 
-    Where a call is given a config, too, that comes over this one. Entering and leaving must be in one task, or thread.
+    It must be entered and left in one task or thread.
     """
 
-    __slots__ = ("_config", "_parent", "_tokens")
+    __slots__ = ("_config", "_config_token", "_parent_token")
 
     def __init__(self, config: RunnableConfig) -> None:
         self._config = config
+        self._config_token: Token[RunnableConfig] | None = None
+        self._parent_token: Token[BaseCallbackManager | None] | None = None
 
     def __enter__(self) -> None:
-        self._tokens: Any = None
         if self._config:
             callbacks = self._config.get("callbacks")
-            self._parent = current_parent.set(callbacks) if isinstance(callbacks, BaseCallbackManager) else None
-            self._tokens = current_config.set(self._config)
+            if isinstance(callbacks, BaseCallbackManager):
+                self._parent_token = current_parent.set(callbacks)
+            self._config_token = current_config.set(self._config)
 
     def __exit__(self, *exc: object) -> None:
-        if self._tokens is not None:
-            current_config.reset(self._tokens)
-            if self._parent is not None:
-                current_parent.reset(self._parent)
+        if self._config_token is not None:
+            current_config.reset(self._config_token)
+        if self._parent_token is not None:
+            current_parent.reset(self._parent_token)
 
 
-def ensure_config(config: Mapping[str, Any] | None = None) -> RunnableConfig:
-    """Return the config of a call: what the caller says, checked, over what the code is in says (`set_config_context`).
+def ensure_config(config: ConfigLike | None = None) -> RunnableConfig:
+    """Return the config of a call: the caller's, checked and merged over that of the context (`set_config_context`).
 
     Raises:
         InvalidInput: it is no mapping, a value is of the wrong type, or a key is unknown: a typo would otherwise do
             nothing, silently.
     """
-    if type(config) is _Ready:
+    if type(config) is _ResolvedConfig:
         return cast(RunnableConfig, config)
     around = current_config.get()
     if not config:
         return around
-    checked = _checked(config)
+    checked = _check_config(config)
     if around:
-        given = checked.get("callbacks")
+        callbacks = checked.get("callbacks")
         merged = merge_configs(around, checked)
-        if isinstance(given, BaseCallbackManager):  # of a run that the caller knows better
-            merged["callbacks"] = given
+        if isinstance(callbacks, BaseCallbackManager):  # of a run that the caller knows better
+            merged["callbacks"] = callbacks
         return merged
     return mark_resolved(checked)
 
 
-def read_config(config: Mapping[str, Any] | None) -> RunnableConfig:
-    """Return what `ensure_config` does, for whoever passes it on to nobody: what the caller gave is not copied."""
-    return _checked(config) if config and not current_config.get() else ensure_config(config)
+def read_config(config: ConfigLike | None) -> RunnableConfig:
+    """Return the config of a call as `ensure_config` does, without a copy: for calls that pass it to no other."""
+    return _check_config(config) if config and not current_config.get() else ensure_config(config)
 
 
-def mark_resolved(config: Mapping[str, Any]) -> RunnableConfig:
-    """Return a copy of a config that needs no further look."""
-    return cast(RunnableConfig, _Ready(config))
+def mark_resolved(config: ConfigLike) -> RunnableConfig:
+    """Return a copy of a config that is checked and merged: `ensure_config` returns that as it is."""
+    return cast(RunnableConfig, _ResolvedConfig(config))
 
 
-def _checked(config: Mapping[str, Any] | None) -> RunnableConfig:
+def refuse_config_keys(kwargs: Mapping[str, object]) -> None:
+    """Refuse arguments of a call whose names are keys of a config.
+
+    Raises:
+        InvalidInput: there is one: it would do nothing, silently.
+    """
+    for key in kwargs:
+        if key in _KEYS:
+            raise InvalidInput(f"{key} was given as an argument of its own; it goes into the config: {{{key!r}: …}}")
+
+
+def _check_config(config: ConfigLike | None) -> RunnableConfig:
     if not config:
         return _EMPTY
-    if type(config) is _Ready:
+    if type(config) is _ResolvedConfig:
         return cast(RunnableConfig, config)
-    checked: Any = config
     if type(config) is not dict and not isinstance(config, Mapping):
         raise InvalidInput(f"config is {type(config).__name__}; it must be a mapping with keys of RunnableConfig")
     for key, value in config.items():
@@ -140,11 +158,11 @@ def _checked(config: Mapping[str, Any] | None) -> RunnableConfig:
         if key not in _KEYS:
             hint = near_name_hint(str(key), sorted(_KEYS))
             raise InvalidInput(f"unknown key {key!r} in config; {hint} (your own values go under 'configurable')")
-    return checked  # type: ignore[no-any-return]
+    return cast(RunnableConfig, config)
 
 
 def patch_config(
-    config: Mapping[str, Any] | None,
+    config: ConfigLike | None,
     *,
     callbacks: BaseCallbackManager | None = None,
     recursion_limit: int | None = None,
@@ -152,58 +170,64 @@ def patch_config(
     run_name: str | None = None,
     configurable: dict[str, Any] | None = None,
 ) -> RunnableConfig:
-    """Return a copy of ``config`` in which what is given here stands; new ``callbacks`` put an end to name and id."""
-    patched: dict[str, Any] = {**ensure_config(config)}
+    """Return a copy of ``config`` with the values given here. New ``callbacks`` are another run's: name and id go.
+
+    Args:
+        config: the config to copy.
+        callbacks, recursion_limit, max_concurrency, run_name: new values; None: as it was.
+        configurable: values that are added to those under ``configurable``.
+    """
+    patched: dict[str, object] = {**ensure_config(config)}
     if callbacks is not None:
         patched.pop("run_name", None)
         patched.pop("run_id", None)
-    given = {
+    changes: dict[str, object] = {
         "callbacks": callbacks,
         "recursion_limit": recursion_limit,
         "max_concurrency": max_concurrency,
         "run_name": run_name,
     }
-    patched.update((key, value) for key, value in given.items() if value is not None)
+    patched.update((key, value) for key, value in changes.items() if value is not None)
     if configurable is not None:
-        patched["configurable"] = {**patched.get("configurable", {}), **configurable}
+        patched["configurable"] = {**cast("dict[str, object]", patched.get("configurable", {})), **configurable}
     return mark_resolved(patched)
 
 
-def merge_configs(*configs: Mapping[str, Any] | None) -> RunnableConfig:
-    """Return one config: tags are joined, metadata and configurable merged, callbacks added up; else the later wins."""
-    merged: dict[str, Any] = _Ready() if any(type(config) is _Ready for config in configs) else {}
+def merge_configs(*configs: ConfigLike | None) -> RunnableConfig:
+    """Return one config: tags and callbacks are joined, metadata and configurable merged; of other keys the last wins."""
+    merged: dict[str, object] = _ResolvedConfig() if any(type(config) is _ResolvedConfig for config in configs) else {}
     for config in configs:
-        for key, value in _checked(config).items():
-            held = merged.get(key)
-            if held is None or value is None:
-                merged[key] = held if value is None else value
+        for key, value in _check_config(config).items():
+            earlier = merged.get(key)
+            if earlier is None or value is None:
+                merged[key] = earlier if value is None else value
             elif key in ("metadata", "configurable"):
-                merged[key] = {**held, **cast("dict[str, Any]", value)}
+                merged[key] = {**cast("dict[str, object]", earlier), **cast("dict[str, object]", value)}
             elif key == "tags":
-                merged[key] = list(dict.fromkeys([*held, *cast("list[str]", value)]))
+                merged[key] = list(dict.fromkeys([*cast("list[str]", earlier), *cast("list[str]", value)]))
             elif key == "callbacks":
-                merged[key] = _joined(held, value)
+                merged[key] = _join_callbacks(cast(Callbacks, earlier), cast(Callbacks, value))
             else:
                 merged[key] = value
     return cast(RunnableConfig, merged)
 
 
-def _joined(held: Any, added: Any) -> Any:
-    if isinstance(held, BaseCallbackManager) and isinstance(added, BaseCallbackManager):
-        return held.merge(added)
-    if isinstance(added, BaseCallbackManager):
-        held, added = added, held
-    if isinstance(held, BaseCallbackManager):
-        manager = held.copy()
-        for handler in added:
-            manager.add_handler(handler)
-        return manager
-    return [*held, *(handler for handler in added if handler not in held)]
+def _join_callbacks(earlier: Callbacks, later: Callbacks) -> Callbacks:
+    if isinstance(earlier, BaseCallbackManager):
+        return earlier.merge(later) if isinstance(later, BaseCallbackManager) else _add_handlers(earlier, later)
+    if isinstance(later, BaseCallbackManager):
+        return _add_handlers(later, earlier)
+    return [*earlier, *(handler for handler in later if handler not in earlier)]
 
 
-def get_config_list(
-    config: Mapping[str, Any] | Sequence[Mapping[str, Any]] | None, length: int
-) -> list[RunnableConfig]:
+def _add_handlers(manager: BaseCallbackManager, handlers: list[BaseCallbackHandler]) -> BaseCallbackManager:
+    joined = manager.copy()
+    for handler in handlers:
+        joined.add_handler(handler)
+    return joined
+
+
+def get_config_list(config: ConfigLike | Sequence[ConfigLike] | None, length: int) -> list[RunnableConfig]:
     """Return one config for each of ``length`` inputs.
 
     Raises:

@@ -2,7 +2,7 @@
 
 import functools
 from collections.abc import Iterable
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from pydantic import ConfigDict, SkipValidation
 
@@ -24,7 +24,7 @@ class RunnableEach(
     RunnableSerializable[Iterable[Input], list[Output]],
     Generic[Input, Output],
 ):
-    """Calls a runnable with each item of its input, at once, and gives a list of the outputs, in order.
+    """Calls a runnable with each item of its input, at once, and returns a list of the outputs, in order.
 
     The first item to fail cancels the others. 100 run at once, or as many as ``config["max_concurrency"]`` says.
 
@@ -47,7 +47,7 @@ class RunnableEach(
         return super().get_name(suffix, name=name or self.name or f"RunnableEach<{self.bound.get_name()}>")
 
     async def _run_whole(
-        self, runtime: Runtime, input: Iterable[Input], config: RunnableConfig, kwargs: dict[str, Any]
+        self, runtime: Runtime, input: Iterable[Input], config: RunnableConfig, kwargs: dict[str, object]
     ) -> list[Output]:
         if self.bound._is_inline and not runtime.is_async:
             return [await self.bound._invoke(runtime, item, config, kwargs) for item in input]

@@ -97,7 +97,7 @@ class EventStream(Generic[Output]):
     """
 
     def __init__(
-        self, runnable: Any, input: Any, config: RunnableConfig | None, kwargs: dict[str, Any], wanted: EventFilter
+        self, runnable: Any, input: Any, config: RunnableConfig | None, kwargs: dict[str, object], wanted: EventFilter
     ) -> None:
         given = ensure_config(config)
 

@@ -1,12 +1,12 @@
-"""The pieces of a stream, put together again: what a step gets that needs its input as a whole.
+"""The pieces of a stream, put together again, for a step that needs its whole input.
 
-Text is joined, lists are extended, message chunks are folded (`hocket.messages`), mappings that say that they can be
-added (`AddableDict`, what `RunnableParallel` streams) are put together key by key; all in linear time. Other pieces are
-added with ``+``, and where that does not work, the last one counts.
+Text is joined, lists are extended, message chunks are folded (`hocket.messages`), and an `AddableDict`, which
+`RunnableParallel` streams, is merged key by key; all in linear time. Other pieces are added with ``+``; where that does not
+work, the last one counts.
 """
 
-from collections.abc import AsyncIterable, Iterable
-from typing import Any, TypeVar
+from collections.abc import AsyncIterable, Iterable, Mapping
+from typing import Any, Generic, TypeVar, cast
 
 from hocket.messages import BaseMessageChunk
 
@@ -18,17 +18,15 @@ T = TypeVar("T")
 class AddableDict(dict[str, Any]):
     """A mapping of which there may be more to come: ``+`` adds key by key. None and missing keys add nothing."""
 
-    def __add__(self, other: Any) -> "AddableDict":
-        if not isinstance(other, dict):
-            return NotImplemented
-        return _together((self, other))
+    def __add__(self, other: object) -> "AddableDict":
+        return _merge_mappings((self, cast("dict[str, object]", other))) if isinstance(other, dict) else NotImplemented
 
-    def __radd__(self, other: Any) -> "AddableDict":
-        return _together((other, self)) if isinstance(other, dict) else NotImplemented
+    def __radd__(self, other: object) -> "AddableDict":
+        return _merge_mappings((cast("dict[str, object]", other), self)) if isinstance(other, dict) else NotImplemented
 
 
-class Accumulator:
-    """PieceQueue of a stream, so far.
+class Accumulator(Generic[T]):
+    """The pieces of a stream so far.
 
     Args:
         cumulative: whether each piece replaces those before it, instead of adding to them.
@@ -37,18 +35,18 @@ class Accumulator:
     __slots__ = ("cumulative", "pieces")
 
     def __init__(self, *, cumulative: bool = False) -> None:
-        self.pieces: list[Any] = []
+        self.pieces: list[T] = []
         self.cumulative = cumulative
 
-    def add(self, piece: Any) -> None:
+    def add(self, piece: T) -> None:
         """Add one."""
         if self.cumulative:
             self.pieces.clear()
         self.pieces.append(piece)
 
-    def total(self) -> Any:
-        """Return what the pieces make; None if there are none."""
-        return add(self.pieces)
+    def total(self) -> T:
+        """Return the sum of the pieces; None if there are none."""
+        return cast(T, add(self.pieces))
 
 
 def add(addables: Iterable[T]) -> T | None:
@@ -56,25 +54,27 @@ def add(addables: Iterable[T]) -> T | None:
     pieces: list[Any] = list(addables)
     if not pieces:
         return None
+    return cast(T, pieces[0] if len(pieces) == 1 else _sum(pieces))
+
+
+def _sum(pieces: list[Any]) -> object:
     first = pieces[0]
-    if len(pieces) == 1:
-        return first  # type: ignore[no-any-return]
-    kinds = {type(piece) for piece in pieces}
+    kinds: set[type[object]] = {type(piece) for piece in pieces}
     if kinds == {str}:
-        return "".join(pieces)  # type: ignore[return-value]
+        return "".join(pieces)
     if kinds == {list}:
-        return [item for piece in pieces for item in piece]  # type: ignore[return-value]
+        return [item for piece in pieces for item in piece]
     if isinstance(first, BaseMessageChunk) and len(kinds) == 1:
-        return first + pieces[1:]  # type: ignore[return-value]
+        return first + pieces[1:]
     if isinstance(first, AddableDict) and all(issubclass(kind, dict) for kind in kinds):
-        return _together(pieces)  # type: ignore[return-value]
+        return _merge_mappings(pieces)
     total = first
     for piece in pieces[1:]:
         try:
             total = total + piece
         except TypeError:
             total = piece
-    return total  # type: ignore[no-any-return]
+    return cast(object, total)
 
 
 async def aadd(addables: AsyncIterable[T]) -> T | None:
@@ -82,11 +82,11 @@ async def aadd(addables: AsyncIterable[T]) -> T | None:
     return add([piece async for piece in addables])
 
 
-def _together(mappings: Iterable[dict[str, Any]]) -> AddableDict:
-    found: dict[str, list[Any]] = {}
+def _merge_mappings(mappings: Iterable[Mapping[str, object]]) -> AddableDict:
+    values_by_key: dict[str, list[object]] = {}
     for mapping in mappings:
         for key, value in mapping.items():
-            held = found.setdefault(key, [])
+            values = values_by_key.setdefault(key, [])
             if value is not None:
-                held.append(value)
-    return AddableDict({key: add(values) for key, values in found.items()})
+                values.append(value)
+    return AddableDict({key: add(values) for key, values in values_by_key.items()})

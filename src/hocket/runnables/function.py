@@ -64,12 +64,14 @@ class Function(NamedTuple):
         assert chosen is not None
         return chosen
 
-    def with_arguments(self, runtime: Runtime, config: RunnableConfig, kwargs: dict[str, Any]) -> Callable[[Any], Any]:
+    def with_arguments(
+        self, runtime: Runtime, config: RunnableConfig, kwargs: dict[str, object]
+    ) -> Callable[[Any], Any]:
         """Return the form that ``runtime`` prefers, as a function of its input alone."""
         form = self.form(runtime)
         return functools.partial(form, **_arguments(form, runtime, config, kwargs))
 
-    async def call(self, runtime: Runtime, input: Any, config: RunnableConfig, kwargs: dict[str, Any]) -> Any:
+    async def call(self, runtime: Runtime, input: Any, config: RunnableConfig, kwargs: dict[str, object]) -> Any:
         """Call it: with ``config`` and ``run_manager`` if it takes them, and in the context of ``config``.
 
         Returns:
@@ -87,7 +89,7 @@ class Function(NamedTuple):
         return await runtime.call_async(_awaited_within, config, form, input, arguments)
 
     async def pour(
-        self, runtime: Runtime, input: Any, config: RunnableConfig, kwargs: dict[str, Any], sink: Sink[Any]
+        self, runtime: Runtime, input: Any, config: RunnableConfig, kwargs: dict[str, object], sink: Sink[Any]
     ) -> bool:
         """Call it if it is a generator function, and push what it yields. Returns False if it is none."""
         form = self.form(runtime)
@@ -118,7 +120,7 @@ def _is_async(function: Any) -> bool:
 
 
 def _arguments(
-    form: Callable[..., Any], runtime: Runtime, config: RunnableConfig, kwargs: dict[str, Any]
+    form: Callable[..., Any], runtime: Runtime, config: RunnableConfig, kwargs: dict[str, object]
 ) -> dict[str, Any]:
     """Return the arguments for a function, beside its input."""
     takes_config, takes_run = _takes(form)
@@ -260,7 +262,7 @@ class RunnableLambda(RunnableWithRun[Input, Output], Generic[Input, Output]):
         return f"RunnableLambda({self.name or '...'})"
 
     async def _run_whole(
-        self, runtime: Runtime, input: Input, config: RunnableConfig, kwargs: dict[str, Any]
+        self, runtime: Runtime, input: Input, config: RunnableConfig, kwargs: dict[str, object]
     ) -> Output:
         output = await self._function.call(runtime, input, config, kwargs)
         if isinstance(output, Runnable):
@@ -268,7 +270,7 @@ class RunnableLambda(RunnableWithRun[Input, Output], Generic[Input, Output]):
         return output  # type: ignore[no-any-return]
 
     async def _run_streamed(
-        self, runtime: Runtime, input: Input, config: RunnableConfig, kwargs: dict[str, Any], sink: Sink[Output]
+        self, runtime: Runtime, input: Input, config: RunnableConfig, kwargs: dict[str, object], sink: Sink[Output]
     ) -> None:
         if await self._function.pour(runtime, input, config, kwargs, sink):
             return

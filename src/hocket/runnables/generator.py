@@ -47,17 +47,17 @@ class RunnableGenerator(RunnableWithRun[Input, Output], Generic[Input, Output]):
         return f"RunnableGenerator({self.name or '...'})"
 
     async def _run_whole(
-        self, runtime: Runtime, input: Input, config: RunnableConfig, kwargs: dict[str, Any]
+        self, runtime: Runtime, input: Input, config: RunnableConfig, kwargs: dict[str, object]
     ) -> Output:
         return await self._function.call(runtime, self._alone(runtime, input), config, kwargs)  # type: ignore[no-any-return]
 
     async def _run_streamed(
-        self, runtime: Runtime, input: Input, config: RunnableConfig, kwargs: dict[str, Any], sink: Sink[Output]
+        self, runtime: Runtime, input: Input, config: RunnableConfig, kwargs: dict[str, object], sink: Sink[Output]
     ) -> None:
         await self._function.pour(runtime, self._alone(runtime, input), config, kwargs, sink)
 
     def _make_inner_stage(
-        self, runtime: Runtime, config: RunnableConfig, kwargs: dict[str, Any], sink: Sink[Output]
+        self, runtime: Runtime, config: RunnableConfig, kwargs: dict[str, object], sink: Sink[Output]
     ) -> Stage[Input, Output]:
         make = self._function.with_arguments(runtime, config, kwargs)
         if self._function.form(runtime) is self._function.asynchronous:

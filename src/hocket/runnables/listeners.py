@@ -1,9 +1,8 @@
 """Functions that are told of the runs of one runnable."""
 
-import functools
 import inspect
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, Generic, TypeVar, cast
 from uuid import UUID
@@ -15,41 +14,12 @@ from hocket.runnables.base import Runnable
 from hocket.runnables.batch import Batch, Configs
 from hocket.runnables.binding import RunnableBinding
 from hocket.runnables.config import RunnableConfig, merge_configs
+from hocket.runnables.run_record import Run
 
-__all__ = ["AsyncListener", "Listener", "Run", "RunnableListened"]
+__all__ = ["RunnableListened"]
 
 Input = TypeVar("Input")
 Output = TypeVar("Output")
-
-
-@dataclass
-class Run:
-    """A run, as far as it has come.
-
-    Attributes:
-        id, parent_run_id, name, tags, metadata: as handlers are told.
-        run_type: ``"chain"``, ``"prompt"``, ``"parser"``, ``"llm"``, ``"chat_model"``, ``"tool"`` or ``"retriever"``.
-        inputs: what went in.
-        outputs: what came out; None: nothing yet.
-        error: what it failed with, if it has.
-        start_time, end_time: in UTC.
-    """
-
-    id: UUID
-    name: str
-    run_type: str
-    inputs: Any
-    parent_run_id: UUID | None = None
-    tags: list[str] = field(default_factory=list[str])
-    metadata: dict[str, Any] = field(default_factory=dict[str, Any])
-    outputs: Any = None
-    error: BaseException | None = None
-    start_time: datetime = field(default_factory=functools.partial(datetime.now, UTC))
-    end_time: datetime | None = None
-
-
-Listener = Callable[[Run], Any] | Callable[[Run, RunnableConfig], Any]
-AsyncListener = Callable[[Run], Awaitable[Any]] | Callable[[Run, RunnableConfig], Awaitable[Any]]
 
 
 class RunnableListened(RunnableBinding[Input, Output], Generic[Input, Output]):
@@ -65,7 +35,7 @@ class RunnableListened(RunnableBinding[Input, Output], Generic[Input, Output]):
         return False
 
     def _make_batch(
-        self, inputs: Any, config: Configs, return_exceptions: bool, kwargs: dict[str, Any]
+        self, inputs: Any, config: Configs, return_exceptions: bool, kwargs: dict[str, object]
     ) -> Batch[Any, Any]:
         return Runnable._make_batch(self, inputs, config, return_exceptions, kwargs)  # each item is a run of its own
 

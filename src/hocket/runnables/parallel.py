@@ -17,26 +17,27 @@ from hocket.runnables.chain_run import add_run_tag
 from hocket.runnables.coercion import coerce_to_runnable
 from hocket.runnables.config import RunnableConfig
 from hocket.runnables.folding import AddableDict
-from hocket.runnables.stage import Stage, put_one
+from hocket.runnables.stage import AnyStage, Stage, put_one
 from hocket.runnables.with_run import RunnableWithRun
 
 __all__ = ["RunnableMap", "RunnableParallel"]
 
 Input = TypeVar("Input")
 Job = TypeVar("Job")
+Result = TypeVar("Result")
 
 
 class RunnableParallel(
     RunnableWithRun[Input, dict[str, Any]], RunnableSerializable[Input, dict[str, Any]], Generic[Input]
 ):
-    """Gives one input to several runnables, at once, and a mapping of their outputs, in their order.
+    """Calls several runnables with one input, at once, and returns a mapping of their outputs, in their order.
 
-    The first to fail cancels the others. A stream gives each branch's pieces as they come, as mappings of one key.
+    The first to fail cancels the others. A stream passes on the branches' pieces as they come, as mappings of one key.
     ``config["max_concurrency"]`` limits how many branches run at once. Under a sync verb they run at once, too, on hocket's
-    kept event loop and its threads; unless all but one are done in no time, as prompts and parsers are.
+    kept event loop and its threads, if more than one of them may wait: prompts and parsers never do.
 
     Args:
-        steps__: the branches by name: runnables, or what stands for them.
+        steps__: the branches by name: runnables, functions or mappings (`coerce_to_runnable`).
         name: for handlers.
         kwargs: further branches.
     """
@@ -45,7 +46,9 @@ class RunnableParallel(
 
     steps__: SkipValidation[Mapping[str, Runnable[Input, Any]]]
 
-    def __init__(self, steps__: Mapping[str, Any] | None = None, *, name: str | None = None, **kwargs: Any) -> None:
+    def __init__(
+        self, steps__: Mapping[str, object] | None = None, *, name: str | None = None, **kwargs: object
+    ) -> None:
         branches = {key: coerce_to_runnable(branch) for key, branch in {**(steps__ or {}), **kwargs}.items()}
         if not branches:
             raise InvalidInput("a RunnableParallel has at least one branch")
@@ -62,70 +65,74 @@ class RunnableParallel(
         return super().get_name(suffix, name=name or self.name or f"RunnableParallel<{','.join(self.steps__)}>")
 
     async def _run_whole(
-        self, runtime: Runtime, input: Input, config: RunnableConfig, kwargs: dict[str, Any]
+        self, runtime: Runtime, input: Input, config: RunnableConfig, kwargs: dict[str, object]
     ) -> dict[str, Any]:
         async def call(branch: tuple[str, Runnable[Input, Any]]) -> Any:
             return await branch[1]._invoke(runtime, input, add_run_tag(config, "map:key:{}", branch[0]), kwargs)
 
         if not runtime.is_async and not self._can_step:
             return run_in_portal(functools.partial(self._run_whole, ASYNC, input, config, kwargs))
-        outputs = await self._at_once(call, list(self.steps__.items()), config)
+        outputs = await self._run_jobs(call, list(self.steps__.items()), config)
         return dict(zip(self.steps__, outputs, strict=True))
 
     def _make_inner_stage(
-        self, runtime: Runtime, config: RunnableConfig, kwargs: dict[str, Any], sink: Sink[dict[str, Any]]
+        self, runtime: Runtime, config: RunnableConfig, kwargs: dict[str, object], sink: Sink[dict[str, Any]]
     ) -> Stage[Input, dict[str, Any]]:
         merge = _Merge(sink, is_async=runtime.is_async)
-        stages: list[Stage[Input, Any]] = [
-            branch._make_stage(runtime, add_run_tag(config, "map:key:{}", key), kwargs, _Keyed(key, merge))
+        stages: list[AnyStage] = [
+            branch._make_stage(runtime, add_run_tag(config, "map:key:{}", key), kwargs, _BranchSink(key, merge))
             for key, branch in self.steps__.items()
         ]
-        return _Parallel(stages, functools.partial(self._at_once, config=config), sink)
 
-    async def _at_once(
-        self, do: Callable[[Job], Awaitable[Any]], jobs: Sequence[Job], config: RunnableConfig
-    ) -> list[Any]:
-        """Do all of ``jobs``, one for each branch, at once if any of them may wait; the first to fail ends the others."""
-        if self._waiting < 2:
-            return [await do(job) for job in jobs]
+        async def close_all() -> None:
+            await self._run_jobs(lambda stage: stage.close(), stages, config)
+
+        return _ParallelStage(stages, close_all, sink)
+
+    async def _run_jobs(
+        self, work: Callable[[Job], Awaitable[Result]], jobs: Sequence[Job], config: RunnableConfig
+    ) -> list[Result]:
+        """Do ``jobs``, one for each branch, at once if more than one may wait; the first to fail cancels the others."""
+        if self._waiting_branches < 2:
+            return [await work(job) for job in jobs]
         limit: RunnableConfig = {"max_concurrency": config.get("max_concurrency")}
-        return await Batch[Job, Any](lambda job, _: do(job), jobs, limit, return_exceptions=False).collect()
+        return await Batch[Job, Result](lambda job, _: work(job), jobs, limit, return_exceptions=False).collect()
 
     @property
-    def _waiting(self) -> int:
+    def _waiting_branches(self) -> int:
         """How many branches may wait."""
         return sum(not branch._is_inline for branch in self.steps__.values())
 
     @property
     def _is_inline(self) -> bool:
-        return not self._waiting
+        return not self._waiting_branches
 
     @property
     def _can_step(self) -> bool:
-        return self._waiting < 2 and all(branch._can_step for branch in self.steps__.values())
+        return self._waiting_branches < 2 and all(branch._can_step for branch in self.steps__.values())
 
 
 RunnableMap = RunnableParallel
 
 
-class _Parallel(Stage[Any, Any]):
+class _ParallelStage(Stage[Input, dict[str, Any]]):
     """The stages of all branches, as one."""
 
     def __init__(
         self,
-        stages: list[Stage[Any, Any]],
-        at_once: Callable[[Callable[[Any], Awaitable[Any]], Sequence[Any]], Awaitable[Any]],
-        sink: Sink[Any],
+        stages: Sequence[AnyStage],
+        close_all: Callable[[], Awaitable[None]],
+        sink: Sink[dict[str, Any]],
     ) -> None:
         super().__init__(sink)
         self._stages = stages
-        self._at_once = at_once
+        self._close_all = close_all
 
     def expect_snapshots(self) -> None:
         for stage in self._stages:
             stage.expect_snapshots()
 
-    def put(self, item: Any) -> Awaitable[None] | None:
+    def put(self, item: Input) -> Awaitable[None] | None:
         stages = iter(self._stages)
         for stage in stages:
             waiting = stage.put(item)
@@ -133,13 +140,13 @@ class _Parallel(Stage[Any, Any]):
                 return self._put_rest(waiting, stages, item)
         return None
 
-    async def _put_rest(self, waiting: Awaitable[None], stages: Iterator[Stage[Any, Any]], item: Any) -> None:
+    async def _put_rest(self, waiting: Awaitable[None], stages: Iterator[AnyStage], item: Input) -> None:
         await waiting
         for stage in stages:
             await put_one(stage, item)
 
     async def close(self) -> None:
-        await self._at_once(lambda stage: stage.close(), self._stages)
+        await self._close_all()
 
     async def abort(self, error: BaseException) -> None:
         for stage in self._stages:
@@ -147,9 +154,9 @@ class _Parallel(Stage[Any, Any]):
 
 
 class _Merge:
-    """Takes the pieces of all branches, one after another: what is behind it is not made for several tasks."""
+    """Takes the pieces of all branches one at a time: the sink behind it is not made for several tasks."""
 
-    def __init__(self, sink: Sink[Any], *, is_async: bool) -> None:
+    def __init__(self, sink: Sink[dict[str, Any]], *, is_async: bool) -> None:
         self._sink = sink
         self._lock = anyio.Lock(fast_acquire=True) if is_async else None
 
@@ -158,34 +165,34 @@ class _Merge:
         """Whether the consumer has left."""
         return self._sink.closed
 
-    def put(self, item: Any) -> Awaitable[None] | None:
+    def put(self, item: AddableDict) -> Awaitable[None] | None:
         """Hand over a piece, when it is its turn."""
         lock = self._lock
         if lock is None:
             return self._sink.put(item)
         if lock.locked():
-            return self._in_turn(lock, item)
+            return self._wait_and_put(lock, item)
         waiting = self._sink.put(item)
         if waiting is None:
             return None
         lock.acquire_nowait()
-        return self._held(lock, waiting)
+        return self._release_after(lock, waiting)
 
-    async def _in_turn(self, lock: anyio.Lock, item: Any) -> None:
+    async def _wait_and_put(self, lock: anyio.Lock, item: AddableDict) -> None:
         async with lock:
             waiting = self._sink.put(item)
             if waiting is not None:
                 await waiting
 
-    async def _held(self, lock: anyio.Lock, waiting: Awaitable[None]) -> None:
+    async def _release_after(self, lock: anyio.Lock, waiting: Awaitable[None]) -> None:
         try:
             await waiting
         finally:
             lock.release()
 
 
-class _Keyed:
-    """Takes the pieces of one branch, and puts its name on them."""
+class _BranchSink:
+    """Takes the pieces of one branch, and puts them under its name."""
 
     __slots__ = ("_key", "_merge")
 
@@ -198,6 +205,6 @@ class _Keyed:
         """Whether the consumer has left."""
         return self._merge.closed
 
-    def put(self, item: Any) -> Awaitable[None] | None:
+    def put(self, item: object) -> Awaitable[None] | None:
         """Hand over a piece."""
         return self._merge.put(AddableDict({self._key: item}))

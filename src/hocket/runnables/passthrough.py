@@ -1,8 +1,9 @@
-"""Runnables that hand their input on: as it is, with more in it, or a part of it."""
+"""Runnables that pass their input on: as it is, with more in it, or a part of it."""
 
+import enum
 from abc import abstractmethod
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, Generic, TypeVar, cast
+from typing import Any, Final, Generic, TypeVar, cast
 
 from pydantic import ConfigDict, SkipValidation
 
@@ -14,21 +15,28 @@ from hocket.runnables.config import RunnableConfig
 from hocket.runnables.folding import Accumulator, AddableDict
 from hocket.runnables.function import Function
 from hocket.runnables.parallel import RunnableParallel
-from hocket.runnables.stage import Stage, put_one
+from hocket.runnables.stage import AnyStage, Stage, put_one
 from hocket.runnables.with_run import RunnableWithRun
 
 __all__ = ["RunnableAssign", "RunnablePassthrough", "RunnablePick"]
 
 Input = TypeVar("Input")
+Piece = TypeVar("Piece")
+Change = TypeVar("Change")
 
-NOTHING: Any = object()
+
+class _Nothing(enum.Enum):
+    NOTHING = enum.auto()
+
+
+NOTHING: Final = _Nothing.NOTHING
 
 
 class RunnablePassthrough(RunnableWithRun[Input, Input], RunnableSerializable[Input, Input], Generic[Input]):
-    """Gives its input.
+    """Returns its input.
 
     Args:
-        func: called with the input as a whole, before it goes on, or, in a stream, after its last piece.
+        func: called with the whole input before that is passed on, or, in a stream, after its last piece.
         afunc: its async form, for async verbs.
         input_type: for readers.
         name: for handlers.
@@ -36,16 +44,16 @@ class RunnablePassthrough(RunnableWithRun[Input, Input], RunnableSerializable[In
 
     model_config = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
 
-    func: Callable[..., Any] | None = None
-    afunc: Callable[..., Any] | None = None
-    input_type: Any = None
+    func: Callable[..., object] | None = None
+    afunc: Callable[..., object] | None = None
+    input_type: object = None
 
     def __init__(
         self,
-        func: Callable[..., Any] | None = None,
-        afunc: Callable[..., Awaitable[Any]] | None = None,
+        func: Callable[..., object] | None = None,
+        afunc: Callable[..., Awaitable[object]] | None = None,
         *,
-        input_type: Any = None,
+        input_type: object = None,
         name: str | None = None,
     ) -> None:
         fields: dict[str, Any] = {"func": func, "afunc": afunc, "input_type": input_type, "name": name}
@@ -57,27 +65,29 @@ class RunnablePassthrough(RunnableWithRun[Input, Input], RunnableSerializable[In
         return True
 
     @classmethod
-    def assign(cls, **kwargs: Any) -> "RunnableAssign":  # type: ignore[override]
-        """Return a runnable that adds to its input, a mapping, what others make of it, each under its name."""
+    def assign(cls, **kwargs: object) -> "RunnableAssign":
+        """Return a runnable that adds to its input, a mapping, the outputs of others for it, each under its name."""
         return RunnableAssign(RunnableParallel(kwargs))
 
-    async def _run_whole(self, runtime: Runtime, input: Input, config: RunnableConfig, kwargs: dict[str, Any]) -> Input:
-        function = self._function()
+    async def _run_whole(
+        self, runtime: Runtime, input: Input, config: RunnableConfig, kwargs: dict[str, object]
+    ) -> Input:
+        function = self._get_function()
         if function is not None:
             await function.call(runtime, input, config, kwargs)
         return input
 
     def _make_inner_stage(
-        self, runtime: Runtime, config: RunnableConfig, kwargs: dict[str, Any], sink: Sink[Input]
+        self, runtime: Runtime, config: RunnableConfig, kwargs: dict[str, object], sink: Sink[Input]
     ) -> Stage[Input, Input]:
-        function = self._function()
+        function = self._get_function()
         if function is None:
-            return _Forwarding(sink)
-        return _Showing(sink, lambda whole: function.call(runtime, whole, config, kwargs))
+            return _ForwardingStage(sink)
+        return _CallingStage(sink, lambda input: function.call(runtime, input, config, kwargs))
 
-    def _function(self) -> Function | None:
-        given = self.func or self.afunc
-        return None if given is None else Function.of(given, self.afunc if self.func is not None else None)
+    def _get_function(self) -> Function | None:
+        function = self.func or self.afunc
+        return None if function is None else Function.of(function, self.afunc if self.func is not None else None)
 
     @property
     def _is_inline(self) -> bool:
@@ -85,70 +95,76 @@ class RunnablePassthrough(RunnableWithRun[Input, Input], RunnableSerializable[In
 
     @property
     def _can_step(self) -> bool:
-        return self._is_inline or cast(Function, self._function()).can_step
+        return self._is_inline or cast(Function, self._get_function()).can_step
 
 
-class _Forwarding(Stage[Any, Any]):
-    """Hands on each piece, changed; of snapshots, only the last.
+class _ForwardingStage(Stage[Piece, Change]):
+    """Passes each piece on, changed; of snapshots, only the last.
 
     Args:
         sink: takes the pieces.
-        empty: is handed on at the end, if nothing else was.
+        change: returns what is passed on of a piece, or `NOTHING`; by default the piece.
+        empty: is passed on at the end, if nothing else was.
     """
 
-    def __init__(self, sink: Sink[Any], empty: Any = NOTHING) -> None:
+    def __init__(
+        self,
+        sink: Sink[Change],
+        change: Callable[[Piece], Change | _Nothing] | None = None,
+        empty: Change | _Nothing = NOTHING,
+    ) -> None:
         super().__init__(sink)
+        self._change = change
         self._empty = empty
-        self._last: Accumulator | None = None
+        self._last: Accumulator[Piece] | None = None
 
     def expect_snapshots(self) -> None:
         self._last = Accumulator(cumulative=True)
 
-    def change(self, item: Any) -> Any:
-        """Return what is handed on of a piece; `NOTHING` if nothing is."""
-        return item
-
-    def put(self, item: Any) -> Awaitable[None] | None:
+    def put(self, item: Piece) -> Awaitable[None] | None:
         if self._last is not None:
             self._last.add(item)
             return None
-        changed = self.change(item)
-        if changed is NOTHING:
+        changed = cast(Change, item) if self._change is None else self._change(item)
+        if isinstance(changed, _Nothing):
             return None
         self._empty = NOTHING
         return self.sink.put(changed)
 
     async def close(self) -> None:
-        changed = NOTHING if self._last is None else self.change(self._last.total())
-        if changed is NOTHING:
+        changed: Change | _Nothing = NOTHING
+        if self._last is not None:
+            item = self._last.total()
+            changed = cast(Change, item) if self._change is None else self._change(item)
+        if isinstance(changed, _Nothing):
             changed = self._empty
-        if changed is not NOTHING:
+        if not isinstance(changed, _Nothing):
             await put_one(self.sink, changed)
 
 
-class _Showing(_Forwarding):
-    """Hands on each piece, and shows the whole to a function."""
+class _CallingStage(_ForwardingStage[Piece, Piece]):
+    """Passes each piece on, and calls a function with the whole."""
 
-    def __init__(self, sink: Sink[Any], show: Callable[[Any], Awaitable[Any]]) -> None:
+    def __init__(self, sink: Sink[Piece], function: Callable[[Piece], Awaitable[object]]) -> None:
         super().__init__(sink)
-        self._show = show
-        self._pieces = Accumulator()
+        self._function = function
+        self._pieces = Accumulator[Piece]()
 
     def expect_snapshots(self) -> None:
         super().expect_snapshots()
         self._pieces.cumulative = True
 
-    def put(self, item: Any) -> Awaitable[None] | None:
+    def put(self, item: Piece) -> Awaitable[None] | None:
         self._pieces.add(item)
         return super().put(item)
 
     async def close(self) -> None:
         await super().close()
-        await self._show(self._pieces.total())
+        await self._function(self._pieces.total())
 
 
-class _OfMappings(RunnableWithRun[Any, Any], RunnableSerializable[Any, Any]):
-    """What `RunnableAssign` and `RunnablePick` have in common: they take mappings."""
+class _MappingRunnable(RunnableWithRun[Any, Any], RunnableSerializable[Any, Any]):
+    """A runnable that takes mappings."""
 
     model_config = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
 
@@ -157,23 +173,23 @@ class _OfMappings(RunnableWithRun[Any, Any], RunnableSerializable[Any, Any]):
         """It travels as data, if what it holds does."""
         return True
 
-    def _checked(self, input: Any) -> Mapping[str, Any]:
+    def _check_input(self, input: object) -> Mapping[str, object]:
         if not isinstance(input, Mapping):
             raise InvalidInput(f"{self.get_name()} takes a mapping, not {type(input).__name__}")
-        return cast("Mapping[str, Any]", input)
+        return cast("Mapping[str, object]", input)
 
     @property
     @abstractmethod
     def _keys(self) -> list[str]:
-        """The keys that it is about."""
+        """The keys that it adds or takes out."""
 
     def get_name(self, suffix: str | None = None, *, name: str | None = None) -> str:
         """Return the name for handlers: by default it lists the keys."""
         return super().get_name(suffix, name=name or self.name or f"{type(self).__name__}<{','.join(self._keys)}>")
 
 
-class RunnableAssign(_OfMappings):
-    """Adds to its input, a mapping, what others make of it. A stream gives the input's keys first.
+class RunnableAssign(_MappingRunnable):
+    """Adds the outputs of others to its input, a mapping. A stream begins with the input's keys.
 
     Args:
         mapper: makes the additions.
@@ -191,20 +207,20 @@ class RunnableAssign(_OfMappings):
         return list(self.mapper.steps__)
 
     async def _run_whole(
-        self, runtime: Runtime, input: Any, config: RunnableConfig, kwargs: dict[str, Any]
-    ) -> dict[str, Any]:
-        given = self._checked(input)
-        return {**given, **await self.mapper._invoke(runtime, input, config, kwargs)}
+        self, runtime: Runtime, input: object, config: RunnableConfig, kwargs: dict[str, object]
+    ) -> dict[str, object]:
+        values = self._check_input(input)
+        return {**values, **await self.mapper._invoke(runtime, input, config, kwargs)}
 
     def _make_inner_stage(
-        self, runtime: Runtime, config: RunnableConfig, kwargs: dict[str, Any], sink: Sink[Any]
-    ) -> Stage[Any, Any]:
-        def others(piece: Any) -> Any:
-            kept = AddableDict((key, value) for key, value in self._checked(piece).items() if key not in keys)
-            return kept or NOTHING
+        self, runtime: Runtime, config: RunnableConfig, kwargs: dict[str, object], sink: Sink[object]
+    ) -> Stage[object, object]:
+        def take_others(piece: object) -> AddableDict | _Nothing:
+            others = {key: value for key, value in self._check_input(piece).items() if key not in keys}
+            return AddableDict(others) if others else NOTHING
 
         keys = self.mapper.steps__
-        return _Assigning(sink, others, self.mapper._make_stage(runtime, config, kwargs, sink))
+        return _AssigningStage(sink, take_others, self.mapper._make_stage(runtime, config, kwargs, sink))
 
     @property
     def _is_inline(self) -> bool:
@@ -215,21 +231,12 @@ class RunnableAssign(_OfMappings):
         return self.mapper._can_step
 
 
-class _Changing(_Forwarding):
-    """Hands on what a function makes of each piece."""
+class _AssigningStage(_ForwardingStage[object, object]):
+    """Passes on the keys that are not replaced, and feeds the stage that makes the rest."""
 
-    def __init__(self, sink: Sink[Any], change: Callable[[Any], Any], empty: Any = NOTHING) -> None:
-        super().__init__(sink, empty)
-        self._change = change
-
-    def change(self, item: Any) -> Any:
-        return self._change(item)
-
-
-class _Assigning(_Changing):
-    """Hands on what is not replaced, and feeds the stage that makes the rest."""
-
-    def __init__(self, sink: Sink[Any], change: Callable[[Any], Any], mapper: Stage[Any, Any]) -> None:
+    def __init__(
+        self, sink: Sink[object], change: Callable[[object], AddableDict | _Nothing], mapper: AnyStage
+    ) -> None:
         super().__init__(sink, change)
         self._mapper = mapper
 
@@ -237,11 +244,11 @@ class _Assigning(_Changing):
         super().expect_snapshots()
         self._mapper.expect_snapshots()
 
-    def put(self, item: Any) -> Awaitable[None] | None:
+    def put(self, item: object) -> Awaitable[None] | None:
         waiting = super().put(item)
         return self._mapper.put(item) if waiting is None else self._put_later(waiting, item)
 
-    async def _put_later(self, waiting: Awaitable[None], item: Any) -> None:
+    async def _put_later(self, waiting: Awaitable[None], item: object) -> None:
         await waiting
         await put_one(self._mapper, item)
 
@@ -253,8 +260,8 @@ class _Assigning(_Changing):
         await self._mapper.abort(error)
 
 
-class RunnablePick(_OfMappings):
-    """Gives, of its input, a mapping, the value of one key (None if it is missing), or a mapping of those that are there.
+class RunnablePick(_MappingRunnable):
+    """Takes out of its input, a mapping, the value of one key (None if it is missing), or a mapping of several keys.
 
     Args:
         keys: one, or a list.
@@ -271,22 +278,25 @@ class RunnablePick(_OfMappings):
     def _keys(self) -> list[str]:
         return [self.keys] if isinstance(self.keys, str) else self.keys
 
-    async def _run_whole(self, runtime: Runtime, input: Any, config: RunnableConfig, kwargs: dict[str, Any]) -> Any:
-        given = self._checked(input)
+    async def _run_whole(
+        self, runtime: Runtime, input: object, config: RunnableConfig, kwargs: dict[str, object]
+    ) -> object:
+        values = self._check_input(input)
         if isinstance(self.keys, str):
-            return given.get(self.keys)
-        return {key: given[key] for key in self.keys if key in given}
+            return values.get(self.keys)
+        return {key: values[key] for key in self.keys if key in values}
 
     def _make_inner_stage(
-        self, runtime: Runtime, config: RunnableConfig, kwargs: dict[str, Any], sink: Sink[Any]
-    ) -> Stage[Any, Any]:
-        def part(piece: Any) -> Any:
-            given = self._checked(piece)
+        self, runtime: Runtime, config: RunnableConfig, kwargs: dict[str, object], sink: Sink[object]
+    ) -> Stage[object, object]:
+        def take(piece: object) -> object:
+            values = self._check_input(piece)
             if isinstance(self.keys, str):
-                return given.get(self.keys, NOTHING)
-            return AddableDict({key: given[key] for key in self.keys if key in given}) or NOTHING
+                return values.get(self.keys, NOTHING)
+            return AddableDict({key: values[key] for key in self.keys if key in values}) or NOTHING
 
-        return _Changing(sink, part, None if isinstance(self.keys, str) else AddableDict())
+        empty = None if isinstance(self.keys, str) else AddableDict()
+        return _ForwardingStage[object, object](sink, take, empty)
 
     @property
     def _is_inline(self) -> bool:

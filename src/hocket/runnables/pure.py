@@ -59,13 +59,13 @@ class PureRunnable(RunnableWithRun[Input, Output], RunnableSerializable[Input, O
         return False
 
     async def _run_whole(
-        self, runtime: Runtime, input: Input, config: RunnableConfig, kwargs: dict[str, Any]
+        self, runtime: Runtime, input: Input, config: RunnableConfig, kwargs: dict[str, object]
     ) -> Output:
         self._refuse(kwargs)
         return await self._compute(runtime, input)
 
     def _make_inner_stage(
-        self, runtime: Runtime, config: RunnableConfig, kwargs: dict[str, Any], sink: Sink[Output]
+        self, runtime: Runtime, config: RunnableConfig, kwargs: dict[str, object], sink: Sink[Output]
     ) -> Stage[Input, Output]:
         self._refuse(kwargs)
         incremental = self._incremental()
@@ -76,14 +76,14 @@ class PureRunnable(RunnableWithRun[Input, Output], RunnableSerializable[Input, O
         )
 
     async def _run_streamed(
-        self, runtime: Runtime, input: Input, config: RunnableConfig, kwargs: dict[str, Any], sink: Sink[Output]
+        self, runtime: Runtime, input: Input, config: RunnableConfig, kwargs: dict[str, object], sink: Sink[Output]
     ) -> None:
         if self._incremental() is None:
             await put_one(sink, await self._run_whole(runtime, input, config, kwargs))
         else:
             await super()._run_streamed(runtime, input, config, kwargs, sink)
 
-    def _refuse(self, kwargs: dict[str, Any]) -> None:
+    def _refuse(self, kwargs: dict[str, object]) -> None:
         if kwargs:
             raise InvalidInput(f"{self.get_name()} takes an input and a config; it has no use for {', '.join(kwargs)}")
 

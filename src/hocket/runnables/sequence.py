@@ -1,19 +1,19 @@
 """Runnables one behind the other."""
 
 import functools
-from collections.abc import Callable, Iterator
-from typing import Any, Generic, TypeVar
+from collections.abc import Iterator, Sequence
+from typing import Any, Generic, NamedTuple, TypeVar, cast
 
 from pydantic import ConfigDict, Field, SkipValidation
 
 from hocket._runtime.runtime import Runtime
 from hocket._runtime.stream import Sink
 from hocket.errors import InvalidInput
-from hocket.runnables.base import Runnable, RunnableSerializable
+from hocket.runnables.base import AnyRunnable, Runnable, RunnableSerializable
 from hocket.runnables.chain_run import add_run_tag
 from hocket.runnables.coercion import coerce_to_runnable
 from hocket.runnables.config import RunnableConfig
-from hocket.runnables.stage import Stage, StreamPipeline
+from hocket.runnables.stage import AnyStage, Stage, StageBuilder, StreamPipeline
 from hocket.runnables.with_run import RunnableWithRun
 
 __all__ = ["RunnableSequence"]
@@ -21,40 +21,48 @@ __all__ = ["RunnableSequence"]
 Input = TypeVar("Input")
 Output = TypeVar("Output")
 
-Build = Callable[[Sink[Any]], Stage[Any, Any]]
+
+class _Step(NamedTuple):
+    """A step of one call, with its arguments and its config."""
+
+    runnable: AnyRunnable
+    kwargs: dict[str, object]
+    config: RunnableConfig
 
 
 class RunnableSequence(RunnableWithRun[Input, Output], RunnableSerializable[Input, Output], Generic[Input, Output]):
-    """A chain: each step gets what the one before it gives. Made by ``a | b``.
+    """A chain: each step gets the output of the one before it. Made by ``a | b``.
 
-    A stream flows through all steps that can work piece by piece; others wait for the whole of their input. Arguments
-    of a call go to the first step that takes any.
+    A stream flows through all steps that can work piece by piece; others wait for their whole input. Arguments of a call
+    go to the first step that takes any.
 
     Args:
-        steps: at least two runnables, or what stands for them; chains among them that have no name are taken apart.
+        steps: at least two runnables, or functions and mappings (`coerce_to_runnable`). The steps of a chain that has no
+            name become steps of this one.
         name: for handlers.
         first, middle, last: the steps, instead (LangChain's form).
 
     Raises:
         InvalidInput: there are fewer than two.
+        TypeError: a step stands for no runnable.
     """
 
     model_config = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
 
     first: SkipValidation[Runnable[Input, Any]]
-    middle: SkipValidation[list[Runnable[Any, Any]]] = Field(default_factory=list[Runnable[Any, Any]])
+    middle: SkipValidation[list[AnyRunnable]] = Field(default_factory=list[AnyRunnable])
     last: SkipValidation[Runnable[Any, Output]]
 
     def __init__(
         self,
-        *steps: Any,
+        *steps: object,
         name: str | None = None,
-        first: Any = None,
-        middle: list[Any] | None = None,
-        last: Any = None,
+        first: object = None,
+        middle: Sequence[object] | None = None,
+        last: object = None,
     ) -> None:
-        given = steps or [step for step in (first, *(middle or ()), last) if step is not None]
-        flat = [one for step in given for one in _taken_apart(coerce_to_runnable(step))]
+        parts = steps or [step for step in (first, *(middle or ()), last) if step is not None]
+        flat = [step for part in parts for step in _flatten(coerce_to_runnable(part))]
         if len(flat) < 2:
             raise InvalidInput(f"a RunnableSequence has at least 2 steps, not {len(flat)}")
         fields: dict[str, Any] = {"first": flat[0], "middle": flat[1:-1], "last": flat[-1], "name": name}
@@ -66,55 +74,53 @@ class RunnableSequence(RunnableWithRun[Input, Output], RunnableSerializable[Inpu
         return True
 
     @property
-    def steps(self) -> list[Runnable[Any, Any]]:
+    def steps(self) -> list[AnyRunnable]:
         """The steps, in order."""
         return [self.first, *self.middle, self.last]
 
     async def _run_whole(
-        self, runtime: Runtime, input: Input, config: RunnableConfig, kwargs: dict[str, Any]
+        self, runtime: Runtime, input: Input, config: RunnableConfig, kwargs: dict[str, object]
     ) -> Output:
         value: Any = input
-        for step, given, own in self._asked(config, kwargs):
-            value = await step._invoke(runtime, value, own, given)
-        return value  # type: ignore[no-any-return]
+        for step in self._plan(config, kwargs):
+            value = await step.runnable._invoke(runtime, value, step.config, step.kwargs)
+        return cast(Output, value)
 
     async def _run_streamed(
-        self, runtime: Runtime, input: Input, config: RunnableConfig, kwargs: dict[str, Any], sink: Sink[Output]
+        self, runtime: Runtime, input: Input, config: RunnableConfig, kwargs: dict[str, object], sink: Sink[Output]
     ) -> None:
-        first, given, own = next(self._asked(config, kwargs))
-        line = StreamPipeline[Any, Output](self._builders(runtime, config, kwargs)[1:], sink)
-        self._expect(line.stages)
-        await line.run(functools.partial(first._produce, runtime, input, own, given))
+        first = next(self._plan(config, kwargs))
+        pipeline = StreamPipeline[Any, Output](self._make_builders(runtime, config, kwargs)[1:], sink)
+        self._announce_snapshots(pipeline.stages)
+        await pipeline.run(functools.partial(first.runnable._produce, runtime, input, first.config, first.kwargs))
 
     def _make_inner_stage(
-        self, runtime: Runtime, config: RunnableConfig, kwargs: dict[str, Any], sink: Sink[Output]
+        self, runtime: Runtime, config: RunnableConfig, kwargs: dict[str, object], sink: Sink[Output]
     ) -> Stage[Input, Output]:
-        line = StreamPipeline[Input, Output](self._builders(runtime, config, kwargs), sink)
-        self._expect(line.stages[1:])
-        return line
+        pipeline = StreamPipeline[Input, Output](self._make_builders(runtime, config, kwargs), sink)
+        self._announce_snapshots(pipeline.stages[1:])
+        return pipeline
 
-    def _builders(self, runtime: Runtime, config: RunnableConfig, kwargs: dict[str, Any]) -> list[Build]:
+    def _make_builders(self, runtime: Runtime, config: RunnableConfig, kwargs: dict[str, object]) -> list[StageBuilder]:
         return [
-            functools.partial(step._make_stage, runtime, own, given) for step, given, own in self._asked(config, kwargs)
+            functools.partial(step.runnable._make_stage, runtime, step.config, step.kwargs)
+            for step in self._plan(config, kwargs)
         ]
 
-    def _expect(self, stages: list[Stage[Any, Any]]) -> None:
-        """Tell stages, all behind the first, what kind of pieces come from the step before."""
+    def _announce_snapshots(self, stages: list[AnyStage]) -> None:
+        # Each stage, from the second step on, has to know whether the pieces before it add up or replace each other.
         for step, stage in zip(self.steps, stages, strict=False):
             if step._is_cumulative:
                 stage.expect_snapshots()
 
-    def _asked(
-        self, config: RunnableConfig, kwargs: dict[str, Any]
-    ) -> Iterator[tuple[Runnable[Any, Any], dict[str, Any], RunnableConfig]]:
-        """Give each step, with its arguments and its config."""
+    def _plan(self, config: RunnableConfig, kwargs: dict[str, object]) -> Iterator[_Step]:
         steps = self.steps
         taker = next((step for step in steps if step._can_take_arguments), steps[0]) if kwargs else None
         for number, step in enumerate(steps, 1):
-            given: dict[str, Any] = {}
+            own: dict[str, object] = {}
             if step is taker:
-                given, taker = kwargs, None
-            yield step, given, add_run_tag(config, "seq:step:{}", number)
+                own, taker = kwargs, None
+            yield _Step(step, own, add_run_tag(config, "seq:step:{}", number))
 
     @property
     def _is_inline(self) -> bool:
@@ -129,5 +135,5 @@ class RunnableSequence(RunnableWithRun[Input, Output], RunnableSerializable[Inpu
         return self.last._is_cumulative
 
 
-def _taken_apart(step: Runnable[Any, Any]) -> list[Runnable[Any, Any]]:
+def _flatten(step: AnyRunnable) -> list[AnyRunnable]:
     return step.steps if isinstance(step, RunnableSequence) and step.name is None else [step]

@@ -1,25 +1,38 @@
 """Steps at work in a stream.
 
-Streams are pushed: a producer hands its pieces to a sink. A step of a chain is therefore a *stage*: a sink for the pieces
+Streams are pushed: a producer puts its pieces into a sink. A step of a chain is therefore a *stage*: a sink for the pieces
 of its input that pushes pieces of its output into the sink behind it. All stages of a chain run in one task, that of the
-stream: no task, no queue and no thread for each step; cancelling or leaving the stream reaches all of them at once.
+stream: no task, queue or thread for each step; cancelling or leaving the stream reaches all of them at once.
 
-A stage that fails would throw into whoever feeds it, which is innocent: a model whose answer a parser refuses has done
-its work, and must not count as failed, nor be tried again. So between two stages is a `Link`, which keeps the failure,
-and tells the feeder that its consumer has left.
+A stage that fails must not throw into the stage that feeds it: a model whose answer a parser refuses has done its work,
+and must neither count as failed nor be tried again. So between two stages is a `Link`, which keeps the failure, and tells
+the feeder that its consumer has left.
 """
 
 import functools
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterable, Awaitable, Callable, Coroutine, Iterator, Sequence
-from typing import Any, Generic, TypeVar
+from collections.abc import AsyncIterable, Awaitable, Callable, Iterable, Iterator, Sequence
+from typing import Any, Generic, Protocol, TypeVar
 
 from hocket._runtime.runtime import Runtime
 from hocket._runtime.stream import Left, Sink
 from hocket._runtime.thread_stream import from_thread
+from hocket.runnables.config import RunnableConfig
 from hocket.runnables.folding import Accumulator
 
-__all__ = ["Link", "Stage", "StreamPipeline", "WholeInputStage", "drain", "push", "put_one", "transform_into"]
+__all__ = [
+    "AnyStage",
+    "Link",
+    "Stage",
+    "StageBuilder",
+    "StageMaker",
+    "StreamPipeline",
+    "WholeInputStage",
+    "drain",
+    "push",
+    "put_one",
+    "transform_into",
+]
 
 In = TypeVar("In")
 Out = TypeVar("Out")
@@ -61,17 +74,22 @@ async def put_one(sink: Sink[Out], item: Out) -> None:
         await waiting
 
 
-async def drain(runtime: Runtime, pieces: Any, sink: Sink[Any], *, in_thread: bool = False) -> None:
-    """Put all of ``pieces``, an iterator of either kind, and close it, if it can be closed.
+async def drain(
+    runtime: Runtime, pieces: AsyncIterable[Out] | Iterable[Out], sink: Sink[Out], *, in_thread: bool = False
+) -> None:
+    """Put all of ``pieces``, and close the iterator, if it can be closed.
 
     Args:
-        in_thread: whether it is a sync one that may wait, and so runs in a worker thread.
+        runtime: the one that this runs on.
+        pieces: an iterator of either kind.
+        sink: takes them.
+        in_thread: whether a sync iterator may wait, and so runs in a worker thread.
     """
-    if in_thread:
+    if in_thread and not isinstance(pieces, AsyncIterable):
 
-        def work(put: Callable[[Any], bool]) -> None:
+        def work(put: Callable[[Out], bool]) -> None:
             try:
-                any(put(piece) for piece in pieces)  # until nobody listens any more
+                any(put(piece) for piece in pieces)  # until `put` says that the consumer has left
             finally:
                 getattr(pieces, "close", bool)()
 
@@ -93,13 +111,34 @@ async def drain(runtime: Runtime, pieces: Any, sink: Sink[Any], *, in_thread: bo
             getattr(pieces, "close", bool)()
 
 
+AnyStage = Stage[Any, Any]
+"""A stage in the middle of a chain: what it takes is what the one before gives."""
+
+StageBuilder = Callable[[Sink[Any]], AnyStage]
+"""Makes a stage that pushes into the given sink."""
+
+
+class StageMaker(Protocol[In, Out]):
+    """A runnable, as far as a stream needs it."""
+
+    def _make_stage(
+        self, runtime: Runtime, config: RunnableConfig | None, kwargs: dict[str, object], sink: Sink[Out]
+    ) -> Stage[In, Out]: ...
+
+
 async def transform_into(
-    runnable: Any, runtime: Runtime, input: Any, config: Any, kwargs: dict[str, Any], sink: Sink[Any]
+    runnable: StageMaker[In, Out],
+    runtime: Runtime,
+    input: AsyncIterable[In] | Iterable[In],
+    config: RunnableConfig,
+    kwargs: dict[str, object],
+    sink: Sink[Out],
 ) -> None:
-    """Push what ``runnable`` makes of an iterable ``input``, whose items are the pieces of one input."""
+    """Push the output of ``runnable`` for an input whose pieces are the items of ``input``."""
     in_thread = runtime.is_async and not isinstance(input, AsyncIterable)
-    line = StreamPipeline[Any, Any]([functools.partial(runnable._make_stage, runtime, config, kwargs)], sink)
-    await line.run(lambda head: drain(runtime, input, head, in_thread=in_thread))
+    build = functools.partial(runnable._make_stage, runtime, config, kwargs)
+    pipeline = StreamPipeline[In, Out]([build], sink)
+    await pipeline.run(lambda head: drain(runtime, input, head, in_thread=in_thread))
 
 
 def push(pieces: Iterator[Out], sink: Sink[Out]) -> Awaitable[None] | None:
@@ -120,17 +159,17 @@ async def _push_rest(waiting: Awaitable[None], pieces: Iterator[Out], sink: Sink
 
 
 class WholeInputStage(Stage[In, Out]):
-    """The stage of a step that needs its input as a whole: gathers it, and goes to work at its end.
+    """The stage of a step that needs its whole input: collects the pieces, and starts work at the end.
 
     Args:
         work: takes the whole input and the sink.
         sink: takes the pieces of the output.
     """
 
-    def __init__(self, work: Callable[[In, Sink[Out]], Coroutine[Any, Any, None]], sink: Sink[Out]) -> None:
+    def __init__(self, work: Callable[[In, Sink[Out]], Awaitable[None]], sink: Sink[Out]) -> None:
         super().__init__(sink)
         self._run_whole = work
-        self._pieces = Accumulator()
+        self._pieces = Accumulator[In]()
 
     def expect_snapshots(self) -> None:
         self._pieces.cumulative = True
@@ -143,7 +182,7 @@ class WholeInputStage(Stage[In, Out]):
 
 
 class Link(Generic[In]):
-    """What a step pushes into: hands on to the next stage, and keeps that one's failure from the step."""
+    """The sink between two stages: passes pieces to the next stage, and keeps that one's failure from the stage before."""
 
     __slots__ = ("failure", "stage")
 
@@ -179,15 +218,15 @@ class StreamPipeline(Stage[In, Out]):
 
     Args:
         builders: make the stages, in the order of the stream, each given its sink.
-        sink: takes what the last one pushes.
+        sink: takes the pieces that the last one pushes.
 
     Attributes:
         stages: in the order of the stream.
     """
 
-    def __init__(self, builders: Sequence[Callable[[Sink[Any]], Stage[Any, Any]]], sink: Sink[Out]) -> None:
+    def __init__(self, builders: Sequence[StageBuilder], sink: Sink[Out]) -> None:
         super().__init__(sink)
-        self.stages: list[Stage[Any, Any]] = []
+        self.stages: list[AnyStage] = []
         self._links: list[Link[Any]] = []
         behind: Sink[Any] = sink
         for build in reversed(builders):
@@ -230,12 +269,12 @@ class StreamPipeline(Stage[In, Out]):
                 await stage.abort(error)
             except Exception:  # it ends early anyhow
                 pass
-            except BaseException as again:  # cancelled once more: the others are told all the same
+            except BaseException as again:  # cancelled once more: the other stages are told all the same
                 struck = struck or again
         if struck is not None:
             raise struck
 
-    async def run(self, source: Callable[[Sink[In]], Coroutine[Any, Any, None]]) -> None:
+    async def run(self, source: Callable[[Sink[In]], Awaitable[None]]) -> None:
         """Run ``source``, which pushes into the first stage, and then end the stages, from the first to the last.
 
         Raises:
@@ -248,7 +287,7 @@ class StreamPipeline(Stage[In, Out]):
                 if isinstance(error, Left | Exception | BaseExceptionGroup):  # a cancellation is mightier
                     self._raise_failure()
                 raise
-            self._raise_failure()  # a source may not care that its consumer has left
+            self._raise_failure()  # a source may go on when its consumer has left
             await self.close()
         except BaseException as error:
             await self.abort(error)

@@ -1,20 +1,18 @@
 """What `RunnableRetry` and `RunnableWithFallbacks` have in common: a call of theirs is made of calls of other runnables.
 
-What those hand out piece by piece goes straight to the consumer, and from the first piece on nothing is tried again.
+The pieces that those push go straight to the consumer, and after the first piece nothing is tried again.
 """
 
-import functools
+import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable, Sequence
-from typing import Any, Generic, Self, TypeVar, cast
-
-from pydantic import ConfigDict
+from collections.abc import Awaitable, Callable
+from typing import Generic, TypeVar, cast
 
 from hocket._runtime import clock
 from hocket._runtime.runtime import Runtime
 from hocket._runtime.stream import Sink
 from hocket.retries import Failure
-from hocket.runnables.base import Runnable, RunnableSerializable
+from hocket.runnables.base import Runnable, RunnableWrapper
 from hocket.runnables.chain_run import get_run
 from hocket.runnables.config import RunnableConfig
 from hocket.runnables.with_run import RunnableWithRun
@@ -26,17 +24,22 @@ Input = TypeVar("Input")
 Output = TypeVar("Output")
 
 
-class Attempts:
-    """One call on its way: what is asked, until when, and whether anything has come of it. It is the sink of its attempts.
+class Attempts(Generic[Input, Output]):
+    """One call on its way: its input, its deadline, and whether it has handed anything out. The sink of its attempts.
 
     Attributes:
         input, config, params: of the call; the config is that of runs inside it.
-        ends_at: the deadline, by the clock; None: it has none.
+        ends_at: the deadline, in seconds of the clock; None: it has none.
         has_handed_out: whether a piece of an answer has reached the consumer.
     """
 
     def __init__(
-        self, runtime: Runtime, input: Any, config: RunnableConfig, params: dict[str, Any], sink: Sink[Any] | None
+        self,
+        runtime: Runtime,
+        input: Input,
+        config: RunnableConfig,
+        params: dict[str, object],
+        sink: Sink[Output] | None,
     ) -> None:
         self.runtime = runtime
         self.input = input
@@ -44,8 +47,8 @@ class Attempts:
         self.params = params
         self.has_handed_out = False
         self._sink = sink
-        given = params.get("timeout")
-        self._timeout = None if given is None else Timeout.of(given)
+        timeout = params.get("timeout")
+        self._timeout = None if timeout is None else Timeout.of(cast("Timeout | float", timeout))
         total = None if self._timeout is None else self._timeout.total
         self.ends_at = None if total is None else clock.current().now() + total
 
@@ -59,21 +62,23 @@ class Attempts:
         """Whether the consumer of the pieces has left."""
         return self._sink is not None and self._sink.closed
 
-    def put(self, item: Any) -> Awaitable[None] | None:
+    def put(self, item: Output) -> Awaitable[None] | None:
         """Hand over a piece."""
+        assert self._sink is not None
         self.has_handed_out = True
-        return cast(Sink[Any], self._sink).put(item)
+        return self._sink.put(item)
 
     async def ask(
-        self, runnable: Runnable[Any, Any], input: Any, config: RunnableConfig, params: dict[str, Any]
-    ) -> Any:
-        """Make one attempt, in what is left of the time, and return what comes of it; nothing, if that is streamed."""
+        self, runnable: Runnable[Input, Output], input: Input, config: RunnableConfig, params: dict[str, object]
+    ) -> Output:
+        """Make one attempt, in the time that is left, and return its output; if it is streamed, that is None."""
         if self._timeout is not None and self.ends_at is not None:
-            left = max(self.ends_at - clock.current().now(), 1e-3)
-            params = {**params, "timeout": Timeout(total=left).over(self._timeout)}
+            seconds_left = max(self.ends_at - clock.current().now(), 1e-3)
+            params = {**params, "timeout": Timeout(total=seconds_left).over(self._timeout)}
         if self._sink is None:
             return await runnable._invoke(self.runtime, input, config, params)
-        return await runnable._produce(self.runtime, input, config, params, self)
+        await runnable._produce(self.runtime, input, config, params, self)
+        return cast(Output, None)
 
     async def tell(self, failure: Failure) -> None:
         """Tell the handlers of the call's run of an attempt that failed and is followed by another."""
@@ -83,55 +88,31 @@ class Attempts:
             await run._tell("on_retry", state, **facts)
 
 
-class RunnableWithAttempts(
-    RunnableWithRun[Input, Output], RunnableSerializable[Input, Output], ABC, Generic[Input, Output]
-):
-    """A runnable that may ask others more than once.
-
-    A method of what it asks that returns a runnable (``bind_tools``) is called on each, and gives one like this of the
-    results; its other attributes are those of the first.
-    """
-
-    model_config = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
+class RunnableWithAttempts(RunnableWithRun[Input, Output], RunnableWrapper[Input, Output], ABC, Generic[Input, Output]):
+    """A runnable that may call others more than once."""
 
     @abstractmethod
-    async def _run_attempts(self, call: Attempts) -> Any:
-        """Make the attempts of one call, and return what the last gave."""
+    async def _run_attempts(self, call: Attempts[Input, Output]) -> Output:
+        """Make the attempts of one call, and return the output of the last."""
 
-    @abstractmethod
-    def _get_candidates(self) -> Sequence[Runnable[Input, Output]]:
-        """Return the runnables that may be asked, in order."""
-
-    @abstractmethod
-    def _map_each(self, change: Callable[[Any], Any]) -> Self:
-        """Return one like this, of what ``change`` makes of the runnables that it asks."""
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_") or name in type(self).__pydantic_fields__:
-            raise AttributeError(name)
-        attribute = getattr(self._get_candidates()[0], name)
-        if not callable(attribute):
-            return attribute
-
-        @functools.wraps(attribute)
-        def call(*args: Any, **kwargs: Any) -> Any:
-            made = attribute(*args, **kwargs)
-            if not isinstance(made, Runnable):
-                return made
-            return self._map_each(lambda one: getattr(one, name)(*args, **kwargs))
-
-        return call
+    def _wrap_call(self, name: str, verb: Callable[..., object]) -> Callable[..., object]:
+        if "callbacks" in inspect.signature(verb).parameters:
+            raise AttributeError(
+                f"{type(self).__name__} has no {name}: it would be called once, on the first runnable inside. Use invoke, "
+                "stream, batch or their async forms, which are tried again"
+            )
+        return verb  # it starts no run: `render` shows the first request
 
     @property
     def _can_step(self) -> bool:
-        return all(one._can_step for one in self._get_candidates())
+        return all(one._can_step for one in self._get_wrapped())
 
     async def _run_whole(
-        self, runtime: Runtime, input: Input, config: RunnableConfig, kwargs: dict[str, Any]
+        self, runtime: Runtime, input: Input, config: RunnableConfig, kwargs: dict[str, object]
     ) -> Output:
-        return cast(Output, await self._run_attempts(Attempts(runtime, input, config, kwargs, None)))
+        return await self._run_attempts(Attempts(runtime, input, config, kwargs, None))
 
     async def _run_streamed(
-        self, runtime: Runtime, input: Input, config: RunnableConfig, kwargs: dict[str, Any], sink: Sink[Output]
+        self, runtime: Runtime, input: Input, config: RunnableConfig, kwargs: dict[str, object], sink: Sink[Output]
     ) -> None:
         await self._run_attempts(Attempts(runtime, input, config, kwargs, sink))

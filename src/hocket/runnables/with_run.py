@@ -5,8 +5,8 @@ it works piece by piece (`_make_inner_stage`), or how one call pushes its output
 """
 
 import functools
-from collections.abc import Awaitable, Coroutine
-from typing import Any, ClassVar, Generic, TypeVar, cast
+from collections.abc import Awaitable
+from typing import Any, ClassVar, Generic, TypeVar
 
 from hocket._runtime.runtime import ASYNC, BLOCKING, Runtime, drive
 from hocket._runtime.stream import Sink
@@ -23,19 +23,19 @@ Output = TypeVar("Output")
 
 
 class RunnableWithRun(Runnable[Input, Output], Generic[Input, Output]):
-    """A runnable every call of which is a run, made of runs of others, or of computing."""
+    """A runnable each call of which is a run of its own. It calls other runnables, or computes."""
 
     _run_type: ClassVar[str] = "chain"
-    """What handlers are told that it is."""
+    """The kind of run, for handlers."""
 
     async def _run_whole(
-        self, runtime: Runtime, input: Input, config: RunnableConfig, kwargs: dict[str, Any]
+        self, runtime: Runtime, input: Input, config: RunnableConfig, kwargs: dict[str, object]
     ) -> Output:
         """Make one call. ``config`` is that of the runs inside."""
         raise NotImplementedError
 
     async def _run_streamed(
-        self, runtime: Runtime, input: Input, config: RunnableConfig, kwargs: dict[str, Any], sink: Sink[Output]
+        self, runtime: Runtime, input: Input, config: RunnableConfig, kwargs: dict[str, object], sink: Sink[Output]
     ) -> None:
         """Make one call and push its output. By default in one piece, or through an overridden `_make_inner_stage`."""
         if type(self)._make_inner_stage is RunnableWithRun._make_inner_stage:
@@ -47,11 +47,11 @@ class RunnableWithRun(Runnable[Input, Output], Generic[Input, Output]):
             await line.run(lambda head: put_one(head, input))
 
     def _make_inner_stage(
-        self, runtime: Runtime, config: RunnableConfig, kwargs: dict[str, Any], sink: Sink[Output]
+        self, runtime: Runtime, config: RunnableConfig, kwargs: dict[str, object], sink: Sink[Output]
     ) -> Stage[Input, Output]:
-        """Return how this works piece by piece. By default it waits for its whole input."""
+        """Return the stage that does the work inside the run. By default it waits for its whole input."""
 
-        def work(input: Input, sink: Sink[Output]) -> Coroutine[Any, Any, None]:
+        def work(input: Input, sink: Sink[Output]) -> Awaitable[None]:
             return self._run_streamed(runtime, input, config, kwargs, sink)
 
         return WholeInputStage(work, sink)
@@ -71,94 +71,99 @@ class RunnableWithRun(Runnable[Input, Output], Generic[Input, Output]):
         return drive(self._invoke(BLOCKING, input, config, kwargs))
 
     async def _invoke(
-        self, runtime: Runtime, input: Input, config: RunnableConfig | None, kwargs: dict[str, Any]
+        self, runtime: Runtime, input: Input, config: RunnableConfig | None, kwargs: dict[str, object]
     ) -> Output:
         config = ensure_config(config)
-        run = self._watched_run(runtime, config)
+        run = self._open_run(runtime, config)
         if run is None:
             return await self._run_whole(runtime, input, child_config(config), kwargs)
         work = functools.partial(self._run_whole, runtime, input, run.config_inside(), kwargs)
-        return cast(Output, await run.around(input, work, bool))
+        return await run.execute(input, work, bool)
 
     async def _produce(
-        self, runtime: Runtime, input: Input, config: RunnableConfig | None, kwargs: dict[str, Any], sink: Sink[Output]
+        self,
+        runtime: Runtime,
+        input: Input,
+        config: RunnableConfig | None,
+        kwargs: dict[str, object],
+        sink: Sink[Output],
     ) -> None:
         config = ensure_config(config)
-        run = self._watched_run(runtime, config)
+        run = self._open_run(runtime, config)
         if run is None:
             await self._run_streamed(runtime, input, child_config(config), kwargs, sink)
             return
-        tap, own = StreamObserver(run, sink, cumulative=self._is_cumulative), run.config_inside()
+        observer, config = StreamObserver(run, sink, cumulative=self._is_cumulative), run.config_inside()
 
-        async def pour() -> Any:
-            await self._run_streamed(runtime, input, own, kwargs, tap)
-            return tap.pieces.total()
+        async def stream() -> Output:
+            await self._run_streamed(runtime, input, config, kwargs, observer)
+            return observer.pieces.total()
 
-        await run.around(input, pour, lambda: sink.closed, tap.pieces.total)
+        await run.execute(input, stream, lambda: sink.closed, observer.pieces.total)
 
     def _make_stage(
-        self, runtime: Runtime, config: RunnableConfig | None, kwargs: dict[str, Any], sink: Sink[Output]
+        self, runtime: Runtime, config: RunnableConfig | None, kwargs: dict[str, object], sink: Sink[Output]
     ) -> Stage[Input, Output]:
         config = ensure_config(config)
-        run = self._watched_run(runtime, config)
+        run = self._open_run(runtime, config)
         if run is None:
             return self._make_inner_stage(runtime, child_config(config), kwargs, sink)
-        tap = StreamObserver(run, sink, cumulative=self._is_cumulative)
-        return _Watched(run, tap, self._make_inner_stage(runtime, run.config_inside(), kwargs, tap))
+        observer = StreamObserver(run, sink, cumulative=self._is_cumulative)
+        return _ObservedStage(run, observer, self._make_inner_stage(runtime, run.config_inside(), kwargs, observer))
 
-    def _watched_run(self, runtime: Runtime, config: RunnableConfig) -> ChainRun | None:
-        """Return the run of a call, if anybody watches."""
+    def _open_run(self, runtime: Runtime, config: RunnableConfig) -> ChainRun | None:
+        """Return the run of a call, if a handler listens."""
         if not is_watched(config):
             return None
         run = ChainRun(runtime, self.get_name(), config, self._run_type)
         return run if run.is_watched else None
 
 
-class _Watched(Stage[Any, Any]):
+class _ObservedStage(Stage[Input, Output]):
     """A stage that is a run: started by its first piece, and ended once, whatever happens."""
 
-    def __init__(self, run: ChainRun, tap: StreamObserver, stage: Stage[Any, Any]) -> None:
-        super().__init__(tap)
+    def __init__(self, run: ChainRun, observer: StreamObserver[Output], stage: Stage[Input, Output]) -> None:
+        super().__init__(observer)
         self._run = run
-        self._tap = tap
-        self._make_stage = stage
-        self._inputs = Accumulator()
+        self._observer = observer
+        self._stage = stage
+        self._inputs = Accumulator[Input]()
         self._has_started = False
 
     def expect_snapshots(self) -> None:
         self._inputs.cumulative = True
-        self._make_stage.expect_snapshots()
+        self._stage.expect_snapshots()
 
-    def put(self, item: Any) -> Awaitable[None] | None:
+    def put(self, item: Input) -> Awaitable[None] | None:
         self._inputs.add(item)
-        return self._make_stage.put(item) if self._has_started else self._put_first(item)
+        return self._stage.put(item) if self._has_started else self._put_first(item)
 
-    async def _put_first(self, item: Any) -> None:
+    async def _put_first(self, item: Input) -> None:
         await self._start()
-        waiting = self._make_stage.put(item)
+        waiting = self._stage.put(item)
         if waiting is not None:
             await waiting
 
     async def _start(self) -> None:
         self._has_started = True
-        await self._run.start("")  # what goes in is told at the end
+        await self._run.start("")  # `end` tells the whole input
 
     async def close(self) -> None:
         try:
             if not self._has_started:
                 await self._start()
-            await self._make_stage.close()
-            await self._run.end(self._tap.pieces.total(), inputs=self._inputs.total())
+            await self._stage.close()
+            await self._run.end(self._observer.pieces.total(), inputs=self._inputs.total())
         except BaseException as error:
             await self._fail(error)
             raise
 
     async def abort(self, error: BaseException) -> None:
         try:
-            await self._make_stage.abort(error)
+            await self._stage.abort(error)
         finally:
             await self._fail(error)
 
     async def _fail(self, error: BaseException) -> None:
         if self._has_started:
-            await self._run.fail(error, closed=self.closed, so_far=self._tap.pieces.total)
+            await self._run.fail(error, closed=self.closed, partial_output=self._observer.pieces.total)

@@ -68,17 +68,17 @@ class StructuredOutput(RunnableWithAttempts[LanguageModelInput, Out], Generic[Ou
     def _is_cumulative(self) -> bool:
         return True
 
-    def _get_candidates(self) -> list[Any]:
+    def _get_wrapped(self) -> list[Any]:
         return [self.bound]
 
-    def _map_each(self, change: Callable[[Any], Any]) -> Self:
+    def _map_wrapped(self, change: Callable[[Any], Any]) -> Self:
         return self.model_copy(update={"bound": change(self.bound)})
 
     def _get_max_attempts(self, params: Mapping[str, Any]) -> float:
         inside = self.bound._get_max_attempts(params)
         return inside if params.get("retry") is not None else inside + self.reask
 
-    async def _run_attempts(self, call: Attempts) -> Any:
+    async def _run_attempts(self, call: Attempts[Any, Any]) -> Any:
         return await self._read_from(call, None)
 
     async def _run_streamed(
@@ -92,7 +92,7 @@ class StructuredOutput(RunnableWithAttempts[LanguageModelInput, Out], Generic[Ou
         reading = Reading(sink, self.output, self.answers, with_raw=self.include_raw)
         await self._read_from(Attempts(runtime, input, config, kwargs, reading), reading)
 
-    async def _read_from(self, call: Attempts, reading: Reading | None) -> Any:
+    async def _read_from(self, call: Attempts[Any, Any], reading: Reading | None) -> Any:
         """Return what the verb gives: the object, or, with ``include_raw``, it and the message and what went wrong."""
         message, unread = AIMessage(""), list[Exception]()  # the last answer, and why it could not be read
         asked = call.input

@@ -1,0 +1,33 @@
+"""The pauses of `Runnable.with_retry`, in LangChain's words."""
+
+from typing_extensions import TypedDict
+
+from hocket.retries import RetryPolicy, seconds
+
+__all__ = ["ExponentialJitterParams", "JitterPolicy"]
+
+
+class ExponentialJitterParams(TypedDict, total=False):
+    """How long the pauses are, in seconds: ``initial`` (1) · ``exp_base`` (2) ** n + chance up to ``jitter`` (1), at
+    most ``max`` (60). LangChain's words.
+    """
+
+    initial: float
+    max: float
+    exp_base: float
+    jitter: float
+
+
+class JitterPolicy(RetryPolicy):
+    """A policy with LangChain's pauses."""
+
+    pauses: ExponentialJitterParams | None = None
+
+    def _backoff(self, attempt: int) -> float:
+        if self.pauses is None:
+            return 0.0
+        from tenacity import wait_exponential, wait_random
+
+        longest = self.pauses.get("max", 60.0)
+        growing = wait_exponential(self.pauses.get("initial", 1.0), longest, self.pauses.get("exp_base", 2.0))
+        return min(longest, seconds(growing + wait_random(0, self.pauses.get("jitter", 1.0)), attempt))
