@@ -29,7 +29,6 @@ MAY_IMPORT_BY_STRING = {
     "hocket.providers.local.engine": "the extra `local`, which has no types",
     "hocket.testing._loops": "trio, if the program uses it",
     "hocket.tokens.packages": "the packages that count tokens, which are extras",
-    "hocket.runnables.combining": "to go: the classes that the operators build",
 }
 
 MAY_BE_ASSIGNED = {

@@ -107,6 +107,7 @@ class BaseLanguageModel(Choosing, _Runnable[Output], ABC):
     _hook_names: ClassVar[str] = "_agenerate, _astream (async), _generate, _stream (sync)"
     _key_fields: ClassVar[tuple[str, ...]]
     _unkeyed: ClassVar[frozenset[str]] = frozenset()
+    _call_verbs = frozenset({"generate", "agenerate", "generate_prompt", "agenerate_prompt", "render"})
     """Fields that do not change an answer, and so are in no cache key."""
 
     @classmethod

@@ -1,11 +1,11 @@
-"""A stage that is written as an async generator: it pulls, where the stream pushes."""
+"""A stage that is written as an async generator: the generator pulls pieces, while the stream pushes them."""
 
 import contextvars
 import types
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Iterable
 from contextlib import suppress
-from typing import Any, TypeVar
+from typing import Any, Generic, Self, TypeVar
 
 from hocket._runtime.runtime import Runtime
 from hocket._runtime.stream import Left, Sink
@@ -14,10 +14,11 @@ from hocket.runnables.stage import Stage
 
 __all__ = ["AsyncGeneratorStage", "PieceQueue"]
 
+Input = TypeVar("Input")
 Output = TypeVar("Output")
 
 
-class AsyncGeneratorStage(Stage[Any, Output]):
+class AsyncGeneratorStage(Stage[Input, Output]):
     """A stage that is written as a generator, which asks for its input.
 
     It is driven by hand, in the task that pushes: it runs until it asks for a piece that has not come, and goes on with
@@ -31,12 +32,12 @@ class AsyncGeneratorStage(Stage[Any, Output]):
         self,
         runtime: Runtime,
         config: RunnableConfig,
-        make: Callable[[AsyncIterator[Any]], AsyncIterator[Output]],
+        make: Callable[[AsyncIterator[Input]], AsyncIterator[Output]],
         sink: Sink[Output],
     ) -> None:
         super().__init__(sink)
         self._runtime = runtime
-        self._input = PieceQueue()
+        self._input = PieceQueue[Input]()
         self._context = contextvars.copy_context()
         self._context.run(set_config_context(config).__enter__)
         self._output = self._context.run(make, self._input)
@@ -46,15 +47,15 @@ class AsyncGeneratorStage(Stage[Any, Output]):
     def expect_snapshots(self) -> None:
         """A generator sees what comes."""
 
-    def put(self, item: Any) -> Awaitable[None] | None:
+    def put(self, item: Input) -> Awaitable[None] | None:
         if self._is_over:
             return None
         self._input.pieces.append(item)
-        return self._go()
+        return self._advance()
 
     async def close(self) -> None:
         self._input.is_over = True
-        await self._go()
+        await self._advance()
 
     async def abort(self, error: BaseException) -> None:
         if not self._is_over:
@@ -64,37 +65,37 @@ class AsyncGeneratorStage(Stage[Any, Output]):
     async def _leave(self) -> None:
         with suppress(Exception, Left):
             if self._step is not None:
-                await types.coroutine(self._driven)(Left())
+                await types.coroutine(self._resume)(Left())
         close = getattr(self._output, "aclose", None)
         if close is not None:
             await close()
 
     @types.coroutine
-    def _go(self) -> Generator[Any, Any, None]:
+    def _advance(self) -> Generator[Any, Any, None]:
         """Run the generator until it needs a piece, or ends; push what it yields."""
         while not self._is_over:
             if self._step is None:
                 self._step = self._output.__anext__().__await__()
             try:
-                item = yield from self._driven(None)
+                item = yield from self._resume(None)
             except StopAsyncIteration:
                 self._is_over = True
                 return
             except BaseException:
                 self._is_over = True
                 raise
-            if item is _NEED:
+            if item is _PIECE_NEEDED:
                 return
             waiting = self.sink.put(item)
             if waiting is not None:
                 yield from waiting.__await__()
 
-    def _driven(self, error: BaseException | None) -> Generator[Any, Any, Any]:
-        """Run the generator to its next piece and return that, or `_NEED` if it needs one first."""
+    def _resume(self, error: BaseException | None) -> Generator[Any, Any, Any]:
+        """Run the generator to its next piece and return that, or `_PIECE_NEEDED` if it needs one first."""
         run, step = self._context.run, self._step
         try:
             asked = run(step.send, None) if error is None else run(step.throw, error)
-            while asked is not _NEED:
+            while asked is not _PIECE_NEEDED:
                 try:
                     answer = yield asked
                 except BaseException as struck:
@@ -107,32 +108,32 @@ class AsyncGeneratorStage(Stage[Any, Output]):
         except BaseException:
             self._step = None
             raise
-        return _NEED
+        return _PIECE_NEEDED
 
 
-class _Need:
+class _PieceNeeded:
     """Asks the driver of a generator for a piece."""
 
     def __await__(self) -> Generator[Any, None, None]:
         yield self
 
 
-_NEED = _Need()
+_PIECE_NEEDED = _PieceNeeded()
 
 
-class PieceQueue:
-    """The pieces that have come and were not asked for yet."""
+class PieceQueue(Generic[Input]):
+    """An async iterator over the pieces that have come and were not asked for yet."""
 
-    def __init__(self, pieces: Iterable[Any] = (), *, is_over: bool = False) -> None:
-        self.pieces: deque[Any] = deque(pieces)
+    def __init__(self, pieces: Iterable[Input] = (), *, is_over: bool = False) -> None:
+        self.pieces: deque[Input] = deque(pieces)
         self.is_over = is_over
 
-    def __aiter__(self) -> "PieceQueue":
+    def __aiter__(self) -> Self:
         return self
 
-    async def __anext__(self) -> Any:
+    async def __anext__(self) -> Input:
         while not self.pieces:
             if self.is_over:
                 raise StopAsyncIteration
-            await _NEED
+            await _PIECE_NEEDED
         return self.pieces.popleft()

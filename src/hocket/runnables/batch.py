@@ -132,7 +132,7 @@ class Batch(Generic[Input, Output]):
                 else:
                     async with self._pulling:
                         item = await anext(self._async_inputs, _END)
-                if item is _END:
+                if item is _END or self._failure is not None:  # which cancels this worker at its next wait only
                     return
                 index = self._next_index
                 self._next_index += 1

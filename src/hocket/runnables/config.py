@@ -21,6 +21,7 @@ __all__ = [
     "merge_configs",
     "patch_config",
     "read_config",
+    "refuse_config_keys",
     "set_config_context",
 ]
 

@@ -21,12 +21,12 @@ Output = TypeVar("Output")
 class ImportingFactory(RunnableFactory):
     """Imports a class when it is first needed."""
 
-    def make_sequence(self, *steps: object, name: str | None = None) -> RunnableSerializable[Any, Any]:
+    def make_sequence(self, *steps: object, name: str | None = None) -> "RunnableSerializable[Any, Any]":
         from hocket.runnables.sequence import RunnableSequence
 
         return RunnableSequence(*steps, name=name)
 
-    def make_parallel(self, branches: Mapping[str, object]) -> RunnableSerializable[Any, dict[str, Any]]:
+    def make_parallel(self, branches: Mapping[str, object]) -> "RunnableSerializable[Any, dict[str, Any]]":
         from hocket.runnables.parallel import RunnableParallel
 
         return RunnableParallel(branches)
@@ -39,18 +39,18 @@ class ImportingFactory(RunnableFactory):
             return RunnableGenerator(function)
         return RunnableLambda(function)
 
-    def make_pick(self, keys: str | list[str]) -> RunnableSerializable[Any, Any]:
+    def make_pick(self, keys: str | list[str]) -> "RunnableSerializable[Any, Any]":
         from hocket.runnables.passthrough import RunnablePick
 
         return RunnablePick(keys)
 
-    def make_assign(self, branches: Mapping[str, object]) -> RunnableSerializable[Any, dict[str, Any]]:
+    def make_assign(self, branches: Mapping[str, object]) -> "RunnableSerializable[Any, dict[str, Any]]":
         from hocket.runnables.parallel import RunnableParallel
         from hocket.runnables.passthrough import RunnableAssign
 
         return RunnableAssign(RunnableParallel(branches))
 
-    def make_each(self, bound: Runnable[Input, Output]) -> RunnableSerializable[Iterable[Input], list[Output]]:
+    def make_each(self, bound: Runnable[Input, Output]) -> "RunnableSerializable[Iterable[Input], list[Output]]":
         from hocket.runnables.each import RunnableEach
 
         return RunnableEach(bound=bound)
@@ -63,7 +63,7 @@ class ImportingFactory(RunnableFactory):
         config: RunnableConfig | None = None,
         input_type: type[object] | None = None,
         output_type: type[object] | None = None,
-    ) -> RunnableWrapper[Input, Output]:
+    ) -> "RunnableWrapper[Input, Output]":
         from hocket.runnables.binding import RunnableBinding
 
         return RunnableBinding(
@@ -80,7 +80,7 @@ class ImportingFactory(RunnableFactory):
         on_start: "Listener | AsyncListener | None",
         on_end: "Listener | AsyncListener | None",
         on_error: "Listener | AsyncListener | None",
-    ) -> RunnableWrapper[Input, Output]:
+    ) -> "RunnableWrapper[Input, Output]":
         from hocket.runnables.listeners import RunnableListened
 
         return RunnableListened(bound=bound, on_start=on_start, on_end=on_end, on_error=on_error)
@@ -92,7 +92,7 @@ class ImportingFactory(RunnableFactory):
         has_jitter: bool,
         jitter: "ExponentialJitterParams | None",
         attempts: int | None,
-    ) -> RunnableWrapper[Input, Output]:
+    ) -> "RunnableWrapper[Input, Output]":
         from hocket.runnables.retry import RunnableRetry
 
         return RunnableRetry(
@@ -109,7 +109,7 @@ class ImportingFactory(RunnableFactory):
         fallbacks: Sequence[Runnable[Input, Output]],
         exceptions_to_handle: tuple[type[Exception], ...],
         exception_key: str | None,
-    ) -> RunnableWrapper[Input, Output]:
+    ) -> "RunnableWrapper[Input, Output]":
         from hocket.runnables.fallbacks import RunnableWithFallbacks
 
         return RunnableWithFallbacks(
@@ -121,7 +121,7 @@ class ImportingFactory(RunnableFactory):
 
     def make_configurable_fields(
         self, default: Runnable[Input, Output], fields: "Mapping[str, AnyConfigurableField]"
-    ) -> RunnableWrapper[Input, Output]:
+    ) -> "RunnableWrapper[Input, Output]":
         from hocket.runnables.configurable import RunnableConfigurableFields
 
         return RunnableConfigurableFields(default=default, fields={}).configurable_fields(**fields)
@@ -133,7 +133,7 @@ class ImportingFactory(RunnableFactory):
         alternatives: Mapping[str, Runnable[Input, Output] | Callable[[], Runnable[Input, Output]]],
         default_key: str,
         prefix_keys: bool,
-    ) -> RunnableWrapper[Input, Output]:
+    ) -> "RunnableWrapper[Input, Output]":
         from hocket.runnables.configurable import RunnableConfigurableAlternatives
 
         return RunnableConfigurableAlternatives(

@@ -3,14 +3,14 @@
 import functools
 import inspect
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Coroutine, Generator, Iterator
-from typing import Any, Generic, NamedTuple, TypeVar, overload
+from typing import Any, Generic, NamedTuple, TypeVar, cast, overload
 
 from hocket._runtime.runtime import Runtime
 from hocket._runtime.stream import Sink
 from hocket.errors import InvalidHook
 from hocket.runnables.base import Runnable
 from hocket.runnables.chain_run import get_run
-from hocket.runnables.config import RunnableConfig, patch_config, set_config_context
+from hocket.runnables.config import RunnableConfig, patch_config, refuse_config_keys, set_config_context
 from hocket.runnables.folding import add
 from hocket.runnables.stage import drain, put_one
 from hocket.runnables.with_run import RunnableWithRun
@@ -19,27 +19,26 @@ __all__ = ["Function", "RunnableLambda", "chain"]
 
 Input = TypeVar("Input")
 Output = TypeVar("Output")
+Piece = TypeVar("Piece")
 
 RECURSION_LIMIT = 25
 
-_END: Any = object()
-
 
 class Function(NamedTuple):
-    """A function of the user's, in the forms that there are of it.
+    """A user's function in its sync form, its async form, or both.
 
     Attributes:
         sync, asynchronous: the forms; at least one.
-        inline: whether the sync one takes no time, and is called in the event loop.
+        inline: whether the sync one takes microseconds, and is called in the event loop.
     """
 
-    sync: Callable[..., Any] | None
-    asynchronous: Callable[..., Any] | None
+    sync: Callable[..., object] | None
+    asynchronous: Callable[..., object] | None
     inline: bool = False
 
     @classmethod
-    def of(cls, function: Any, async_function: Any = None, *, inline: bool = False) -> "Function":
-        """Return the forms that were given; a coroutine function may be given as either.
+    def of(cls, function: object, async_function: object = None, *, inline: bool = False) -> "Function":
+        """Return a function of these forms; a coroutine function may be given as either.
 
         Raises:
             InvalidHook: one of them is no function.
@@ -48,7 +47,7 @@ class Function(NamedTuple):
             raise InvalidHook(f"{function!r} is no function")
         if async_function is None:
             return cls(None, function) if _is_async(function) else cls(function, None, inline)
-        if not _is_async(async_function):
+        if not callable(async_function) or not _is_async(async_function):
             raise InvalidHook(f"{async_function!r} is no async function; give it first, or define it with async def")
         return cls(function, async_function, inline)
 
@@ -58,49 +57,51 @@ class Function(NamedTuple):
         name = getattr(self.sync or self.asynchronous, "__name__", None)
         return None if name == "<lambda>" else name
 
-    def form(self, runtime: Runtime) -> Callable[..., Any]:
-        """Return the form that ``runtime`` prefers."""
+    def get_form(self, runtime: Runtime) -> Callable[..., object]:
+        """Return the form for ``runtime``: the async one under async verbs, if there is one."""
         chosen = (self.asynchronous or self.sync) if runtime.is_async else (self.sync or self.asynchronous)
         assert chosen is not None
         return chosen
 
-    def with_arguments(
+    def bind_arguments(
         self, runtime: Runtime, config: RunnableConfig, kwargs: dict[str, object]
-    ) -> Callable[[Any], Any]:
-        """Return the form that ``runtime`` prefers, as a function of its input alone."""
-        form = self.form(runtime)
-        return functools.partial(form, **_arguments(form, runtime, config, kwargs))
+    ) -> Callable[..., object]:
+        """Return the form for ``runtime``, as a function of its input alone."""
+        form = self.get_form(runtime)
+        return functools.partial(form, **_collect_arguments(form, runtime, config, kwargs))
 
-    async def call(self, runtime: Runtime, input: Any, config: RunnableConfig, kwargs: dict[str, object]) -> Any:
+    async def call(self, runtime: Runtime, input: object, config: RunnableConfig, kwargs: dict[str, object]) -> object:
         """Call it: with ``config`` and ``run_manager`` if it takes them, and in the context of ``config``.
 
         Returns:
             what it returns; of a generator function, the sum of what it yields.
         """
-        form = self.form(runtime)
-        arguments = _arguments(form, runtime, config, kwargs)
+        form = self.get_form(runtime)
+        arguments = _collect_arguments(form, runtime, config, kwargs)
         if form is not self.asynchronous:
-            call = functools.partial(_called, config, form, input, arguments)
+            call = functools.partial(_call_sync, config, form, input, arguments)
             (returned,) = call() if self.inline else await runtime.call_sync(call)
-            return await runtime.call_async(_settled, config, returned) if inspect.iscoroutine(returned) else returned
+            if not inspect.iscoroutine(returned):
+                return returned
+            return await runtime.call_async(_await_within, config, cast("Coroutine[object, object, object]", returned))
         if runtime.is_async:
             with set_config_context(config):
-                return await _awaited(form, input, arguments)
-        return await runtime.call_async(_awaited_within, config, form, input, arguments)
+                return await _call_async(form, input, arguments)
+        return await runtime.call_async(_call_async_within, config, form, input, arguments)
 
-    async def pour(
-        self, runtime: Runtime, input: Any, config: RunnableConfig, kwargs: dict[str, object], sink: Sink[Any]
+    async def stream_into(
+        self, runtime: Runtime, input: object, config: RunnableConfig, kwargs: dict[str, object], sink: Sink[Any]
     ) -> bool:
         """Call it if it is a generator function, and push what it yields. Returns False if it is none."""
-        form = self.form(runtime)
-        arguments = _arguments(form, runtime, config, kwargs)
+        form = self.get_form(runtime)
+        arguments = _collect_arguments(form, runtime, config, kwargs)
         if inspect.isasyncgenfunction(form):
             if not runtime.is_async:
                 return False
-            await drain(runtime, _each_within(config, form(input, **arguments)), sink)
+            await drain(runtime, _iterate_async_within(config, form(input, **arguments)), sink)
         elif inspect.isgeneratorfunction(form):
             in_thread = runtime.is_async and not self.inline
-            await drain(runtime, _next_within(config, form(input, **arguments)), sink, in_thread=in_thread)
+            await drain(runtime, _iterate_within(config, form(input, **arguments)), sink, in_thread=in_thread)
         else:
             return False
         return True
@@ -111,7 +112,7 @@ class Function(NamedTuple):
         return self.sync is not None
 
 
-def _is_async(function: Any) -> bool:
+def _is_async(function: Callable[..., object]) -> bool:
     return any(
         check(one)
         for one in (function, getattr(function, "__call__", None))  # noqa: B004  # the method, not whether there is one
@@ -119,89 +120,96 @@ def _is_async(function: Any) -> bool:
     )
 
 
-def _arguments(
-    form: Callable[..., Any], runtime: Runtime, config: RunnableConfig, kwargs: dict[str, object]
-) -> dict[str, Any]:
-    """Return the arguments for a function, beside its input."""
-    takes_config, takes_run = _takes(form)
-    if not (takes_config or takes_run):
-        return kwargs
-    more: dict[str, Any] = {}
-    if takes_config:
+def _collect_arguments(
+    form: Callable[..., object], runtime: Runtime, config: RunnableConfig, kwargs: dict[str, object]
+) -> dict[str, object]:
+    """Return the arguments for a function, beside its input.
+
+    Raises:
+        InvalidInput: one is named like a key of a config, and the function has no such parameter.
+    """
+    names = _read_parameters(form)
+    if kwargs:
+        refuse_config_keys({name: value for name, value in kwargs.items() if name not in names})
+    more: dict[str, object] = {}
+    if "config" in names:
         more["config"] = config
-    if takes_run:
+    if "run_manager" in names:
         more["run_manager"] = get_run(config, runtime)
-    return {**kwargs, **more}
+    return {**kwargs, **more} if more else kwargs
 
 
-def _takes(function: Callable[..., Any]) -> tuple[bool, bool]:
-    """Whether a function has parameters ``config`` and ``run_manager``."""
+def _read_parameters(function: Callable[..., object]) -> frozenset[str]:
+    """Return the names of a function's parameters; none of a builtin that does not say."""
     try:
-        return _takes_cached(function)
+        return _read_parameters_cached(function)
     except TypeError:  # it cannot be hashed
-        return _takes_cached.__wrapped__(function)
+        return _read_parameters_cached.__wrapped__(function)
 
 
 @functools.lru_cache(maxsize=4096)
-def _takes_cached(function: Callable[..., Any]) -> tuple[bool, bool]:
+def _read_parameters_cached(function: Callable[..., object]) -> frozenset[str]:
     try:
-        parameters = inspect.signature(function).parameters
-    except ValueError:  # a builtin that does not say
-        return False, False
-    return "config" in parameters, "run_manager" in parameters
+        return frozenset(inspect.signature(function).parameters)
+    except ValueError:
+        return frozenset()
 
 
-def _called(config: RunnableConfig, function: Callable[..., Any], input: Any, arguments: dict[str, Any]) -> tuple[Any]:
-    """Call a sync function. What it returns is in a box: it may be a coroutine, and trio takes none out of a thread."""
+def _call_sync(
+    config: RunnableConfig, function: Callable[..., object], input: object, arguments: dict[str, object]
+) -> tuple[object]:
+    """Call a sync function. Its result is in a tuple: it may be a coroutine, and trio takes none out of a thread."""
     with set_config_context(config):
         try:
             returned = function(input, **arguments)
-            return (add(returned) if inspect.isgenerator(returned) else returned,)
-        except StopIteration as stop:  # it must not end somebody's iterator
+            return (add(cast("Generator[object]", returned)) if inspect.isgenerator(returned) else returned,)
+        except StopIteration as stop:  # it must not end an iterator of the caller's
             raise RuntimeError(f"{function!r} raised StopIteration") from stop
 
 
-async def _settled(config: RunnableConfig, returned: Coroutine[Any, Any, Any]) -> Any:
-    """Await what a function returned that is not async, and calls one that is."""
+async def _await_within(config: RunnableConfig, returned: Coroutine[object, object, object]) -> object:
+    """Await what a sync function returned: it has called an async one."""
     with set_config_context(config):
         return await returned
 
 
-async def _awaited(function: Callable[..., Any], input: Any, arguments: dict[str, Any]) -> Any:
+async def _call_async(function: Callable[..., Any], input: object, arguments: dict[str, object]) -> object:
     returned = function(input, **arguments)
     if inspect.isasyncgen(returned):
-        return add([piece async for piece in returned])
-    return await returned
+        return add([piece async for piece in cast("AsyncGenerator[object, None]", returned)])
+    return cast(object, await returned)
 
 
-async def _awaited_within(
-    config: RunnableConfig, function: Callable[..., Any], input: Any, arguments: dict[str, Any]
-) -> Any:
+async def _call_async_within(
+    config: RunnableConfig, function: Callable[..., object], input: object, arguments: dict[str, object]
+) -> object:
     with set_config_context(config):
-        return await _awaited(function, input, arguments)
+        return await _call_async(function, input, arguments)
 
 
-async def _each_within(config: RunnableConfig, pieces: AsyncGenerator[Any, None]) -> AsyncIterator[Any]:
-    """Give ``pieces``, each made in the context of ``config``; nothing is held while the consumer has it."""
+async def _iterate_async_within(config: RunnableConfig, pieces: AsyncGenerator[Piece, None]) -> AsyncIterator[Piece]:
+    """Yield ``pieces``, each made in the context of ``config``, which is left before the consumer gets it."""
     try:
         while True:
             with set_config_context(config):
-                piece = await anext(pieces, _END)
-            if piece is _END:
-                return
+                try:
+                    piece = await anext(pieces)
+                except StopAsyncIteration:
+                    return
             yield piece
     finally:
         await pieces.aclose()
 
 
-def _next_within(config: RunnableConfig, pieces: Generator[Any, None, None]) -> Iterator[Any]:
-    """`_each_within`, for a sync generator."""
+def _iterate_within(config: RunnableConfig, pieces: Generator[Piece, None, None]) -> Iterator[Piece]:
+    """`_iterate_async_within`, for a sync generator."""
     try:
         while True:
             with set_config_context(config):
-                piece = next(pieces, _END)
-            if piece is _END:
-                return
+                try:
+                    piece = next(pieces)
+                except StopIteration:
+                    return
             yield piece
     finally:
         pieces.close()
@@ -211,9 +219,9 @@ class RunnableLambda(RunnableWithRun[Input, Output], Generic[Input, Output]):
     """A function as a runnable.
 
     An async function is awaited in the event loop; a sync one runs in a worker thread under async verbs, and in the
-    caller's own under sync ones. What a generator function yields is streamed. A function that returns a runnable goes on
-    with it: it gets the same input. Calls that the function makes of other runnables are runs inside its own, on any
-    thread, without its handing on a config.
+    caller's own under sync ones. The items of a generator function are streamed. If the function returns a runnable, that
+    is called with the same input, and its output is returned. Other runnables that the function calls are runs inside
+    its own, on any thread; it need not pass a config on.
 
     Args:
         func: takes the input; and ``config`` and ``run_manager``, if it has such parameters.
@@ -233,7 +241,7 @@ class RunnableLambda(RunnableWithRun[Input, Output], Generic[Input, Output]):
     def __init__(
         self,
         func: Callable[..., Iterator[Output]],
-        afunc: Any = None,
+        afunc: Callable[..., object] | None = None,
         name: str | None = None,
         *,
         inline: bool = False,
@@ -244,15 +252,32 @@ class RunnableLambda(RunnableWithRun[Input, Output], Generic[Input, Output]):
     ) -> None: ...
     @overload
     def __init__(
-        self, func: Callable[[Input], Output], afunc: Any = None, name: str | None = None, *, inline: bool = False
+        self,
+        func: Callable[[Input], Output],
+        afunc: Callable[..., object] | None = None,
+        name: str | None = None,
+        *,
+        inline: bool = False,
     ) -> None: ...
     @overload
     def __init__(self, func: Callable[..., Awaitable[Output]], afunc: None = None, name: str | None = None) -> None: ...
     @overload
     def __init__(
-        self, func: Callable[..., Output], afunc: Any = None, name: str | None = None, *, inline: bool = False
+        self,
+        func: Callable[..., Output],
+        afunc: Callable[..., object] | None = None,
+        name: str | None = None,
+        *,
+        inline: bool = False,
     ) -> None: ...
-    def __init__(self, func: Any, afunc: Any = None, name: str | None = None, *, inline: bool = False) -> None:
+    def __init__(
+        self,
+        func: Callable[..., object],
+        afunc: Callable[..., object] | None = None,
+        name: str | None = None,
+        *,
+        inline: bool = False,
+    ) -> None:
         self._function = Function.of(func, afunc, inline=inline)
         self.func = self._function.sync
         self.afunc = self._function.asynchronous
@@ -266,23 +291,27 @@ class RunnableLambda(RunnableWithRun[Input, Output], Generic[Input, Output]):
     ) -> Output:
         output = await self._function.call(runtime, input, config, kwargs)
         if isinstance(output, Runnable):
-            return await output._invoke(runtime, input, self._deeper(config), kwargs)  # type: ignore[no-any-return]
-        return output  # type: ignore[no-any-return]
+            runnable = cast("Runnable[Input, Output]", output)
+            return await runnable._invoke(runtime, input, self._descend(config), kwargs)
+        return cast(Output, output)
 
     async def _run_streamed(
         self, runtime: Runtime, input: Input, config: RunnableConfig, kwargs: dict[str, object], sink: Sink[Output]
     ) -> None:
-        if await self._function.pour(runtime, input, config, kwargs, sink):
+        if await self._function.stream_into(runtime, input, config, kwargs, sink):
             return
         output = await self._function.call(runtime, input, config, kwargs)
         if not isinstance(output, Runnable):
-            await put_one(sink, output)
-        elif runtime.is_async or output._can_step:
-            await output._produce(runtime, input, self._deeper(config), kwargs, sink)
+            await put_one(sink, cast(Output, output))
+            return
+        runnable = cast("Runnable[Input, Output]", output)
+        if runtime.is_async or runnable._can_step:
+            await runnable._produce(runtime, input, self._descend(config), kwargs, sink)
         else:
-            await drain(runtime, output.stream(input, self._deeper(config), **kwargs), sink)
+            await drain(runtime, runnable.stream(input, self._descend(config), **kwargs), sink)
 
-    def _deeper(self, config: RunnableConfig) -> RunnableConfig:
+    def _descend(self, config: RunnableConfig) -> RunnableConfig:
+        """Return the config for a runnable that the function returned, with one less of its ``recursion_limit``."""
         left = config.get("recursion_limit", RECURSION_LIMIT)
         if left < 1:
             raise RecursionError(
@@ -308,6 +337,6 @@ def chain(func: Callable[[Input], Iterator[Output]]) -> RunnableLambda[Input, Ou
 def chain(func: Callable[[Input], Awaitable[Output]]) -> RunnableLambda[Input, Output]: ...
 @overload
 def chain(func: Callable[[Input], Output]) -> RunnableLambda[Input, Output]: ...
-def chain(func: Any) -> Any:
+def chain(func: Callable[..., object]) -> RunnableLambda[Any, Any]:
     """Make a runnable of a function: a decorator. See `RunnableLambda`."""
     return RunnableLambda(func)

@@ -1,7 +1,7 @@
 """Generator functions as runnables that work piece by piece."""
 
 from collections.abc import AsyncIterator, Callable, Iterator
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar, cast
 
 from hocket._runtime.runtime import Runtime
 from hocket._runtime.stream import Sink
@@ -19,10 +19,10 @@ Output = TypeVar("Output")
 
 
 class RunnableGenerator(RunnableWithRun[Input, Output], Generic[Input, Output]):
-    """A generator function as a runnable: it takes an iterator over the pieces of the input, and yields the output's.
+    """A generator function as a runnable: it takes an iterator over the pieces of the input, and yields those of the output.
 
     An async one works as the pieces come, within the stream's own task: it must wait for its input itself, not in tasks
-    of its own, and hold no timeout and no cancel scope while it does. A sync one does, too, in a thread of its own.
+    of its own, and hold no timeout and no cancel scope while it does. A sync one works in a thread of its own.
 
     Args:
         transform: takes the iterator; and ``config`` and ``run_manager``, if it has such parameters.
@@ -49,24 +49,27 @@ class RunnableGenerator(RunnableWithRun[Input, Output], Generic[Input, Output]):
     async def _run_whole(
         self, runtime: Runtime, input: Input, config: RunnableConfig, kwargs: dict[str, object]
     ) -> Output:
-        return await self._function.call(runtime, self._alone(runtime, input), config, kwargs)  # type: ignore[no-any-return]
+        output = await self._function.call(runtime, self._iterate_one(runtime, input), config, kwargs)
+        return cast(Output, output)
 
     async def _run_streamed(
         self, runtime: Runtime, input: Input, config: RunnableConfig, kwargs: dict[str, object], sink: Sink[Output]
     ) -> None:
-        await self._function.pour(runtime, self._alone(runtime, input), config, kwargs, sink)
+        await self._function.stream_into(runtime, self._iterate_one(runtime, input), config, kwargs, sink)
 
     def _make_inner_stage(
         self, runtime: Runtime, config: RunnableConfig, kwargs: dict[str, object], sink: Sink[Output]
     ) -> Stage[Input, Output]:
-        make = self._function.with_arguments(runtime, config, kwargs)
-        if self._function.form(runtime) is self._function.asynchronous:
-            return AsyncGeneratorStage(runtime, config, make, sink)
-        return ThreadStage(runtime, config, make, sink)
+        generate = self._function.bind_arguments(runtime, config, kwargs)
+        if self._function.get_form(runtime) is self._function.asynchronous:
+            return AsyncGeneratorStage(
+                runtime, config, cast("Callable[[AsyncIterator[Input]], AsyncIterator[Output]]", generate), sink
+            )
+        return ThreadStage(runtime, config, cast("Callable[[Iterator[Input]], Iterator[Output]]", generate), sink)
 
-    def _alone(self, runtime: Runtime, input: Input) -> Any:
+    def _iterate_one(self, runtime: Runtime, input: Input) -> AsyncIterator[Input] | Iterator[Input]:
         """Return an iterator over one piece, of the kind that the function takes."""
-        if self._function.form(runtime) is self._function.asynchronous:
+        if self._function.get_form(runtime) is self._function.asynchronous:
             return PieceQueue((input,), is_over=True)
         return iter((input,))
 

@@ -12,7 +12,7 @@ from hocket._runtime.runtime import Runtime
 from hocket._runtime.stream import Sink
 from hocket.errors import InvalidInput
 from hocket.runnables.base import RunnableSerializable
-from hocket.runnables.config import RunnableConfig
+from hocket.runnables.config import RunnableConfig, refuse_config_keys
 from hocket.runnables.stage import Stage, push, put_one
 from hocket.runnables.with_run import RunnableWithRun
 
@@ -85,6 +85,7 @@ class PureRunnable(RunnableWithRun[Input, Output], RunnableSerializable[Input, O
 
     def _refuse(self, kwargs: dict[str, object]) -> None:
         if kwargs:
+            refuse_config_keys(kwargs)
             raise InvalidInput(f"{self.get_name()} takes an input and a config; it has no use for {', '.join(kwargs)}")
 
 

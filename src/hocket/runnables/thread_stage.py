@@ -1,7 +1,7 @@
 """A stage that is written as a sync generator: it runs in a thread of its own, in turns with the stream.
 
-It cannot be suspended where it asks for a piece, unless its thread is. That must be none of a pool's: enough of such
-streams would wait for pieces in all of its threads, and what makes the pieces, for a thread.
+A sync generator can only wait for a piece by blocking its thread. That thread must not be one of a pool: with enough such
+streams all of the pool's threads would wait for pieces, and the code that makes the pieces would wait for a thread.
 """
 
 import _thread
@@ -9,7 +9,7 @@ import contextvars
 import threading
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Iterator
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from hocket._runtime.runtime import Runtime
 from hocket._runtime.stream import Left, Sink
@@ -19,12 +19,13 @@ from hocket.runnables.stage import Stage, put_one
 
 __all__ = ["ThreadStage"]
 
+Input = TypeVar("Input")
 Output = TypeVar("Output")
 
 BOUND = 64  # pieces that the thread is ahead of the stream, at most
 
 
-class ThreadStage(Stage[Any, Output]):
+class ThreadStage(Stage[Input, Output]):
     """A sync generator at work in a stream of either kind.
 
     Args:
@@ -35,7 +36,7 @@ class ThreadStage(Stage[Any, Output]):
         self,
         runtime: Runtime,
         config: RunnableConfig,
-        make: Callable[[Iterator[Any]], Iterable[Output]],
+        make: Callable[[Iterator[Input]], Iterable[Output]],
         sink: Sink[Output],
     ) -> None:
         super().__init__(sink)
@@ -43,8 +44,8 @@ class ThreadStage(Stage[Any, Output]):
         self._waiter = Waiter(runtime)
         self._context = contextvars.copy_context()
         self._context.run(set_config_context(config).__enter__)
-        self._pieces: deque[Any] = deque()
-        self._made: deque[Output] = deque()
+        self._inputs: deque[Input] = deque()
+        self._outputs: deque[Output] = deque()
         self._turn = threading.Event()  # of the thread: there is a piece, or room, or the end
         self._has_started = self._asks = self._has_all = self._is_left = self._is_over = False
         self._failure: BaseException | None = None
@@ -54,19 +55,19 @@ class ThreadStage(Stage[Any, Output]):
     def expect_snapshots(self) -> None:
         """A generator sees what comes."""
 
-    def put(self, item: Any) -> Awaitable[None] | None:
-        self._pieces.append(item)
-        return self._go()
+    def put(self, item: Input) -> Awaitable[None] | None:
+        self._inputs.append(item)
+        return self._run_thread()
 
     async def close(self) -> None:
         self._has_all = True
-        await self._go()
+        await self._run_thread()
 
     async def abort(self, error: BaseException) -> None:
         self._is_left = True
         self._turn.set()
 
-    async def _go(self) -> None:
+    async def _run_thread(self) -> None:
         """Let the thread run until it asks for a piece, or ends, and push what it makes."""
         self._asks = False
         if self._has_started:
@@ -76,9 +77,9 @@ class ThreadStage(Stage[Any, Output]):
             _thread.start_new_thread(self._context.run, (self._run,))  # Thread.start() would wait for it
         while True:
             over, asks = self._is_over, self._asks  # looked at first: what it made before that is there
-            while self._made:
-                piece = self._made.popleft()
-                if len(self._made) == BOUND - 1:
+            while self._outputs:
+                piece = self._outputs.popleft()
+                if len(self._outputs) == BOUND - 1:
                     self._turn.set()
                 await put_one(self.sink, piece)
             if over:
@@ -86,7 +87,7 @@ class ThreadStage(Stage[Any, Output]):
                     failure, self._failure = self._failure, None
                     raise failure
                 return
-            if asks and not self._pieces and not self._has_all:
+            if asks and not self._inputs and not self._has_all:
                 return
             await self._waiter.wait()
 
@@ -95,9 +96,9 @@ class ThreadStage(Stage[Any, Output]):
     def _run(self) -> None:
         try:
             for piece in self._make(self._input()):
-                self._made.append(piece)
+                self._outputs.append(piece)
                 self._waiter.wake()
-                while len(self._made) >= BOUND and not self._is_left:
+                while len(self._outputs) >= BOUND and not self._is_left:
                     self._wait()
                 if self._is_left:
                     break
@@ -107,13 +108,13 @@ class ThreadStage(Stage[Any, Output]):
             self._is_over = True
             self._waiter.wake()
 
-    def _input(self) -> Iterator[Any]:
+    def _input(self) -> Iterator[Input]:
         while True:
             if self._is_left:
                 raise Left
-            if self._pieces:
+            if self._inputs:
                 self._asks = False
-                yield self._pieces.popleft()
+                yield self._inputs.popleft()
                 continue
             if self._has_all:
                 return

@@ -17,6 +17,7 @@ from hocket.messages import AIMessage, HumanMessage
 from hocket.prompt_values import PromptValue
 from hocket.retries import RetryPolicy, retry_async
 from hocket.runnables import Runnable, RunnableConfig
+from hocket.runnables.base import AnyRunnable
 from hocket.runnables.chain_run import add_run_tag
 from hocket.runnables.with_attempts import Attempts, RunnableWithAttempts
 
@@ -68,17 +69,17 @@ class StructuredOutput(RunnableWithAttempts[LanguageModelInput, Out], Generic[Ou
     def _is_cumulative(self) -> bool:
         return True
 
-    def _get_wrapped(self) -> list[Any]:
+    def _get_wrapped(self) -> list[AnyRunnable]:
         return [self.bound]
 
-    def _map_wrapped(self, change: Callable[[Any], Any]) -> Self:
+    def _map_wrapped(self, change: Callable[[AnyRunnable], AnyRunnable]) -> Self:
         return self.model_copy(update={"bound": change(self.bound)})
 
     def _get_max_attempts(self, params: Mapping[str, Any]) -> float:
         inside = self.bound._get_max_attempts(params)
         return inside if params.get("retry") is not None else inside + self.reask
 
-    async def _run_attempts(self, call: Attempts[Any, Any]) -> Any:
+    async def _run_attempts(self, call: Attempts[LanguageModelInput, Any]) -> Any:
         return await self._read_from(call, None)
 
     async def _run_streamed(
@@ -92,7 +93,7 @@ class StructuredOutput(RunnableWithAttempts[LanguageModelInput, Out], Generic[Ou
         reading = Reading(sink, self.output, self.answers, with_raw=self.include_raw)
         await self._read_from(Attempts(runtime, input, config, kwargs, reading), reading)
 
-    async def _read_from(self, call: Attempts[Any, Any], reading: Reading | None) -> Any:
+    async def _read_from(self, call: Attempts[LanguageModelInput, Any], reading: Reading | None) -> Any:
         """Return what the verb gives: the object, or, with ``include_raw``, it and the message and what went wrong."""
         message, unread = AIMessage(""), list[Exception]()  # the last answer, and why it could not be read
         asked = call.input
