@@ -5,7 +5,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -61,7 +61,7 @@ def test_options_reach_the_model(hocket: Run) -> None:
     """Instructions as a message; the rest as the model's options, which refuses what it does not have."""
     done = hocket("chat", "hi", "--model", "acted:echo", "--system", "be brief", "--temperature", "0")
     assert sent(done) == [["system", "be brief"], ["human", "hi"]]
-    assert_one_line(hocket("chat", "hi", "--model", "acted:echo", "--seed", "1"), 1, "Echo has no option 'seed'")
+    assert_one_line(hocket("chat", "hi", "--model", "acted:echo", "--seed", "1"), 2, "the model takes no --seed")
 
 
 def test_a_pipe_gets_plain_text(hocket: Run) -> None:
@@ -82,11 +82,16 @@ def test_a_cut_answer_says_so(hocket: Run) -> None:
 
 def test_wrong_calls_are_one_line(hocket: Run, inside: Inside) -> None:
     """Nothing to ask, nobody to ask, or a package that is missing."""
-    assert_one_line(hocket("chat"), 1, "the question is empty")
-    assert_one_line(inside("chat", "  "), 1, "the question is empty")
+    assert_one_line(hocket("chat"), 2, "the question is empty")
+    assert_one_line(inside("chat", "  "), 2, "the question is empty")
     assert_one_line(inside("chat", "hi", "--model", "opnai:gpt"), 4, "did you mean openai?", "local")
-    assert_one_line(inside("chat", "hi", "--model", "claude-opus-5"), 4, "'anthropic', which is not installed")
-    assert_one_line(inside("chat", "hi", "--model", "openai", OPENAI_API_KEY="x"), 1, "needs the option 'model'")
+    assert_one_line(
+        inside("chat", "hi", "--model", "claude-opus-5"),
+        4,
+        "is a model of 'anthropic'",
+        "give --base-url URL; there are",
+    )
+    assert_one_line(inside("chat", "hi", "--model", "openai", OPENAI_API_KEY="x"), 2, "name its model, openai:MODEL")
     assert_one_line(hocket("chat", "hi", "--model", "broken:x"), 1, "pip install acted[broken]")
     assert hocket("chat", "hi", "--modle", "x").returncode == 2
 
@@ -167,3 +172,69 @@ def test_help_tells_the_exit_codes(hocket: Run) -> None:
     """Where whoever writes a script looks for them."""
     done = hocket("chat", "--help")
     assert "3    the key is missing" in done.stdout and "130  Ctrl-C" in done.stdout
+
+
+MISUSES: list[tuple[list[str], str]] = [
+    (["hi", "--max-tokens", "0"], "argument --max-tokens: '0' is no whole number of 1 or more"),
+    (["hi", "--max-tokens", "many"], "argument --max-tokens: 'many' is no whole number"),
+    (["hi", "--temperature", "-1"], "argument --temperature: "),
+    (["hi", "--temperature", "nan"], "argument --temperature: 'nan' is no number of 0 or more"),
+    (
+        ["hi", "--base-url", "localhost:8080"],
+        "'localhost:8080' is no address of a server; it looks like http://localhost:8080/v1",
+    ),
+    (["hi", "--base-url", "http://"], "'http://' is no address of a server"),
+    (["hi", "--base-url", "http://host:port"], "is no address of a server"),
+    (["hi", "--base-url", "http://[::1"], "is no address of a server"),
+    (["hi", "--seed", "-1", "--model", "local"], "--seed -1 will not do: "),
+    (["hi", "--history", "/no/such/x"], "--history /no/such/x: there is no directory /no/such; make it first"),
+    (["hi", "--model", "azure:m"], "has no address of its own: give --base-url URL, or set AZURE_OPENAI_ENDPOINT"),
+    ([""], "the question is empty"),
+    (["hi", "--frobnicate"], "unrecognized arguments: --frobnicate; see hocket"),
+]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"), MISUSES, ids=lambda value: " ".join(value) if isinstance(value, list) else ""
+)
+def test_misuse(inside: Inside, capsys: pytest.CaptureFixture[str], arguments: list[str], says: str) -> None:
+    """A wrong option or argument is one line, code 2, in the command's words."""
+    try:
+        done = inside("chat", *arguments, OPENAI_API_KEY="x")
+        code, err = done.returncode, done.stderr
+    except SystemExit as leaving:
+        code, err = leaving.code, capsys.readouterr().err
+    assert (code, err.count("\n")) == (2, 1), err
+    assert err.startswith("hocket: ") and says in err
+    assert "Value error" not in err and "=..." not in err
+
+
+def test_no_word_of_python_in_the_way_out(inside: Inside) -> None:
+    """What the command does not have, it does not name."""
+    assert_one_line(inside("chat", "hi", "--model", "gpt-5.2"), 3, "needs a key: set OPENAI_API_KEY\n")
+    done = inside("chat", "word " * 9000)
+    assert "n_ctx=4096: shorten the conversation\n" in done.stderr
+
+
+@pytest.fixture
+def open_pipe(monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
+    """A standard input as cron, CI and ssh give it: a pipe that stays open. Returns its other end."""
+    reading, writing = os.pipe()
+    with os.fdopen(reading) as stdin, os.fdopen(writing, "wb", 0):
+        monkeypatch.setattr("sys.stdin", stdin)
+        yield writing
+
+
+def test_an_open_pipe_is_not_waited_for(inside: Inside, open_pipe: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """For ever: nothing tells whether it will ever speak, so that the question is refused, and both ways out are named."""
+    monkeypatch.setattr("hocket.cli.standard_input.PATIENCE", 0.01)
+    done = inside("chat", "hi", "--model", "fake:so")
+    assert_one_line(done, 2, "nothing came out of it for 0.01 s", "</dev/null", "- behind the question")
+    assert done.stdout == ""
+
+
+def test_several_words_and_a_dash(hocket: Run) -> None:
+    """Words are one question; ``-`` is where what is piped in goes."""
+    echo = ("--model", "acted:echo")
+    assert sent(hocket("chat", *echo, "why", "is", "it?")) == [["human", "why is it?"]]
+    assert sent(hocket("chat", *echo, "one", "-", "three", stdin="two\n")) == [["human", "one\n\ntwo\n\nthree"]]

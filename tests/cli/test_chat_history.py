@@ -104,7 +104,7 @@ def test_ctrl_c_keeps_what_was_said(terminal: Run, tmp_path: Path) -> None:
     kept = open_history(tmp_path / "chat.jsonl").messages
     assert [message.text for message in kept] == ["wait", "and then"]
     session.type("/undo\n")
-    session.wait_for("hocket: a stored conversation cannot be undone")
+    session.wait_for("hocket: a conversation that is kept cannot be undone")
     session.type("/clear\n")
     session.wait_for("the conversation is forgotten\n> ")
     assert open_history(tmp_path / "chat.jsonl").messages == []
@@ -117,20 +117,21 @@ def test_what_is_in_the_way_is_told_before_anything_is_asked(inside: Run, tmp_pa
     sealed = tmp_path / "sealed.jsonl"
     sealed.touch(0o400)
     nowhere = tmp_path / "nowhere" / "chat.jsonl"
-    cases: list[tuple[list[str], str]] = [
-        ([str(nowhere)], f"there is no directory {nowhere.parent}; make it first"),
-        ([str(damaged)], "line 1: it is not JSON"),
-        (["mysql://host/database"], "is no address of a history: it is redis://"),
-        (["redis://127.0.0.1:1/0"], "Connection refused"),
-        (["postgresql://postgres@127.0.0.1:1/test"], "Connection refused"),
-        ([f"sqlite:///{nowhere}"], "unable to open database file"),
-        ([str(tmp_path / "chat.jsonl"), "--session", "ada"], "is a file, which holds one conversation"),
+    cases: list[tuple[list[str], int, str]] = [
+        ([str(nowhere)], 2, f"there is no directory {nowhere.parent}; make it first"),
+        ([str(damaged)], 1, "line 1: it is not JSON"),
+        (["mysql://host/database"], 2, "is no address of a history: it is redis://"),
+        (["redis://127.0.0.1:1/0", "--session", "ada"], 1, "Connection refused"),
+        (["postgresql://postgres@127.0.0.1:1/test", "--session", "ada"], 1, "Connection refused"),
+        (["redis://127.0.0.1:1/0"], 2, "name yours, with --session NAME"),
+        ([f"sqlite:///{nowhere}"], 2, f"there is no directory {nowhere.parent}; make it first"),
+        ([str(tmp_path / "chat.jsonl"), "--session", "ada"], 2, "is a file, which holds one conversation"),
     ]
     if not os.access(sealed, os.W_OK):  # the superuser may write everything
-        cases.append(([str(sealed)], "cannot be written; what is said would be lost"))
-    for options, message in cases:
+        cases.append(([str(sealed)], 2, "cannot be written; what is said would be lost"))
+    for options, code, message in cases:
         done = inside("chat", "--model", "fake:so", "--history", *options, "why?")
-        assert (done.returncode, done.stdout, done.stderr.count("\n")) == (1, "", 1), done.stderr
+        assert (done.returncode, done.stdout, done.stderr.count("\n")) == (code, "", 1), done.stderr
         assert done.stderr.startswith("hocket: ") and message in done.stderr
     done = inside("chat", "--model", "fake:so", "--session", "ada", "why?")
     assert done.stderr == "hocket: --session names a conversation in a history: say which one, with --history\n"
@@ -139,7 +140,7 @@ def test_what_is_in_the_way_is_told_before_anything_is_asked(inside: Run, tmp_pa
 def test_a_password_is_not_shown(inside: Run) -> None:
     """Where a server's address is."""
     for address in ("redis://:hush@127.0.0.1:1/0", "postgresql://postgres:hush@127.0.0.1:1/test"):
-        done = inside("chat", "--model", "fake:so", "--history", address, "why?")
+        done = inside("chat", "--model", "fake:so", "--history", address, "--session", "ada", "why?")
         assert done.returncode == 1 and "127.0.0.1" in done.stderr
         assert "hush" not in done.stderr
 
@@ -150,7 +151,8 @@ def test_a_missing_package(hocket: Run, environ: dict[str, str], tmp_path: Path,
     (tmp_path / f"{package}.py").write_text("raise ImportError('not installed')\n")
     scheme = "redis" if package == "redis" else "postgresql"
     path = os.pathsep.join((str(tmp_path), environ["PYTHONPATH"]))
-    done = hocket("chat", "--model", "fake:so", "--history", f"{scheme}://127.0.0.1/0", "why?", PYTHONPATH=path)
+    where = ("--history", f"{scheme}://127.0.0.1/0", "--session", "ada")
+    done = hocket("chat", "--model", "fake:so", *where, "why?", PYTHONPATH=path)
     assert done.returncode == 1
     assert done.stderr.count("\n") == 1 and f"pip install 'hocket[{extra}]'" in done.stderr
 
@@ -165,3 +167,11 @@ def test_a_long_conversation_fits_the_window(inside: Run, tmp_path: Path) -> Non
     sent = json.loads(inside("chat", "--model", "echoing:narrow", "--history", str(path), "now?").stdout)
     assert sent[0].startswith("question 9") and sent[-1] == "now?"
     assert len(history.messages) == 202
+
+
+def test_a_database_of_ones_own_needs_no_session(inside: Run, tmp_path: Path) -> None:
+    """The command names one; another is another conversation."""
+    where = ["--history", f"sqlite:///{tmp_path / 'chat.db'}"]
+    for arguments in ([], [], ["--session", "ada"]):
+        assert inside("chat", "--model", "fake:so", *where, *arguments, "why?").returncode == 0
+    assert [len(open_history(where[1], name).messages) for name in ("default", "ada")] == [4, 2]

@@ -175,3 +175,29 @@ def test_no_history_where_none_can_be_written(terminal: Start, tmp_path: Path) -
     assert heard(session, "one") == ["one"]
     session.press(CTRL_D)
     assert (session.end(), "Error" in session.said) == (0, False)
+
+
+def test_a_model_is_asked_where_the_screen_says(terminal: Start) -> None:
+    """A name that says its provider leaves the server of `--base-url`; one that does not is a model of that server."""
+    with (
+        serve(OpenAIFormat(models=("small",)), "Here is small.") as own,
+        serve(OpenAIFormat(), "Here is the provider.") as theirs,
+    ):
+        session = start(terminal, "--base-url", own.url, OPENAI_BASE_URL=theirs.url, OPENAI_API_KEY="k")
+        assert f"hocket: small at {own.url} is listening" in session.said
+        assert ask(session, "hello") == "Here is small."
+        assert ask(session, "/model openai:gpt-5.2") == f"openai:gpt-5.2 at {theirs.url} is asked"
+        assert ask(session, "hello") == "Here is the provider."
+        assert theirs.requests[-1].json["model"] == "gpt-5.2"
+        assert ask(session, "/model qwen3:8b") == f"qwen3:8b at {own.url} is asked"
+        assert ask(session, "hello") == "Here is small."
+        assert own.requests[-1].json["model"] == "qwen3:8b"
+        assert ask(session, "/model fake:so") == "fake:so is asked"
+        assert len(theirs.requests) == 1
+
+
+def test_a_model_that_is_not_installed_says_so_at_once(terminal: Start) -> None:
+    """Not after the first question has been typed."""
+    session = terminal(HOCKET_LOCAL_MODEL="/no/such.gguf")
+    session.wait_for("hocket: cannot read the model file '/no/such.gguf'")
+    assert session.end() == 1

@@ -17,7 +17,7 @@ def test_version_help_and_misuse(hocket: Run) -> None:
 
 def test_help_is_quick() -> None:
     """The parser needs neither pydantic nor a provider."""
-    code = "import sys; from hocket.cli import _parser; _parser(); print('pydantic' in sys.modules)"
+    code = "import sys; from hocket.cli import _build_parser; _build_parser(); print('pydantic' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
 
     assert done.stdout == "False\n"

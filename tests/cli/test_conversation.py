@@ -49,7 +49,7 @@ def test_what_is_stored_cannot_be_undone(tmp_path: Path) -> None:
     history = FileChatMessageHistory(tmp_path / "chat.jsonl")
     conversation = Conversation(ScriptedChatModel(script=["one"]), history=history)
     say(conversation, "1?")
-    with pytest.raises(HistoryError, match="a stored conversation cannot be undone"):
+    with pytest.raises(HistoryError, match="a conversation that is kept cannot be undone"):
         undo(conversation)
     assert len(kept(conversation)) == 2
 
@@ -60,10 +60,10 @@ def test_an_interrupted_answer_is_kept_as_far_as_it_was_shown() -> None:
     conversation = Conversation(model)
     answer, shown = say(conversation, "count", stop_at="two")
 
-    assert answer.interrupted and answer.message.text == shown == "one two "
+    assert answer.is_interrupted and answer.message.text == shown == "one two "
     assert kept(conversation) == [("human", "count"), ("ai", "one two ")]
     assert conversation.history.messages[-1].response_metadata["partial"] is True
-    assert not say(conversation, "go on")[0].interrupted
+    assert not say(conversation, "go on")[0].is_interrupted
     assert [message.text for message in model.requests[1].messages] == ["count", "one two ", "go on"]
 
 
@@ -95,7 +95,7 @@ def test_an_answer_without_text_leaves_nothing() -> None:
     def stop(chunk: AIMessageChunk) -> None:
         raise KeyboardInterrupt
 
-    assert ask(conversation, "2?", stop).interrupted
+    assert ask(conversation, "2?", stop).is_interrupted
     assert kept(conversation) == []
 
 
@@ -120,4 +120,4 @@ STATS = [
 def test_stats(usage: Any, first: float | None, seconds: float, line: str) -> None:
     """Only what is known is said; a rate needs more than one token, and time between them."""
     message = AIMessage("x", usage_metadata=usage)
-    assert Answer(message, interrupted=False, first_token=first, seconds=seconds).stats == line
+    assert Answer(message, is_interrupted=False, first_token=first, seconds=seconds).stats == line

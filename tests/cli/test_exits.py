@@ -4,11 +4,13 @@ import pytest
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from hocket import errors
-from hocket.cli.exits import EXIT_CODES, exit_code, one_line
+from hocket.cli.exits import EXIT_CODES, exit_code, explain
 
 CODES = {
     "AuthenticationError": 3,
     "QuotaExceeded": 3,
+    "InvalidInput": 2,
+    "Unsupported": 2,
     "UnknownModel": 4,
     "ResourceNotFound": 4,
     "ProviderUnavailable": 5,
@@ -41,19 +43,19 @@ class Options(BaseModel):
 @pytest.mark.parametrize(
     ("options", "line"),
     [
-        ({"model": "m", "temperature": 3}, "temperature=3 will not do: Input should be less than or equal to 2"),
-        ({"model": "m", "seed": "secret"}, "Options has no option 'seed'"),
-        ({"temperature": 1}, "Options needs the option 'model'"),
+        ({"model": "m", "temperature": 3}, "--temperature 3 will not do: Input should be less than or equal to 2"),
+        ({"model": "m", "seed": "secret"}, "the model takes no --seed"),
+        ({"temperature": 1}, "the model needs --model"),
     ],
 )
 def test_refused_options_are_one_line(options: dict[str, object], line: str) -> None:
     """It names the option, and no value but a wrong one."""
     with pytest.raises(ValidationError) as caught:
         Options.model_validate(options)
-    assert one_line(caught.value) == line
+    assert explain(caught.value) == line
 
 
 def test_errors_are_one_line() -> None:
     """hocket's own say all themselves; others need their type."""
-    assert one_line(errors.RateLimitError("slow\n  down", provider="p")) == "p: rate_limit: slow down"
-    assert one_line(ZeroDivisionError("no\nway")) == "ZeroDivisionError: no way"
+    assert explain(errors.RateLimitError("slow\n  down", provider="p")) == "p: rate_limit: slow down"
+    assert explain(ZeroDivisionError("no\nway")) == "ZeroDivisionError: no way"

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from hocket.cli.terminal import Printer, history_file, read_question, whole
+from hocket.cli.standard_input import replace_undecodable
+from hocket.cli.terminal import Printer, find_history_file, read_lines
 from hocket.language_models import ScriptedChatModel, Turn
 
 
@@ -86,7 +87,7 @@ TYPED = [
 def test_several_lines(lines: list[str], question: str) -> None:
     """A backslash goes on in the next line; three quotes begin and end a text."""
     rest = iter(lines)
-    assert read_question(lambda _: next(rest)) == question
+    assert read_lines(lambda _: next(rest)) == question
     assert next(rest, None) is None
 
 
@@ -94,15 +95,15 @@ def test_where_the_history_is(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -
     """By the XDG base directories, unless `HOCKET_HISTORY` says otherwise; empty, it says: nowhere."""
     for variable in ("HOCKET_HISTORY", "XDG_STATE_HOME"):
         monkeypatch.delenv(variable, raising=False)
-    assert history_file() == Path.home() / ".local/state/hocket/history"
+    assert find_history_file() == Path.home() / ".local/state/hocket/history"
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    assert history_file() == tmp_path / "hocket/history"
+    assert find_history_file() == tmp_path / "hocket/history"
     monkeypatch.setenv("HOCKET_HISTORY", "~/asked")
-    assert history_file() == Path.home() / "asked"
+    assert find_history_file() == Path.home() / "asked"
     monkeypatch.setenv("HOCKET_HISTORY", "")
-    assert history_file() is None
+    assert find_history_file() is None
 
 
 def test_undecodable_bytes() -> None:
     """What Python keeps of them cannot be sent."""
-    assert whole("caf\udce9 é \U0001f600") == "caf� é \U0001f600"
+    assert replace_undecodable("caf\udce9 é \U0001f600") == "caf� é \U0001f600"

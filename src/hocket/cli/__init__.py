@@ -9,10 +9,10 @@ import importlib.metadata
 import os
 import sys
 from collections.abc import Sequence
-from typing import Any
 
 from hocket.cli import chat, models, setup
-from hocket.cli.exits import EXIT_CODES, INTERRUPTED, MISUSED, PIPE_CLOSED, exit_code, report
+from hocket.cli.arguments import OneLineParser
+from hocket.cli.exits import INTERRUPTED, MISUSED, PIPE_CLOSED, exit_code, report
 
 __all__ = ["main"]
 
@@ -24,9 +24,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         argv: its arguments; default: those of the process.
 
     Returns:
-        The exit code, one of `EXIT_CODES`.
+        The exit code, one of `hocket.cli.exits.EXIT_CODES`.
     """
-    parser = _parser()
+    parser = _build_parser()
     arguments = parser.parse_args(argv)
     if arguments.run is None:
         parser.print_help(sys.stderr)
@@ -44,21 +44,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _parser() -> argparse.ArgumentParser:
-    codes = "\n".join(f"  {code:<4} {meaning}" for code, meaning in EXIT_CODES.items())
-    style: dict[str, Any] = {
-        "epilog": f"exit codes:\n{codes}",
-        "formatter_class": argparse.RawDescriptionHelpFormatter,
-        "allow_abbrev": False,
-    }
-    parser = argparse.ArgumentParser(
-        prog="hocket", description="The language-model layer for async Python services.", **style
-    )
+def _build_parser() -> argparse.ArgumentParser:
+    parser = OneLineParser(prog="hocket", description="The language-model layer for async Python services.")
     parser.add_argument("--version", action="version", version=f"hocket {importlib.metadata.version('hocket')}")
     parser.set_defaults(run=None, debug=False)
     commands = parser.add_subparsers(title="commands", metavar="")
     for name, module in (("chat", chat), ("models", models), ("setup", setup)):
-        command = commands.add_parser(name, help=module.HELP, description=module.HELP, **style)
+        command = commands.add_parser(name, help=module.HELP, description=module.HELP)
         command.add_argument("--debug", action="store_true", help="show the traceback of an error")
         module.configure(command)
         command.set_defaults(run=module.run)

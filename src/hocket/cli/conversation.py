@@ -10,7 +10,7 @@ from hocket.errors import HistoryError
 from hocket.memory.exchanges import join_exchanges, split_exchanges
 from hocket.messages import AIMessage, AIMessageChunk, UsageMetadata
 
-__all__ = ["Answer", "ask", "reasoning_of", "undo"]
+__all__ = ["Answer", "ask", "read_reasoning", "undo"]
 
 
 @dataclass(frozen=True)
@@ -18,14 +18,14 @@ class Answer:
     """How a question was answered.
 
     Attributes:
-        message: the answer, or what came of it.
-        interrupted: whether Ctrl-C stopped it.
-        first_token: seconds until something was said; None: nothing was.
-        seconds: until its end.
+        message: the answer, or as much of it as came.
+        is_interrupted: whether Ctrl-C stopped it.
+        first_token: seconds until its first text or reasoning; None: there was none.
+        seconds: from the question to the end of the answer.
     """
 
     message: AIMessage
-    interrupted: bool
+    is_interrupted: bool
     first_token: float | None
     seconds: float
 
@@ -53,16 +53,16 @@ def ask(conversation: Conversation, question: str, show: Callable[[AIMessageChun
         Exception: what the model, the history or ``show`` raises.
     """
     now = clock.current().now
-    began, first, interrupted = now(), None, False
+    started_at, first_token, is_interrupted = now(), None, False
     with conversation.stream(question) as chunks:
         try:
             for chunk in chunks:
-                if first is None and (chunk.text or reasoning_of(chunk)):
-                    first = now() - began
+                if first_token is None and (chunk.text or read_reasoning(chunk)):
+                    first_token = now() - started_at
                 show(chunk)
         except KeyboardInterrupt:
-            interrupted = True
-    return Answer(chunks.message, interrupted, first, now() - began)
+            is_interrupted = True
+    return Answer(chunks.message, is_interrupted, first_token, now() - started_at)
 
 
 def undo(conversation: Conversation) -> bool:
@@ -74,14 +74,14 @@ def undo(conversation: Conversation) -> bool:
     """
     history = conversation.history
     if not isinstance(history, InMemoryChatMessageHistory):
-        raise HistoryError("a stored conversation cannot be undone, only forgotten as a whole, by /clear")
+        raise HistoryError("a conversation that is kept cannot be undone, only forgotten as a whole, by /clear")
     parts = split_exchanges(history.messages)
     history.clear()
     history.add_messages(join_exchanges(parts[:-1]))
     return bool(parts)
 
 
-def reasoning_of(chunk: AIMessageChunk) -> str:
+def read_reasoning(chunk: AIMessageChunk) -> str:
     """Return the reasoning in a chunk, where the provider shows it."""
     if chunk.content.__class__ is str and not chunk.additional_kwargs:
         return ""

@@ -1,11 +1,11 @@
 """How the command ends: a code that a script can act on, and one line on standard error that says why."""
 
-import sys
-import traceback
+import re
 
-from hocket.errors import ErrorCode, HocketError, LLMError, StreamTruncated, UnknownModel
+from hocket.cli.output import note, print_traceback, squeeze
+from hocket.errors import ErrorCode, HocketError, InvalidInput, LLMError, StreamTruncated, UnknownModel, Unsupported
 
-__all__ = ["EXIT_CODES", "INTERRUPTED", "MISUSED", "PIPE_CLOSED", "exit_code", "note", "one_line", "report"]
+__all__ = ["EXIT_CODES", "INTERRUPTED", "MISUSED", "PIPE_CLOSED", "exit_code", "explain", "report", "use_command_words"]
 
 FAILED, MISUSED, ACCOUNT, MODEL, UNREACHABLE, LIMITED, TRUNCATED = range(1, 8)  # 2 is argparse's
 INTERRUPTED = 128 + 2  # SIGINT: the shell's own code for a command that Ctrl-C ended
@@ -33,45 +33,73 @@ _OF_CODE = {
     ErrorCode.RATE_LIMIT: LIMITED,
 }
 
+# Errors name the way out as Python writes it. What the command calls otherwise, or has no word for, it says in its own.
+_IN_PYTHON = (
+    (r",? or give api_key=\.\.\.", ""),  # keys come from the environment only
+    (r"\bgive base_url=\.\.\.", "give --base-url URL"),
+    (r", or raise ChatLocal\(n_ctx=\.\.\.\) if the weights allow for more", ""),
+    (r"\bgive ChatLocal\(model=\.\.\.\) or", "give --model local:PATH or"),
+    (r"\bopen_history\(address, session_id=\.\.\.\)", "--session NAME"),
+    (r"\bmax_tokens=", "--max-tokens "),
+    (r"\b(temperature|seed)=", r"--\1 "),
+    (r"\bbase_url=", "--base-url "),
+)
+
 
 def exit_code(error: BaseException) -> int:
     """Return the exit code of an error, by `EXIT_CODES`."""
+    from pydantic import ValidationError
+
     if isinstance(error, UnknownModel):
         return MODEL
+    if isinstance(error, InvalidInput | ValidationError):
+        return MISUSED  # whatever goes into a model comes from the command line
     if isinstance(error, StreamTruncated):
         return TRUNCATED
+    if isinstance(error, Unsupported) and error.status is None:
+        return MISUSED  # refused here, before anything was sent
     return _OF_CODE.get(error.code, FAILED) if isinstance(error, LLMError) else FAILED
-
-
-def note(text: str) -> None:
-    """Say something that is not part of an answer, in one line."""
-    print(f"hocket: {text}", file=sys.stderr, flush=True)
 
 
 def report(error: Exception, *, debug: bool) -> None:
     """Say what went wrong, in one line; with ``debug`` as a traceback."""
     if debug:
-        traceback.print_exception(error)
+        print_traceback(error)
     else:
-        note(one_line(error))
+        note(explain(error))
 
 
-def one_line(error: Exception) -> str:
-    """Return an error as one line: hocket's own say all themselves, others need their type."""
+def explain(error: Exception) -> str:
+    """Return an error as one line, in the command's words; one that is not hocket's own is named by its type."""
     from pydantic import ValidationError
 
-    if isinstance(error, ValidationError):
-        return _refusal(error)
-    text = " ".join(str(error).split())
-    return text if text and isinstance(error, HocketError) else f"{type(error).__name__}: {text}"
+    text = _explain_refusal(error) if isinstance(error, ValidationError) else str(error)
+    is_clear = text and isinstance(error, HocketError | ValidationError)
+    return use_command_words(text if is_clear else f"{type(error).__name__}: {text}")
 
 
-def _refusal(error: Exception) -> str:
+def use_command_words(text: str) -> str:
+    """Return the text of an error as one line that names what the command has: its options, not Python's arguments."""
+    for python, words in _IN_PYTHON:
+        text = re.sub(python, words, text)
+    return squeeze(text)
+
+
+def _explain_refusal(error: Exception) -> str:
     """Return what a model's class says of its options, of the first that it refuses."""
-    first = error.errors(include_url=False)[0]  # type: ignore[attr-defined]
-    name = ".".join(map(str, first["loc"])) or "option"
+    from pydantic import ValidationError
+
+    assert isinstance(error, ValidationError)
+    first = error.errors(include_url=False)[0]
+    name = ".".join(map(str, first["loc"]))
     if first["type"] == "extra_forbidden":
-        return f"{error.title} has no option {name!r}"  # type: ignore[attr-defined]
+        return f"the model takes no {_option(name)}"
     if first["type"] == "missing":
-        return f"{error.title} needs the option {name!r}"  # type: ignore[attr-defined]
-    return f"{name}={first['input']!r} will not do: {first['msg']}"
+        return f"the model needs {_option(name)}"
+    if first["type"] == "value_error":
+        return str(first.get("ctx", {}).get("error", first["msg"]))  # names the value itself
+    return f"{_option(name)} {first['input']} will not do: {first['msg']}"
+
+
+def _option(field: str) -> str:
+    return f"--{field.replace('_', '-')}"

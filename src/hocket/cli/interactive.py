@@ -5,13 +5,14 @@ Answers go to standard output, and everything else to standard error, so that a 
 
 import sys
 from collections.abc import Callable
-from typing import Any
 
+from hocket.cli.choice import OpenModel
 from hocket.cli.conversation import Answer, ask, undo
-from hocket.cli.exits import note, report
-from hocket.cli.terminal import Printer, line_editing, read_question, whole
+from hocket.cli.exits import report
+from hocket.cli.output import note, print_lines
+from hocket.cli.standard_input import replace_undecodable
+from hocket.cli.terminal import Printer, edit_lines, read_lines
 from hocket.conversation import Conversation
-from hocket.language_models import BaseChatModel
 
 __all__ = ["Session"]
 
@@ -29,8 +30,8 @@ class Session:
 
     Args:
         conversation: what is said.
-        name: the model's, as it was given.
-        open_model: makes the model of a name.
+        label: what the model is called on the screen.
+        choose_model: opens the model of a name.
         reasoning: whether reasoning is shown; None: on a terminal.
         stats: whether tokens and times are told after each answer.
         debug: whether errors are told with their traceback.
@@ -39,22 +40,22 @@ class Session:
     def __init__(
         self,
         conversation: Conversation,
-        name: str,
-        open_model: Callable[[str], BaseChatModel],
+        label: str,
+        choose_model: Callable[[str], OpenModel],
         *,
         reasoning: bool | None = None,
         stats: bool = False,
         debug: bool = False,
     ) -> None:
         self._conversation = conversation
-        self._name = name
-        self._open_model = open_model
+        self._label = label
+        self._choose_model = choose_model
         self._reasoning = reasoning
         self._stats = stats
         self._debug = debug
         self._commands: dict[str, Callable[[str], str]] = {
             "/help": lambda _: HELP,
-            "/model": self._choose_model,
+            "/model": self._set_model,
             "/system": self._set_system,
             "/clear": self._clear,
             "/undo": self._undo,
@@ -83,36 +84,37 @@ class Session:
         Raises:
             KeyboardInterrupt: Ctrl-C, twice, with nothing typed.
         """
-        asks = sys.stdout.isatty()
-        if asks:
-            said = len(self._conversation.history.messages)
-            before = f", and knows the {said} messages from before" if said else ""
-            note(f"{self._name} is listening{before}; /help says what else there is")
-        with line_editing() as editor:
+        has_prompt = sys.stdout.isatty()
+        if has_prompt:
+            count = len(self._conversation.history.messages)
+            before = f", and knows the {count} messages from before" if count else ""
+            note(f"{self._label} is listening{before}; /help lists the commands, Ctrl-D ends")
+        with edit_lines() as editor:
             is_leaving = False
             while True:
                 try:
-                    entry = read_question(lambda prompt: input(prompt if asks else ""))
+                    entry = read_lines(lambda prompt: input(prompt if has_prompt else ""))
                 except EOFError:
-                    print(file=sys.stderr)
+                    print_lines([""], is_answer=False)  # the shell's prompt begins a line
                     return
                 except KeyboardInterrupt:
-                    if is_leaving and not _typed(editor):
+                    if is_leaving and not (editor and editor.get_line_buffer()):
                         raise
-                    print("\nhocket: Ctrl-C again, or Ctrl-D, ends", file=sys.stderr)
+                    print_lines([""], is_answer=False)
+                    note("Ctrl-C again, or Ctrl-D, ends")
                     is_leaving = True
                     continue
                 is_leaving = False
                 if entry.strip() in ("/exit", "/quit"):
                     return
-                self._take(whole(entry))
+                self._take(replace_undecodable(entry))
 
     def _take(self, entry: str) -> None:
         """Answer a question or obey a command, whatever happens."""
         try:
             if entry.startswith("/"):
                 self._obey(entry)
-            elif entry.strip() and self.answer(entry).interrupted:
+            elif entry.strip() and self.answer(entry).is_interrupted:
                 note("stopped")
         except KeyboardInterrupt:
             note("stopped")
@@ -127,13 +129,12 @@ class Session:
         if command is None:
             note(f"there is no command {name}; /help lists them, and a space before it makes it a question")
         else:
-            print(command(argument.strip()), file=sys.stderr)
+            print_lines([command(argument.strip())], is_answer=False)
 
-    def _choose_model(self, name: str) -> str:
+    def _set_model(self, name: str) -> str:
         if name:
-            self._conversation.model = self._open_model(name)
-            self._name = name
-        return f"{self._name} is asked"
+            self._label, self._conversation.model = self._choose_model(name)
+        return f"{self._label} is asked"
 
     def _set_system(self, text: str) -> str:
         self._conversation.system = text or None
@@ -145,8 +146,3 @@ class Session:
 
     def _undo(self, _: str) -> str:
         return "the last question is forgotten" if undo(self._conversation) else "there is no question to forget"
-
-
-def _typed(editor: Any) -> str:
-    """Return what stands in the line that Ctrl-C abandoned."""
-    return editor.get_line_buffer() if editor is not None else ""

@@ -5,21 +5,30 @@ as one line, what has to be done before it can be used; its models' ``alist_mode
 """
 
 import argparse
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 
-__all__ = ["HELP", "configure", "run", "served_models"]
+from hocket.cli.arguments import parse_address
+from hocket.cli.output import print_lines, squeeze
+
+__all__ = ["HELP", "configure", "fetch_models", "run"]
 
 HELP = "List the providers, and whether they can be used now; of one provider or server, the models that it has."
 
 PATIENCE = 5.0  # seconds for a server to answer
 NAMED = 3  # models that the table names
 
+AskForModels = Callable[[], Awaitable[Sequence[str]]]
+
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of this subcommand."""
     parser.add_argument("provider", nargs="?", help="ask this provider's server for its models")
-    parser.add_argument("--base-url", help="ask this server, which speaks OpenAI's format unless a provider is named")
+    parser.add_argument(
+        "--base-url",
+        metavar="URL",
+        type=parse_address,
+        help="ask this server, which speaks OpenAI's format unless a provider is named",
+    )
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -29,11 +38,14 @@ def run(arguments: argparse.Namespace) -> None:
         HocketError: the provider is unknown, cannot be used, or its server does not answer.
     """
     is_table = arguments.provider is None and arguments.base_url is None
-    print(*(_table() if is_table else served_models(arguments.provider or "openai", arguments.base_url)), sep="\n")
+    if is_table:
+        print_lines(_list_providers())
+    else:
+        print_lines(map(squeeze, fetch_models(arguments.provider or "openai", arguments.base_url)))
 
 
-def served_models(provider: str, base_url: str | None = None) -> list[str]:
-    """Return the names of the models that a server has, in its order.
+def fetch_models(provider: str, base_url: str | None = None) -> Sequence[str]:
+    """Ask a server which models it has; return their names in its order.
 
     Raises:
         HocketError: the provider is unknown, cannot tell, or its server does not answer.
@@ -42,15 +54,14 @@ def served_models(provider: str, base_url: str | None = None) -> list[str]:
     from hocket.errors import Unsupported
     from hocket.language_models.registry import load_provider
 
-    options: dict[str, Any] = {} if base_url is None else {"base_url": base_url}
-    ask = getattr(load_provider(provider)(model="?", **options), "alist_models", None)
+    options = {} if base_url is None else {"base_url": base_url}
+    ask: AskForModels | None = getattr(load_provider(provider)(model="?", **options), "alist_models", None)
     if ask is None:
         raise Unsupported("it has no list of its models", provider=provider)
-    names: list[str] = run_in_portal(ask)
-    return names
+    return run_in_portal(ask)
 
 
-def _table() -> Iterator[str]:
+def _list_providers() -> Iterator[str]:
     """Yield a line for each provider; their servers are asked at once."""
     import anyio
 
@@ -61,7 +72,7 @@ def _table() -> Iterator[str]:
     states: dict[str, str] = {}
 
     async def note_state(name: str) -> None:
-        states[name] = await _state(name)
+        states[name] = await _find_state(name)
 
     async def ask_all() -> None:
         async with anyio.create_task_group() as group:
@@ -74,28 +85,28 @@ def _table() -> Iterator[str]:
         yield f"{name:<{width}}  {states[name]}"
 
 
-async def _state(provider: str) -> str:
+async def _find_state(provider: str) -> str:
     """Return whether a provider can be used, and if not what to do."""
     import anyio
 
-    from hocket.cli.exits import one_line
+    from hocket.cli.exits import explain, use_command_words
     from hocket.errors import LLMError
     from hocket.language_models.registry import load_provider
 
     try:
         factory = load_provider(provider)
         if needed := getattr(factory, "setup_needed", lambda: None)():
-            return f"no   {needed}"
-        ask = getattr(factory(model="?"), "alist_models", None)
+            return f"no   {use_command_words(needed)}"
+        ask: AskForModels | None = getattr(factory(model="?"), "alist_models", None)
         if ask is None:
             return "yes"
         with anyio.move_on_after(PATIENCE):
-            return f"yes  {_few(list(await ask()))}"
+            return f"yes  {_name_few(await ask())}"
         return f"no   its server did not answer within {PATIENCE:g} s"
     except Exception as error:  # one broken package, or server, does not hide the others
-        return f"no   {error.message if isinstance(error, LLMError) else one_line(error)}"
+        return f"no   {use_command_words(error.message) if isinstance(error, LLMError) else explain(error)}"
 
 
-def _few(models: list[str]) -> str:
+def _name_few(models: Sequence[str]) -> str:
     more = len(models) - NAMED
-    return ", ".join([*models[:NAMED], *([f"and {more} more"] if more > 0 else [])])
+    return ", ".join([*map(squeeze, models[:NAMED]), *([f"and {more} more"] if more > 0 else [])])

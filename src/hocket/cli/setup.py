@@ -1,7 +1,8 @@
 """``hocket setup local``: fetch what a provider needs and pip cannot install on its own."""
 
 import argparse
-import functools
+
+from hocket.cli.output import print_lines
 
 __all__ = ["HELP", "configure", "run"]
 
@@ -21,5 +22,5 @@ def run(arguments: argparse.Namespace) -> None:
     """
     from hocket.providers.local.install import install_weights
 
-    install_weights(functools.partial(print, flush=True))
-    print('ready: try  hocket chat "Why is the sky blue?"')
+    install_weights(lambda line: print_lines([line]))
+    print_lines(['ready: try  hocket chat "Why is the sky blue?"'])

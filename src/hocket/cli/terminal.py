@@ -4,20 +4,27 @@ import contextlib
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Protocol, TextIO
 
-from hocket.cli.conversation import reasoning_of
+from hocket.cli.conversation import read_reasoning
+from hocket.cli.output import printable
 from hocket.messages import AIMessageChunk
 
-__all__ = ["Printer", "history_file", "line_editing", "read_question", "whole"]
+__all__ = ["LineEditor", "Printer", "edit_lines", "find_history_file", "read_lines"]
 
 HISTORY_LENGTH = 1000
 PROMPT, MORE = "> ", ". "
 QUOTES = '"""'
 
 _DIM, _PLAIN = "\x1b[2m", "\x1b[0m"
-# A model must not move the cursor, set a title or ring a bell: no control characters but tab and new line.
-_CONTROLS = dict.fromkeys(code for code in (*range(32), *range(127, 160)) if chr(code) not in "\t\n")
+
+
+class LineEditor(Protocol):
+    """What the command needs of `readline`."""
+
+    def get_line_buffer(self) -> str:
+        """Return what stands in the line that is being typed."""
+        ...
 
 
 class Printer:
@@ -38,7 +45,7 @@ class Printer:
 
     def show(self, chunk: AIMessageChunk) -> None:
         """Print what a chunk says."""
-        if self._reasons and (reasoning := reasoning_of(chunk)):
+        if self._reasons and (reasoning := read_reasoning(chunk)):
             self._turn_to(reasoning=True)
             self._write(reasoning)
         if chunk.text:
@@ -65,7 +72,7 @@ class Printer:
         self._is_reasoning = reasoning
 
     def _write(self, text: str) -> None:
-        text = text.translate(_CONTROLS) if self._is_terminal else text
+        text = printable(text) if self._is_terminal else text
         self._out.write(text)
         self._last = text[-1:] or self._last
 
@@ -74,7 +81,7 @@ class Printer:
             self._out.write(code)
 
 
-def read_question(read_line: Callable[[str], str]) -> str:
+def read_lines(read_line: Callable[[str], str]) -> str:
     '''Return what is typed: a line, lines that each end with a backslash but for the last, or a block between """.
 
     Args:
@@ -94,20 +101,15 @@ def read_question(read_line: Callable[[str], str]) -> str:
     return text
 
 
-def whole(text: str) -> str:
-    """Return a text of the terminal, or of the command line, with its undecodable bytes replaced: no model takes them."""
-    return text.encode(errors="surrogateescape").decode(errors="replace")
-
-
 @contextlib.contextmanager
-def line_editing() -> Iterator[Any]:
+def edit_lines() -> Iterator[LineEditor | None]:
     """Make `input` edit its line and remember those before, of other days too; yields readline, None where there is none."""
     try:
         import readline
     except ImportError:  # Windows
         yield None
         return
-    path = history_file()
+    path = find_history_file()
     readline.set_history_length(HISTORY_LENGTH)
     if path is not None:
         with contextlib.suppress(OSError):  # none yet, or it cannot be read
@@ -123,7 +125,7 @@ def line_editing() -> Iterator[Any]:
             os.umask(mask)
 
 
-def history_file() -> Path | None:
+def find_history_file() -> Path | None:
     """Return where typed lines are kept: ``HOCKET_HISTORY``, None if that is empty; else the user's state directory."""
     path = os.environ.get("HOCKET_HISTORY")
     if path is not None:

@@ -166,7 +166,10 @@ def _split(model: str, *, served: bool) -> tuple[str, str]:
             raise _unknown(f"no provider is called {prefix!r}", prefix)
         raise _unknown(f"no provider is known for {model!r}; put one before it, as in 'openai:{model}'", model)
     if _known(family) is None:
-        raise _unknown(f"{model!r} belongs to the provider {family!r}, which is not installed")
+        raise _unknown(
+            f"{model!r} is a model of {family!r}, for which hocket has no provider here; where a server offers it in "
+            "OpenAI's format, give base_url=..."
+        )
     return family, model
 
 

@@ -1,0 +1,75 @@
+"""Values on the command line, checked before anything is imported for them."""
+
+import argparse
+import math
+from typing import Any, NoReturn
+from urllib.parse import urlsplit
+
+from hocket.cli.exits import EXIT_CODES, MISUSED
+from hocket.cli.output import note, squeeze
+
+__all__ = ["OneLineParser", "parse_address", "parse_count", "parse_temperature"]
+
+
+class OneLineParser(argparse.ArgumentParser):
+    """A parser that says what is wrong in one line, as every other error of the command is said."""
+
+    def __init__(self, **settings: Any) -> None:
+        codes = "\n".join(f"  {code:<4} {meaning}" for code, meaning in EXIT_CODES.items())
+        super().__init__(
+            epilog=f"exit codes:\n{codes}",
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+            allow_abbrev=False,
+            **settings,
+        )
+
+    def error(self, message: str) -> NoReturn:
+        """Say it and exit.
+
+        Raises:
+            SystemExit: always, with the code for misuse.
+        """
+        note(f"{squeeze(message)}; see {self.prog} --help")
+        self.exit(MISUSED)
+
+
+def parse_count(text: str) -> int:
+    """Return a whole number of 1 or more.
+
+    Raises:
+        ArgumentTypeError: it is none.
+    """
+    if not (text.isdecimal() and int(text) >= 1):
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number of 1 or more")
+    return int(text)
+
+
+def parse_temperature(text: str) -> float:
+    """Return a number of 0 or more; how much a model takes is for its provider to say.
+
+    Raises:
+        ArgumentTypeError: it is none.
+    """
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not 0 <= value < math.inf:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of 0 or more")
+    return value
+
+
+def parse_address(text: str) -> str:
+    """Return the address of a server.
+
+    Raises:
+        ArgumentTypeError: it is none.
+    """
+    try:
+        url = urlsplit(text)
+        is_address = url.scheme in ("http", "https") and bool(url.hostname) and url.port != 0
+    except ValueError:  # a port that is no number, half of an IPv6 address
+        is_address = False
+    if not is_address:
+        raise argparse.ArgumentTypeError(f"{text!r} is no address of a server; it looks like http://localhost:8080/v1")
+    return text

@@ -1,0 +1,80 @@
+"""The question: from the command line, from what is piped in, or from both."""
+
+import itertools
+import os
+import select
+import stat
+import sys
+from collections.abc import Sequence
+
+from hocket.errors import InvalidInput
+
+__all__ = ["read_question", "replace_undecodable"]
+
+PATIENCE = 5.0  # seconds in which something must come out of a pipe that nobody asked to be waited for
+
+
+def read_question(words: Sequence[str]) -> str | None:
+    """Return what to ask.
+
+    Args:
+        words: of the command line; ``-`` stands for what is piped in, which else follows them.
+
+    Returns:
+        The question; None: nothing yet, a person will type it.
+
+    Raises:
+        InvalidInput: it is empty, or standard input is an open pipe out of which nothing comes.
+    """
+    if not words and sys.stdin.isatty():
+        return None
+    if all(word == "-" for word in words):
+        question = _read_piped()
+    else:
+        if "-" not in words and _is_piped():
+            _refuse_silence()
+            words = (*words, "-")
+        groups = itertools.groupby(words, lambda word: word == "-")
+        parts = (_read_piped().strip("\n") if is_input else " ".join(group) for is_input, group in groups)
+        question = "\n\n".join(filter(None, map(replace_undecodable, parts)))
+    if not question.strip():
+        raise InvalidInput('the question is empty; write  hocket chat "Why is the sky blue?"')
+    return question
+
+
+def replace_undecodable(text: str) -> str:
+    """Return a text of the terminal, or of the command line, with its undecodable bytes replaced: no model takes them."""
+    return text.encode(errors="surrogateescape").decode(errors="replace")
+
+
+def _is_piped() -> bool:
+    """Return whether something can come: a terminal, and the null device, send nothing."""
+    try:
+        mode = os.fstat(sys.stdin.fileno()).st_mode
+    except (OSError, ValueError, AttributeError):  # closed, or none at all
+        return False
+    return stat.S_ISFIFO(mode) or stat.S_ISREG(mode) or stat.S_ISSOCK(mode)
+
+
+def _refuse_silence() -> None:
+    """Wait until something comes, or the end.
+
+    Nothing tells a pipe that will speak later from one that was left open (by cron, CI or ssh) and never will. To ask
+    without what is still to come would be a wrong answer in silence; to wait would be for ever.
+
+    Raises:
+        InvalidInput: neither came in time.
+    """
+    try:
+        ready, _, _ = select.select([sys.stdin.fileno()], [], [], PATIENCE)
+    except (OSError, ValueError):  # Windows can tell this of sockets only
+        return
+    if not ready:
+        raise InvalidInput(
+            f"standard input is an open pipe, and nothing came out of it for {PATIENCE:g} s; </dev/null behind the command "
+            "asks without it, and - behind the question waits for it"
+        )
+
+
+def _read_piped() -> str:
+    return sys.stdin.buffer.read().decode(errors="replace")
