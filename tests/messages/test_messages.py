@@ -39,7 +39,7 @@ from hocket.messages import (
     merge_message_runs,
     tool_call,
 )
-from hocket.messages.base import identified, isolated, rebuilt
+from hocket.messages.base import copy_message, copy_with_id, rebuild
 from hocket.prompt_values import ChatPromptValue
 
 pytestmark = pytest.mark.filterwarnings("ignore:FunctionMessage:DeprecationWarning")
@@ -369,7 +369,7 @@ def test_an_isolated_copy_shares_no_container(cls: type[BaseMessage]) -> None:
     message = make(
         cls, [{"type": "text", "text": "a", "extras": {"b": [1]}}], response_metadata={"c": [{}]}, note={"d": []}
     )
-    copied = isolated(message)
+    copied = copy_message(message)
     assert state(copied)["fields"] == state(message)["fields"]
     assert (copied, type(copied)) == (message, cls)
     before = copy.deepcopy(message)
@@ -384,7 +384,7 @@ def test_an_isolated_copy_with_changes() -> None:
     """Changes are those of the copy; foreign objects are shared."""
     artifact = object()
     message = ToolMessage("x", tool_call_id="1", artifact=artifact)
-    changed = isolated(message, id="2", content="y")
+    changed = copy_message(message, id="2", content="y")
     assert (changed.id, changed.content, changed.artifact) == ("2", "y", artifact)
     assert (message.id, message.content) == (None, "x")
 
@@ -392,7 +392,7 @@ def test_an_isolated_copy_with_changes() -> None:
 def test_rebuilding_keeps_extras_and_private_attributes() -> None:
     """A rebuilt message has the fields it is given, and the rest of the message it is made from."""
     message = HumanMessage("x", note=1)
-    made = rebuilt(message, {**vars(message), "type": "HumanMessageChunk"}, HumanMessageChunk)
+    made = rebuild(message, {**vars(message), "type": "HumanMessageChunk"}, HumanMessageChunk)
     assert made == HumanMessageChunk("x", note=1)
     made.note = 2  # type: ignore[attr-defined]
     assert message.note == 1  # type: ignore[attr-defined]
@@ -422,7 +422,7 @@ def test_copies_are_made_as_their_class_makes_instances() -> None:
             return super().__new__(cls)
 
     message = Counted("a")
-    assert type(isolated(message)) is type(identified(message, "b")) is Counted
+    assert type(copy_message(message)) is type(copy_with_id(message, "b")) is Counted
     assert Counted.made == 3
 
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from hocket.load import dumps, loads
 from hocket.messages import AIMessage, AIMessageChunk, BaseMessage, ChatMessage, ChatMessageChunk, HumanMessageChunk
 from hocket.outputs import ChatGeneration, ChatGenerationChunk, Generation, GenerationChunk
-from hocket.outputs.chat_generation import chat_generation, copied_when_seen
+from hocket.outputs.chat_generation import chat_generation, copy_lazily
 from hocket.outputs.copies import copy_of
 
 INFO = st.dictionaries(
@@ -233,7 +233,7 @@ def original() -> AIMessageChunk:
 def test_a_chunk_copied_when_seen_looks_like_one_made_at_once(look: str) -> None:
     """Whatever is looked at first; and the copy is its own, all the way down."""
     message = original()
-    seen, plain = copied_when_seen(message), ChatGenerationChunk(message=original())
+    seen, plain = copy_lazily(message), ChatGenerationChunk(message=original())
     assert LOOKS[look](seen) == LOOKS[look](plain)
     assert seen == plain
     assert repr(seen) == repr(plain)
@@ -331,7 +331,7 @@ def test_attributes_that_are_no_fields_stay_when_a_candidate_is_made() -> None:
         ChatGeneration(message=AIMessage("a")),
         chunk,
         chunk + chunk,
-        copied_when_seen(AIMessageChunk("a")),
+        copy_lazily(AIMessageChunk("a")),
     ):
         candidate._seen = True  # type: ignore[attr-defined]
         assert candidate.text

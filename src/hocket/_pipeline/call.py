@@ -20,7 +20,7 @@ from hocket.callbacks import (
     CallbackManagerForLLMRun,
 )
 from hocket.callbacks.events import NOTHING
-from hocket.messages.base import copied
+from hocket.messages.base import copy_containers
 from hocket.outputs import Generation, LLMResult
 from hocket.retries import RetryPolicy
 from hocket.timeouts import Timeout
@@ -353,12 +353,12 @@ class Call(ABC):
     def billed(self, result: Any) -> Any:
         """Return a copy of ``result`` for the call that pays for it; the cache, and equal calls, have theirs."""
         mine = self.result(self.candidates(result), cached=False)
-        mine.llm_output = copied(result.llm_output)
+        mine.llm_output = copy_containers(result.llm_output)
         return mine
 
     def without_sizes(self, candidate: Generation) -> dict[str, Any]:
         """Return the info of a stored candidate, and keep the sizes that it was streamed in."""
-        info: dict[str, Any] = copied(candidate.generation_info or {})
+        info: dict[str, Any] = copy_containers(candidate.generation_info or {})
         sizes = info.pop(CHUNK_SIZES, None)
         if isinstance(sizes, list):
             self.sizes = sizes

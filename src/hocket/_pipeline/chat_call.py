@@ -11,11 +11,11 @@ from hocket._runtime.ids import uuid_text
 from hocket.errors import EmptyResponse, InvalidHook
 from hocket.load.construct import get_fields
 from hocket.messages import AIMessage, AIMessageChunk, BaseMessage, BaseMessageChunk, Collector
-from hocket.messages.base import bare_copy, bare_text, copied, identified, is_bare, isolated, rebuilt
-from hocket.messages.folding import merged_facts
+from hocket.messages.base import bare_copy, bare_text, copy_containers, copy_message, copy_with_id, is_bare, rebuild
+from hocket.messages.folding import merge_facts
 from hocket.messages.tool_calls import tool_call_chunks_of
 from hocket.outputs import ChatGeneration, ChatGenerationChunk, ChatResult, Generation, LLMResult
-from hocket.outputs.chat_generation import chat_generation, copied_when_seen
+from hocket.outputs.chat_generation import chat_generation, copy_lazily
 from hocket.outputs.copies import copy_of
 from hocket.outputs.results import chat_result, llm_result
 
@@ -65,13 +65,13 @@ class ChatCall(Call):
         content = message.content  # a lazy sum becomes real
         self.sizes.append(len(content) if type(content) is str else length_of(content))
         if info:
-            self._info = merged_facts(self._info, info)
+            self._info = merge_facts(self._info, info)
         if not self.is_raw:  # a copy is stamped: a hook may keep what it yields, and yield it again
             if info:
                 facts = {**info, **message.response_metadata}
-                message = identified(message, message.id or self._id_of_chunks(), facts)
+                message = copy_with_id(message, message.id or self._id_of_chunks(), facts)
             elif message.id is None:
-                message = identified(message, self._chunk_id or self._id_of_chunks())
+                message = copy_with_id(message, self._chunk_id or self._id_of_chunks())
         self._collector.add(cast(AIMessageChunk, message))
         return chunk if self.is_raw else message
 
@@ -91,7 +91,7 @@ class ChatCall(Call):
 
     def shown(self, item: Any) -> tuple[str, ChatGenerationChunk]:
         content = item.content
-        return content if type(content) is str else item.text, copied_when_seen(item)
+        return content if type(content) is str else item.text, copy_lazily(item)
 
     def last_chunk(self) -> ChatGenerationChunk | None:
         if self._collector is None or self._collector.is_last:
@@ -137,8 +137,8 @@ class ChatCall(Call):
         id_ = message.id or f"lc_run--{uuid_text(self.run_ids[0])}-{index}"
         if info or outer:
             facts = {**(outer or {}), **(info or {}), **message.response_metadata}
-            return identified(message, id_, facts)
-        return identified(message, id_)
+            return copy_with_id(message, id_, facts)
+        return copy_with_id(message, id_)
 
     def whole(self, messages: Sequence[BaseMessage]) -> ChatResult:
         """Return finished messages as the result that they came in."""
@@ -150,8 +150,10 @@ class ChatCall(Call):
 
     def partial(self) -> LLMResult:
         chunk = AIMessageChunk("") if self._collector is None else self._collector.chunk()
-        message = isolated(chunk, response_metadata={**chunk.response_metadata, PARTIAL: True})
-        return LLMResult(generations=[[ChatGenerationChunk(message=message, generation_info=copied(self._info))]])
+        message = copy_message(chunk, response_metadata={**chunk.response_metadata, PARTIAL: True})
+        return LLMResult(
+            generations=[[ChatGenerationChunk(message=message, generation_info=copy_containers(self._info))]]
+        )
 
     def unbilled(self, response: LLMResult) -> LLMResult:
         made: Any = [[_unbilled(cast(ChatGeneration, one)) for one in several] for several in response.generations]
@@ -170,9 +172,9 @@ class ChatCall(Call):
         made: list[Generation] = []
         for message, generation in zip(result, answer.generations):  # noqa: B905  # they are as many
             info = generation.generation_info
-            made.append(chat_generation(isolated(message), info and copied(info), generation))
+            made.append(chat_generation(copy_message(message), info and copy_containers(info), generation))
         output = get_fields(answer).get("llm_output")
-        return [llm_result([made], output and copied(output))]
+        return [llm_result([made], output and copy_containers(output))]
 
     # -- caching
 
@@ -186,7 +188,7 @@ class ChatCall(Call):
         message, info = answer.message, answer.generation_info or {}
         if result.llm_output:  # is not stored itself
             facts = {**result.llm_output, **info, **message.response_metadata}
-            message = rebuilt(message, {**message.__dict__, "response_metadata": facts}, type(message))
+            message = rebuild(message, {**message.__dict__, "response_metadata": facts}, type(message))
         if len(self.sizes) > 1:
             info = {**info, CHUNK_SIZES: self.sizes}
         return [chat_generation(message, info or None, answer)]
@@ -196,7 +198,7 @@ class ChatCall(Call):
         for candidate in candidates:
             info = self.without_sizes(candidate)
             message = candidate.message if isinstance(candidate, ChatGeneration) else AIMessage(candidate.text)
-            message = isolated(message, **(_flags(message) if cached else {}))
+            message = copy_message(message, **(_flags(message) if cached else {}))
             made.append(chat_generation(message, info or None))
         return chat_result(made, None)
 
@@ -206,7 +208,7 @@ class ChatCall(Call):
         if len(self.sizes) < 2:
             return [ChatGenerationChunk(message=whole)]
         pieces, self.sizes = cut(message.content, self.sizes), []
-        last = rebuilt(whole, {**whole.__dict__, "content": type(message.content)()}, type(whole))
+        last = rebuild(whole, {**whole.__dict__, "content": type(message.content)()}, type(whole))
         return [ChatGenerationChunk(message=chunk) for chunk in (*map(AIMessageChunk, pieces), last)]
 
 
@@ -230,9 +232,9 @@ def as_chunk(message: BaseMessage) -> BaseMessageChunk:
         return message
     if not isinstance(message, AIMessage):
         cls = next(cls for cls in BaseMessageChunk.__subclasses__() if cls.__name__ == f"{type(message).__name__}Chunk")
-        return rebuilt(message, {**message.__dict__, "type": cls.__name__}, cls)
+        return rebuild(message, {**message.__dict__, "type": cls.__name__}, cls)
     chunks = tool_call_chunks_of(message.tool_calls, message.invalid_tool_calls)
     for index, chunk in enumerate(chunks):  # so that calls without an id stay apart when they are folded
         chunk["index"] = index
     fields = {"tool_call_chunks": chunks, "chunk_position": "last", "type": "AIMessageChunk"}
-    return rebuilt(message, {**message.__dict__, **fields}, AIMessageChunk)
+    return rebuild(message, {**message.__dict__, **fields}, AIMessageChunk)

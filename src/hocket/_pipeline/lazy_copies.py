@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from hocket.messages import BaseMessage
-from hocket.messages.base import isolated
+from hocket.messages.base import copy_message
 
 __all__ = ["LazyCopies"]
 
@@ -25,7 +25,7 @@ class LazyCopies(list[BaseMessage]):
         if not hasattr(self, "_is_copied"):
             with _looking_first:
                 if not hasattr(self, "_is_copied"):
-                    super().__setitem__(slice(None), [isolated(message) for message in super().__iter__()])
+                    super().__setitem__(slice(None), [copy_message(message) for message in super().__iter__()])
                     self._is_copied = True
 
     def __radd__(self, other: list[Any]) -> list[Any]:  # else `other` would take the messages behind our back

@@ -7,8 +7,8 @@ from hocket._pipeline.cache_key import prompt_key
 from hocket._pipeline.call import CACHE_HIT, CHUNK_SIZES, PARTIAL, Call
 from hocket._pipeline.replay_sizes import cut_text
 from hocket.errors import EmptyResponse, InvalidHook
-from hocket.messages.base import copied
-from hocket.messages.folding import merged_facts
+from hocket.messages.base import copy_containers
+from hocket.messages.folding import merge_facts
 from hocket.outputs import Generation, GenerationChunk, LLMResult, RunInfo
 from hocket.outputs.copies import copy_of
 
@@ -63,7 +63,7 @@ class TextCall(Call):
         self._pieces.append(chunk.text)
         self.sizes.append(len(chunk.text))
         if chunk.generation_info:
-            self._infos.append(copied(chunk.generation_info))
+            self._infos.append(copy_containers(chunk.generation_info))
         return chunk if self.is_raw else chunk.text
 
     def shared(self, chunk: GenerationChunk, bills: Callable[[Call], bool]) -> GenerationChunk:
@@ -123,7 +123,7 @@ class TextCall(Call):
         return LLMResult(generations=made)
 
     def _info(self) -> dict[str, Any] | None:
-        return merged_facts(*self._infos) or None
+        return merge_facts(*self._infos) or None
 
     def responses(self, result: LLMResult) -> list[LLMResult]:
         copies = [[copy_of(candidate) for candidate in candidates] for candidates in result.generations]

@@ -15,7 +15,7 @@ from hocket._schemas.dialects import OPENAI, SchemaDialect
 from hocket._schemas.optional import find_optional
 from hocket._schemas.references import DEFINITIONS, Schema, as_list, as_object, resolve
 from hocket.errors import InvalidInput
-from hocket.messages.pieces import copied
+from hocket.messages.pieces import copy_containers
 
 __all__ = ["compile_schema", "make_schema_name"]
 
@@ -157,7 +157,7 @@ class _Compiler:
         elif key == "default" and value is None and dialect.requires_all:
             pass  # the null that stands for an absence
         elif key in _VALUES or key == "required" or self._is_supported(key, value):
-            compiled[key] = copied(value)
+            compiled[key] = copy_containers(value)
         elif dialect.describes is None or key in dialect.describes or key in ("format", "pattern"):
             words[key] = json.dumps(value) if dialect.describes is not None else value
         else:
@@ -187,7 +187,7 @@ class _Compiler:
         properties = compiled.get("properties")
         if self._is_strict and properties is None and "additionalProperties" not in node:
             _refuse(dialect, path, "is an object without properties", "name its keys, as fields of a model")
-        compiled["additionalProperties"] = copied(node.get("additionalProperties", False))
+        compiled["additionalProperties"] = copy_containers(node.get("additionalProperties", False))
         if dialect.requires_all:
             nullable = find_optional(node)
             names = as_object(properties)

@@ -31,7 +31,7 @@ from hocket.callbacks.run_managers import (
 from hocket.callbacks.stdout import DebugCallbackHandler, StdOutCallbackHandler
 from hocket.errors import InvalidInput
 from hocket.messages import BaseMessage
-from hocket.messages.base import copied
+from hocket.messages.base import copy_containers
 
 __all__ = ["AsyncCallbackManager", "CallbackManager"]
 
@@ -183,7 +183,11 @@ class AsyncCallbackManager(_Manager):
         """Tell handlers of the application's own event."""
         heard = listeners(self.runtime, self.handlers, "on_custom_event")
         if heard:
-            details = {"run_id": run_id or new_run_id(), "tags": list(self.tags), "metadata": copied(self.metadata)}
+            details = {
+                "run_id": run_id or new_run_id(),
+                "tags": list(self.tags),
+                "metadata": copy_containers(self.metadata),
+            }
             await emit(self.runtime, heard, "on_custom_event", (name, data), {**details, **kwargs})
 
 

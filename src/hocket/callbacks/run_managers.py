@@ -13,7 +13,7 @@ from hocket._runtime.ids import new_run_id as new_run_id
 from hocket._runtime.runtime import ASYNC, BLOCKING, Runtime, drive
 from hocket.callbacks.events import NOTHING, Listener, emit, listeners
 from hocket.callbacks.handlers import BaseCallbackHandler
-from hocket.messages.pieces import copied
+from hocket.messages.pieces import copy_containers
 from hocket.outputs import ChatGenerationChunk, GenerationChunk, LLMResult
 
 __all__ = [
@@ -134,7 +134,7 @@ class BaseRunManager:
             "run_id": self.run_id,
             "parent_run_id": self.parent_run_id,
             "tags": [*self.tags],
-            "metadata": copied(self.metadata),
+            "metadata": copy_containers(self.metadata),
             **details,
         }
         return emit(self.runtime, self._listeners(name), name, args, about)

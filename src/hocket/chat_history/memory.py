@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from hocket.chat_history.base import BaseChatMessageHistory
 from hocket.chat_history.records import check_messages
 from hocket.messages import BaseMessage
-from hocket.messages.base import isolated
+from hocket.messages.base import copy_message
 
 __all__ = ["InMemoryChatMessageHistory"]
 
@@ -29,7 +29,7 @@ class InMemoryChatMessageHistory(BaseChatMessageHistory):
     @property
     def messages(self) -> list[BaseMessage]:
         """Copies of the messages, oldest first."""
-        return [isolated(message) for message in self._kept.copy()]
+        return [copy_message(message) for message in self._kept.copy()]
 
     async def aget_messages(self) -> list[BaseMessage]:
         """Return copies of the messages, oldest first."""
@@ -41,7 +41,7 @@ class InMemoryChatMessageHistory(BaseChatMessageHistory):
         Raises:
             InvalidInput: one of them is no message; none is added.
         """
-        copies = [isolated(message) for message in check_messages(messages)]
+        copies = [copy_message(message) for message in check_messages(messages)]
         self._kept.extend(copies)  # one step, also among threads
 
     async def aadd_messages(self, messages: Sequence[BaseMessage]) -> None:

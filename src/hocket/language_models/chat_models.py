@@ -26,7 +26,7 @@ from hocket.language_models.option_policy import DROPPED_OPTIONS
 from hocket.language_models.stream import ChatStream, SyncChatStream, Withheld
 from hocket.language_models.structured.with_structured_output import Structuring
 from hocket.messages import AIMessage, AIMessageChunk, BaseMessage, HumanMessage
-from hocket.messages.base import copied
+from hocket.messages.base import copy_containers
 from hocket.outputs import ChatGenerationChunk, ChatResult, LLMResult, RunInfo
 from hocket.prompt_values import PromptValue
 from hocket.runnables.config import RunnableConfig, read_config
@@ -372,13 +372,13 @@ class BaseChatModel(BaseLanguageModel[AIMessage], Structuring, ABC):
         index: int,
     ) -> dict[str, Any]:
         """Return what handlers are told of a call at its start; ``sent`` are those of its ``params`` that the hook sees."""
-        options: dict[str, Any] = {"stop": None if stop is None else copied(stop)}
+        options: dict[str, Any] = {"stop": None if stop is None else copy_containers(stop)}
         if params:
             for name in _STRUCTURED:
                 if params.get(name):
-                    options["ls_structured_output_format"] = copied(params[name])
+                    options["ls_structured_output_format"] = copy_containers(params[name])
         return {
-            "invocation_params": copied(self._get_invocation_params(stop=stop, **sent)),
+            "invocation_params": copy_containers(self._get_invocation_params(stop=stop, **sent)),
             "options": options,
             "name": run_name or self.name,
             "batch_size": batch_size,

@@ -6,7 +6,7 @@ from typing import Any
 from hocket.errors import InvalidInput
 from hocket.load.construct import get_fields
 from hocket.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage, convert_to_messages
-from hocket.messages.base import rebuilt
+from hocket.messages.base import rebuild
 from hocket.messages.formats import normalize_input_content
 from hocket.prompt_values import PromptValue
 
@@ -38,4 +38,4 @@ def _standard(message: BaseMessage) -> BaseMessage:
     standard = normalize_input_content(content)
     if standard is content:
         return message
-    return rebuilt(message, {**message.__dict__, "content": standard}, type(message))
+    return rebuild(message, {**message.__dict__, "content": standard}, type(message))

@@ -20,7 +20,7 @@ from hocket.language_models.chat_models import BaseChatModel
 from hocket.language_models.llm import LLM
 from hocket.language_models.tool_binding import ToolChoice
 from hocket.messages import AIMessage, AIMessageChunk, BaseMessage
-from hocket.messages.base import isolated
+from hocket.messages.base import copy_message
 from hocket.outputs import ChatGeneration, ChatGenerationChunk, ChatResult, GenerationChunk
 from hocket.runnables import RunnableConfig, merge_configs
 from hocket.runnables.batch import Batch, Configs
@@ -182,7 +182,7 @@ class FakeMessagesListChatModel(_Cycle, _Fake):
         return "fake-messages-list-chat-model"
 
     def _answer(self, messages: list[BaseMessage]) -> BaseMessage:
-        return isolated(cast(BaseMessage, self._next()))
+        return copy_message(cast(BaseMessage, self._next()))
 
 
 class FakeListChatModel(_Cycle, _StreamingFake):
@@ -277,7 +277,7 @@ class GenericFakeChatModel(_StreamingFake):
             answer = next(self.messages, None)
         if answer is None:
             raise ScriptExhausted("the iterator of GenericFakeChatModel has ended; give it as many messages as calls")
-        return AIMessage(answer) if isinstance(answer, str) else isolated(cast(BaseMessage, answer))
+        return AIMessage(answer) if isinstance(answer, str) else copy_message(cast(BaseMessage, answer))
 
     def _pieces(self, messages: list[BaseMessage]) -> Iterator[AIMessageChunk]:
         answer = cast(AIMessage, self._answer(messages))
@@ -315,4 +315,4 @@ class ParrotFakeChatModel(_Fake):
     def _answer(self, messages: list[BaseMessage]) -> BaseMessage:
         if not messages:
             raise InvalidInput("there is no message to repeat")
-        return isolated(messages[-1])
+        return copy_message(messages[-1])

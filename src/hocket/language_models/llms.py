@@ -22,7 +22,7 @@ from hocket.errors import InvalidInput
 from hocket.language_models.base import BaseLanguageModel, LanguageModelInput
 from hocket.language_models.option_policy import DROPPED_OPTIONS
 from hocket.language_models.prompt_cache import answer_missing
-from hocket.messages.base import copied
+from hocket.messages.base import copy_containers
 from hocket.outputs import GenerationChunk, LLMResult
 from hocket.prompt_values import PromptValue
 from hocket.runnables.config import RunnableConfig, read_config
@@ -308,8 +308,8 @@ class BaseLLM(BaseLanguageModel[str], ABC):
     ) -> dict[str, Any]:
         """Return what handlers are told of one prompt's run at its start."""
         return {
-            "invocation_params": copied(self._get_invocation_params(stop=stop, **params)),
-            "options": {"stop": copied(stop)},
+            "invocation_params": copy_containers(self._get_invocation_params(stop=stop, **params)),
+            "options": {"stop": copy_containers(stop)},
             "batch_size": len(run_names),
             "name": run_names[index] or self.name,
         }

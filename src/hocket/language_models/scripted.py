@@ -19,7 +19,7 @@ from hocket.language_models.chat_models import BaseChatModel
 from hocket.language_models.structured.with_structured_output import StructuredMethod
 from hocket.language_models.tool_binding import ToolChoice
 from hocket.messages import AIMessage, AIMessageChunk, BaseMessage, ToolCall, UsageMetadata
-from hocket.messages.base import Content, isolated
+from hocket.messages.base import Content, copy_message
 from hocket.outputs import ChatGenerationChunk
 
 __all__ = ["Request", "ScriptedChatModel", "Turn"]
@@ -117,7 +117,7 @@ class ScriptedChatModel(BaseChatModel):
     async def _astream(
         self, messages: list[BaseMessage], stop: list[str] | None = None, **kwargs: Any
     ) -> AsyncIterator[ChatGenerationChunk]:
-        turn = self._next_turn(Request([isolated(message) for message in messages], stop, kwargs))
+        turn = self._next_turn(Request([copy_message(message) for message in messages], stop, kwargs))
         chunks = [turn] if isinstance(turn, AIMessageChunk) else _chunks(turn)
         if stop:
             chunks = _cut(chunks, stop)
@@ -143,7 +143,7 @@ class ScriptedChatModel(BaseChatModel):
             self._requests.append(request)
         turn = self.script[index]
         if isinstance(turn, AIMessage):
-            chunk = as_chunk(isolated(turn))
+            chunk = as_chunk(copy_message(turn))
             assert isinstance(chunk, AIMessageChunk)
             return chunk
         if isinstance(turn, BaseException):

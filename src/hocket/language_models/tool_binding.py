@@ -5,7 +5,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from hocket.errors import InvalidInput, Unsupported
-from hocket.messages.base import copied
+from hocket.messages.base import copy_containers
 
 if TYPE_CHECKING:
     from hocket.language_models.base import LanguageModelInput
@@ -91,7 +91,7 @@ def bound_tools(
     """
     from hocket.tools import convert_to_openai_tools  # whoever binds no tools need not load them
 
-    converted: list[dict[str, Any]] = copied(convert_to_openai_tools(tools, strict=strict))
+    converted: list[dict[str, Any]] = copy_containers(convert_to_openai_tools(tools, strict=strict))
     names = [name_of_tool(tool) for tool in converted]
     if choice is None:
         return {"tools": converted}

@@ -12,7 +12,7 @@ from hocket.messages import (
     SystemMessage,
     ToolCall,
 )
-from hocket.messages.base import isolated
+from hocket.messages.base import copy_message
 from hocket.messages.calls import calls_of
 from hocket.messages.formats import content_blocks_of, stands_for
 from hocket.messages.roles import role_of
@@ -47,7 +47,7 @@ def with_calls(message: AIMessage, ids: Mapping[int, str | None]) -> AIMessage:
         }
     if isinstance(message, AIMessageChunk):
         changes["tool_call_chunks"] = tool_call_chunks_of(valid, invalid)
-    return isolated(message, **changes)
+    return copy_message(message, **changes)
 
 
 def _block(
@@ -69,10 +69,10 @@ def _block(
     places.append(place)  # the next block of the same id stands for the next call of that id, if there is one
     if place not in ids:
         return None
-    return block if ids[place] == calls[place]["id"] else _identified(block, ids[place])
+    return block if ids[place] == calls[place]["id"] else _with_id(block, ids[place])
 
 
-def _identified(block: dict[str, Any], id: str | None) -> dict[str, Any]:
+def _with_id(block: dict[str, Any], id: str | None) -> dict[str, Any]:
     for key in _PARTS:
         if isinstance(part := block.get(key), Mapping):
             return {**block, key: {**part, "id": id}}

@@ -7,7 +7,7 @@ from typing import Any, Literal, Protocol, TypeAlias, cast
 from hocket.errors import InvalidInput
 from hocket.messages import BaseMessage
 
-__all__ = ["CountsTokens", "ListCounter", "TokenCounter", "list_counter", "most"]
+__all__ = ["CountsTokens", "ListCounter", "TokenCounter", "find_largest", "list_counter"]
 
 ListCounter: TypeAlias = Callable[[list[BaseMessage]], int]
 
@@ -51,10 +51,10 @@ def list_counter(counter: TokenCounter) -> ListCounter:
         raise InvalidInput(f"{counter!r} is async, and a token counter is not: count before, or with a sync function")
     if not _takes_one(counter):
         return cast(ListCounter, counter)
-    return _summed(cast("Callable[[BaseMessage], int]", counter))
+    return _sum_counts(cast("Callable[[BaseMessage], int]", counter))
 
 
-def _summed(count_one: Callable[[BaseMessage], int]) -> ListCounter:
+def _sum_counts(count_one: Callable[[BaseMessage], int]) -> ListCounter:
     counted: dict[int, tuple[BaseMessage, int]] = {}  # holds the messages: their ids must not go to others meanwhile
 
     def count(messages: list[BaseMessage]) -> int:
@@ -78,7 +78,7 @@ def _takes_one(function: Callable[..., Any]) -> bool:
     return annotation is BaseMessage or written == "BaseMessage"
 
 
-def most(fits: Callable[[int], bool], limit: int) -> int:
+def find_largest(fits: Callable[[int], bool], limit: int) -> int:
     """Return the largest number up to ``limit`` that ``fits``, if all smaller ones do; 0 is not asked about.
 
     Asks about O(log ``limit``) numbers. It begins with small ones, since asking costs as much as the answer is long: of

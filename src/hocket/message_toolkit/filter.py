@@ -6,7 +6,7 @@ from typing import cast
 from hocket.message_toolkit.calls import is_empty, with_calls
 from hocket.message_toolkit.kinds import Kinds, picker
 from hocket.message_toolkit.steps import Conversation, step
-from hocket.message_toolkit.turns import Call, matched
+from hocket.message_toolkit.turns import Call, match_calls
 from hocket.messages import AIMessage, BaseMessage, ToolMessage, convert_to_messages
 from hocket.messages.calls import calls_of
 from hocket.messages.roles import role_of
@@ -56,7 +56,7 @@ def filter_messages(
     if is_excluded:
         out = [gone or is_excluded(message) for gone, message in zip(out, conversation, strict=True)]
     lost: dict[int, set[int]] = {}  # of each message, the places of the calls that are left out
-    calls = matched(conversation) if exclude_tool_calls or keep_tool_pairs else []
+    calls = match_calls(conversation) if exclude_tool_calls or keep_tool_pairs else []
     if exclude_tool_calls is True:
         out = [gone or role_of(message) == "tool" for gone, message in zip(out, conversation, strict=True)]
         for call in calls:

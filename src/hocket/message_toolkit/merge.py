@@ -12,7 +12,7 @@ from hocket.messages import (
     convert_to_messages,
     message_chunk_to_message,
 )
-from hocket.messages.base import Content, copied, rebuilt
+from hocket.messages.base import Content, copy_containers, rebuild
 from hocket.messages.pieces import Deltas
 from hocket.messages.roles import OWN_CLASSES, Role, role_of
 
@@ -44,7 +44,7 @@ def merge_message_runs(messages: Conversation, *, chunk_separator: str = "\n") -
         else:
             runs.append([message])
         before = role
-    return [run[0] if len(run) == 1 else _merged(run, chunk_separator) for run in runs]
+    return [run[0] if len(run) == 1 else _merge_run(run, chunk_separator) for run in runs]
 
 
 def _speaker(message: BaseMessage) -> tuple[Any, ...] | None:
@@ -57,20 +57,20 @@ def _speaker(message: BaseMessage) -> tuple[Any, ...] | None:
     return own, message.name, getattr(message, "role", None), kwargs.get("__openai_role__")
 
 
-def _merged(run: Sequence[BaseMessage], separator: str) -> BaseMessage:
+def _merge_run(run: Sequence[BaseMessage], separator: str) -> BaseMessage:
     whole = [message_chunk_to_message(message) for message in run]
     first = whole[0]
-    fields = copied(first.__dict__)
-    fields["content"] = _joined([message.content for message in whole], separator)
+    fields = copy_containers(first.__dict__)
+    fields["content"] = _join_contents([message.content for message in whole], separator)
     fields["id"] = next((message.id for message in whole if message.id is not None), None)
     fields["additional_kwargs"] = _beside([message.additional_kwargs for message in whole])
     said = [message for message in whole if isinstance(message, AIMessage)]
     for name in ("tool_calls", "invalid_tool_calls") if said else ():
-        fields[name] = copied([call for message in said for call in getattr(message, name)])
+        fields[name] = copy_containers([call for message in said for call in getattr(message, name)])
     for message in said[1:]:
         if message.usage_metadata:
             fields["usage_metadata"] = add_usage(fields["usage_metadata"], message.usage_metadata)
-    made = rebuilt(first, fields, type(first))
+    made = rebuild(first, fields, type(first))
     made.__pydantic_extra__ = _beside([message.__pydantic_extra__ or {} for message in whole])
     return made
 
@@ -90,7 +90,7 @@ def _beside(several: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     return merged
 
 
-def _joined(contents: Sequence[Content], separator: str) -> Content:
+def _join_contents(contents: Sequence[Content], separator: str) -> Content:
     """Texts as one text; where there are blocks, all as one list, with texts in a row as one."""
     joined: list[str | dict[str, Any]] = []
     said = [content for content in contents if content]
@@ -98,7 +98,7 @@ def _joined(contents: Sequence[Content], separator: str) -> Content:
         if are_texts:
             joined.append(separator.join(cast("Iterable[str]", some)))
         else:
-            joined.extend(copied([*chain(*some)]))
+            joined.extend(copy_containers([*chain(*some)]))
     if all(isinstance(content, str) for content in said):
         return separator.join(cast("list[str]", joined))
     return joined

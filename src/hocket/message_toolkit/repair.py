@@ -13,9 +13,9 @@ from typing import Literal, TypeAlias, cast
 from hocket.errors import InvalidHistory
 from hocket.message_toolkit.calls import is_empty, is_plain, with_calls
 from hocket.message_toolkit.steps import Conversation
-from hocket.message_toolkit.turns import Call, matched
+from hocket.message_toolkit.turns import Call, match_calls
 from hocket.messages import AIMessage, BaseMessage, ToolMessage, convert_to_messages
-from hocket.messages.base import isolated
+from hocket.messages.base import copy_message
 from hocket.messages.roles import role_of
 
 __all__ = ["HistoryProblem", "ProblemCode", "check_history", "repair_history", "validate_history"]
@@ -58,7 +58,7 @@ def validate_history(messages: Conversation) -> list[HistoryProblem]:
     A conversation that ends in tool calls is one to which their results are still to be added: "unanswered_call".
     """
     conversation = convert_to_messages(messages)
-    calls = matched(conversation)
+    calls = match_calls(conversation)
     of_result = {call.result: call for call in calls if call.result is not None}
     ids: dict[str, int] = {}
     found: list[HistoryProblem] = []
@@ -128,7 +128,7 @@ def repair_history(messages: Conversation) -> list[BaseMessage]:
     conversation = convert_to_messages(messages)
     if all(map(is_plain, conversation)):
         return conversation
-    calls = matched(conversation)
+    calls = match_calls(conversation)
     ids = _ids(calls)
     made_by: dict[int, list[Call]] = {}
     for call in calls:
@@ -172,7 +172,7 @@ def _results(messages: Sequence[BaseMessage], made: Sequence[Call], ids: dict[Ca
             came.append((call.result < call.index, call.result, ids[call]))
     for _, index, id in sorted(came):
         result = messages[index]
-        yield result if getattr(result, "tool_call_id", None) == id else isolated(result, tool_call_id=id)
+        yield result if getattr(result, "tool_call_id", None) == id else copy_message(result, tool_call_id=id)
     for call in made:
         if call.result is None:
             yield ToolMessage(_NO_RESULT, tool_call_id=ids[call], name=call.name or None, status="error")

@@ -36,7 +36,7 @@ def step(function: Callable[Concatenate[Conversation, P], list[BaseMessage]]) ->
     """
 
     @functools.wraps(function)
-    def called(messages: Any = None, *args: P.args, **kwargs: P.kwargs) -> Any:
+    def call(messages: Any = None, *args: P.args, **kwargs: P.kwargs) -> Any:
         if messages is not None:
             return function(messages, *args, **kwargs)
         from hocket.runnables.function import RunnableLambda  # a conversation at hand needs no runnables
@@ -46,4 +46,4 @@ def step(function: Callable[Concatenate[Conversation, P], list[BaseMessage]]) ->
         # A token counter may take its time: it gets a thread.
         return RunnableLambda(waiting, name=function.__name__, inline="token_counter" not in kwargs)
 
-    return cast(Step[P], called)
+    return cast(Step[P], call)

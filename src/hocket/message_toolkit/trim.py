@@ -11,12 +11,12 @@ from typing import Any, Literal, TypeAlias
 
 from hocket.errors import InvalidInput
 from hocket.message_toolkit.calls import is_empty
-from hocket.message_toolkit.counting import ListCounter, TokenCounter, list_counter, most
+from hocket.message_toolkit.counting import ListCounter, TokenCounter, find_largest, list_counter
 from hocket.message_toolkit.kinds import Kinds, picker
 from hocket.message_toolkit.steps import Conversation, step
 from hocket.message_toolkit.turns import turn_edges, whole_turns
 from hocket.messages import BaseMessage, convert_to_messages
-from hocket.messages.base import Content, copied, isolated
+from hocket.messages.base import Content, copy_containers, copy_message
 from hocket.messages.calls import calls_of
 from hocket.messages.formats.blocks import text_at
 from hocket.messages.roles import role_of
@@ -148,7 +148,7 @@ class _Window:
 
     def fit(self, fits: Callable[[list[BaseMessage]], bool], split: Splitter | None = None) -> None:
         """Keep as many messages as ``fits``, in whole turns; with ``split``, and as much of the next as does."""
-        count = most(
+        count = find_largest(
             lambda count: fits(self._all[len(self._all) - count :] if self._last else self._all[:count]), len(self._all)
         )
         self.shrink(count)
@@ -163,7 +163,7 @@ class _Window:
             self._piece = [piece]
             return fits(self.messages())
 
-        piece = _shortened(beyond, self._last, fits_with, split)
+        piece = _shorten(beyond, self._last, fits_with, split)
         self._piece = [] if piece is None or is_empty(piece) else [piece]
 
     def start_on(self, is_start: Callable[[BaseMessage], bool]) -> None:
@@ -186,7 +186,7 @@ class _Window:
         return range(self._cut, len(self._all) + 1) if self._last else range(self._cut + 1)
 
 
-def _shortened(
+def _shorten(
     message: BaseMessage, last: bool, fits: Callable[[BaseMessage], bool], split: Splitter
 ) -> BaseMessage | None:
     """Return ``message`` with as much of one end of its content as ``fits``; None: not even a piece does."""
@@ -195,7 +195,7 @@ def _shortened(
     if content and not isinstance(content, str):
         blocks = content
         piece = _piece(message, lambda count: blocks[len(blocks) - count :] if last else blocks[:count])
-        if count := most(lambda count: fits(piece(count)), len(blocks) - 1):
+        if count := find_largest(lambda count: fits(piece(count)), len(blocks) - 1):
             return piece(count)
         outermost = blocks[-1 if last else 0]
         if isinstance(outermost, str):
@@ -206,12 +206,12 @@ def _shortened(
         return None
     texts = split(text)
     piece = _piece(message, lambda count: "".join(texts[len(texts) - count :] if last else texts[:count]))
-    count = most(lambda count: fits(piece(count)), len(texts))
+    count = find_largest(lambda count: fits(piece(count)), len(texts))
     return piece(count) if count else None
 
 
 def _piece(message: BaseMessage, content: Callable[[int], Content]) -> Callable[[int], BaseMessage]:
-    return lambda count: isolated(message, content=copied(content(count)))
+    return lambda count: copy_message(message, content=copy_containers(content(count)))
 
 
 def _lines(text: str) -> list[str]:

@@ -14,7 +14,7 @@ from hocket.messages import BaseMessage, ToolMessage
 from hocket.messages.calls import calls_of
 from hocket.messages.roles import role_of
 
-__all__ = ["Call", "matched", "split_turns", "turn_edges", "whole_turns"]
+__all__ = ["Call", "match_calls", "split_turns", "turn_edges", "whole_turns"]
 
 
 @dataclass(slots=True, eq=False)
@@ -35,7 +35,7 @@ class Call:
     result: int | None = None
 
 
-def matched(messages: Sequence[BaseMessage]) -> list[Call]:
+def match_calls(messages: Sequence[BaseMessage]) -> list[Call]:
     """Return the tool calls of a conversation, in order, each with its result.
 
     A result answers the nearest call before it that has its id and no result yet; or, if there is none, a later one.
@@ -65,7 +65,7 @@ def matched(messages: Sequence[BaseMessage]) -> list[Call]:
 
 def turn_edges(messages: Sequence[BaseMessage]) -> list[int]:
     """Return where ``messages`` may be cut: the index at which each turn begins, and their number."""
-    return _edges(matched(messages), len(messages))
+    return _edges(match_calls(messages), len(messages))
 
 
 def _edges(calls: Sequence[Call], length: int) -> list[int]:
@@ -92,7 +92,7 @@ def whole_turns(messages: Sequence[BaseMessage], cut: int, last: bool) -> list[i
     while not last and stop < len(messages) and role_of(messages[stop]) == "tool":
         stop += 1
     part = messages[start:stop]
-    calls = matched(part)
+    calls = match_calls(part)
     tools = sum(role_of(message) == "tool" for message in part)
     if tools == len(calls) and all(call.result is not None and call.result > call.index for call in calls):
         edges = _edges(calls, len(part))

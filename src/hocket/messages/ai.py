@@ -13,7 +13,15 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, TypeVar, cast
 from pydantic import BeforeValidator, Field, model_validator
 
 from hocket.load.construct import get_fields, set_fields, set_state
-from hocket.messages.base import BaseMessage, BaseMessageChunk, copied, is_bare, isolated, plain, rebuilt
+from hocket.messages.base import (
+    BaseMessage,
+    BaseMessageChunk,
+    copy_containers,
+    copy_message,
+    is_bare,
+    rebuild,
+    register_template,
+)
 from hocket.messages.content import ContentBlock
 from hocket.messages.folding import Fold, leaves
 from hocket.messages.formats import content_blocks_of
@@ -39,7 +47,7 @@ _CONTAINERS = ("content", "additional_kwargs", "response_metadata", "tool_call_c
 M = TypeVar("M", bound=BaseMessage)
 
 
-@plain
+@register_template
 class AIMessage(BaseMessage, init=False):
     """A model's reply.
 
@@ -158,12 +166,12 @@ class AIMessageChunk(AIMessage, BaseMessageChunk, init=False):
         """
         chunks = (other,) if type(other) is AIMessageChunk else self._addends(other)
         cls, (parts, extra) = type(self), _addend(self)
-        extra = copied(extra) if extra else {}
+        extra = copy_containers(extra) if extra else {}
         for chunk in chunks:
             part, more = _addend(chunk)
             parts = (parts, part)
             if more:
-                extra.update(copied(more))
+                extra.update(copy_containers(more))
         given = self.__pydantic_fields_set__ if _SUM in get_fields(self) else cls.__pydantic_fields__
         private = None if cls is AIMessageChunk else self.__pydantic_private__
         total = cls.__new__(cls)
@@ -199,8 +207,12 @@ class AIMessageChunk(AIMessage, BaseMessageChunk, init=False):
         fold, parts = Fold(), leaves(fields[_SUM])
         for part in parts:
             fold.add(part)
-        folded = {**fold.fields(), **fold.spoken()}
-        others = {name: copied(value) for name, value in parts[0].items() if name not in folded and name not in _PARSED}
+        folded = {**fold.fields(), **fold.reply_fields()}
+        others = {
+            name: copy_containers(value)
+            for name, value in parts[0].items()
+            if name not in folded and name not in _PARSED
+        }
         made = {"type": "AIMessageChunk", **others, **folded}  # the first part may be bare
         set_fields(self, made)
         return made
@@ -213,7 +225,7 @@ class AIMessageChunk(AIMessage, BaseMessageChunk, init=False):
         return made
 
 
-plain(AIMessageChunk)
+register_template(AIMessageChunk)
 
 
 def _addend(chunk: BaseMessageChunk) -> tuple[Any, dict[str, Any] | None]:
@@ -227,9 +239,9 @@ def _addend(chunk: BaseMessageChunk) -> tuple[Any, dict[str, Any] | None]:
     for name in _CONTAINERS if type(chunk) is AIMessageChunk else fields:
         value = fields[name]
         if type(value) is dict:
-            kept[name] = copied(value) if value else _NO_MAPPING
+            kept[name] = copy_containers(value) if value else _NO_MAPPING
         elif type(value) is list:
-            kept[name] = copied(value) if value else _NO_LIST
+            kept[name] = copy_containers(value) if value else _NO_LIST
     return kept, chunk.__pydantic_extra__
 
 
@@ -269,7 +281,7 @@ class Collector:
     def add(self, chunk: BaseMessageChunk) -> None:
         """Add the next chunk."""
         if self._first is None:
-            self._first = chunk if type(chunk) is AIMessageChunk else isolated(chunk)
+            self._first = chunk if type(chunk) is AIMessageChunk else copy_message(chunk)
         fields = get_fields(chunk)
         if _SUM in fields:
             for part in leaves(fields[_SUM]):
@@ -279,25 +291,25 @@ class Collector:
             if "additional_kwargs" not in fields:  # it is bare
                 return
         if chunk.__pydantic_extra__:
-            self._extra.update(copied(chunk.__pydantic_extra__))
+            self._extra.update(copy_containers(chunk.__pydantic_extra__))
 
     def chunk(self) -> AIMessageChunk:
         """Return what has come so far as one chunk; arguments of tool calls are completed as far as they go."""
         first = self._first if isinstance(self._first, AIMessageChunk) else _BLANK
-        fields = {**copied(first.__dict__), **self._fold.fields(), **self._fold.spoken()}
+        fields = {**copy_containers(first.__dict__), **self._fold.fields(), **self._fold.reply_fields()}
         fields["tool_calls"], fields["invalid_tool_calls"] = _read(fields)
         return self._rebuilt(fields, type(first))
 
     def message(self) -> AIMessage:
         """Return the reply. Arguments that are not valid JSON, a call cut short for one, make an invalid tool call."""
-        fields = {**_ORDER, **self._fold.fields(), **self._fold.spoken(), "type": "ai"}
+        fields = {**_ORDER, **self._fold.fields(), **self._fold.reply_fields(), "type": "ai"}
         del fields["chunk_position"]
         fields["tool_calls"], fields["invalid_tool_calls"] = read_tool_calls(fields.pop("tool_call_chunks"))
         return self._rebuilt(fields, AIMessage)
 
     def _rebuilt(self, fields: dict[str, Any], cls: type[M]) -> M:
-        made = rebuilt(_BLANK if self._first is None else self._first, fields, cls)
-        made.__pydantic_extra__ = copied(self._extra)
+        made = rebuild(_BLANK if self._first is None else self._first, fields, cls)
+        made.__pydantic_extra__ = copy_containers(self._extra)
         return made
 
 
@@ -321,4 +333,4 @@ def message_chunk_to_message(chunk: BaseMessage) -> BaseMessage:
         cls for cls in type(chunk).__mro__ if issubclass(cls, BaseMessage) and not issubclass(cls, BaseMessageChunk)
     )
     fields = {name: value for name, value in chunk.__dict__.items() if name != "type"}
-    return whole.model_validate(copied({**fields, **(chunk.__pydantic_extra__ or {})}))
+    return whole.model_validate(copy_containers({**fields, **(chunk.__pydantic_extra__ or {})}))

@@ -1,10 +1,10 @@
 """What every message has in common.
 
 Messages are pydantic models, validated and open to extra fields, as in LangChain. Most of them are made from one string,
-millions of times, so that one path is short-cut: `BaseMessage.__init__` keeps the string and makes everything else when
-somebody looks (`LazyFields`), with the outcome that validation would give (a property test holds the two together). Such a
-message, which holds its content and its id, is called bare. Only hocket's own classes take this path, those that `plain`
-was told of; a subclass may add fields and validators.
+millions of times, so that one path is short-cut: `BaseMessage.__init__` stores the string and nothing else. The other
+fields are made when one of them is first read (`LazyFields`), equal to what validation would have made: a property test
+compares the two. A message that still has only its content and its id is called *bare*. Only hocket's own classes take
+this path, those that `register_template` lists, because a subclass may add fields and validators.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,7 +18,7 @@ from hocket.load.serializable import Serializable
 from hocket.messages.content import ContentBlock
 from hocket.messages.folding import Fold
 from hocket.messages.formats import content_blocks_of, text_of_content
-from hocket.messages.pieces import check_depth, copied, merge_content
+from hocket.messages.pieces import check_depth, copy_containers, merge_content
 
 __all__ = [
     "BaseMessage",
@@ -26,14 +26,14 @@ __all__ = [
     "Content",
     "bare_copy",
     "bare_text",
-    "copied",
+    "copy_containers",
+    "copy_message",
+    "copy_with_id",
     "get_msg_title_repr",
-    "identified",
     "is_bare",
-    "isolated",
     "merge_content",
-    "plain",
-    "rebuilt",
+    "rebuild",
+    "register_template",
 ]
 
 Content = str | list[str | dict[str, Any]]
@@ -204,7 +204,7 @@ def bare_copy(message: M, text: str, id: str | None) -> M:
     return made
 
 
-def plain(cls: type[M]) -> type[M]:
+def register_template(cls: type[M]) -> type[M]:
     """Let ``cls`` be built without the validator from one string."""
     fields = cls.model_fields
     defaults = {name: None if field.is_required() else field.default for name, field in fields.items()}
@@ -214,7 +214,7 @@ def plain(cls: type[M]) -> type[M]:
     return cls
 
 
-def rebuilt(message: BaseMessage, fields: dict[str, Any], cls: type[M]) -> M:
+def rebuild(message: BaseMessage, fields: dict[str, Any], cls: type[M]) -> M:
     """Return a new message of class ``cls`` whose fields are ``fields``, taken as they are: they must be valid.
 
     For copies and folds of messages that were validated when they were made; ``message`` gives the extras, and its
@@ -227,7 +227,7 @@ def rebuilt(message: BaseMessage, fields: dict[str, Any], cls: type[M]) -> M:
     return made
 
 
-def identified(message: M, id: str, facts: dict[str, Any] | None = None) -> M:
+def copy_with_id(message: M, id: str, facts: dict[str, Any] | None = None) -> M:
     """Return a copy of ``message``, one level deep, with ``id`` and, if there are any, ``facts`` as its metadata."""
     _ = message.content  # a lazy sum becomes real
     cls, fields = type(message), get_fields(message)
@@ -245,7 +245,7 @@ def identified(message: M, id: str, facts: dict[str, Any] | None = None) -> M:
     return made
 
 
-def isolated(message: M, **changes: Any) -> M:
+def copy_message(message: M, **changes: Any) -> M:
     """Return a copy of ``message`` with ``changes``, whose every container is its own, at a tenth of a deep copy's price.
 
     Strings, numbers and foreign objects (an artifact) are shared; lists and mappings are copied all the way down.
@@ -264,15 +264,15 @@ def isolated(message: M, **changes: Any) -> M:
     for name in cls.__pydantic_fields__ if template is None else template.containers:
         value = fields[name]
         if type(value) is list:
-            fields[name] = copied(value) if value else []
+            fields[name] = copy_containers(value) if value else []
         elif type(value) is dict:
-            fields[name] = copied(value) if value else {}
+            fields[name] = copy_containers(value) if value else {}
     given, extra, private = message.__pydantic_fields_set__, message.__pydantic_extra__, message.__pydantic_private__
     fields.update(changes)
     set_fields(made, fields)
     is_shared = given is _CONTENT or given is _IDENTIFIED
     set_fields_set(made, given if is_shared and not changes else given | changes.keys())
-    set_extra(made, copied(extra) if extra else {})
+    set_extra(made, copy_containers(extra) if extra else {})
     set_private(made, dict(private) if private else private)
     return made
 
@@ -287,13 +287,13 @@ class BaseMessageChunk(BaseMessage, init=False):
             TypeError: ``other`` is something else.
             ValueError: ``other`` belongs to another message: another role, function or tool call.
         """
-        fold, fields, extra = Fold(), copied(self.__dict__), copied(self.__pydantic_extra__ or {})
+        fold, fields, extra = Fold(), copy_containers(self.__dict__), copy_containers(self.__pydantic_extra__ or {})
         fold.add(fields)
         for chunk in self._addends(other):
             self._join(chunk, fields)
             fold.add(chunk.__dict__)
-            extra.update(copied(chunk.__pydantic_extra__ or {}))
-        total = rebuilt(self, {**fields, **fold.fields()}, type(self))
+            extra.update(copy_containers(chunk.__pydantic_extra__ or {}))
+        total = rebuild(self, {**fields, **fold.fields()}, type(self))
         total.__pydantic_extra__ = extra
         return total
 

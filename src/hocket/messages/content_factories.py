@@ -221,8 +221,10 @@ def _source(factory: str, mime_type: str | None, **sources: str | bytes | None) 
     """The one source that was given, as the fields of a block."""
     given = [name for name, value in sources.items() if value]
     if len(given) != 1:
-        got = _listed(given) if given else "none of them"
-        raise InvalidInput(f"{factory}() takes exactly one of {_listed(sources)}, and got {got}; make a block for each")
+        got = _enumerate_names(given) if given else "none of them"
+        raise InvalidInput(
+            f"{factory}() takes exactly one of {_enumerate_names(sources)}, and got {got}; make a block for each"
+        )
     name = given[0]
     value = sources[name]
     if name == "base64" and not mime_type:
@@ -230,6 +232,6 @@ def _source(factory: str, mime_type: str | None, **sources: str | bytes | None) 
     return {name: b64encode(value).decode() if isinstance(value, bytes) else value, "mime_type": mime_type}
 
 
-def _listed(names: Iterable[str]) -> str:
+def _enumerate_names(names: Iterable[str]) -> str:
     *rest, last = names
     return f"{', '.join(rest)} and {last}" if rest else last

@@ -107,7 +107,7 @@ def _message(like: Any) -> BaseMessage:
     if isinstance(like, Sequence):
         parts: list[Any] = list(like)  # pyright: ignore[reportUnknownArgumentType]
         if len(parts) == 2 and isinstance(parts[0], str):
-            return _made(parts[0], parts[1], {})
+            return _make(parts[0], parts[1], {})
     raise InvalidInput(
         f"cannot read {type(like).__name__} {_short(like)} as a message: it takes a message, a string, "
         "a (role, content) pair or a mapping with role and content"
@@ -128,10 +128,10 @@ def _from_mapping(fields: dict[str, Any]) -> BaseMessage:
         raise InvalidInput(f"a message given as a mapping needs a 'role' and 'content'; these keys came: {[*fields]}")
     if not ("content" in fields or role == "remove" or fields.get("tool_calls") or fields.get("function_call")):
         raise InvalidInput(f"a message given as a mapping needs 'content'; role {role!r} came with {[*fields]}")
-    return _made(role, fields.pop("content", None), fields)
+    return _make(role, fields.pop("content", None), fields)
 
 
-def _made(role: str, content: Any, fields: dict[str, Any]) -> BaseMessage:
+def _make(role: str, content: Any, fields: dict[str, Any]) -> BaseMessage:
     cls = _CLASSES.get(role)
     if cls is None:
         raise InvalidInput(

@@ -15,16 +15,16 @@ A fold goes on from its own result as if it had never stopped: whoever looks at 
 from collections.abc import Mapping
 from typing import Any, cast
 
-from hocket.messages.pieces import Content, Deltas, copied
+from hocket.messages.pieces import Content, Deltas, copy_containers
 from hocket.messages.tool_call_fold import ToolCallFold
 from hocket.messages.usage import UsageMetadata, add_report
 
-__all__ = ["Fold", "leaves", "merged_facts"]
+__all__ = ["Fold", "leaves", "merge_facts"]
 
 _COLLECTED_FACTS = frozenset({"logprobs"})
 
 
-def merged_facts(*facts: Mapping[str, Any] | None) -> dict[str, Any]:
+def merge_facts(*facts: Mapping[str, Any] | None) -> dict[str, Any]:
     """Return what providers said about one answer, later facts over earlier ones, in containers of its own."""
     merged: dict[str, Any] = {}
     for more in facts:
@@ -45,7 +45,7 @@ def _renew(held: dict[str, Any], facts: Mapping[str, Any], *, collect: bool = Fa
             _renew(mine, cast("Mapping[str, Any]", value), collect=collect or key in _COLLECTED_FACTS)
             held[key] = mine
         elif isinstance(value, list):
-            items: list[Any] = copied(value)
+            items: list[Any] = copy_containers(value)
             if isinstance(before, list) and (collect or key in _COLLECTED_FACTS):
                 before.extend(items)
             else:
@@ -131,16 +131,16 @@ class Fold:
         return {
             "content": self.content.value(),
             "additional_kwargs": self.kwargs.value() if self.kwargs else {},
-            "response_metadata": merged_facts(self.facts),
+            "response_metadata": merge_facts(self.facts),
             "name": self.name,
             "id": self.id,
         }
 
-    def spoken(self) -> dict[str, Any]:
+    def reply_fields(self) -> dict[str, Any]:
         """Return what only a model's chunks have: each tool call as one chunk, the usage of the whole, the position."""
         return {
             "tool_call_chunks": self.tool_calls.value() if self.tool_calls else [],
-            "usage_metadata": copied(self.usage),
+            "usage_metadata": copy_containers(self.usage),
             "chunk_position": self.position,
         }
 

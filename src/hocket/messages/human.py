@@ -2,19 +2,19 @@
 
 from typing import Literal
 
-from hocket.messages.base import BaseMessage, BaseMessageChunk, plain
+from hocket.messages.base import BaseMessage, BaseMessageChunk, register_template
 
 __all__ = ["HumanMessage", "HumanMessageChunk"]
 
 
-@plain
+@register_template
 class HumanMessage(BaseMessage, init=False):
     """A message from the user."""
 
     type: Literal["human"] = "human"  # pyright: ignore[reportIncompatibleVariableOverride]
 
 
-@plain
+@register_template
 class HumanMessageChunk(HumanMessage, BaseMessageChunk, init=False):
     """A piece of a message from the user."""
 

@@ -12,7 +12,7 @@ from hocket.errors import InvalidInput
 from hocket.load.dump import MAX_DEPTH
 from hocket.messages.content import KNOWN_BLOCK_TYPES
 
-__all__ = ["Blocks", "Content", "Deltas", "Text", "check_depth", "copied", "merge_content"]
+__all__ = ["Blocks", "Content", "Deltas", "Text", "check_depth", "copy_containers", "merge_content"]
 
 _KEPT = frozenset({"type", "id", "index"})  # the first says what a block is; a delta may call itself something else
 _IDENTITY = _KEPT | {"name", "role", "mime_type", "url", "file_id", "status", "format"}  # never concatenated
@@ -20,7 +20,7 @@ _KIN = {"tool_call_chunk": "tool_call", "invalid_tool_call": "tool_call", "serve
 _ATOMS = frozenset({str, int, float, bool, type(None)})
 
 
-def copied(value: Any) -> Any:
+def copy_containers(value: Any) -> Any:
     """Copy lists and mappings all the way down and share everything else."""
     if type(value) in _ATOMS:
         return value
@@ -28,10 +28,10 @@ def copied(value: Any) -> Any:
         made: dict[Any, Any] = value.copy() if type(value) is dict else dict(value)
         for key, item in made.items():
             if type(item) not in _ATOMS:
-                made[key] = copied(item)
+                made[key] = copy_containers(item)
         return made
     if isinstance(value, list):
-        return [item if type(item) in _ATOMS else copied(item) for item in value]
+        return [item if type(item) in _ATOMS else copy_containers(item) for item in value]
     return value
 
 
@@ -83,7 +83,7 @@ class Deltas:
         for key, value in delta.items():
             held: Any = parts.get(key)
             if held is None:
-                parts[key] = value if type(value) is str and key in _IDENTITY else _opened(value)
+                parts[key] = value if type(value) is str and key in _IDENTITY else _open(value)
             elif value is None or (type(value) is str and not value) or (key in _KEPT and held):
                 continue
             elif type(held) is Text and type(value) is str:
@@ -93,11 +93,11 @@ class Deltas:
             elif type(held) is Blocks and isinstance(value, list):
                 held.extend(value)
             else:
-                parts[key] = value if key in _IDENTITY and type(value) is str else _opened(value)
+                parts[key] = value if key in _IDENTITY and type(value) is str else _open(value)
 
     def value(self) -> dict[str, Any]:
         """Return the mapping so far."""
-        return {key: _closed(part) for key, part in self.parts.items()}
+        return {key: _close(part) for key, part in self.parts.items()}
 
 
 class Blocks:
@@ -117,7 +117,7 @@ class Blocks:
         """Go on with ``items``, elements or pieces of them."""
         for item in items:
             if not isinstance(item, dict):
-                self.parts.append(_opened(item))
+                self.parts.append(_open(item))
                 continue
             index = item.get("index")
             if not isinstance(index, int | str):
@@ -140,7 +140,7 @@ class Blocks:
 
     def value(self) -> list[Any]:
         """Return the list so far."""
-        return [_closed(part) for part in self.parts]
+        return [_close(part) for part in self.parts]
 
 
 def _continuation(held: Mapping[str, Any], item: Mapping[str, Any]) -> Mapping[str, Any] | None:
@@ -160,7 +160,7 @@ def _continuation(held: Mapping[str, Any], item: Mapping[str, Any]) -> Mapping[s
     return item if _KIN.get(kind, kind) == _KIN.get(held_kind, held_kind) else None
 
 
-def _opened(value: Any) -> Any:
+def _open(value: Any) -> Any:
     if isinstance(value, str):
         return Text([value])
     if isinstance(value, dict):
@@ -170,7 +170,7 @@ def _opened(value: Any) -> Any:
     return value
 
 
-def _closed(part: Any) -> Any:
+def _close(part: Any) -> Any:
     return part.value() if isinstance(part, Text | Deltas | Blocks) else part
 
 

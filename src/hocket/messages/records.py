@@ -83,7 +83,7 @@ def dump_message(message: BaseMessage) -> dict[str, Any]:
                 fields[name] = value
         if message.__pydantic_extra__:
             fields.update(message.__pydantic_extra__)
-    record["data"] = {name: _stored(message, name, value) for name, value in fields.items()}
+    record["data"] = {name: _to_storable(message, name, value) for name, value in fields.items()}
     return record
 
 
@@ -97,7 +97,7 @@ def _class_id(message: BaseMessage) -> list[str]:
     return id
 
 
-def _stored(message: BaseMessage, name: str, value: Any) -> Any:
+def _to_storable(message: BaseMessage, name: str, value: Any) -> Any:
     try:
         return dump_storable(value, (BaseMessage,))
     except InvalidInput as error:
@@ -116,10 +116,10 @@ def load_message(record: Any) -> BaseMessage:
         LoadError: it is none of these, or of a later version, or damaged, or names a type of message or a class that is
             not registered. The text leaves out the values.
     """
-    return _loaded(record, has_nodes=True)
+    return _load(record, has_nodes=True)
 
 
-def _loaded(record: Any, *, has_nodes: bool) -> BaseMessage:
+def _load(record: Any, *, has_nodes: bool) -> BaseMessage:
     """As `load_message`; without ``has_nodes`` the values of a record stand for themselves, and are taken as they are."""
     if not isinstance(record, dict):
         raise LoadError(f"cannot read {type(record).__name__} as a message: it takes a mapping with 'type' and 'data'")
@@ -185,7 +185,7 @@ def loads_message(text: str | bytes) -> BaseMessage:
             raise LoadError(f"a stored message is not JSON: {error}") from None
         return load_message(record)
     has_nodes = b"lc" in text if isinstance(text, bytes) else "lc" in text  # as in every key of a node or an escape
-    return _loaded(record, has_nodes=has_nodes)
+    return _load(record, has_nodes=has_nodes)
 
 
 def message_to_dict(message: BaseMessage) -> dict[str, Any]:

@@ -43,10 +43,10 @@ def role_of(message: BaseMessage) -> Role:
     "nobody": of none of these, as an order to remove a message.
     """
     role = _ROLES.get(message.__class__)
-    return _inherited(message) if role is None else role
+    return _inherited_role(message) if role is None else role
 
 
-def _inherited(message: BaseMessage) -> Role:
+def _inherited_role(message: BaseMessage) -> Role:
     for cls, role in _ROLES.items():
         if isinstance(message, cls):
             return role

@@ -2,19 +2,19 @@
 
 from typing import Literal
 
-from hocket.messages.base import BaseMessage, BaseMessageChunk, plain
+from hocket.messages.base import BaseMessage, BaseMessageChunk, register_template
 
 __all__ = ["SystemMessage", "SystemMessageChunk"]
 
 
-@plain
+@register_template
 class SystemMessage(BaseMessage, init=False):
     """An instruction, usually the first message."""
 
     type: Literal["system"] = "system"  # pyright: ignore[reportIncompatibleVariableOverride]
 
 
-@plain
+@register_template
 class SystemMessageChunk(SystemMessage, BaseMessageChunk, init=False):
     """A piece of an instruction."""
 

@@ -73,9 +73,9 @@ class ToolCallFold:
         """Add one fragment, a tool call chunk, and return the call that it belongs to."""
         index, id_, name, args = chunk.get("index"), chunk.get("id"), chunk.get("name"), chunk.get("args")
         is_bare = index is not None and not id_ and not name  # most fragments are
-        call = self.known.get(index) if is_bare else self._continued(index, id_, name)
+        call = self.known.get(index) if is_bare else self._find_continued(index, id_, name)
         if call is None:
-            call = self._started(index, id_)
+            call = self._start(index, id_)
         elif (id_ and not call.id) or (index is not None and call.index is None):
             self._identify(call, index, id_)
         if args is not None:
@@ -91,7 +91,7 @@ class ToolCallFold:
             call.extras.add(extras)
         return call
 
-    def _continued(self, index: int | str | None, id_: str | None, name: str | None) -> _Call | None:
+    def _find_continued(self, index: int | str | None, id_: str | None, name: str | None) -> _Call | None:
         """The call that a fragment goes on with; None: it starts one."""
         if id_:
             call = self.known.get((index, id_)) or self._of_id(id_, any_index=index is None)
@@ -112,7 +112,7 @@ class ToolCallFold:
         calls = reversed(self.calls)
         return next((call for call in calls if call.id == id_ and (any_index or call.index is None)), None)
 
-    def _started(self, index: int | str | None, id_: str | None) -> _Call:
+    def _start(self, index: int | str | None, id_: str | None) -> _Call:
         call = _Call()
         self.calls.append(call)
         if index is not None:

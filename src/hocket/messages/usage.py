@@ -10,7 +10,7 @@ from typing import Any, cast
 from pydantic import ConfigDict
 from typing_extensions import TypedDict  # pydantic refuses typing's TypedDict before Python 3.12
 
-from hocket.messages.pieces import copied
+from hocket.messages.pieces import copy_containers
 
 __all__ = [
     "InputTokenDetails",
@@ -61,33 +61,33 @@ class UsageMetadata(_Counted, total=False):
 
 def add_counts(left: Mapping[str, Any], right: Mapping[str, Any]) -> dict[str, Any]:
     """Return the sum of two providers' reports in their own words, key by key and part by part."""
-    return _combined(left, right, sign=1)
+    return _combine(left, right, sign=1)
 
 
 def add_usage(left: UsageMetadata | None, right: UsageMetadata | None) -> UsageMetadata:
     """Return the sum, key by key and part by part; a missing key counts as 0, as does None."""
-    return cast(UsageMetadata, {**_NOTHING, **_combined(left or {}, right or {}, sign=1)})
+    return cast(UsageMetadata, {**_NOTHING, **_combine(left or {}, right or {}, sign=1)})
 
 
 def subtract_usage(left: UsageMetadata | None, right: UsageMetadata | None) -> UsageMetadata:
     """Return ``left - right``, key by key, nothing below 0. (LangChain returns ``right`` where ``left`` is None.)"""
-    return cast(UsageMetadata, {**_NOTHING, **_combined(left or {}, right or {}, sign=-1)})
+    return cast(UsageMetadata, {**_NOTHING, **_combine(left or {}, right or {}, sign=-1)})
 
 
 _NOTHING = {"input_tokens": 0, "output_tokens": 0, "total_tokens": 0}
 
 
-def _combined(left: Mapping[str, Any], right: Mapping[str, Any], *, sign: int) -> dict[str, Any]:
+def _combine(left: Mapping[str, Any], right: Mapping[str, Any], *, sign: int) -> dict[str, Any]:
     combined: dict[str, Any] = {}
     for key in {**left, **right}:
         one, other = left.get(key), right.get(key)
         if isinstance(one, Mapping) or isinstance(other, Mapping):
-            combined[key] = _combined(_mapping(one), _mapping(other), sign=sign)
+            combined[key] = _combine(_mapping(one), _mapping(other), sign=sign)
         elif _is_count(one) or _is_count(other):
             total = _count(one) + sign * _count(other)
             combined[key] = total if sign > 0 else max(total, 0)
         else:
-            combined[key] = copied(one if other is None else other)  # a provider's label, not a count
+            combined[key] = copy_containers(one if other is None else other)  # a provider's label, not a count
     return combined
 
 
@@ -109,17 +109,17 @@ def add_report(so_far: UsageMetadata | None, report: UsageMetadata) -> UsageMeta
     What a running total does not mention stays as it was.
     """
     if so_far is not None and is_running_total(so_far, report):
-        return cast(UsageMetadata, _renewed(so_far, report))
+        return cast(UsageMetadata, _renew(so_far, report))
     return add_usage(so_far, report)
 
 
-def _renewed(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:
+def _renew(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:
     renewed = {**before}
     for key, value in after.items():
         if isinstance(value, Mapping):
-            renewed[key] = _renewed(_mapping(before.get(key)), cast("Mapping[str, Any]", value))
+            renewed[key] = _renew(_mapping(before.get(key)), cast("Mapping[str, Any]", value))
         elif value is not None:
-            renewed[key] = copied(value)
+            renewed[key] = copy_containers(value)
     return renewed
 
 

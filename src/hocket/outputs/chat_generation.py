@@ -12,12 +12,12 @@ from pydantic import SerializeAsAny, model_validator
 from hocket.load.construct import allocate, get_fields, set_fields
 from hocket.load.lazy_fields import ALL_FIELDS, AllFields, LazyFields
 from hocket.messages import AIMessage, AIMessageChunk, BaseMessage, BaseMessageChunk
-from hocket.messages.base import isolated
-from hocket.messages.folding import leaves, merged_facts
-from hocket.messages.pieces import copied
+from hocket.messages.base import copy_message
+from hocket.messages.folding import leaves, merge_facts
+from hocket.messages.pieces import copy_containers
 from hocket.outputs.generation import Generation
 
-__all__ = ["ChatGeneration", "ChatGenerationChunk", "chat_generation", "copied_when_seen"]
+__all__ = ["ChatGeneration", "ChatGenerationChunk", "chat_generation", "copy_lazily"]
 
 _INFOS = "_infos"  # the key under which a sum that nobody has looked at keeps the infos of its addends
 _ORIGINAL = "_original"  # and that under which a chunk that is copied at the first look keeps the message to copy
@@ -101,10 +101,10 @@ class ChatGenerationChunk(ChatGeneration):
 
         def _make_fields(self, held: dict[str, Any]) -> AllFields:
             if _ORIGINAL in held:
-                return self._of(isolated(held[_ORIGINAL]), None)
+                return self._of(copy_message(held[_ORIGINAL]), None)
             if _INFOS not in held:
                 return super()._make_fields(held)
-            made, _, extra = self._of(held["message"], merged_facts(*leaves(held[_INFOS])) or None)
+            made, _, extra = self._of(held["message"], merge_facts(*leaves(held[_INFOS])) or None)
             others = held.copy()  # in one step: another thread may look first too
             del others[_INFOS]
             return {**made, **others}, set(type(self).__pydantic_fields__), extra
@@ -124,7 +124,7 @@ def chat_generation(
     return made
 
 
-def copied_when_seen(message: BaseMessageChunk) -> ChatGenerationChunk:
+def copy_lazily(message: BaseMessageChunk) -> ChatGenerationChunk:
     """Return a chunk with a copy of ``message``, whose containers are all its own, which is made at the first look.
 
     Handlers are given one for every chunk of every stream, and most of them only want its text.
@@ -136,7 +136,7 @@ def copied_when_seen(message: BaseMessageChunk) -> ChatGenerationChunk:
 
 def _infos(chunk: ChatGenerationChunk) -> Any:
     fields = get_fields(chunk)
-    return fields[_INFOS] if _INFOS in fields else copied(fields["generation_info"])
+    return fields[_INFOS] if _INFOS in fields else copy_containers(fields["generation_info"])
 
 
 _short_cuts = {AIMessage: ChatGeneration, AIMessageChunk: ChatGenerationChunk}

@@ -3,7 +3,7 @@
 from typing import Any, TypeVar, cast
 
 from hocket.load.construct import construct
-from hocket.messages.base import copied, isolated
+from hocket.messages.base import copy_containers, copy_message
 from hocket.outputs.chat_generation import ChatGeneration, chat_generation
 from hocket.outputs.generation import Generation
 
@@ -21,9 +21,11 @@ def copy_of(candidate: G, **changes: Any) -> G:
     """
     if type(candidate) is ChatGeneration:  # nearly all
         chat = cast(ChatGeneration, candidate)
-        return cast(G, chat_generation(isolated(chat.message, **changes), copied(chat.generation_info), chat))
+        return cast(
+            G, chat_generation(copy_message(chat.message, **changes), copy_containers(chat.generation_info), chat)
+        )
     fields = candidate.__dict__.copy()
-    fields["generation_info"] = copied(fields["generation_info"])
+    fields["generation_info"] = copy_containers(fields["generation_info"])
     if isinstance(candidate, ChatGeneration):
-        fields["message"] = isolated(candidate.message, **changes)
+        fields["message"] = copy_message(candidate.message, **changes)
     return construct(type(candidate), **fields)

@@ -3,7 +3,7 @@
 from typing import Any, Literal, Self, cast
 
 from hocket.load.serializable import Serializable
-from hocket.messages.folding import merged_facts
+from hocket.messages.folding import merge_facts
 
 __all__ = ["Generation", "GenerationChunk"]
 
@@ -41,5 +41,5 @@ class GenerationChunk(Generation):
         for chunk in chunks:
             if not isinstance(chunk, GenerationChunk):
                 raise TypeError(f"cannot add {type(chunk).__name__} to {type(self).__name__}: it is no such chunk")
-        info = merged_facts(*(chunk.generation_info for chunk in chunks))
+        info = merge_facts(*(chunk.generation_info for chunk in chunks))
         return type(self)(text="".join(chunk.text for chunk in chunks), generation_info=info or None)

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, SerializeAsAny
 from hocket.load.construct import allocate, construct, set_fields
 from hocket.load.lazy_fields import AllFields, LazyFields
 from hocket.load.serializable import Serializable
-from hocket.messages.pieces import copied
+from hocket.messages.pieces import copy_containers
 from hocket.outputs.chat_generation import ChatGeneration, ChatGenerationChunk
 from hocket.outputs.generation import Generation, GenerationChunk
 
@@ -96,7 +96,7 @@ class LLMResult(LazyFields, Serializable):
         """Return one result a prompt. Token usage stays with the first and is blank in the rest: it counts once."""
         results: list[LLMResult] = []
         for index, candidates in enumerate(self.generations):
-            output = copied(self.llm_output)
+            output = copy_containers(self.llm_output)
             if index and output and "token_usage" in output:
                 output["token_usage"] = {}
             results.append(LLMResult(generations=[candidates], llm_output=output))

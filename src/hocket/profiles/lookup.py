@@ -13,7 +13,7 @@ from functools import cache, lru_cache
 from pydantic import TypeAdapter, ValidationError
 
 from hocket.errors import HocketWarning, InvalidInput
-from hocket.messages.base import copied
+from hocket.messages.base import copy_containers
 from hocket.profiles.profile import ModelProfile
 
 __all__ = ["checked_profile", "find_profile", "set_profile"]
@@ -41,7 +41,7 @@ def find_profile(model: str, provider: str | None = None) -> ModelProfile | None
     """
     with _lock:
         found = _found(model.strip().lower(), provider.lower() if provider else None)
-    return None if found is None else copied(found)
+    return None if found is None else copy_containers(found)
 
 
 def set_profile(model: str, profile: ModelProfile | None, provider: str | None = None) -> None:
@@ -62,7 +62,7 @@ def set_profile(model: str, profile: ModelProfile | None, provider: str | None =
         if profile is None:
             _own.pop(key, None)
         else:
-            _own[key] = copied(checked_profile(profile))
+            _own[key] = copy_containers(checked_profile(profile))
         _found.cache_clear()
 
 

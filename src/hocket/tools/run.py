@@ -23,7 +23,7 @@ from hocket.callbacks import (
 )
 from hocket.errors import InvalidHook, RetryTool, ToolException, ToolTimeout
 from hocket.messages import BaseMessage, ToolMessage
-from hocket.messages.base import copied, isolated
+from hocket.messages.base import copy_containers, copy_message
 from hocket.runnables import RunnableConfig
 from hocket.runnables.chain_run import child_config, is_watched
 from hocket.runnables.config import mark_resolved, set_config_context
@@ -90,7 +90,7 @@ async def run_tool(tool: "BaseTool", runtime: Runtime, job: Job) -> Any:
         with contextlib.suppress(Exception):  # of a handler: a run that has failed keeps its own error
             await AsyncCallbackManagerForToolRun.on_tool_error(run, error, tool_call_id=job.call_id)
         raise
-    told = isolated(output) if isinstance(output, BaseMessage) else copied(output)
+    told = copy_message(output) if isinstance(output, BaseMessage) else copy_containers(output)
     await AsyncCallbackManagerForToolRun.on_tool_end(run, told, color=details["color"], name=tool.name)
     return output
 
@@ -112,7 +112,7 @@ def _shown(tool: "BaseTool", given: str | Mapping[str, Any]) -> Any:
     if isinstance(given, str):
         return given
     hidden = tool.arguments.injected
-    return {name: copied(value) for name, value in given.items() if name not in hidden}
+    return {name: copy_containers(value) for name, value in given.items() if name not in hidden}
 
 
 async def _in_time(tool: "BaseTool", runtime: Runtime, job: Job, run: Any) -> Any:

@@ -14,7 +14,7 @@ from typing_extensions import is_typeddict
 from hocket._schemas import compile_schema, drop_nulls, find_violations, has_optional, make_schema_name
 from hocket._schemas.dialects import SchemaDialect
 from hocket.errors import InvalidInput, OutputParserException
-from hocket.messages.base import copied
+from hocket.messages.base import copy_containers
 from hocket.tools.json_schema import plain_schema
 from hocket.tools.memo import Memo
 from hocket.tools.typed_dicts import fit_for_pydantic
@@ -76,16 +76,16 @@ class OutputSchema(Generic[T]):
             InvalidInput: the dialect cannot say it.
         """
         if dialect is None:
-            return copied(self.json_schema)  # type: ignore[no-any-return]
+            return copy_containers(self.json_schema)  # type: ignore[no-any-return]
         self._has_nulls = dialect.requires_all and self._once("optional", lambda: has_optional(self.json_schema))
-        return copied(self._once(dialect, lambda: compile_schema(self.json_schema, dialect)))  # type: ignore[no-any-return]
+        return copy_containers(self._once(dialect, lambda: compile_schema(self.json_schema, dialect)))  # type: ignore[no-any-return]
 
     def function(self, dialect: SchemaDialect | None) -> dict[str, Any]:
         """Return it as the one function that a model is to call, in OpenAI's words. See `compiled`."""
         said = {"description": self.description} if self.description else {}
         held = {} if dialect is None else {"strict": True}
         compiled = self.compiled(dialect)
-        parameters = copied(self._once(("plain", dialect), lambda: plain_schema(compiled)))
+        parameters = copy_containers(self._once(("plain", dialect), lambda: plain_schema(compiled)))
         parameters.pop("description", None)
         return {"type": "function", "function": {"name": self.name, **said, "parameters": parameters, **held}}
 
@@ -181,4 +181,4 @@ def _named(given: dict[str, Any]) -> tuple[str, dict[str, Any]]:
         raise InvalidInput(
             f"the schema of an answer is {given!r}; a dict must be a JSON schema, with 'type': 'object' and 'properties'"
         )
-    return str(name), copied(dict(cast("Mapping[str, Any]", inner)))
+    return str(name), copy_containers(dict(cast("Mapping[str, Any]", inner)))

@@ -21,11 +21,11 @@ from hocket.messages.formats.blocks import (
     mapping_at,
     mappings_at,
     more,
+    native_block,
     non_standard,
     rest,
     source_of,
     text_at,
-    written,
 )
 from hocket.messages.formats.format import Format, write_each
 from hocket.messages.tool_calls import parse_tool_arguments
@@ -98,7 +98,7 @@ def _written_citations(annotations: Sequence[Block]) -> list[dict[str, Any]]:
 
 def _write_text(block: Block) -> dict[str, Any]:
     citations = _written_citations(block.get("annotations") or ())
-    return written("text", block, text=block["text"], citations=citations or None)
+    return native_block("text", block, text=block["text"], citations=citations or None)
 
 
 def _thinking(native: Native) -> list[ContentBlock] | None:
@@ -108,7 +108,7 @@ def _thinking(native: Native) -> list[ContentBlock] | None:
 
 
 def _write_thinking(block: Block) -> dict[str, Any]:
-    return written("thinking", block, thinking=block.get("reasoning", ""))
+    return native_block("thinking", block, thinking=block.get("reasoning", ""))
 
 
 def _data(native: Native) -> list[ContentBlock] | None:
@@ -152,7 +152,7 @@ def _write_data(block: Block) -> dict[str, Any]:
     source |= inner_extras(block, "source")
     native = "image" if block["type"] == "image" else "document"
     about = {name: block.get(name) for name in ("title", "context")} if block["type"] == "text-plain" else {}
-    return written(native, block, "source", source=source, **about)
+    return native_block(native, block, "source", source=source, **about)
 
 
 def _tool_use(native: Native) -> list[ContentBlock] | None:
@@ -161,7 +161,7 @@ def _tool_use(native: Native) -> list[ContentBlock] | None:
 
 
 def _write_tool_use(block: Block) -> dict[str, Any]:
-    return written("tool_use", block, id=block.get("id"), name=block["name"], input=block["args"])
+    return native_block("tool_use", block, id=block.get("id"), name=block["name"], input=block["args"])
 
 
 _SERVER_TOOL_NAMES = {"code_execution": "code_interpreter"}
@@ -190,8 +190,8 @@ def _write_server_tool_use(block: Block) -> dict[str, Any]:
     name = block["name"]
     if name == "remote_mcp":
         own = more(block).get("tool_name", name)
-        return written("mcp_tool_use", block, "tool_name", id=block["id"], name=own, input=block["args"])
-    return written("server_tool_use", block, id=block["id"], name=_OWN_NAMES.get(name, name), input=block["args"])
+        return native_block("mcp_tool_use", block, "tool_name", id=block["id"], name=own, input=block["args"])
+    return native_block("server_tool_use", block, id=block["id"], name=_OWN_NAMES.get(name, name), input=block["args"])
 
 
 def _server_tool_result(native: Native) -> list[ContentBlock] | None:
@@ -210,7 +210,7 @@ def _write_server_tool_result(block: Block) -> dict[str, Any] | None:
     kind = more(block).get("block_type")
     if not isinstance(kind, str) or kind not in _READERS:
         return None  # another provider's
-    return written(kind, block, "block_type", tool_use_id=block["tool_call_id"], content=block.get("output"))
+    return native_block(kind, block, "block_type", tool_use_id=block["tool_call_id"], content=block.get("output"))
 
 
 def _json_delta(native: Native) -> list[ContentBlock] | None:

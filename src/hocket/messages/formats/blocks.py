@@ -31,6 +31,7 @@ __all__ = [
     "mapping_at",
     "mappings_at",
     "more",
+    "native_block",
     "no_place",
     "non_standard",
     "own_id",
@@ -38,7 +39,6 @@ __all__ = [
     "source_of",
     "text_at",
     "uri_source",
-    "written",
 ]
 
 Native: TypeAlias = Mapping[str, Any]
@@ -238,7 +238,7 @@ def inner_extras(block: Block, key: str) -> Mapping[str, Any]:
     return mapping_at(block.get("extras") or {}, key) or {}
 
 
-def written(kind: str, block: Block, *taken: str, **fields: Any) -> dict[str, Any]:
+def native_block(kind: str, block: Block, *taken: str, **fields: Any) -> dict[str, Any]:
     """A native block of type ``kind`` from ``fields`` (None means absent), and what else ``block`` says."""
     given = {name: value for name, value in fields.items() if value is not None}
     return {"type": kind, **given, **more(block, "type", *given, *taken)}

@@ -19,8 +19,8 @@ from hocket.messages.formats.blocks import (
     inner_extras,
     mapping_at,
     mappings_at,
+    native_block,
     text_at,
-    written,
 )
 from hocket.messages.formats.format import Format, write_each
 
@@ -56,7 +56,7 @@ def _write_document(block: Block) -> dict[str, Any]:
         data = {**cast(Native, left), **fields}
     else:  # any JSON but a document with a text
         data = cast(object, left)
-    return written("document", block, document={**said, "data": data})
+    return native_block("document", block, document={**said, "data": data})
 
 
 def _citation(native: Native) -> list[Annotation]:
@@ -77,11 +77,11 @@ def _citation(native: Native) -> list[Annotation]:
 
 
 def _write_text(block: Block) -> dict[str, Any]:
-    return written("text", block, text=block["text"])
+    return native_block("text", block, text=block["text"])
 
 
 def _write_thinking(block: Block) -> dict[str, Any]:
-    return written("thinking", block, thinking=block.get("reasoning", ""))
+    return native_block("thinking", block, thinking=block.get("reasoning", ""))
 
 
 _WRITERS: Mapping[str, Writer] = {

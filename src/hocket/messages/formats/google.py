@@ -39,11 +39,11 @@ def _text(native: Native) -> list[ContentBlock] | None:
     if (text := text_at(native, "text")) is None:
         return None
     if native.get("thought") is True:
-        return [block("reasoning", _signed(native), {"text", "thought"}, reasoning=text)]
-    return [block("text", _signed(native), {"text"}, text=text)]
+        return [block("reasoning", _rename_signature(native), {"text", "thought"}, reasoning=text)]
+    return [block("text", _rename_signature(native), {"text"}, text=text)]
 
 
-def _signed(native: Native) -> Native:
+def _rename_signature(native: Native) -> Native:
     """The part with its thought signature under ``signature``, the name that every reasoning block has for it."""
     for key in ("thoughtSignature", "thought_signature"):
         if key in native:
@@ -67,7 +67,7 @@ def _write_thought(block: Block) -> dict[str, Any]:
     return _part(block, text=block.get("reasoning", ""), thought=True)
 
 
-def _unsaid(key: str, native: Native, inner: Native, *said: str) -> Native:
+def _keep_unread(key: str, native: Native, inner: Native, *said: str) -> Native:
     """``native`` with only that of its ``inner`` object, under ``key``, which has no standard field."""
     left = {name: value for name, value in inner.items() if name not in said and value is not None}
     return {name: value for name, value in native.items() if name != key} | ({key: left} if left else {})
@@ -81,14 +81,14 @@ def _data(native: Native) -> list[ContentBlock] | None:
     inner, others, used = native, native, frozenset(_OF_DATA)
     for key in ("inlineData", "inline_data", "fileData", "file_data"):
         if (part := mapping_at(native, key)) is not None:
-            inner, others, used = part, _unsaid(key, native, part, *_OF_DATA), frozenset[str]()
+            inner, others, used = part, _keep_unread(key, native, part, *_OF_DATA), frozenset[str]()
     mime_type = text_at(inner, "mime_type") or text_at(inner, "mimeType")
     if uri := text_at(inner, "file_uri") or text_at(inner, "fileUri"):
         source = {"url" if "://" in uri else "file_id": uri}
-        return [data_block(mime_type, _signed(others), used, **source)]
+        return [data_block(mime_type, _rename_signature(others), used, **source)]
     if (data := as_base64(inner.get("data"))) is None or mime_type is None:
         return None
-    return [data_block(mime_type, _signed(others), used, base64=data)]
+    return [data_block(mime_type, _rename_signature(others), used, base64=data)]
 
 
 def _write_data(block: Block) -> dict[str, Any]:
@@ -103,11 +103,11 @@ def _write_data(block: Block) -> dict[str, Any]:
 def _function_call(native: Native) -> list[ContentBlock] | None:
     for key in ("functionCall", "function_call"):
         if (call := mapping_at(native, key)) is not None:
-            others = rest(_signed(_unsaid(key, native, call, "id", "name", "args")), ())
+            others = rest(_rename_signature(_keep_unread(key, native, call, "id", "name", "args")), ())
             return [call_block(call, call.get("args"), text_at(call, "id"), others)]
     if "name" not in native:
         return None
-    others = rest(_signed(native), {"id", "name", "args"})
+    others = rest(_rename_signature(native), {"id", "name", "args"})
     return [call_block(native, native.get("args"), text_at(native, "id"), others)]
 
 
@@ -126,8 +126,8 @@ def _executable_code(native: Native) -> list[ContentBlock] | None:
     if inner is None:
         inner, others = native, {name: value for name, value in native.items() if name not in ("language", key)}
     else:
-        others = _unsaid(key, native, inner, "id", "code", "language")
-    made = rest(_signed(others), {"id"})
+        others = _keep_unread(key, native, inner, "id", "code", "language")
+    made = rest(_rename_signature(others), {"id"})
     made |= {"type": "server_tool_call", "name": "code_interpreter", "id": text_at(inner, "id") or ""}
     made["args"] = {"code": code, "language": inner.get("language", "python")}
     return [cast(ContentBlock, made)]
@@ -147,9 +147,9 @@ def _code_result(native: Native) -> list[ContentBlock] | None:
     if inner is None:
         inner, output, used = native, native.get(key), {"tool_call_id", "outcome", key}
     else:
-        others, output, used = _unsaid(key, native, inner, "id", "outcome", "output"), inner.get("output"), {"id"}
+        others, output, used = _keep_unread(key, native, inner, "id", "outcome", "output"), inner.get("output"), {"id"}
     outcome = inner.get("outcome", 1)
-    made = rest(_signed(others), used)
+    made = rest(_rename_signature(others), used)
     made["extras"] = {"block_type": "code_execution_result", "outcome": outcome, **made.get("extras", {})}
     call_id = text_at(native, "tool_call_id") or text_at(inner, "id") or ""
     made |= {"type": "server_tool_result", "tool_call_id": call_id, "output": output}

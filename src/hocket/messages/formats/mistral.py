@@ -19,10 +19,10 @@ from hocket.messages.formats.blocks import (
     guess_mime_type,
     inner_extras,
     mappings_at,
+    native_block,
     source_of,
     text_at,
     uri_source,
-    written,
 )
 from hocket.messages.formats.format import Format, write_each
 
@@ -46,7 +46,7 @@ def _write_thinking(block: Block) -> dict[str, Any]:
     parts = mappings_at(extras, "thinking")
     if parts is None:
         parts = [{"type": "text", "text": text}] if (text := block.get("reasoning")) else []
-    return written("thinking", block, thinking=parts)
+    return native_block("thinking", block, thinking=parts)
 
 
 def _reference(native: Native) -> list[ContentBlock] | None:
@@ -61,8 +61,8 @@ def _write_text(block: Block) -> dict[str, Any]:
     for annotation in block.get("annotations") or () if not block["text"] else ():
         ids = (annotation.get("extras") or {}).get("reference_ids")
         if ids is not None:
-            return written("reference", block, reference_ids=ids)
-    return written("text", block, text=block["text"])
+            return native_block("reference", block, reference_ids=ids)
+    return native_block("text", block, text=block["text"])
 
 
 def _document(native: Native) -> list[ContentBlock] | None:
@@ -81,7 +81,7 @@ def _audio(native: Native) -> list[ContentBlock] | None:
 
 def _write_audio(block: Block) -> dict[str, Any] | None:
     source = source_of(block)
-    return None if source.kind == "file_id" else written("input_audio", block, input_audio=source.data)
+    return None if source.kind == "file_id" else native_block("input_audio", block, input_audio=source.data)
 
 
 def _write_image(block: Block) -> dict[str, Any] | None:
@@ -90,16 +90,16 @@ def _write_image(block: Block) -> dict[str, Any] | None:
         return None
     detail = (block.get("extras") or {}).get("detail")
     url: Any = source.url if detail is None else {"url": source.url, "detail": detail}
-    return written("image_url", block, "detail", image_url=url)
+    return native_block("image_url", block, "detail", image_url=url)
 
 
 def _write_file(block: Block) -> dict[str, Any] | None:
     source = source_of(block)
     if source.kind == "text":
-        return written("text", block, text=document_text(block))
+        return native_block("text", block, text=document_text(block))
     if source.kind == "file_id":
-        return written("file", block, **{"file_id": source.data, **inner_extras(block, "file")})
-    return written("document_url", block, document_url=source.url)
+        return native_block("file", block, **{"file_id": source.data, **inner_extras(block, "file")})
+    return native_block("document_url", block, document_url=source.url)
 
 
 _WRITERS: Mapping[str, Writer] = {

@@ -22,10 +22,10 @@ from hocket.messages.formats.blocks import (
     flatten,
     mapping_at,
     more,
+    native_block,
     source_of,
     text_at,
     uri_source,
-    written,
 )
 from hocket.messages.formats.format import Format, write_each
 
@@ -78,14 +78,14 @@ def _annotation(native: Native) -> list[Annotation]:
 
 
 def _write_text(block: Block) -> dict[str, Any]:
-    return written("text", block, text=block["text"])
+    return native_block("text", block, text=block["text"])
 
 
 def _write_document(block: Block) -> dict[str, Any] | None:
-    return written("text", block, text=document_text(block)) if "text" in block else _write_file(block)
+    return native_block("text", block, text=document_text(block)) if "text" in block else _write_file(block)
 
 
-def _nested(block: Block, key: str, *plain: str, **fields: Any) -> dict[str, Any]:
+def _nest(block: Block, key: str, *plain: str, **fields: Any) -> dict[str, Any]:
     """A part of type ``key`` whose ``fields`` lie in an object of that name: the inverse of `flatten`."""
     inner, outer = dict(fields), {}
     for name, value in more(block, "type", key).items():
@@ -101,7 +101,7 @@ def write_image(block: Block) -> dict[str, Any] | None:
     if as_file(block):
         return _write_file(block)
     source = source_of(block)
-    return None if source.kind == "file_id" else _nested(block, "image_url", "detail", url=source.url)
+    return None if source.kind == "file_id" else _nest(block, "image_url", "detail", url=source.url)
 
 
 _FORMATS = {"mpeg": "mp3", "wave": "wav"}
@@ -114,7 +114,7 @@ def _write_audio(block: Block) -> dict[str, Any] | None:
     if as_file(block):
         return _write_file(block)
     form = (mime_type or "").rpartition("/")[2].removeprefix("x-")
-    return _nested(block, "input_audio", data=data, format=_FORMATS.get(form, form))
+    return _nest(block, "input_audio", data=data, format=_FORMATS.get(form, form))
 
 
 def _write_file(block: Block) -> dict[str, Any] | None:
@@ -122,7 +122,7 @@ def _write_file(block: Block) -> dict[str, Any] | None:
     if source.kind == "url":
         return None
     data = {"file_id": source.data} if source.kind == "file_id" else {"file_data": source.url}
-    return _nested(block, "file", "filename", **data)
+    return _nest(block, "file", "filename", **data)
 
 
 def as_file(block: Block) -> bool:

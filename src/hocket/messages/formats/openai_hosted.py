@@ -94,11 +94,11 @@ def _value(name: str) -> _Part:
     return lambda native: native.get(name)
 
 
-def _picked(*names: str) -> _Part:
+def _pick(*names: str) -> _Part:
     return lambda native: {name: native[name] for name in names if native.get(name) is not None}
 
 
-def _given(**fields: Any) -> dict[str, Any]:
+def _constants(**fields: Any) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if value is not None}
 
 
@@ -127,42 +127,42 @@ def _write_mcp(call: Block, output: Any) -> dict[str, Any]:
     args = call["args"]
     unreadable = args.keys() == {"arguments"} and more(call).get("arguments") == args["arguments"]
     text = args["arguments"] if unreadable else arguments_text(call)
-    return _given(name=more(call).get("tool_name"), arguments=text, output=output)
+    return _constants(name=more(call).get("tool_name"), arguments=text, output=output)
 
 
-def _hosted(
+def _hosted_tool(
     name: str, args: _Part, output: _Part, *read: str, write: Callable[[Block, Any], dict[str, Any]], **more: Any
 ) -> _Hosted:
     return _Hosted(name, args, output, frozenset(read), write, **more)
 
 
 _HOSTED: Mapping[str, _Hosted] = {
-    "web_search_call": _hosted("web_search", _search, _search_sources, "action", write=_write_search),
-    "file_search_call": _hosted(
+    "web_search_call": _hosted_tool("web_search", _search, _search_sources, "action", write=_write_search),
+    "file_search_call": _hosted_tool(
         "file_search",
-        _picked("queries"),
+        _pick("queries"),
         _value("results"),
         "queries",
         "results",
-        write=lambda call, output: {**call["args"], **_given(results=output)},
+        write=lambda call, output: {**call["args"], **_constants(results=output)},
     ),
-    "code_interpreter_call": _hosted(
+    "code_interpreter_call": _hosted_tool(
         "code_interpreter",
-        _picked("code"),
+        _pick("code"),
         _value("outputs"),
         "code",
         "outputs",
-        write=lambda call, output: {**call["args"], **_given(outputs=output)},
+        write=lambda call, output: {**call["args"], **_constants(outputs=output)},
     ),
-    "mcp_call": _hosted(
+    "mcp_call": _hosted_tool(
         "remote_mcp", _mcp_arguments, _value("output"), "arguments", "output", "name", write=_write_mcp, status=None
     ),
-    "mcp_list_tools": _hosted(
+    "mcp_list_tools": _hosted_tool(
         "mcp_list_tools",
-        _picked(),
+        _pick(),
         _value("tools"),
         "tools",
-        write=lambda call, output: _given(tools=output),
+        write=lambda call, output: _constants(tools=output),
         status=None,
     ),
 }

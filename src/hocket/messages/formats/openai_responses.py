@@ -24,6 +24,7 @@ from hocket.messages.formats.blocks import (
     inner_extras,
     mappings_at,
     more,
+    native_block,
     no_place,
     non_standard,
     own_id,
@@ -31,7 +32,6 @@ from hocket.messages.formats.blocks import (
     source_of,
     text_at,
     uri_source,
-    written,
 )
 from hocket.messages.formats.format import Format, write_each
 from hocket.messages.formats.openai_chat import as_file
@@ -170,7 +170,7 @@ def _write_items(blocks: Sequence[Block]) -> list[dict[str, Any]]:
     """
     results = {block["tool_call_id"]: block for block in blocks if block["type"] == "server_tool_result"}
     items: list[dict[str, Any]] = []
-    for group in _grouped(blocks):
+    for group in _group_by_item(blocks):
         first = group[0]
         match first["type"]:
             case "text":
@@ -189,13 +189,13 @@ def _write_items(blocks: Sequence[Block]) -> list[dict[str, Any]]:
                 pass  # it went with its call
             case "image" if more(first).get("block_type") == "image_generation_call":
                 image = {"id": own_id(first), "result": first["base64"]}
-                items.append(written("image_generation_call", first, "block_type", **image))
+                items.append(native_block("image_generation_call", first, "block_type", **image))
             case _:
                 raise no_place(first, _REPLY)
     return items
 
 
-def _grouped(blocks: Sequence[Block]) -> list[list[Block]]:
+def _group_by_item(blocks: Sequence[Block]) -> list[list[Block]]:
     """The blocks, those together that are of one item: they have its id."""
     groups: list[list[Block]] = []
     for each in blocks:
@@ -223,7 +223,7 @@ def _write_message(group: Sequence[Block]) -> dict[str, Any]:
             continue
         item.update(inner_extras(each, "message"))
         annotations = written_annotations(each.get("annotations") or ())
-        parts.append(written("output_text", each, "message", text=each["text"], annotations=annotations))
+        parts.append(native_block("output_text", each, "message", text=each["text"], annotations=annotations))
     return item
 
 
@@ -244,12 +244,12 @@ def _write_call(block: Block) -> dict[str, Any]:
     call: dict[str, Any] = {"id": said.get("item_id"), "call_id": block["id"], "name": block["name"]}
     if said.get("block_type") == "custom_tool_call" and block["type"] == "tool_call":
         text = block["args"].get(CUSTOM_INPUT, "")
-        return written("custom_tool_call", block, "item_id", "block_type", **call, input=text)
-    return written("function_call", block, "item_id", "arguments", **call, arguments=arguments_text(block))
+        return native_block("custom_tool_call", block, "item_id", "block_type", **call, input=text)
+    return native_block("function_call", block, "item_id", "arguments", **call, arguments=arguments_text(block))
 
 
 def _write_text(block: Block) -> dict[str, Any]:
-    return written("input_text", block, text=block["text"])
+    return native_block("input_text", block, text=block["text"])
 
 
 def _write_image(block: Block) -> dict[str, Any]:
@@ -257,15 +257,15 @@ def _write_image(block: Block) -> dict[str, Any]:
     if as_file(block):
         return _write_file(block)
     place = {"file_id": source.data} if source.kind == "file_id" else {"image_url": source.url}
-    return written("input_image", block, **place)
+    return native_block("input_image", block, **place)
 
 
 def _write_file(block: Block) -> dict[str, Any]:
     source = source_of(block)
     if source.kind == "text":
-        return written("input_text", block, text=document_text(block))
+        return native_block("input_text", block, text=document_text(block))
     place = {"file_id": "file_id", "url": "file_url", "base64": "file_data"}[source.kind]
-    return written("input_file", block, **{place: source.url if source.kind == "base64" else source.data})
+    return native_block("input_file", block, **{place: source.url if source.kind == "base64" else source.data})
 
 
 _INPUT_WRITERS: Mapping[str, Writer] = {

@@ -18,7 +18,7 @@ from hocket.load.construct import construct
 from hocket.messages import AIMessage
 from hocket.messages.base import Content
 from hocket.messages.formats.openai_responses import CUSTOM_INPUT
-from hocket.messages.pieces import copied
+from hocket.messages.pieces import copy_containers
 from hocket.messages.tool_calls import ToolCallChunk, read_tool_calls
 from hocket.outputs import ChatGeneration, ChatResult
 from hocket.providers.openai.usage import decode_usage
@@ -103,7 +103,7 @@ def read_reply(reply: HTTPReply, provider: str) -> Any:
 
 def _answer(choice: Mapping[str, Any], facts: Mapping[str, Any], at: int) -> ChatGeneration:
     message: dict[str, Any] = choice["message"]
-    told = facts if at == 0 else {name: copied(fact) for name, fact in facts.items() if name != "token_usage"}
+    told = facts if at == 0 else {name: copy_containers(fact) for name, fact in facts.items() if name != "token_usage"}
     calls, invalid = read_tool_calls(decode_call(raw) for raw in message.get("tool_calls") or ())
     kwargs = beside(message)
     finish = finish_facts(choice.get("finish_reason"), called=bool(calls or invalid), refused="refusal" in kwargs)
