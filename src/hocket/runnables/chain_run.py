@@ -18,6 +18,7 @@ from hocket.callbacks import (
 )
 from hocket.callbacks.ambient import has_ambient_handlers
 from hocket.messages import BaseMessage
+from hocket.messages.base import copy_message
 from hocket.runnables.config import RunnableConfig, mark_resolved
 from hocket.runnables.folding import Accumulator
 
