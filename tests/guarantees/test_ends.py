@@ -184,9 +184,10 @@ def scene(request: pytest.FixtureRequest, handlers: Any, scenes: Any) -> Any:
             fields: dict[str, Any] = more if everything else {}
             self.model = cls(hook=self.hook, cache=self.cache or False, callbacks=self.handlers, **fields)
 
-        async def look(self, struck_at: float | None = None) -> None:
-            await super().look(struck_at)
+        async def look(self, struck_at: float | None = None) -> float:
+            seconds = await super().look(struck_at)
             self.check()
+            return seconds
 
         def check(self) -> None:
             """Fail if anything is left in what the model works with."""
