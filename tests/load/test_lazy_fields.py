@@ -2,7 +2,7 @@
 
 import inspect
 import threading
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import pytest
 from pydantic import BaseModel, ValidationError
@@ -14,8 +14,8 @@ from hocket.load.lazy_fields import AllFields, LazyFields
 class Note(LazyFields, BaseModel):
     """Holds its text; its marks are made at the first look at anything else."""
 
-    _last_field = "marks"
-    _first_fields = frozenset({"text"})
+    _last_field: ClassVar = "marks"
+    _first_fields: ClassVar = frozenset({"text"})
 
     text: str
     marks: list[str] = []

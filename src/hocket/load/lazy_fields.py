@@ -38,7 +38,8 @@ class _Shown:
 class LazyFields:
     """For a pydantic model, in front of its other bases: its instances may hold only some of their fields at first.
 
-    Of such an instance nothing but its fields is set (`set_fields`). A subclass has `_make_fields`.
+    Of such an instance nothing but its fields is set (`set_fields`). A subclass has `_make_fields`. It says
+    `ClassVar` at `_last_field` and `_first_fields`: pydantic before 2.14 makes private attributes of them otherwise.
     """
 
     __slots__ = ()

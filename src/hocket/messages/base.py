@@ -8,7 +8,7 @@ this path, those that `register_template` lists, because a subclass may add fiel
 """
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, TypeVar, cast
 
 from pydantic import ConfigDict, Field
 
@@ -86,8 +86,9 @@ class BaseMessage(LazyFields, Serializable):
 
     model_config = ConfigDict(extra="allow")
 
-    _last_field = "additional_kwargs"  # the one that ``model_construct`` always makes: ``type`` may have no default
-    _first_fields = frozenset({"content", "id"})
+    # The one that ``model_construct`` always makes: ``type`` may have no default.
+    _last_field: ClassVar = "additional_kwargs"
+    _first_fields: ClassVar = frozenset({"content", "id"})
 
     content: Content
     additional_kwargs: dict[str, Any] = Field(default_factory=dict)

@@ -5,7 +5,7 @@ else, needs no validation, and what is read off it is read when somebody looks. 
 validation's. And as with messages, the sum of two chunks is made at the first look, so that adding up a stream is linear.
 """
 
-from typing import TYPE_CHECKING, Any, Literal, Self, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, cast
 
 from pydantic import SerializeAsAny, model_validator
 
@@ -32,8 +32,8 @@ class ChatGeneration(LazyFields, Generation):
         generation_info: what the provider said about it.
     """
 
-    _last_field = "type"
-    _first_fields = frozenset({"text", "generation_info", "message"})
+    _last_field: ClassVar = "type"
+    _first_fields: ClassVar = frozenset({"text", "generation_info", "message"})
 
     text: str = ""
     message: SerializeAsAny[BaseMessage]
@@ -71,8 +71,8 @@ class ChatGeneration(LazyFields, Generation):
 class ChatGenerationChunk(ChatGeneration):
     """A piece of a chat model's answer as it streams in."""
 
-    _last_field = "text"  # a sum has a type, its first addend's
-    _first_fields = frozenset({"generation_info", "message", _INFOS, _ORIGINAL})
+    _last_field: ClassVar = "text"  # a sum has a type, its first addend's
+    _first_fields: ClassVar = frozenset({"generation_info", "message", _INFOS, _ORIGINAL})
 
     message: SerializeAsAny[BaseMessageChunk]  # pyright: ignore[reportIncompatibleVariableOverride]
     type: Literal["ChatGenerationChunk"] = "ChatGenerationChunk"  # type: ignore[assignment]

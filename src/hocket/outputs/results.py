@@ -1,6 +1,6 @@
 """What a call returns: the candidates for one prompt, or for each of several."""
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, SerializeAsAny
@@ -28,8 +28,8 @@ class ChatResult(LazyFields, Serializable):
         llm_output: what the provider said about the call as a whole.
     """
 
-    _last_field = "llm_output"
-    _first_fields = frozenset({"generations"})
+    _last_field: ClassVar = "llm_output"
+    _first_fields: ClassVar = frozenset({"generations"})
 
     generations: list[ChatGeneration]
     llm_output: dict[str, Any] | None = None
@@ -73,8 +73,8 @@ class LLMResult(LazyFields, Serializable):
         run: one entry a prompt.
     """
 
-    _last_field = "type"
-    _first_fields = frozenset({"generations", "llm_output"})
+    _last_field: ClassVar = "type"
+    _first_fields: ClassVar = frozenset({"generations", "llm_output"})
 
     generations: list[list[_Candidate]]
     llm_output: dict[str, Any] | None = None
