@@ -15,11 +15,11 @@ from hocket.errors import InvalidInput
 from hocket.messages.base import copy_containers
 from hocket.tools.inferred import InferredArguments
 from hocket.tools.injected import InjectedToolCallId, is_injected
-from hocket.tools.json_schema import schema_of
+from hocket.tools.json_schema import make_json_schema
 from hocket.tools.signature import Parameter
 from hocket.tools.typed_dicts import fit_for_pydantic
 
-__all__ = ["JSON_SCHEMA", "ArgsSchema", "Arguments", "arguments_of"]
+__all__ = ["JSON_SCHEMA", "ArgsSchema", "Arguments", "make_arguments"]
 
 JSON_SCHEMA = "json_schema"
 """The type of pydantic's errors of arguments that a JSON schema does not admit; they say all in their text."""
@@ -38,7 +38,7 @@ class Arguments:
         schema: itself.
         injected: the names of those that the model never sees.
         call_ids: those of these that take the id of the call.
-        owed: those of these that whoever runs the tool has to give.
+        required_injected: those of these that whoever runs the tool has to give.
     """
 
     def __init__(
@@ -53,11 +53,11 @@ class Arguments:
         self._check = check
         own = {one.name: one for one in parameters if is_injected(one.annotation)}
         hidden = {name: hint for name, hint in hints.items() if is_injected(hint)}
-        self._beyond = own.keys() - hidden.keys()  # the function's, of which a schema of its own says nothing
+        self._undescribed = own.keys() - hidden.keys()  # the function's, of which a schema of its own says nothing
         hidden |= {name: one.annotation for name, one in own.items()}
         self.injected = frozenset(hidden).union(*(aliases.get(name, ()) for name in hidden))
         self.call_ids = frozenset(name for name, hint in hidden.items() if is_injected(hint, InjectedToolCallId))
-        self.owed = frozenset(name for name, one in own.items() if one.is_required) - self.call_ids
+        self.required_injected = frozenset(name for name, one in own.items() if one.is_required) - self.call_ids
 
     def read(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Check arguments, and return them as the schema types them.
@@ -65,12 +65,12 @@ class Arguments:
         Raises:
             pydantic.ValidationError: they do not fit.
         """
-        beyond = {name: given[name] for name in self._beyond if name in given}
+        beyond = {name: given[name] for name in self._undescribed if name in given}
         if beyond:
             given = {name: value for name, value in given.items() if name not in beyond}
         return {**self._check(given), **beyond}
 
-    def without_nulls(self, given: Mapping[str, Any]) -> dict[str, Any]:
+    def drop_nulls(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Return what a model gave without the nulls that stand for what it left out: strict modes have it say so."""
         if not self._is_partial:
             return dict(given)
@@ -89,8 +89,8 @@ class Arguments:
     def json_schema(self) -> dict[str, Any]:
         """Its JSON schema, without what is injected."""
         if isinstance(self.schema, dict):
-            return copy_containers(self.schema)  # type: ignore[no-any-return]
-        return schema_of(self.schema)
+            return copied(self.schema)  # type: ignore[no-any-return]
+        return make_json_schema(self.schema)
 
     @functools.cached_property
     def visible(self) -> tuple[str, ...]:
@@ -98,24 +98,27 @@ class Arguments:
         return tuple(self.json_schema.get("properties", ()))
 
 
-def arguments_of(schema: Any, parameters: Iterable[Parameter] = ()) -> Arguments:
+def make_arguments(schema: Any, parameters: Iterable[Parameter] = ()) -> Arguments:
     """Return what reads arguments by ``schema`` for a function with these parameters.
 
     Raises:
         InvalidInput: it is none of the kinds of `ArgsSchema`.
     """
     if isinstance(schema, dict):
-        return Arguments(schema, _checked(cast("dict[str, Any]", schema)), {}, parameters)
+        return Arguments(schema, _make_json_check(cast("dict[str, Any]", schema)), {}, parameters)
     if isinstance(schema, type) and issubclass(schema, BaseModel):
-        return Arguments(schema, _validated(schema), _hints(schema), parameters, _aliases(schema))
+        return Arguments(schema, _make_model_check(schema), _list_hints(schema), parameters, _list_aliases(schema))
     if is_typeddict(schema):
         fit: Any = fit_for_pydantic(schema)
-        return Arguments(fit, _adapted(fit, dict), get_type_hints(schema, include_extras=True), parameters)
+        return Arguments(fit, _make_adapter_check(fit, dict), get_type_hints(schema, include_extras=True), parameters)
     if isinstance(schema, type) and dataclasses.is_dataclass(schema):
         names = [field.name for field in dataclasses.fields(schema)]
         hints = get_type_hints(schema, include_extras=True)
         return Arguments(
-            schema, _adapted(schema, lambda made: {name: getattr(made, name) for name in names}), hints, parameters
+            schema,
+            _make_adapter_check(schema, lambda made: {name: getattr(made, name) for name in names}),
+            hints,
+            parameters,
         )
     raise InvalidInput(
         f"args_schema is {schema!r}; it must be a pydantic (v2) model class, a TypedDict, a dataclass, or a JSON schema "
@@ -123,12 +126,12 @@ def arguments_of(schema: Any, parameters: Iterable[Parameter] = ()) -> Arguments
     )
 
 
-def _adapted(kind: Any, unpack: Callable[[Any], dict[str, Any]]) -> Check:
+def _make_adapter_check(kind: Any, unpack: Callable[[Any], dict[str, Any]]) -> Check:
     validate = functools.cache(lambda: TypeAdapter[Any](kind).validate_python)  # built at the first call
     return lambda given: unpack(validate()(dict(given)))
 
 
-def _validated(schema: type[BaseModel]) -> Check:
+def _make_model_check(schema: type[BaseModel]) -> Check:
     fields = schema.model_fields
     is_inferred = issubclass(schema, InferredArguments)
 
@@ -145,7 +148,7 @@ def _validated(schema: type[BaseModel]) -> Check:
     return check
 
 
-def _hints(schema: type[BaseModel]) -> dict[str, Any]:
+def _list_hints(schema: type[BaseModel]) -> dict[str, Any]:
     """The fields' annotations; pydantic keeps what was in ``Annotated`` apart."""
     return {
         name if not field.alias else field.alias: Annotated[(field.annotation, *field.metadata)]
@@ -154,7 +157,7 @@ def _hints(schema: type[BaseModel]) -> dict[str, Any]:
     }
 
 
-def _aliases(schema: type[BaseModel]) -> dict[str, set[str]]:
+def _list_aliases(schema: type[BaseModel]) -> dict[str, set[str]]:
     """By what other names a field may be given: what is injected must not come in by the back door."""
     found: dict[str, set[str]] = {}
     for name, field in schema.model_fields.items():
@@ -164,7 +167,7 @@ def _aliases(schema: type[BaseModel]) -> dict[str, set[str]]:
     return found
 
 
-def _checked(schema: dict[str, Any]) -> Check:
+def _make_json_check(schema: dict[str, Any]) -> Check:
     if schema.get("type", "object") != "object":
         raise InvalidInput(
             f"args_schema is a JSON schema of type {schema['type']!r}; arguments have names: use 'object'"

@@ -12,14 +12,14 @@ from hocket.callbacks.base_manager import Callbacks
 from hocket.errors import InvalidHook, InvalidInput, ToolException
 from hocket.messages import ToolCall
 from hocket.runnables import RunnableConfig, RunnableSerializable, ensure_config
-from hocket.tools.arguments import ArgsSchema, Arguments, arguments_of
+from hocket.tools.arguments import ArgsSchema, Arguments, make_arguments
 from hocket.tools.inferred import create_schema_from_function
-from hocket.tools.json_schema import plain_schema
+from hocket.tools.json_schema import simplify_schema
 from hocket.tools.names import check_name
 from hocket.tools.run import Job, run_tool
-from hocket.tools.signature import signature_of
+from hocket.tools.signature import read_signature
 
-__all__ = ["BaseTool", "BaseToolkit", "preferred"]
+__all__ = ["BaseTool", "BaseToolkit", "choose_hook"]
 
 _MEMO = "_remembered_of_schema"  # beside the fields, where it plays no part when tools are compared
 
@@ -41,7 +41,7 @@ class BaseTool(RunnableSerializable[str | dict[str, Any] | ToolCall, Any], ABC):
         verbose: print what happens to standard output.
         handle_tool_error: what becomes of a `ToolException`. False: it is raised. True: its text is the result; a text: that
             is; a function: what it makes of the exception is. The message then has the status "error".
-        handle_validation_error: the same, for arguments that do not fit the schema. True: they are explained.
+        handle_validation_error: the same, for arguments that do not fit the schema. True: they are explain_validation_error.
         response_format: "content", or "content_and_artifact" if the hook returns both, as a tuple.
         extras: what a provider wants to know of the tool beyond the standard.
     """
@@ -69,7 +69,7 @@ class BaseTool(RunnableSerializable[str | dict[str, Any] | ToolCall, Any], ABC):
     def model_post_init(self, context: Any, /) -> None:
         """Refuse a tool that cannot be run, or whose schema is none."""
         super().model_post_init(context)
-        self._function(True)
+        self.choose_function(True)
         if self.args_schema is not None:
             _ = self.arguments
 
@@ -78,12 +78,12 @@ class BaseTool(RunnableSerializable[str | dict[str, Any] | ToolCall, Any], ABC):
     @property
     def arguments(self) -> Arguments:
         """What reads and checks the tool's arguments."""
-        return cast(Arguments, self._remembered("arguments", self._arguments))
+        return cast(Arguments, self._memoize("arguments", self._make_arguments))
 
-    def _arguments(self) -> Arguments:
-        function = self._source()
+    def _make_arguments(self) -> Arguments:
+        function = self._get_signature_source()
         schema = create_schema_from_function(self.name, function) if self.args_schema is None else self.args_schema
-        return arguments_of(schema, signature_of(function).parameters)
+        return make_arguments(schema, read_signature(function).parameters)
 
     @property
     def args(self) -> dict[str, Any]:
@@ -93,8 +93,8 @@ class BaseTool(RunnableSerializable[str | dict[str, Any] | ToolCall, Any], ABC):
     @property
     def tool_call_schema(self) -> dict[str, Any]:
         """The JSON schema of a call, as the model sees it. A copy."""
-        schema = self._remembered("schema", lambda: plain_schema(self.arguments.json_schema))
-        return {**plain_schema(schema), "title": self.name, "description": self.description}
+        schema = self._memoize("schema", lambda: simplify_schema(self.arguments.json_schema))
+        return {**simplify_schema(schema), "title": self.name, "description": self.description}
 
     @property
     def is_single_input(self) -> bool:
@@ -105,7 +105,7 @@ class BaseTool(RunnableSerializable[str | dict[str, Any] | ToolCall, Any], ABC):
         """Return the schema that arguments are checked by, what is injected included."""
         return self.arguments.schema
 
-    def _remembered(self, what: str, make: Callable[[], Any]) -> Any:
+    def _memoize(self, what: str, make: Callable[[], Any]) -> Any:
         """Return what was computed from the fields that the schema depends on, computed again when one was set."""
         fields: Any = self.__dict__
         name, description, schema = fields["name"], fields["description"], fields["args_schema"]
@@ -131,8 +131,8 @@ class BaseTool(RunnableSerializable[str | dict[str, Any] | ToolCall, Any], ABC):
         """Do it. By default `_run`, in a worker thread."""
         return await ASYNC.call_sync(self._run, *args, **kwargs)
 
-    def _function(self, prefer_async: bool) -> Callable[..., Any]:
-        """Return what is called: the hook of the kind that is preferred, if there is one, else the other.
+    def choose_function(self, prefer_async: bool) -> Callable[..., Any]:
+        """Return what is called: the hook of the kind that is choose_hook, if there is one, else the other.
 
         Raises:
             InvalidHook: there is none.
@@ -141,11 +141,11 @@ class BaseTool(RunnableSerializable[str | dict[str, Any] | ToolCall, Any], ABC):
             self._arun if type(self)._arun is not BaseTool._arun else None,
             self._run if type(self)._run is not BaseTool._run else None,
         ]
-        return preferred(self, hooks, prefer_async)
+        return choose_hook(self, hooks, prefer_async)
 
-    def _source(self) -> Callable[..., Any]:
+    def _get_signature_source(self) -> Callable[..., Any]:
         """Return the function whose signature says what the tool takes."""
-        return self._function(True)
+        return self.choose_function(True)
 
     # -- verbs
 
@@ -167,13 +167,13 @@ class BaseTool(RunnableSerializable[str | dict[str, Any] | ToolCall, Any], ABC):
             InvalidInput: the tool needs the id of a call, and was not called with one.
             Exception: what the tool raised; for a `ToolException`, see ``handle_tool_error``.
         """
-        return await run_tool(self, ASYNC, _job(input, config, kwargs))
+        return await run_tool(self, ASYNC, _make_job(input, config, kwargs))
 
     def invoke(
         self, input: str | dict[str, Any] | ToolCall, config: RunnableConfig | None = None, **kwargs: Any
     ) -> Any:
         """Run the tool: the sync face of `ainvoke`. A sync hook runs in this thread."""
-        return drive(run_tool(self, BLOCKING, _job(input, config, kwargs)))
+        return drive(run_tool(self, BLOCKING, _make_job(input, config, kwargs)))
 
     async def arun(
         self,
@@ -191,7 +191,7 @@ class BaseTool(RunnableSerializable[str | dict[str, Any] | ToolCall, Any], ABC):
     ) -> Any:
         """Run the tool as `ainvoke` does, with the parts of the config one by one, and the id of the call (LangChain's)."""
         parts = {"callbacks": callbacks, "tags": tags, "metadata": metadata, "run_name": run_name, "run_id": run_id}
-        return await run_tool(self, ASYNC, _job_of_parts(tool_input, verbose, config, parts, tool_call_id, kwargs))
+        return await run_tool(self, ASYNC, _make_job_of_parts(tool_input, verbose, config, parts, tool_call_id, kwargs))
 
     def run(
         self,
@@ -209,9 +209,11 @@ class BaseTool(RunnableSerializable[str | dict[str, Any] | ToolCall, Any], ABC):
     ) -> Any:
         """Run the tool: the sync face of `arun`."""
         parts = {"callbacks": callbacks, "tags": tags, "metadata": metadata, "run_name": run_name, "run_id": run_id}
-        return drive(run_tool(self, BLOCKING, _job_of_parts(tool_input, verbose, config, parts, tool_call_id, kwargs)))
+        return drive(
+            run_tool(self, BLOCKING, _make_job_of_parts(tool_input, verbose, config, parts, tool_call_id, kwargs))
+        )
 
-    def _read(self, given: Any, call_id: str | None) -> dict[str, Any]:
+    def read_arguments(self, given: Any, call_id: str | None) -> dict[str, Any]:
         """Return the arguments of the hook, by name.
 
         Raises:
@@ -220,11 +222,11 @@ class BaseTool(RunnableSerializable[str | dict[str, Any] | ToolCall, Any], ABC):
         """
         arguments = self.arguments
         if isinstance(given, str):
-            given = self._of_text(given)
+            given = self._read_text(given)
         elif not isinstance(given, dict):
             raise InvalidInput(f"{self.name} was given {type(given).__name__}; it takes a dict of arguments, or a text")
         if call_id is not None:
-            given = arguments.without_nulls(given)
+            given = arguments.drop_nulls(given)
         for name in arguments.call_ids:
             if call_id is not None:
                 given = {**given, name: call_id}
@@ -235,7 +237,7 @@ class BaseTool(RunnableSerializable[str | dict[str, Any] | ToolCall, Any], ABC):
                 )
         return arguments.read(given)
 
-    def _of_text(self, text: str) -> dict[str, Any]:
+    def _read_text(self, text: str) -> dict[str, Any]:
         """Return a text as the first argument."""
         visible = self.arguments.visible
         if isinstance(self.args_schema, dict):
@@ -251,8 +253,8 @@ class BaseToolkit(ABC):
         """Return the tools."""
 
 
-def preferred(tool: BaseTool, hooks: Sequence[Callable[..., Any] | None], prefer_async: bool) -> Callable[..., Any]:
-    """Return, of an async and a sync hook, the one that is preferred, or else the other.
+def choose_hook(tool: BaseTool, hooks: Sequence[Callable[..., Any] | None], prefer_async: bool) -> Callable[..., Any]:
+    """Return, of an async and a sync hook, the one that is choose_hook, or else the other.
 
     Raises:
         InvalidHook: there is neither.
@@ -265,14 +267,14 @@ def preferred(tool: BaseTool, hooks: Sequence[Callable[..., Any] | None], prefer
     return found[0]
 
 
-def _job(input: Any, config: RunnableConfig | None, details: dict[str, Any]) -> Job:
+def _make_job(input: Any, config: RunnableConfig | None, details: dict[str, Any]) -> Job:
     if isinstance(input, dict) and input.get("type") == "tool_call":
         call = cast(ToolCall, input)
         return Job(call["args"], call["id"], ensure_config(config), details=details)
     return Job(cast(Any, input), None, ensure_config(config), details=details)
 
 
-def _job_of_parts(
+def _make_job_of_parts(
     tool_input: str | dict[str, Any],
     verbose: bool | None,
     config: RunnableConfig | None,

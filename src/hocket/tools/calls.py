@@ -19,7 +19,7 @@ from hocket.runnables import RunnableConfig, ensure_config
 from hocket.runnables.batch import Batch
 from hocket.tools.base import BaseTool
 from hocket.tools.decorator import tool as make_tool
-from hocket.tools.output import error_message
+from hocket.tools.result_messages import make_error_message
 from hocket.tools.run import Job, run_tool
 
 __all__ = ["arun_tool_calls", "run_tool_calls"]
@@ -66,7 +66,7 @@ async def arun_tool_calls(
     at_once = ensure_config(config).get("max_concurrency") if max_concurrency is None else max_concurrency
     if timeout is not None and not timeout > 0:
         raise InvalidInput(f"timeout is {timeout!r}; it is seconds above 0, or None")
-    turn = _Turn(_by_name(tools), timeout, _without_id(config), injected or {})
+    turn = _Turn(_index_by_name(tools), timeout, _copy_shared_config(config), injected or {})
     turn.check(calls)
     answers = await Batch(turn.answer, calls, {"max_concurrency": at_once}, return_exceptions=False).collect()
     stops = [error for _, error in answers if error is not None]
@@ -99,7 +99,7 @@ def run_tool_calls(
     return run_in_portal(run)
 
 
-def _by_name(tools: Sequence[Any]) -> dict[str, BaseTool]:
+def _index_by_name(tools: Sequence[Any]) -> dict[str, BaseTool]:
     found: dict[str, BaseTool] = {}
     for one in tools:
         if not isinstance(one, BaseTool) and (isinstance(one, type) or not callable(one)):
@@ -111,7 +111,7 @@ def _by_name(tools: Sequence[Any]) -> dict[str, BaseTool]:
     return found
 
 
-def _without_id(config: RunnableConfig | None) -> RunnableConfig:
+def _copy_shared_config(config: RunnableConfig | None) -> RunnableConfig:
     """The config for each of several runs."""
     ours = ("run_id", "run_name", "max_concurrency")
     return cast(RunnableConfig, {key: value for key, value in ensure_config(config).items() if key not in ours})
@@ -130,7 +130,7 @@ class _Turn:
         """Refuse to start where a tool would miss what only the application can give."""
         for call in calls:
             tool = self.tools.get(call["name"] or "")
-            missing = sorted(tool.arguments.owed - self.injected.keys()) if tool else []
+            missing = sorted(tool.arguments.required_injected - self.injected.keys()) if tool else []
             if missing:
                 raise InvalidInput(f"{call['name']} needs what is injected: pass injected={{{missing[0]!r}: ...}}")
 
@@ -140,22 +140,22 @@ class _Turn:
         tool = self.tools.get(name or "")
         if tool is None:
             shown = None if name is None else name[:LONGEST_NAME]  # a model may make up a megabyte of it
-            return error_message(self._unknown(name), call_id, shown, "unknown_tool"), None
+            return make_error_message(self._describe_unknown(name), call_id, shown, "unknown_tool"), None
         arguments = call["args"]
         if not isinstance(arguments, dict):
             reason = str(call.get("error") or "they are not a JSON object")[:_LONGEST]
             text = f"The arguments of {name} could not be read: {reason}. Call it again with valid JSON."
-            return error_message(text, call_id, name, "invalid_arguments"), None
+            return make_error_message(text, call_id, name, "invalid_arguments"), None
         try:
             return await self._run(tool, arguments, call_id), None
         except StopRun as stop:
-            return error_message(str(stop) or "The run was stopped.", call_id, name, "stopped"), stop
+            return make_error_message(str(stop) or "The run was stopped.", call_id, name, "stopped"), stop
         except Exception as error:
-            return error_message(_told(tool, error), call_id, name, _kind(error)), None
+            return make_error_message(_describe_failure(tool, error), call_id, name, _get_error_kind(error)), None
         except BaseException as error:
             if not is_stray(error):
                 raise
-            return error_message(f"{name} was cancelled before it was done.", call_id, name, "cancelled"), None
+            return make_error_message(f"{name} was cancelled before it was done.", call_id, name, "cancelled"), None
 
     async def _run(self, tool: BaseTool, arguments: dict[str, Any], call_id: str) -> ToolMessage:
         hidden = tool.arguments.injected
@@ -168,18 +168,18 @@ class _Turn:
         result = cast(ToolMessage, output)
         return result if result.tool_call_id == call_id else result.model_copy(update={"tool_call_id": call_id})
 
-    def _unknown(self, name: str | None) -> str:
+    def _describe_unknown(self, name: str | None) -> str:
         near = near_name(name or "", self.tools)
         hint = f" Did you mean {near!r}?" if near else ""
         return f"There is no tool named {excerpt(name)}.{hint} The tools are: {', '.join(self.tools) or 'none'}."
 
 
-def _told(tool: BaseTool, error: Exception) -> str:
+def _describe_failure(tool: BaseTool, error: Exception) -> str:
     if isinstance(error, ToolTimeout):
         return f"{tool.name} failed: {error}. Try something smaller, or go on without it."
     text = str(error) if isinstance(error, ToolException) else f"{type(error).__name__}: {error}"
     return f"{tool.name} failed: {text}"[:_LONGEST]
 
 
-def _kind(error: Exception) -> str:
+def _get_error_kind(error: Exception) -> str:
     return "timeout" if isinstance(error, ToolTimeout) else "failed"

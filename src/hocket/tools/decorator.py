@@ -8,7 +8,7 @@ from hocket.runnables import Runnable
 from hocket.tools.arguments import ArgsSchema
 from hocket.tools.base import BaseTool
 from hocket.tools.from_runnable import convert_runnable_to_tool
-from hocket.tools.function_tool import docstring_of, name_of
+from hocket.tools.function_tool import get_docstring, get_function_name
 from hocket.tools.signature import is_async
 from hocket.tools.simple import Tool
 from hocket.tools.structured import StructuredTool
@@ -77,17 +77,17 @@ def tool(
     if runnable is not None:
         if not isinstance(name_or_callable, str):
             raise InvalidInput("a runnable becomes a tool under a name: tool('name', runnable)")
-        return _made(runnable, name_or_callable, infer_schema, options)
+        return _make_tool(runnable, name_or_callable, infer_schema, options)
     if isinstance(name_or_callable, str):
-        return lambda function: _made(function, name_or_callable, infer_schema, options)
+        return lambda function: _make_tool(function, name_or_callable, infer_schema, options)
     if name_or_callable is not None:
         if not callable(name_or_callable):
             raise InvalidInput(f"tool takes a function, or a name, not {type(name_or_callable).__name__}")
-        return _made(name_or_callable, None, infer_schema, options)
-    return lambda function: _made(function, None, infer_schema, options)
+        return _make_tool(name_or_callable, None, infer_schema, options)
+    return lambda function: _make_tool(function, None, infer_schema, options)
 
 
-def _made(function: Any, name: str | None, infer_schema: bool, options: _Options) -> BaseTool:
+def _make_tool(function: Any, name: str | None, infer_schema: bool, options: _Options) -> BaseTool:
     fields = cast("dict[str, Any]", dict(options))
     if isinstance(function, Runnable):
         schema = fields.pop("args_schema", None)
@@ -98,9 +98,9 @@ def _made(function: Any, name: str | None, infer_schema: bool, options: _Options
     if infer_schema or fields.get("args_schema") is not None:
         fields.setdefault("error_on_invalid_docstring", True)
         return StructuredTool.from_function(func, coroutine, name, infer_schema=infer_schema, **fields)
-    description = fields.pop("description", None) or docstring_of(function)
+    description = fields.pop("description", None) or get_docstring(function)
     if description is None:
         raise InvalidInput("a function without a docstring needs a description where infer_schema=False")
     for key in ("parse_docstring", "error_on_invalid_docstring", "args_schema"):
         fields.pop(key, None)
-    return Tool(name_of(function) if name is None else name, func, description, coroutine=coroutine, **fields)
+    return Tool(get_function_name(function) if name is None else name, func, description, coroutine=coroutine, **fields)

@@ -28,7 +28,7 @@ _STYLES = {
 }
 
 
-def _style(text: str) -> str:
+def _find_style(text: str) -> str:
     """The style of a docstring, seen at a glance; the library would read it in each to see which gives most."""
     return next((name for name, mark in _STYLES.items() if mark.search(text)), "AUTO")
 
@@ -60,7 +60,7 @@ def parse_docstring(owner: object, known: Collection[str], described: Collection
     name = getattr(owner, "__qualname__", repr(owner))
     text = inspect.getdoc(owner) or ""
     try:
-        parsed: Any = docstring_parser.parse(text, style=docstring_parser.DocstringStyle[_style(text)])
+        parsed: Any = docstring_parser.parse(text, style=docstring_parser.DocstringStyle[_find_style(text)])
     except docstring_parser.ParseError as error:
         if strict:
             raise InvalidInput(f"the docstring of {name} cannot be read: {error}") from None

@@ -14,13 +14,13 @@ from typing_extensions import TypedDict, is_typeddict
 from hocket._schemas import compile_schema
 from hocket.errors import InvalidInput
 from hocket.errors.hints import excerpt
-from hocket.messages.base import copy_containers
-from hocket.tools.arguments import arguments_of
+from hocket.messages.base import copied
+from hocket.tools.arguments import make_arguments
 from hocket.tools.base import BaseTool
 from hocket.tools.docstrings import can_parse
-from hocket.tools.function_tool import docstring_of
+from hocket.tools.function_tool import get_docstring
 from hocket.tools.inferred import create_schema_from_function
-from hocket.tools.json_schema import plain_schema, schema_of
+from hocket.tools.json_schema import make_json_schema, simplify_schema
 from hocket.tools.memo import Memo
 from hocket.tools.names import check_name, is_tool_name
 from hocket.tools.simple import Tool
@@ -28,11 +28,11 @@ from hocket.tools.simple import Tool
 __all__ = [
     "FunctionDescription",
     "ToolDescription",
+    "_get_name",
     "convert_to_json_schema",
     "convert_to_openai_function",
     "convert_to_openai_tool",
     "convert_to_openai_tools",
-    "name_of_tool",
 ]
 
 ToolLike = Mapping[str, Any] | type[Any] | Callable[..., Any] | BaseTool
@@ -83,7 +83,7 @@ def convert_to_openai_tool(tool: ToolLike, *, strict: bool | None = None) -> dic
     if isinstance(tool, dict):
         kind = cast("dict[str, Any]", tool).get("type")
         if isinstance(kind, str) and kind != "object" and "properties" not in tool:
-            return _of_type(kind, cast("dict[str, Any]", tool), strict)
+            return _convert_of_type(kind, cast("dict[str, Any]", tool), strict)
     elif isinstance(tool, Tool) and (tool.metadata or {}).get("type") == "custom_tool":
         custom = {"name": tool.name, "description": tool.description}
         if tool.metadata and "format" in tool.metadata:
@@ -112,14 +112,14 @@ def convert_to_openai_tools(tools: Sequence[ToolLike], *, strict: bool | None = 
     ]
     names: set[str] = set()
     for tool in converted:
-        name = name_of_tool(tool)
+        name = _get_name(tool)
         if name in names:
             raise InvalidInput(f"two tools are called {name!r}; give one of them another name")
         names.add(name)
     return converted
 
 
-def name_of_tool(tool: Mapping[str, Any]) -> str:
+def _get_name(tool: Mapping[str, Any]) -> str:
     """Return the name of a tool as OpenAI writes it; of a tool that the server runs itself, its type."""
     kind = str(tool["type"])
     inner = tool.get(kind)
@@ -132,7 +132,7 @@ def convert_to_openai_function(function: ToolLike, *, strict: bool | None = None
     Arguments and errors are those of `convert_to_openai_tool`. Of a plain function, the docstring is parsed if the extra
     ``tools`` is installed; else the model sees the whole of it.
     """
-    made = copy_containers(_function(function))
+    made = copied(_describe(function))
     if strict is not None:
         if made.get("strict", strict) != strict:
             raise InvalidInput(
@@ -160,7 +160,7 @@ def convert_to_json_schema(schema: ToolLike, *, strict: bool | None = None) -> d
     return {**said, **function.get("parameters", {})}
 
 
-def _of_type(kind: str, tool: dict[str, Any], strict: bool | None) -> dict[str, Any]:
+def _convert_of_type(kind: str, tool: dict[str, Any], strict: bool | None) -> dict[str, Any]:
     """Return a dict that says what type of tool it is."""
     if "input_schema" in tool:  # Anthropic's, which say "custom", if anything
         return {"type": "function", "function": convert_to_openai_function(tool, strict=strict)}
@@ -189,25 +189,25 @@ def _is_converted(tool: object) -> bool:
     return isinstance(function, dict) and function.keys() <= _FUNCTION and is_tool_name(function.get("name"))
 
 
-def _function(function: Any) -> dict[str, Any]:
+def _describe(function: Any) -> dict[str, Any]:
     """Return the function description of anything; what is returned may be shared."""
     if isinstance(function, Mapping):
-        return _of_dict(cast("Mapping[str, Any]", function))
+        return _describe_dict(cast("Mapping[str, Any]", function))
     if isinstance(function, BaseTool):
-        return cast("dict[str, Any]", function._remembered("function", lambda: _of_tool(function)))
+        return cast("dict[str, Any]", function._memoize("function", lambda: _describe_tool(function)))
     if isinstance(function, type):
-        return _converted.get(function, lambda: _of_class(function))
+        return _converted.get(function, lambda: _describe_class(function))
     if callable(function):
-        return _converted.get(function, lambda: _of_callable(function))
+        return _converted.get(function, lambda: _describe_callable(function))
     raise InvalidInput(
         f"{function!r} is no tool: a tool is a BaseTool, a function, a pydantic model class, a TypedDict, a dataclass, or "
         "a dict"
     )
 
 
-def _of_dict(given: Mapping[str, Any]) -> dict[str, Any]:
+def _describe_dict(given: Mapping[str, Any]) -> dict[str, Any]:
     if isinstance(given.get("function"), Mapping):  # a whole tool of OpenAI's
-        return _of_dict(given["function"])
+        return _describe_dict(given["function"])
     if "toolSpec" in given:  # Bedrock's
         spec = given["toolSpec"]
         made = {**spec, "parameters": spec.get("inputSchema", {}).get("json", {})}
@@ -233,30 +233,30 @@ def _of_dict(given: Mapping[str, Any]) -> dict[str, Any]:
     return {key: made[key] for key in _FUNCTION if key in made}
 
 
-def _of_tool(tool: BaseTool) -> dict[str, Any]:
-    return _described(tool.name, tool.description, tool.arguments.json_schema)
+def _describe_tool(tool: BaseTool) -> dict[str, Any]:
+    return _make_description(tool.name, tool.description, tool.arguments.json_schema)
 
 
-def _of_class(kind: type[Any]) -> dict[str, Any]:
+def _describe_class(kind: type[Any]) -> dict[str, Any]:
     if issubclass(kind, BaseModel):
-        schema = schema_of(kind)
-        return _described(schema.get("title", kind.__name__), schema.get("description", ""), schema)
+        schema = make_json_schema(kind)
+        return _make_description(schema.get("title", kind.__name__), schema.get("description", ""), schema)
     if is_typeddict(kind) or dataclasses.is_dataclass(kind):
-        arguments = arguments_of(kind)
+        arguments = make_arguments(kind)
         text = getattr(arguments.schema, "__doc__", None) or ""
         automatic = text.startswith((f"{kind.__name__}(", "dict()"))
-        return _described(kind.__name__, "" if automatic else inspect.cleandoc(text), arguments.json_schema)
-    return _of_callable(kind)
+        return _make_description(kind.__name__, "" if automatic else inspect.cleandoc(text), arguments.json_schema)
+    return _describe_callable(kind)
 
 
-def _of_callable(function: Any) -> dict[str, Any]:
+def _describe_callable(function: Any) -> dict[str, Any]:
     name = check_name(getattr(function, "__name__", None) or type(function).__name__)
-    parse = can_parse() and docstring_of(function) is not None
+    parse = can_parse() and get_docstring(function) is not None
     model = create_schema_from_function(name, function, parse_docstring=parse, include_injected=False)
-    return _described(name, model.__doc__ or "", schema_of(model))
+    return _make_description(name, model.__doc__ or "", make_json_schema(model))
 
 
-def _described(name: str, description: str, schema: Mapping[str, Any]) -> dict[str, Any]:
-    parameters = plain_schema(schema)
+def _make_description(name: str, description: str, schema: Mapping[str, Any]) -> dict[str, Any]:
+    parameters = simplify_schema(schema)
     parameters.pop("description", None)
     return {"name": check_name(name), "description": description, "parameters": parameters}

@@ -9,10 +9,10 @@ from pydantic import SkipValidation
 
 from hocket.errors import InvalidInput
 from hocket.runnables import ensure_config
-from hocket.tools.base import BaseTool, preferred
-from hocket.tools.signature import signature_of
+from hocket.tools.base import BaseTool, choose_hook
+from hocket.tools.signature import read_signature
 
-__all__ = ["FunctionTool", "docstring_of", "name_of"]
+__all__ = ["FunctionTool", "get_docstring", "get_function_name"]
 
 
 class FunctionTool(BaseTool):
@@ -22,39 +22,39 @@ class FunctionTool(BaseTool):
     func: SkipValidation[Callable[..., Any] | None] = None
     coroutine: SkipValidation[Callable[..., Awaitable[Any]] | None] = None
 
-    def _function(self, prefer_async: bool) -> Callable[..., Any]:
+    def choose_function(self, prefer_async: bool) -> Callable[..., Any]:
         cls = type(self)
         hooks = (
             self.coroutine if cls._arun is FunctionTool._arun else self._arun,
             self.func if cls._run is FunctionTool._run else self._run,
         )
-        return preferred(self, hooks, prefer_async)
+        return choose_hook(self, hooks, prefer_async)
 
-    def _source(self) -> Callable[..., Any]:
-        return self.func or self.coroutine or self._function(True)
+    def _get_signature_source(self) -> Callable[..., Any]:
+        return self.func or self.coroutine or self.choose_function(True)
 
     # for subclasses that wrap them
 
     def _run(self, *args: Any, config: Any = None, run_manager: Any = None, **kwargs: Any) -> Any:
         if self.func is None:
             raise NotImplementedError(f"{self.name} has no sync function")
-        return self.func(*args, **kwargs, **signature_of(self.func).fill(ensure_config(config), run_manager))
+        return self.func(*args, **kwargs, **read_signature(self.func).fill(ensure_config(config), run_manager))
 
     async def _arun(self, *args: Any, config: Any = None, run_manager: Any = None, **kwargs: Any) -> Any:
         if self.coroutine is None:
             return await super()._arun(*args, config=config, run_manager=run_manager, **kwargs)
         return await self.coroutine(
-            *args, **kwargs, **signature_of(self.coroutine).fill(ensure_config(config), run_manager)
+            *args, **kwargs, **read_signature(self.coroutine).fill(ensure_config(config), run_manager)
         )
 
 
-def name_of(function: Any) -> str:
+def get_function_name(function: Any) -> str:
     """Return a function's name.
 
     Raises:
         InvalidInput: it has none, as a lambda; or it is a method that belongs to no object.
     """
-    function = _inner(function)
+    function = _unwrap_partial(function)
     name = getattr(function, "__name__", None) or type(function).__name__
     if name == "<lambda>":
         raise InvalidInput("a lambda has no name: give the tool one, with name=...")
@@ -69,15 +69,15 @@ def name_of(function: Any) -> str:
     return str(name)
 
 
-def docstring_of(function: Any) -> str | None:
+def get_docstring(function: Any) -> str | None:
     """Return a function's own docstring."""
-    function = _inner(function)
+    function = _unwrap_partial(function)
     if not inspect.isroutine(function) and not isinstance(function, type):
         return inspect.getdoc(type(function).__call__) or inspect.getdoc(type(function))
     return inspect.getdoc(function)
 
 
-def _inner(function: Any) -> Any:
+def _unwrap_partial(function: Any) -> Any:
     while isinstance(function, functools.partial):
         function = function.func
     return function

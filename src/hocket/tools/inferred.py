@@ -10,7 +10,7 @@ from pydantic.fields import FieldInfo
 from hocket.errors import InvalidInput
 from hocket.tools.docstrings import parse_docstring
 from hocket.tools.injected import is_injected
-from hocket.tools.signature import Parameter, signature_of
+from hocket.tools.signature import Parameter, read_signature
 from hocket.tools.typed_dicts import fit_for_pydantic
 
 __all__ = ["InferredArguments", "create_schema_from_function"]
@@ -52,20 +52,20 @@ def create_schema_from_function(
     """
     parameters = [
         one
-        for one in _own_parameters(func)
+        for one in _list_own_parameters(func)
         if one.name not in (filter_args or ()) and (include_injected or not is_injected(one.annotation))
     ]
     if parse_docstring:
-        description, said = _docstring(func, parameters, strict=error_on_invalid_docstring)
+        description, said = _read_docstring(func, parameters, strict=error_on_invalid_docstring)
     else:
         description, said = inspect.getdoc(func) or "", {}
     fields: dict[str, Any] = {}
     base: type[BaseModel] = InferredArguments
     for parameter in parameters:
         if parameter.kind is inspect.Parameter.VAR_KEYWORD:
-            base = _open(parameter.annotation)
+            base = _make_open_base(parameter.annotation)
         else:
-            fields[_field_name(parameter.name, fields)] = _field(parameter, said.get(parameter.name))
+            fields[_make_field_name(parameter.name, fields)] = _make_field(parameter, said.get(parameter.name))
     made: type[BaseModel] = create_model(
         model_name, __base__=base, __module__=getattr(func, "__module__", None) or __name__, **fields
     )
@@ -73,7 +73,7 @@ def create_schema_from_function(
     return made
 
 
-def _docstring(
+def _read_docstring(
     func: Callable[..., Any], parameters: Sequence[Parameter], *, strict: bool
 ) -> tuple[str, dict[str, str]]:
     known: Collection[str] = inspect.signature(func).parameters
@@ -81,9 +81,9 @@ def _docstring(
     return parse_docstring(func, known, shown, strict=strict)
 
 
-def _own_parameters(func: Callable[..., Any]) -> Sequence[Parameter]:
+def _list_own_parameters(func: Callable[..., Any]) -> Sequence[Parameter]:
     """The parameters of a function; of one defined in a class, without the first, which is the instance."""
-    parameters = signature_of(func).parameters
+    parameters = read_signature(func).parameters
     path = getattr(func, "__qualname__", "").split(".")
     in_class = inspect.isfunction(func) and len(path) > 1 and path[-2] != "<locals>"
     if in_class and parameters and parameters[0].name in ("self", "cls"):
@@ -91,7 +91,7 @@ def _own_parameters(func: Callable[..., Any]) -> Sequence[Parameter]:
     return parameters
 
 
-def _field_name(name: str, fields: Collection[str]) -> str:
+def _make_field_name(name: str, fields: Collection[str]) -> str:
     """A name that pydantic takes for a field: its own are taken, and none may start with an underscore."""
     if not name.startswith("_") and name not in _TAKEN:
         return name
@@ -101,10 +101,10 @@ def _field_name(name: str, fields: Collection[str]) -> str:
     return made
 
 
-def _field(parameter: Parameter, description: str | None) -> tuple[Any, Any]:
+def _make_field(parameter: Parameter, description: str | None) -> tuple[Any, Any]:
     name, kind, annotation, default = parameter
     annotation = fit_for_pydantic(annotation)
-    options: dict[str, Any] = {"description": description or _said(annotation)}
+    options: dict[str, Any] = {"description": description or _find_description(annotation)}
     if name.startswith("_") or name in _TAKEN:
         options["alias"] = name
     if kind is inspect.Parameter.VAR_POSITIONAL:
@@ -120,7 +120,7 @@ def _field(parameter: Parameter, description: str | None) -> tuple[Any, Any]:
     return annotation, Field(**{key: value for key, value in options.items() if key == "default" or value is not None})
 
 
-def _said(annotation: Any) -> str | None:
+def _find_description(annotation: Any) -> str | None:
     """The description in an annotation: a text, or that of a `Field`."""
     if get_origin(annotation) is Annotated:
         for extra in get_args(annotation)[1:]:
@@ -131,7 +131,7 @@ def _said(annotation: Any) -> str | None:
     return None
 
 
-def _open(annotation: Any) -> type[BaseModel]:
+def _make_open_base(annotation: Any) -> type[BaseModel]:
     """Return a base for functions with ``**kwargs`` of this type."""
     kind = Any if get_origin(annotation) is Unpack else annotation
 

@@ -1,4 +1,4 @@
-"""JSON schemas, as models are shown them: without titles, references written out. Pure functions."""
+"""JSON schemas, as models are shown them: without titles, references write out. Pure functions."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, cast
@@ -10,7 +10,7 @@ from pydantic.json_schema import GenerateJsonSchema
 from hocket.errors import InvalidInput
 from hocket.messages.base import copy_containers
 
-__all__ = ["SchemaWriter", "plain_schema", "schema_of"]
+__all__ = ["SchemaWriter", "make_json_schema", "simplify_schema"]
 
 _BY_NAME = frozenset({"properties", "patternProperties", "dependentSchemas", "$defs", "definitions"})
 _PLAIN = (str, int, bool)
@@ -32,7 +32,7 @@ class SchemaWriter(GenerateJsonSchema):
         return dft if dft is None or dft.__class__ in _PLAIN else super().encode_default(dft)
 
 
-def schema_of(kind: Any) -> dict[str, Any]:
+def make_json_schema(kind: Any) -> dict[str, Any]:
     """Return the JSON schema of a pydantic model, or of another type, as pydantic has it.
 
     Raises:
@@ -49,9 +49,9 @@ def schema_of(kind: Any) -> dict[str, Any]:
         ) from None
 
 
-def plain_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a copy of a JSON schema without titles and with every reference written out; recursive ones stay."""
-    return _Plain(schema).written()
+def simplify_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a copy of a JSON schema without titles and with every reference write out; recursive ones stay."""
+    return _Plain(schema).write()
 
 
 class _Plain:
@@ -65,9 +65,9 @@ class _Plain:
         self._recursive = {name for name in self._definitions if self._reaches(name)}
         self._kept: dict[str, Any] = {}
 
-    def written(self) -> dict[str, Any]:
+    def write(self) -> dict[str, Any]:
         root = {key: value for key, value in self._root.items() if key not in _DEFINITIONS}
-        name = _target(root)
+        name = _find_target(root)
         if name in self._definitions:  # the root of a recursive model is a reference to itself
             root = {**self._definitions[name], **{key: value for key, value in root.items() if key != "$ref"}}
         made = self._walk(root)
@@ -81,27 +81,23 @@ class _Plain:
         if not isinstance(node, dict):
             return node
         held = cast("dict[str, Any]", node)
-        name = _target(held)
+        name = _find_target(held)
         if name in self._definitions:
             siblings = {key: value for key, value in held.items() if key != "$ref"}
             if name not in self._recursive:
                 return self._walk({**self._definitions[name], **siblings})
-            self._keep(name)
+            self._keep_definition(name)
             return {"$ref": f"#/$defs/{name}", **self._walk(siblings)}
         return {
-            key: copy_containers(value)
-            if key in _DATA
-            else self._named(value)
-            if key in _BY_NAME
-            else self._walk(value)
+            key: copied(value) if key in _DATA else self._walk_named(value) if key in _BY_NAME else self._walk(value)
             for key, value in held.items()
             if key not in ("title", "discriminator")  # the latter is OpenAPI's, and speaks of references
         }
 
-    def _named(self, named: Any) -> Any:
+    def _walk_named(self, named: Any) -> Any:
         return {name: self._walk(one) for name, one in named.items()} if isinstance(named, dict) else named
 
-    def _keep(self, name: str) -> None:
+    def _keep_definition(self, name: str) -> None:
         if name not in self._kept:
             self._kept[name] = {}  # it will meet itself
             self._kept[name] = self._walk(self._definitions[name])
@@ -109,18 +105,18 @@ class _Plain:
     def _reaches(self, name: str) -> bool:
         """Whether a definition leads back to itself."""
         seen: set[str] = set()
-        waiting = list(_targets(self._definitions[name]))
+        waiting = list(_find_targets(self._definitions[name]))
         while waiting:
             one = waiting.pop()
             if one == name:
                 return True
             if one not in seen and one in self._definitions:
                 seen.add(one)
-                waiting.extend(_targets(self._definitions[one]))
+                waiting.extend(_find_targets(self._definitions[one]))
         return False
 
 
-def _target(node: Mapping[str, Any]) -> str:
+def _find_target(node: Mapping[str, Any]) -> str:
     """The name of the definition that a node refers to; "" if it refers to none."""
     reference = node.get("$ref")
     if isinstance(reference, str):
@@ -130,13 +126,13 @@ def _target(node: Mapping[str, Any]) -> str:
     return ""
 
 
-def _targets(node: Any) -> Iterable[str]:
+def _find_targets(node: Any) -> Iterable[str]:
     if isinstance(node, dict):
         held = cast("dict[str, Any]", node)
-        if name := _target(held):
+        if name := _find_target(held):
             yield name
         for value in held.values():
-            yield from _targets(value)
+            yield from _find_targets(value)
     elif isinstance(node, list):
         for item in node:
-            yield from _targets(item)
+            yield from _find_targets(item)

@@ -13,14 +13,14 @@ ToolsRenderer = Callable[[list[BaseTool]], str]
 
 def render_text_description(tools: Sequence[BaseTool]) -> str:
     """Return a line for each tool: ``search(query: str) -> str - Search the archive.``"""
-    return "\n".join(_described(tool) for tool in tools)
+    return "\n".join(_describe(tool) for tool in tools)
 
 
 def render_text_description_and_args(tools: Sequence[BaseTool]) -> str:
     """Return a line for each tool, with the JSON schemas of its arguments."""
-    return "\n".join(f"{_described(tool)}, args: {tool.args}" for tool in tools)
+    return "\n".join(f"{_describe(tool)}, args: {tool.args}" for tool in tools)
 
 
-def _described(tool: BaseTool) -> str:
+def _describe(tool: BaseTool) -> str:
     function = getattr(tool, "func", None)
     return f"{tool.name}{inspect.signature(function) if function else ''} - {tool.description}"

@@ -7,9 +7,9 @@ kept one.
 
 import contextlib
 import inspect
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol, TypeVar, cast
 
 from pydantic import ValidationError
 
@@ -21,19 +21,56 @@ from hocket.callbacks import (
     CallbackManager,
     CallbackManagerForToolRun,
 )
+from hocket.callbacks.base_manager import Callbacks
 from hocket.errors import InvalidHook, RetryTool, ToolException, ToolTimeout
 from hocket.messages import BaseMessage, ToolMessage
 from hocket.messages.base import copy_containers, copy_message
 from hocket.runnables import RunnableConfig
 from hocket.runnables.chain_run import child_config, is_watched
 from hocket.runnables.config import mark_resolved, set_config_context
-from hocket.tools.output import error_message, explained, result_message
-from hocket.tools.signature import is_async, signature_of
+from hocket.tools.arguments import Arguments
+from hocket.tools.result_messages import explain_validation_error, make_error_message, make_result_message
+from hocket.tools.signature import is_async, read_signature
 
-if TYPE_CHECKING:
-    from hocket.tools.base import BaseTool
+__all__ = ["Job", "RunTool", "run_tool"]
 
-__all__ = ["Job", "run_tool"]
+R = TypeVar("R")
+
+Content = str | Sequence[str | dict[str, Any]]
+"""What a tool says of a failure: text, or content blocks."""
+
+
+class RunTool(Protocol):
+    """What running needs of a tool; see `hocket.tools.BaseTool` for the fields."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def description(self) -> str: ...
+    @property
+    def verbose(self) -> bool: ...
+    @property
+    def callbacks(self) -> Callbacks: ...
+    @property
+    def tags(self) -> list[str] | None: ...
+    @property
+    def metadata(self) -> dict[str, Any] | None: ...
+    @property
+    def response_format(self) -> str: ...
+    @property
+    def handle_tool_error(self) -> bool | str | Callable[[ToolException], Content] | None: ...
+    @property
+    def handle_validation_error(self) -> bool | str | Callable[[ValidationError], str] | None: ...
+    @property
+    def arguments(self) -> Arguments: ...
+
+    def read_arguments(self, given: object, call_id: str | None) -> dict[str, Any]:
+        """Return the arguments of the tool's function, by name."""
+        ...
+
+    def choose_function(self, prefer_async: bool) -> Callable[..., object]:
+        """Return what is called: of the kind that is preferred, if there is one."""
+        ...
 
 
 @dataclass
@@ -46,20 +83,20 @@ class Job:
         config: of the call.
         verbose: whether to print.
         timeout: seconds that it may take; async runs only.
-        explain: whether invalid arguments are explained, if the tool has no answer of its own.
+        explain: whether invalid arguments are explain_validation_error, if the tool has no answer of its own.
         details: what handlers are told besides.
     """
 
-    given: str | Mapping[str, Any]
+    given: str | Mapping[str, object]
     call_id: str | None
     config: RunnableConfig
     verbose: bool = False
     timeout: float | None = None
     explain: bool = False
-    details: dict[str, Any] = field(default_factory=dict)
+    details: dict[str, Any] = field(default_factory=dict[str, Any])
 
 
-async def run_tool(tool: "BaseTool", runtime: Runtime, job: Job) -> Any:
+async def run_tool(tool: RunTool, runtime: Runtime, job: Job) -> object:
     """Run a tool as a run of its own.
 
     Returns:
@@ -68,13 +105,13 @@ async def run_tool(tool: "BaseTool", runtime: Runtime, job: Job) -> Any:
     Raises:
         BaseException: what the tool raised and does not handle.
     """
-    manager = _manager(tool, runtime, job)
+    manager = _configure_manager(tool, runtime, job)
     if manager is None:
-        return await _in_time(tool, runtime, job, None)
-    run: Any = manager.new_run(
-        AsyncCallbackManagerForToolRun if runtime.is_async else CallbackManagerForToolRun, job.config.get("run_id")
-    )
-    shown = _shown(tool, job.given)
+        return await _run_in_time(tool, runtime, job, None)
+    kind = AsyncCallbackManagerForToolRun if runtime.is_async else CallbackManagerForToolRun
+    # The events of a sync run are sent by the async methods too, which then wait for nothing.
+    run = cast("AsyncCallbackManagerForToolRun", manager.new_run(kind, job.config.get("run_id")))
+    shown = _copy_visible(tool, job.given)
     details = {
         "name": job.config.get("run_name") or tool.name,
         "tool_call_id": job.call_id,
@@ -82,20 +119,20 @@ async def run_tool(tool: "BaseTool", runtime: Runtime, job: Job) -> Any:
         **job.details,
     }
     try:
-        asked = {"name": tool.name, "description": tool.description}, str(shown)
+        tool_and_input = {"name": tool.name, "description": tool.description}, str(shown)
         inputs = shown if isinstance(shown, dict) else None
-        await run._tell_start("on_tool_start", asked, {"inputs": inputs, **details})
-        output = await _in_time(tool, runtime, job, run)
+        await run._tell_start("on_tool_start", tool_and_input, {"inputs": inputs, **details})
+        output = await _run_in_time(tool, runtime, job, run)
     except BaseException as error:
         with contextlib.suppress(Exception):  # of a handler: a run that has failed keeps its own error
             await AsyncCallbackManagerForToolRun.on_tool_error(run, error, tool_call_id=job.call_id)
         raise
-    told = copy_message(output) if isinstance(output, BaseMessage) else copy_containers(output)
-    await AsyncCallbackManagerForToolRun.on_tool_end(run, told, color=details["color"], name=tool.name)
+    copy = isolated(output) if isinstance(output, BaseMessage) else copied(output)
+    await AsyncCallbackManagerForToolRun.on_tool_end(run, copy, color=details["color"], name=tool.name)
     return output
 
 
-def _manager(tool: "BaseTool", runtime: Runtime, job: Job) -> AsyncCallbackManager | CallbackManager | None:
+def _configure_manager(tool: RunTool, runtime: Runtime, job: Job) -> AsyncCallbackManager | CallbackManager | None:
     """Return the manager of the run, or None if nobody listens."""
     callbacks = job.config.get("callbacks")
     verbose = job.verbose or tool.verbose
@@ -107,110 +144,119 @@ def _manager(tool: "BaseTool", runtime: Runtime, job: Job) -> AsyncCallbackManag
     )
 
 
-def _shown(tool: "BaseTool", given: str | Mapping[str, Any]) -> Any:
-    """The arguments as handlers see them: copies, without what is injected."""
+def _copy_visible(tool: RunTool, given: str | Mapping[str, object]) -> str | dict[str, object]:
+    """Return the arguments as handlers see them: copies, without injected ones."""
     if isinstance(given, str):
         return given
     hidden = tool.arguments.injected
     return {name: copy_containers(value) for name, value in given.items() if name not in hidden}
 
 
-async def _in_time(tool: "BaseTool", runtime: Runtime, job: Job, run: Any) -> Any:
+async def _run_in_time(tool: RunTool, runtime: Runtime, job: Job, run: AsyncCallbackManagerForToolRun | None) -> object:
     if job.timeout is None:
-        return await _output(tool, runtime, job, run)
+        return await _answer(tool, runtime, job, run)
     with Alarm() as alarm:
         alarm.set(job.timeout)
-        return await _output(tool, runtime, job, run)
+        return await _answer(tool, runtime, job, run)
     raise ToolTimeout(f"it took longer than {job.timeout:g} s")
 
 
-async def _output(tool: "BaseTool", runtime: Runtime, job: Job, run: Any) -> Any:
+async def _answer(tool: RunTool, runtime: Runtime, job: Job, run: AsyncCallbackManagerForToolRun | None) -> object:
     """Run the tool, and give its result, or a failure that is handled, the form that was asked for."""
     try:
-        values = tool._read(job.given, job.call_id)
+        values = tool.read_arguments(job.given, job.call_id)
     except ValidationError as error:
-        return _invalid(tool, job, error)
+        return _answer_invalid(tool, job, error)
     try:
         response = await _call(tool, runtime, job, run, values)
     except ToolException as error:
-        return _handled(tool, job, error)
-    artifact = None
+        return _answer_failure(tool, job, error)
+    artifact: object = None
     if tool.response_format == "content_and_artifact":
-        if not isinstance(response, tuple) or len(response) != 2:
-            raise InvalidHook(
-                f"{tool.name} has response_format='content_and_artifact': it must return a tuple of two, content and "
-                f"artifact, and returned {type(response).__name__}"
-            )
-        response, artifact = response
+        response, artifact = _unpack_artifact(tool, response)
     if job.call_id is None or _is_messages(response):
         return response
-    return result_message(response, artifact, job.call_id, tool.name)
+    return make_result_message(response, artifact, job.call_id, tool.name)
 
 
-async def _call(tool: "BaseTool", runtime: Runtime, job: Job, run: Any, values: dict[str, Any]) -> Any:
+def _unpack_artifact(tool: RunTool, response: object) -> tuple[object, object]:
+    pair = cast("tuple[object, ...]", response) if isinstance(response, tuple) else ()
+    if len(pair) != 2:
+        raise InvalidHook(
+            f"{tool.name} has response_format='content_and_artifact': it must return a tuple of two, content and "
+            f"artifact, and returned {type(response).__name__}"
+        )
+    return pair[0], pair[1]
+
+
+async def _call(
+    tool: RunTool, runtime: Runtime, job: Job, run: AsyncCallbackManagerForToolRun | None, values: dict[str, Any]
+) -> object:
     """Call the tool's function; runs that start inside are this one's children."""
-    function = tool._function(runtime.is_async)
-    signature = signature_of(function)
+    function = tool.choose_function(runtime.is_async)
+    signature = read_signature(function)
     config = child_config(job.config)
     if run is not None:
         config = mark_resolved({**config, "callbacks": run.get_child()})
     if signature.config or signature.filled:
-        values |= signature.fill(config, _seen_by(function, runtime, run))
+        values |= signature.fill(config, _adapt_run(function, runtime, run))
     positional, named = signature.bind(values)
     with set_config_context(config):
         if is_async(function):
             return await runtime.call_async(function, *positional, **named)
-        (response,) = await runtime.call_sync(_boxed, function, positional, named)
+        (response,) = await runtime.call_sync(_call_boxed, function, positional, named)
         if inspect.isawaitable(response):  # a sync function that calls an async one
             return await runtime.call_async(lambda: response)
         return response
 
 
-def _boxed(function: Any, positional: list[Any], named: dict[str, Any]) -> tuple[Any]:
+def _call_boxed(function: Callable[..., R], positional: list[object], named: dict[str, object]) -> tuple[R]:
     """Call a sync function; trio lets no coroutine out of a thread, unless it is wrapped."""
     return (function(*positional, **named),)
 
 
-def _seen_by(function: Any, runtime: Runtime, run: Any) -> Any:
-    """The run as the function can use it: in sync or in async code."""
+def _adapt_run(
+    function: Callable[..., object], runtime: Runtime, run: AsyncCallbackManagerForToolRun | None
+) -> AsyncCallbackManagerForToolRun | CallbackManagerForToolRun:
+    """Return the run as the function can use it: in sync or in async code."""
     if run is None:
         kind = AsyncCallbackManagerForToolRun if is_async(function) else CallbackManagerForToolRun
         return kind.get_noop_manager()
     return run if is_async(function) or not runtime.is_async else run.get_sync()
 
 
-def _is_messages(response: Any) -> bool:
+def _is_messages(response: object) -> bool:
     """Whether a tool has answered with messages of its own."""
     if isinstance(response, list):
-        return bool(response) and all(isinstance(item, ToolMessage) for item in response)
+        return bool(response) and all(isinstance(item, ToolMessage) for item in cast("list[object]", response))
     return isinstance(response, ToolMessage)
 
 
-def _invalid(tool: "BaseTool", job: Job, error: ValidationError) -> Any:
+def _answer_invalid(tool: RunTool, job: Job, error: ValidationError) -> object:
     """Answer arguments that do not fit the schema, if the tool wants that, or else raise the error."""
     flag = True if job.explain and not tool.handle_validation_error else tool.handle_validation_error
     if not flag:
         raise error
-    content: Any
+    content: object
     if flag is True:
         arguments = tool.arguments
-        said = explained(error, arguments.visible, arguments.injected)
-        content = f"Tool input validation error:\n{said}\nCall {tool.name} again with arguments that fit."
+        problems = explain_validation_error(error, arguments.visible, arguments.injected)
+        content = f"Tool input validation error:\n{problems}\nCall {tool.name} again with arguments that fit."
     else:
         content = flag if isinstance(flag, str) else flag(error)
-    return content if job.call_id is None else error_message(content, job.call_id, tool.name, "invalid_arguments")
+    return content if job.call_id is None else make_error_message(content, job.call_id, tool.name, "invalid_arguments")
 
 
-def _handled(tool: "BaseTool", job: Job, error: ToolException) -> Any:
+def _answer_failure(tool: RunTool, job: Job, error: ToolException) -> object:
     """Answer a `ToolException`, if the tool wants that or the exception itself, or else raise it."""
     if isinstance(error, RetryTool) and job.call_id is not None:
-        return error_message(str(error) or "Try again, differently.", job.call_id, tool.name, "retry")
+        return make_error_message(str(error) or "Try again, differently.", job.call_id, tool.name, "retry")
     flag = tool.handle_tool_error
     if not flag:
         raise error
-    content: Any
+    content: object
     if flag is True:
         content = error.args[0] if error.args else "Tool execution error"
     else:
         content = flag if isinstance(flag, str) else flag(error)
-    return content if job.call_id is None else error_message(content, job.call_id, tool.name, "failed")
+    return content if job.call_id is None else make_error_message(content, job.call_id, tool.name, "failed")

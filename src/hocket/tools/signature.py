@@ -7,8 +7,8 @@ model makes up. Three kinds of parameters are no part of any schema: one with th
 
 import functools
 import inspect
-from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple, Union, get_args, get_origin
+from collections.abc import Callable, Coroutine, Mapping
+from typing import Any, NamedTuple, TypeGuard, Union, get_args, get_origin
 
 from typing_extensions import get_type_hints
 
@@ -16,7 +16,7 @@ from hocket.errors import InvalidInput
 from hocket.runnables import RunnableConfig
 from hocket.tools.memo import Memo
 
-__all__ = ["FILTERED_ARGS", "Parameter", "Signature", "is_async", "signature_of"]
+__all__ = ["FILTERED_ARGS", "Parameter", "Signature", "is_async", "read_signature"]
 
 FILTERED_ARGS = ("run_manager", "callbacks")
 """Parameters of these names are filled by hocket."""
@@ -91,7 +91,7 @@ _signatures: Memo[Signature] = Memo()
 _bound_signatures: Memo[Signature] = Memo()
 
 
-def signature_of(function: Callable[..., Any]) -> Signature:
+def read_signature(function: Callable[..., Any]) -> Signature:
     """Return what ``function``, or any other callable, takes; remembered for functions and methods.
 
     Raises:
@@ -102,7 +102,7 @@ def signature_of(function: Callable[..., Any]) -> Signature:
     return _signatures.get(function, lambda: _read(function))
 
 
-def is_async(function: Callable[..., Any]) -> bool:
+def is_async(function: Callable[..., object]) -> TypeGuard[Callable[..., Coroutine[object, object, object]]]:
     """Whether calling ``function`` gives a coroutine, as far as can be seen."""
     while isinstance(function, functools.partial):
         function = function.func
@@ -116,7 +116,7 @@ def _read(function: Callable[..., Any]) -> Signature:
         raise InvalidInput(
             f"the signature of {function!r} cannot be read: {error}; give the tool an args_schema"
         ) from None
-    hints = _hints(function, found.parameters)
+    hints = _resolve_hints(function, found.parameters)
     parameters: list[Parameter] = []
     config: list[str] = []
     filled: list[str] = []
@@ -137,12 +137,12 @@ def _read(function: Callable[..., Any]) -> Signature:
     return Signature(tuple(parameters), tuple(config), tuple(filled), tuple(ordered), variadic)
 
 
-def _hints(function: Callable[..., Any], parameters: Mapping[str, inspect.Parameter]) -> dict[str, Any]:
+def _resolve_hints(function: Callable[..., Any], parameters: Mapping[str, inspect.Parameter]) -> dict[str, Any]:
     """Return the annotations of the parameters, with those that are text resolved. That of the result is not looked at."""
     annotations = {name: one.annotation for name, one in parameters.items() if one.annotation is not _EMPTY}
     if not any(isinstance(annotation, str) for annotation in annotations.values()):
         return annotations
-    owner = _owner(function)
+    owner = _find_annotated(function)
 
     def holder() -> None: ...
 
@@ -158,13 +158,13 @@ def _hints(function: Callable[..., Any], parameters: Mapping[str, inspect.Parame
         ) from None
 
 
-def _owner(function: Any) -> Any:
+def _find_annotated(function: Any) -> Any:
     """Return the Python function that bears the annotations."""
     while isinstance(function, functools.partial):
         function = function.func
     if isinstance(function, type):
         made = [vars(base).get(name) for base in function.__mro__ for name in ("__new__", "__init__")]
-        function = next((one for one in made if inspect.isfunction(one)), _owner)
+        function = next((one for one in made if inspect.isfunction(one)), _find_annotated)
     elif not inspect.isroutine(function):
         function = type(function).__call__
     function = inspect.unwrap(function)

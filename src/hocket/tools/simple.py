@@ -4,9 +4,9 @@ from collections.abc import Awaitable, Callable
 from typing import Any, Self
 
 from hocket.errors import InvalidInput, ToolException
-from hocket.tools.arguments import ArgsSchema, Arguments, arguments_of
+from hocket.tools.arguments import ArgsSchema, Arguments, make_arguments
 from hocket.tools.function_tool import FunctionTool
-from hocket.tools.signature import signature_of
+from hocket.tools.signature import read_signature
 
 __all__ = ["ONE_ARGUMENT", "Tool"]
 
@@ -29,22 +29,22 @@ class Tool(FunctionTool):
         """The JSON schema of the argument, by its name."""
         return {"tool_input": {"type": "string"}} if self.args_schema is None else super().args
 
-    def _arguments(self) -> Arguments:
+    def _make_arguments(self) -> Arguments:
         if self.args_schema is not None:
-            return super()._arguments()
+            return super()._make_arguments()
         properties = {ONE_ARGUMENT: {"type": "string"}}
-        return arguments_of({"type": "object", "properties": properties, "required": [ONE_ARGUMENT]})
+        return make_arguments({"type": "object", "properties": properties, "required": [ONE_ARGUMENT]})
 
-    def _read(self, given: Any, call_id: str | None) -> dict[str, Any]:
+    def read_arguments(self, given: Any, call_id: str | None) -> dict[str, Any]:
         """Return the one argument, under the name of the function's first parameter."""
         if self.args_schema is not None:
-            given = super()._read(given, call_id)
+            given = super().read_arguments(given, call_id)
         values = list(given.values()) if isinstance(given, dict) else [given]
         if len(values) != 1:
             raise ToolException(
                 f"{self.name} takes one argument, and was given {len(values)}: {given!r}. Use StructuredTool for more"
             )
-        parameters = signature_of(self._source()).parameters
+        parameters = read_signature(self._get_signature_source()).parameters
         if not parameters:
             raise InvalidInput(f"the function of {self.name} takes no argument; use StructuredTool")
         first = parameters[0]

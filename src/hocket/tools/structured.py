@@ -5,7 +5,7 @@ from typing import Any, Literal, Self
 
 from hocket.errors import InvalidInput
 from hocket.tools.arguments import ArgsSchema
-from hocket.tools.function_tool import FunctionTool, docstring_of, name_of
+from hocket.tools.function_tool import FunctionTool, get_docstring, get_function_name
 from hocket.tools.inferred import create_schema_from_function
 
 __all__ = ["StructuredTool"]
@@ -56,8 +56,8 @@ class StructuredTool(FunctionTool):
         source = func or coroutine
         if source is None:
             raise InvalidInput("a tool is made from a function: give func, coroutine, or both")
-        name = name_of(source) if name is None else name
-        described = description if description is not None or parse_docstring else docstring_of(source)
+        name = get_function_name(source) if name is None else name
+        described = description if description is not None or parse_docstring else get_docstring(source)
         if args_schema is None and infer_schema:
             args_schema = create_schema_from_function(
                 name,

@@ -30,7 +30,7 @@ def _fit(kind: Any, made: dict[Any, Any]) -> Any:
     if is_typeddict(kind):
         if kind not in made:
             made[kind] = kind  # one that holds itself stays as it is inside
-            made[kind] = _rebuilt(kind, made)
+            made[kind] = _rebuild(kind, made)
         return made[kind]
     arguments = get_args(kind)
     if not arguments:
@@ -45,7 +45,7 @@ def _fit(kind: Any, made: dict[Any, Any]) -> Any:
     return get_origin(kind)[fitted]
 
 
-def _rebuilt(kind: Any, made: dict[Any, Any]) -> Any:
+def _rebuild(kind: Any, made: dict[Any, Any]) -> Any:
     try:
         hints = get_type_hints(kind, include_extras=True)
     except NameError as error:
@@ -53,9 +53,9 @@ def _rebuilt(kind: Any, made: dict[Any, Any]) -> Any:
     said = parse_docstring(kind, hints, (), strict=False) if kind.__doc__ and can_parse() else None
     fields: dict[str, Any] = {}
     for name, hint in hints.items():
-        inner, extras = _unwrapped(hint)
+        inner, extras = _unwrap(hint)
         plain = [extra for extra in extras if _is_plain(extra)]
-        options = _options(name, plain)
+        options = _read_options(name, plain)
         if said and name in said.parameters:
             options["description"] = said.parameters[name]
         kept = [extra for extra in extras if not _is_plain(extra)]
@@ -71,7 +71,7 @@ def _rebuilt(kind: Any, made: dict[Any, Any]) -> Any:
     return rebuilt
 
 
-def _unwrapped(hint: Any) -> tuple[Any, list[Any]]:
+def _unwrap(hint: Any) -> tuple[Any, list[Any]]:
     """Return a field's type, without what says whether it is required, and the extras of its annotations."""
     extras: list[Any] = []
     while True:
@@ -89,7 +89,7 @@ def _is_plain(extra: Any) -> bool:
     return extra is ... or isinstance(extra, str | int | float | bool | list | dict | None)
 
 
-def _options(name: str, plain: list[Any]) -> dict[str, Any]:
+def _read_options(name: str, plain: list[Any]) -> dict[str, Any]:
     """Read LangChain's ``Annotated[T, default, description]``; a lone text is a description, ``...`` no default."""
     if not plain:
         return {}

@@ -12,7 +12,7 @@ from hocket.errors.hints import LONGEST_NAME, near_name_hint
 from hocket.messages import ToolMessage
 from hocket.tools.arguments import JSON_SCHEMA
 
-__all__ = ["ERROR_KIND", "error_message", "explained", "result_message"]
+__all__ = ["ERROR_KIND", "explain_validation_error", "make_error_message", "make_result_message"]
 
 ERROR_KIND = "tool_error"
 """Under this key of ``response_metadata`` a failed call's message says how it failed: ``unknown_tool``,
@@ -28,17 +28,17 @@ _LONGEST = 2_000  # characters of what is wrong with arguments
 _SHOWN = 200  # characters of a value that a model gave
 
 
-def result_message(content: Any, artifact: Any, call_id: str, name: str) -> ToolMessage:
+def make_result_message(content: Any, artifact: Any, call_id: str, name: str) -> ToolMessage:
     """Return the message of a call that went well: text and content blocks as they are, anything else as JSON."""
     if isinstance(content, ToolMessage):
         return content
-    return ToolMessage(_as_content(content), artifact=artifact, tool_call_id=call_id, name=name)
+    return ToolMessage(_make_content(content), artifact=artifact, tool_call_id=call_id, name=name)
 
 
-def error_message(content: Any, call_id: str | None, name: str | None, kind: str) -> ToolMessage:
+def make_error_message(content: Any, call_id: str | None, name: str | None, kind: str) -> ToolMessage:
     """Return the message of a call that failed."""
     return ToolMessage(
-        _as_content(content),
+        _make_content(content),
         tool_call_id=call_id or "",
         name=name,
         status="error",
@@ -46,7 +46,7 @@ def error_message(content: Any, call_id: str | None, name: str | None, kind: str
     )
 
 
-def explained(error: ValidationError, known: Collection[str], hidden: Collection[str] = ()) -> str:
+def explain_validation_error(error: ValidationError, known: Collection[str], hidden: Collection[str] = ()) -> str:
     """Say in plain words what is wrong with arguments; values of ``hidden`` ones are not shown."""
     lines: list[str] = []
     for one in error.errors(include_url=False, include_context=False):
@@ -69,19 +69,19 @@ def _cut(text: str) -> str:
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
 
 
-def _as_content(value: Any) -> str | list[Any]:
+def _make_content(value: Any) -> str | list[Any]:
     if isinstance(value, str):
         return value
     is_sequence = isinstance(value, Sequence) and not isinstance(value, bytes | bytearray)
     if is_sequence and all(_is_block(item) for item in value):
         return list(value)
     try:
-        return json.dumps(value, ensure_ascii=False, default=_jsonable)
+        return json.dumps(value, ensure_ascii=False, default=_to_jsonable)
     except (TypeError, ValueError):  # an object of a foreign class, or one that holds itself
         return str(value)
 
 
-def _jsonable(value: Any) -> Any:
+def _to_jsonable(value: Any) -> Any:
     """Return an object's data, of a class that is made of data."""
     if hasattr(value, "model_dump") or dataclasses.is_dataclass(value):
         return to_jsonable_python(value)
