@@ -10,7 +10,9 @@ from pydantic import AliasChoices, BaseModel, TypeAdapter
 from pydantic_core import InitErrorDetails, PydanticCustomError, ValidationError
 from typing_extensions import get_type_hints, is_typeddict
 
+from hocket._json import JSONObject
 from hocket._schemas import drop_nulls, find_violations, has_optional
+from hocket._schemas.references import as_object
 from hocket.errors import InvalidInput
 from hocket.messages.base import copy_containers
 from hocket.tools.inferred import InferredArguments
@@ -28,7 +30,8 @@ ArgsSchema = type[Any] | dict[str, Any]
 """A pydantic model, a TypedDict, a dataclass, or a JSON schema of an object."""
 
 
-Check = Callable[[Mapping[str, Any]], dict[str, Any]]
+Check = Callable[[Mapping[str, object]], dict[str, object]]
+"""Returns arguments as the schema types them, or raises pydantic's ValidationError."""
 
 
 class Arguments:
@@ -43,9 +46,9 @@ class Arguments:
 
     def __init__(
         self,
-        schema: Any,
+        schema: object,
         check: Check,
-        hints: Mapping[str, Any],
+        hints: Mapping[str, object],
         parameters: Iterable[Parameter],
         aliases: Mapping[str, Iterable[str]] = MappingProxyType({}),
     ) -> None:
@@ -59,7 +62,7 @@ class Arguments:
         self.call_ids = frozenset(name for name, hint in hidden.items() if is_injected(hint, InjectedToolCallId))
         self.required_injected = frozenset(name for name, one in own.items() if one.is_required) - self.call_ids
 
-    def read(self, given: Mapping[str, Any]) -> dict[str, Any]:
+    def read(self, given: Mapping[str, object]) -> dict[str, object]:
         """Check arguments, and return them as the schema types them.
 
         Raises:
@@ -70,13 +73,13 @@ class Arguments:
             given = {name: value for name, value in given.items() if name not in beyond}
         return {**self._check(given), **beyond}
 
-    def drop_nulls(self, given: Mapping[str, Any]) -> dict[str, Any]:
+    def drop_nulls(self, given: Mapping[str, object]) -> dict[str, object]:
         """Return what a model gave without the nulls that stand for what it left out: strict modes have it say so."""
         if not self._is_partial:
             return dict(given)
         shown = {name: value for name, value in given.items() if name not in self.injected}
         hidden = {name: value for name, value in given.items() if name in self.injected}
-        return {**drop_nulls(shown, self.json_schema), **hidden}
+        return {**drop_nulls(cast("JSONObject", shown), self.json_schema), **hidden}
 
     @functools.cached_property
     def _is_partial(self) -> bool:
@@ -86,7 +89,7 @@ class Arguments:
             return False
 
     @functools.cached_property
-    def json_schema(self) -> dict[str, Any]:
+    def json_schema(self) -> JSONObject:
         """Its JSON schema, without what is injected."""
         if isinstance(self.schema, dict):
             return copied(self.schema)  # type: ignore[no-any-return]
@@ -95,7 +98,7 @@ class Arguments:
     @functools.cached_property
     def visible(self) -> tuple[str, ...]:
         """The names of the arguments that the model sees."""
-        return tuple(self.json_schema.get("properties", ()))
+        return tuple(as_object(self.json_schema.get("properties")))
 
 
 def make_arguments(schema: Any, parameters: Iterable[Parameter] = ()) -> Arguments:
@@ -105,7 +108,7 @@ def make_arguments(schema: Any, parameters: Iterable[Parameter] = ()) -> Argumen
         InvalidInput: it is none of the kinds of `ArgsSchema`.
     """
     if isinstance(schema, dict):
-        return Arguments(schema, _make_json_check(cast("dict[str, Any]", schema)), {}, parameters)
+        return Arguments(schema, _make_json_check(cast("JSONObject", schema)), {}, parameters)
     if isinstance(schema, type) and issubclass(schema, BaseModel):
         return Arguments(schema, _make_model_check(schema), _list_hints(schema), parameters, _list_aliases(schema))
     if is_typeddict(schema):
@@ -126,7 +129,7 @@ def make_arguments(schema: Any, parameters: Iterable[Parameter] = ()) -> Argumen
     )
 
 
-def _make_adapter_check(kind: Any, unpack: Callable[[Any], dict[str, Any]]) -> Check:
+def _make_adapter_check(kind: Any, unpack: Callable[[Any], dict[str, object]]) -> Check:
     validate = functools.cache(lambda: TypeAdapter[Any](kind).validate_python)  # built at the first call
     return lambda given: unpack(validate()(dict(given)))
 
@@ -135,7 +138,7 @@ def _make_model_check(schema: type[BaseModel]) -> Check:
     fields = schema.model_fields
     is_inferred = issubclass(schema, InferredArguments)
 
-    def check(given: Mapping[str, Any]) -> dict[str, Any]:
+    def check(given: Mapping[str, object]) -> dict[str, object]:
         made = schema.model_validate(dict(given))
         values = {
             (field.alias or name) if is_inferred else name: getattr(made, name)
@@ -148,7 +151,7 @@ def _make_model_check(schema: type[BaseModel]) -> Check:
     return check
 
 
-def _list_hints(schema: type[BaseModel]) -> dict[str, Any]:
+def _list_hints(schema: type[BaseModel]) -> dict[str, object]:
     """The fields' annotations; pydantic keeps what was in ``Annotated`` apart."""
     return {
         name if not field.alias else field.alias: Annotated[(field.annotation, *field.metadata)]
@@ -167,16 +170,16 @@ def _list_aliases(schema: type[BaseModel]) -> dict[str, set[str]]:
     return found
 
 
-def _make_json_check(schema: dict[str, Any]) -> Check:
+def _make_json_check(schema: JSONObject) -> Check:
     if schema.get("type", "object") != "object":
         raise InvalidInput(
             f"args_schema is a JSON schema of type {schema['type']!r}; arguments have names: use 'object'"
         )
 
-    def check(given: Mapping[str, Any]) -> dict[str, Any]:
+    def check(given: Mapping[str, object]) -> dict[str, object]:
         found = [
             InitErrorDetails(type=PydanticCustomError(JSON_SCHEMA, "{what}", {"what": what}), loc=(), input=dict(given))
-            for what in find_violations(dict(given), schema)
+            for what in find_violations(cast("JSONObject", dict(given)), schema)
         ]
         if found:
             raise ValidationError.from_exception_data(str(schema.get("title", "arguments")), found)

@@ -1,13 +1,14 @@
 """The tool: something that a model may ask to have run, with a name, a description and a schema of its arguments."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
-from typing import Any, Literal, cast
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal, TypeVar, cast
 from uuid import UUID
 
 from pydantic import ConfigDict, Field, SkipValidation, ValidationError, field_validator
 
 from hocket._runtime.runtime import ASYNC, BLOCKING, drive
+from hocket._schemas.references import as_object
 from hocket.callbacks.base_manager import Callbacks
 from hocket.errors import InvalidHook, InvalidInput, ToolException
 from hocket.messages import ToolCall
@@ -21,10 +22,15 @@ from hocket.tools.signature import read_signature
 
 __all__ = ["BaseTool", "BaseToolkit", "choose_hook"]
 
+ToolInput = str | dict[str, Any] | ToolCall
+"""What a tool is called with: its arguments, a text for the only one, or a call of a model's message."""
+
+T = TypeVar("T")
+
 _MEMO = "_remembered_of_schema"  # beside the fields, where it plays no part when tools are compared
 
 
-class BaseTool(RunnableSerializable[str | dict[str, Any] | ToolCall, Any], ABC):
+class BaseTool(RunnableSerializable[ToolInput, Any], ABC):
     """Something that a model may ask to have run. Subclass it and define ``_arun`` (async) or ``_run`` (sync), or both.
 
     Called with a `ToolCall`, a tool answers with a `ToolMessage`; called with arguments, with what it returned. Its
@@ -66,7 +72,7 @@ class BaseTool(RunnableSerializable[str | dict[str, Any] | ToolCall, Any], ABC):
     def _check_name(cls, name: str) -> str:
         return check_name(name)
 
-    def model_post_init(self, context: Any, /) -> None:
+    def model_post_init(self, context: object, /) -> None:
         """Refuse a tool that cannot be run, or whose schema is none."""
         super().model_post_init(context)
         self.choose_function(True)
@@ -78,7 +84,7 @@ class BaseTool(RunnableSerializable[str | dict[str, Any] | ToolCall, Any], ABC):
     @property
     def arguments(self) -> Arguments:
         """What reads and checks the tool's arguments."""
-        return cast(Arguments, self._memoize("arguments", self._make_arguments))
+        return self.memoize("arguments", self._make_arguments)
 
     def _make_arguments(self) -> Arguments:
         function = self._get_signature_source()
@@ -88,12 +94,12 @@ class BaseTool(RunnableSerializable[str | dict[str, Any] | ToolCall, Any], ABC):
     @property
     def args(self) -> dict[str, Any]:
         """The JSON schemas of the arguments that the model sees, by name."""
-        return cast("dict[str, Any]", self.tool_call_schema.get("properties", {}))
+        return dict(as_object(self.tool_call_schema.get("properties")))
 
     @property
     def tool_call_schema(self) -> dict[str, Any]:
         """The JSON schema of a call, as the model sees it. A copy."""
-        schema = self._memoize("schema", lambda: simplify_schema(self.arguments.json_schema))
+        schema = self.memoize("schema", lambda: simplify_schema(self.arguments.json_schema))
         return {**simplify_schema(schema), "title": self.name, "description": self.description}
 
     @property
@@ -101,18 +107,18 @@ class BaseTool(RunnableSerializable[str | dict[str, Any] | ToolCall, Any], ABC):
         """Whether there is exactly one argument that the model sees."""
         return len(self.arguments.visible) == 1
 
-    def get_input_schema(self, config: RunnableConfig | None = None) -> Any:
+    def get_input_schema(self, config: RunnableConfig | None = None) -> object:
         """Return the schema that arguments are checked by, what is injected included."""
         return self.arguments.schema
 
-    def _memoize(self, what: str, make: Callable[[], Any]) -> Any:
+    def memoize(self, what: str, make: Callable[[], T]) -> T:
         """Return what was computed from the fields that the schema depends on, computed again when one was set."""
         fields: Any = self.__dict__
         name, description, schema = fields["name"], fields["description"], fields["args_schema"]
         held = fields.get(_MEMO)
         if held is None or held[0] is not name or held[1] is not description or held[2] is not schema:
             held = fields[_MEMO] = (name, description, schema, {})
-        memo: dict[str, Any] = held[3]
+        memo: dict[str, T] = held[3]  # each key has its own type
         if what not in memo:
             memo[what] = make()
         return memo[what]
@@ -131,7 +137,7 @@ class BaseTool(RunnableSerializable[str | dict[str, Any] | ToolCall, Any], ABC):
         """Do it. By default `_run`, in a worker thread."""
         return await ASYNC.call_sync(self._run, *args, **kwargs)
 
-    def choose_function(self, prefer_async: bool) -> Callable[..., Any]:
+    def choose_function(self, prefer_async: bool) -> Callable[..., object]:
         """Return what is called: the hook of the kind that is choose_hook, if there is one, else the other.
 
         Raises:
@@ -143,15 +149,13 @@ class BaseTool(RunnableSerializable[str | dict[str, Any] | ToolCall, Any], ABC):
         ]
         return choose_hook(self, hooks, prefer_async)
 
-    def _get_signature_source(self) -> Callable[..., Any]:
+    def _get_signature_source(self) -> Callable[..., object]:
         """Return the function whose signature says what the tool takes."""
         return self.choose_function(True)
 
     # -- verbs
 
-    async def ainvoke(
-        self, input: str | dict[str, Any] | ToolCall, config: RunnableConfig | None = None, **kwargs: Any
-    ) -> Any:
+    async def ainvoke(self, input: ToolInput, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
         """Run the tool.
 
         Args:
@@ -169,9 +173,7 @@ class BaseTool(RunnableSerializable[str | dict[str, Any] | ToolCall, Any], ABC):
         """
         return await run_tool(self, ASYNC, _make_job(input, config, kwargs))
 
-    def invoke(
-        self, input: str | dict[str, Any] | ToolCall, config: RunnableConfig | None = None, **kwargs: Any
-    ) -> Any:
+    def invoke(self, input: ToolInput, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
         """Run the tool: the sync face of `ainvoke`. A sync hook runs in this thread."""
         return drive(run_tool(self, BLOCKING, _make_job(input, config, kwargs)))
 
@@ -213,7 +215,7 @@ class BaseTool(RunnableSerializable[str | dict[str, Any] | ToolCall, Any], ABC):
             run_tool(self, BLOCKING, _make_job_of_parts(tool_input, verbose, config, parts, tool_call_id, kwargs))
         )
 
-    def read_arguments(self, given: Any, call_id: str | None) -> dict[str, Any]:
+    def read_arguments(self, given: object, call_id: str | None) -> dict[str, object]:
         """Return the arguments of the hook, by name.
 
         Raises:
@@ -237,7 +239,7 @@ class BaseTool(RunnableSerializable[str | dict[str, Any] | ToolCall, Any], ABC):
                 )
         return arguments.read(given)
 
-    def _read_text(self, text: str) -> dict[str, Any]:
+    def _read_text(self, text: str) -> dict[str, object]:
         """Return a text as the first argument."""
         visible = self.arguments.visible
         if isinstance(self.args_schema, dict):
@@ -253,7 +255,9 @@ class BaseToolkit(ABC):
         """Return the tools."""
 
 
-def choose_hook(tool: BaseTool, hooks: Sequence[Callable[..., Any] | None], prefer_async: bool) -> Callable[..., Any]:
+def choose_hook(
+    tool: BaseTool, hooks: Sequence[Callable[..., object] | None], prefer_async: bool
+) -> Callable[..., object]:
     """Return, of an async and a sync hook, the one that is choose_hook, or else the other.
 
     Raises:
@@ -267,20 +271,20 @@ def choose_hook(tool: BaseTool, hooks: Sequence[Callable[..., Any] | None], pref
     return found[0]
 
 
-def _make_job(input: Any, config: RunnableConfig | None, details: dict[str, Any]) -> Job:
+def _make_job(input: ToolInput, config: RunnableConfig | None, details: dict[str, object]) -> Job:
     if isinstance(input, dict) and input.get("type") == "tool_call":
         call = cast(ToolCall, input)
         return Job(call["args"], call["id"], ensure_config(config), details=details)
-    return Job(cast(Any, input), None, ensure_config(config), details=details)
+    return Job(input, None, ensure_config(config), details=details)
 
 
 def _make_job_of_parts(
     tool_input: str | dict[str, Any],
     verbose: bool | None,
     config: RunnableConfig | None,
-    parts: dict[str, Any],
+    parts: Mapping[str, object],
     call_id: str | None,
-    details: dict[str, Any],
+    details: dict[str, object],
 ) -> Job:
     said = {key: value for key, value in parts.items() if value is not None}
     merged = ensure_config({**ensure_config(config), **said})

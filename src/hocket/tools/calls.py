@@ -7,7 +7,7 @@ other. So the conversation stays whole: providers refuse one in which a call has
 import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import cast
 
 from hocket._runtime.cancellation import is_stray
 from hocket._runtime.portal import run_in_portal
@@ -31,12 +31,12 @@ Call = ToolCall | InvalidToolCall
 
 async def arun_tool_calls(
     message: AIMessage | Sequence[ToolCall],
-    tools: Sequence[BaseTool | Callable[..., Any]],
+    tools: Sequence[BaseTool | Callable[..., object]],
     *,
     max_concurrency: int | None = None,
     timeout: float | None = None,  # noqa: ASYNC109  # of each call, not of this one
     config: RunnableConfig | None = None,
-    injected: Mapping[str, Any] | None = None,
+    injected: Mapping[str, object] | None = None,
 ) -> list[ToolMessage]:
     """Run the tool calls of a message, all at once, and return the messages that answer them.
 
@@ -79,12 +79,12 @@ async def arun_tool_calls(
 
 def run_tool_calls(
     message: AIMessage | Sequence[ToolCall],
-    tools: Sequence[BaseTool | Callable[..., Any]],
+    tools: Sequence[BaseTool | Callable[..., object]],
     *,
     max_concurrency: int | None = None,
     timeout: float | None = None,
     config: RunnableConfig | None = None,
-    injected: Mapping[str, Any] | None = None,
+    injected: Mapping[str, object] | None = None,
 ) -> list[ToolMessage]:
     """Run the tool calls of a message: the sync face of `arun_tool_calls`. Sync tools run in worker threads."""
     run = functools.partial(
@@ -99,7 +99,7 @@ def run_tool_calls(
     return run_in_portal(run)
 
 
-def _index_by_name(tools: Sequence[Any]) -> dict[str, BaseTool]:
+def _index_by_name(tools: Sequence[BaseTool | Callable[..., object]]) -> dict[str, BaseTool]:
     found: dict[str, BaseTool] = {}
     for one in tools:
         if not isinstance(one, BaseTool) and (isinstance(one, type) or not callable(one)):
@@ -124,7 +124,7 @@ class _Turn:
     tools: dict[str, BaseTool]
     timeout: float | None
     config: RunnableConfig
-    injected: Mapping[str, Any]
+    injected: Mapping[str, object]
 
     def check(self, calls: Sequence[Call]) -> None:
         """Refuse to start where a tool would miss what only the application can give."""
@@ -157,7 +157,7 @@ class _Turn:
                 raise
             return make_error_message(f"{name} was cancelled before it was done.", call_id, name, "cancelled"), None
 
-    async def _run(self, tool: BaseTool, arguments: dict[str, Any], call_id: str) -> ToolMessage:
+    async def _run(self, tool: BaseTool, arguments: dict[str, object], call_id: str) -> ToolMessage:
         hidden = tool.arguments.injected
         given = {key: value for key, value in arguments.items() if key not in hidden}  # the model may have guessed
         given |= {key: self.injected[key] for key in hidden if key in self.injected}

@@ -15,7 +15,7 @@ from hocket.tools.structured import StructuredTool
 
 __all__ = ["tool"]
 
-Function = Callable[..., Any]
+Function = Callable[..., object]
 
 
 class _Options(TypedDict, total=False):
@@ -25,7 +25,7 @@ class _Options(TypedDict, total=False):
     response_format: Literal["content", "content_and_artifact"]
     parse_docstring: bool
     error_on_invalid_docstring: bool
-    extras: dict[str, Any] | None
+    extras: dict[str, object] | None
 
 
 @overload
@@ -87,7 +87,9 @@ def tool(
     return lambda function: _make_tool(function, None, infer_schema, options)
 
 
-def _make_tool(function: Any, name: str | None, infer_schema: bool, options: _Options) -> BaseTool:
+def _make_tool(
+    function: Function | Runnable[Any, Any], name: str | None, infer_schema: bool, options: _Options
+) -> BaseTool:
     fields = cast("dict[str, Any]", dict(options))
     if isinstance(function, Runnable):
         schema = fields.pop("args_schema", None)

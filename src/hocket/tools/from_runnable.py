@@ -18,7 +18,7 @@ def convert_runnable_to_tool(
     *,
     name: str | None = None,
     description: str | None = None,
-    arg_types: dict[str, Any] | None = None,
+    arg_types: dict[str, object] | None = None,
     **fields: Any,
 ) -> StructuredTool:
     """Return a tool that calls ``runnable`` with a dict of its arguments, as a run inside its own.
@@ -45,10 +45,10 @@ def convert_runnable_to_tool(
             f"{name} does not say what its input is: give args_schema, or arg_types={{'name': type, ...}}"
         )
 
-    async def acall(config: RunnableConfig, **arguments: Any) -> Any:
+    async def acall(config: RunnableConfig, **arguments: object) -> object:
         return await runnable.ainvoke(arguments, config)
 
-    def call(config: RunnableConfig, **arguments: Any) -> Any:
+    def call(config: RunnableConfig, **arguments: object) -> object:
         return runnable.invoke(arguments, config)
 
     described = description or getattr(args_schema, "__doc__", None) or f"Runs {runnable.get_name()}."

@@ -11,6 +11,7 @@ from typing import Any, cast
 from pydantic import BaseModel
 from typing_extensions import TypedDict, is_typeddict
 
+from hocket._json import JSON, JSONObject
 from hocket._schemas import compile_schema
 from hocket.errors import InvalidInput
 from hocket.errors.hints import excerpt
@@ -35,7 +36,7 @@ __all__ = [
     "convert_to_openai_tools",
 ]
 
-ToolLike = Mapping[str, Any] | type[Any] | Callable[..., Any] | BaseTool
+ToolLike = Mapping[str, Any] | type[object] | Callable[..., object] | BaseTool
 
 SERVER_TOOLS = frozenset(
     {
@@ -48,7 +49,7 @@ SERVER_TOOLS = frozenset(
 _FUNCTION = dict.fromkeys(("name", "description", "parameters", "strict")).keys()
 """What OpenAI says of a function, in this order."""
 
-_converted: Memo[dict[str, Any]] = Memo()
+_converted: Memo[JSONObject] = Memo()
 
 
 class FunctionDescription(TypedDict):
@@ -81,9 +82,9 @@ def convert_to_openai_tool(tool: ToolLike, *, strict: bool | None = None) -> dic
             say what its schema does.
     """
     if isinstance(tool, dict):
-        kind = cast("dict[str, Any]", tool).get("type")
+        kind = tool.get("type")
         if isinstance(kind, str) and kind != "object" and "properties" not in tool:
-            return _convert_of_type(kind, cast("dict[str, Any]", tool), strict)
+            return _convert_of_type(kind, tool, strict)
     elif isinstance(tool, Tool) and (tool.metadata or {}).get("type") == "custom_tool":
         custom = {"name": tool.name, "description": tool.description}
         if tool.metadata and "format" in tool.metadata:
@@ -119,11 +120,11 @@ def convert_to_openai_tools(tools: Sequence[ToolLike], *, strict: bool | None = 
     return converted
 
 
-def _get_name(tool: Mapping[str, Any]) -> str:
+def _get_name(tool: Mapping[str, object]) -> str:
     """Return the name of a tool as OpenAI writes it; of a tool that the server runs itself, its type."""
     kind = str(tool["type"])
     inner = tool.get(kind)
-    return str(cast("Mapping[str, Any]", inner).get("name", kind)) if isinstance(inner, Mapping) else kind
+    return str(cast("Mapping[str, object]", inner).get("name", kind)) if isinstance(inner, Mapping) else kind
 
 
 def convert_to_openai_function(function: ToolLike, *, strict: bool | None = None) -> dict[str, Any]:
@@ -160,7 +161,7 @@ def convert_to_json_schema(schema: ToolLike, *, strict: bool | None = None) -> d
     return {**said, **function.get("parameters", {})}
 
 
-def _convert_of_type(kind: str, tool: dict[str, Any], strict: bool | None) -> dict[str, Any]:
+def _convert_of_type(kind: str, tool: JSONObject, strict: bool | None) -> dict[str, Any]:
     """Return a dict that says what type of tool it is."""
     if "input_schema" in tool:  # Anthropic's, which say "custom", if anything
         return {"type": "function", "function": convert_to_openai_function(tool, strict=strict)}
@@ -169,10 +170,10 @@ def _convert_of_type(kind: str, tool: dict[str, Any], strict: bool | None) -> di
         if not isinstance(inner, dict):
             raise InvalidInput(f"a tool of type {kind!r} has a dict under {kind!r}, not {inner!r}")
         if kind == "function":
-            return {"type": kind, kind: convert_to_openai_function(cast("dict[str, Any]", inner), strict=strict)}
-        said = {key: copy_containers(value) for key, value in cast("dict[str, Any]", inner).items() if key != "type"}
-        check_name(said.get("name"))
-        return {"type": kind, kind: said}
+            return {"type": kind, kind: convert_to_openai_function(inner, strict=strict)}
+        custom = {key: copied(value) for key, value in inner.items() if key != "type"}
+        check_name(custom.get("name"))
+        return {"type": kind, kind: custom}
     if any(kind == known or kind.startswith(f"{known}_") for known in SERVER_TOOLS):
         return copy_containers(tool)  # type: ignore[no-any-return]
     raise InvalidInput(
@@ -186,15 +187,18 @@ def _is_converted(tool: object) -> bool:
     if not isinstance(tool, dict) or tool.keys() != {"type", "function"} or tool["type"] != "function":
         return False
     function: object = tool["function"]
-    return isinstance(function, dict) and function.keys() <= _FUNCTION and is_tool_name(function.get("name"))
+    if not isinstance(function, dict):
+        return False
+    fields = cast("dict[str, object]", function)
+    return fields.keys() <= _FUNCTION and is_tool_name(fields.get("name"))
 
 
-def _describe(function: Any) -> dict[str, Any]:
+def _describe(function: ToolLike) -> JSONObject:
     """Return the function description of anything; what is returned may be shared."""
     if isinstance(function, Mapping):
-        return _describe_dict(cast("Mapping[str, Any]", function))
+        return _describe_dict(function)
     if isinstance(function, BaseTool):
-        return cast("dict[str, Any]", function._memoize("function", lambda: _describe_tool(function)))
+        return function.memoize("function", lambda: _describe_tool(function))
     if isinstance(function, type):
         return _converted.get(function, lambda: _describe_class(function))
     if callable(function):
@@ -205,7 +209,7 @@ def _describe(function: Any) -> dict[str, Any]:
     )
 
 
-def _describe_dict(given: Mapping[str, Any]) -> dict[str, Any]:
+def _describe_dict(given: Mapping[str, Any]) -> JSONObject:
     if isinstance(given.get("function"), Mapping):  # a whole tool of OpenAI's
         return _describe_dict(given["function"])
     if "toolSpec" in given:  # Bedrock's
@@ -233,14 +237,14 @@ def _describe_dict(given: Mapping[str, Any]) -> dict[str, Any]:
     return {key: made[key] for key in _FUNCTION if key in made}
 
 
-def _describe_tool(tool: BaseTool) -> dict[str, Any]:
+def _describe_tool(tool: BaseTool) -> JSONObject:
     return _make_description(tool.name, tool.description, tool.arguments.json_schema)
 
 
-def _describe_class(kind: type[Any]) -> dict[str, Any]:
+def _describe_class(kind: type[object]) -> JSONObject:
     if issubclass(kind, BaseModel):
         schema = make_json_schema(kind)
-        return _make_description(schema.get("title", kind.__name__), schema.get("description", ""), schema)
+        return _make_description(str(schema.get("title", kind.__name__)), str(schema.get("description", "")), schema)
     if is_typeddict(kind) or dataclasses.is_dataclass(kind):
         arguments = make_arguments(kind)
         text = getattr(arguments.schema, "__doc__", None) or ""
@@ -249,14 +253,14 @@ def _describe_class(kind: type[Any]) -> dict[str, Any]:
     return _describe_callable(kind)
 
 
-def _describe_callable(function: Any) -> dict[str, Any]:
+def _describe_callable(function: Callable[..., object]) -> JSONObject:
     name = check_name(getattr(function, "__name__", None) or type(function).__name__)
     parse = can_parse() and get_docstring(function) is not None
     model = create_schema_from_function(name, function, parse_docstring=parse, include_injected=False)
     return _make_description(name, model.__doc__ or "", make_json_schema(model))
 
 
-def _make_description(name: str, description: str, schema: Mapping[str, Any]) -> dict[str, Any]:
+def _make_description(name: str, description: str, schema: Mapping[str, JSON]) -> JSONObject:
     parameters = simplify_schema(schema)
     parameters.pop("description", None)
     return {"name": check_name(name), "description": description, "parameters": parameters}

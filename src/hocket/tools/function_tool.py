@@ -22,7 +22,7 @@ class FunctionTool(BaseTool):
     func: SkipValidation[Callable[..., Any] | None] = None
     coroutine: SkipValidation[Callable[..., Awaitable[Any]] | None] = None
 
-    def choose_function(self, prefer_async: bool) -> Callable[..., Any]:
+    def choose_function(self, prefer_async: bool) -> Callable[..., object]:
         cls = type(self)
         hooks = (
             self.coroutine if cls._arun is FunctionTool._arun else self._arun,
@@ -30,7 +30,7 @@ class FunctionTool(BaseTool):
         )
         return choose_hook(self, hooks, prefer_async)
 
-    def _get_signature_source(self) -> Callable[..., Any]:
+    def _get_signature_source(self) -> Callable[..., object]:
         return self.func or self.coroutine or self.choose_function(True)
 
     # for subclasses that wrap them
@@ -48,7 +48,7 @@ class FunctionTool(BaseTool):
         )
 
 
-def get_function_name(function: Any) -> str:
+def get_function_name(function: Callable[..., object]) -> str:
     """Return a function's name.
 
     Raises:
@@ -69,7 +69,7 @@ def get_function_name(function: Any) -> str:
     return str(name)
 
 
-def get_docstring(function: Any) -> str | None:
+def get_docstring(function: Callable[..., object]) -> str | None:
     """Return a function's own docstring."""
     function = _unwrap_partial(function)
     if not inspect.isroutine(function) and not isinstance(function, type):

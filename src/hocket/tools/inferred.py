@@ -27,7 +27,7 @@ _TAKEN = frozenset(dir(BaseModel))
 
 def create_schema_from_function(
     model_name: str,
-    func: Callable[..., Any],
+    func: Callable[..., object],
     *,
     filter_args: Sequence[str] | None = None,
     parse_docstring: bool = False,
@@ -74,14 +74,14 @@ def create_schema_from_function(
 
 
 def _read_docstring(
-    func: Callable[..., Any], parameters: Sequence[Parameter], *, strict: bool
+    func: Callable[..., object], parameters: Sequence[Parameter], *, strict: bool
 ) -> tuple[str, dict[str, str]]:
     known: Collection[str] = inspect.signature(func).parameters
     shown = [one.name for one in parameters if not is_injected(one.annotation)]
     return parse_docstring(func, known, shown, strict=strict)
 
 
-def _list_own_parameters(func: Callable[..., Any]) -> Sequence[Parameter]:
+def _list_own_parameters(func: Callable[..., object]) -> Sequence[Parameter]:
     """The parameters of a function; of one defined in a class, without the first, which is the instance."""
     parameters = read_signature(func).parameters
     path = getattr(func, "__qualname__", "").split(".")
@@ -120,7 +120,7 @@ def _make_field(parameter: Parameter, description: str | None) -> tuple[Any, Any
     return annotation, Field(**{key: value for key, value in options.items() if key == "default" or value is not None})
 
 
-def _find_description(annotation: Any) -> str | None:
+def _find_description(annotation: object) -> str | None:
     """The description in an annotation: a text, or that of a `Field`."""
     if get_origin(annotation) is Annotated:
         for extra in get_args(annotation)[1:]:

@@ -4,7 +4,7 @@ A marker in a parameter's annotation hides it from JSON schemas by itself, where
 signature, in a model, in a TypedDict.
 """
 
-from typing import Annotated, Any, get_args, get_origin
+from typing import Annotated, NoReturn, get_args, get_origin
 
 from pydantic_core import PydanticOmit
 
@@ -18,7 +18,7 @@ class InjectedToolArg:
     """
 
     @classmethod
-    def __get_pydantic_json_schema__(cls, core_schema: Any, handler: Any) -> Any:
+    def __get_pydantic_json_schema__(cls, core_schema: object, handler: object) -> NoReturn:
         raise PydanticOmit
 
 
@@ -26,7 +26,7 @@ class InjectedToolCallId(InjectedToolArg):
     """Marks the argument that gets the id of the call: ``call_id: Annotated[str, InjectedToolCallId]``."""
 
 
-def is_injected(annotation: Any, marker: type[InjectedToolArg] = InjectedToolArg) -> bool:
+def is_injected(annotation: object, marker: type[InjectedToolArg] = InjectedToolArg) -> bool:
     """Whether an annotation bears the marker, as a class or as an instance of it."""
     if get_origin(annotation) is not Annotated:
         return False

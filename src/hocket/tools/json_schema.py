@@ -1,12 +1,13 @@
 """JSON schemas, as models are shown them: without titles, references write out. Pure functions."""
 
 from collections.abc import Iterable, Mapping
-from typing import Any, cast
+from typing import Any
 
 from pydantic import BaseModel, TypeAdapter
 from pydantic.errors import PydanticUserError
 from pydantic.json_schema import GenerateJsonSchema
 
+from hocket._json import JSON, JSONObject
 from hocket.errors import InvalidInput
 from hocket.messages.base import copy_containers
 
@@ -23,7 +24,7 @@ class SchemaWriter(GenerateJsonSchema):
 
     ignored_warning_kinds = {"skipped-choice", "non-serializable-default"}  # noqa: RUF012  # as pydantic declares it
 
-    def field_title_should_be_set(self, schema: Any) -> bool:
+    def field_title_should_be_set(self, schema: object) -> bool:
         """No: a title made from a field's name says nothing."""
         return False
 
@@ -32,7 +33,7 @@ class SchemaWriter(GenerateJsonSchema):
         return dft if dft is None or dft.__class__ in _PLAIN else super().encode_default(dft)
 
 
-def make_json_schema(kind: Any) -> dict[str, Any]:
+def make_json_schema(kind: Any) -> JSONObject:
     """Return the JSON schema of a pydantic model, or of another type, as pydantic has it.
 
     Raises:
@@ -49,7 +50,7 @@ def make_json_schema(kind: Any) -> dict[str, Any]:
         ) from None
 
 
-def simplify_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
+def simplify_schema(schema: Mapping[str, JSON]) -> JSONObject:
     """Return a copy of a JSON schema without titles and with every reference write out; recursive ones stay."""
     return _Plain(schema).write()
 
@@ -57,44 +58,50 @@ def simplify_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
 class _Plain:
     """One schema on its way to being plain."""
 
-    def __init__(self, schema: Mapping[str, Any]) -> None:
+    def __init__(self, schema: Mapping[str, JSON]) -> None:
         self._root = schema
-        self._definitions: dict[str, Any] = {}
+        self._definitions: JSONObject = {}
         for key in _DEFINITIONS:
-            self._definitions.update(schema.get(key) or {})
+            definitions = schema.get(key)
+            if isinstance(definitions, dict):
+                self._definitions.update(definitions)
         self._recursive = {name for name in self._definitions if self._reaches(name)}
-        self._kept: dict[str, Any] = {}
+        self._kept: JSONObject = {}
 
-    def write(self) -> dict[str, Any]:
+    def write(self) -> JSONObject:
         root = {key: value for key, value in self._root.items() if key not in _DEFINITIONS}
         name = _find_target(root)
         if name in self._definitions:  # the root of a recursive model is a reference to itself
-            root = {**self._definitions[name], **{key: value for key, value in root.items() if key != "$ref"}}
-        made = self._walk(root)
+            root = {**self._get_definition(name), **{key: value for key, value in root.items() if key != "$ref"}}
+        plain = self._walk_object(root)
         if self._kept:
-            made["$defs"] = self._kept
-        return cast("dict[str, Any]", made)
+            plain["$defs"] = self._kept
+        return plain
 
-    def _walk(self, node: Any) -> Any:
-        if isinstance(node, list):
-            return [self._walk(item) for item in node]
-        if not isinstance(node, dict):
-            return node
-        held = cast("dict[str, Any]", node)
-        name = _find_target(held)
+    def _walk(self, node: JSON) -> JSON:
+        if isinstance(node, dict):
+            return self._walk_object(node)
+        return [self._walk(item) for item in node] if isinstance(node, list) else node
+
+    def _walk_object(self, node: JSONObject) -> JSONObject:
+        name = _find_target(node)
         if name in self._definitions:
-            siblings = {key: value for key, value in held.items() if key != "$ref"}
+            siblings = {key: value for key, value in node.items() if key != "$ref"}
             if name not in self._recursive:
-                return self._walk({**self._definitions[name], **siblings})
+                return self._walk_object({**self._get_definition(name), **siblings})
             self._keep_definition(name)
-            return {"$ref": f"#/$defs/{name}", **self._walk(siblings)}
+            return {"$ref": f"#/$defs/{name}", **self._walk_object(siblings)}
         return {
             key: copied(value) if key in _DATA else self._walk_named(value) if key in _BY_NAME else self._walk(value)
-            for key, value in held.items()
+            for key, value in node.items()
             if key not in ("title", "discriminator")  # the latter is OpenAPI's, and speaks of references
         }
 
-    def _walk_named(self, named: Any) -> Any:
+    def _get_definition(self, name: str) -> JSONObject:
+        definition = self._definitions[name]
+        return definition if isinstance(definition, dict) else {}
+
+    def _walk_named(self, named: JSON) -> JSON:
         return {name: self._walk(one) for name, one in named.items()} if isinstance(named, dict) else named
 
     def _keep_definition(self, name: str) -> None:
@@ -116,8 +123,8 @@ class _Plain:
         return False
 
 
-def _find_target(node: Mapping[str, Any]) -> str:
-    """The name of the definition that a node refers to; "" if it refers to none."""
+def _find_target(node: Mapping[str, JSON]) -> str:
+    """Return the name of the definition that a node refers to; "" if it refers to none."""
     reference = node.get("$ref")
     if isinstance(reference, str):
         for key in _DEFINITIONS:
@@ -126,12 +133,11 @@ def _find_target(node: Mapping[str, Any]) -> str:
     return ""
 
 
-def _find_targets(node: Any) -> Iterable[str]:
+def _find_targets(node: JSON) -> Iterable[str]:
     if isinstance(node, dict):
-        held = cast("dict[str, Any]", node)
-        if name := _find_target(held):
+        if name := _find_target(node):
             yield name
-        for value in held.values():
+        for value in node.values():
             yield from _find_targets(value)
     elif isinstance(node, list):
         for item in node:

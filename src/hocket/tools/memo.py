@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from types import FunctionType
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 from weakref import WeakKeyDictionary
 
 __all__ = ["Memo"]
@@ -14,7 +14,7 @@ class Memo(Generic[T]):
     """Remembers one value for each function or class, weakly. A value must not refer to its key: it would keep it."""
 
     def __init__(self) -> None:
-        self._held: WeakKeyDictionary[Any, T] = WeakKeyDictionary()
+        self._held: WeakKeyDictionary[FunctionType | type[object], T] = WeakKeyDictionary()
 
     def get(self, key: object, make: Callable[[], T]) -> T:
         """Return the value of ``key``, made at the first time; at every time, if it is no function and no class."""

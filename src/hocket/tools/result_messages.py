@@ -3,7 +3,7 @@
 import dataclasses
 import json
 from collections.abc import Collection, Sequence
-from typing import Any
+from typing import Any, cast
 
 from pydantic import ValidationError
 from pydantic_core import to_jsonable_python
@@ -28,14 +28,14 @@ _LONGEST = 2_000  # characters of what is wrong with arguments
 _SHOWN = 200  # characters of a value that a model gave
 
 
-def make_result_message(content: Any, artifact: Any, call_id: str, name: str) -> ToolMessage:
+def make_result_message(content: object, artifact: object, call_id: str, name: str) -> ToolMessage:
     """Return the message of a call that went well: text and content blocks as they are, anything else as JSON."""
     if isinstance(content, ToolMessage):
         return content
     return ToolMessage(_make_content(content), artifact=artifact, tool_call_id=call_id, name=name)
 
 
-def make_error_message(content: Any, call_id: str | None, name: str | None, kind: str) -> ToolMessage:
+def make_error_message(content: object, call_id: str | None, name: str | None, kind: str) -> ToolMessage:
     """Return the message of a call that failed."""
     return ToolMessage(
         _make_content(content),
@@ -69,24 +69,25 @@ def _cut(text: str) -> str:
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
 
 
-def _make_content(value: Any) -> str | list[Any]:
+def _make_content(value: object) -> str | list[Any]:
     if isinstance(value, str):
         return value
-    is_sequence = isinstance(value, Sequence) and not isinstance(value, bytes | bytearray)
-    if is_sequence and all(_is_block(item) for item in value):
-        return list(value)
+    if isinstance(value, Sequence) and not isinstance(value, bytes | bytearray):
+        items: list[Any] = [*value]
+        if all(map(_is_block, items)):
+            return items
     try:
         return json.dumps(value, ensure_ascii=False, default=_to_jsonable)
     except (TypeError, ValueError):  # an object of a foreign class, or one that holds itself
         return str(value)
 
 
-def _to_jsonable(value: Any) -> Any:
+def _to_jsonable(value: object) -> Any:
     """Return an object's data, of a class that is made of data."""
     if hasattr(value, "model_dump") or dataclasses.is_dataclass(value):
         return to_jsonable_python(value)
     raise TypeError(type(value).__name__)
 
 
-def _is_block(item: Any) -> bool:
-    return isinstance(item, str) or (isinstance(item, dict) and item.get("type") in _BLOCKS)
+def _is_block(item: object) -> bool:
+    return isinstance(item, str) or (isinstance(item, dict) and cast("dict[str, object]", item).get("type") in _BLOCKS)

@@ -64,7 +64,7 @@ class RunTool(Protocol):
     @property
     def arguments(self) -> Arguments: ...
 
-    def read_arguments(self, given: object, call_id: str | None) -> dict[str, Any]:
+    def read_arguments(self, given: object, call_id: str | None) -> dict[str, object]:
         """Return the arguments of the tool's function, by name."""
         ...
 
@@ -93,7 +93,7 @@ class Job:
     verbose: bool = False
     timeout: float | None = None
     explain: bool = False
-    details: dict[str, Any] = field(default_factory=dict[str, Any])
+    details: dict[str, object] = field(default_factory=dict[str, object])
 
 
 async def run_tool(tool: RunTool, runtime: Runtime, job: Job) -> object:

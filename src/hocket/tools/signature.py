@@ -7,11 +7,12 @@ model makes up. Three kinds of parameters are no part of any schema: one with th
 
 import functools
 import inspect
-from collections.abc import Callable, Coroutine, Mapping
-from typing import Any, NamedTuple, TypeGuard, Union, get_args, get_origin
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from typing import Any, NamedTuple, TypeGuard, Union, cast, get_args, get_origin
 
 from typing_extensions import get_type_hints
 
+from hocket.callbacks.run_managers import BaseRunManager
 from hocket.errors import InvalidInput
 from hocket.runnables import RunnableConfig
 from hocket.tools.memo import Memo
@@ -31,7 +32,7 @@ class Parameter(NamedTuple):
     name: str
     kind: Any
     annotation: Any
-    default: Any
+    default: object
 
     @property
     def is_required(self) -> bool:
@@ -59,13 +60,13 @@ class Signature(NamedTuple):
     ordered: tuple[Parameter, ...]
     variadic: str | None
 
-    def bind(self, values: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
+    def bind(self, values: Mapping[str, object]) -> tuple[list[object], dict[str, object]]:
         """Return the positional and named arguments of a call that gives these values by name."""
         named = dict(values)
         if not self.ordered and self.variadic is None:
             return [], named
-        rest = named.pop(self.variadic, ()) if self.variadic else ()
-        positional: list[Any] = []
+        rest = cast("Sequence[object]", named.pop(self.variadic, ())) if self.variadic else ()
+        positional: list[object] = []
         for parameter in self.ordered:
             if parameter.kind is not inspect.Parameter.POSITIONAL_ONLY and not rest:
                 break
@@ -77,21 +78,21 @@ class Signature(NamedTuple):
                 break  # Python says best what is missing
         return [*positional, *rest], named
 
-    def fill(self, config: RunnableConfig, run: Any) -> dict[str, Any]:
+    def fill(self, config: RunnableConfig, run: BaseRunManager) -> dict[str, object]:
         """Return the arguments that hocket fills: the config, the run's manager, and that of the runs inside it."""
-        given: dict[str, Any] = dict.fromkeys(self.config, config)
+        filled: dict[str, object] = dict.fromkeys(self.config, config)
         if "run_manager" in self.filled:
-            given["run_manager"] = run
+            filled["run_manager"] = run
         if "callbacks" in self.filled:
-            given["callbacks"] = run.get_child()
-        return given
+            filled["callbacks"] = run.get_child()
+        return filled
 
 
 _signatures: Memo[Signature] = Memo()
 _bound_signatures: Memo[Signature] = Memo()
 
 
-def read_signature(function: Callable[..., Any]) -> Signature:
+def read_signature(function: Callable[..., object]) -> Signature:
     """Return what ``function``, or any other callable, takes; remembered for functions and methods.
 
     Raises:
@@ -109,7 +110,7 @@ def is_async(function: Callable[..., object]) -> TypeGuard[Callable[..., Corouti
     return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(type(function).__call__)
 
 
-def _read(function: Callable[..., Any]) -> Signature:
+def _read(function: Callable[..., object]) -> Signature:
     try:
         found = inspect.signature(function)
     except (ValueError, NameError) as error:
@@ -137,7 +138,7 @@ def _read(function: Callable[..., Any]) -> Signature:
     return Signature(tuple(parameters), tuple(config), tuple(filled), tuple(ordered), variadic)
 
 
-def _resolve_hints(function: Callable[..., Any], parameters: Mapping[str, inspect.Parameter]) -> dict[str, Any]:
+def _resolve_hints(function: Callable[..., object], parameters: Mapping[str, inspect.Parameter]) -> dict[str, Any]:
     """Return the annotations of the parameters, with those that are text resolved. That of the result is not looked at."""
     annotations = {name: one.annotation for name, one in parameters.items() if one.annotation is not _EMPTY}
     if not any(isinstance(annotation, str) for annotation in annotations.values()):
@@ -171,7 +172,7 @@ def _find_annotated(function: Any) -> Any:
     return getattr(function, "__func__", function)
 
 
-def _is_config(annotation: Any) -> bool:
+def _is_config(annotation: object) -> bool:
     if annotation is RunnableConfig:
         return True
     kinds = get_args(annotation)

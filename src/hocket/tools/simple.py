@@ -1,7 +1,7 @@
 """A tool with one argument, a text."""
 
 from collections.abc import Awaitable, Callable
-from typing import Any, Self
+from typing import Any, Self, cast
 
 from hocket.errors import InvalidInput, ToolException
 from hocket.tools.arguments import ArgsSchema, Arguments, make_arguments
@@ -21,7 +21,9 @@ class Tool(FunctionTool):
         name, description, func, coroutine: as in `StructuredTool`; the first three may be given by position.
     """
 
-    def __init__(self, name: str, func: Callable[..., Any] | None = None, description: str = "", **kwargs: Any) -> None:
+    def __init__(
+        self, name: str, func: Callable[..., object] | None = None, description: str = "", **kwargs: Any
+    ) -> None:
         super().__init__(name=name, func=func, description=description, **kwargs)
 
     @property
@@ -35,11 +37,11 @@ class Tool(FunctionTool):
         properties = {ONE_ARGUMENT: {"type": "string"}}
         return make_arguments({"type": "object", "properties": properties, "required": [ONE_ARGUMENT]})
 
-    def read_arguments(self, given: Any, call_id: str | None) -> dict[str, Any]:
+    def read_arguments(self, given: object, call_id: str | None) -> dict[str, object]:
         """Return the one argument, under the name of the function's first parameter."""
         if self.args_schema is not None:
             given = super().read_arguments(given, call_id)
-        values = list(given.values()) if isinstance(given, dict) else [given]
+        values = list(cast("dict[str, object]", given).values()) if isinstance(given, dict) else [given]
         if len(values) != 1:
             raise ToolException(
                 f"{self.name} takes one argument, and was given {len(values)}: {given!r}. Use StructuredTool for more"
@@ -53,12 +55,12 @@ class Tool(FunctionTool):
     @classmethod
     def from_function(
         cls,
-        func: Callable[..., Any] | None,
+        func: Callable[..., object] | None,
         name: str,
         description: str,
         return_direct: bool = False,
         args_schema: ArgsSchema | None = None,
-        coroutine: Callable[..., Awaitable[Any]] | None = None,
+        coroutine: Callable[..., Awaitable[object]] | None = None,
         **kwargs: Any,
     ) -> Self:
         """Make a tool from a function with one argument.

@@ -24,8 +24,8 @@ class StructuredTool(FunctionTool):
     @classmethod
     def from_function(
         cls,
-        func: Callable[..., Any] | None = None,
-        coroutine: Callable[..., Awaitable[Any]] | None = None,
+        func: Callable[..., object] | None = None,
+        coroutine: Callable[..., Awaitable[object]] | None = None,
         name: str | None = None,
         description: str | None = None,
         return_direct: bool = False,
@@ -83,7 +83,7 @@ class StructuredTool(FunctionTool):
         )
 
 
-def _own_docstring(schema: type[Any]) -> str | None:
+def _own_docstring(schema: type[object]) -> str | None:
     """A class's docstring, unless it is inherited, or dataclasses wrote it."""
     text = vars(schema).get("__doc__")
     return None if not text or text.startswith(f"{schema.__name__}(") else text

@@ -4,7 +4,7 @@ Before Python 3.12 pydantic takes none but those of typing_extensions; and LangC
 description into an annotation, ``Annotated[int, 5, "how many"]``, and more descriptions into the docstring.
 """
 
-from typing import Annotated, Any, NotRequired, Required, Union, cast, get_args, get_origin
+from typing import Annotated, Any, NotRequired, Required, Union, get_args, get_origin
 
 from pydantic import Field
 from typing_extensions import ReadOnly, TypedDict, get_type_hints, is_typeddict
@@ -26,7 +26,7 @@ def fit_for_pydantic(kind: Any) -> Any:
     return _fit(kind, {})
 
 
-def _fit(kind: Any, made: dict[Any, Any]) -> Any:
+def _fit(kind: Any, made: dict[object, object]) -> Any:
     if is_typeddict(kind):
         if kind not in made:
             made[kind] = kind  # one that holds itself stays as it is inside
@@ -45,7 +45,7 @@ def _fit(kind: Any, made: dict[Any, Any]) -> Any:
     return get_origin(kind)[fitted]
 
 
-def _rebuild(kind: Any, made: dict[Any, Any]) -> Any:
+def _rebuild(kind: Any, made: dict[object, object]) -> Any:
     try:
         hints = get_type_hints(kind, include_extras=True)
     except NameError as error:
@@ -71,9 +71,9 @@ def _rebuild(kind: Any, made: dict[Any, Any]) -> Any:
     return rebuilt
 
 
-def _unwrap(hint: Any) -> tuple[Any, list[Any]]:
+def _unwrap(hint: Any) -> tuple[Any, list[object]]:
     """Return a field's type, without what says whether it is required, and the extras of its annotations."""
-    extras: list[Any] = []
+    extras: list[object] = []
     while True:
         if get_origin(hint) in _QUALIFIERS:
             hint = get_args(hint)[0]
@@ -84,12 +84,12 @@ def _unwrap(hint: Any) -> tuple[Any, list[Any]]:
             return hint, extras
 
 
-def _is_plain(extra: Any) -> bool:
+def _is_plain(extra: object) -> bool:
     """Whether an extra of an annotation is LangChain's, a default or a description, and not for pydantic."""
     return extra is ... or isinstance(extra, str | int | float | bool | list | dict | None)
 
 
-def _read_options(name: str, plain: list[Any]) -> dict[str, Any]:
+def _read_options(name: str, plain: list[object]) -> dict[str, Any]:
     """Read LangChain's ``Annotated[T, default, description]``; a lone text is a description, ``...`` no default."""
     if not plain:
         return {}
@@ -97,7 +97,7 @@ def _read_options(name: str, plain: list[Any]) -> dict[str, Any]:
         return {"description": plain[0]}
     options: dict[str, Any] = {}
     if plain[0] is not ...:
-        options["json_schema_extra"] = {"default": cast(Any, plain[0])}
+        options["json_schema_extra"] = {"default": plain[0]}
     if len(plain) > 1:
         if not isinstance(plain[1], str):
             raise InvalidInput(
