@@ -92,7 +92,7 @@ class Arguments:
     def json_schema(self) -> JSONObject:
         """Its JSON schema, without what is injected."""
         if isinstance(self.schema, dict):
-            return copied(self.schema)  # type: ignore[no-any-return]
+            return copy_containers(self.schema)  # type: ignore[no-any-return]
         return make_json_schema(self.schema)
 
     @functools.cached_property

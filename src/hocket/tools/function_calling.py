@@ -15,7 +15,7 @@ from hocket._json import JSON, JSONObject
 from hocket._schemas import compile_schema
 from hocket.errors import InvalidInput
 from hocket.errors.hints import excerpt
-from hocket.messages.base import copied
+from hocket.messages.base import copy_containers
 from hocket.tools.arguments import make_arguments
 from hocket.tools.base import BaseTool
 from hocket.tools.docstrings import can_parse
@@ -133,7 +133,7 @@ def convert_to_openai_function(function: ToolLike, *, strict: bool | None = None
     Arguments and errors are those of `convert_to_openai_tool`. Of a plain function, the docstring is parsed if the extra
     ``tools`` is installed; else the model sees the whole of it.
     """
-    made = copied(_describe(function))
+    made = copy_containers(_describe(function))
     if strict is not None:
         if made.get("strict", strict) != strict:
             raise InvalidInput(
@@ -171,7 +171,7 @@ def _convert_of_type(kind: str, tool: JSONObject, strict: bool | None) -> dict[s
             raise InvalidInput(f"a tool of type {kind!r} has a dict under {kind!r}, not {inner!r}")
         if kind == "function":
             return {"type": kind, kind: convert_to_openai_function(inner, strict=strict)}
-        custom = {key: copied(value) for key, value in inner.items() if key != "type"}
+        custom = {key: copy_containers(value) for key, value in inner.items() if key != "type"}
         check_name(custom.get("name"))
         return {"type": kind, kind: custom}
     if any(kind == known or kind.startswith(f"{known}_") for known in SERVER_TOOLS):

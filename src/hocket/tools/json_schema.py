@@ -92,10 +92,19 @@ class _Plain:
             self._keep_definition(name)
             return {"$ref": f"#/$defs/{name}", **self._walk_object(siblings)}
         return {
-            key: copied(value) if key in _DATA else self._walk_named(value) if key in _BY_NAME else self._walk(value)
+            key: copy_containers(value)
+            if key in _DATA
+            else self._walk_named(value)
+            if key in _BY_NAME
+            else self._walk(value)
             for key, value in node.items()
             if key not in ("title", "discriminator")  # the latter is OpenAPI's, and speaks of references
         }
+
+    def _walk_value(self, key: str, value: JSON) -> JSON:
+        if key in _DATA:
+            return copy_containers(value)  # type: ignore[no-any-return]  # what it is given
+        return self._walk_named(value) if key in _BY_NAME else self._walk(value)
 
     def _get_definition(self, name: str) -> JSONObject:
         definition = self._definitions[name]

@@ -127,7 +127,7 @@ async def run_tool(tool: RunTool, runtime: Runtime, job: Job) -> object:
         with contextlib.suppress(Exception):  # of a handler: a run that has failed keeps its own error
             await AsyncCallbackManagerForToolRun.on_tool_error(run, error, tool_call_id=job.call_id)
         raise
-    copy = isolated(output) if isinstance(output, BaseMessage) else copied(output)
+    copy = copy_message(output) if isinstance(output, BaseMessage) else copy_containers(output)
     await AsyncCallbackManagerForToolRun.on_tool_end(run, copy, color=details["color"], name=tool.name)
     return output
 

@@ -14,7 +14,7 @@ from typing_extensions import is_typeddict
 from hocket._schemas import compile_schema, drop_nulls, find_violations, has_optional, make_schema_name
 from hocket._schemas.dialects import SchemaDialect
 from hocket.errors import InvalidInput, OutputParserException
-from hocket.messages.base import copied
+from hocket.messages.base import copy_containers
 from hocket.tools.json_schema import simplify_schema
 from hocket.tools.memo import Memo
 from hocket.tools.typed_dicts import fit_for_pydantic
@@ -85,7 +85,7 @@ class OutputSchema(Generic[T]):
         said = {"description": self.description} if self.description else {}
         held = {} if dialect is None else {"strict": True}
         compiled = self.compiled(dialect)
-        parameters = copied(self._once(("plain", dialect), lambda: simplify_schema(compiled)))
+        parameters = copy_containers(self._once(("plain", dialect), lambda: simplify_schema(compiled)))
         parameters.pop("description", None)
         return {"type": "function", "function": {"name": self.name, **said, "parameters": parameters, **held}}
 
