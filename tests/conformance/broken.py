@@ -83,9 +83,10 @@ class InventsAFinishReason(ChatOpenAI):
 class LeaksAConnection(ChatOpenAI):
     """It closes its stream at the end, and only there."""
 
-    async def _receive(self, request: Any, decoder_of: Any, read: Any) -> AsyncIterator[Any]:
+    async def _astream(self, messages: Any, stop: Any = None, **kwargs: Any) -> AsyncIterator[Any]:
         key: Any = self.api_key
-        headers = {**request.headers, **self._auth_headers(key.get_secret_value())}
+        request = self._write(messages, stop, kwargs, stream=True)
+        headers = {**request.headers, **self._dialect.make_key_headers(key.get_secret_value())}
         stream = await open_stream(replace(request, headers=headers), self._client_settings())
         if stream.status != 200:
             said = await stream.read()
@@ -93,10 +94,10 @@ class LeaksAConnection(ChatOpenAI):
                 stream.status, stream.headers, said, provider="leaky", secrets=[key.get_secret_value()]
             )
         if "json" in stream.headers["content-type"]:
-            for item in read(HTTPReply(stream.status, stream.headers, await stream.read())):
+            for item in self._decode_as_stream(HTTPReply(stream.status, stream.headers, await stream.read())):
                 yield item
             return
-        decoder = decoder_of(stream.headers)
+        decoder = self._decoder(stream.headers)
         with suppress(ConnectionFailed):
             async for data in stream:
                 for item in decoder.feed(data):
@@ -202,15 +203,15 @@ class BreaksCharacters(ChatOpenAI):
 class DropsStop(ChatOpenAI):
     """It has no stop texts, and does not say so."""
 
-    def _request(self, messages: Any, stop: Any, params: Any, *, stream: bool) -> Any:
-        return super()._request(messages, None, params, stream=stream)
+    def _request(self, messages: Any, options: Any, *, stream: bool) -> Any:
+        return super()._request(messages, options.model_copy(update={"stop": None}), stream=stream)
 
 
 class DropsTheSeed(ChatOpenAI):
     """An option has no effect."""
 
-    def _request(self, messages: Any, stop: Any, params: Any, *, stream: bool) -> Any:
-        return super()._request(messages, stop, {**params, "seed": None}, stream=stream)
+    def _request(self, messages: Any, options: Any, *, stream: bool) -> Any:
+        return super()._request(messages, options.model_copy(update={"seed": None}), stream=stream)
 
 
 class ShowsTheKey(ChatOpenAI):

@@ -37,7 +37,7 @@ class Lines:
 class Endless(RemoteChatModel):
     model: str = "m"
 
-    def _request(self, messages: Any, stop: Any, params: Any, *, stream: bool) -> HTTPRequest:
+    def _request(self, messages: Any, options: Any, *, stream: bool) -> HTTPRequest:
         return json_request(f"{self.base_url}/talk", {})
 
     def _decode(self, reply: Any) -> Any:

@@ -20,7 +20,7 @@ from hocket import (
     ScriptedChatModel,
 )
 from hocket.errors import InvalidInput, Unsupported
-from hocket.language_models.tool_binding import ToolChoice
+from hocket.language_models.tool_choice import ToolChoiceKind
 from hocket.outputs import ChatGeneration
 from hocket.providers.local import ChatLocal
 from hocket.tools import convert_to_openai_tool, tool
@@ -133,7 +133,7 @@ def test_what_cannot_be_bound(tools: Any, choice: Any, message: str) -> None:
 class Picky(BaseChatModel):
     """Knows tools, but cannot be forced to call one."""
 
-    _tool_choices: ClassVar = frozenset({ToolChoice.AUTO, ToolChoice.NONE})
+    _tool_choices: ClassVar = frozenset({ToolChoiceKind.AUTO, ToolChoiceKind.NONE})
 
     async def _agenerate(self, messages: Any, stop: Any = None, **kwargs: Any) -> ChatResult:
         return ChatResult(generations=[ChatGeneration(message=AIMessage("x"))])

@@ -18,7 +18,7 @@ from hocket._runtime import clock
 from hocket.errors import FakeListLLMError, InvalidInput, ScriptExhausted
 from hocket.language_models.chat_models import BaseChatModel
 from hocket.language_models.llm import LLM
-from hocket.language_models.tool_binding import ToolChoice
+from hocket.language_models.tool_choice import ToolChoiceKind
 from hocket.messages import AIMessage, AIMessageChunk, BaseMessage
 from hocket.messages.base import copy_message
 from hocket.outputs import ChatGeneration, ChatGenerationChunk, ChatResult, GenerationChunk
@@ -125,7 +125,7 @@ class _Fake(BaseChatModel, ABC):
 
     sleep: float | None = None
 
-    _tool_choices: ClassVar = frozenset(ToolChoice)  # taken like a real model's, and not heeded
+    _tool_choices: ClassVar = frozenset(ToolChoiceKind)  # taken like a real model's, and not heeded
 
     @classmethod
     def is_lc_serializable(cls) -> bool:

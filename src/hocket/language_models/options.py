@@ -12,12 +12,24 @@ from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, Field, ValidationError
 
+from hocket._runtime.callers import warn_caller
 from hocket.errors import InvalidInput
+from hocket.errors.hints import near_name_hint
 
-__all__ = ["ChatOptions", "Count", "Number", "Stop", "TextOptions", "checked_options", "set_options"]
+__all__ = [
+    "INSTEAD",
+    "OTHER_NAMES",
+    "ChatOptions",
+    "Count",
+    "Number",
+    "Stop",
+    "TextOptions",
+    "collect_options",
+    "merge_options",
+]
 
 
-def _as_list(value: Any) -> Any:
+def _as_list(value: object) -> object:
     return [value] if isinstance(value, str) else value
 
 
@@ -92,46 +104,88 @@ class ChatOptions(TextOptions):
     top_logprobs: int | None = None
 
 
+OTHER_NAMES: Mapping[str, str] = {
+    "max_completion_tokens": "max_tokens",
+    "max_output_tokens": "max_tokens",
+    "stop_sequences": "stop",
+}
+"""Other libraries' names of options that mean the same, and hocket's."""
+
+INSTEAD: Mapping[str, str] = {
+    "disabled_params": "unsupported='drop', which leaves out what the model cannot take",
+    "json_mode": "response_format={'type': 'json_object'}",
+    "metadata": "extra_body={'metadata': ...} to send it, or config={'metadata': ...} to tell handlers",
+    "model_kwargs": "its entries as options of their own; what hocket has no name for goes into extra_body",
+    "output_version": "nothing: reply.content_blocks shows any content in one form",
+    "reasoning": "reasoning_effort=...; further fields of it go into extra_body",
+    "use_responses_api": "nothing: this class speaks chat completions",
+}
+"""Other libraries' names that have no equal here, and what to write instead."""
+
 Options = TypeVar("Options", bound=BaseModel)
 
 
-def set_options(holder: BaseModel, kind: type[BaseModel] | None = None) -> dict[str, Any]:
+def collect_options(holder: BaseModel, kind: type[BaseModel] | None = None) -> dict[str, Any]:
     """Return the options that are set: of a call's all, of a model's those of ``kind``."""
     fields = holder.__dict__
     names = fields if kind is None else kind.model_fields
     return {name: value for name in names if (value := fields[name]) is not None}
 
 
-def checked_options(model: BaseModel, given: Mapping[str, Any], kind: type[Options]) -> Options:
-    """Return one call's options, checked.
+def merge_options(model: BaseModel, params: Mapping[str, Any], kind: type[Options]) -> Options:
+    """Return one call's options, checked: those of the model, and over them those of the call.
+
+    Tools are checked as `bind_tools` checks them. ``functions`` and ``function_call`` become tools and their choice.
 
     Args:
         model: whose own options count where the call says nothing.
-        given: what the call says; ``extra_body`` goes over the model's key by key.
+        params: what the call says; ``extra_body`` goes over the model's key by key.
         kind: what options there are.
 
     Raises:
-        InvalidInput: an unknown name, or a value outside its limits; it names the first.
+        InvalidInput: an unknown name, a value outside its limits, or something that is no tool; it names the first.
     """
     own = model.__dict__
-    values = {name: value for name, has in _defaults(kind) if (value := own.get(name)) is not None or has}
-    values.update(given)
-    if own.get("extra_body") and given.get("extra_body"):
-        values["extra_body"] = {**own["extra_body"], **given["extra_body"]}
+    values = {name: value for name, has_default in _names(kind) if (value := own.get(name)) is not None or has_default}
+    for name, value in params.items():
+        values[OTHER_NAMES.get(name, name)] = value
+    if own.get("extra_body") and params.get("extra_body"):
+        values["extra_body"] = {**own["extra_body"], **params["extra_body"]}
+    if values.get("functions") or values.get("function_call") or values.get("tools"):
+        _check_tools(values)
     try:
         return kind.model_validate(values)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         name = str(first["loc"][0]) if first["loc"] else "option"
         if first["type"] == "extra_forbidden":
-            known = ", ".join(kind.model_fields)
-            raise InvalidInput(
-                f"there is no option {name!r}; there are {known}; what only this server knows goes into extra_body"
-            ) from error
+            raise InvalidInput(f"there is no option {name!r}; {_suggest(name, kind.model_fields)}") from error
         raise InvalidInput(f"{name}={first['input']!r} will not do: {first['msg']}") from error
 
 
+def _suggest(name: str, known: Iterable[str]) -> str:
+    """Return what to write instead of an unknown option."""
+    if name in INSTEAD:
+        return f"write {INSTEAD[name]}"
+    return f"{near_name_hint(name, known)}; what only this server knows goes into extra_body"
+
+
+def _check_tools(values: dict[str, Any]) -> None:
+    """Bring tools to one form, and their deprecated predecessors to tools."""
+    from hocket.tools import convert_to_openai_tools  # a program without tools need not load them
+
+    functions, choice = values.pop("functions", None), values.pop("function_call", None)
+    if functions or choice:
+        warn_caller("functions and function_call are deprecated; use tools and tool_choice", DeprecationWarning)
+        described = [{"type": "function", "function": function} for function in functions or ()]
+        values["tools"] = [*(values.get("tools") or ()), *described] or None
+        if choice and values.get("tool_choice") is None:
+            values["tool_choice"] = choice.get("name") if isinstance(choice, Mapping) else choice
+    if values.get("tools"):
+        values["tools"] = convert_to_openai_tools(values["tools"])
+
+
 @lru_cache
-def _defaults(kind: type[BaseModel]) -> list[tuple[str, bool]]:
+def _names(kind: type[BaseModel]) -> list[tuple[str, bool]]:
     """Return the names of options, and for each whether it has a default, which a None would have to take back."""
     return [(name, field.get_default() is not None) for name, field in kind.model_fields.items()]

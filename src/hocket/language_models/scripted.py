@@ -17,7 +17,7 @@ from hocket._runtime import clock
 from hocket.errors import ScriptExhausted
 from hocket.language_models.chat_models import BaseChatModel
 from hocket.language_models.structured.with_structured_output import StructuredMethod
-from hocket.language_models.tool_binding import ToolChoice
+from hocket.language_models.tool_choice import ToolChoiceKind
 from hocket.messages import AIMessage, AIMessageChunk, BaseMessage, ToolCall, UsageMetadata
 from hocket.messages.base import Content, copy_message
 from hocket.outputs import ChatGenerationChunk
@@ -87,7 +87,7 @@ class ScriptedChatModel(BaseChatModel):
 
     script: SkipValidation[Sequence[Turn | str | AIMessage | BaseException]]
 
-    _tool_choices: ClassVar = frozenset(ToolChoice)  # recorded with each request, in ``params``
+    _tool_choices: ClassVar = frozenset(ToolChoiceKind)  # recorded with each request, in ``params``
 
     _requests: list[Request] = PrivateAttr(default_factory=list)
 

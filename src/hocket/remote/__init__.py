@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from hocket._runtime.lazy import loader
+from hocket.remote.endpoint import Endpoint
 from hocket.remote.service import RemoteService
 from hocket.remote.stream_decoder import StreamDecoder
 
@@ -10,14 +11,38 @@ if TYPE_CHECKING:
     from hocket.remote.chat_model import RemoteChatModel
     from hocket.remote.embeddings import EmbeddingResult, RemoteEmbeddings
     from hocket.remote.llm import RemoteLLM
+    from hocket.remote.reply import excerpt, normalize_finish, read_headers, read_reply
+    from hocket.remote.usage import count_of, counts_at, make_usage
 
 _HOMES = {
     "EmbeddingResult": "embeddings",
     "RemoteChatModel": "chat_model",
     "RemoteEmbeddings": "embeddings",
     "RemoteLLM": "llm",
+    "count_of": "usage",
+    "counts_at": "usage",
+    "excerpt": "reply",
+    "make_usage": "usage",
+    "normalize_finish": "reply",
+    "read_headers": "reply",
+    "read_reply": "reply",
 }
 
-__all__ = ["EmbeddingResult", "RemoteChatModel", "RemoteEmbeddings", "RemoteLLM", "RemoteService", "StreamDecoder"]
+__all__ = [
+    "EmbeddingResult",
+    "Endpoint",
+    "RemoteChatModel",
+    "RemoteEmbeddings",
+    "RemoteLLM",
+    "RemoteService",
+    "StreamDecoder",
+    "count_of",
+    "counts_at",
+    "excerpt",
+    "make_usage",
+    "normalize_finish",
+    "read_headers",
+    "read_reply",
+]
 
 __getattr__ = loader(__name__, _HOMES)

@@ -1,49 +1,44 @@
 """A chat model behind HTTP: two hooks, once for all providers, over pure functions that each provider has of its own.
 
 A provider says how a request is written, how a reply is read and how a stream is; it neither sends nor waits. What goes
-wrong on the way is the business of `RemoteService`; retries, deadlines, caches and limits are the pipeline's.
+wrong on the way is the business of `Sender`; retries, deadlines, caches and limits are the pipeline's.
 """
 
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from typing import Any
 
-from pydantic import Field
-
 from hocket._pipeline.chat_call import as_chunk
 from hocket.http.request import HTTPReply, HTTPRequest
 from hocket.language_models.chat_models import BaseChatModel
 from hocket.messages import BaseMessage
+from hocket.messages.usage import add_counts
 from hocket.outputs import ChatGenerationChunk, ChatResult
-from hocket.remote.preview import RequestPreview
+from hocket.remote.foreign import check_results, lift_results
+from hocket.remote.model import RemoteModel, add_headers
 from hocket.remote.stream_decoder import StreamDecoder
-from hocket.retries import RetryPolicy, RetryPolicyLike
-from hocket.timeouts import HTTP_TIMEOUT, TimeoutLike
 
 __all__ = ["RemoteChatModel"]
 
 
-class RemoteChatModel(RequestPreview, BaseChatModel, ABC):
+class RemoteChatModel(RemoteModel, BaseChatModel, ABC):
     """A chat model behind HTTP. A provider defines `_request`, `_decode` and `_decoder`, and inherits the rest.
 
-    Args:
-        timeout: by default 10 s for a connection, 300 s for the first chunk of a stream, 120 s between two chunks, and
-            20 minutes for all of a call.
-        retry: by default three attempts in all.
+    `RemoteModel` and `RemoteService` tell the arguments.
     """
 
-    timeout: TimeoutLike | None = Field(default=HTTP_TIMEOUT, repr=False)
-    retry: RetryPolicyLike | None = Field(default=RetryPolicy(), repr=False)
-
     @abstractmethod
-    def _request(
-        self, messages: Sequence[BaseMessage], stop: list[str] | None, params: dict[str, Any], *, stream: bool
-    ) -> HTTPRequest:
-        """Return the request, but for its key.
+    def _request(self, messages: Sequence[BaseMessage], options: Any, *, stream: bool) -> HTTPRequest:
+        """Return the request, but for its key and the headers of the call.
+
+        Args:
+            messages: the conversation; each tool call in it has its result.
+            options: of this call, checked, the model's own among them: an instance of ``_options``.
+            stream: whether the answer is to come in pieces.
 
         Raises:
-            InvalidInput: an option that does not exist, or a value outside its limits.
-            Unsupported: content that the provider has no place for.
+            InvalidInput: options that contradict each other.
+            Unsupported: content, or an option, that the provider has no place for.
         """
 
     @abstractmethod
@@ -51,7 +46,7 @@ class RemoteChatModel(RequestPreview, BaseChatModel, ABC):
         """Return what a whole reply says.
 
         Raises:
-            InvalidReply: it is not what the format says.
+            LLMError: the reply says that the request has failed. Whatever else is raised becomes an `InvalidReply`.
         """
 
     @abstractmethod
@@ -61,19 +56,43 @@ class RemoteChatModel(RequestPreview, BaseChatModel, ABC):
     async def _agenerate(
         self, messages: list[BaseMessage], stop: list[str] | None = None, run_manager: Any = None, **kwargs: Any
     ) -> ChatResult:
-        return await self._send(self._request(messages, stop, kwargs, stream=False), self._decode)
+        return await self._sender.send(self._write(messages, stop, kwargs, stream=False), self._decode)
 
     def _astream(
         self, messages: list[BaseMessage], stop: list[str] | None = None, **kwargs: Any
     ) -> AsyncGenerator[ChatGenerationChunk, None]:
-        return self._receive(self._request(messages, stop, kwargs, stream=True), self._decoder, self._as_stream)
+        request = self._write(messages, stop, kwargs, stream=True)
+        return self._sender.receive(request, self._decoder, self._decode_as_stream)
 
-    def _as_stream(self, reply: HTTPReply) -> list[ChatGenerationChunk]:
+    def _write(
+        self, messages: Sequence[BaseMessage], stop: list[str] | None, params: Mapping[str, Any], *, stream: bool
+    ) -> HTTPRequest:
+        """Return the request of one call.
+
+        Raises:
+            InvalidHistory: a tool call without its result, or a result without its call.
+        """
+        options = self._merge_options(stop, params)
+        messages = lift_results(messages)
+        check_results(messages)
+        request = self._request(messages, options, stream=stream)
+        return add_headers(request, options.extra_headers) if options.extra_headers else request
+
+    def _decode_as_stream(self, reply: HTTPReply) -> list[ChatGenerationChunk]:
         message = self._decode(reply).generations[0].message
         return [ChatGenerationChunk(message=as_chunk(message))]
 
-    def _rendered(self, input: Any, stop: list[str] | None, params: dict[str, Any], *, stream: bool) -> HTTPRequest:
+    def _preview(self, input: Any, stop: list[str] | None, params: dict[str, Any], *, stream: bool) -> HTTPRequest:
         messages = self._to_messages(input)
         sent = {name: value for name, value in params.items() if name != "unsupported"}
         stop, sent, _ = self._settle(stop, sent, params.get("unsupported"), messages)
-        return self._request(messages, stop, sent, stream=stream)
+        return self._write(messages, stop, sent, stream=stream)
+
+    def _combine_llm_outputs(self, llm_outputs: list[dict[str, Any] | None]) -> dict[str, Any]:
+        """Return the usage of all answers together, in the server's words, and the model (LangChain's form)."""
+        combined: dict[str, Any] = {}
+        for output in llm_outputs:
+            if output:
+                usage = add_counts(combined.get("token_usage") or {}, output.get("token_usage") or {})
+                combined |= {**output, "token_usage": usage}
+        return combined

@@ -72,7 +72,7 @@ class RemoteEmbeddings(RemoteService, Embeddings, ABC):
         """Return what a reply says, its vectors in the order of the texts.
 
         Raises:
-            InvalidReply: it is not what the format says.
+            LLMError: the reply says that the request has failed. Whatever else is raised becomes an `InvalidReply`.
         """
 
     async def aembed(self, texts: list[str]) -> EmbeddingResult:
@@ -90,7 +90,7 @@ class RemoteEmbeddings(RemoteService, Embeddings, ABC):
         requests = Batch(embed, batches, {"max_concurrency": self.max_concurrency}, return_exceptions=False)
         with Alarm() as alarm:
             alarm.set(total)
-            return _joined(await requests.collect())
+            return _join(await requests.collect())
         raise TotalTimeout(
             f"the texts took longer than {total:g} s (the limit is Timeout(total=...))", provider=self._provider
         )
@@ -115,7 +115,7 @@ class RemoteEmbeddings(RemoteService, Embeddings, ABC):
         async def attempt(number: int) -> EmbeddingResult:
             token = connect_limit.set(self.timeout.connect if self.timeout is not None else None)
             try:
-                return await self._send(self._request(texts), read)
+                return await self._sender.send(self._request(texts), read)
             finally:
                 connect_limit.reset(token)
 
@@ -127,7 +127,7 @@ class RemoteEmbeddings(RemoteService, Embeddings, ABC):
             limit=policy.max_attempts,
             ends_at=lambda: ends_at,
             may_repeat=lambda: True,
-            tell=_nobody,
+            tell=_tell_nobody,
         )
 
     def _batches(self, texts: list[str], sizes: list[int]) -> Iterator[list[str]]:
@@ -148,11 +148,11 @@ class RemoteEmbeddings(RemoteService, Embeddings, ABC):
             yield batch
 
 
-async def _nobody(failure: Failure) -> None:
+async def _tell_nobody(failure: Failure) -> None:
     """Tell nobody: embeddings have no handlers."""
 
 
-def _joined(results: list[EmbeddingResult]) -> EmbeddingResult:
+def _join(results: list[EmbeddingResult]) -> EmbeddingResult:
     usages = [result.usage for result in results if result.usage is not None]
     return EmbeddingResult(
         [vector for result in results for vector in result.embeddings],

@@ -14,38 +14,38 @@ from hocket.http.request import HTTPReply, HTTPRequest
 from hocket.language_models.llms import BaseLLM
 from hocket.messages.usage import add_counts
 from hocket.outputs import GenerationChunk, LLMResult
-from hocket.remote.preview import RequestPreview
+from hocket.remote.model import RemoteModel, add_headers
 from hocket.remote.stream_decoder import StreamDecoder
-from hocket.retries import RetryPolicy, RetryPolicyLike
 from hocket.runnables import RunnableConfig
 from hocket.runnables.batch import Batch
-from hocket.timeouts import HTTP_TIMEOUT, TimeoutLike
 
 __all__ = ["RemoteLLM"]
 
 
-class RemoteLLM(RequestPreview, BaseLLM, ABC):
+class RemoteLLM(RemoteModel, BaseLLM, ABC):
     """A text model behind HTTP. A provider defines `_request`, `_decode` and `_decoder`, and inherits the rest.
+
+    `RemoteModel` and `RemoteService` tell further arguments.
 
     Args:
         batch_size: prompts in one request, at most; 1 for servers that take one. Further requests are made at once.
-        timeout, retry: as `RemoteChatModel`.
     """
 
-    timeout: TimeoutLike | None = Field(default=HTTP_TIMEOUT, repr=False)
-    retry: RetryPolicyLike | None = Field(default=RetryPolicy(), repr=False)
     batch_size: int = Field(default=20, ge=1)
 
-    _unkeyed = RequestPreview._unkeyed | {"batch_size"}
+    _unkeyed = RemoteModel._unkeyed | {"batch_size"}
 
     @abstractmethod
-    def _request(
-        self, prompts: Sequence[str], stop: list[str] | None, params: dict[str, Any], *, stream: bool
-    ) -> HTTPRequest:
-        """Return the request, but for its key.
+    def _request(self, prompts: Sequence[str], options: Any, *, stream: bool) -> HTTPRequest:
+        """Return the request, but for its key and the headers of the call.
+
+        Args:
+            prompts: one, or several for a request in one piece.
+            options: of this call, checked, the model's own among them: an instance of ``_options``.
+            stream: whether the answer is to come in pieces.
 
         Raises:
-            InvalidInput: an option that does not exist, or a value outside its limits.
+            InvalidInput: options that contradict each other.
             Unsupported: an option that the server has no word for.
         """
 
@@ -54,7 +54,7 @@ class RemoteLLM(RequestPreview, BaseLLM, ABC):
         """Return what a whole reply to ``count`` prompts says.
 
         Raises:
-            InvalidReply: it is not what the format says.
+            LLMError: the reply says that the request has failed. Whatever else is raised becomes an `InvalidReply`.
         """
 
     @abstractmethod
@@ -66,33 +66,41 @@ class RemoteLLM(RequestPreview, BaseLLM, ABC):
     ) -> LLMResult:
         size = self.batch_size
         batches = [prompts[start : start + size] for start in range(0, len(prompts), size)]
-        requests = [(self._request(batch, stop, kwargs, stream=False), len(batch)) for batch in batches]
+        requests = [(self._write(batch, stop, kwargs, stream=False), len(batch)) for batch in batches]
         if len(requests) == 1:
-            return await self._answered(requests[0])
-        return _joined(await Batch(self._answered, requests, None, return_exceptions=False).collect())
+            return await self._ask(requests[0])
+        return _join(await Batch(self._ask, requests, None, return_exceptions=False).collect())
 
-    async def _answered(self, request: tuple[HTTPRequest, int], config: RunnableConfig | None = None) -> LLMResult:
-        return await self._send(request[0], functools.partial(self._decode, count=request[1]))
+    async def _ask(self, request: tuple[HTTPRequest, int], config: RunnableConfig | None = None) -> LLMResult:
+        return await self._sender.send(request[0], functools.partial(self._decode, count=request[1]))
 
     def _astream(
         self, prompt: str, stop: list[str] | None = None, **kwargs: Any
     ) -> AsyncGenerator[GenerationChunk, None]:
-        request = self._request([prompt], stop, kwargs, stream=True)
-        return self._receive(request, self._decoder, self._as_stream)
+        request = self._write([prompt], stop, kwargs, stream=True)
+        return self._sender.receive(request, self._decoder, self._decode_as_stream)
 
-    def _as_stream(self, reply: HTTPReply) -> list[GenerationChunk]:
+    def _write(
+        self, prompts: Sequence[str], stop: list[str] | None, params: Mapping[str, Any], *, stream: bool
+    ) -> HTTPRequest:
+        """Return the request of one call, or of a part of its prompts."""
+        options = self._merge_options(stop, params)
+        request = self._request(prompts, options, stream=stream)
+        return add_headers(request, options.extra_headers) if options.extra_headers else request
+
+    def _decode_as_stream(self, reply: HTTPReply) -> list[GenerationChunk]:
         result = self._decode(reply, 1)
         answer = result.generations[0][0]
         info = {**(answer.generation_info or {}), **(result.llm_output or {})}
         return [GenerationChunk(text=answer.text, generation_info=info or None)]
 
-    def _rendered(self, input: Any, stop: list[str] | None, params: dict[str, Any], *, stream: bool) -> HTTPRequest:
+    def _preview(self, input: Any, stop: list[str] | None, params: dict[str, Any], *, stream: bool) -> HTTPRequest:
         sent = {name: value for name, value in params.items() if name != "unsupported"}
         stop, sent, _ = self._settle(stop, sent, params.get("unsupported"))
-        return self._request([self._convert_input(input).to_string()], stop, sent, stream=stream)
+        return self._write([self._convert_input(input).to_string()], stop, sent, stream=stream)
 
 
-def _joined(results: list[LLMResult]) -> LLMResult:
+def _join(results: list[LLMResult]) -> LLMResult:
     """Return the answers of several requests as one result; token usage is summed, of other facts the last counts."""
     output: dict[str, Any] = {}
     for result in results:

@@ -1,53 +1,44 @@
-"""What every object that talks to a provider's server has: an address, a key, a client, and two ways to ask.
+"""What every object that talks to a provider's server has: an address, a key, a client, and a way to send.
 
-A mix-in for pydantic classes, chat models, text models and embeddings alike. It holds configuration only; the connections
-are the event loop's (see `hocket.http.clients`), shared by all whose settings are equal. So a service may be made anew
-for every request, copied, pickled, and used from several loops.
+A mix-in for pydantic classes: chat models, text models and embeddings. It holds configuration only, in flat fields; what
+the provider's API is, is data (`Endpoint`), and sending is another object's work (`Sender`). Connections are the event
+loop's (see `hocket.http.clients`), shared by all services whose settings are equal. So a service may be made anew for
+every request, copied, pickled, and used from several loops.
 """
 
-import functools
 import inspect
+import os
 import traceback
 import warnings
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
+from urllib.parse import urlencode
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_serializer, field_validator, model_validator
-
-from hocket._runtime.runtime import ASYNC
-from hocket._secrets import MASK, Secret, redact, redact_url, unwrap_secret, wrap_secrets
-from hocket.errors import (
-    AuthenticationError,
-    ConnectionFailed,
-    DroppedStateWarning,
-    HocketError,
-    InvalidReply,
-    LLMError,
-    StreamTruncated,
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    SecretStr,
+    ValidationError,
+    field_serializer,
+    field_validator,
+    model_validator,
 )
+
+from hocket._secrets import MASK, redact_url, unwrap_secret, wrap_secrets
+from hocket.errors import AuthenticationError, DroppedStateWarning, InvalidInput, LLMError
 from hocket.http.address import split_user
 from hocket.http.clients import ClientSettings, close_client
-from hocket.http.exchange import HTTPStream, open_stream, send
 from hocket.http.failures import classify_error
-from hocket.http.request import HTTPReply, HTTPRequest
-from hocket.http.secrets import Guard, find_secrets, redact_headers
-from hocket.remote.stream_decoder import StreamDecoder
+from hocket.http.request import HTTPReply, HTTPRequest, json_request
+from hocket.load import Serializable
+from hocket.load.field_errors import explain_fields
+from hocket.remote.endpoint import Endpoint, Headers, Key, resolve_fields
+from hocket.remote.options import FIELDS_INSTEAD, rename_fields
+from hocket.remote.sender import Sender
 
-__all__ = ["Headers", "Key", "RemoteService"]
-
-T = TypeVar("T")
-
-Key = SecretStr | str | Callable[[], str | Awaitable[str]]
-"""A key, or a sync or async function that returns one; it is asked for each attempt, so that keys may expire."""
-
-Headers = dict[str, str | SecretStr]
-
-UNREADABLE = (ValueError, LookupError, TypeError, AttributeError)
-"""What reading raises where a reply is not what its format says: a provider need not foresee each odd shape."""
-
-LARGE = 2**18  # bytes of a reply that take milliseconds to read, in a thread therefore: the loop has others to serve
+__all__ = ["RemoteService", "explain_setup"]
 
 
 class RemoteService(BaseModel):
@@ -57,17 +48,24 @@ class RemoteService(BaseModel):
     it is to work in another process: keep it as you keep the key.
 
     Args:
-        base_url: where the server's API begins; paths are appended to it. A user and password in it become a header,
-            ``authorization``, over that of the key.
-        api_key: a text, or a sync or async function without arguments that returns one, asked for each attempt.
+        base_url: where the server's API begins; paths are appended to it. Default: what the environment or the provider
+            says. A user and password in it become a header, ``authorization``, over that of the key.
+        api_key: a text, or a sync or async function without arguments that returns one, asked for each attempt. Default:
+            what the environment says, if the address is the provider's own or the environment's as well: an unknown host
+            gets no key that was not given for it.
         default_headers: for each request, over the provider's own. Those that hold a secret, by their name, are kept as
             one, as is what is given as a `SecretStr`.
+        default_query: parameters of the URL for each request, kept as ``default_headers`` are.
         http_client: an `httpx.AsyncClient` (or httpx2's) to send with, which stays the caller's to close. It belongs to
             the loop it is used on first, so sync verbs, which run on a loop of hocket's, cannot share it with async ones.
         max_connections: open at once, per event loop, over all services with equal settings; further requests queue.
         proxy: URL of an HTTP proxy; default: what the environment says (``HTTPS_PROXY``, ``NO_PROXY`` …).
         verify: False: certificates are not checked; a text: the path of a bundle of authorities to trust.
         max_reply_bytes: a reply that is longer is an `InvalidReply`; None: no limit.
+
+    Raises:
+        AuthenticationError: the server needs a key and there is none; the message names the variable.
+        InvalidInput: there is no address.
     """
 
     model_config = ConfigDict(hide_input_in_errors=True)
@@ -75,6 +73,7 @@ class RemoteService(BaseModel):
     base_url: str = ""
     api_key: Key | None = Field(default=None, repr=False)
     default_headers: Headers | None = Field(default=None, repr=False)
+    default_query: Headers | None = Field(default=None, repr=False)
     http_client: Any = Field(default=None, exclude=True, repr=False)
     max_connections: int = Field(default=1000, ge=1)
     proxy: SecretStr | str | None = Field(default=None, repr=False)
@@ -89,39 +88,61 @@ class RemoteService(BaseModel):
     _local_fields: ClassVar[frozenset[str]] = frozenset({"proxy", "verify"})
     """Fields that say whom to trust on the way to the server: no dump has them, and none may bring them."""
 
+    _renamed_fields: ClassVar[Mapping[str, str]] = FIELDS_INSTEAD
+
+    _endpoint: ClassVar[Endpoint] = Endpoint(name="", needs_key=False)
+    """The provider's API. A class that speaks to several chooses among them in `_choose_endpoint`."""
+
     if not TYPE_CHECKING:
 
         def __init__(self, **values: Any) -> None:
-            """Settle what was left out first; not in a validator, out of which an `InvalidInput` comes as another error."""
+            """Fill in what was left out; not in a validator, out of which an `InvalidInput` comes as another error."""
             try:
-                super().__init__(**self._settled(values))
+                super().__init__(**self._resolve(values))
+                return
             except Exception as error:
                 traceback.clear_frames(error.__traceback__)  # many a logger shows the locals of frames
                 values.clear()
+                if isinstance(error, ValidationError) and not isinstance(self, Serializable):
+                    failure: Exception = explain_fields(error, type(self), self._renamed_fields)
+                else:
+                    failure = error
                 del self  # half made, it cannot be shown
-                raise
+            raise failure  # outside the handler: pydantic's own is to be no context of it
 
     @classmethod
-    def _settled(cls, values: dict[str, Any]) -> dict[str, Any]:
-        """Return the fields, with those that were left out and are to be found elsewhere, in the environment for one."""
-        return values
+    def _resolve(cls, values: dict[str, Any]) -> dict[str, Any]:
+        """Return the fields under hocket's names, with those from the environment that were left out."""
+        fields = {"base_url": cls.model_fields["base_url"].default, **rename_fields(values, cls.model_fields)}
+        return resolve_fields(fields, os.environ, cls._choose_endpoint)
+
+    @classmethod
+    def _choose_endpoint(cls, fields: Mapping[str, Any]) -> Endpoint:
+        """Return the endpoint of a service with these fields, of which each may be missing."""
+        return cls._endpoint
+
+    @classmethod
+    def setup_needed(cls) -> str | None:
+        """Return what has to be done before a model can be called, in a line; None: nothing. Asks the environment only."""
+        return explain_setup(cls, {})
 
     @model_validator(mode="before")
     @classmethod
-    def _take_user(cls, values: Any) -> Any:
+    def _hide_user(cls, values: object) -> object:
         """Take user and password out of the URL, which is shown, into a header, which is not."""
-        url = cast("dict[str, Any]", values).get("base_url") if isinstance(values, dict) else None
+        fields = cast("dict[str, Any]", values) if isinstance(values, dict) else {}
+        url = fields.get("base_url")
         if not isinstance(url, str) or "@" not in url:
             return values
         bare, authorization = split_user(url)
-        headers = values.get("default_headers") or {}
+        headers: object = fields.get("default_headers") or {}
         if authorization is None or not isinstance(headers, Mapping):
             return values
-        return {**values, "base_url": bare, "default_headers": {"authorization": SecretStr(authorization), **headers}}
+        return {**fields, "base_url": bare, "default_headers": {"authorization": SecretStr(authorization), **headers}}
 
     @field_validator("base_url")
     @classmethod
-    def _without_slash(cls, url: str) -> str:
+    def _check_url(cls, url: str) -> str:
         if url and not url.startswith(("http://", "https://")):
             raise ValueError(f"base_url is {redact_url(url)!r}; it must begin with http:// or https://")
         if "?" in url or "#" in url:
@@ -130,21 +151,26 @@ class RemoteService(BaseModel):
 
     @field_validator("api_key", "proxy")
     @classmethod
-    def _as_secret(cls, given: Any) -> Any:
-        return SecretStr(given) if isinstance(given, str) else given
+    def _hide_text(cls, value: object) -> object:
+        return SecretStr(value) if isinstance(value, str) else value
 
     @field_serializer("api_key", when_used="json-unless-none")
-    def _mask_key(self, key: Any) -> str:
+    def _mask_key(self, key: object) -> str:
         return MASK  # a function has no JSON
 
     @field_validator("default_headers")
     @classmethod
-    def _with_secrets(cls, headers: Headers | None) -> Headers | None:
+    def _hide_headers(cls, headers: Headers | None) -> Headers | None:
         return None if headers is None else wrap_secrets({name.lower(): value for name, value in headers.items()})
+
+    @field_validator("default_query")
+    @classmethod
+    def _hide_query(cls, query: Headers | None) -> Headers | None:
+        return None if query is None else wrap_secrets(query)
 
     @field_validator("http_client")
     @classmethod
-    def _check_client(cls, client: Any) -> Any:
+    def _check_client(cls, client: object) -> object:
         if client is not None and not inspect.iscoroutinefunction(getattr(client, "send", None)):
             raise ValueError(f"http_client is a {type(client).__name__}; it must be an httpx.AsyncClient")
         return client
@@ -168,157 +194,62 @@ class RemoteService(BaseModel):
 
     @property
     def _provider(self) -> str:
-        """The provider's name, for errors."""
-        return type(self).__name__
+        """The provider's name, for errors and ``model_provider``."""
+        return self._choose_endpoint(self.__dict__).name or type(self).__name__
 
     @property
     def _served_model(self) -> str | None:
         """The name of the model that is asked, for errors."""
-        return cast("str | None", getattr(self, "model", None))
+        return cast("str | None", self.__dict__.get("model"))
 
-    def _auth_headers(self, key: str) -> Mapping[str, str]:
-        """Return the headers that carry a key."""
-        return {"authorization": f"Bearer {key}"}
+    def _read_failure(self, reply: HTTPReply, secrets: Sequence[str]) -> LLMError:
+        """Return the error that a reply stands for whose status is not one of success (200 to 299).
+
+        `classify_error` knows the bodies of all providers that hocket knows. A provider whose server says more, or other
+        things, reads its own, and leaves the rest to this.
+
+        Args:
+            reply: with its status, its headers in lower case, and its body as it came.
+            secrets: texts that the error must not repeat; `classify_error` takes them out.
+        """
+        return classify_error(reply.status, reply.headers, reply.content, provider=self._provider, secrets=secrets)
 
     # -- asking
 
-    async def _send(self, request: HTTPRequest, read: Callable[[HTTPReply], T]) -> T:
-        """Send a request and return what ``read`` makes of its reply.
-
-        Raises:
-            LLMError: the connection failed, or the reply says that the request did, or ``read`` does.
-        """
-        signed = await self._signed(request)
-        with self._guard(signed):
-            reply = await send(signed, self._client_settings(), client=self.http_client, max_bytes=self.max_reply_bytes)
-            reply = replace(reply, headers=self._redact_headers(signed, reply.headers))
-            if not 200 <= reply.status < 300:
-                raise self._failure(signed, reply)
-            try:
-                return read(reply) if len(reply.content) < LARGE else await ASYNC.call_sync(read, reply)
-            except UNREADABLE as error:
-                if isinstance(error, HocketError):
-                    raise
-                raise _unreadable(error) from error
-
-    async def _receive(
-        self,
-        request: HTTPRequest,
-        decoder_of: Callable[[Mapping[str, str]], StreamDecoder[T]],
-        read: Callable[[HTTPReply], Iterable[T]],
-    ) -> AsyncGenerator[T, None]:
-        """Send a request and yield what its reply says as it comes.
-
-        Args:
-            request: the request, but for its key.
-            decoder_of: returns what reads the reply, given its headers.
-            read: reads it where the server answers with one JSON document in spite of what was asked.
-
-        Raises:
-            LLMError: the connection failed, or the reply says that the request did.
-            StreamTruncated: the reply ended before its terminal event, or its connection broke before its end.
-        """
-        signed = await self._signed(request)
-        stream: HTTPStream | None = None
-        with self._guard(signed):
-            try:
-                stream = await open_stream(
-                    signed, self._client_settings(), client=self.http_client, max_bytes=self.max_reply_bytes
-                )
-                headers = self._redact_headers(signed, stream.headers)
-                if not 200 <= stream.status < 300:
-                    raise self._failure(signed, HTTPReply(stream.status, headers, await stream.read()))
-                if headers.get("content-type", "").startswith("application/json"):
-                    for item in read(HTTPReply(stream.status, headers, await stream.read())):
-                        yield item
-                    return
-                decoder, broken = decoder_of(headers), None
-                while not decoder.done:
-                    try:
-                        pieces = decoder.feed(await anext(stream))  # no name for the bytes: tracebacks may show locals
-                    except (StopAsyncIteration, ConnectionFailed) as end:
-                        broken = end if isinstance(end, ConnectionFailed) else None
-                        break
-                    for item in pieces:
-                        yield item
-                try:
-                    rest = decoder.close()
-                    if broken is not None and not decoder.ended:
-                        raise StreamTruncated(
-                            "the stream is not whole: its connection broke; what came is in `partial`"
-                        )
-                except StreamTruncated as error:
-                    error.retryable = True
-                    raise error from broken
-                for item in rest:
-                    yield item
-            except UNREADABLE as error:
-                if isinstance(error, HocketError):
-                    raise
-                raise _unreadable(error) from error
-            finally:
-                if stream is not None:
-                    await stream.aclose()
-
-    def _failure(self, signed: HTTPRequest, reply: HTTPReply) -> LLMError:
-        return classify_error(reply.status, reply.headers, reply.content, secrets=self._secrets(signed))
-
-    def _guard(self, signed: HTTPRequest) -> Guard:
-        """Return what lets no secret of a request out with an error, and puts provider and model into it."""
-        return Guard(functools.partial(self._secrets, signed), self._provider, self._served_model)
-
-    def _secrets(self, signed: HTTPRequest) -> list[str]:
-        client = getattr(self.http_client, "headers", None)
-        return find_secrets([signed.headers, client or {}], [signed.url], self._client_settings().proxy)
-
-    def _redact_headers(self, signed: HTTPRequest, headers: Mapping[str, str]) -> Mapping[str, str]:
-        """Return a reply's headers, which may be kept with the answer, without secrets that the server repeats.
-
-        To find out all secrets takes as long as the rest of a call, so it is done where there may be some to find.
-        """
-        said = " ".join(headers.values())
-        for value in signed.headers.values():
-            if isinstance(value, Secret) and (value.rpartition(" ")[2] in said or value.startswith("Basic ")):
-                break
-        else:
-            if self.proxy is None and self.http_client is None and "?" not in signed.url:
-                return headers
-        return cast("dict[str, str]", redact(headers, self._secrets(signed)))
-
-    async def _signed(self, request: HTTPRequest) -> HTTPRequest:
-        """Return the request with all its headers. The call's own come over the default ones."""
-        headers = await self._key_headers()
-        headers |= {name: unwrap_secret(value) for name, value in (self.default_headers or {}).items()}
-        return replace(request, headers={**headers, **request.headers})
-
-    async def _key_headers(self) -> dict[str, str]:
-        key = self.api_key
-        if key is None:
-            return {}
-        given: Any = key
-        if callable(key):
-            given = key() if inspect.iscoroutinefunction(key) else await ASYNC.call_sync(key)
-            if inspect.isawaitable(given):
-                given = await given
-        if isinstance(given, SecretStr):
-            given = given.get_secret_value()
-        if isinstance(given, str) and (given or not callable(key)):
-            return {name: Secret(value) for name, value in self._auth_headers(given).items()} if given else {}
-        kind = type(given).__name__
-        del given  # this frame is in the traceback
-        raise AuthenticationError(
-            f"the function given as api_key returned {kind} instead of a key",
-            provider=self._provider,
-            model=self._served_model,
+    @property
+    def _sender(self) -> Sender:
+        """What sends this service's requests, as its fields are now."""
+        fields = self.__dict__
+        endpoint = self._choose_endpoint(fields)
+        return Sender(
+            provider=endpoint.name or type(self).__name__,
+            endpoint=endpoint,
+            model=fields.get("model"),
+            api_key=fields["api_key"],
+            headers=fields["default_headers"],
+            client=fields["http_client"],
+            settings=self._client_settings(),
+            max_bytes=fields["max_reply_bytes"],
+            read_failure=self._read_failure,
         )
 
-    def _shown(self, request: HTTPRequest) -> HTTPRequest:
-        """Return a request as it would be sent, every secret masked."""
-        known = [self.api_key.get_secret_value()] if isinstance(self.api_key, SecretStr) else []
-        headers: Headers = dict(self._auth_headers(MASK)) if self.api_key else {}
-        headers |= {**(self.default_headers or {}), **request.headers}
-        url = redact_url(request.url)
-        return HTTPRequest(request.method, redact(url, known), redact(redact_headers(headers), known), request.content)
+    def _url(self, path: str) -> str:
+        """Return the URL of a path of the API."""
+        query = self.default_query
+        parameters = urlencode({key: unwrap_secret(value) for key, value in query.items()}) if query else ""
+        return f"{self.base_url}/{path}" + (f"?{parameters}" if parameters else "")
+
+    @staticmethod
+    def _post(url: str, body: Mapping[str, object], headers: Headers | None = None) -> HTTPRequest:
+        """Return a POST of ``body`` as JSON, but for its key.
+
+        Raises:
+            InvalidInput: the body holds something that JSON has no word for.
+        """
+        try:
+            return json_request(url, body, headers)
+        except ValueError as error:
+            raise InvalidInput(f"the request cannot be written as JSON: {error}") from error
 
     def _client_settings(self) -> ClientSettings:
         return ClientSettings(
@@ -346,5 +277,12 @@ class RemoteService(BaseModel):
         return super().__deepcopy__(memo)
 
 
-def _unreadable(error: Exception) -> InvalidReply:
-    return InvalidReply(f"the reply is not what its format says: {type(error).__name__}: {error}")
+def explain_setup(service: type[RemoteService], fields: dict[str, Any]) -> str | None:
+    """Return what has to be done before a service with these fields can be made, in a line; None: nothing."""
+    try:
+        service._resolve(fields)
+    except AuthenticationError as error:
+        return error.message
+    except InvalidInput as error:
+        return str(error)
+    return None

@@ -6,7 +6,7 @@ import pytest
 
 from hocket.errors import LocalModelError, Unsupported
 from hocket.language_models.option_policy import VOCABULARY
-from hocket.language_models.options import checked_options
+from hocket.language_models.options import merge_options
 from hocket.messages import HumanMessage
 from hocket.providers.local import ChatLocal
 from hocket.providers.local.encode import encode_request
@@ -32,7 +32,7 @@ TABLE: list[tuple[str, Any, str]] = [
 
 
 def request(model: ChatLocal, **given: Any) -> dict[str, Any]:
-    return encode_request([HumanMessage("hi")], checked_options(model, given, CallOptions))
+    return encode_request([HumanMessage("hi")], merge_options(model, given, CallOptions))
 
 
 def test_every_option_is_taken_or_refused() -> None:

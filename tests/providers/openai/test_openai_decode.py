@@ -13,10 +13,9 @@ from hocket.http.request import HTTPReply
 from hocket.messages import AIMessage
 from hocket.outputs import ChatGeneration
 from hocket.providers.openai import ChatOpenAI
-from hocket.providers.openai.decode import decode_reply
+from hocket.providers.openai.decode import decode_reply, decode_usage
 from hocket.providers.openai.dialects import DIALECTS
 from hocket.providers.openai.encode import encode_messages
-from hocket.providers.openai.usage import decode_usage
 
 
 def answers(body: Any, headers: dict[str, str] | None = None, **options: Any) -> list[ChatGeneration]:

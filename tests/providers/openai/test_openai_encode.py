@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 
 from hocket.errors import InvalidInput, Unsupported
-from hocket.language_models.tool_binding import name_of_tool
 from hocket.messages import (
     AIMessage,
     BaseMessage,
@@ -25,6 +24,7 @@ from hocket.messages import (
 from hocket.providers.openai import ChatOpenAI
 from hocket.providers.openai.dialects import DIALECTS, Dialect
 from hocket.providers.openai.encode import encode_messages
+from hocket.tools.function_calling import name_of_tool
 
 OPENAI, DEEPSEEK, OPENROUTER, VLLM = (DIALECTS[name] for name in ("openai", "deepseek", "openrouter", "vllm"))
 LIGHTS = {"type": "function", "function": {"name": "lights", "parameters": {"type": "object", "properties": {}}}}
@@ -276,10 +276,16 @@ def test_later_beats_earlier() -> None:
 
 def test_unknown_options_are_refused() -> None:
     """The message names the known ones and the way around them; a value outside its limits is named, too."""
-    with pytest.raises(InvalidInput, match=r"no option 'topk'; there are .*temperature.* extra_body"):
+    with pytest.raises(InvalidInput, match=r"no option 'topk'; did you mean 'top_k'\?; .* extra_body"):
         body(topk=3)
-    with pytest.raises(InvalidInput, match="no option 'metadata'"):
+    with pytest.raises(InvalidInput, match=r"no option 'xyz'; known are: .*temperature.* extra_body"):
+        body(xyz=3)
+    with pytest.raises(InvalidInput, match=r"no option 'metadata'; write extra_body=\{'metadata': ...\}"):
         body(metadata={"a": "b"})
+    with pytest.raises(InvalidInput, match=r"no option 'json_mode'; write response_format=\{'type': 'json_object'\}"):
+        body(json_mode=True)
+    assert body(max_completion_tokens=7)["max_completion_tokens"] == body(max_tokens=7)["max_completion_tokens"] == 7
+    assert body(stop_sequences=["x"], fields={"stop": "y"})["stop"] == ["x"]
     with pytest.raises(InvalidInput, match="max_tokens=0"):
         body(max_tokens=0)
     with pytest.raises(Unsupported, match="groq takes no logit_bias"):
@@ -315,14 +321,37 @@ def test_text_that_is_none_is_refused() -> None:
         model.render("x", extra_body={"a": object()})
 
 
-def test_deprecated_functions_pass_with_a_warning() -> None:
-    """They still mean what they meant, and so does the result of such a call."""
+def test_deprecated_functions_become_tools() -> None:
+    """They still mean what they meant, with a warning; the result of such a call is written as it was."""
     with pytest.warns(DeprecationWarning, match="use ToolMessage"):
         result = FunctionMessage("1", name="f")
     assert encoded(result) == {"role": "function", "content": "1", "name": "f"}
-    with pytest.warns(DeprecationWarning, match="use tools"):
-        sent = body(functions=[{"name": "f"}], function_call="auto")
-    assert (sent["functions"], sent["function_call"]) == ([{"name": "f"}], "auto")
+    function = {"name": "f", "parameters": {"type": "object", "properties": {}}}
+    for choice, expected in [("auto", "auto"), ("none", "none"), ({"name": "f"}, one("f"))]:
+        with pytest.warns(DeprecationWarning, match="use tools"):
+            sent = body(functions=[function], function_call=choice)
+        assert sent == body(tools=[{"type": "function", "function": function}], tool_choice=expected)
+        assert "functions" not in sent and "function_call" not in sent
+
+
+@pytest.mark.parametrize(
+    ("tools", "message"),
+    [
+        ([{"type": "foo"}], "'foo' is unknown"),
+        ([{"type": "function", "function": {"name": "a b"}}], "'a b' will not do"),
+        ([{"type": "function"}], "no tool"),
+        ({"type": "function", "function": {"name": "f"}}, "list of tools"),
+        ([LIGHTS, LIGHTS], "two tools"),
+    ],
+)
+def test_tools_of_a_call_are_checked(tools: Any, message: str) -> None:
+    """As `bind_tools` checks them: before anything is sent."""
+    with pytest.raises(InvalidInput, match=message):
+        body(tools=tools)
+
+
+def one(name: str) -> dict[str, Any]:
+    return {"type": "function", "function": {"name": name}}
 
 
 SEARCH = {"type": "custom", "custom": {"name": "search"}}
@@ -368,8 +397,9 @@ def test_a_server_that_does_not_heed_names_is_offered_the_named(dialect: str, ch
     """And has to call one of them: the same to the model, in words that the server knows."""
     sent = body(fields={"dialect": dialect}, tools=[LIGHTS, SEARCH], tool_choice=choice)
     assert ([name_of_tool(tool) for tool in sent["tools"]], sent["tool_choice"]) == (names, "required")
-    given = body(fields={"dialect": dialect}, tools=[LIGHTS, SEARCH], tool_choice=REF)
-    assert (given["tools"], given["tool_choice"]) == ([LIGHTS, SEARCH], REF)
+    for said in (REF, {"type": "tool", "name": "lights"}):  # a dict means what the name does
+        given = body(fields={"dialect": dialect}, tools=[LIGHTS, SEARCH], tool_choice=said)
+        assert given == body(fields={"dialect": dialect}, tools=[LIGHTS, SEARCH], tool_choice="lights")
 
 
 def test_a_choice_must_be_possible() -> None:

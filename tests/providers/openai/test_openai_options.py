@@ -49,15 +49,13 @@ TABLE: list[tuple[str, Any, str, str]] = [
     ("response_format", {"type": "json_object"}, "response_format", "openai"),
     ("tools", [LIGHTS], "tools", "openai"),
     ("parallel_tool_calls", False, "parallel_tool_calls", "openai"),
-    ("functions", [LIGHTS_FUNCTION], "functions", "openai"),
-    ("function_call", "auto", "function_call", "openai"),
     ("modalities", ["text"], "modalities", "openai"),
     ("audio", {"voice": "x"}, "audio", "openai"),
     ("prediction", {"type": "content", "content": "x"}, "prediction", "openai"),
     ("web_search_options", {}, "web_search_options", "openai"),
 ]
 NAMES = [f"{name}-{dialect}" for name, _, _, dialect in TABLE]
-NOT_IN_THE_TABLE = {"extra_body", "tool_choice"}  # tested below: they are no fields of their own
+NOT_IN_THE_TABLE = {"extra_body", "tool_choice", "functions", "function_call"}  # tested below: no fields of their own
 
 ZEROS: list[tuple[str, Any]] = [
     *((name, 0.0) for name in ("temperature", "top_p", "min_p", "frequency_penalty", "presence_penalty")),
@@ -84,7 +82,6 @@ def test_the_table_has_every_option() -> None:
     assert set(ChatOptions.model_fields) == VOCABULARY
 
 
-@pytest.mark.filterwarnings("ignore:functions and function_call:DeprecationWarning")
 @pytest.mark.parametrize(("name", "value", "field", "dialect"), TABLE, ids=NAMES)
 async def test_an_option_works_wherever_it_is_given(name: str, value: Any, field: str, dialect: str) -> None:
     """At construction, bound, and with the call: the request says it once, and nothing else is in it."""
@@ -100,6 +97,16 @@ async def test_an_option_works_wherever_it_is_given(name: str, value: Any, field
     expected = {"model": "m", "messages": [{"role": "user", "content": "hi"}]}
     assert said == [{**expected, field: value}] * 3
     assert unsaid == expected
+
+
+def test_functions_are_tools_wherever_they_are_given() -> None:
+    """The deprecated names mean the same, and say so."""
+    older: dict[str, Any] = {"functions": [LIGHTS_FUNCTION], "function_call": {"name": "lights"}}
+    expected = body(made(), tools=[LIGHTS], tool_choice="lights")
+    for model, options in ((made(**older), {}), (made(), older), (made(tools=None), older)):
+        with pytest.warns(DeprecationWarning, match="use tools and tool_choice"):
+            assert body(model, **options) == expected
+    assert body(made(), function_call=None) == body(made())
 
 
 @pytest.mark.parametrize(("name", "zero"), ZEROS)

@@ -12,7 +12,8 @@ from hocket.providers.openai import ChatOpenAI
 from hocket.providers.openai.compatible import __all__ as COMPATIBLE_NAMES
 from hocket.providers.openai.compatible import azure, groq, vllm
 from hocket.providers.openai.dialects import COMPATIBLE, DIALECTS, Dialect, dialect_at, named_dialect
-from hocket.providers.openai.service import endpoint, settled
+from hocket.providers.openai.service import OpenAIService, build_url
+from hocket.remote.endpoint import resolve_fields
 
 PROXY = "https://llm.example.com/v1"
 
@@ -30,7 +31,18 @@ PROXY = "https://llm.example.com/v1"
             {"base_url": "https://api.groq.com/openai/v1", "api_key": "g"},
         ),
         ({"base_url": PROXY}, {"OPENAI_API_KEY": "k"}, {"base_url": PROXY, "api_key": None}),
-        ({"base_url": PROXY, "dialect": "openai"}, {"OPENAI_API_KEY": "k"}, {"base_url": PROXY, "api_key": "k"}),
+        (
+            {"base_url": f"{PROXY}/"},
+            {"OPENAI_API_KEY": "k", "OPENAI_BASE_URL": PROXY},
+            {"base_url": f"{PROXY}/", "api_key": "k"},
+        ),
+        (
+            {"base_url": PROXY, "dialect": "openai", "api_key": "own"},
+            {"OPENAI_API_KEY": "k", "OPENAI_ORG_ID": "o"},
+            {"base_url": PROXY, "api_key": "own"},
+        ),
+        ({"dialect": "vllm", "base_url": "http://gpu:8000/v1"}, {"VLLM_API_KEY": "v"}, {"api_key": None}),
+        ({"dialect": "vllm", "base_url": "http://127.0.0.1:9/v1"}, {"VLLM_API_KEY": "v"}, {"api_key": "v"}),
         (
             {},
             {"OPENAI_API_KEY": "k", "OPENAI_ORG_ID": "o", "OPENAI_PROJECT_ID": "p"},
@@ -43,7 +55,7 @@ PROXY = "https://llm.example.com/v1"
 )
 def test_settings(given: dict[str, Any], environ: dict[str, str], settings: dict[str, Any]) -> None:
     """What is given counts; a key from the environment goes only to the host that it belongs to."""
-    made = settled(given, environ)
+    made = resolve_fields(given, environ, OpenAIService._choose_endpoint)
     assert {name: made.get(name) for name in settings} == settings
     assert {"organization", "project"} & made.keys() <= settings.keys()
 
@@ -58,6 +70,8 @@ def test_settings(given: dict[str, Any], environ: dict[str, str], settings: dict
         ({"dialect": "azure"}, "base_url=..., or set AZURE_OPENAI_ENDPOINT"),
         ({"dialect": "nowhere"}, "no dialect is called 'nowhere'; there are: .*groq"),
         ({"dialect": Dialect(name="own")}, "'own' has no address"),
+        ({"dialect": "openai", "base_url": PROXY}, f"{PROXY} is not known to belong to openai.*OPENAI_BASE_URL"),
+        ({"base_url": "http://api.openai.com/v1"}, "not known to belong to openai"),
     ],
 )
 def test_what_is_missing_is_said_at_construction(given: dict[str, Any], said: str) -> None:
@@ -98,7 +112,7 @@ def test_a_dialect_is_known_by_its_host(url: str, name: str) -> None:
 )
 def test_urls(dialect: str, url: str, query: dict[str, str] | None, expected: str) -> None:
     """A base URL without a path gets the dialect's; Azure's older API has the deployment in it."""
-    assert endpoint(DIALECTS[dialect], url, "chat", "my/gpt", query) == expected
+    assert build_url(DIALECTS[dialect], url, "chat", "my/gpt", query) == expected
 
 
 def test_azure_reads_its_environment(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar, overload
 
-from hocket.language_models.tool_binding import ToolBinding, ToolChoice
+from hocket.language_models.tool_binding import ToolBinding
+from hocket.language_models.tool_choice import ToolChoiceKind
 
 if TYPE_CHECKING:
     from hocket._schemas.dialects import SchemaDialect
@@ -27,7 +28,7 @@ class Structuring(ToolBinding):
     @property
     def _structured_methods(self) -> Sequence[StructuredMethod]:
         """The ways in which the model can be held to a schema, the best one first; none: it cannot."""
-        has_tools = type(self).bind_tools is not ToolBinding.bind_tools or ToolChoice.REQUIRED in self._tool_choices
+        has_tools = type(self).bind_tools is not ToolBinding.bind_tools or ToolChoiceKind.REQUIRED in self._tool_choices
         return ("function_calling",) if has_tools else ()
 
     @overload

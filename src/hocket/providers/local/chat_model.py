@@ -9,9 +9,9 @@ from pydantic import Field
 from hocket._runtime.runtime import ASYNC
 from hocket.errors import LocalModelError
 from hocket.language_models import BaseChatModel, ModelProfile
-from hocket.language_models.options import checked_options, set_options
+from hocket.language_models.options import collect_options, merge_options
 from hocket.language_models.structured import StructuredMethod
-from hocket.language_models.tool_binding import ToolChoice
+from hocket.language_models.tool_choice import ToolChoiceKind
 from hocket.messages import BaseMessage
 from hocket.outputs import ChatGenerationChunk
 from hocket.providers.local.decode import decode_chunk
@@ -58,7 +58,7 @@ class ChatLocal(ModelOptions, BaseChatModel):
         Unsupported: an image, a recording, a film or a PDF; or an option that the runtime does not heed.
     """
 
-    _tool_choices: ClassVar = frozenset(ToolChoice)
+    _tool_choices: ClassVar = frozenset(ToolChoiceKind)
 
     n_ctx: int = Field(default=4096, ge=256)
     n_threads: int = Field(default=1, ge=1)
@@ -79,7 +79,7 @@ class ChatLocal(ModelOptions, BaseChatModel):
     @property
     def _identifying_params(self) -> dict[str, Any]:
         own = {"model": requested_path(self.model), "n_ctx": self.n_ctx, "defaults": _defaults_for(self.model)}
-        return {**set_options(self, ModelOptions), **own}
+        return {**collect_options(self, ModelOptions), **own}
 
     @property
     def _refused_options(self) -> frozenset[str]:
@@ -106,7 +106,7 @@ class ChatLocal(ModelOptions, BaseChatModel):
     async def _astream(
         self, messages: list[BaseMessage], stop: list[str] | None = None, run_manager: Any = None, **kwargs: Any
     ) -> AsyncIterator[ChatGenerationChunk]:
-        options = checked_options(self, kwargs if stop is None else {**kwargs, "stop": stop}, CallOptions)
+        options = merge_options(self, kwargs if stop is None else {**kwargs, "stop": stop}, CallOptions)
         request = encode_request(messages, options, *_defaults_for(options.model))
         engine = await ASYNC.call_sync(open_engine, options.model, self.n_ctx, self.n_threads)
         finished = False

@@ -9,7 +9,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from hocket.errors import InvalidInput
-from hocket.language_models.options import set_options
+from hocket.language_models.options import collect_options
+from hocket.language_models.tool_choice import parse_tool_choice
 from hocket.messages import (
     AIMessage,
     BaseMessage,
@@ -51,7 +52,7 @@ def encode_request(
     if instructions and all(turn["role"] != "system" for turn in turns):
         turns.insert(0, {"role": "system", "content": instructions})
     request: dict[str, Any] = {"messages": turns, "max_tokens": -1, **(sampling or {})}  # -1: until the window is full
-    own = {name: value for name, value in set_options(options).items() if name not in _ELSEWHERE}
+    own = {name: value for name, value in collect_options(options).items() if name not in _ELSEWHERE}
     request.update((_WORDS.get(name, name), value) for name, value in own.items())
     if options.tools:
         request["tools"], request["tool_choice"] = _tool_choice(options.tools, options.tool_choice)
@@ -133,21 +134,10 @@ def _texts(content: Iterable[str | Mapping[str, Any]], *, is_reply: bool) -> Ite
 
 def _tool_choice(tools: list[dict[str, Any]], choice: Any) -> tuple[list[dict[str, Any]], str]:
     """Return the tools to offer and OpenAI's word for the choice; names offer those tools alone."""
-    match choice:
-        case None | "auto":
-            return tools, "auto"
-        case "required" | "any" | True:
-            return tools, "required"
-        case "none" | False:
-            return tools, "none"
-        case {"function": {"name": str(name)}} | str(name):
-            chosen = [name]
-        case list():
-            chosen = choice
-        case _:
-            chosen = []
-    named = [tool for tool in tools if tool["function"]["name"] in chosen]
-    if named and len(named) == len(chosen):
-        return named, "required"
-    names = ", ".join(repr(tool["function"]["name"]) for tool in tools)
-    raise InvalidInput(f"tool_choice {choice!r} is none of auto, none, required, any, nor one of the tools: {names}")
+    parsed = parse_tool_choice(choice, tools)
+    if parsed is None:
+        return tools, "auto"
+    if not parsed.names:
+        return tools, str(parsed.kind)
+    named = [tool for tool in tools if tool["function"]["name"] in parsed.names]
+    return named, "required" if parsed.must_call else "auto"

@@ -1,20 +1,16 @@
-"""The chat model: a few lines between hocket's base class and the pure functions beside it."""
+"""The chat model: a few lines between `RemoteChatModel` and the pure functions beside it."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from hocket.http.request import HTTPReply, HTTPRequest
-from hocket.http.secrets import redact_params
-from hocket.language_models.base import LangSmithParams
-from hocket.language_models.options import checked_options, set_options
 from hocket.language_models.structured import StructuredMethod
-from hocket.language_models.tool_binding import ToolChoice
+from hocket.language_models.tool_choice import ToolChoiceKind
 from hocket.messages import BaseMessage
-from hocket.messages.usage import add_counts
 from hocket.outputs import ChatResult
 from hocket.providers.openai.decode import decode_reply
 from hocket.providers.openai.encode import encode_request
-from hocket.providers.openai.options import CallOptions, ModelOptions
+from hocket.providers.openai.options import ModelOptions
 from hocket.providers.openai.service import OpenAIService
 from hocket.providers.openai.stream import ChatDecoder
 from hocket.remote.chat_model import RemoteChatModel
@@ -51,7 +47,8 @@ class ChatOpenAI(OpenAIService, ModelOptions, RemoteChatModel):
             Nothing was sent.
     """
 
-    _tool_choices: ClassVar = frozenset(ToolChoice)
+    _options: ClassVar = ModelOptions
+    _tool_choices: ClassVar = frozenset(ToolChoiceKind)
 
     streaming: bool = False
     stream_usage: bool | None = None
@@ -74,37 +71,14 @@ class ChatOpenAI(OpenAIService, ModelOptions, RemoteChatModel):
         can = self._dialect.holds_to_schema and (self.profile or {}).get("structured_output", True)
         return ("json_schema", *methods) if can else methods
 
-    @property
-    def _identifying_params(self) -> dict[str, Any]:
-        return {"model_name": self.model, **set_options(self, ModelOptions)}
-
-    def _get_ls_params(self, stop: list[str] | None = None, **kwargs: Any) -> LangSmithParams:
-        return {**super()._get_ls_params(stop, **kwargs), "ls_provider": self._provider}
-
-    def _get_invocation_params(self, stop: list[str] | None = None, **kwargs: Any) -> Any:
-        return super()._get_invocation_params(stop, **redact_params(kwargs))
-
-    def _request(
-        self, messages: Sequence[BaseMessage], stop: list[str] | None, params: dict[str, Any], *, stream: bool
-    ) -> HTTPRequest:
-        given = params if stop is None else {**params, "stop": stop}
-        options = checked_options(self, given, CallOptions)
+    def _request(self, messages: Sequence[BaseMessage], options: ModelOptions, *, stream: bool) -> HTTPRequest:
         dialect = self._dialect
         usage = dialect.stream_usage if self.stream_usage is None else self.stream_usage
         body = encode_request(messages, options, dialect, stream=stream, stream_usage=usage)
-        return self._post("chat/completions", options.model, body, options.extra_headers)
+        return self._post_to("chat/completions", options.model, body)
 
     def _decode(self, reply: HTTPReply) -> ChatResult:
         return decode_reply(reply, self._provider, include_headers=self.include_response_headers)
 
     def _decoder(self, headers: Mapping[str, str]) -> ChatDecoder:
         return ChatDecoder(self._dialect, headers, include_headers=self.include_response_headers)
-
-    def _combine_llm_outputs(self, llm_outputs: list[dict[str, Any] | None]) -> dict[str, Any]:
-        """Return the usage of all answers together, in the server's words, and the model (LangChain's form)."""
-        combined: dict[str, Any] = {}
-        for output in llm_outputs:
-            if output:
-                usage = add_counts(combined.get("token_usage") or {}, output.get("token_usage") or {})
-                combined |= {**output, "token_usage": usage}
-        return combined

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hocket.providers.openai.chat_model import ChatOpenAI
-from hocket.providers.openai.service import setup_needed
+from hocket.remote.service import explain_setup
 
 __all__ = [
     "CompatibleProvider",
@@ -55,7 +55,7 @@ class CompatibleProvider:
 
     def setup_needed(self) -> str | None:
         """Return what has to be done before a model can be called, in a line; None: nothing. Asks the environment only."""
-        return setup_needed({"dialect": self.dialect})
+        return explain_setup(ChatOpenAI, {"dialect": self.dialect})
 
 
 alibaba = CompatibleProvider("alibaba")

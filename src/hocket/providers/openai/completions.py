@@ -1,26 +1,23 @@
 """Text models of OpenAI's older format, completions, which most compatible servers still speak."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from hocket.errors import InvalidInput, InvalidReply
 from hocket.http.request import HTTPReply, HTTPRequest
-from hocket.http.secrets import redact_params
-from hocket.language_models.base import LangSmithParams
-from hocket.language_models.options import Count, TextOptions, checked_options, set_options
+from hocket.language_models.options import Count, TextOptions, collect_options
 from hocket.outputs import Generation, GenerationChunk, LLMResult
-from hocket.providers.openai.decode import answer_facts, read_reply, reply_facts, shown
+from hocket.providers.openai.decode import answer_facts, reply_facts
 from hocket.providers.openai.dialects import Dialect
-from hocket.providers.openai.options import encode_options
+from hocket.providers.openai.encode import encode_options
 from hocket.providers.openai.service import OpenAIService
 from hocket.providers.openai.stream import EventDecoder
 from hocket.remote.llm import RemoteLLM
-from hocket.remote.service import Headers
+from hocket.remote.reply import read_reply
 
 __all__ = [
-    "CompletionCallOptions",
     "CompletionDecoder",
     "CompletionOptions",
     "OpenAI",
@@ -52,14 +49,6 @@ class CompletionOptions(TextOptions):
     user: str | None = None
 
 
-class CompletionCallOptions(CompletionOptions):
-    """One call's options: those of the model, and ``extra_headers``, further headers of the request."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    extra_headers: Headers | None = None
-
-
 class OpenAI(OpenAIService, CompletionOptions, RemoteLLM):
     """A text model of OpenAI's completions format.
 
@@ -79,6 +68,8 @@ class OpenAI(OpenAIService, CompletionOptions, RemoteLLM):
         StreamTruncated: the stream ended before a finish reason.
     """
 
+    _options: ClassVar = CompletionOptions
+
     streaming: bool = False
 
     @classmethod
@@ -92,23 +83,9 @@ class OpenAI(OpenAIService, CompletionOptions, RemoteLLM):
     def _llm_type(self) -> str:
         return "openai"
 
-    @property
-    def _identifying_params(self) -> dict[str, Any]:
-        return {"model_name": self.model, **set_options(self, CompletionOptions)}
-
-    def _get_invocation_params(self, stop: list[str] | None = None, **kwargs: Any) -> Any:
-        return super()._get_invocation_params(stop, **redact_params(kwargs))
-
-    def _get_ls_params(self, stop: list[str] | None = None, **kwargs: Any) -> LangSmithParams:
-        return {**super()._get_ls_params(stop, **kwargs), "ls_provider": self._provider}
-
-    def _request(
-        self, prompts: Sequence[str], stop: list[str] | None, params: dict[str, Any], *, stream: bool
-    ) -> HTTPRequest:
-        given = params if stop is None else {**params, "stop": stop}
-        options = checked_options(self, given, CompletionCallOptions)
+    def _request(self, prompts: Sequence[str], options: CompletionOptions, *, stream: bool) -> HTTPRequest:
         body = encode_completions(prompts, options, self._dialect, stream=stream)
-        return self._post("completions", options.model, body, options.extra_headers)
+        return self._post_to("completions", options.model, body)
 
     def _decode(self, reply: HTTPReply, count: int) -> LLMResult:
         return decode_completions(reply, count, self._provider)
@@ -118,14 +95,14 @@ class OpenAI(OpenAIService, CompletionOptions, RemoteLLM):
 
 
 def encode_completions(
-    prompts: Sequence[str], options: CompletionCallOptions, dialect: Dialect, *, stream: bool
+    prompts: Sequence[str], options: CompletionOptions, dialect: Dialect, *, stream: bool
 ) -> dict[str, Any]:
     """Return the body of a request. A single prompt goes as a text, which servers take that take no list.
 
     Raises:
         InvalidInput: several answers as a stream, or more answers than are made.
     """
-    given = set_options(options)
+    given = collect_options(options)
     several = {name: given[name] for name in ("n", "best_of") if given.get(name, 1) > 1}
     if stream and several:
         name, value = several.popitem()
@@ -150,25 +127,25 @@ def decode_completions(reply: HTTPReply, count: int, provider: str) -> LLMResult
         InvalidReply: it is not what the format says, or its choices are not as many for each prompt.
         LLMError: it says that the request failed, although its status is that of a good one.
     """
-    data = read_reply(reply, provider)
-    try:
-        choices: list[dict[str, Any]] = sorted(data["choices"], key=lambda choice: choice.get("index") or 0)
-        answers = [Generation(text=choice["text"] or "", generation_info=_info(choice) or None) for choice in choices]
-        output = reply_facts(data)
-    except (KeyError, TypeError, AttributeError, ValueError) as error:
-        raise InvalidReply(f"the reply is no completion: {shown(reply.content)}") from error
+    return read_reply(reply, provider, lambda data: _read(data, count), "completion")
+
+
+def _read(data: Mapping[str, Any], count: int) -> LLMResult:
+    choices: list[dict[str, Any]] = sorted(data["choices"], key=lambda choice: choice.get("index") or 0)
+    answers = [Generation(text=choice["text"] or "", generation_info=_info(choice) or None) for choice in choices]
     each, rest = divmod(len(answers), count)
     if rest or not each:
         raise InvalidReply(f"the reply has {len(answers)} choices for {count} prompts")
     return LLMResult(
-        generations=[answers[start : start + each] for start in range(0, len(answers), each)], llm_output=output
+        generations=[answers[start : start + each] for start in range(0, len(answers), each)],
+        llm_output=reply_facts(data),
     )
 
 
 class CompletionDecoder(EventDecoder[GenerationChunk]):
     """Reads the stream of one completion."""
 
-    def chunk(self, data: dict[str, Any]) -> GenerationChunk | None:
+    def read(self, data: dict[str, Any], event: str) -> GenerationChunk | None:
         """Return what one event says; None: nothing."""
         choices: list[dict[str, Any]] = data.get("choices") or []
         if len(choices) > 1 or any(choice.get("index") for choice in choices):
@@ -180,7 +157,7 @@ class CompletionDecoder(EventDecoder[GenerationChunk]):
             info |= reply_facts(data)
         return GenerationChunk(text=text, generation_info=info or None) if text or info else None
 
-    def closing(self) -> list[GenerationChunk]:
+    def read_end(self) -> list[GenerationChunk]:
         """Return that ``[DONE]`` is missing where the server sends it."""
         missing = self.dialect.sends_done and not self.done
         return [GenerationChunk(text="", generation_info={"stream_end": "no [DONE]"})] if missing else []

@@ -8,39 +8,24 @@ What a standard block says beyond its fields goes out as well: some servers take
 another provider's words were read from, only what the format has a field for does, because servers refuse the rest.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hocket.errors import InvalidInput, Unsupported
 from hocket.messages import AIMessage
-from hocket.messages.formats import content_blocks_of, native_content
+from hocket.messages.formats import native_content
 from hocket.messages.formats.blocks import more, source_of
 from hocket.providers.openai.dialects import Dialect
+from hocket.remote.foreign import STANDARD, UNSPOKEN, is_foreign, keep_standard, read_parts
 
-__all__ = ["UNSPOKEN", "encode_content", "encode_reply", "is_foreign", "plain_text"]
+__all__ = ["encode_content", "encode_reply", "plain_text"]
 
 Part = dict[str, Any]
 
 NATIVE = {"image_url": "image_url", "input_audio": "input_audio", "file": "file", "video_url": "video_url"}
 """The format's own parts, beside text, and the field that tells each from a standard block of the same type."""
 
-UNSPOKEN = frozenset(
-    {
-        "reasoning",
-        "thinking",
-        "redacted_thinking",
-        "tool_call",
-        "tool_call_chunk",
-        "invalid_tool_call",
-        "tool_use",
-        "function_call",
-        "custom_tool_call",
-    }
-)
-"""Parts of a reply that are no content here: calls travel beside it, and reasoning, where a server wants it back, too."""
-
-_STANDARD = frozenset({"text", "image", "audio", "video", "file", "text-plain"})
-_WORDS = frozenset({"detail", "filename"})  # the format's, where standard blocks have extras
+_WORDS = ("detail", "filename")  # the format's, where standard blocks have extras
 
 
 def encode_content(content: str | Sequence[str | Mapping[str, Any]], dialect: Dialect) -> str | list[Part]:
@@ -50,7 +35,11 @@ def encode_content(content: str | Sequence[str | Mapping[str, Any]], dialect: Di
         Unsupported: a part that the format, or this server, has no place for; the message names its type.
         InvalidInput: data without what the format needs to know about them.
     """
-    return content if isinstance(content, str) else [_encode(block, dialect) for block in _read(content)]
+    return (
+        content
+        if isinstance(content, str)
+        else [_encode(block, dialect) for block in read_parts(content, _is_native, _WORDS)]
+    )
 
 
 def encode_reply(message: AIMessage, dialect: Dialect) -> str | list[Part]:
@@ -64,16 +53,12 @@ def encode_reply(message: AIMessage, dialect: Dialect) -> str | list[Part]:
     """
     if isinstance(message.content, str):
         return message.content
-    said = [block for block in _read(message.content) if str(block.get("type")) not in UNSPOKEN]
-    if is_foreign(message, dialect):
-        known = (block for block in said if _is_native(block) or str(block.get("type")) in _STANDARD)
-        said = [block if _is_native(block) else _bare(block) for block in known]
-    return [_encode(block, dialect) for block in said]
-
-
-def is_foreign(message: AIMessage, dialect: Dialect) -> bool:
-    """Whether another provider is known to have written a message."""
-    return message.response_metadata.get("model_provider") not in (None, dialect.name)
+    parts = read_parts(message.content, _is_native, _WORDS)
+    parts = [part for part in parts if str(part.get("type")) not in UNSPOKEN and not _is_bare_citation(part)]
+    if is_foreign(message, dialect.name):
+        known = (part for part in parts if _is_native(part) or str(part.get("type")) in STANDARD)
+        parts = [part if _is_native(part) else keep_standard(part, _WORDS) for part in known]
+    return [_encode(part, dialect) for part in parts]
 
 
 def plain_text(content: str | list[Part]) -> str | list[Part]:
@@ -88,33 +73,9 @@ def _is_native(part: Mapping[str, Any]) -> bool:
     return kind == "refusal" or isinstance(part.get(NATIVE.get(kind, "")), Mapping)
 
 
-def _read(content: Iterable[str | Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """The parts, those of other providers as standard blocks; what cannot be read stays as it is."""
-    blocks: list[Mapping[str, Any]] = []
-    for part in content:
-        if isinstance(part, str):
-            blocks.append({"type": "text", "text": part})
-        elif _is_native(part) or part.get("type") == "non_standard":
-            blocks.append(part)
-        else:
-            read: list[Any] = content_blocks_of([given := dict(part)], additional_kwargs={}, response_metadata={})
-            for block in read:
-                unread = block["type"] == "non_standard"
-                blocks.append(block["value"] if unread else block if block is given else _bare(block))
-    return blocks
-
-
-def _bare(block: Mapping[str, Any]) -> Part:
-    """A block without what it says beyond the standard, unless the format has a word for it."""
-    beyond = _beyond(block)
-    kept = {name: value for name, value in block.items() if name not in beyond and name != "extras"}
-    return kept | {"extras": {name: value for name, value in beyond.items() if name in _WORDS}}
-
-
-def _beyond(block: Mapping[str, Any]) -> Part:
-    if not isinstance(extras := block.get("extras") or {}, Mapping):
-        raise InvalidInput(f"the extras of a part of type {block['type']!r} are {type(extras).__name__}, not a dict")
-    return more(block)
+def _is_bare_citation(part: Mapping[str, Any]) -> bool:
+    """Whether a part is a text without text: what is left of a citation that came in a piece of its own."""
+    return part.get("type") == "text" and "text" not in part and bool(part.get("citations") or part.get("annotations"))
 
 
 def _encode(block: Mapping[str, Any], dialect: Dialect) -> Part:
@@ -123,10 +84,10 @@ def _encode(block: Mapping[str, Any], dialect: Dialect) -> Part:
     kind = str(block.get("type"))
     if kind == "non_standard":
         return native_content([block], "openai_chat")[0]
-    if kind not in _STANDARD or (kind == "video" and (not dialect.takes_video or "file_id" in block)):
+    if kind not in STANDARD or (kind == "video" and (not dialect.takes_video or "file_id" in block)):
         raise _unsupported(dialect, f"a part of type {kind!r}", "remove it, or use a model that takes such parts")
     if kind == "video":
-        return {"type": "video_url", "video_url": {"url": source_of(block).url}, **_beyond(block)}
+        return {"type": "video_url", "video_url": {"url": source_of(block).url}, **more(block)}
     if kind == "text" and not isinstance(block.get("text"), str):
         raise InvalidInput(f"a part of type 'text' holds {type(block.get('text')).__name__} instead of a text")
     try:

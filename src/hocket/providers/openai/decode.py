@@ -6,34 +6,31 @@ and in its ``response_metadata`` what is said about it (log probabilities, filte
 """
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
-from pydantic_core import from_json, to_json
+from pydantic_core import to_json
 
-from hocket._secrets import redact
 from hocket.errors import InvalidReply
-from hocket.http.failures import REQUEST_IDS, classify_error, has_failed
 from hocket.http.request import HTTPReply
 from hocket.load.construct import construct
-from hocket.messages import AIMessage
+from hocket.messages import AIMessage, UsageMetadata
 from hocket.messages.base import Content
 from hocket.messages.formats.openai_responses import CUSTOM_INPUT
 from hocket.messages.pieces import copy_containers
 from hocket.messages.tool_calls import ToolCallChunk, read_tool_calls
 from hocket.outputs import ChatGeneration, ChatResult
-from hocket.providers.openai.usage import decode_usage
+from hocket.remote.reply import excerpt, normalize_finish, read_headers, read_reply
+from hocket.remote.usage import count_of, counts_at, make_usage
 
 __all__ = [
+    "FINISHES",
     "answer_facts",
-    "beside",
     "decode_call",
     "decode_content",
     "decode_reply",
-    "finish_facts",
-    "header_facts",
-    "read_reply",
+    "decode_usage",
+    "extra_fields",
     "reply_facts",
-    "shown",
 ]
 
 FINISHES = {
@@ -60,7 +57,6 @@ _UNTOLD_OF_REPLY = frozenset({"object", "created", "choices", "obfuscation", "er
 _UNTOLD_OF_ANSWER = frozenset({"index", "message", "delta", "finish_reason"})
 _OWN_PLACE = frozenset({"role", "content", "tool_calls"})
 _CALL = frozenset({"id", "type", "index", "function", "custom"})
-_SHOWN = 200  # characters of an unreadable reply that an error repeats
 
 
 def decode_reply(reply: HTTPReply, provider: str, *, include_headers: bool = False) -> ChatResult:
@@ -72,41 +68,28 @@ def decode_reply(reply: HTTPReply, provider: str, *, include_headers: bool = Fal
         InvalidReply: it is not what the format says, or has no choices.
         LLMError: it says that the request failed, although its status is that of a good one.
     """
-    data = read_reply(reply, provider)
-    try:
-        choices: list[dict[str, Any]] = sorted(data["choices"], key=lambda choice: choice.get("index") or 0)
-        facts = {"model_provider": provider, **reply_facts(data), **header_facts(reply.headers, include_headers)}
-        answers = [_answer(choice, facts, at) for at, choice in enumerate(choices)]
-    except (KeyError, TypeError, AttributeError, ValueError) as error:
-        raise InvalidReply(f"the reply is no chat completion: {shown(reply.content)}") from error
+    headers = read_headers(reply.headers, include_headers)
+    return read_reply(reply, provider, lambda data: _read(data, provider, headers), "chat completion")
+
+
+def _read(data: Mapping[str, Any], provider: str, headers: Mapping[str, Any]) -> ChatResult:
+    choices: list[dict[str, Any]] = sorted(data["choices"], key=lambda choice: choice.get("index") or 0)
+    facts = {"model_provider": provider, **reply_facts(data), **headers}
+    answers = [_answer(choice, facts, at) for at, choice in enumerate(choices)]
     if not answers:
-        raise InvalidReply(f"the reply has no choices: {shown(reply.content)}")
+        raise InvalidReply(f"the reply has no choices: {excerpt(to_json(data))}")
     output = {name: facts[name] for name in ("token_usage", "model_name") if name in facts}
     return construct(ChatResult, generations=answers, llm_output=output)
-
-
-def read_reply(reply: HTTPReply, provider: str) -> Any:
-    """Return the data of a reply.
-
-    Raises:
-        InvalidReply: it is not JSON.
-        LLMError: it says that the request failed, although its status is that of a good one.
-    """
-    try:
-        data = from_json(reply.content)
-    except ValueError as error:
-        raise InvalidReply(f"the reply is not JSON: {shown(reply.content)}") from error
-    if has_failed(data):
-        raise classify_error(None, reply.headers, data, provider=provider)
-    return data
 
 
 def _answer(choice: Mapping[str, Any], facts: Mapping[str, Any], at: int) -> ChatGeneration:
     message: dict[str, Any] = choice["message"]
     told = facts if at == 0 else {name: copy_containers(fact) for name, fact in facts.items() if name != "token_usage"}
     calls, invalid = read_tool_calls(decode_call(raw) for raw in message.get("tool_calls") or ())
-    kwargs = beside(message)
-    finish = finish_facts(choice.get("finish_reason"), called=bool(calls or invalid), refused="refusal" in kwargs)
+    kwargs = extra_fields(message)
+    finish = normalize_finish(
+        choice.get("finish_reason"), FINISHES, called=bool(calls or invalid), refused="refusal" in kwargs
+    )
     made = AIMessage(
         content=decode_content(message.get("content")),
         additional_kwargs=kwargs,
@@ -120,7 +103,7 @@ def _answer(choice: Mapping[str, Any], facts: Mapping[str, Any], at: int) -> Cha
     return construct(ChatGeneration, text=made.text, generation_info=info, type="ChatGeneration", message=made)
 
 
-def beside(message: Mapping[str, Any]) -> dict[str, Any]:
+def extra_fields(message: Mapping[str, Any]) -> dict[str, Any]:
     """Return what a message, or a piece of one, says that has no place of its own in ours."""
     return {name: value for name, value in message.items() if name not in _OWN_PLACE and value}
 
@@ -133,28 +116,6 @@ def reply_facts(data: Mapping[str, Any]) -> dict[str, Any]:
 def answer_facts(choice: Mapping[str, Any]) -> dict[str, Any]:
     """Return what a choice, or a piece of one, says about itself, beside its finish reason."""
     return {name: value for name, value in choice.items() if value is not None and name not in _UNTOLD_OF_ANSWER}
-
-
-def header_facts(headers: Mapping[str, str], include_headers: bool) -> dict[str, Any]:
-    """Return what the headers of a reply say: the server's name for the request, and on request all of them."""
-    id = next((headers[name] for name in REQUEST_IDS if name in headers), None)
-    return ({} if id is None else {"request_id": id}) | ({"headers": dict(headers)} if include_headers else {})
-
-
-def finish_facts(reason: str | None, *, called: bool, refused: bool) -> dict[str, str]:
-    """Return why an answer ended: in the server's word, as it came, and in one that is the same for every provider.
-
-    ``normalized_finish_reason`` is stop, length, tool_calls, content_filter, error or other. A call is one and a refusal
-    is one, although OpenAI says "stop" where a call was forced and where the model refused.
-    """
-    if not reason:
-        return {}
-    if not isinstance(reason, str):  # pyright: ignore[reportUnnecessaryIsInstance]  # it came over the wire
-        raise TypeError("the finish reason is no text")
-    normalized = FINISHES.get(reason, "other")
-    if normalized == "stop":
-        normalized = "content_filter" if refused else "tool_calls" if called else "stop"
-    return {"finish_reason": reason, "normalized_finish_reason": normalized}
 
 
 def decode_call(raw: Mapping[str, Any]) -> ToolCallChunk:
@@ -197,7 +158,25 @@ def _arguments(arguments: Any) -> str | None:
     return arguments if arguments is None or isinstance(arguments, str) else to_json(arguments).decode()
 
 
-def shown(content: bytes) -> str:
-    """Return the beginning of what cannot be read, for an error."""
-    text = content[: _SHOWN * 4].decode("utf-8", "replace")
-    return repr(redact(text)[:_SHOWN])
+INPUT_DETAILS = {"cache_read": "cached_tokens", "cache_creation": "cache_write_tokens", "audio": "audio_tokens"}
+OUTPUT_DETAILS = {"reasoning": "reasoning_tokens", "audio": "audio_tokens"}
+CACHE_READ = ("prompt_cache_hit_tokens", "cached_tokens")
+"""Where DeepSeek, and Moonshot and Together, say how much of a prompt was cached."""
+
+
+def decode_usage(usage: object) -> UsageMetadata | None:
+    """Return the usage that a server reports; None where it reports none. What it does not mention is left out."""
+    if not isinstance(usage, dict) or not usage:
+        return None
+    raw = cast("dict[str, object]", usage)
+    details = counts_at(raw.get("prompt_tokens_details"), INPUT_DETAILS)
+    if "cache_read" not in details:
+        cached = (count_of(raw.get(name)) for name in CACHE_READ if name in raw)
+        details |= next(({"cache_read": count} for count in cached if count is not None), {})
+    return make_usage(
+        count_of(raw.get("prompt_tokens")),
+        count_of(raw.get("completion_tokens")),
+        count_of(raw.get("total_tokens")),
+        input_details=details,
+        output_details=counts_at(raw.get("completion_tokens_details"), OUTPUT_DETAILS),
+    )

@@ -1,6 +1,6 @@
 """How the servers that speak OpenAI's formats differ, as data.
 
-None of the differences is code elsewhere: whoever encodes or decodes asks the dialect. A server that is not in the table
+None of the differences is code elsewhere: what encodes or decodes asks the dialect. A server that is not in the table
 is spoken to in `COMPATIBLE`, which expects nothing beyond what they all do; a dialect of one's own is
 ``replace(named_dialect("vllm"), base_url="https://llm.example.com/v1", echo=("reasoning",))``.
 
@@ -12,29 +12,20 @@ from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from types import MappingProxyType
 from typing import Literal
-from urllib.parse import urlsplit
 
 from hocket.errors import InvalidInput
 from hocket.language_models.option_policy import VOCABULARY
-from hocket.language_models.tool_binding import ToolChoice
+from hocket.language_models.tool_choice import ToolChoiceKind
+from hocket.remote.endpoint import Endpoint, is_local
 
 __all__ = ["COMPATIBLE", "DIALECTS", "Dialect", "dialect_at", "named_dialect"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Dialect:
-    """One server's, or one kind of server's, way of speaking OpenAI's formats.
+class Dialect(Endpoint):
+    """One server's, or one kind of server's, way of speaking OpenAI's formats. `Endpoint` has its address and its key.
 
     Attributes:
-        name: of the provider, as ``model_provider`` and errors tell it.
-        base_url: of its public endpoint, or where a server on this machine listens by default; None: each has its own.
-        hosts: further hosts that speak it; subdomains count.
-        url_variable: the environment variable that may hold another base URL.
-        key_variables: those that may hold the key, in the order they are looked at.
-        needs_key: whether it turns callers without a key away.
-        key_header: the header that the key goes in; in ``authorization`` it is a bearer token.
-        account_variables: the variables that may hold ``organization`` and ``project``.
-        query_variables: parameters of the URL, and the variables that may hold them.
         root: the path of the API, for a base URL without a path.
         deployments: whether an ``api-version`` in the query asks for Azure's older URLs, with the model in the path.
         token_limit: the name that it gives ``max_tokens``.
@@ -51,20 +42,11 @@ class Dialect:
         tool_choices: the choices among tools that it heeds; where names are not among them, only the named are offered.
     """
 
-    name: str
-    base_url: str | None = None
-    hosts: tuple[str, ...] = ()
-    url_variable: str | None = None
-    key_variables: tuple[str, ...] = ()
-    needs_key: bool = True
-    key_header: str = "authorization"
-    account_variables: Mapping[str, str] = field(default_factory=dict, hash=False)
-    query_variables: Mapping[str, str] = field(default_factory=dict, hash=False)
     root: str = ""
     deployments: bool = False
     token_limit: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
     refuses: frozenset[str] = frozenset()
-    words: Mapping[str, str] = field(default_factory=dict, hash=False)
+    words: Mapping[str, str] = field(default_factory=dict[str, str], hash=False)
     stream_usage: bool = True
     finishes: bool = True
     sends_done: bool = True
@@ -73,7 +55,7 @@ class Dialect:
     audio_as_url: bool = False
     takes_video: bool = False
     holds_to_schema: bool = True
-    tool_choices: frozenset[ToolChoice] = frozenset(ToolChoice) - {ToolChoice.SUBSET}
+    tool_choices: frozenset[ToolChoiceKind] = frozenset(ToolChoiceKind) - {ToolChoiceKind.SUBSET}
 
     @cached_property
     def refused(self) -> frozenset[str]:
@@ -104,7 +86,7 @@ _ALL = (
         key_variables=("OPENAI_API_KEY",),
         account_variables={"organization": "OPENAI_ORG_ID", "project": "OPENAI_PROJECT_ID"},
         token_limit="max_completion_tokens",
-        tool_choices=frozenset(ToolChoice),
+        tool_choices=frozenset(ToolChoiceKind),
     ),
     Dialect(
         name="azure",
@@ -116,17 +98,18 @@ _ALL = (
         root="/openai/v1",
         deployments=True,
         token_limit="max_completion_tokens",
-        tool_choices=frozenset(ToolChoice),
+        tool_choices=frozenset(ToolChoiceKind),
     ),
     Dialect(
         name="azure_entra",  # signed in by Microsoft Entra ID: a token, mostly from a callable, and no key
+        hosts=_AZURE_HOSTS,
         url_variable="AZURE_OPENAI_ENDPOINT",
         key_variables=("AZURE_OPENAI_AD_TOKEN",),
         query_variables=_AZURE_VERSION,
         root="/openai/v1",
         deployments=True,
         token_limit="max_completion_tokens",
-        tool_choices=frozenset(ToolChoice),
+        tool_choices=frozenset(ToolChoiceKind),
     ),
     Dialect(
         name="groq",
@@ -214,7 +197,7 @@ _ALL = (
         base_url="http://localhost:8080/v1",
         needs_key=False,
         words={"top_k": "top_k", "min_p": "min_p", "repetition_penalty": "repeat_penalty"},
-        tool_choices=frozenset(ToolChoice) - {ToolChoice.SUBSET, ToolChoice.ONE},
+        tool_choices=frozenset(ToolChoiceKind) - {ToolChoiceKind.SUBSET, ToolChoiceKind.ONE},
     ),
     Dialect(
         name="lmstudio",
@@ -249,16 +232,6 @@ def named_dialect(name: str) -> Dialect:
 @lru_cache(maxsize=256)
 def dialect_at(base_url: str) -> Dialect:
     """Return the dialect of the server at this URL, known by its host; `COMPATIBLE` where the host is not known."""
-    host = urlsplit(base_url).hostname or ""
-    for dialect, hosts in _HOSTS:
-        if any(host == known or host.endswith(f".{known}") for known in hosts):
-            return dialect
-    return COMPATIBLE
-
-
-def _hosts(dialect: Dialect) -> tuple[str, ...]:
-    own = urlsplit(dialect.base_url or "").hostname
-    return (own, *dialect.hosts) if own and own != "localhost" else dialect.hosts
-
-
-_HOSTS = [(dialect, _hosts(dialect)) for dialect in _ALL]
+    if is_local(base_url):  # a server on this machine may be any
+        return COMPATIBLE
+    return next((dialect for dialect in _ALL if dialect.has_host(base_url)), COMPATIBLE)

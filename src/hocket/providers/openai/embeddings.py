@@ -3,17 +3,16 @@
 import binascii
 import sys
 from array import array
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
-from hocket.errors import InvalidReply
 from hocket.http.request import HTTPReply, HTTPRequest
-from hocket.providers.openai.decode import read_reply, shown
+from hocket.providers.openai.decode import decode_usage
 from hocket.providers.openai.service import OpenAIService
-from hocket.providers.openai.usage import decode_usage
 from hocket.remote.embeddings import EmbeddingResult, RemoteEmbeddings
+from hocket.remote.reply import read_reply
 
 __all__ = ["OpenAIEmbeddings", "decode_embeddings"]
 
@@ -50,9 +49,9 @@ class OpenAIEmbeddings(OpenAIService, RemoteEmbeddings):
     _max_tokens: ClassVar[int | None] = 300_000
 
     def _request(self, texts: Sequence[str]) -> HTTPRequest:
-        options = {"dimensions": self.dimensions, "encoding_format": self.encoding_format, "user": self.user}
-        given = {name: value for name, value in options.items() if value is not None}
-        return self._post("embeddings", self.model, {"model": self.model, "input": texts, **given})
+        fields = {"dimensions": self.dimensions, "encoding_format": self.encoding_format, "user": self.user}
+        options = {name: value for name, value in fields.items() if value is not None}
+        return self._post_to("embeddings", self.model, {"model": self.model, "input": texts, **options})
 
     def _decode(self, reply: HTTPReply) -> EmbeddingResult:
         return decode_embeddings(reply, self._provider)
@@ -65,14 +64,13 @@ def decode_embeddings(reply: HTTPReply, provider: str) -> EmbeddingResult:
         LLMError: the reply says that the request failed, although its status is that of a good one.
         InvalidReply: it is not what the format says, or has not one vector for each index.
     """
-    data = read_reply(reply, provider)
-    try:
-        items: list[dict[str, Any]] = data["data"]
-        vectors = {item.get("index", place): _vector(item["embedding"]) for place, item in enumerate(items)}
-        ordered = [vectors[index] for index in range(len(items))]
-    except (KeyError, TypeError, AttributeError, ValueError) as error:
-        raise InvalidReply(f"the reply is no list of vectors: {shown(reply.content)}") from error
-    return EmbeddingResult(ordered, decode_usage(data.get("usage")))
+    return read_reply(reply, provider, _read, "list of vectors")
+
+
+def _read(data: Mapping[str, Any]) -> EmbeddingResult:
+    items: list[dict[str, Any]] = data["data"]
+    vectors = {item.get("index", place): _vector(item["embedding"]) for place, item in enumerate(items)}
+    return EmbeddingResult([vectors[index] for index in range(len(items))], decode_usage(data.get("usage")))
 
 
 def _vector(embedding: Any) -> list[float]:

@@ -1,13 +1,12 @@
 """Messages and options, written as the body of a chat completion. Pure functions."""
 
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from pydantic_core import to_json
 
 from hocket.errors import InvalidInput, Unsupported
-from hocket.language_models.options import set_options
+from hocket.language_models.options import collect_options
 from hocket.messages import (
     AIMessage,
     BaseMessage,
@@ -19,16 +18,20 @@ from hocket.messages import (
 )
 from hocket.messages.calls import calls_of
 from hocket.messages.formats.openai_responses import CUSTOM_INPUT
-from hocket.providers.openai.content import encode_content, encode_reply, is_foreign, plain_text
+from hocket.providers.openai.content import encode_content, encode_reply, plain_text
 from hocket.providers.openai.dialects import Dialect
-from hocket.providers.openai.options import CallOptions, encode_options
+from hocket.providers.openai.options import ModelOptions
 from hocket.providers.openai.tools import encode_tools
+from hocket.remote.foreign import is_foreign
 
-__all__ = ["encode_messages", "encode_request"]
+__all__ = ["encode_messages", "encode_options", "encode_request"]
+
+_ELSEWHERE = frozenset({"model", "stop", "tools", "tool_choice", "extra_body", "extra_headers"})
+"""Options that do not simply go into the body under their names."""
 
 
 def encode_request(
-    messages: Sequence[BaseMessage], options: CallOptions, dialect: Dialect, *, stream: bool, stream_usage: bool
+    messages: Sequence[BaseMessage], options: ModelOptions, dialect: Dialect, *, stream: bool, stream_usage: bool
 ) -> dict[str, Any]:
     """Return the body of a request.
 
@@ -43,21 +46,25 @@ def encode_request(
         InvalidInput: several answers as a stream; a tool choice that names no tool; or see `encode_messages`.
         Unsupported: content that the server has no place for.
     """
-    given = set_options(options)
-    if stream and given.get("n", 1) > 1:
+    values = collect_options(options)
+    if stream and values.get("n", 1) > 1:
         raise InvalidInput(f"n={options.n} answers cannot come as one stream; use ainvoke or agenerate, or n=1")
-    if "functions" in given or "function_call" in given:
-        warnings.warn("functions and function_call are deprecated; use tools and tool_choice", DeprecationWarning, 2)
     body: dict[str, Any] = {"model": options.model, "messages": encode_messages(messages, dialect)}
-    body.update(encode_options(given, {**dialect.words, "max_tokens": dialect.token_limit}))
+    body.update(encode_options(values, {**dialect.words, "max_tokens": dialect.token_limit}))
     if options.stop:
         body["stop"] = options.stop
-    body.update(encode_tools(options.tools or [], options.tool_choice, dialect))
+    if options.tools or options.tool_choice is not None:
+        body.update(encode_tools(options.tools or [], options.tool_choice, dialect))
     if stream:
         body["stream"] = True
         if stream_usage:
             body["stream_options"] = {"include_usage": True}
     return {**body, **(options.extra_body or {})}
+
+
+def encode_options(values: Mapping[str, Any], words: Mapping[str, str]) -> dict[str, Any]:
+    """Return options as fields of a body; ``words``: what the server calls those that have another name with it."""
+    return {words.get(name, name): value for name, value in values.items() if name not in _ELSEWHERE}
 
 
 def encode_messages(messages: Sequence[BaseMessage], dialect: Dialect) -> list[dict[str, Any]]:
@@ -91,7 +98,8 @@ def _system(message: BaseMessage, dialect: Dialect) -> dict[str, Any]:
 
 
 def _user(message: BaseMessage, dialect: Dialect) -> dict[str, Any]:
-    return {"role": "user", "content": encode_content(message.content, dialect)}
+    content = message.content
+    return {"role": "user", "content": content if isinstance(content, str) else encode_content(content, dialect)}
 
 
 def _other(message: ChatMessage, dialect: Dialect) -> dict[str, Any]:
@@ -133,7 +141,7 @@ def _assistant(message: AIMessage, dialect: Dialect) -> dict[str, Any]:
     if isinstance(audio := extra.get("audio"), Mapping) and audio.get("id"):
         encoded["audio"] = {"id": audio["id"]}
     if calls:
-        foreign = is_foreign(message, dialect)
+        foreign = is_foreign(message, dialect.name)
         encoded["tool_calls"] = [_call(call, foreign) for call in calls]
         encoded.update(_echo(message, dialect))
     if not content and len(encoded) > 2:

@@ -5,127 +5,65 @@ When is a stream whole? When its answer has a finish reason; from a server that 
 as ``response_metadata["stream_end"] = "no [DONE]"``. A stream that ends before is truncated, whatever it said.
 """
 
-from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping
+from abc import ABC
+from collections.abc import Iterable, Mapping
 from typing import Any, Generic, TypeVar
 
-from pydantic_core import from_json, to_json
+from pydantic_core import to_json
 
-from hocket.errors import InvalidReply, LLMError, StreamTruncated
-from hocket.http.failures import classify_error, has_failed
-from hocket.http.sse import ServerSentEvent, ServerSentEvents
+from hocket.errors import InvalidReply
+from hocket.http.failures import has_failed
 from hocket.messages.base import Content
 from hocket.messages.fast_chunk import fast_chunk
 from hocket.messages.formats.openai_responses import CUSTOM_INPUT
 from hocket.messages.tool_calls import ToolCallChunk, tool_call_chunk
 from hocket.outputs import ChatGenerationChunk
 from hocket.providers.openai.decode import (
+    FINISHES,
     answer_facts,
-    beside,
     decode_call,
     decode_content,
-    finish_facts,
-    header_facts,
+    decode_usage,
+    extra_fields,
     reply_facts,
-    shown,
 )
 from hocket.providers.openai.dialects import Dialect
-from hocket.providers.openai.usage import decode_usage
+from hocket.remote.reply import normalize_finish, read_headers
+from hocket.remote.stream_decoder import StreamDecoder
 
 __all__ = ["ChatDecoder", "EventDecoder"]
 
 T = TypeVar("T")
 
-DONE = b"[DONE]"
-_PAGE = 1000  # bytes of the body's start that are kept, to tell what it is
 _USUAL = frozenset(
     {"id", "object", "created", "model", "choices", "usage", "service_tier", "system_fingerprint", "obfuscation"}
 )
 _USUAL_OF_ANSWER = frozenset({"index", "delta", "finish_reason", "logprobs"})
 
 
-class EventDecoder(ABC, Generic[T]):
+class EventDecoder(StreamDecoder[T], ABC, Generic[T]):
     """Reads a stream of the format's events: one JSON object each, and ``[DONE]``.
 
     Args:
         dialect: of the server.
-
-    Attributes:
-        done: whether ``[DONE]`` has come.
-        ended: whether the answer has: set by the subclass.
+        headers: of the reply.
     """
 
-    def __init__(self, dialect: Dialect) -> None:
+    end_marker = b"[DONE]"
+
+    def __init__(self, dialect: Dialect, headers: Mapping[str, str] | None = None) -> None:
+        super().__init__(dialect.name, headers)
         self.dialect = dialect
-        self.done = False
-        self.ended = False
-        self._events = ServerSentEvents()
-        self._start: bytes | None = b""  # of the body, until an event has come
 
-    @abstractmethod
-    def chunk(self, data: dict[str, Any]) -> T | None:
-        """Return what one event says; None: nothing. What it raises because of an odd shape becomes an `InvalidReply`."""
+    def find_error(self, data: dict[str, Any]) -> object:
+        """Return the part of an event that says that the request has failed. Groq has it in a field of its own."""
+        if "choices" in data and "error" not in data and "x_groq" not in data:
+            return None
+        return next((place for place in (data, data.get("x_groq")) if has_failed(place)), None)
 
-    def closing(self) -> Iterable[T]:
-        """Return what is left to say when the stream has ended well, with or without ``[DONE]``."""
-        return ()
-
-    def feed(self, data: bytes) -> Iterator[T]:
-        """Yield the chunks that these bytes complete.
-
-        Raises:
-            LLMError: the stream says that the request has failed.
-            InvalidReply: an event is not what the format says.
-        """
-        events = self._events.feed(data)
-        if self._start is not None:
-            self._start = None if events else self._start + data[:_PAGE]
-        for event in events:
-            if event.data == DONE:
-                self.done = True
-                return
-            made = self._read(event)
-            if made is not None:
-                yield made
-
-    def close(self) -> Iterable[T]:
-        """Return what is left to say, the body having ended.
-
-        Raises:
-            StreamTruncated: it ended before the answer.
-            InvalidReply: it was no stream of events but a page or a document.
-        """
-        if self._start and self._start.lstrip()[:1] in (b"<", b"{", b"["):
-            raise InvalidReply(f"the reply is no stream of events: {shown(self._start)}")
-        if not self.ended and (self.dialect.finishes or not self.done):
-            seen = "[DONE] came" if self.done else "it ended"
-            raise StreamTruncated(
-                f"the stream is not whole: {seen} before a finish reason; what came is in `partial`",
-                provider=self.dialect.name,
-                retryable=True,
-            )
-        return self.closing()
-
-    def _read(self, event: ServerSentEvent) -> T | None:
-        try:
-            data = from_json(event.data)
-        except ValueError as error:
-            if event.event == "error":
-                raise classify_error(None, {}, event.data, provider=self.dialect.name) from error
-            raise InvalidReply(f"an event of the stream is not JSON: {shown(event.data)}") from error
-        try:
-            if "error" in data or "choices" not in data or "x_groq" in data:
-                self._check(data)
-            return self.chunk(data)
-        except LLMError:
-            raise
-        except (KeyError, IndexError, TypeError, AttributeError, ValueError) as error:
-            raise InvalidReply(f"an event of the stream has another shape: {shown(event.data)}") from error
-
-    def _check(self, data: dict[str, Any]) -> None:
-        for place in (data, data.get("x_groq")):
-            if has_failed(place):
-                raise classify_error(None, {}, place, provider=self.dialect.name)
+    def is_whole(self) -> bool:
+        """Whether the answer is complete: some servers say so by ``[DONE]`` alone."""
+        return self.ended or (self.done and not self.dialect.finishes)
 
 
 class ChatDecoder(EventDecoder[ChatGenerationChunk]):
@@ -140,20 +78,23 @@ class ChatDecoder(EventDecoder[ChatGenerationChunk]):
     def __init__(
         self, dialect: Dialect, headers: Mapping[str, str] | None = None, *, include_headers: bool = False
     ) -> None:
-        super().__init__(dialect)
-        self._facts = {"model_provider": dialect.name, **header_facts(headers or {}, include_headers)}  # yet to be told
-        self._told = False  # whether it has been told which model answers
+        super().__init__(dialect, headers)
+        self._facts = {
+            "model_provider": dialect.name,
+            **read_headers(self.headers, include_headers),
+        }  # for the next chunk
+        self._is_named = False  # whether a chunk has said which model answers
         self._id: str | None = None
         self._index: int | None = None
         self._called = self._refused = False
         self._custom: list[int | None] = []  # indices of calls whose arguments are text, and so far without an end
 
-    def chunk(self, data: dict[str, Any]) -> ChatGenerationChunk | None:
+    def read(self, data: dict[str, Any], event: str) -> ChatGenerationChunk | None:
         """Return what one event says; None: nothing."""
         choices, usage = data.get("choices"), data.get("usage")
         if self._id is None and data.get("id"):
             self._id = str(data["id"])
-        if not self._told or not data.keys() <= _USUAL:
+        if not self._is_named or not data.keys() <= _USUAL:
             self._facts |= reply_facts(data)
             usage = usage or (data.get("x_groq") or {}).get("usage")
         choice: dict[str, Any] = self._choice(choices) if choices else {}
@@ -162,15 +103,18 @@ class ChatDecoder(EventDecoder[ChatGenerationChunk]):
         if delta := choice.get("delta"):
             content = decode_content(delta.get("content"))
             if not content or len(delta) > 1:
-                kwargs = beside(delta)
+                kwargs = extra_fields(delta)
                 if raw := delta.get("tool_calls"):
                     calls = [self._call(one) for one in raw]
                     self._called = True
+                elif function := delta.get("function_call"):  # from before there were tools
+                    calls = [decode_call({"function": function, "index": 0})]
+                    self._called = True
                 self._refused = self._refused or "refusal" in kwargs
         if reason := choice.get("finish_reason"):
-            finish = finish_facts(reason, called=self._called, refused=self._refused)
+            finish = normalize_finish(reason, FINISHES, called=self._called, refused=self._refused)
             self._facts |= {**reply_facts(data), **finish}
-            calls = [*(calls or ()), *self._closed()]
+            calls = [*(calls or ()), *self._close_calls()]
             self.ended = True
         if choice and (choice.get("logprobs") or not choice.keys() <= _USUAL_OF_ANSWER):
             self._facts |= answer_facts(choice)
@@ -178,7 +122,7 @@ class ChatDecoder(EventDecoder[ChatGenerationChunk]):
             self._facts["token_usage"] = usage
         if not (content or kwargs or calls or finish or usage):
             return None
-        facts, self._facts, self._told = self._facts, {}, True
+        facts, self._facts, self._is_named = self._facts, {}, True
         message = fast_chunk(
             content,
             self._id,
@@ -191,12 +135,12 @@ class ChatDecoder(EventDecoder[ChatGenerationChunk]):
             return ChatGenerationChunk(message=message, generation_info={"finish_reason": reason})
         return ChatGenerationChunk(message=message)
 
-    def closing(self) -> Iterable[ChatGenerationChunk]:
+    def read_end(self) -> Iterable[ChatGenerationChunk]:
         """Return what has not been told, and that ``[DONE]`` is missing where the server sends it."""
         facts = self._facts
         if not self.done and self.dialect.sends_done:
             facts = {**facts, "stream_end": "no [DONE]"}
-        if not (facts and self._told):  # of an answer that never came there is nothing to tell
+        if not (facts and self._is_named):  # of an answer that never came there is nothing to tell
             return ()
         return [ChatGenerationChunk(message=fast_chunk("", self._id, response_metadata=facts))]
 
@@ -220,7 +164,7 @@ class ChatDecoder(EventDecoder[ChatGenerationChunk]):
         self._custom.append(index)
         return {**decode_call(raw), "args": f'{{"{CUSTOM_INPUT}":"{text}'}
 
-    def _closed(self) -> list[ToolCallChunk]:
+    def _close_calls(self) -> list[ToolCallChunk]:
         """The ends of the calls whose arguments are text: their input is a JSON string that nothing has closed."""
         ends, self._custom = [tool_call_chunk(args='"}', index=index) for index in self._custom], []
         return ends

@@ -77,6 +77,14 @@ class Requests(RemoteSuite):
                 assert str(OPTIONS[name]) in self.server.requests[-1].body.decode(), "dropped in silence"
 
     @pytest.mark.parametrize("verb", VERBS)
+    async def test_a_misspelt_option_is_refused(self, verb: str) -> None:
+        """A name that is no option is named, and nothing is sent: a typo must not pass for an option that has no effect."""
+        async with self.answering() as model:
+            with pytest.raises(REFUSALS, match="temprature"):
+                await ask(model, verb, self.question, [], temprature=0.5)
+            assert not self.server.requests, "refused, but only after something was sent"
+
+    @pytest.mark.parametrize("verb", VERBS)
     async def test_tool_calls_are_read(self, verb: str) -> None:
         """A tool call comes with name, id and parsed arguments, in one piece or from a stream."""
         if not self.has_tools:

@@ -1,0 +1,154 @@
+"""Where a provider's API is, how a key is sent to it, and which hosts get a key that nobody gave: as data.
+
+The environment is read when a service is made and never again: a service says itself what it will do, and a change of
+the environment later on reaches no running service.
+
+A key that the caller gives goes where the caller sends it. A key that is only found in the environment goes to the hosts
+that the endpoint names, or to the address that the environment names: any other address may come out of a file, or from
+a stranger.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+from urllib.parse import urlsplit
+
+from pydantic import SecretStr
+
+from hocket._secrets import redact_url
+from hocket.errors import AuthenticationError, InvalidInput
+
+__all__ = ["Endpoint", "Headers", "Key", "explain_missing_key", "is_local", "resolve_fields"]
+
+Key = SecretStr | str | Callable[[], str | Awaitable[str]]
+"""A key, or a sync or async function that returns one; it is asked for each attempt, so that keys may expire."""
+
+Headers = dict[str, str | SecretStr]
+
+_LOCAL = frozenset({"localhost", "127.0.0.1", "::1"})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Endpoint:
+    """A provider's API.
+
+    Attributes:
+        name: of the provider, as ``model_provider`` and errors tell it.
+        base_url: of its public API, or where a server on this machine listens by default; None: each has its own.
+        hosts: further hosts of it; subdomains count.
+        url_variable: the environment variable that may hold another base URL.
+        key_variables: those that may hold the key, in the order they are looked at.
+        needs_key: whether it turns callers without a key away.
+        key_header: the header that the key goes in; in ``authorization`` it is a bearer token.
+        account_variables: further fields of a service, and the variables that may hold them.
+        query_variables: parameters of the URL, and the variables that may hold them; for base URLs without a path.
+    """
+
+    name: str
+    base_url: str | None = None
+    hosts: tuple[str, ...] = ()
+    url_variable: str | None = None
+    key_variables: tuple[str, ...] = ()
+    needs_key: bool = True
+    key_header: str = "authorization"
+    account_variables: Mapping[str, str] = field(default_factory=dict[str, str], hash=False)
+    query_variables: Mapping[str, str] = field(default_factory=dict[str, str], hash=False)
+
+    @cached_property
+    def all_hosts(self) -> tuple[str, ...]:
+        """The hosts that it names, that of its base URL first."""
+        own = urlsplit(self.base_url or "").hostname
+        return (own, *self.hosts) if own else self.hosts
+
+    def has_host(self, url: str) -> bool:
+        """Whether this URL leads to one of its hosts."""
+        host = urlsplit(url).hostname or ""
+        if is_local(url):
+            return not _LOCAL.isdisjoint(self.all_hosts)
+        return any(host == known or host.endswith(f".{known}") for known in self.all_hosts)
+
+    def make_key_headers(self, key: str) -> dict[str, str]:
+        """Return the headers that carry a key."""
+        return {self.key_header: f"Bearer {key}" if self.key_header == "authorization" else key}
+
+
+def resolve_fields(
+    fields: Mapping[str, Any], environ: Mapping[str, str], choose: Callable[[Mapping[str, Any]], Endpoint]
+) -> dict[str, Any]:
+    """Return the fields of a service, with address, key and account out of the environment where they are left out.
+
+    Args:
+        fields: as the caller gave them.
+        environ: the environment.
+        choose: returns the endpoint that such fields mean.
+
+    Raises:
+        AuthenticationError: a key is needed, and there is none; the message names the variable.
+        InvalidInput: there is no address.
+    """
+    resolved = dict(fields)
+    url = resolved.get("base_url")
+    if not isinstance(url, str | None):
+        return resolved  # for the validator to refuse
+    named = choose({**resolved, "base_url": None})
+    named_url = environ.get(named.url_variable or "")
+    url = url or named_url or named.base_url
+    if not url:
+        variable = f", or set {named.url_variable}" if named.url_variable else ""
+        raise InvalidInput(f"{named.name or 'this service'!r} has no address of its own: give base_url=...{variable}")
+    resolved["base_url"] = url
+    found = choose(resolved)
+    owner = _find_owner(url, found, named if named_url and _is_same(url, named_url) else None)
+    if not resolved.get("api_key"):
+        variables = () if owner is None else owner.key_variables
+        resolved["api_key"] = next((environ[name] for name in variables if environ.get(name)), None)
+    if not resolved["api_key"] and found.needs_key:
+        raise AuthenticationError(explain_missing_key(found, url, is_known=owner is not None), provider=found.name)
+    for name, variable in () if owner is None else owner.account_variables.items():
+        if resolved.get(name) is None and environ.get(variable):
+            resolved[name] = environ[variable]
+    query = {name: environ[variable] for name, variable in found.query_variables.items() if environ.get(variable)}
+    if query and not urlsplit(url).path.strip("/"):
+        resolved["default_query"] = {**query, **(resolved.get("default_query") or {})}
+    return resolved
+
+
+def _find_owner(url: str, found: Endpoint, named: Endpoint | None) -> Endpoint | None:
+    """Return the endpoint whose key in the environment may go to this URL; None: none may.
+
+    Args:
+        url: where requests will go.
+        found: the endpoint there.
+        named: the one whose variable says that address; None: no variable does.
+    """
+    if found.has_host(url) and (url.startswith("https:") or is_local(url)):
+        return found  # over bare HTTP anybody on the way reads the key
+    return named
+
+
+def is_local(url: str) -> bool:
+    """Whether this URL leads to this machine."""
+    return urlsplit(url).hostname in _LOCAL
+
+
+def _is_same(url: str, other: str) -> bool:
+    return url.rstrip("/") == other.rstrip("/")
+
+
+def explain_missing_key(endpoint: Endpoint, url: str, *, is_known: bool) -> str:
+    """Return why there is no key, and what to do.
+
+    Args:
+        endpoint: the one at the address.
+        url: the address.
+        is_known: whether the endpoint's key in the environment would be sent there.
+    """
+    variables = " or ".join(endpoint.key_variables) or "a key"
+    if is_known:
+        return f"{urlsplit(url).hostname} needs a key: set {variables}, or give api_key=..."
+    variable = f", or name this address in {endpoint.url_variable}" if endpoint.url_variable else ""
+    return (
+        f"{redact_url(url)} is not known to belong to {endpoint.name}, so {variables} of the environment is not sent "
+        f"there: give api_key=...{variable}"
+    )

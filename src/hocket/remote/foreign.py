@@ -1,0 +1,138 @@
+"""Conversations that began elsewhere: with another provider, or in another library.
+
+A message keeps its content in the form it came in, and a provider has to write it in its own. What no server takes, a
+call without its result or a result without its call, is refused with the way out.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, cast
+
+from hocket.errors import InvalidHistory, InvalidInput
+from hocket.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
+from hocket.messages.base import isolated
+from hocket.messages.calls import calls_of
+from hocket.messages.formats import content_blocks_of
+from hocket.messages.formats.blocks import more
+
+__all__ = ["STANDARD", "UNSPOKEN", "check_results", "is_foreign", "keep_standard", "lift_results", "read_parts"]
+
+Part = dict[str, Any]
+IsNative = Callable[[Mapping[str, Any]], bool]
+
+UNSPOKEN = frozenset(
+    {
+        "reasoning",
+        "thinking",
+        "redacted_thinking",
+        "tool_call",
+        "tool_call_chunk",
+        "invalid_tool_call",
+        "tool_use",
+        "function_call",
+        "custom_tool_call",
+    }
+)
+"""Parts of a reply that are no content: calls travel beside it, and reasoning, where a server wants it back, too."""
+
+STANDARD = frozenset({"text", "image", "audio", "video", "file", "text-plain"})
+"""Types of the standard blocks that say something."""
+
+_REFUSED = frozenset({"unanswered_call", "orphaned_result", "misplaced_result", "duplicate_result"})
+
+
+def is_foreign(message: AIMessage, provider: str) -> bool:
+    """Whether another provider is known to have written a message."""
+    return message.response_metadata.get("model_provider") not in (None, provider)
+
+
+def lift_results(messages: Sequence[BaseMessage]) -> Sequence[BaseMessage]:
+    """Return a conversation with each tool's result in a `ToolMessage`. The messages themselves stay as they are.
+
+    A result may lie in the content of a user's message, as Anthropic's ``tool_result``, where another library wrote it.
+    (`hocket.messages.calls.calls_of` finds the calls, wherever a message has them.)
+    """
+    if not any(isinstance(message, HumanMessage) and _results_in(message) for message in messages):
+        return messages
+    lifted: list[BaseMessage] = []
+    for message in messages:
+        results = _results_in(message) if isinstance(message, HumanMessage) else []
+        lifted.extend(results)
+        rest = [part for part in message.content if not _is_result(part)] if results else []
+        if not results or rest:
+            lifted.append(isolated(message, content=rest) if results else message)
+    return lifted
+
+
+def _is_result(part: str | Mapping[str, Any]) -> bool:
+    return not isinstance(part, str) and part.get("type") == "tool_result"
+
+
+def _results_in(message: HumanMessage) -> list[ToolMessage]:
+    if isinstance(message.content, str):
+        return []
+    return [
+        ToolMessage(
+            part.get("content") or "",
+            tool_call_id=part.get("tool_use_id") or "",
+            status="error" if part.get("is_error") else "success",
+        )
+        for part in message.content
+        if isinstance(part, dict) and _is_result(part)
+    ]
+
+
+def check_results(messages: Sequence[BaseMessage]) -> None:
+    """Refuse a conversation in which a tool call has no result, or a result no call: no server takes it.
+
+    Raises:
+        InvalidHistory: the message names the places, and the way out.
+    """
+    if not any(isinstance(message, ToolMessage) or calls_of(message) for message in messages):
+        return
+    from hocket.message_toolkit.repair import validate_history  # a program without tools need not load it
+
+    problems = [problem for problem in validate_history(messages) if problem.code in _REFUSED]
+    if problems:
+        words = "; ".join(f"message {problem.index}: {problem.detail}" for problem in problems[:5])
+        raise InvalidHistory(
+            f"no server takes this conversation: {words}. Add what is missing, or let "
+            "hocket.messages.repair_history(messages) mend it",
+            problems,
+        )
+
+
+def read_parts(
+    content: Iterable[str | Mapping[str, Any]], is_native: IsNative, words: Iterable[str] = ()
+) -> list[Part]:
+    """Return the parts of a content, those of other providers as standard blocks; what cannot be read stays as it is.
+
+    Args:
+        content: of a message.
+        is_native: whether a part is of the provider's own format, and so goes as it is.
+        words: what the format has a field for beyond the standard ones: see `keep_standard`.
+    """
+    parts: list[Part] = []
+    for part in content:
+        if isinstance(part, str):
+            parts.append({"type": "text", "text": part})
+        elif is_native(part) or part.get("type") == "non_standard":
+            parts.append(dict(part))
+        else:
+            own = dict(part)
+            for block in content_blocks_of([own], additional_kwargs={}, response_metadata={}):
+                read = cast("dict[str, Any]", block)
+                if read["type"] == "non_standard":
+                    parts.append(dict(read["value"]))
+                else:
+                    parts.append(own if read is own else keep_standard(read, words))
+    return parts
+
+
+def keep_standard(block: Mapping[str, Any], words: Iterable[str] = ()) -> Part:
+    """Return a block without what it says beyond the standard, but for what stands in ``words``: servers refuse the rest."""
+    if not isinstance(block.get("extras") or {}, Mapping):
+        kind = type(block["extras"]).__name__
+        raise InvalidInput(f"the extras of a part of type {block['type']!r} are {kind}, not a dict")
+    beyond = more(block)
+    kept = {name: value for name, value in block.items() if name not in beyond and name != "extras"}
+    return kept | {"extras": {name: beyond[name] for name in words if name in beyond}}

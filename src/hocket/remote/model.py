@@ -1,0 +1,114 @@
+"""What chat models and text models behind HTTP share: limits, the options of a call, identity, a preview."""
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, ClassVar
+
+from pydantic import BaseModel, Field
+
+from hocket._secrets import unwrap_secret, wrap_secrets
+from hocket.http.request import HTTPRequest
+from hocket.http.secrets import redact_params
+from hocket.language_models.base import BaseLanguageModel, LangSmithParams, LanguageModelInput
+from hocket.language_models.options import collect_options, merge_options
+from hocket.profiles import ModelProfile, find_profile
+from hocket.remote.endpoint import Headers
+from hocket.remote.options import CallFields, make_call_options
+from hocket.remote.service import RemoteService
+from hocket.retries import RetryPolicy, RetryPolicyLike
+from hocket.timeouts import HTTP_TIMEOUT, TimeoutLike
+
+__all__ = ["RemoteModel", "add_headers"]
+
+
+class RemoteModel(RemoteService):
+    """A model behind HTTP.
+
+    A provider names the class of its options in ``_options``, and inherits the model from it, so that each option may be
+    given when a model is made, bound, or with a call. Names that are no options are refused.
+
+    Args:
+        timeout: by default 10 s for a connection, 300 s for the first chunk of a stream, 120 s between two chunks, and
+            20 minutes for all of a call.
+        retry: by default three attempts in all.
+    """
+
+    timeout: TimeoutLike | None = Field(default=HTTP_TIMEOUT, repr=False)
+    retry: RetryPolicyLike | None = Field(default=RetryPolicy(), repr=False)
+
+    _options: ClassVar[type[BaseModel]] = BaseModel
+    """What options there are: a `ChatOptions` or `TextOptions`, or a pydantic class with some of their fields."""
+
+    _call_options: ClassVar[type[BaseModel]] = CallFields
+    """The options of a call: those, and `CallFields`."""
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
+        super().__pydantic_init_subclass__(**kwargs)
+        if cls._options is not BaseModel:
+            cls._call_options = make_call_options(cls._options)
+
+    # -- what tells one model from another
+
+    @property
+    def lc_secrets(self) -> dict[str, str]:
+        """The key is dumped as a reference to the variable that it is read from by default."""
+        return {"api_key": next(iter(self._choose_endpoint(self.__dict__).key_variables), "API_KEY")}
+
+    @property
+    def model_name(self) -> str:
+        """The model: LangChain's other name for ``model``, understood at construction as well."""
+        return str(self._served_model)
+
+    @property
+    def _identifying_params(self) -> Mapping[str, Any]:
+        return {"model_name": self._served_model, **collect_options(self, self._options)}
+
+    def _get_ls_params(self, stop: list[str] | None = None, **kwargs: Any) -> LangSmithParams:
+        return {**super()._get_ls_params(stop, **kwargs), "ls_provider": self._provider}  # type: ignore[misc]  # a model's
+
+    def _get_invocation_params(self, stop: list[str] | None = None, **kwargs: Any) -> Any:
+        return super()._get_invocation_params(stop, **redact_params(kwargs))  # type: ignore[misc]  # a model's
+
+    def _resolve_model_profile(self) -> ModelProfile | None:
+        return find_profile(str(self._served_model), self._provider)
+
+    # -- the request
+
+    def _merge_options(self, stop: list[str] | None, params: Mapping[str, Any]) -> Any:
+        """Return the options of one call, an instance of ``_call_options``.
+
+        Raises:
+            InvalidInput: an option that does not exist, or a value outside its limits.
+        """
+        return merge_options(self, params if stop is None else {**params, "stop": stop}, self._call_options)
+
+    @abstractmethod
+    def _preview(self, input: Any, stop: list[str] | None, params: dict[str, Any], *, stream: bool) -> HTTPRequest:
+        """Return the request for one input, but for its key."""
+
+    def render(
+        self, input: LanguageModelInput, *, stop: list[str] | None = None, stream: bool = False, **kwargs: Any
+    ) -> HTTPRequest:
+        """Return the request that `invoke`, or with ``stream=True`` `stream`, would send, every secret masked.
+
+        Nothing is sent, and a function given as ``api_key`` is not asked.
+
+        Raises:
+            InvalidInput: see `ainvoke`.
+        """
+        BaseLanguageModel._check_stop(stop)
+        return self._sender.preview(self._preview(input, stop, kwargs, stream=stream))
+
+    async def arender(
+        self, input: LanguageModelInput, *, stop: list[str] | None = None, stream: bool = False, **kwargs: Any
+    ) -> HTTPRequest:
+        """Return the request that `ainvoke`, or with ``stream=True`` `astream`, would send. See `render`."""
+        return self.render(input, stop=stop, stream=stream, **kwargs)
+
+
+def add_headers(request: HTTPRequest, headers: Headers) -> HTTPRequest:
+    """Return a request with further headers, over its own."""
+    plain = {name.lower(): unwrap_secret(value) for name, value in wrap_secrets(headers).items()}
+    return replace(request, headers={**request.headers, **plain})

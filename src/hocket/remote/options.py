@@ -1,0 +1,77 @@
+"""The fields of services and the options of calls: the names that other libraries give them, and the class of a call's."""
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, create_model
+
+from hocket.errors import InvalidInput
+from hocket.language_models.options import INSTEAD, OTHER_NAMES
+from hocket.remote.endpoint import Headers
+
+__all__ = ["CallFields", "make_call_options", "rename_fields"]
+
+OTHER_FIELDS: Mapping[str, str] = {
+    **OTHER_NAMES,
+    "api_base": "base_url",
+    "azure_endpoint": "base_url",
+    "http_async_client": "http_client",
+    "model_name": "model",
+    "openai_api_base": "base_url",
+    "openai_api_key": "api_key",
+    "openai_organization": "organization",
+    "openai_proxy": "proxy",
+    "request_timeout": "timeout",
+}
+"""langchain-openai's names of fields that mean the same, and hocket's."""
+
+FIELDS_INSTEAD: Mapping[str, str] = {
+    **INSTEAD,
+    "api_version": "default_query={'api-version': ...}",
+    "azure_ad_token": "api_key=..., with dialect='azure_entra'",
+    "azure_ad_token_provider": "api_key=..., which may be a function, with dialect='azure_entra'",
+    "azure_deployment": "model=..., the name of the deployment",
+    "max_retries": "retry=..., which counts all attempts: max_retries=2 is retry=3",
+    "openai_api_version": "default_query={'api-version': ...}",
+    "tiktoken_model_name": "custom_get_token_ids=..., or nothing: a known model's tokens are counted by its name",
+}
+"""Its names that have no equal here, and what to write instead."""
+
+
+class CallFields(BaseModel):
+    """What a call may say beyond the options of its model.
+
+    Args:
+        extra_headers: further headers of the request. A secret is best a `SecretStr`, which does not show in the frames of
+            a traceback either.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    extra_headers: Headers | None = None
+
+
+@lru_cache
+def make_call_options(options: type[BaseModel]) -> type[BaseModel]:
+    """Return the class of one call's options: those of a model, and `CallFields`. It refuses other names."""
+    return create_model(f"Call{options.__name__}", __base__=(CallFields, options), __module__=options.__module__)
+
+
+def rename_fields(fields: Mapping[str, Any], known: Mapping[str, object]) -> dict[str, Any]:
+    """Return the fields of a service under hocket's names.
+
+    Args:
+        fields: as the caller gave them.
+        known: the service's own, which go before other libraries' names.
+
+    Raises:
+        InvalidInput: a field is given under two names, with two values.
+    """
+    renamed: dict[str, Any] = {}
+    for name, value in fields.items():
+        own = name if name in known else OTHER_FIELDS.get(name, name)
+        if own in renamed and renamed[own] != value:
+            raise InvalidInput(f"{name} is another name of {own}, and they differ; give one of them")
+        renamed[own] = value
+    return renamed

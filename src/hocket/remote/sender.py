@@ -1,0 +1,226 @@
+"""Sends the requests of one service: puts its key in, keeps its secrets out of what comes back, and reads that.
+
+It is made for a call out of a service's fields, and knows no models. Whatever a server says ends in one of hocket's
+errors: what reads a reply need not foresee each odd shape.
+"""
+
+import functools
+import inspect
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
+
+from pydantic import SecretStr
+
+from hocket._runtime.runtime import ASYNC
+from hocket._secrets import MASK, Secret, redact, redact_url, unwrap_secret
+from hocket.errors import AuthenticationError, ConnectionFailed, HocketError, InvalidReply, LLMError, StreamTruncated
+from hocket.http.clients import ClientSettings
+from hocket.http.exchange import HTTPStream, open_stream, send
+from hocket.http.request import HTTPReply, HTTPRequest
+from hocket.http.secrets import Guard, find_secrets, redact_headers
+from hocket.remote.endpoint import Endpoint, Headers, Key
+from hocket.remote.stream_decoder import StreamDecoder
+
+__all__ = ["Sender"]
+
+T = TypeVar("T")
+
+LARGE = 2**18  # bytes of a reply that take milliseconds to read, in a thread therefore: the loop has others to serve
+
+
+@dataclass(slots=True)
+class Sender:
+    """What sends a service's requests.
+
+    Attributes:
+        provider: the name of who is asked, for errors.
+        endpoint: how a key is sent.
+        model: the name of the model, for errors.
+        api_key, headers: the service's.
+        client: what sends instead of hocket's own client; None: nothing does.
+        settings: of the client.
+        max_bytes: of a reply; None: no limit.
+        read_failure: returns the error that a reply stands for whose status is not one of success, given what it must
+            not repeat.
+    """
+
+    provider: str
+    endpoint: Endpoint
+    model: str | None
+    api_key: Key | None
+    headers: Headers | None
+    client: Any
+    settings: ClientSettings
+    max_bytes: int | None
+    read_failure: Callable[[HTTPReply, Sequence[str]], LLMError]
+
+    async def send(self, request: HTTPRequest, read: Callable[[HTTPReply], T]) -> T:
+        """Send a request and return what ``read`` makes of its reply.
+
+        Raises:
+            LLMError: the connection failed, or the reply says that the request did, or ``read`` does.
+        """
+        signed = await self._sign(request)
+        with self._guard(signed):
+            reply = await send(signed, self.settings, client=self.client, max_bytes=self.max_bytes)
+            if (headers := self._redact_headers(signed, reply.headers)) is not reply.headers:
+                reply = replace(reply, headers=headers)
+            if not 200 <= reply.status < 300:
+                raise self._fail(signed, reply)
+            try:
+                return read(reply) if len(reply.content) < LARGE else await ASYNC.call_sync(read, reply)
+            except HocketError:
+                raise
+            except Exception as error:
+                raise _unreadable(error) from error
+
+    async def receive(
+        self,
+        request: HTTPRequest,
+        make_decoder: Callable[[Mapping[str, str]], StreamDecoder[T]],
+        read: Callable[[HTTPReply], Iterable[T]],
+    ) -> AsyncGenerator[T, None]:
+        """Send a request and yield what its reply says as it comes.
+
+        Args:
+            request: the request, but for its key.
+            make_decoder: returns what reads the reply, given its headers.
+            read: reads it where the server answers with one JSON document in spite of what was asked.
+
+        Raises:
+            LLMError: the connection failed, or the reply says that the request did.
+            StreamTruncated: the reply ended before its terminal event, or its connection broke before its end.
+        """
+        signed = await self._sign(request)
+        stream: HTTPStream | None = None
+        with self._guard(signed):
+            try:
+                stream = await open_stream(signed, self.settings, client=self.client, max_bytes=self.max_bytes)
+                headers = self._redact_headers(signed, stream.headers)
+                if not 200 <= stream.status < 300:
+                    raise self._fail(signed, HTTPReply(stream.status, headers, await stream.read()))
+                if headers.get("content-type", "").startswith("application/json"):
+                    for item in _read_all(read, HTTPReply(stream.status, headers, await stream.read())):
+                        yield item
+                    return
+                decoder, broken = make_decoder(headers), None
+                while not decoder.done:
+                    try:
+                        pieces = _read_all(
+                            decoder.feed, await anext(stream)
+                        )  # no name for the bytes: tracebacks show locals
+                    except (StopAsyncIteration, ConnectionFailed) as end:
+                        broken = end if isinstance(end, ConnectionFailed) else None
+                        break
+                    for item in pieces:
+                        yield item
+                for item in _read_end(decoder, broken):
+                    yield item
+            finally:
+                if stream is not None:
+                    await stream.aclose()
+
+    def preview(self, request: HTTPRequest) -> HTTPRequest:
+        """Return a request as it would be sent, every secret masked. A function that gives the key is not asked."""
+        known = [self.api_key.get_secret_value()] if isinstance(self.api_key, SecretStr) else []
+        headers: Headers = {**self.endpoint.make_key_headers(MASK)} if self.api_key else {}
+        headers |= {**(self.headers or {}), **request.headers}
+        url = redact_url(request.url)
+        return HTTPRequest(request.method, redact(url, known), redact(redact_headers(headers), known), request.content)
+
+    async def _sign(self, request: HTTPRequest) -> HTTPRequest:
+        """Return the request with all its headers. The call's own come over the default ones."""
+        headers = await self._key_headers()
+        if self.headers:
+            headers |= {name: unwrap_secret(value) for name, value in self.headers.items()}
+        return replace(request, headers={**headers, **request.headers})
+
+    async def _key_headers(self) -> dict[str, str]:
+        key = self.api_key
+        if key is None:
+            return {}
+        value: object = key
+        if callable(key):
+            value = key() if inspect.iscoroutinefunction(key) else await ASYNC.call_sync(key)
+            if inspect.isawaitable(value):
+                value = await value
+        if isinstance(value, SecretStr):
+            value = value.get_secret_value()
+        if isinstance(value, str) and (value or not callable(key)):
+            named = self.endpoint.make_key_headers(value) if value else {}
+            return {name: Secret(text) for name, text in named.items()}
+        kind = type(value).__name__
+        del value  # this frame is in the traceback
+        raise AuthenticationError(
+            f"the function given as api_key returned {kind} instead of a key",
+            provider=self.provider,
+            model=self.model,
+        )
+
+    def _fail(self, signed: HTTPRequest, reply: HTTPReply) -> LLMError:
+        """Return the error that a reply stands for."""
+        try:
+            error = self.read_failure(reply, self._secrets(signed))
+        except HocketError:
+            raise
+        except Exception as unforeseen:
+            raise _unreadable(unforeseen) from unforeseen
+        is_anonymous = self.endpoint.make_key_headers("").keys().isdisjoint(signed.headers)
+        if is_anonymous and isinstance(error, AuthenticationError):
+            error.message += "; no key was sent: give api_key=..., for that of the environment goes to known hosts only"
+            error.args = (error.message,)
+        return error
+
+    def _guard(self, signed: HTTPRequest) -> Guard:
+        """Return what lets no secret of a request out with an error, and puts provider and model into it."""
+        return Guard(functools.partial(self._secrets, signed), self.provider, self.model)
+
+    def _secrets(self, signed: HTTPRequest) -> list[str]:
+        of_client: Mapping[str, str] = getattr(self.client, "headers", None) or {}
+        return find_secrets([signed.headers, of_client], [signed.url], self.settings.proxy)
+
+    def _redact_headers(self, signed: HTTPRequest, headers: Mapping[str, str]) -> Mapping[str, str]:
+        """Return a reply's headers, which may be kept with the answer, without secrets that the server repeats.
+
+        To find out all secrets takes as long as the rest of a call, so it is done where there may be some to find.
+        """
+        text = " ".join(headers.values())
+        for value in signed.headers.values():
+            if isinstance(value, Secret) and (value.rpartition(" ")[2] in text or value.startswith("Basic ")):
+                break
+        else:
+            if self.settings.proxy is None and self.client is None and "?" not in signed.url:
+                return headers
+        return redact(headers, self._secrets(signed))
+
+
+def _read_all(read: Callable[..., Iterable[T]], source: object) -> Iterator[T]:
+    """Yield what reading gives. What it raises, if it is no error of hocket's, says that the reply is not readable."""
+    try:
+        yield from read(source)
+    except HocketError:
+        raise
+    except Exception as error:
+        raise _unreadable(error) from error
+
+
+def _read_end(decoder: StreamDecoder[T], broken: ConnectionFailed | None) -> Iterator[T]:
+    """Yield what is left to say at the end of a stream.
+
+    Args:
+        decoder: what has read the stream.
+        broken: how its connection broke; None: the body has ended, or need not be read further.
+    """
+    try:
+        rest = list(_read_all(lambda _: decoder.close(), None))
+        if broken is not None and not decoder.ended:
+            raise StreamTruncated("the stream is not whole: its connection broke; what came is in `partial`")
+    except StreamTruncated as error:
+        error.retryable = True
+        raise error from broken
+    yield from rest
+
+
+def _unreadable(error: Exception) -> InvalidReply:
+    return InvalidReply(f"the reply is not what its format says: {type(error).__name__}: {error}")
