@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from hocket.errors import InvalidHistory, InvalidInput
 from hocket.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
-from hocket.messages.base import isolated
+from hocket.messages.base import copy_message
 from hocket.messages.calls import calls_of
 from hocket.messages.formats import content_blocks_of
 from hocket.messages.formats.blocks import more
@@ -59,7 +59,7 @@ def lift_results(messages: Sequence[BaseMessage]) -> Sequence[BaseMessage]:
         lifted.extend(results)
         rest = [part for part in message.content if not _is_result(part)] if results else []
         if not results or rest:
-            lifted.append(isolated(message, content=rest) if results else message)
+            lifted.append(copy_message(message, content=rest) if results else message)
     return lifted
 
 
