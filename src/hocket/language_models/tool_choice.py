@@ -9,7 +9,7 @@ from typing import NamedTuple, cast
 
 from hocket.errors import InvalidInput
 
-__all__ = ["ToolChoice", "ToolChoiceKind", "parse_tool_choice"]
+__all__ = ["ToolChoice", "ToolChoiceKind", "get_tool_name", "parse_tool_choice"]
 
 
 class ToolChoiceKind(StrEnum):
@@ -57,9 +57,7 @@ def parse_tool_choice(choice: object, tools: Sequence[Mapping[str, object]] | No
     """
     if choice is None:
         return None
-    from hocket.tools.function_calling import name_of_tool  # a program without tools need not load them
-
-    names = [name_of_tool(tool) for tool in tools or ()]
+    names = [get_tool_name(tool) for tool in tools or ()]
     if isinstance(choice, bool):
         found = REQUIRED if choice else NONE
     elif isinstance(choice, str):
@@ -111,3 +109,10 @@ def _name_of_reference(reference: object) -> str | None:
             return kind
         case _:
             return None
+
+
+def get_tool_name(tool: Mapping[str, object]) -> str:
+    """Return the name of a tool as OpenAI writes it; of one that the server runs itself, its type."""
+    kind = str(tool.get("type"))
+    inner = tool.get(kind)
+    return str(cast("Mapping[str, object]", inner).get("name", kind)) if isinstance(inner, Mapping) else kind

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from hocket.errors import InvalidInput, Unsupported
+from hocket.language_models.tool_choice import get_tool_name
 from hocket.messages import (
     AIMessage,
     BaseMessage,
@@ -24,7 +25,6 @@ from hocket.messages import (
 from hocket.providers.openai import ChatOpenAI
 from hocket.providers.openai.dialects import DIALECTS, Dialect
 from hocket.providers.openai.encode import encode_messages
-from hocket.tools.function_calling import name_of_tool
 
 OPENAI, DEEPSEEK, OPENROUTER, VLLM = (DIALECTS[name] for name in ("openai", "deepseek", "openrouter", "vllm"))
 LIGHTS = {"type": "function", "function": {"name": "lights", "parameters": {"type": "object", "properties": {}}}}
@@ -396,7 +396,7 @@ def test_tool_choices(choice: Any, expected: Any) -> None:
 def test_a_server_that_does_not_heed_names_is_offered_the_named(dialect: str, choice: Any, names: list[str]) -> None:
     """And has to call one of them: the same to the model, in words that the server knows."""
     sent = body(fields={"dialect": dialect}, tools=[LIGHTS, SEARCH], tool_choice=choice)
-    assert ([name_of_tool(tool) for tool in sent["tools"]], sent["tool_choice"]) == (names, "required")
+    assert ([get_tool_name(tool) for tool in sent["tools"]], sent["tool_choice"]) == (names, "required")
     for said in (REF, {"type": "tool", "name": "lights"}):  # a dict means what the name does
         given = body(fields={"dialect": dialect}, tools=[LIGHTS, SEARCH], tool_choice=said)
         assert given == body(fields={"dialect": dialect}, tools=[LIGHTS, SEARCH], tool_choice="lights")

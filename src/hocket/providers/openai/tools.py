@@ -3,9 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from hocket.language_models.tool_choice import ToolChoiceKind, parse_tool_choice
+from hocket.language_models.tool_choice import ToolChoiceKind, get_tool_name, parse_tool_choice
 from hocket.providers.openai.dialects import Dialect
-from hocket.tools.function_calling import name_of_tool
 
 __all__ = ["encode_tools"]
 
@@ -29,7 +28,7 @@ def encode_tools(tools: Sequence[Mapping[str, Any]], choice: object, dialect: Di
         return offered
     if not parsed.names:
         return {**offered, "tool_choice": str(parsed.kind)}
-    named = {name_of_tool(tool): tool for tool in tools}
+    named = {get_tool_name(tool): tool for tool in tools}
     mode = "required" if parsed.must_call else "auto"
     if parsed.kind not in dialect.tool_choices:
         return {"tools": [named[name] for name in parsed.names], "tool_choice": mode}
@@ -41,5 +40,5 @@ def encode_tools(tools: Sequence[Mapping[str, Any]], choice: object, dialect: Di
 
 def _refer(tool: Mapping[str, Any]) -> dict[str, Any]:
     """Return what stands for a tool in a choice."""
-    kind, name = tool["type"], name_of_tool(tool)
+    kind, name = tool["type"], get_tool_name(tool)
     return {"type": kind} if name == kind else {"type": kind, kind: {"name": name}}
