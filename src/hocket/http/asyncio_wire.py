@@ -1,12 +1,13 @@
 """A connection on asyncio: a protocol that keeps what comes until it is asked for."""
 
 import asyncio
+import select
 import socket
 from contextlib import suppress
 from typing import Any
 
 from hocket._runtime.cancellation import is_cancelled, refuse
-from hocket.http.wire import READ, is_readable
+from hocket.http.wire import READ
 
 __all__ = ["AsyncioWire", "open_wire"]
 
@@ -86,7 +87,7 @@ class AsyncioWire(asyncio.Protocol):
 
     @property
     def is_stale(self) -> bool:
-        return self._is_over or bool(self._data) or self._socket is None or is_readable(self._socket)
+        return self._is_over or bool(self._data) or self._socket is None or _is_readable(self._socket)
 
     async def send(self, data: bytes) -> None:
         if self._transport is None:  # aborted by another task
@@ -143,3 +144,12 @@ class AsyncioWire(asyncio.Protocol):
 def _wake(future: "asyncio.Future[None] | None") -> None:
     if future is not None and not future.done():
         future.set_result(None)
+
+
+def _is_readable(sock: socket.socket) -> bool:
+    """Whether a read would return at once."""
+    if hasattr(select, "poll"):  # unlike select it knows no highest file number
+        poll = select.poll()
+        poll.register(sock, select.POLLIN)
+        return bool(poll.poll(0))
+    return bool(select.select([sock], [], [], 0)[0])

@@ -9,12 +9,9 @@ in the size of the body.
 """
 
 from hocket.errors import InvalidReply
-from hocket.http.json_size import check_json_size
+from hocket.http.json_size import UNCHECKED, check_json_size
 
 __all__ = ["BlockSplitter"]
-
-UNCHECKED = 2**20
-"""Bytes of an event that passes unchecked, whatever is in it, unless the limit is lower still."""
 
 BOM = b"\xef\xbb\xbf"
 

@@ -15,7 +15,7 @@ from hocket._version import __version__
 from hocket.errors import InvalidReply, LLMError
 from hocket.http.clients import ClientSettings, Reply, Sender, get_client
 from hocket.http.decompression import find_decompressor
-from hocket.http.json_size import MAX_REPLY, check_json_size
+from hocket.http.json_size import MAX_REPLY, UNCHECKED, check_json_size
 from hocket.http.request import HTTPReply, HTTPRequest
 
 __all__ = ["HTTPStream", "open_stream", "send"]
@@ -96,7 +96,7 @@ class HTTPStream:
         self.status: int = reply.status
         self.headers: Mapping[str, str] = reply.headers
         self._reply = reply
-        self._decompressor = find_decompressor(reply.headers)
+        self._decompressor = find_decompressor(reply.headers) if "content-encoding" in reply.headers else None
         self._limit = max_bytes
         self._room = self._room_compressed = sys.maxsize - 1 if max_bytes is None else max_bytes
         self._is_waiting = False  # whether a task waits for the next piece
@@ -127,7 +127,8 @@ class HTTPStream:
         while piece := await self._pull():
             pieces.append(piece)
         body = pieces[0] if len(pieces) == 1 else b"".join(pieces)
-        check_json_size(body, self._limit)
+        if len(body) > UNCHECKED:
+            check_json_size(body, self._limit)
         return body
 
     async def aclose(self) -> None:

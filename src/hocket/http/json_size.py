@@ -7,13 +7,16 @@ count brackets and commas says, in a millisecond for each megabyte, what parsing
 
 from hocket.errors import InvalidReply
 
-__all__ = ["MAX_PARSED", "MAX_REPLY", "check_json_size"]
+__all__ = ["MAX_PARSED", "MAX_REPLY", "UNCHECKED", "check_json_size"]
 
 MAX_REPLY = 64 * 2**20
 """Bytes that a reply, or an event of a stream, may have unless told otherwise: it may carry images."""
 
 MAX_PARSED = 256 * 2**20
 """Bytes that it may take parsed, by this estimate."""
+
+UNCHECKED = 2**20
+"""Bytes of JSON that cannot take too much, whatever is in them."""
 
 CONTAINER = 128
 VALUE = 32
@@ -30,7 +33,7 @@ def check_json_size(data: bytes | bytearray, max_bytes: int | None = MAX_REPLY) 
     Raises:
         InvalidReply: it takes more than `MAX_PARSED`, or than four times ``max_bytes``.
     """
-    if max_bytes is None or len(data) * CONTAINER <= MAX_PARSED:
+    if max_bytes is None or len(data) <= UNCHECKED:
         return
     limit = MAX_PARSED * max(max_bytes, MAX_REPLY) // MAX_REPLY
     size = CONTAINER * (data.count(b"{") + data.count(b"[")) + VALUE * data.count(b",")

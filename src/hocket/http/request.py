@@ -62,12 +62,16 @@ class HTTPReply:
 def json_request(url: str, body: Any, headers: Mapping[str, str | SecretStr] | None = None) -> HTTPRequest:
     """Return a POST of ``body`` as JSON.
 
+    Args:
+        url: absolute.
+        body: data.
+        headers: more headers, over those that say that the body is JSON. What unlocks something, by its name, or is a
+            `SecretStr`, is kept as a secret.
+
     Raises:
         pydantic_core.PydanticSerializationError: ``body`` holds something that JSON has no word for.
     """
-    basic = {"accept": "application/json", "content-type": "application/json"}
-    return HTTPRequest("POST", url, {**basic, **_plain(headers or {})}, to_json(body))
-
-
-def _plain(headers: Mapping[str, str | SecretStr]) -> dict[str, str]:
-    return {name.lower(): unwrap_secret(value) for name, value in wrap_secrets(headers).items()}
+    all_headers = {"accept": "application/json", "content-type": "application/json"}
+    if headers:
+        all_headers |= {name.lower(): unwrap_secret(value) for name, value in wrap_secrets(headers).items()}
+    return HTTPRequest("POST", url, all_headers, to_json(body))

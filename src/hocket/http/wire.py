@@ -5,11 +5,9 @@ as much as a whole call over a bare transport; and they close by waiting, while 
 nothing that cancels a task can come between and leave a connection behind.
 """
 
-import select
-import socket
 from typing import NamedTuple, Protocol
 
-__all__ = ["READ", "Origin", "Wire", "is_readable"]
+__all__ = ["READ", "Origin", "Wire"]
 
 READ = 256 * 1024
 """Bytes that one read takes at most."""
@@ -53,12 +51,3 @@ class Wire(Protocol):
     def abort(self) -> None:
         """Close it at once, without waiting for anything. Safe to call twice."""
         ...
-
-
-def is_readable(sock: socket.socket) -> bool:
-    """Whether a read would return at once."""
-    if hasattr(select, "poll"):  # unlike select it knows no highest file number
-        poll = select.poll()
-        poll.register(sock, select.POLLIN)
-        return bool(poll.poll(0))
-    return bool(select.select([sock], [], [], 0)[0])
