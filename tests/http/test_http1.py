@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hocket.http.http1 import MAX_HEAD, ReplyParser, request_bytes
+from hocket.http.http1 import MAX_HEAD, ReplyParser, encode_request
 
 
 class Outcome(NamedTuple):
@@ -27,14 +27,14 @@ def read(pieces: Iterable[bytes], method: str = "POST") -> tuple[Outcome, bool]:
     body = b""
     try:
         for piece in pieces:
-            if not parser.complete:
+            if not parser.is_complete:
                 body += parser.feed(piece)
             elif piece:
-                parser.reusable = False
+                parser.is_reusable = False
     except ValueError:
         return Outcome("bad"), False
-    reusable = parser.complete and parser.reusable
-    if not parser.complete and not parser.close():
+    reusable = parser.is_complete and parser.is_reusable
+    if not parser.is_complete and not parser.close():
         return Outcome("cut"), False
     return Outcome("whole", parser.status, tuple(parser.headers.items()), body), reusable
 
@@ -247,14 +247,14 @@ def test_part_of_a_chunk_is_not_waited_for() -> None:
     assert parser.feed(b"56") == b"56"
     assert parser.feed(b"789\r") == b"789"
     assert parser.feed(b"\n0\r\n\r") == b""
-    assert not parser.complete
+    assert not parser.is_complete
     assert parser.feed(b"\n") == b""
-    assert parser.complete
+    assert parser.is_complete
 
 
 def test_request_is_written() -> None:
     """Line by line; h11 reads it."""
-    data = request_bytes(
+    data = encode_request(
         "POST", "/v1?x=%20", [("host", "h"), ("x-a", "a \t b"), ("x-b", ""), ("content-length", "2")], b"{}"
     )
 
@@ -270,7 +270,7 @@ def test_request_is_written() -> None:
 def test_request_cannot_be_smuggled(name: str, value: str) -> None:
     """A header is refused, or is one line that h11 reads as it was given."""
     try:
-        data = request_bytes("GET", "/", [("host", "h"), (name, value)], b"")
+        data = encode_request("GET", "/", [("host", "h"), (name, value)], b"")
     except ValueError as error:
         assert str(error) == "a header"
         return
@@ -284,7 +284,7 @@ def test_request_cannot_be_smuggled(name: str, value: str) -> None:
 def test_request_line_cannot_be_smuggled(method: str, target: str) -> None:
     """Nor is there a second request in the first line."""
     with pytest.raises(ValueError, match="method or path"):
-        request_bytes(method, target, [], b"")
+        encode_request(method, target, [], b"")
 
 
 @pytest.mark.parametrize("size", [7, 10_000, 10**6])

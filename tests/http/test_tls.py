@@ -12,7 +12,7 @@ from hocket.errors import ConnectionFailed, ConnectTimeout, InvalidInput
 from hocket.http.clients import ClientSettings
 from hocket.http.exchange import open_stream, send
 from hocket.http.request import HTTPRequest, json_request
-from hocket.http.tls import tls_context
+from hocket.http.tls import get_tls_context
 from hocket.testing import assert_no_blocking
 from hocket.timeouts import connect_limit
 
@@ -130,10 +130,10 @@ async def test_handshake_that_never_ends(serve: Any) -> None:
 async def test_context_is_made_once_and_beside_the_loop() -> None:
     """To read the authorities takes as long as many calls: the loop goes on, and nobody does it again."""
     async with assert_no_blocking(limit=0.5):
-        first = await tls_context(True)
+        first = await get_tls_context(True)
 
-    assert await tls_context(True) is first
-    assert await tls_context(False) is not first
+    assert await get_tls_context(True) is first
+    assert await get_tls_context(False) is not first
 
 
 class Records:

@@ -45,13 +45,13 @@ def parse_url(url: str) -> Address:
         default = PORTS[parts.scheme]
         port = parts.port or default
     except (ValueError, KeyError) as error:
-        raise _unusable() from error
+        raise _make_url_error() from error
     if not host:
-        raise _unusable()
+        raise _make_url_error()
     shown = f"[{host}]" if ":" in host else host
     target = quote((parts.path or "/") + (f"?{parts.query}" if parts.query else ""), SAFE)
     host_header = shown if port == default else f"{shown}:{port}"
-    return Address(Origin(parts.scheme, host, port), host_header, target, _authorization(parts))
+    return Address(Origin(parts.scheme, host, port), host_header, target, _encode_user(parts))
 
 
 def split_user(url: str) -> tuple[str, str | None]:
@@ -60,15 +60,15 @@ def split_user(url: str) -> tuple[str, str | None]:
         parts = urlsplit(url)
     except ValueError:
         return url, None
-    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2])), _authorization(parts)
+    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2])), _encode_user(parts)
 
 
-def _authorization(parts: SplitResult) -> str | None:
+def _encode_user(parts: SplitResult) -> str | None:
     if parts.username is None:
         return None
     pair = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
     return f"Basic {base64.b64encode(pair.encode()).decode()}"
 
 
-def _unusable() -> InvalidInput:
+def _make_url_error() -> InvalidInput:
     return InvalidInput("a URL to send a request to must begin with http:// or https:// and name a host")

@@ -4,7 +4,7 @@ import asyncio
 import select
 import socket
 from contextlib import suppress
-from typing import Any
+from typing import cast
 
 from hocket._runtime.cancellation import is_cancelled, refuse
 from hocket.http.wire import READ
@@ -27,9 +27,11 @@ async def open_wire(host: str, port: int) -> "AsyncioWire":
     # uvloop, which is no BaseEventLoop, does not know how to try addresses side by side. Where there is but one it is not
     # asked to: CPython's race loses the socket, for the collector to close, if it is cancelled just when one is connected.
     has_several = isinstance(loop, asyncio.BaseEventLoop) and not (":" in host or host.replace(".", "").isdigit())
-    more: dict[str, Any] = {"happy_eyeballs_delay": 0.25} if has_several else {}
     try:
-        await loop.create_connection(lambda: wire, host, port, **more)
+        if has_several:
+            await loop.create_connection(lambda: wire, host, port, happy_eyeballs_delay=0.25)
+        else:
+            await loop.create_connection(lambda: wire, host, port)
     except BaseException:
         wire.abort()
         raise
@@ -56,7 +58,7 @@ class AsyncioWire(asyncio.Protocol):
     # -- called by the loop
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._transport = transport  # type: ignore[assignment]
+        self._transport = cast("asyncio.Transport", transport)  # of a socket, it is one
         self._socket = transport.get_extra_info("socket")
 
     def data_received(self, data: bytes) -> None:

@@ -13,9 +13,9 @@ import contextlib
 import os
 import sys
 import weakref
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Protocol
 
 from anyio.lowlevel import current_token
 
@@ -100,16 +100,16 @@ class _Loop:
         return [*self.clients.values(), *self.retired]
 
 
-_loops: dict[Any, _Loop] = {}
+_loops: dict[object, _Loop] = {}
 
 
 def get_client(settings: ClientSettings) -> Client:
     """Return the running loop's client."""
     native = current_token().native_token
-    loop = _loops.get(native) or _enter(native)
+    loop = _loops.get(native) or _register_loop(native)
     client = loop.clients.get(settings)
     if client is None:
-        client = loop.clients[settings] = _made(settings)
+        client = loop.clients[settings] = _create_client(settings)
     return client
 
 
@@ -125,21 +125,22 @@ async def close_client(settings: ClientSettings) -> None:
         await client.retire()
 
 
-def _enter(native: Any) -> _Loop:
+def _register_loop(native: object) -> _Loop:
     """Make room for a loop's clients and have the loop close them at its end."""
     for other in list(_loops):
-        if hasattr(other, "is_closed") and other.is_closed():  # an asyncio loop that did not end as it should
+        is_closed: Callable[[], bool] | None = getattr(other, "is_closed", None)  # asyncio's
+        if is_closed is not None and is_closed():  # it did not end as it should
             forgotten = _loops.pop(other, None)
             for client in forgotten.all_clients() if forgotten is not None else ():
                 client.abandon()
     loop = _loops[native] = _Loop()
-    loop.keeper = _keep(native, loop)
+    loop.keeper = _close_at_end(native, loop)
     with contextlib.suppress(StopIteration):
         loop.keeper.__anext__().send(None)  # begun by hand: it does not wait
     return loop
 
 
-async def _keep(native: Any, loop: _Loop) -> AsyncGenerator[None, None]:
+async def _close_at_end(native: object, loop: _Loop) -> AsyncGenerator[None, None]:
     try:
         yield
     finally:
@@ -148,8 +149,8 @@ async def _keep(native: Any, loop: _Loop) -> AsyncGenerator[None, None]:
             await client.aclose()
 
 
-def _made(settings: ClientSettings) -> Client:
-    if settings.proxy is not None or _environment_names_a_proxy():
+def _create_client(settings: ClientSettings) -> Client:
+    if settings.proxy is not None or _has_proxy_in_environment():
         from hocket.http.httpx_client import ProxiedClient
 
         return ProxiedClient(settings.proxy, settings.max_connections, settings.verify)
@@ -158,7 +159,7 @@ def _made(settings: ClientSettings) -> Client:
     return Pool(settings.max_connections, settings.verify)
 
 
-def _environment_names_a_proxy() -> bool:
+def _has_proxy_in_environment() -> bool:
     if sys.platform in ("darwin", "win32"):  # whose system settings may name one, too
         from urllib.request import getproxies
 

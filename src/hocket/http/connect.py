@@ -31,7 +31,7 @@ async def connect(origin: Origin, tls: "ssl.SSLContext | None", limit: float | N
             wire = await _open_wire(origin)
             return wire if tls is None else await _start_tls(wire, tls, origin.host)
     except OSError as error:  # ssl.SSLError is one
-        raise _connection_failed(origin, error) from error
+        raise _make_connect_error(origin, error) from error
     raise ConnectTimeout(
         f"no connection to {origin} within {limit:g} s; Timeout(connect=...) sets the limit", retryable=True
     )
@@ -60,7 +60,7 @@ async def _start_tls(wire: Wire, context: "ssl.SSLContext", host: str) -> Wire:
     return secured
 
 
-def _connection_failed(origin: Origin, error: OSError) -> ConnectionFailed:
+def _make_connect_error(origin: Origin, error: OSError) -> ConnectionFailed:
     reason = getattr(error, "verify_message", None)
     if reason is not None:  # an ssl.SSLCertVerificationError; another try ends the same way
         return ConnectionFailed(

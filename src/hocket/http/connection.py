@@ -32,14 +32,14 @@ class Connection:
         return self._wire.is_stale
 
     @property
-    def complete(self) -> bool:
+    def is_complete(self) -> bool:
         """Whether the reply has come, and was handed out."""
-        return self._reply.complete and not self._early
+        return self._reply.is_complete and not self._early
 
     @property
-    def reusable(self) -> bool:
+    def is_reusable(self) -> bool:
         """Whether it may carry another request."""
-        return self.complete and self._reply.reusable
+        return self.is_complete and self._reply.is_reusable
 
     async def request(self, method: str, data: bytes) -> tuple[int, dict[str, str]]:
         """Send a request; return status and headers of its reply.
@@ -52,7 +52,7 @@ class Connection:
         with suppress(OSError):  # a server may refuse what it has read in part, and say why before it closes
             await self._wire.send(data)
         while not reply.status:
-            self._early = await self._more()
+            self._early = await self._read_more()
         return reply.status, reply.headers
 
     async def receive(self) -> bytes:
@@ -63,11 +63,11 @@ class Connection:
             InvalidReply: what came is not HTTP.
         """
         piece, self._early = self._early, b""
-        while not piece and not self._reply.complete:
-            piece = await self._more()
+        while not piece and not self._reply.is_complete:
+            piece = await self._read_more()
         return piece
 
-    async def _more(self) -> bytes:
+    async def _read_more(self) -> bytes:
         """Wait for data, and return what of it belongs to the body."""
         try:
             data = await self._wire.receive()

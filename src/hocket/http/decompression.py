@@ -2,6 +2,7 @@
 
 import zlib
 from collections.abc import Mapping
+from typing import Protocol
 
 from hocket.errors import InvalidReply
 
@@ -17,6 +18,18 @@ SLICE = 4096
 """Bytes that zlib gets at a time. Of those behind the end of a gzip member it makes a copy, and members may be short."""
 
 
+class _ZlibStream(Protocol):
+    """What ``zlib.decompressobj`` returns; its own type has no public name."""
+
+    @property
+    def eof(self) -> bool: ...
+
+    @property
+    def unused_data(self) -> bytes: ...
+
+    def decompress(self, data: bytes, max_length: int = 0, /) -> bytes: ...
+
+
 class Decompressor:
     """Decompresses one body.
 
@@ -28,7 +41,7 @@ class Decompressor:
 
     def __init__(self, encoding: str) -> None:
         self._encoding = encoding
-        self._stream: zlib._Decompress | None = None  # of the current member; None: before its first byte
+        self._stream: _ZlibStream | None = None  # of the current member; None: before its first byte
         self._start = b""  # the first byte of a body whose second tells its form
 
     def feed(self, data: bytes, limit: int) -> bytes:

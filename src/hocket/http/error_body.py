@@ -5,6 +5,7 @@ from typing import NamedTuple, cast
 
 from pydantic_core import from_json
 
+from hocket._json import JSON, JSONObject
 from hocket._secrets import redact
 
 __all__ = ["ErrorBody", "read_error_body"]
@@ -31,7 +32,7 @@ class ErrorBody(NamedTuple):
     text: str
     words: tuple[str, ...] = ()
     status: int | None = None
-    details: Mapping[str, object] = {}
+    details: Mapping[str, JSON] = {}
     request_id: str | None = None
     data: object = None
 
@@ -47,33 +48,31 @@ def read_error_body(body: object, secrets: Iterable[str] = ()) -> ErrorBody:
             body = from_json(text)
         except ValueError:
             return _read_text(redact(text, secrets))
-    data, body = body, redact(body, secrets)
-    if isinstance(body, list) and body:  # Google wraps its errors in a list now and then
-        body = cast("list[object]", body)[0]
-    match body:
-        case {"error": {"message": _} as inner}:
-            return _read_fields(cast("dict[str, object]", inner), cast("dict[str, object]", body), data)
-        case {"error": dict() as inner}:
-            fields = cast("dict[str, object]", inner)
-            return _read_fields({"message": str(fields), **fields}, cast("dict[str, object]", body), data)
-        case {"error": str(text)}:
-            return ErrorBody(_quote(text), data=data)
-        case {"detail": list(problems)}:
-            return ErrorBody(_quote("; ".join(map(_describe_problem, cast("list[object]", problems)))), data=data)
-        case {"detail": text}:
-            return ErrorBody(_quote(str(text)), data=data)
-        case {"message": _}:
-            return _read_fields(cast("dict[str, object]", body), {}, data)
-        case _:
-            return ErrorBody(_quote(str(body)) if body else "the reply says nothing", data=data)
+    parsed = redact(cast(JSON, body), secrets)
+    if isinstance(parsed, list) and parsed:  # Google wraps its errors in a list now and then
+        parsed = parsed[0]
+    if not isinstance(parsed, dict) or not parsed:
+        return ErrorBody(_quote(str(parsed)) if parsed else "the reply says nothing", data=body)
+    error, detail = parsed.get("error"), parsed.get("detail")
+    if isinstance(error, dict):
+        return _read_fields(error, parsed, body)
+    if isinstance(error, str):
+        return ErrorBody(_quote(error), data=body)
+    if isinstance(detail, list):
+        return ErrorBody(_quote("; ".join(map(_describe_problem, detail))), data=body)
+    if "detail" in parsed:
+        return ErrorBody(_quote(str(detail)), data=body)
+    if "message" in parsed:
+        return _read_fields(parsed, {}, body)
+    return ErrorBody(_quote(str(parsed)), data=body)
 
 
-def _read_fields(inner: Mapping[str, object], outer: Mapping[str, object], data: object) -> ErrorBody:
+def _read_fields(inner: JSONObject, outer: JSONObject, data: object) -> ErrorBody:
     code = inner.get("code")
     request_id = outer.get("request_id")
     words = [*_read_reasons(inner.get("details")), code, inner.get("type"), inner.get("status")]
     return ErrorBody(
-        text=_quote(str(inner.get("message"))),
+        text=_quote(str(inner.get("message", inner))),
         words=tuple(word for word in words if isinstance(word, str) and word),
         status=code if isinstance(code, int) and 400 <= code < 600 else None,
         details={key: value for key, value in inner.items() if key != "message" and value is not None},
@@ -82,16 +81,11 @@ def _read_fields(inner: Mapping[str, object], outer: Mapping[str, object], data:
     )
 
 
-def _read_reasons(details: object) -> list[object]:
+def _read_reasons(details: JSON) -> list[JSON]:
     """Return the words that details have: Google's are a list with a ``reason`` each, Anthropic's have an ``error_code``."""
-    match details:
-        case {"error_code": word}:
-            return [word]
-        case list():
-            each = cast("list[object]", details)
-            return [cast("dict[str, object]", one).get("reason") for one in each if isinstance(one, dict)]
-        case _:
-            return []
+    if isinstance(details, dict):
+        return [details.get("error_code")]
+    return [one.get("reason") for one in details if isinstance(one, dict)] if isinstance(details, list) else []
 
 
 def _read_text(text: str) -> ErrorBody:
@@ -105,11 +99,11 @@ def _remove_tags(page: str) -> str:
     return " ".join(pieces)
 
 
-def _describe_problem(problem: object) -> str:
+def _describe_problem(problem: JSON) -> str:
     """Write one of pydantic's errors, as FastAPI sends them."""
     match problem:
         case {"loc": list(where), "msg": str(text)}:
-            return f"{'.'.join(map(str, cast('list[object]', where)))}: {text}"
+            return f"{'.'.join(map(str, where))}: {text}"
         case _:
             return str(problem)
 

@@ -6,7 +6,7 @@ compresses it waits for more, and a model's answer is short. What comes compress
 
 import sys
 from collections.abc import Mapping
-from typing import Any, Self
+from typing import Self
 
 import anyio
 
@@ -27,7 +27,7 @@ DEFAULTS = {"user-agent": f"hocket/{__version__}", "accept-encoding": "identity"
 
 
 async def send(
-    request: HTTPRequest, settings: ClientSettings, *, client: Any = None, max_bytes: int | None = MAX_REPLY
+    request: HTTPRequest, settings: ClientSettings, *, client: object = None, max_bytes: int | None = MAX_REPLY
 ) -> HTTPReply:
     """Send a request and read its reply to the end. Whatever its status, it is a reply, redirects included.
 
@@ -52,11 +52,11 @@ async def send(
 
 
 async def open_stream(
-    request: HTTPRequest, settings: ClientSettings, *, client: Any = None, max_bytes: int | None = None
+    request: HTTPRequest, settings: ClientSettings, *, client: object = None, max_bytes: int | None = None
 ) -> "HTTPStream":
     """Send a request and return its reply as soon as the head of it is there. Arguments and errors as for `send`."""
     request = HTTPRequest(request.method, request.url, {**DEFAULTS, **request.headers}, request.content)
-    reply = await _sender(settings, client).open(request)
+    reply = await _choose_sender(settings, client).open(request)
     try:
         return HTTPStream(reply, max_bytes)
     except LLMError:
@@ -64,7 +64,7 @@ async def open_stream(
         raise
 
 
-def _sender(settings: ClientSettings, client: Any) -> Sender:
+def _choose_sender(settings: ClientSettings, client: object) -> Sender:
     if client is None:
         return get_client(settings)
     from hocket.http.httpx_client import InjectedClient
@@ -112,7 +112,7 @@ class HTTPStream:
             ConnectionFailed: the connection broke.
             InvalidReply: what came is not HTTP, not what its ``content-encoding`` says, or too long.
         """
-        if piece := await self._pull():
+        if piece := await self._read_piece():
             return piece
         raise StopAsyncIteration
 
@@ -124,7 +124,7 @@ class HTTPStream:
             InvalidReply: it is JSON that would take far more memory than its text, see `check_json_size`.
         """
         pieces: list[bytes] = []
-        while piece := await self._pull():
+        while piece := await self._read_piece():
             pieces.append(piece)
         body = pieces[0] if len(pieces) == 1 else b"".join(pieces)
         if len(body) > UNCHECKED:
@@ -139,18 +139,18 @@ class HTTPStream:
         """
         if self._is_over:
             return
-        hurried = self._is_waiting or sys.exc_info()[0] is not None or is_cancelled()
+        is_hurried = self._is_waiting or sys.exc_info()[0] is not None or is_cancelled()
         try:
-            if not hurried:
+            if not is_hurried:
                 with anyio.move_on_after(DRAIN, shield=True):
                     while await self._reply.receive():
                         pass
         except LLMError:
             pass  # nobody waits for it any more
         finally:
-            await self._end()
+            await self._finish()
 
-    async def _pull(self) -> bytes:
+    async def _read_piece(self) -> bytes:
         """Return the next bytes; none: the body has ended, or was given up."""
         while not self._is_over:
             self._is_waiting = True
@@ -160,12 +160,12 @@ class HTTPStream:
             except BaseException as error:
                 if self._is_over and isinstance(error, LLMError):  # closed by another task, meanwhile
                     return b""
-                await self._end()
+                await self._finish()
                 raise
             finally:
                 self._is_waiting = False
             if not data:
-                await self._end()
+                await self._finish()
             elif piece:
                 return piece
         return b""
@@ -182,6 +182,6 @@ class HTTPStream:
             raise InvalidReply(f"the reply is longer than the limit of {self._limit:,} bytes", status=self.status)
         return data
 
-    async def _end(self) -> None:
+    async def _finish(self) -> None:
         self._is_over = True
         await self._reply.aclose()

@@ -8,7 +8,7 @@ and looks at each byte once. The tests hold it against h11.
 import re
 from collections.abc import Iterable
 
-__all__ = ["ReplyParser", "request_bytes"]
+__all__ = ["ReplyParser", "encode_request"]
 
 MAX_HEAD = 100 * 1024
 """Bytes that the head of a reply, or a line between two chunks, may have."""
@@ -27,7 +27,7 @@ CHUNK_LINE = re.compile(rb"([0-9A-Fa-f]{1,15})[ \t]*(?:;[^\r\n]*)?\r\n")
 LENGTH = re.compile(r"[0-9]{1,18}")
 
 
-def request_bytes(method: str, target: str, headers: Iterable[tuple[str, str]], content: bytes) -> bytes:
+def encode_request(method: str, target: str, headers: Iterable[tuple[str, str]], content: bytes) -> bytes:
     """Write a request.
 
     Raises:
@@ -53,8 +53,8 @@ class ReplyParser:
     Attributes:
         status: its code; 0: the head has not come yet.
         headers: names in lower case, those that come twice joined by commas.
-        complete: whether the whole reply has come.
-        reusable: whether, then, the connection may carry another request.
+        is_complete: whether the whole reply has come.
+        is_reusable: whether, then, the connection may carry another request.
     """
 
     __slots__ = (
@@ -65,17 +65,17 @@ class ReplyParser:
         "_method",
         "_rest",
         "_searched",
-        "complete",
         "headers",
-        "reusable",
+        "is_complete",
+        "is_reusable",
         "status",
     )
 
     def __init__(self, method: str) -> None:
         self.status = 0
         self.headers: dict[str, str] = {}
-        self.complete = False
-        self.reusable = False
+        self.is_complete = False
+        self.is_reusable = False
         self._method = method
         self._rest = b""  # what has come and cannot be understood yet
         self._searched = 0  # bytes of it that are known not to end the head
@@ -109,11 +109,11 @@ class ReplyParser:
         """Say that the connection is closed; return whether that is the end of the reply."""
         if self.status and not self._is_chunked and self._left is None:
             self._end(clean=False)
-        return self.complete
+        return self.is_complete
 
     def _end(self, clean: bool) -> None:
-        self.complete = True
-        self.reusable &= clean  # more than was asked for: whose reply would it be?
+        self.is_complete = True
+        self.is_reusable &= clean  # more than was asked for: whose reply would it be?
 
     def _read_head(self, data: bytes) -> bytes:
         """Read the head if all of it is there; return what comes after it. Interim replies (1xx) are passed over."""
@@ -151,14 +151,14 @@ class ReplyParser:
     def _read_frame(self, is_old: bool) -> None:
         """Find out where the body ends (RFC 9112 §6.3)."""
         headers = self.headers
-        self.reusable = not is_old and "close" not in headers.get("connection", "").lower()
+        self.is_reusable = not is_old and "close" not in headers.get("connection", "").lower()
         if self.status in (204, 304) or self._method == "HEAD":
             self._left = 0
         elif "transfer-encoding" in headers:
             if headers["transfer-encoding"].lower() != "chunked":
                 raise ValueError("a transfer-encoding other than chunked")
             self._is_chunked, self._left = True, 0
-            self.reusable &= "content-length" not in headers  # two truths: one who stands between may see the other
+            self.is_reusable &= "content-length" not in headers  # two truths: one who stands between may see the other
         elif "content-length" in headers:
             lengths = {length.strip() for length in headers["content-length"].split(",")}
             length = lengths.pop()
@@ -166,11 +166,11 @@ class ReplyParser:
                 raise ValueError("a content-length that is none")
             self._left = int(length)
         else:
-            self.reusable = False
+            self.is_reusable = False
 
     def _read_chunks(self, data: bytes) -> bytes:
         """Return what is in the chunks; keep what is left of a line that is cut."""
-        parts = []
+        parts: list[bytes] = []
         at, size = 0, len(data)
         left = self._left or 0
         while at < size:
@@ -201,7 +201,7 @@ class ReplyParser:
             at = line.end()
             self._in_chunk = True
         self._left = left
-        self._rest = data[at:] if not self.complete else b""
+        self._rest = data[at:] if not self.is_complete else b""
         return parts[0] if len(parts) == 1 else b"".join(parts)
 
     def _read_trailers(self, data: bytes, before: int, after: int) -> int:

@@ -9,7 +9,7 @@ import sys
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Generator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import anyio
 
@@ -17,8 +17,13 @@ from hocket._secrets import redact
 from hocket.errors import ConnectionFailed, ConnectTimeout, InvalidInput, InvalidReply, LLMError, RequestTimeout
 from hocket.http.request import HTTPRequest
 from hocket.http.secrets import find_secrets
-from hocket.http.tls import tls_context
+from hocket.http.tls import get_tls_context
 from hocket.timeouts import connect_limit
+
+if TYPE_CHECKING:
+    import ssl
+
+    import httpx
 
 __all__ = ["HTTPXReply", "InjectedClient", "ProxiedClient"]
 
@@ -51,14 +56,15 @@ class InjectedClient:
         InvalidInput: it is something else, or is closed.
     """
 
-    def __init__(self, client: Any, proxy: str | None = None) -> None:
-        self._package = _package_of(client)
+    def __init__(self, client: object, proxy: str | None = None) -> None:
+        self._package = _find_package(client)
+        self._client = cast("httpx.AsyncClient", client)  # or httpx2's, which is the same for us
         self._proxy = proxy
-        if client.is_closed:
+        if self._client.is_closed:
             raise InvalidInput("the injected HTTP client is closed; keep it open for as long as its model is used")
-        self._client = client
-        is_default = client.timeout == self._package.Timeout(5.0)
-        self._timeout = self._package.Timeout(None, connect=connect_limit.get()) if is_default else client.timeout
+        self._timeout = self._client.timeout
+        if self._timeout == self._package.Timeout(5.0):
+            self._timeout = self._package.Timeout(None, connect=connect_limit.get())
 
     async def open(self, request: HTTPRequest, on_close: Callable[[], Awaitable[None]] | None = None) -> "HTTPXReply":
         """Send a request and return its reply as soon as the head of it is there. Redirects are replies like any other.
@@ -71,7 +77,7 @@ class InjectedClient:
             as `hocket.http.pool.Pool.open`; and
             RequestTimeout: a time-out of the client's own.
         """
-        with _translated(self._package):
+        with _translate_errors(self._package):
             built = self._client.build_request(
                 request.method,
                 request.url,
@@ -90,7 +96,9 @@ class InjectedClient:
 class HTTPXReply:
     """A reply that is still being read, see `hocket.http.clients.Reply`."""
 
-    def __init__(self, response: Any, package: Any, on_close: Callable[[], Awaitable[None]] | None) -> None:
+    def __init__(
+        self, response: "httpx.Response", package: Any, on_close: Callable[[], Awaitable[None]] | None
+    ) -> None:
         self.status: int = response.status_code
         self.headers: dict[str, str] = dict(response.headers)
         self._response = response
@@ -100,14 +108,14 @@ class HTTPXReply:
         self._pieces: AsyncIterator[bytes]
         if response.is_stream_consumed:  # an event hook, a mock: they have read and decompressed it already
             self.headers.pop("content-encoding", None)
-            self._pieces = _once(response.content)
+            self._pieces = _yield_once(response.content)
         else:
             self._pieces = response.aiter_raw()
 
     async def receive(self) -> bytes:
         """Return the next piece of the body as it came; nothing: it has ended, or was given up."""
         if not self._over:
-            with _translated(self._package):
+            with _translate_errors(self._package):
                 async for piece in self._pieces:
                     if piece:
                         return piece
@@ -131,7 +139,7 @@ class HTTPXReply:
                     await self._on_close()
 
 
-async def _once(content: bytes) -> AsyncGenerator[bytes, None]:
+async def _yield_once(content: bytes) -> AsyncGenerator[bytes, None]:
     yield content
 
 
@@ -147,7 +155,7 @@ class ProxiedClient:
         self._proxy = proxy
         self._max_connections = max_connections
         self._verify = verify
-        self._client: Any = None
+        self._client: httpx.AsyncClient | None = None
         self._requests = 0
         self._retired = False
 
@@ -155,9 +163,9 @@ class ProxiedClient:
         """Send a request, see `InjectedClient.open`."""
         self._requests += 1
         try:
-            tls = await tls_context(self._verify)
+            tls = await get_tls_context(self._verify)
             if self._client is None:
-                self._client = self._made(tls)
+                self._client = self._create_client(tls)
             return await InjectedClient(self._client, self._proxy).open(request, self._leave)
         except BaseException:
             with anyio.CancelScope(shield=True):
@@ -186,7 +194,7 @@ class ProxiedClient:
         if self._retired and not self._requests:
             await self.aclose()
 
-    def _made(self, tls: Any) -> Any:
+    def _create_client(self, tls: "ssl.SSLContext") -> "httpx.AsyncClient":
         from http.cookiejar import CookieJar, DefaultCookiePolicy
 
         import httpx
@@ -207,7 +215,7 @@ class ProxiedClient:
         )
 
 
-def _package_of(client: Any) -> Any:
+def _find_package(client: object) -> Any:
     """Return the package that an async client's class comes from, httpx or httpx2.
 
     Raises:
@@ -251,26 +259,26 @@ def _redact_logs(secrets: Callable[[], list[str]]) -> Generator[None]:
 
 
 @contextmanager
-def _translated(package: Any) -> Generator[None]:
+def _translate_errors(package: Any) -> Generator[None]:
     """Raise an httpx error as hocket's."""
-    failure: LLMError | None = None
+    translated: LLMError | None = None
     try:
         yield
     except package.ConnectTimeout as error:
-        failure, cause = ConnectTimeout("no connection in time", retryable=True), error
+        translated, cause = ConnectTimeout("no connection in time", retryable=True), error
     except package.TimeoutException as error:
         text = f"the HTTP client's own limit was passed: {type(error).__name__}"
-        failure, cause = RequestTimeout(text, retryable=True), error
+        translated, cause = RequestTimeout(text, retryable=True), error
     except (package.UnsupportedProtocol, package.LocalProtocolError, package.InvalidURL):
         cause = None  # its text, and so its traceback, may show a key
     except package.RemoteProtocolError as error:
         cut = "closed connection" in str(error) or "disconnected" in str(error)
-        failure = ConnectionFailed(str(error), retryable=True) if cut else InvalidReply(str(error)[:200])
+        translated = ConnectionFailed(str(error), retryable=True) if cut else InvalidReply(str(error)[:200])
         cause = error
     except package.TransportError as error:
-        failure, cause = ConnectionFailed(f"the connection failed: {error}", retryable=True), error
+        translated, cause = ConnectionFailed(f"the connection failed: {error}", retryable=True), error
     else:
         return
-    if failure is not None:
-        raise failure from cause
+    if translated is not None:
+        raise translated from cause
     raise InvalidInput("the request cannot be sent: its URL, or a header (a key, perhaps), is not what HTTP allows")

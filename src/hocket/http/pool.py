@@ -17,9 +17,9 @@ from hocket.errors import InvalidInput
 from hocket.http.address import Address, parse_url
 from hocket.http.connect import connect
 from hocket.http.connection import Connection
-from hocket.http.http1 import request_bytes
+from hocket.http.http1 import encode_request
 from hocket.http.request import HTTPRequest
-from hocket.http.tls import tls_context
+from hocket.http.tls import get_tls_context
 from hocket.http.wire import Origin
 from hocket.timeouts import connect_limit
 
@@ -34,7 +34,7 @@ class Pool:
 
     Args:
         max_connections: open at once, idle ones included; further requests queue.
-        verify: whose certificates are trusted, see `hocket.http.tls.tls_context`.
+        verify: whose certificates are trusted, see `hocket.http.tls.get_tls_context`.
     """
 
     def __init__(self, max_connections: int, verify: bool | str) -> None:
@@ -58,7 +58,7 @@ class Pool:
             InvalidReply: what came back is not HTTP.
         """
         address = parse_url(request.url)
-        data = _written(request, address)
+        data = _encode(request, address)
         await self._permits.acquire()
         connection: Connection | None = None
         try:
@@ -94,7 +94,7 @@ class Pool:
     def put_back(self, connection: Connection) -> None:
         """Take back a connection whose reply is read to its end, or is of no more use."""
         self._busy.discard(connection)
-        if self._retired or not connection.reusable:
+        if self._retired or not connection.is_reusable:
             connection.abort()
         else:
             connection.idle_since = clock.current().now()
@@ -117,7 +117,7 @@ class Pool:
         return None
 
     async def _connect(self, origin: Origin) -> Connection:
-        tls = await tls_context(self._verify) if origin.scheme == "https" else None
+        tls = await get_tls_context(self._verify) if origin.scheme == "https" else None
         while self._idle_count > self._permits.value:
             self._close_oldest(next(iter(self._idle)))
         return Connection(origin, await connect(origin, tls, connect_limit.get()))
@@ -152,7 +152,7 @@ class PooledReply:
         if connection is None:
             return b""
         data = await connection.receive()
-        if connection.complete:
+        if connection.is_complete:
             self._give_back()
         return data
 
@@ -166,7 +166,7 @@ class PooledReply:
             self._pool.put_back(connection)
 
 
-def _written(request: HTTPRequest, address: Address) -> bytes:
+def _encode(request: HTTPRequest, address: Address) -> bytes:
     """Return the request as bytes.
 
     Raises:
@@ -178,7 +178,7 @@ def _written(request: HTTPRequest, address: Address) -> bytes:
     if request.content or request.method not in ("GET", "HEAD"):
         headers["content-length"] = str(len(request.content))
     try:
-        return request_bytes(request.method, address.target, headers.items(), request.content)
+        return encode_request(request.method, address.target, headers.items(), request.content)
     except ValueError as error:
         raise InvalidInput(
             f"the request cannot be sent: {error} (with a key in it, perhaps) holds a line break, or another character "

@@ -11,6 +11,8 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import cast
 
+from hocket._json import JSON
+
 __all__ = ["parse_duration", "read_retry_after"]
 
 FOREVER = 1e12
@@ -47,7 +49,7 @@ def _read_wait(headers: Mapping[str, str], body: object, now: datetime) -> float
     milliseconds = _parse_number(headers.get("retry-after-ms"))
     if milliseconds is not None:
         return max(0.0, milliseconds / 1000)
-    for seconds in (_parse_time(headers.get("retry-after"), now), _find_retry_info(body)):
+    for seconds in (_parse_time(headers.get("retry-after"), now), _find_retry_info(cast(JSON, body))):
         if seconds is not None:
             return seconds
     return max(_find_resets(headers, now), default=None)
@@ -92,14 +94,14 @@ def _find_resets(headers: Mapping[str, str], now: datetime) -> Iterable[float]:
                 yield seconds
 
 
-def _find_retry_info(body: object) -> float | None:
+def _find_retry_info(body: JSON) -> float | None:
     """Find the delay in Google's error details (google.rpc.RetryInfo)."""
     if isinstance(body, list) and body:
-        body = cast("list[object]", body)[0]
+        body = body[0]
     match body:
         case {"error": {"details": list(details)}}:
-            delays = (one.get("retryDelay") for one in cast("list[object]", details) if isinstance(one, dict))
-            found = (parse_duration(delay) for delay in delays if isinstance(delay, str))
+            delays = [one.get("retryDelay") for one in details if isinstance(one, dict)]
+            found = [parse_duration(delay) for delay in delays if isinstance(delay, str)]
             return next((seconds for seconds in found if seconds is not None), None)
         case _:
             return None

@@ -11,7 +11,7 @@ import os
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import TracebackType
-from typing import Any
+from typing import Any, cast
 from urllib.parse import parse_qsl, quote, quote_plus, unquote, urlsplit
 
 from pydantic import SecretStr
@@ -24,20 +24,22 @@ __all__ = ["Guard", "find_secrets", "redact_headers", "redact_params"]
 
 def redact_headers(headers: Mapping[str, str | SecretStr]) -> dict[str, str]:
     """Return headers that can be shown: the value of each sensitive one masked, but for its scheme (``Bearer``)."""
-    return {name: _masked(value) if _is_secret(name, value) else str(value) for name, value in headers.items()}
+    return {name: _mask_value(value) if _is_secret(name, value) else str(value) for name, value in headers.items()}
 
 
 def redact_params(params: Mapping[str, Any]) -> dict[str, Any]:
     """Return a call's options as handlers may see them."""
     headers = params.get("extra_headers")
-    return {**params, "extra_headers": redact_headers(headers)} if isinstance(headers, Mapping) else dict(params)
+    if not isinstance(headers, Mapping):
+        return dict(params)
+    return {**params, "extra_headers": redact_headers(cast("Mapping[str, str | SecretStr]", headers))}
 
 
 def _is_secret(name: str, value: str | SecretStr) -> bool:
     return isinstance(value, Secret | SecretStr) or is_sensitive(name)
 
 
-def _masked(value: str | SecretStr) -> str:
+def _mask_value(value: str | SecretStr) -> str:
     scheme, blank, _ = value.partition(" ") if isinstance(value, str) else ("", "", "")
     return scheme + blank + MASK if blank and scheme.isalpha() else MASK
 
@@ -53,12 +55,12 @@ def find_secrets(headers: Iterable[Mapping[str, str]], urls: Iterable[str], prox
     named = (value for name, value in os.environ.items() if name.lower().endswith("_proxy"))
     proxies = named if proxy is None else [proxy]
     return [
-        *(secret for one in headers for secret in _of_headers(one)),
-        *(secret for url in (*urls, *proxies) for secret in _of_url(url)),
+        *(secret for one in headers for secret in _find_in_headers(one)),
+        *(secret for url in (*urls, *proxies) for secret in _find_in_url(url)),
     ]
 
 
-def _of_headers(headers: Mapping[str, str]) -> Iterator[str]:
+def _find_in_headers(headers: Mapping[str, str]) -> Iterator[str]:
     """Yield whole values, and what comes after their scheme."""
     for name, value in headers.items():
         if _is_secret(name, value):
@@ -66,26 +68,26 @@ def _of_headers(headers: Mapping[str, str]) -> Iterator[str]:
             scheme, _, rest = value.partition(" ")
             yield rest
             if scheme.lower() == "basic":
-                yield from _of_basic(rest)
+                yield from _find_in_basic(rest)
 
 
-def _of_basic(pair: str) -> Iterator[str]:
+def _find_in_basic(pair: str) -> Iterator[str]:
     try:
         yield base64.b64decode(pair).decode().partition(":")[2]
     except ValueError:  # not base64, not text
         return
 
 
-def _of_url(url: str) -> Iterator[str]:
+def _find_in_url(url: str) -> Iterator[str]:
     """Yield user and password, and the values of sensitive parameters."""
     try:
         parts = urlsplit(url)
         user, password = parts.username, parts.password
     except ValueError:  # no URL at all
         return
-    given = [unquote(text) for text in (user, password) if text]
-    given += [value for name, value in parse_qsl(parts.query) if is_sensitive(name)]
-    for text in given:
+    texts = [unquote(text) for text in (user, password) if text]
+    texts += [value for name, value in parse_qsl(parts.query) if is_sensitive(name)]
+    for text in texts:
         yield from (text, quote(text), quote(text, safe=""), quote_plus(text))
     if user and password:
         yield base64.b64encode(f"{unquote(user)}:{unquote(password)}".encode()).decode()
@@ -121,29 +123,29 @@ class Guard:
         if isinstance(error, LLMError):
             error.provider = error.provider or self._provider
             error.model = error.model or self._model
-        if _shows(error, secrets):
-            told: BaseException = LLMError(redact(f"{type(error).__name__}: {error}", secrets))
+        if _shows_secret(error, secrets):
+            replacement: BaseException = LLMError(redact(f"{type(error).__name__}: {error}", secrets))
             try:
-                raise told
+                raise replacement
             finally:
-                told.__context__ = None
-                del told, error, trace, secrets  # this frame is in the traceback
+                replacement.__context__ = None
+                del replacement, error, trace, secrets  # this frame is in the traceback
 
 
 def _clean(error: BaseException, secrets: list[str], seen: set[object]) -> None:
     """Take the secrets out of an error and of what it came from.
 
-    Frames that an error has left have ended, and can be cleared. That in which it was handled may go on, and to clear a
-    coroutine that only pauses would end it; if it was below the guard, what it raised instead has left it.
+    Frames that an error has frames have ended, and can be cleared. That in which it was handled may go on, and to clear a
+    coroutine that only pauses would end it; if it was below the guard, what it raised instead has frames it.
 
     Args:
-        seen: the errors that were cleaned so far, and the frames that they have left.
+        seen: the errors that were cleaned so far, and the frames that they have frames.
     """
     if id(error) in seen:  # some errors define equality
         return
-    left = [frame for frame, _ in traceback.walk_tb(error.__traceback__)][1 if seen else 0 :]
-    seen.update((id(error), *left))
-    for frame in left:
+    frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)][1 if seen else 0 :]
+    seen.update((id(error), *frames))
+    for frame in frames:
         with contextlib.suppress(RuntimeError):  # the guard's own
             frame.clear()
     if isinstance(error, LLMError):
@@ -156,11 +158,11 @@ def _clean(error: BaseException, secrets: list[str], seen: set[object]) -> None:
     suppressed = error.__suppress_context__
     if cause is not None:
         _clean(cause, secrets, seen)
-        error.__cause__ = None if _shows(cause, secrets) else cause
+        error.__cause__ = None if _shows_secret(cause, secrets) else cause
     if context is not None:  # mostly the cause once more
         if _began_in(context, seen):
             _clean(context, secrets, seen)
-        error.__context__ = None if _shows(context, secrets) else context
+        error.__context__ = None if _shows_secret(context, secrets) else context
     error.__suppress_context__ = suppressed
 
 
@@ -173,5 +175,5 @@ def _began_in(error: BaseException, seen: set[object]) -> bool:
     return error.__traceback__ is not None and error.__traceback__.tb_frame in seen
 
 
-def _shows(error: BaseException, secrets: list[str]) -> bool:
+def _shows_secret(error: BaseException, secrets: list[str]) -> bool:
     return has_secret(f"{error} {error!r}", secrets)

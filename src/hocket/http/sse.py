@@ -46,7 +46,7 @@ class ServerSentEvents:
             InvalidReply: an event is larger than ``max_event``. The stream cannot be read further.
         """
         if self._after_cr or b"\r" in data:
-            data = self._with_lf(data)
+            data = self._normalize_line_ends(data)
         events: list[ServerSentEvent] = []
         for block in self._blocks.feed(data):
             # One line of data and nothing else: half the time of the general way.
@@ -58,7 +58,7 @@ class ServerSentEvents:
                 events.append(event)
         return events
 
-    def _with_lf(self, data: bytes) -> bytes:
+    def _normalize_line_ends(self, data: bytes) -> bytes:
         """Return ``data`` with every line end as LF. A CR at its end is one already; the LF of a CRLF may yet follow."""
         if self._after_cr and data:
             self._after_cr = False

@@ -15,7 +15,7 @@ from hocket.errors import InvalidInput
 if TYPE_CHECKING:
     import ssl
 
-__all__ = ["tls_context"]
+__all__ = ["get_tls_context"]
 
 Key = tuple[bool | str, str | None, str | None]
 
@@ -23,7 +23,7 @@ _lock = threading.Lock()
 _contexts: dict[Key, "ssl.SSLContext"] = {}
 
 
-async def tls_context(verify: bool | str) -> "ssl.SSLContext":
+async def get_tls_context(verify: bool | str) -> "ssl.SSLContext":
     """Return the context for a setting.
 
     Args:
@@ -35,17 +35,17 @@ async def tls_context(verify: bool | str) -> "ssl.SSLContext":
     """
     key = (verify, os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR"))
     context = _contexts.get(key)
-    return context if context is not None else await ASYNC.call_sync(_kept, key)
+    return context if context is not None else await ASYNC.call_sync(_get_or_create, key)
 
 
-def _kept(key: Key) -> "ssl.SSLContext":
+def _get_or_create(key: Key) -> "ssl.SSLContext":
     with _lock:  # one is enough, however many ask for the first
         if key not in _contexts:
-            _contexts[key] = _made(*key)
+            _contexts[key] = _create_context(*key)
         return _contexts[key]
 
 
-def _made(verify: bool | str, file: str | None, directory: str | None) -> "ssl.SSLContext":
+def _create_context(verify: bool | str, file: str | None, directory: str | None) -> "ssl.SSLContext":
     import ssl
 
     if verify is False:
