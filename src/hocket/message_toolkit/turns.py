@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import cast
 
-from hocket.messages import BaseMessage, ToolMessage
-from hocket.messages.calls import calls_of
-from hocket.messages.roles import role_of
+from hocket.messages import AIMessage, BaseMessage, ToolMessage
+from hocket.messages.calls import calls_of_reply
+from hocket.messages.roles import Role, role_of, roles_of
 
 __all__ = ["Call", "match_calls", "split_turns", "turn_edges", "whole_turns"]
 
@@ -35,23 +35,27 @@ class Call:
     result: int | None = None
 
 
-def match_calls(messages: Sequence[BaseMessage]) -> list[Call]:
+def match_calls(messages: Sequence[BaseMessage], roles: Sequence[Role] | None = None) -> list[Call]:
     """Return the tool calls of a conversation, in order, each with its result.
 
     A result answers the nearest call before it that has its id and no result yet; or, if there is none, a later one.
+
+    Args:
+        messages: the conversation.
+        roles: of its messages, if they are known already.
     """
     calls: list[Call] = []
     waiting: dict[str, list[Call]] = {}  # by id; the next to be answered is the last
     early: dict[str, deque[int]] = {}
-    for index, message in enumerate(messages):
-        role = role_of(message)
+    for index, role in enumerate(roles_of(messages) if roles is None else roles):
+        message = messages[index]
         if role == "tool":
             id = cast(ToolMessage, message).tool_call_id
             if asked := waiting.get(id):
                 asked.pop().result = index
             else:
                 early.setdefault(id, deque()).append(index)
-        elif role == "ai" and (all_made := calls_of(message)):
+        elif role == "ai" and (all_made := calls_of_reply(cast(AIMessage, message))):
             made = [Call(index, place, call["id"], call["name"]) for place, call in enumerate(all_made)]
             calls.extend(made)
             for call in reversed(made):
@@ -92,9 +96,11 @@ def whole_turns(messages: Sequence[BaseMessage], cut: int, last: bool) -> list[i
     while not last and stop < len(messages) and role_of(messages[stop]) == "tool":
         stop += 1
     part = messages[start:stop]
-    calls = match_calls(part)
-    tools = sum(role_of(message) == "tool" for message in part)
-    if tools == len(calls) and all(call.result is not None and call.result > call.index for call in calls):
+    roles = roles_of(part)
+    calls = match_calls(part, roles)
+    if roles.count("tool") == len(calls) and all(
+        call.result is not None and call.result > call.index for call in calls
+    ):
         edges = _edges(calls, len(part))
     else:
         start, edges = 0, turn_edges(messages)

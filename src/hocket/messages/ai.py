@@ -1,10 +1,18 @@
 """What a model says.
 
-The sum of two chunks is lazy. `+` notes the two and folds when somebody looks; so accumulating a stream with
-``total = total + chunk`` is linear, where folding eagerly is quadratic (LangChain takes 6 s for 1,000 tool-call chunks).
-What is noted never changes: sums that have a part in common share it, on one thread or several. The tool calls of a sum
-are parsed only when asked for, since partial JSON has to be read from its beginning. Whoever reads a message as a whole
-reads its ``__dict__``, which is complete by then: nobody can tell.
+The sum of two chunks is *lazy*. Programs accumulate a stream with ``total = total + chunk``; folding at each ``+`` costs
+the length of what came before, which is quadratic (LangChain takes 6 s for 1,000 tool-call chunks). Here ``+`` stores its
+two operands under the key `_SUM`, in the place of the fields, and the first read of a field folds all of them, once. So a
+chunk is in one of four states, and its fields are what is stored in its instance dictionary (`get_fields`):
+
+- bare: made from one string; holds ``content`` and ``id`` (see ``base``).
+- a sum: holds `_SUM`, a pair (left, right); each side is such a pair again, or a snapshot of a chunk's fields.
+- folded: holds all fields but ``tool_calls`` and ``invalid_tool_calls``. These are parsed when they are first read, since
+  partial JSON has to be read from its beginning.
+- whole: holds all fields. Reading ``__dict__``, as pydantic does to compare, copy, print and dump, leads here.
+
+Snapshots are never changed, so sums may share them, also between threads. `Collector` is the same fold without the
+intermediate sums, for the pipeline.
 """
 
 from collections.abc import Mapping
@@ -38,7 +46,7 @@ from hocket.messages.usage import UsageMetadata, with_total
 
 __all__ = ["AIMessage", "AIMessageChunk", "Collector", "message_chunk_to_message"]
 
-_SUM = "_sum"  # the key under which a sum that nobody has looked at keeps its two addends
+_SUM = "_sum"  # the key under which a sum that has not been read yet holds its two operands
 _PARSED = ("tool_calls", "invalid_tool_calls")
 _NO_MAPPING: dict[str, Any] = {}  # in snapshots, which are only read
 _NO_LIST: list[Any] = []
@@ -203,7 +211,7 @@ class AIMessageChunk(AIMessage, BaseMessageChunk, init=False):
         __dict__ = property(_fill_fields, set_fields, doc="All fields, made by now.")
 
     def _fold(self, fields: Mapping[str, Any]) -> dict[str, Any]:
-        """Put the fields that they make in the place of a sum's parts; the tool calls are still to be parsed."""
+        """Fold a lazy sum, and store the folded fields in the place of its operands. The tool calls are not parsed yet."""
         fold, parts = Fold(), leaves(fields[_SUM])
         for part in parts:
             fold.add(part)
@@ -218,7 +226,7 @@ class AIMessageChunk(AIMessage, BaseMessageChunk, init=False):
         return made
 
     def _parse(self, fields: Mapping[str, Any]) -> dict[str, Any]:
-        """Add the tool calls to the other ``fields``, and put all of them in the order of their declaration."""
+        """Parse the tool calls, and store all fields in the order of their declaration."""
         made: dict[str, Any] = {**dict.fromkeys(type(self).__pydantic_fields__), **fields}
         made["tool_calls"], made["invalid_tool_calls"] = _read(made)
         set_fields(self, made)
@@ -229,7 +237,7 @@ register_template(AIMessageChunk)
 
 
 def _addend(chunk: BaseMessageChunk) -> tuple[Any, dict[str, Any] | None]:
-    """Return what ``chunk`` says now, safe from later edits, or what it is the sum of; and its extras."""
+    """Return (operand, extras): a snapshot of the chunk's fields, or, if the chunk is a lazy sum, its pair of operands."""
     fields = get_fields(chunk)
     if _SUM in fields:
         return fields[_SUM], chunk.__pydantic_extra__
@@ -246,7 +254,7 @@ def _addend(chunk: BaseMessageChunk) -> tuple[Any, dict[str, Any] | None]:
 
 
 def _read(fields: Mapping[str, Any]) -> tuple[list[ToolCall], list[InvalidToolCall]]:
-    """The tool calls of a chunk, valid and invalid: guesses while it goes on, final when it was the last."""
+    """Return the tool calls of a chunk, valid and invalid. Until the last chunk, arguments are completed as they stand."""
     return read_tool_calls(fields["tool_call_chunks"], partial=fields["chunk_position"] is None)
 
 

@@ -252,9 +252,11 @@ def copy_message(message: M, **changes: Any) -> M:
     Strings, numbers and foreign objects (an artifact) are shared; lists and mappings are copied all the way down.
     """
     cls, fields = type(message), get_fields(message)
-    if is_bare(fields) and "content" in fields:
+    if "additional_kwargs" not in fields and "content" in fields:  # it is bare
         if not changes:
-            return bare_copy(message, fields["content"], fields["id"])
+            bare: M = allocate(cls)
+            set_fields(bare, {"content": fields["content"], "id": fields["id"]})
+            return bare
         whole, given, extra = message._make_fields(fields)
         copy: M = allocate(cls)
         set_state(copy, {**whole, **changes}, {*given, *changes}, extra)

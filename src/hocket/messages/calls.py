@@ -14,7 +14,7 @@ from hocket.messages.formats import read_block, stands_for
 from hocket.messages.roles import role_of
 from hocket.messages.tool_calls import InvalidToolCall, ToolCall, invalid_tool_call, tool_call
 
-__all__ = ["AnyToolCall", "calls_of", "function_call_of"]
+__all__ = ["AnyToolCall", "calls_of", "calls_of_reply", "function_call_of"]
 
 AnyToolCall: TypeAlias = ToolCall | InvalidToolCall
 """A tool call whose arguments could be read, or could not."""
@@ -29,9 +29,11 @@ def calls_of(message: BaseMessage) -> list[AnyToolCall]:
     has. The older ``function_call`` in ``additional_kwargs`` is not among them: it has no id, and a function message
     answers it.
     """
-    if role_of(message) != "ai":
-        return []
-    reply = cast(AIMessage, message)
+    return calls_of_reply(cast(AIMessage, message)) if role_of(message) == "ai" else []
+
+
+def calls_of_reply(reply: AIMessage) -> list[AnyToolCall]:
+    """Return what `calls_of` does of a message that is known to be the model's."""
     calls: list[AnyToolCall] = [*reply.tool_calls, *reply.invalid_tool_calls]
     if type(reply.content) is not str:
         _add_from_content(reply, calls)

@@ -4,6 +4,7 @@ Asked of every message of long conversations, again and again: pydantic's `isins
 where it says no, a look into a table a tenth of that.
 """
 
+from collections.abc import Iterable
 from typing import Literal, TypeAlias
 
 from hocket.messages.ai import AIMessage, AIMessageChunk
@@ -14,7 +15,7 @@ from hocket.messages.human import HumanMessage, HumanMessageChunk
 from hocket.messages.system import SystemMessage, SystemMessageChunk
 from hocket.messages.tool import ToolMessage, ToolMessageChunk
 
-__all__ = ["OWN_CLASSES", "Role", "role_of"]
+__all__ = ["OWN_CLASSES", "Role", "role_of", "roles_of"]
 
 Role: TypeAlias = Literal["human", "ai", "system", "tool", "function", "chat", "nobody"]
 
@@ -44,6 +45,11 @@ def role_of(message: BaseMessage) -> Role:
     """
     role = _ROLES.get(message.__class__)
     return _inherited_role(message) if role is None else role
+
+
+def roles_of(messages: Iterable[BaseMessage]) -> list[Role]:
+    """Return the role of each of ``messages``, as `role_of` does, in one pass."""
+    return [_ROLES.get(message.__class__) or _inherited_role(message) for message in messages]
 
 
 def _inherited_role(message: BaseMessage) -> Role:

@@ -1,8 +1,14 @@
 """One candidate answer as a message, and a piece of one.
 
-A hook wraps every chunk of every stream in one, so that one path is short-cut: a message of hocket's own, and nothing
-else, needs no validation, and what is read off it is read when somebody looks. A property test holds the outcome to
-validation's. And as with messages, the sum of two chunks is made at the first look, so that adding up a stream is linear.
+A hook wraps every chunk of every stream in one, so that three paths are short-cut. Each stores less than all fields in
+the instance, and `LazyFields` makes the rest when another field is first read; property tests compare the outcome to that
+of validation.
+
+- Built from one of hocket's own messages alone, a candidate is not validated, and stores the message. Its text is read
+  off the message later.
+- The sum of two chunks stores the sum of their messages, which is lazy too, and a pair of their infos (`_INFOS`), so that
+  adding up a stream is linear.
+- A copy for handlers (`copy_lazily`) stores the original message (`_ORIGINAL`) and copies it when it is first read.
 """
 
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, cast
@@ -19,8 +25,8 @@ from hocket.outputs.generation import Generation
 
 __all__ = ["ChatGeneration", "ChatGenerationChunk", "chat_generation", "copy_lazily"]
 
-_INFOS = "_infos"  # the key under which a sum that nobody has looked at keeps the infos of its addends
-_ORIGINAL = "_original"  # and that under which a chunk that is copied at the first look keeps the message to copy
+_INFOS = "_infos"  # the key under which a sum that has not been read yet holds the infos of its operands
+_ORIGINAL = "_original"  # the key under which a lazy copy holds the message to copy
 _NOT_SUMMED = ("text", "generation_info", ALL_FIELDS)  # what a sum does not take over from its first addend
 
 
