@@ -1,4 +1,4 @@
-"""A URL, taken apart into whom to connect to and what to ask for."""
+"""A URL, split into the server to connect to and the path to ask for."""
 
 import base64
 from functools import lru_cache
@@ -20,7 +20,7 @@ class Address(NamedTuple):
     """A URL's parts.
 
     Attributes:
-        origin: whom to connect to.
+        origin: the server.
         host: what the ``host`` header says.
         target: path and query.
         authorization: what the ``authorization`` header says, where the URL names a user; else None.
@@ -34,7 +34,7 @@ class Address(NamedTuple):
 
 @lru_cache(maxsize=256)
 def parse_url(url: str) -> Address:
-    """Take a URL apart.
+    """Split a URL.
 
     Raises:
         InvalidInput: it is not one of http or https. The URL is not shown: some providers want their key in it.

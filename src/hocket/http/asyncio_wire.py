@@ -1,4 +1,4 @@
-"""A connection on asyncio: a protocol that keeps what comes until it is asked for."""
+"""A connection on asyncio: a protocol that keeps the data that arrives until it is asked for."""
 
 import asyncio
 import select

@@ -6,7 +6,8 @@ the loop, so that neither is ever collected. But every loop ends by closing the 
 (PEP 525: asyncio's ``shutdown_asyncgens``, trio's run). So a generator is begun on the loop, kept, and does nothing but
 wait to be closed: its ``finally`` closes the clients and forgets the loop.
 
-A loop that is closed without that (``loop.close()`` alone) is forgotten when the next one asks for a client.
+A loop that is closed without that (``loop.close()`` alone) is forgotten, and its connections are closed, when the next
+loop asks for a client.
 """
 
 import contextlib
@@ -27,7 +28,7 @@ __all__ = ["Client", "ClientSettings", "Reply", "Sender", "close_client", "get_c
 
 @dataclass(frozen=True)
 class ClientSettings:
-    """What tells one client from another. How long connecting may take is the call's (`hocket.timeouts.connect_limit`).
+    """The settings of a client; equal ones share it. The limit on connecting is the call's (`hocket.timeouts`).
 
     Attributes:
         max_connections: open at once, on one event loop; further requests queue.

@@ -18,7 +18,7 @@ async def connect(origin: Origin, tls: "ssl.SSLContext | None", limit: float | N
     """Open a connection.
 
     Args:
-        origin: whom to.
+        origin: the server.
         tls: the context for https.
         limit: seconds for all of it, name look-up and TLS handshake included; None: no limit.
 

@@ -13,8 +13,8 @@ class Connection:
     """A connection to a server, for one request at a time.
 
     Attributes:
-        origin: whom it leads to.
-        idle_since: when its last reply ended.
+        origin: the server.
+        idle_since: when its last reply ended, on the clock of `hocket._runtime.clock`.
     """
 
     __slots__ = ("_early", "_reply", "_wire", "idle_since", "origin")
@@ -46,7 +46,7 @@ class Connection:
 
         Raises:
             ConnectionFailed: the connection broke.
-            InvalidReply: what came back is not HTTP.
+            InvalidReply: the reply is not HTTP.
         """
         reply = self._reply = ReplyParser(method)
         with suppress(OSError):  # a server may refuse what it has read in part, and say why before it closes
@@ -60,7 +60,7 @@ class Connection:
 
         Raises:
             ConnectionFailed: the connection broke, or was closed before the end of the body.
-            InvalidReply: what came is not HTTP.
+            InvalidReply: the reply is not HTTP.
         """
         piece, self._early = self._early, b""
         while not piece and not self._reply.is_complete:

@@ -1,7 +1,7 @@
 """A request and its reply, whole or as a stream.
 
 Bodies are asked for as they are (``accept-encoding: identity``): a compressed stream comes late, since the server that
-compresses it waits for more, and a model's answer is short. What comes compressed all the same is decompressed.
+compresses it waits for more, and a model's answer is short. A body that comes compressed all the same is decompressed.
 """
 
 import sys
@@ -42,7 +42,7 @@ async def send(
         ConnectTimeout: no connection in time.
         ConnectionFailed: no connection, or it broke.
         RequestTimeout: a time-out of ``client``'s own.
-        InvalidReply: what came back is not HTTP, is longer than ``max_bytes``, or would take far more memory parsed.
+        InvalidReply: the reply is not HTTP, is longer than ``max_bytes``, or would take far more memory parsed.
     """
     stream = await open_stream(request, settings, client=client, max_bytes=max_bytes)
     try:
@@ -73,7 +73,7 @@ def _choose_sender(settings: ClientSettings, client: object) -> Sender:
 
 
 class HTTPStream:
-    """A reply whose body is still coming: an async iterator of its bytes, as they come. Whoever has it closes it.
+    """A reply whose body is still coming: an async iterator of its bytes, as they come. Its owner closes it.
 
     Attributes:
         status: its code.
@@ -110,7 +110,7 @@ class HTTPStream:
 
         Raises:
             ConnectionFailed: the connection broke.
-            InvalidReply: what came is not HTTP, not what its ``content-encoding`` says, or too long.
+            InvalidReply: the reply is not HTTP, is not what its ``content-encoding`` says, or is too long.
         """
         if piece := await self._read_piece():
             return piece
@@ -146,7 +146,7 @@ class HTTPStream:
                     while await self._reply.receive():
                         pass
         except LLMError:
-            pass  # nobody waits for it any more
+            pass  # no task waits for it any more
         finally:
             await self._finish()
 

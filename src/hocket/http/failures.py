@@ -223,7 +223,7 @@ def classify_error(
     """
     try:
         parts = read_error_body(body, secrets)
-    except Exception:  # of what nobody foresaw in it
+    except Exception:  # whatever in it was not foreseen
         parts = ErrorBody("the reply says why in a form that cannot be read")
     if status is None or status < 300:
         status = parts.status

@@ -85,7 +85,7 @@ class ReplyParser:
         self._in_chunk = False  # whether we are inside a chunk, the line break at its end included
 
     def feed(self, data: bytes) -> bytes:
-        """Take what came; return what there is of the body in it.
+        """Read the next data; return the part of the body in it.
 
         Raises:
             ValueError: this is not HTTP.
@@ -116,7 +116,7 @@ class ReplyParser:
         self.is_reusable &= clean  # more than was asked for: whose reply would it be?
 
     def _read_head(self, data: bytes) -> bytes:
-        """Read the head if all of it is there; return what comes after it. Interim replies (1xx) are passed over."""
+        """Read the head if all of it is there; return the data after it. Interim replies (1xx) are passed over."""
         while not self.status:
             end = BLANK_LINE.search(data, max(0, self._searched - 3))
             self._head_size += (len(data) if end is None else end.end()) - self._searched
@@ -205,7 +205,7 @@ class ReplyParser:
         return parts[0] if len(parts) == 1 else b"".join(parts)
 
     def _read_trailers(self, data: bytes, before: int, after: int) -> int:
-        """Pass over what follows the last chunk, which nobody needs, if all of it is there; return where that is."""
+        """Skip the trailers behind the last chunk. Return where they end, or ``before`` if some have not come yet."""
         if data.startswith(b"\r\n", after):
             end = after + 2
         elif (found := data.find(b"\r\n\r\n", after)) >= 0:

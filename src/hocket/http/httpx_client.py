@@ -44,7 +44,7 @@ MOST_LEFT = 1_000
 
 
 class InjectedClient:
-    """Sends requests through a client that somebody else made, and will close.
+    """Sends requests through a client that the caller made, and will close.
 
     Its own time-outs apply, unless they are httpx's default, whose five seconds between two reads no model keeps to.
 

@@ -55,7 +55,7 @@ class Pool:
             InvalidInput: this cannot be sent.
             ConnectTimeout: no connection in time.
             ConnectionFailed: no connection, or it broke.
-            InvalidReply: what came back is not HTTP.
+            InvalidReply: the reply is not HTTP.
         """
         address = parse_url(request.url)
         data = _encode(request, address)
@@ -74,7 +74,7 @@ class Pool:
         return PooledReply(self, connection, status, received)
 
     async def retire(self) -> None:
-        """Close what is idle now, and the rest when its requests end."""
+        """Close idle connections now, and the others when their requests end."""
         self._retired = True
         while self._idle:
             self._close_oldest(next(iter(self._idle)))

@@ -16,7 +16,7 @@ from hocket._json import JSON
 __all__ = ["parse_duration", "read_retry_after"]
 
 FOREVER = 1e12
-"""Seconds that nobody means."""
+"""Seconds that are no wait any more: 30,000 years."""
 
 _UNITS = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9}
 _PART = re.compile(r"(\d+(?:\.\d+)?)(ms|us|µs|ns|h|m|s)")
@@ -33,7 +33,7 @@ def read_retry_after(headers: Mapping[str, str], body: object = None, *, now: da
     """
     try:
         seconds = _read_wait(headers, body, now or datetime.now(UTC))
-    except Exception:  # a date in a year of twenty digits, and what else nobody foresaw
+    except Exception:  # a date in a year of twenty digits, and whatever else was not foreseen
         return None
     return seconds if seconds is not None and seconds < FOREVER else None
 

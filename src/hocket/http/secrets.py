@@ -61,7 +61,7 @@ def find_secrets(headers: Iterable[Mapping[str, str]], urls: Iterable[str], prox
 
 
 def _find_in_headers(headers: Mapping[str, str]) -> Iterator[str]:
-    """Yield whole values, and what comes after their scheme."""
+    """Yield whole values, and the part after their scheme."""
     for name, value in headers.items():
         if _is_secret(name, value):
             yield str(value)
@@ -94,13 +94,13 @@ def _find_in_url(url: str) -> Iterator[str]:
 
 
 class Guard:
-    """Lets no secret out with what is raised inside it: not by its text, its causes and notes, or its frames' locals.
+    """Takes the secrets out of every error raised inside it: its text, its causes and notes, and its frames' locals.
 
-    The frames themselves stay, so that a traceback still says where. So does a context from elsewhere, which is the
-    business of whoever was handling it.
+    The frames themselves stay, so that a traceback still says where. So does a context from elsewhere: it belongs to the
+    code that was handling it.
 
     Args:
-        secrets: returns them; asked for only when something has been raised.
+        secrets: returns them; called only when an error is raised.
         provider, model: who was asked, for errors that do not say so.
     """
 
@@ -135,11 +135,11 @@ class Guard:
 def _clean(error: BaseException, secrets: list[str], seen: set[object]) -> None:
     """Take the secrets out of an error and of what it came from.
 
-    Frames that an error has frames have ended, and can be cleared. That in which it was handled may go on, and to clear a
-    coroutine that only pauses would end it; if it was below the guard, what it raised instead has frames it.
+    The frames that an error has left have ended, and can be cleared. The frame in which it was handled may go on, and to
+    clear a coroutine that only pauses would end it; if it was below the guard, the error that it raised instead has left it.
 
     Args:
-        seen: the errors that were cleaned so far, and the frames that they have frames.
+        seen: the errors that were cleaned so far, and the frames that they have left.
     """
     if id(error) in seen:  # some errors define equality
         return
@@ -169,8 +169,8 @@ def _clean(error: BaseException, secrets: list[str], seen: set[object]) -> None:
 def _began_in(error: BaseException, seen: set[object]) -> bool:
     """Whether an error was handled in one of the frames in ``seen``, and so below the guard.
 
-    Others are somebody else's: what the caller is handling while he calls; what a task of trio's is handling while it
-    cancels another one, whose cancellation gets that for a context.
+    Other errors are not ours: one that the caller is handling while it calls; one that a trio task is handling while it
+    cancels another task, whose cancellation gets it as its context.
     """
     return error.__traceback__ is not None and error.__traceback__.tb_frame in seen
 

@@ -14,7 +14,7 @@ class ServerSentEvent(NamedTuple):
     """One event.
 
     Attributes:
-        event: its name; "" where it has none.
+        event: its name, from its ``event`` line; "" where it has none.
         data: its ``data`` lines, joined with LF; never empty.
         id: the last id that was sent, with this event or before it; None: none so far.
     """
@@ -27,8 +27,8 @@ class ServerSentEvent(NamedTuple):
 class ServerSentEvents:
     """A parser of ``text/event-stream``, by the rules of the WHATWG HTML standard (9.2.6, interpreting an event stream).
 
-    Two departures, as there is nobody to reconnect or to read nothing: ``retry`` is ignored, and so is an event whose
-    data is empty. An event that the stream leaves unterminated is dropped, as the standard says.
+    Two departures, as hocket never reconnects and has no use for empty events: ``retry`` is ignored, and so is an event
+    whose data is empty. An event that the stream leaves unterminated is dropped, as the standard says.
 
     Args:
         max_event: the limit on the size of one event, field names and comments included, in bytes.

@@ -1,4 +1,4 @@
-"""TLS contexts: whom an https connection trusts.
+"""TLS contexts: which authorities an https connection trusts.
 
 To read the authorities takes 20 to 100 ms, so it is done once for each setting, in a worker thread, when the first https
 address is asked for. A context may be shared by threads and loops.

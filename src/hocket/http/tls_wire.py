@@ -1,8 +1,8 @@
 """TLS over a wire: the same few lines on both loops, in place of the streams that each loop has for it.
 
-A reply's end must be the end of what has come, or the rest would be taken for the next reply. The loops' own TLS keeps
-what it has read from the socket where nobody can look. Here all of it can be seen: OpenSSL is fed whole records only, and
-asked until it has no more. asyncio's would also take a buffer of 256 KB for each connection.
+Nothing may be left on a connection behind the end of a reply, or it would be taken for the next reply. The loops' own TLS
+hides what it has read from the socket. Here all of it can be seen: OpenSSL gets whole records only, and is read until it
+has no more. asyncio's would also take a buffer of 256 KB for each connection.
 """
 
 import ssl
@@ -31,7 +31,7 @@ class TLSWire:
 
     Args:
         wire: carries the records. Closed with this.
-        context: whom to trust.
+        context: which authorities to trust.
         host: whose certificate the other side must have.
     """
 

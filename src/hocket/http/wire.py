@@ -14,7 +14,7 @@ READ = 256 * 1024
 
 
 class Origin(NamedTuple):
-    """Whom a connection leads to."""
+    """The server that a connection leads to."""
 
     scheme: str
     host: str
