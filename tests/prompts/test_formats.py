@@ -150,3 +150,44 @@ def test_other_formats_are_refused(template_format: str) -> None:
     """By name; mustache is left out on purpose."""
     with pytest.raises(InvalidInput, match=template_format):
         get_template_variables("x", template_format)
+
+
+@pytest.mark.parametrize(
+    "template",
+    [
+        "{{ 'a' * 10**10 }}",
+        "{{ 10**10 * 'a' }}",
+        "{{ [1] * 10**10 }}",
+        "{{ 10**(10**10) }}",
+        "{{ 'a'.ljust(10**10) }}",
+        "{{ 'a'.center(n * n) }}",
+        "{{ 'a' | center(10**10) }}",
+        "{{ 'a' | indent(10**10) }}",
+        "{{ '%10000000000d' % 1 }}",
+        "{{ '%*d' % (10**10, 1) }}",
+        "{{ '%10000000000d' | format(1) }}",
+        "{{ '{:10000000000}'.format(1) }}",
+        "{{ '{:{}}'.format(1, 10**10) }}",
+        "{% set ns = namespace(x='ab') %}{% for i in range(60) %}{% set ns.x = ns.x ~ ns.x %}{% endfor %}{{ ns.x }}",
+        "{% set ns = namespace(x='ab') %}{% for i in range(60) %}{% set ns.x = ns.x + ns.x %}{% endfor %}{{ ns.x }}",
+        "{% set ns = namespace(x='bb') %}{% for i in range(9) %}{% set ns.x = ns.x.replace('b', ns.x) %}{% endfor %}",
+        "{% set ns = namespace(x='ab') %}{% for i in range(9) %}{% set ns.x = ns.x.join(ns.x) %}{% endfor %}",
+        "{% for i in range(99999) %}{% for j in range(99999) %}{{ 'aaaaaaaaaa' }}{% endfor %}{% endfor %}",
+    ],
+)
+def test_a_jinja2_template_makes_nothing_huge(template: str) -> None:
+    """10 GB were filled by a template of 16 characters. It is refused before the memory is asked for."""
+    with pytest.raises(InvalidInput, match=r"cannot be filled in: .*(allowed|would have more than 10,000,000)"):
+        PromptTemplate.from_template(template, template_format="jinja2").invoke({"n": 10**5})
+
+
+def test_a_jinja2_template_of_ordinary_size_is_filled_in() -> None:
+    """Products, joins, widths and concatenations of the sizes that prompts have."""
+    text = "word " * 20_000
+    template = (
+        "{{ '-' * 40 }}{{ text | truncate(20000) | length }}{{ text | replace('word', 'verb') | length }}"
+        "{{ ['a', 'b'] | join(', ') }}{{ 'x' ~ 1 ~ none }}{{ '%5.1f' % 3.14159 }}{{ '{:>4}'.format('y') }}{{ 2 ** 10 }}"
+        "{{ text | wordwrap(80) | length }}{{ 'a' | center(5) }}{{ {'a': 1} | tojson(indent=2) }}"
+    )
+    filled = PromptTemplate.from_template(template, template_format="jinja2").format(text=text)
+    assert filled.startswith("-" * 40) and "a, bx1None  3.1   y1024" in filled

@@ -12,9 +12,13 @@ import functools
 import re
 import string
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Literal, NamedTuple, NoReturn, cast
+from types import ModuleType
+from typing import TYPE_CHECKING, Literal, NamedTuple, NoReturn
 
 from hocket.errors import InvalidInput, MissingDependency
+
+if TYPE_CHECKING:
+    from hocket.prompts.jinja2_sandbox import BoundedEnvironment
 
 __all__ = [
     "PromptTemplateFormat",
@@ -43,7 +47,7 @@ class Template(NamedTuple):
     """
 
     variables: tuple[str, ...]
-    render: Callable[[Mapping[str, Any]], str]
+    render: Callable[[Mapping[str, object]], str]
 
 
 def compile_template(template: str, template_format: str) -> Template:
@@ -60,7 +64,7 @@ def compile_template(template: str, template_format: str) -> Template:
     return reader(template)
 
 
-def render(template: str, template_format: str, values: Mapping[str, Any]) -> str:
+def render(template: str, template_format: str, values: Mapping[str, object]) -> str:
     """Return ``template`` with its variables filled in; those that it does not have are not looked at."""
     return compile_template(template, template_format).render(values)
 
@@ -88,7 +92,7 @@ def check_valid_template(template: str, template_format: str, input_variables: I
         )
 
 
-def jinja2_formatter(template: str, /, **kwargs: Any) -> str:
+def jinja2_formatter(template: str, /, **kwargs: object) -> str:
     """Return a Jinja2 template with its variables filled in, in Jinja2's sandbox: see `PromptTemplate`."""
     return render(template, "jinja2", kwargs)
 
@@ -110,7 +114,7 @@ def _read_f_string(template: str) -> Template:
             parts.append(_Field(name, spec or "", conversion))
     names = tuple(sorted({part.name for part in parts if isinstance(part, _Field)}))
 
-    def fill(values: Mapping[str, Any]) -> str:
+    def fill(values: Mapping[str, object]) -> str:
         return "".join([part if isinstance(part, str) else part.text(values) for part in parts])
 
     return Template(names, fill)
@@ -121,7 +125,7 @@ class _Field(NamedTuple):
     spec: str
     conversion: str | None
 
-    def text(self, values: Mapping[str, Any]) -> str:
+    def text(self, values: Mapping[str, object]) -> str:
         value = values[self.name]
         if self.conversion is not None:
             value = _CONVERSIONS[self.conversion](value)
@@ -136,7 +140,7 @@ class _Field(NamedTuple):
             ) from error
 
 
-_CONVERSIONS: dict[str, Callable[[Any], str]] = {"r": repr, "s": str, "a": ascii}
+_CONVERSIONS: dict[str, Callable[[object], str]] = {"r": repr, "s": str, "a": ascii}
 
 
 def _check_field(template: str, name: str, spec: str, conversion: str | None) -> None:
@@ -157,36 +161,40 @@ def _check_field(template: str, name: str, spec: str, conversion: str | None) ->
 
 @functools.lru_cache(maxsize=1024)
 def _read_jinja2(template: str) -> Template:
-    meta, environment = _jinja2()
+    sandbox, environment = _load_jinja2()
     import jinja2
 
     try:
-        made = environment.from_string(template)
-        names = tuple(sorted(meta.find_undeclared_variables(environment.parse(template))))
+        compiled = environment.from_string(template)
+        names = tuple(sandbox.find_variables(environment, template))
     except jinja2.TemplateError as error:
         raise InvalidInput(f"the Jinja2 template cannot be read: {error}: {_excerpt(template)}") from error
 
-    def fill(values: Mapping[str, Any]) -> str:
+    def fill(values: Mapping[str, object]) -> str:
+        pieces: list[str] = []
+        length = 0
         try:
-            return cast(str, made.render(values))
+            for piece in compiled.generate(values):
+                length += len(piece)
+                if length > sandbox.LARGEST:
+                    raise ValueError(f"its text would have more than {sandbox.LARGEST:,} characters")
+                pieces.append(piece)
         except Exception as error:  # of the template, the sandbox, or a value that it calls
             raise InvalidInput(f"the Jinja2 template cannot be filled in: {error}: {_excerpt(template)}") from error
+        return "".join(pieces)
 
     return Template(names, fill)
 
 
 @functools.cache
-def _jinja2() -> tuple[Any, Any]:
-    """Return Jinja2's analysis, and its sandbox: no private attributes, no changes to values, bounded ranges."""
+def _load_jinja2() -> "tuple[ModuleType, BoundedEnvironment]":
     try:
-        from jinja2 import StrictUndefined, meta
-        from jinja2.sandbox import ImmutableSandboxedEnvironment
+        from hocket.prompts import jinja2_sandbox
     except ImportError:
         raise MissingDependency(
             "Jinja2 templates need Jinja2, which is not installed: pip install 'hocket[jinja2]'"
         ) from None
-    # What is refused raises instead of coming out empty; nothing is escaped, for this is no HTML.
-    return meta, ImmutableSandboxedEnvironment(keep_trailing_newline=True, undefined=StrictUndefined)
+    return jinja2_sandbox, jinja2_sandbox.BoundedEnvironment()
 
 
 _READERS: dict[str, Callable[[str], Template]] = {"f-string": _read_f_string, "jinja2": _read_jinja2}
