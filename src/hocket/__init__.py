@@ -236,7 +236,12 @@ __all__ = [
 ]
 
 
-__getattr__ = loader(__name__, _ROOM_OF)
+def _explain(name: str) -> str:
+    is_model = name.startswith("Chat") or name.endswith(("LLM", "Embeddings"))
+    return "init_chat_model('provider:model') makes the chat model of a provider" if is_model else ""
+
+
+__getattr__ = loader(__name__, _ROOM_OF, _explain)
 
 
 def __dir__() -> list[str]:

@@ -34,7 +34,6 @@ MAY_IMPORT_BY_STRING = {
 MAY_BE_ASSIGNED = {
     "hocket.callbacks.manager: AsyncRunManager.manager_class = AsyncCallbackManager": "to go",
     "hocket.callbacks.manager: RunManager.manager_class = CallbackManager": "to go",
-    "hocket.prompts.chat: BaseMessagePromptTemplate.chat_class = ChatPromptTemplate": "to go",
 }
 
 

@@ -1,27 +1,134 @@
-"""Prompts that are conversations."""
+"""Prompts that are conversations, and what they are made of.
+
+The templates of single roles (`hocket.prompts.message`) are built on this module, and register themselves here.
+"""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any, Self, cast, overload
 
-from pydantic import SkipValidation
+from pydantic import ConfigDict, PositiveInt, SkipValidation
 
 from hocket._runtime.runtime import ASYNC, BLOCKING, Runtime, drive
 from hocket.errors import InvalidInput
-from hocket.messages import BaseMessage
+from hocket.load.serializable import Serializable
+from hocket.messages import BaseMessage, convert_to_messages, get_msg_title_repr
 from hocket.prompt_values import ChatPromptValue
 from hocket.prompts.base import BasePromptTemplate
 from hocket.prompts.formats import PromptTemplateFormat
-from hocket.prompts.message import (
-    AIMessagePromptTemplate,
-    BaseMessagePromptTemplate,
-    HumanMessagePromptTemplate,
-    MessagesPlaceholder,
-    RoleMessagePromptTemplate,
-    SystemMessagePromptTemplate,
-)
 
-__all__ = ["BaseChatPromptTemplate", "ChatPromptTemplate", "MessageLike", "MessageLikeRepresentation"]
+__all__ = [
+    "BaseChatPromptTemplate",
+    "BaseMessagePromptTemplate",
+    "ChatPromptTemplate",
+    "ContentTemplate",
+    "MessageLike",
+    "MessageLikeRepresentation",
+    "MessagesPlaceholder",
+    "RoleTemplate",
+    "register_role",
+]
+
+ContentTemplate = str | Sequence[str | dict[str, Any]]
+"""The content of a message as a template: a text, or texts and content blocks."""
+
+
+class BaseMessagePromptTemplate(Serializable, ABC):
+    """Something that stands for messages in a prompt. ``template + other`` is a `ChatPromptTemplate` of both."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    @classmethod
+    def is_lc_serializable(cls) -> bool:
+        """Templates travel as data."""
+        return True
+
+    @property
+    @abstractmethod
+    def input_variables(self) -> list[str]:
+        """The names of the values that are needed."""
+
+    @abstractmethod
+    def format_messages(self, /, **kwargs: Any) -> list[BaseMessage]:
+        """Return the messages, with the values filled in.
+
+        Raises:
+            InvalidInput: a variable has no value, or one that it cannot take.
+        """
+
+    async def aformat_messages(self, /, **kwargs: Any) -> list[BaseMessage]:
+        """Do as `format_messages`, under an event loop."""
+        return self.format_messages(**kwargs)
+
+    @abstractmethod
+    def pretty_repr(self, html: bool = False) -> str:
+        """Return the template for reading."""
+
+    def pretty_print(self) -> None:
+        """Print `pretty_repr`."""
+        print(self.pretty_repr())
+
+    def __add__(self, other: "MessageLikeRepresentation | Sequence[MessageLikeRepresentation]") -> "ChatPromptTemplate":
+        return ChatPromptTemplate([self]) + other
+
+    def __radd__(
+        self, other: "MessageLikeRepresentation | Sequence[MessageLikeRepresentation]"
+    ) -> "ChatPromptTemplate":
+        return other + ChatPromptTemplate([self])
+
+
+class MessagesPlaceholder(BaseMessagePromptTemplate):
+    """The place of messages that a call gives: the past of a conversation, for example.
+
+    Args:
+        variable_name: the name of the value, a list of what can be read as messages.
+        optional: whether it may be missing; then there are no messages.
+        n_messages: take the last so many alone.
+    """
+
+    variable_name: str
+    optional: bool = False
+    n_messages: PositiveInt | None = None
+
+    def __init__(self, variable_name: str, *, optional: bool = False, **kwargs: Any) -> None:
+        super().__init__(variable_name=variable_name, optional=optional, **kwargs)  # type: ignore[call-arg]
+
+    @property
+    def input_variables(self) -> list[str]:
+        """The name of the value, unless it may be missing."""
+        return [] if self.optional else [self.variable_name]
+
+    def format_messages(self, /, **kwargs: Any) -> list[BaseMessage]:
+        """Return the messages that the call gives."""
+        name = self.variable_name
+        if name not in kwargs and not self.optional:
+            raise InvalidInput(f"there is no value for {name!r}: give a list of messages, or make the place optional")
+        value = kwargs.get(name, [])
+        if not isinstance(value, list | tuple):
+            raise InvalidInput(f"{name!r} is {type(value).__name__}; it must be a list of messages")
+        messages = convert_to_messages(value)
+        return messages if self.n_messages is None else messages[-self.n_messages :]
+
+    def pretty_repr(self, html: bool = False) -> str:
+        """Return the place for reading."""
+        return f"{get_msg_title_repr('Messages Placeholder', bold=html)}\n\n{{{self.variable_name}}}"
+
+
+class RoleTemplate(BaseMessagePromptTemplate, ABC):
+    """A template of one message, read from a role and the template of its content."""
+
+    @classmethod
+    @abstractmethod
+    def from_template(cls, template: ContentTemplate, template_format: PromptTemplateFormat = "f-string") -> Self:
+        """Return a message whose content is ``template``."""
+
+
+_templates_by_role: dict[str, type[RoleTemplate]] = {}
+
+
+def register_role(template: type[RoleTemplate], *roles: str) -> None:
+    """Let a chat prompt read messages of these roles as ``template``."""
+    _templates_by_role.update(dict.fromkeys(roles, template))
 
 
 class BaseChatPromptTemplate(BasePromptTemplate[str], ABC):
@@ -100,7 +207,7 @@ class ChatPromptTemplate(BaseChatPromptTemplate):
     @classmethod
     def from_template(cls, template: str, **kwargs: Any) -> Self:
         """Return a prompt of one message, the user's. Further arguments are those of `PromptTemplate`."""
-        return cls([HumanMessagePromptTemplate.from_template(template, **kwargs)])
+        return cls([_templates_by_role["human"].from_template(template, **kwargs)])
 
     def _check_template(self) -> None:
         given = {*self.input_variables, *self.optional_variables} - self.partial_variables.keys()
@@ -188,23 +295,12 @@ class ChatPromptTemplate(BaseChatPromptTemplate):
         return "chat"
 
 
-BaseMessagePromptTemplate.chat_class = ChatPromptTemplate
-
-_ROLES: dict[str, type[RoleMessagePromptTemplate]] = {
-    "human": HumanMessagePromptTemplate,
-    "user": HumanMessagePromptTemplate,
-    "ai": AIMessagePromptTemplate,
-    "assistant": AIMessagePromptTemplate,
-    "system": SystemMessagePromptTemplate,
-}
-
-
 def _to_template(message: Any, template_format: PromptTemplateFormat = "f-string") -> MessageLike:
     """Return what a chat prompt is made of, from what was written for it."""
     if isinstance(message, BaseMessagePromptTemplate | BaseMessage | BaseChatPromptTemplate):
         return message
     if isinstance(message, str):
-        return HumanMessagePromptTemplate.from_template(message, template_format)
+        return _templates_by_role["human"].from_template(message, template_format)
     if isinstance(message, dict) and message.keys() == {"role", "content"}:
         message = (message["role"], message["content"])
     if not isinstance(message, tuple | list) or len(cast("tuple[Any, ...]", message)) != 2:
@@ -213,18 +309,18 @@ def _to_template(message: Any, template_format: PromptTemplateFormat = "f-string
             "templates, texts, (role, template) pairs and dicts with role and content"
         )
     role, template = cast("tuple[Any, Any]", message)
-    if isinstance(role, type) and issubclass(role, RoleMessagePromptTemplate):
+    if isinstance(role, type) and issubclass(role, RoleTemplate):
         return role.from_template(template, template_format)
     if isinstance(role, type) and issubclass(role, BaseMessage):
         role = role.model_fields["type"].default
     if role == "placeholder":
         return _read_placeholder(template)
-    if role not in _ROLES:
+    if role not in _templates_by_role:
         raise InvalidInput(
-            f"unknown role {role!r}: it is one of {', '.join(_ROLES)}, placeholder; "
+            f"unknown role {role!r}: it is one of {', '.join(_templates_by_role)}, placeholder; "
             "a role of your own goes through ChatMessagePromptTemplate.from_template(..., role=...)"
         )
-    return _ROLES[role].from_template(template, template_format)
+    return _templates_by_role[role].from_template(template, template_format)
 
 
 def _read_placeholder(template: Any) -> MessagesPlaceholder:

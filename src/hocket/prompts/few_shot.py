@@ -8,10 +8,9 @@ from pydantic import BaseModel, ConfigDict, SkipValidation
 from hocket._runtime.runtime import ASYNC, BLOCKING, Runtime, drive
 from hocket.errors import InvalidInput
 from hocket.messages import BaseMessage
-from hocket.prompts.chat import BaseChatPromptTemplate
+from hocket.prompts.chat import BaseChatPromptTemplate, BaseMessagePromptTemplate
 from hocket.prompts.example_selectors import BaseExampleSelector
 from hocket.prompts.formats import PromptTemplateFormat, compile_template
-from hocket.prompts.message import BaseMessagePromptTemplate
 from hocket.prompts.string import StringPromptTemplate
 
 __all__ = ["FewShotChatMessagePromptTemplate", "FewShotPromptTemplate"]

@@ -5,121 +5,32 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Self, cast
 
-from pydantic import ConfigDict, Field, PositiveInt
+from pydantic import Field
 
 from hocket.errors import InvalidInput
-from hocket.load.serializable import Serializable
 from hocket.messages import (
     AIMessage,
     BaseMessage,
     ChatMessage,
     HumanMessage,
     SystemMessage,
-    convert_to_messages,
     get_msg_title_repr,
 )
+from hocket.prompts.chat import ContentTemplate, RoleTemplate, register_role
 from hocket.prompts.dict import DictPromptTemplate
 from hocket.prompts.formats import PromptTemplateFormat
 from hocket.prompts.string import PromptTemplate, StringPromptTemplate
 
 __all__ = [
     "AIMessagePromptTemplate",
-    "BaseMessagePromptTemplate",
     "ChatMessagePromptTemplate",
-    "ContentTemplate",
     "HumanMessagePromptTemplate",
-    "MessagesPlaceholder",
     "RoleMessagePromptTemplate",
     "SystemMessagePromptTemplate",
 ]
 
-ContentTemplate = str | Sequence[str | dict[str, Any]]
-"""The content of a message as a template: a text, or texts and content blocks."""
 
-
-class BaseMessagePromptTemplate(Serializable, ABC):
-    """Something that stands for messages in a prompt. ``template + other`` is a `ChatPromptTemplate` of both."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    chat_class: ClassVar[type[Any]]
-    """What ``+`` makes; set by `hocket.prompts.chat`, which is built on this module."""
-
-    @classmethod
-    def is_lc_serializable(cls) -> bool:
-        """Templates travel as data."""
-        return True
-
-    @property
-    @abstractmethod
-    def input_variables(self) -> list[str]:
-        """The names of the values that are needed."""
-
-    @abstractmethod
-    def format_messages(self, /, **kwargs: Any) -> list[BaseMessage]:
-        """Return the messages, with the values filled in.
-
-        Raises:
-            InvalidInput: a variable has no value, or one that it cannot take.
-        """
-
-    async def aformat_messages(self, /, **kwargs: Any) -> list[BaseMessage]:
-        """Do as `format_messages`, under an event loop."""
-        return self.format_messages(**kwargs)
-
-    @abstractmethod
-    def pretty_repr(self, html: bool = False) -> str:
-        """Return the template for reading."""
-
-    def pretty_print(self) -> None:
-        """Print `pretty_repr`."""
-        print(self.pretty_repr())
-
-    def __add__(self, other: Any) -> Any:
-        return self.chat_class([self]) + other
-
-    def __radd__(self, other: Any) -> Any:
-        return other + self.chat_class([self])
-
-
-class MessagesPlaceholder(BaseMessagePromptTemplate):
-    """The place of messages that a call gives: a conversation's past, for one.
-
-    Args:
-        variable_name: the name of the value, a list of what can be read as messages.
-        optional: whether it may be missing; then there are no messages.
-        n_messages: take the last so many alone.
-    """
-
-    variable_name: str
-    optional: bool = False
-    n_messages: PositiveInt | None = None
-
-    def __init__(self, variable_name: str, *, optional: bool = False, **kwargs: Any) -> None:
-        super().__init__(variable_name=variable_name, optional=optional, **kwargs)  # type: ignore[call-arg]
-
-    @property
-    def input_variables(self) -> list[str]:
-        """The name of the value, unless it may be missing."""
-        return [] if self.optional else [self.variable_name]
-
-    def format_messages(self, /, **kwargs: Any) -> list[BaseMessage]:
-        """Return the messages that the call gives."""
-        name = self.variable_name
-        if name not in kwargs and not self.optional:
-            raise InvalidInput(f"there is no value for {name!r}: give a list of messages, or make the place optional")
-        value = kwargs.get(name, [])
-        if not isinstance(value, list | tuple):
-            raise InvalidInput(f"{name!r} is {type(value).__name__}; it must be a list of messages")
-        messages = convert_to_messages(value)
-        return messages if self.n_messages is None else messages[-self.n_messages :]
-
-    def pretty_repr(self, html: bool = False) -> str:
-        """Return the place for reading."""
-        return f"{get_msg_title_repr('Messages Placeholder', bold=html)}\n\n{{{self.variable_name}}}"
-
-
-class RoleMessagePromptTemplate(BaseMessagePromptTemplate, ABC):
+class RoleMessagePromptTemplate(RoleTemplate, ABC):
     """A message with variables in it.
 
     Args:
@@ -233,6 +144,11 @@ class SystemMessagePromptTemplate(_SpeakerTemplate):
     """A system message, with variables in it."""
 
     message_class = SystemMessage
+
+
+register_role(HumanMessagePromptTemplate, "human", "user")
+register_role(AIMessagePromptTemplate, "ai", "assistant")
+register_role(SystemMessagePromptTemplate, "system")
 
 
 def _read_content(template: Any, template_format: PromptTemplateFormat, partial_variables: dict[str, Any]) -> Any:

@@ -37,7 +37,7 @@ class AsyncGeneratorStage(Stage[Input, Output]):
     ) -> None:
         super().__init__(sink)
         self._runtime = runtime
-        self._input = PieceQueue[Input]()
+        self._input: PieceQueue[Input] = PieceQueue()
         self._context = contextvars.copy_context()
         self._context.run(set_config_context(config).__enter__)
         self._output = self._context.run(make, self._input)

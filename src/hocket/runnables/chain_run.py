@@ -174,7 +174,7 @@ class StreamObserver(Generic[T]):
         self._run = run
         self._sink = sink
         self._has_listener = run.has_listener("on_chain_chunk")
-        self.pieces = Accumulator[T](cumulative=cumulative)
+        self.pieces: Accumulator[T] = Accumulator(cumulative=cumulative)
 
     @property
     def closed(self) -> bool:

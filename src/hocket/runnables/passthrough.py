@@ -148,7 +148,7 @@ class _CallingStage(_ForwardingStage[Piece, Piece]):
     def __init__(self, sink: Sink[Piece], function: Callable[[Piece], Awaitable[object]]) -> None:
         super().__init__(sink)
         self._function = function
-        self._pieces = Accumulator[Piece]()
+        self._pieces: Accumulator[Piece] = Accumulator()
 
     def expect_snapshots(self) -> None:
         super().expect_snapshots()
@@ -296,7 +296,7 @@ class RunnablePick(_MappingRunnable):
             return AddableDict({key: values[key] for key in self.keys if key in values}) or NOTHING
 
         empty = None if isinstance(self.keys, str) else AddableDict()
-        return _ForwardingStage[object, object](sink, take, empty)
+        return _ForwardingStage(sink, take, empty)
 
     @property
     def _is_inline(self) -> bool:

@@ -2,7 +2,7 @@
 
 import functools
 from collections.abc import Iterator, Sequence
-from typing import Any, Generic, NamedTuple, TypeVar, cast
+from typing import Any, Generic, TypeVar, cast
 
 from pydantic import ConfigDict, Field, SkipValidation
 
@@ -22,12 +22,8 @@ Input = TypeVar("Input")
 Output = TypeVar("Output")
 
 
-class _Step(NamedTuple):
-    """A step of one call, with its arguments and its config."""
-
-    runnable: AnyRunnable
-    kwargs: dict[str, object]
-    config: RunnableConfig
+_Step = tuple[AnyRunnable, dict[str, object], RunnableConfig]
+"""A step of one call, with its arguments and its config."""
 
 
 class RunnableSequence(RunnableWithRun[Input, Output], RunnableSerializable[Input, Output], Generic[Input, Output]):
@@ -82,29 +78,29 @@ class RunnableSequence(RunnableWithRun[Input, Output], RunnableSerializable[Inpu
         self, runtime: Runtime, input: Input, config: RunnableConfig, kwargs: dict[str, object]
     ) -> Output:
         value: Any = input
-        for step in self._plan(config, kwargs):
-            value = await step.runnable._invoke(runtime, value, step.config, step.kwargs)
+        for step, step_kwargs, step_config in self._plan(config, kwargs):
+            value = await step._invoke(runtime, value, step_config, step_kwargs)
         return cast(Output, value)
 
     async def _run_streamed(
         self, runtime: Runtime, input: Input, config: RunnableConfig, kwargs: dict[str, object], sink: Sink[Output]
     ) -> None:
-        first = next(self._plan(config, kwargs))
-        pipeline = StreamPipeline[Any, Output](self._make_builders(runtime, config, kwargs)[1:], sink)
+        first, first_kwargs, first_config = next(self._plan(config, kwargs))
+        pipeline: StreamPipeline[Any, Output] = StreamPipeline(self._make_builders(runtime, config, kwargs)[1:], sink)
         self._announce_snapshots(pipeline.stages)
-        await pipeline.run(functools.partial(first.runnable._produce, runtime, input, first.config, first.kwargs))
+        await pipeline.run(functools.partial(first._produce, runtime, input, first_config, first_kwargs))
 
     def _make_inner_stage(
         self, runtime: Runtime, config: RunnableConfig, kwargs: dict[str, object], sink: Sink[Output]
     ) -> Stage[Input, Output]:
-        pipeline = StreamPipeline[Input, Output](self._make_builders(runtime, config, kwargs), sink)
+        pipeline: StreamPipeline[Input, Output] = StreamPipeline(self._make_builders(runtime, config, kwargs), sink)
         self._announce_snapshots(pipeline.stages[1:])
         return pipeline
 
     def _make_builders(self, runtime: Runtime, config: RunnableConfig, kwargs: dict[str, object]) -> list[StageBuilder]:
         return [
-            functools.partial(step.runnable._make_stage, runtime, step.config, step.kwargs)
-            for step in self._plan(config, kwargs)
+            functools.partial(step._make_stage, runtime, step_config, step_kwargs)
+            for step, step_kwargs, step_config in self._plan(config, kwargs)
         ]
 
     def _announce_snapshots(self, stages: list[AnyStage]) -> None:
@@ -120,7 +116,7 @@ class RunnableSequence(RunnableWithRun[Input, Output], RunnableSerializable[Inpu
             own: dict[str, object] = {}
             if step is taker:
                 own, taker = kwargs, None
-            yield _Step(step, own, add_run_tag(config, "seq:step:{}", number))
+            yield step, own, add_run_tag(config, "seq:step:{}", number)
 
     @property
     def _is_inline(self) -> bool:

@@ -137,7 +137,7 @@ async def transform_into(
     """Push the output of ``runnable`` for an input whose pieces are the items of ``input``."""
     in_thread = runtime.is_async and not isinstance(input, AsyncIterable)
     build = functools.partial(runnable._make_stage, runtime, config, kwargs)
-    pipeline = StreamPipeline[In, Out]([build], sink)
+    pipeline: StreamPipeline[In, Out] = StreamPipeline([build], sink)
     await pipeline.run(lambda head: drain(runtime, input, head, in_thread=in_thread))
 
 
@@ -169,7 +169,7 @@ class WholeInputStage(Stage[In, Out]):
     def __init__(self, work: Callable[[In, Sink[Out]], Awaitable[None]], sink: Sink[Out]) -> None:
         super().__init__(sink)
         self._run_whole = work
-        self._pieces = Accumulator[In]()
+        self._pieces: Accumulator[In] = Accumulator()
 
     def expect_snapshots(self) -> None:
         self._pieces.cumulative = True

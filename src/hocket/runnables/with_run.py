@@ -127,7 +127,7 @@ class _ObservedStage(Stage[Input, Output]):
         self._run = run
         self._observer = observer
         self._stage = stage
-        self._inputs = Accumulator[Input]()
+        self._inputs: Accumulator[Input] = Accumulator()
         self._has_started = False
 
     def expect_snapshots(self) -> None:
