@@ -241,7 +241,7 @@ def _explain(name: str) -> str:
     return "init_chat_model('provider:model') makes the chat model of a provider" if is_model else ""
 
 
-__getattr__ = loader(__name__, _ROOM_OF, _explain)
+__getattr__ = loader(__name__, _ROOM_OF, explain=_explain)
 
 
 def __dir__() -> list[str]:

@@ -2,12 +2,25 @@
 
 import importlib
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from hocket.errors.hints import near_name
 
 __all__ = ["loader"]
+
+
+class _UnknownName(AttributeError):
+    """Says what name was meant, when it is printed: an import statement asks a package for submodules, too."""
+
+    def __init__(self, package: str, name: str, known: Iterable[str], explain: Callable[[str], str]) -> None:
+        super().__init__(f"module {package!r} has no attribute {name!r}")
+        self._name, self._known, self._explain = name, known, explain
+
+    def __str__(self) -> str:
+        near = near_name(self._name, self._known)
+        hint = f"did you mean {near!r}?" if near else self._explain(self._name)
+        return f"{super().__str__()}; {hint}" if hint else super().__str__()
 
 
 def loader(
@@ -24,16 +37,9 @@ def loader(
     def load(name: str) -> Any:
         home = homes.get(name)
         if home is None:
-            raise AttributeError(f"module {package!r} has no attribute {name!r}{_get_hint(name)}")
+            raise _UnknownName(package, name, homes, explain)
         value = getattr(importlib.import_module(f".{home}", package), name)
         vars(sys.modules[package])[name] = value
         return value
-
-    def _get_hint(name: str) -> str:
-        if name.startswith("_"):  # which programs ask every module for
-            return ""
-        near = near_name(name, homes)
-        hint = f"did you mean {near!r}?" if near else explain(name)
-        return f"; {hint}" if hint else ""
 
     return load
