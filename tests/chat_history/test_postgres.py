@@ -142,41 +142,6 @@ def test_a_given_connection_serves_and_stays_open(
         assert anyio.run(seen.aget_messages, backend="trio") == TURN * 8
 
 
-@pytest.mark.parametrize("anyio_backend", ["asyncio"])
-@pytest.mark.parametrize("autocommit", [True, False])
-async def test_a_given_connection_of_asyncio_serves(postgres_url: str, table: str, autocommit: bool) -> None:
-    """An async connection is awaited on its loop by many tasks; a cancelled turn leaves it fit for the next one."""
-    connection = await psycopg.AsyncConnection.connect(postgres_url, autocommit=autocommit)
-    async with connection:
-        history = PostgresChatMessageHistory(table, uuid4(), async_connection=connection)
-        async with anyio.create_task_group() as group:
-            for _ in range(8):
-                group.start_soon(history.aadd_messages, TURN)
-        with anyio.move_on_after(0.0005):
-            await history.aadd_messages(TURN)
-        assert connection.info.transaction_status is psycopg.pq.TransactionStatus.IDLE
-        messages = await history.aget_messages()
-        assert messages in (TURN * 8, TURN * 9)
-        with pytest.raises(HistoryError, match="has no sync client"):
-            history.clear()
-        await history.aclear()
-        assert await history.aget_messages() == []
-
-
-@pytest.mark.parametrize("anyio_backend", ["asyncio"])
-async def test_tables_are_made_and_dropped(postgres_url: str) -> None:
-    """`acreate_tables` and `adrop_table` do so through an async connection, however often."""
-    name = f"hocket_test_{uuid4().hex}"
-    connection = await psycopg.AsyncConnection.connect(postgres_url)
-    async with connection:
-        for _ in range(2):
-            await PostgresChatMessageHistory.acreate_tables(connection, name)
-        cursor = await connection.execute("SELECT to_regclass(%s)", (name,))
-        assert await cursor.fetchone() != (None,)
-        for _ in range(2):
-            await PostgresChatMessageHistory.adrop_table(connection, name)
-
-
 def test_a_connection_that_was_closed_meanwhile_is_replaced(postgres_url: str, table: str) -> None:
     """A server that was started anew costs nobody a turn."""
     history = PostgresChatMessageHistory(table, uuid4(), url=f"{postgres_url}?application_name=hocket-{uuid4().hex}")

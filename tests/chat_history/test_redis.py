@@ -82,32 +82,6 @@ def test_a_given_client_serves_and_stays_open(client: redis.Redis, session: str)
     assert client.ping()
 
 
-@pytest.mark.parametrize("anyio_backend", ["asyncio"])
-@pytest.mark.parametrize("ttl", [None, 60])
-async def test_a_given_client_of_asyncio_serves(redis_url: str, session: str, ttl: float | None) -> None:
-    """A client of `redis.asyncio` is awaited on its loop; its turns are whole, too, and a cancelled one settled."""
-    async with redis.asyncio.Redis.from_url(redis_url) as client:
-        history = RedisChatMessageHistory(session, key_prefix=PREFIX, ttl=ttl, client=client)
-        async with anyio.create_task_group() as group:
-            for _ in range(20):  # redis-py looks files up when it connects, which is none of our blocking
-                group.start_soon(client.ping)
-        async with anyio.create_task_group() as group:
-            for number in range(10):
-                group.start_soon(history.aadd_messages, [HumanMessage(f"{number} {part}") for part in range(3)])
-        said = [message.text.split() for message in await history.aget_messages()]
-        assert [part for _, part in said] == ["0", "1", "2"] * 10
-        assert all(len({writer for writer, _ in said[at : at + 3]}) == 1 for at in range(0, 30, 3))
-        with anyio.move_on_after(0.0001):
-            await history.aadd_messages(TURN)
-        settled = await history.aget_messages()
-        assert settled[30:] in ([], TURN)
-        assert await history.aget_messages() == settled
-        with pytest.raises(HistoryError, match="has no sync client"):
-            _ = history.messages
-        await history.aclear()
-        assert await history.aget_messages() == []
-
-
 def test_a_client_of_asyncio_says_so_under_trio(session: str) -> None:
     """A client that only works on asyncio is refused on trio's loop, with the way out."""
     history = RedisChatMessageHistory(session, client=redis.asyncio.Redis())
