@@ -13,6 +13,7 @@ import psycopg
 import pytest
 from psycopg.rows import dict_row
 
+from hocket._databases import server
 from hocket.chat_history import PostgresChatMessageHistory
 from hocket.errors import HistoryError, InvalidInput, MissingDependency
 from hocket.messages import AIMessage, BaseMessage, HumanMessage
@@ -98,6 +99,43 @@ def test_the_number_of_connections_is_the_urls(postgres_url: str, table: str) ->
         with pytest.raises(InvalidInput, match="max_connections is") as refusal:
             PostgresChatMessageHistory("t", uuid4(), url=f"postgresql://u:{PASSWORD}@h/d?max_connections={number}")
         assert PASSWORD not in str(refusal.value)
+
+
+async def test_tasks_wait_for_a_connection_in_the_loop(postgres_url: str, table: str) -> None:
+    """And not in a thread each: a hundred turns take a few threads (trio may start one before another has ended)."""
+    url = f"{postgres_url}?max_connections=3&application_name=pool-{uuid4().hex}"
+    histories = [PostgresChatMessageHistory(table, uuid4(), url=url) for _ in range(100)]
+    before = {*threading.enumerate()}
+    async with anyio.create_task_group() as group:
+        for history in histories:
+            group.start_soon(history.aadd_messages, TURN)
+    assert len({*threading.enumerate()} - before) <= 20
+    for history in histories:
+        assert await history.aget_messages() == TURN
+    await histories[0].aclose()
+
+
+async def test_who_waits_for_a_connection_is_told_what_to_do(
+    postgres_url: str, table: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """When none becomes free; and the next one finds it free again."""
+    monkeypatch.setattr(server, "PATIENCE", 0.05)
+    url = f"{postgres_url}?max_connections=1&application_name=pool-{uuid4().hex}"
+    first, second = (PostgresChatMessageHistory(table, uuid4(), url=url) for _ in range(2))
+    await first.aadd_messages(TURN)
+    with psycopg.connect(postgres_url) as connection:
+        connection.execute(f"LOCK TABLE {table} IN ACCESS EXCLUSIVE MODE")
+        async with anyio.create_task_group() as group:
+            group.start_soon(first.aadd_messages, TURN)
+            await anyio.wait_all_tasks_blocked()
+            with pytest.raises(
+                HistoryError, match=r"none of 1 connections became free within 0.05 s; max_connections="
+            ):
+                await second.aget_messages()
+            connection.rollback()
+    assert await second.aget_messages() == []
+    assert await first.aget_messages() == TURN * 2
+    await first.aclose()
 
 
 def test_the_first_turn_makes_the_table(postgres_url: str) -> None:

@@ -4,12 +4,16 @@ They are the libraries' sync clients, since those belong to no event loop; see `
 """
 
 import threading
+import weakref
 from collections.abc import Callable
 from typing import TypeVar, cast
 
+import anyio
+from anyio.lowlevel import current_token
+
 from hocket._runtime.fork import after_fork, leave_to_parent
 
-__all__ = ["shared_client"]
+__all__ = ["connection_limiter", "shared_client"]
 
 Client = TypeVar("Client")
 
@@ -29,6 +33,21 @@ def shared_client(connect: Callable[[str], Client], url: str) -> Client:
         if (connect, url) not in _clients:
             _clients[connect, url] = connect(url)
         return cast(Client, _clients[connect, url])
+
+
+_limiters: weakref.WeakKeyDictionary[object, dict[str, anyio.CapacityLimiter]] = weakref.WeakKeyDictionary()
+
+
+def connection_limiter(url: str, max_connections: int) -> anyio.CapacityLimiter:
+    """Return what keeps the tasks of the running loop from using more connections to ``url`` than there are.
+
+    Tasks wait in the loop, which costs next to nothing. Were they sent to worker threads to wait there for a connection,
+    each would hold a thread, with a stack and an allocator's arena of its own: 200 streams that end at once, 200 threads.
+    """
+    limiters = _limiters.setdefault(current_token().native_token, {})
+    if url not in limiters:
+        limiters[url] = anyio.CapacityLimiter(max_connections)
+    return limiters[url]
 
 
 @after_fork

@@ -40,6 +40,7 @@ __all__ = [
     "UndefinedTable",
     "check_postgres_url",
     "execute",
+    "read_pool_size",
 ]
 
 S = TypeVar("S")
@@ -225,6 +226,11 @@ def check_postgres_url(url: str) -> str:
     except (psycopg.ProgrammingError, UnicodeError):  # its text may show a part of the password
         raise _refuse(url) from None
     return url
+
+
+def read_pool_size(url: str | None) -> int:
+    """Return how many connections to a URL, which has been checked, there may be."""
+    return DEFAULT_SIZE if url is None else _read_url(url).size
 
 
 def _read_url(url: str) -> _URL:

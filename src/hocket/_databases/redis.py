@@ -15,10 +15,11 @@ try:
 except ImportError as error:
     raise MissingDependency("Redis needs a package; run `pip install 'hocket[redis]'`") from error
 
-__all__ = ["RedisClient", "RedisError", "check_redis_url", "connect_redis"]
+__all__ = ["RedisClient", "RedisError", "check_redis_url", "connect_redis", "read_pool_size"]
 
 RedisClient: TypeAlias = redis.Redis | redis.asyncio.Redis
 
+DEFAULT_SIZE = 16
 _SCHEMES = ("redis://", "rediss://", "unix://")
 
 
@@ -29,9 +30,19 @@ def connect_redis(url: str) -> RedisClient:
     10 seconds to wait for an answer.
     """
     pool = redis.BlockingConnectionPool.from_url(
-        url, max_connections=16, timeout=20, socket_connect_timeout=5, socket_timeout=10, retry=Retry(NoBackoff(), 0)
+        url,
+        max_connections=DEFAULT_SIZE,
+        timeout=20,
+        socket_connect_timeout=5,
+        socket_timeout=10,
+        retry=Retry(NoBackoff(), 0),
     )
     return redis.Redis(connection_pool=pool)
+
+
+def read_pool_size(url: str) -> int:
+    """Return how many connections to a URL, which has been checked, there may be."""
+    return int(parse_url(url).get("max_connections", DEFAULT_SIZE))  # type: ignore[no-untyped-call]  # as below
 
 
 def check_redis_url(url: str) -> str:

@@ -11,16 +11,20 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar, cast
 
+import anyio
 import anyio.lowlevel
 from pydantic import SecretStr
 
-from hocket._databases.clients import shared_client
+from hocket._databases.clients import connection_limiter, shared_client
 from hocket._databases.urls import drop_secrets, find_url_secrets
 from hocket._runtime.runtime import ASYNC, drive
 from hocket._secrets import Secret, redact
 from hocket.errors import DroppedStateWarning, HocketError
 
 __all__ = ["DatabaseServer", "maybe_await"]
+
+PATIENCE = 20.0
+"""Seconds for which a task waits until one of the connections is free."""
 
 T = TypeVar("T")
 P = ParamSpec("P")
@@ -37,6 +41,7 @@ class DatabaseServer(Generic[Client]):
         failures: what the client's library raises.
         connect: makes the process's client for a URL.
         url: of the server; None: clients are given.
+        max_connections: that a client for the URL opens; so many async callers of a loop use it at once, and others wait.
         client: a sync client; not closed here.
         async_client: one of asyncio's; not closed here.
     """
@@ -46,6 +51,7 @@ class DatabaseServer(Generic[Client]):
     failures: tuple[type[Exception], ...]
     connect: Callable[[str], Client]
     url: SecretStr | None
+    max_connections: int
     client: Client | None = None
     async_client: Client | None = None
 
@@ -63,7 +69,20 @@ class DatabaseServer(Generic[Client]):
         """Run an operation from async code. See `call`."""
         if self._is_awaited_here():
             return await self._run(operation, cast(Client, self.async_client), *args, **kwargs)
-        return await ASYNC.call_sync(self.call, operation, *args, **kwargs)
+        if self.url is None:
+            return await ASYNC.call_sync(self.call, operation, *args, **kwargs)
+        limiter = connection_limiter(self.url.get_secret_value(), self.max_connections)
+        with anyio.move_on_after(PATIENCE) as patience:
+            await limiter.acquire()
+        if patience.cancelled_caught:
+            raise self.error_type(
+                f"{self.owner}: none of {self.max_connections} connections became free within {PATIENCE:g} s; "
+                "max_connections=... in the URL's query allows more"
+            )
+        try:
+            return await ASYNC.call_sync(self.call, operation, *args, **kwargs)
+        finally:
+            limiter.release()
 
     def sync_client(self) -> Client:
         """Return the sync client.

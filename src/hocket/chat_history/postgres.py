@@ -23,6 +23,7 @@ from hocket._databases.postgres import (
     UndefinedTable,
     check_postgres_url,
     execute,
+    read_pool_size,
 )
 from hocket._databases.server import DatabaseServer
 from hocket._runtime.runtime import drive
@@ -105,6 +106,7 @@ class PostgresChatMessageHistory(ServerHistory[PostgresClient]):
                 failures=(PostgresError,),
                 connect=ConnectionPool,
                 url=None if url is None else SecretStr(check_postgres_url(url)),
+                max_connections=read_pool_size(url),
                 client=sync_connection,
                 async_client=async_connection,
             )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, cast
 
 from pydantic import SecretStr
 
-from hocket._databases.redis import RedisClient, RedisError, check_redis_url, connect_redis
+from hocket._databases.redis import RedisClient, RedisError, check_redis_url, connect_redis, read_pool_size
 from hocket._databases.server import DatabaseServer, maybe_await
 from hocket._secrets import redact_url
 from hocket.chat_history.records import check_session_id
@@ -70,6 +70,7 @@ class RedisChatMessageHistory(ServerHistory[RedisClient]):
                 failures=(RedisError,),
                 connect=connect_redis,
                 url=SecretStr(check_redis_url(url)) if client is None else None,
+                max_connections=read_pool_size(url) if client is None else 0,
                 client=None if is_async else client,
                 async_client=client if is_async else None,
             )
