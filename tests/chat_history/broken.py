@@ -47,7 +47,7 @@ class LeavesItsThread(InMemoryChatMessageHistory):
 
     async def aadd_messages(self, messages: Sequence[BaseMessage]) -> None:
         def slowly() -> None:
-            time.sleep(0.005)
+            time.sleep(0.03)  # within the exam's PAUSE, and longer than a busy loop takes
             self.add_messages(messages)
 
         await ASYNC.call_sync(slowly)
