@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import hocket.cli
-from hocket.cli.output import printable
+from hocket.cli.output import make_printable
 from hocket.testing import OpenAIFormat, Status, serve
 
 Run = Callable[..., Any]
@@ -78,4 +78,4 @@ def test_all_is_written_through_the_one_door() -> None:
 def test_text_stays() -> None:
     """Tabs, new lines, writing from right to left, and emoji made of several characters."""
     text = "a\tb\n\u05e9\u05dc\u05d5\u05dd \U0001f468\u200d\U0001f469 é"
-    assert printable(text) == text
+    assert make_printable(text) == text

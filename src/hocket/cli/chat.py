@@ -4,7 +4,7 @@ import argparse
 import io
 import os
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from hocket.cli.arguments import parse_address, parse_count, parse_temperature
 
@@ -65,8 +65,11 @@ def run(arguments: argparse.Namespace) -> None:
         HocketError: the question is empty, the model unknown or not installed, the history cannot be read or written,
             or what the model itself raises.
     """
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="replace")  # a character that cannot be shown is not worth an answer
+    stdout: object = sys.stdout
+    if isinstance(stdout, io.TextIOWrapper):
+        cast("io.TextIOWrapper", stdout).reconfigure(
+            errors="replace"
+        )  # a character that cannot be shown is not worth an answer
     from hocket.cli.standard_input import read_question
 
     question = read_question(arguments.question)

@@ -8,14 +8,14 @@ import sys
 import traceback
 from collections.abc import Iterable
 
-__all__ = ["note", "print_lines", "print_traceback", "printable", "squeeze"]
+__all__ = ["make_printable", "note", "print_lines", "print_traceback", "squeeze"]
 
 _CONTROLS = [code for code in (*range(32), *range(127, 160)) if chr(code) not in "\t\n"]
 _DIRECTIONS = (*range(0x202A, 0x202F), *range(0x2066, 0x206A))  # embeddings, overrides, isolates and their ends
 _STEERING = dict.fromkeys((*_CONTROLS, *_DIRECTIONS))
 
 
-def printable(text: str) -> str:
+def make_printable(text: str) -> str:
     """Return ``text`` without the characters that steer a terminal; tabs and new lines stay."""
     return text.translate(_STEERING)
 
@@ -27,15 +27,15 @@ def squeeze(text: str) -> str:
 
 def note(text: str) -> None:
     """Write something that is no part of an answer, to standard error, as the command's own words."""
-    print(f"hocket: {printable(text)}", file=sys.stderr, flush=True)
+    print(f"hocket: {make_printable(text)}", file=sys.stderr, flush=True)
 
 
 def print_lines(lines: Iterable[str], *, is_answer: bool = True) -> None:
     """Write a line each, to standard output; to standard error where it is no answer to what was asked."""
     for line in lines:
-        print(printable(line), file=sys.stdout if is_answer else sys.stderr, flush=True)
+        print(make_printable(line), file=sys.stdout if is_answer else sys.stderr, flush=True)
 
 
 def print_traceback(error: BaseException) -> None:
     """Write the traceback of an error to standard error."""
-    print(printable("".join(traceback.format_exception(error))), end="", file=sys.stderr, flush=True)
+    print(make_printable("".join(traceback.format_exception(error))), end="", file=sys.stderr, flush=True)

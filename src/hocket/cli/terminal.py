@@ -2,12 +2,12 @@
 
 import contextlib
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from pathlib import Path
 from typing import Protocol, TextIO
 
 from hocket.cli.conversation import read_reasoning
-from hocket.cli.output import printable
+from hocket.cli.output import make_printable
 from hocket.messages import AIMessageChunk
 
 __all__ = ["LineEditor", "Printer", "edit_lines", "find_history_file", "read_lines"]
@@ -72,7 +72,7 @@ class Printer:
         self._is_reasoning = reasoning
 
     def _write(self, text: str) -> None:
-        text = printable(text) if self._is_terminal else text
+        text = make_printable(text) if self._is_terminal else text
         self._out.write(text)
         self._last = text[-1:] or self._last
 
@@ -102,7 +102,7 @@ def read_lines(read_line: Callable[[str], str]) -> str:
 
 
 @contextlib.contextmanager
-def edit_lines() -> Iterator[LineEditor | None]:
+def edit_lines() -> Generator[LineEditor | None]:
     """Make `input` edit its line and remember those before, of other days too; yields readline, None where there is none."""
     try:
         import readline

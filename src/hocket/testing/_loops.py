@@ -77,19 +77,19 @@ class Loop(ABC):
         """
 
     @abstractmethod
-    def _working(self) -> int:
+    def _count_working(self) -> int:
         """Return how many worker threads of this loop have something to do."""
 
     @abstractmethod
-    def _workers(self) -> list[threading.Thread]:
+    def _list_workers(self) -> list[threading.Thread]:
         """Return these threads, as far as they can be told from others."""
 
-    def _threads_rest(self) -> bool:
+    def _are_threads_resting(self) -> bool:
         """Tell whether no worker thread can get on without this loop; to be asked again and again."""
-        working = self._working()
+        working = self._count_working()
         if working <= self.blocked_threads:
             return True
-        waiting = sum(_waits(thread) for thread in self._workers())
+        waiting = sum(_is_waiting(thread) for thread in self._list_workers())
         self._patience = self._patience - 1 if waiting >= working else PATIENCE
         return self._patience <= 0
 
@@ -126,15 +126,15 @@ class AsyncioLoop(Loop):
             self._loop.call_soon(self._look, QUIET_ROUNDS)
         elif rounds > 1:
             self._loop.call_soon(self._look, rounds - 1)
-        elif self._threads_rest():
+        elif self._are_threads_resting():
             self._advance()
         else:
             self._loop.call_later(THREAD_POLL, self._look, 1)
 
-    def _working(self) -> int:
-        return len(self._workers())
+    def _count_working(self) -> int:
+        return len(self._list_workers())
 
-    def _workers(self) -> list[threading.Thread]:
+    def _list_workers(self) -> list[threading.Thread]:
         # By attributes that anyio does not document; without them no worker would be seen.
         threads: list[Any] = [thread for thread in threading.enumerate() if hasattr(thread, "idle_workers")]
         return [thread for thread in threads if thread.loop is self._loop and thread not in thread.idle_workers]
@@ -173,23 +173,25 @@ class TrioLoop(Loop):
         await self._trio.testing.wait_all_tasks_blocked()
         # A test that waits for the same moment was woken together with this task: let it act first.
         await self._trio.testing.wait_all_tasks_blocked()
-        while not self._threads_rest():
+        while not self._are_threads_resting():
             await self._trio.testing.wait_all_tasks_blocked(THREAD_POLL)
 
-    def _working(self) -> int:
+    def _count_working(self) -> int:
         return self._trio.testing.active_thread_count()
 
-    def _workers(self) -> list[threading.Thread]:
+    def _list_workers(self) -> list[threading.Thread]:
         # trio runs them all from one file, and keeps the idle ones in another.
-        return [thread for thread in threading.enumerate() if any(file == "_threads.py" for file, _ in _stack(thread))]
+        return [
+            thread for thread in threading.enumerate() if any(file == "_threads.py" for file, _ in _read_stack(thread))
+        ]
 
 
-def _waits(thread: threading.Thread) -> bool:
+def _is_waiting(thread: threading.Thread) -> bool:
     """Tell whether ``thread`` waits for another one; a tool that watches locks may add a frame on top."""
-    return any(place in WAITING for place in _stack(thread)[:2])
+    return any(place in WAITING for place in _read_stack(thread)[:2])
 
 
-def _stack(thread: threading.Thread) -> list[tuple[str, str]]:
+def _read_stack(thread: threading.Thread) -> list[tuple[str, str]]:
     """Return what ``thread`` is in the middle of, innermost first: file and function."""
     frame = sys._current_frames().get(thread.ident or 0)  # pyright: ignore[reportPrivateUsage]
     places: list[tuple[str, str]] = []

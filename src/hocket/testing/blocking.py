@@ -82,7 +82,7 @@ class _Watch(AbstractAsyncContextManager[None]):
         self._stop.set()
 
         if self._longest > self._limit:
-            message = self._message()
+            message = self._describe()
             if error is None:
                 raise AssertionError(message)
             error.add_note(message)
@@ -115,7 +115,7 @@ class _Watch(AbstractAsyncContextManager[None]):
                 self._longest, self._longest_stack = now - self._due, self._stack
             self._due, self._stack = now + next_in, []
 
-    def _message(self) -> str:
+    def _describe(self) -> str:
         place = "".join(self._longest_stack[-FRAMES_SHOWN:]) or (
             "  (unknown: no stack could be taken, as when one call keeps the interpreter lock all the while)\n"
         )

@@ -89,7 +89,7 @@ class VirtualClock:
         Raises:
             InvalidInput: ``seconds`` is not a number.
         """
-        if _checked(seconds) <= 0:
+        if _check_seconds(seconds) <= 0:
             await anyio.lowlevel.checkpoint()
             return
 
@@ -110,7 +110,7 @@ class VirtualClock:
         Raises:
             InvalidInput: ``seconds`` is not a number.
         """
-        if _checked(seconds) <= 0:
+        if _check_seconds(seconds) <= 0:
             return
 
         woken = threading.Event()
@@ -133,7 +133,7 @@ class VirtualClock:
         Raises:
             InvalidInput: ``seconds`` is negative or not a number: time does not go back.
         """
-        if _checked(seconds) < 0:
+        if _check_seconds(seconds) < 0:
             raise InvalidInput(f"`advance` was given {seconds!r} seconds, but time does not go back: give 0 or more.")
         self._pass(seconds)
 
@@ -237,7 +237,7 @@ def virtual_clock(start: float = 0.0, autojump: bool = True) -> Generator[Virtua
         clock._release_threads()  # pyright: ignore[reportPrivateUsage]
 
 
-def _checked(seconds: float) -> float:
+def _check_seconds(seconds: float) -> float:
     if math.isnan(seconds):
         raise InvalidInput("A virtual clock was asked to wait nan seconds: give a number.")
     return seconds

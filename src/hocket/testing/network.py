@@ -71,7 +71,7 @@ def _guard(owner: Any, name: str, check: Callable[..., None]) -> None:
     original = getattr(owner, name)
 
     @functools.wraps(original)
-    def guarded(*args: Any, **kwargs: Any) -> Any:
+    def call_guarded(*args: Any, **kwargs: Any) -> Any:
         if _in_use:  # somebody may have imported the guard by name while it was up
             check(*args, **kwargs)
         return original(*args, **kwargs)
@@ -79,12 +79,12 @@ def _guard(owner: Any, name: str, check: Callable[..., None]) -> None:
     # `socket.socket` inherits its methods from C: to restore one is to remove the guard.
     own: Any = owner.__dict__
     _guarded.append((owner, name, own.get(name)))
-    setattr(owner, name, guarded)
+    setattr(owner, name, call_guarded)
 
 
 def _check_host(host: object = None, *_: object, **__: object) -> None:
     # An address is looked up without asking anybody; to connect to it is another matter.
-    if not _is_local(host) and _parse(host) is None:
+    if not _is_local(host) and _parse_address(host) is None:
         _refuse(f"a look-up of the host {host!r}")
 
 
@@ -99,23 +99,23 @@ def _check_peer(sock: socket.socket, *args: Any) -> None:
 
 def _is_local(host: object) -> bool:
     """Tell whether ``host`` is this machine; no host at all stands for it too."""
-    name = _text(host).rstrip(".").lower()
+    name = _decode_host(host).rstrip(".").lower()
     if name in ("", "localhost"):
         return True
-    address = _parse(host)
+    address = _parse_address(host)
     if isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped is not None:
         address = address.ipv4_mapped
     return address is not None and (address.is_loopback or address.is_unspecified)
 
 
-def _parse(host: object) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+def _parse_address(host: object) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
     try:
-        return ipaddress.ip_address(_text(host))
+        return ipaddress.ip_address(_decode_host(host))
     except ValueError:
         return None
 
 
-def _text(host: object) -> str:
+def _decode_host(host: object) -> str:
     if host is None:
         return ""
     return host.decode("ascii", "replace") if isinstance(host, bytes | bytearray) else str(host)

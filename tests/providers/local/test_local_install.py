@@ -55,4 +55,4 @@ def test_without_an_installer(bare_python: Callable[..., subprocess.CompletedPro
 )
 def test_the_reason_is_the_first_error(stderr: str, reason: str) -> None:
     """Of a page of output, the line that says what is wrong."""
-    assert install._reason(stderr) == reason
+    assert install._find_reason(stderr) == reason

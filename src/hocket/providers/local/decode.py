@@ -19,7 +19,7 @@ def decode_chunk(chunk: Mapping[str, Any]) -> AIMessageChunk | None:
         return AIMessageChunk(
             content="",
             id=chunk.get("id"),
-            usage_metadata=_usage(usage, chunk.get("timings") or {}),
+            usage_metadata=_decode_usage(usage, chunk.get("timings") or {}),
             response_metadata={"model_name": chunk.get("model"), "timings": chunk.get("timings") or {}},
             chunk_position="last",
         )
@@ -35,19 +35,19 @@ def decode_chunk(chunk: Mapping[str, Any]) -> AIMessageChunk | None:
         content=content or "",
         id=chunk.get("id"),
         additional_kwargs={"reasoning_content": reasoning} if reasoning else {},
-        tool_call_chunks=[_call(call) for call in calls or ()],
+        tool_call_chunks=[_decode_call(call) for call in calls or ()],
         response_metadata={"finish_reason": reason} if reason else {},
     )
 
 
-def _call(call: Mapping[str, Any]) -> ToolCallChunk:
+def _decode_call(call: Mapping[str, Any]) -> ToolCallChunk:
     function: dict[str, Any] = call.get("function") or {}
     return tool_call_chunk(
         name=function.get("name"), args=function.get("arguments"), id=call.get("id"), index=call.get("index")
     )
 
 
-def _usage(usage: Mapping[str, Any], timings: Mapping[str, Any]) -> UsageMetadata:
+def _decode_usage(usage: Mapping[str, Any], timings: Mapping[str, Any]) -> UsageMetadata:
     counted: UsageMetadata = {
         "input_tokens": usage["prompt_tokens"],
         "output_tokens": usage["completion_tokens"],

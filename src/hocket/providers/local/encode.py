@@ -55,7 +55,7 @@ def encode_request(
     own = {name: value for name, value in collect_options(options).items() if name not in _ELSEWHERE}
     request.update((_WORDS.get(name, name), value) for name, value in own.items())
     if options.tools:
-        request["tools"], request["tool_choice"] = _tool_choice(options.tools, options.tool_choice)
+        request["tools"], request["tool_choice"] = _encode_tool_choice(options.tools, options.tool_choice)
     return {**request, **(options.extra_body or {})}
 
 
@@ -71,7 +71,7 @@ def encode_messages(messages: Sequence[BaseMessage]) -> list[dict[str, Any]]:
 
 
 def _encode_message(message: BaseMessage) -> dict[str, Any]:
-    encoded: dict[str, Any] = {"role": _role(message), "content": _text(message)}
+    encoded: dict[str, Any] = {"role": _name_role(message), "content": _join_texts(message)}
     if message.name is not None:
         encoded["name"] = message.name
     if isinstance(message, ToolMessage):
@@ -88,7 +88,7 @@ def _encode_call(id: str | None, name: str | None, arguments: str) -> dict[str, 
     return {"id": id or "", "type": "function", "function": {"name": name or "", "arguments": arguments}}
 
 
-def _role(message: BaseMessage) -> str:
+def _name_role(message: BaseMessage) -> str:
     match message:
         case SystemMessage():
             return "system"
@@ -106,9 +106,13 @@ def _role(message: BaseMessage) -> str:
             raise InvalidInput(f"{type(message).__name__} has no place in a prompt of the embedded model")
 
 
-def _text(message: BaseMessage) -> str:
+def _join_texts(message: BaseMessage) -> str:
     content = message.content
-    text = content if isinstance(content, str) else "".join(_texts(content, is_reply=isinstance(message, AIMessage)))
+    text = (
+        content
+        if isinstance(content, str)
+        else "".join(_iterate_texts(content, is_reply=isinstance(message, AIMessage)))
+    )
     try:
         text.encode()
     except UnicodeEncodeError as error:
@@ -119,7 +123,7 @@ def _text(message: BaseMessage) -> str:
     return text
 
 
-def _texts(content: Iterable[str | Mapping[str, Any]], *, is_reply: bool) -> Iterable[str]:
+def _iterate_texts(content: Iterable[str | Mapping[str, Any]], *, is_reply: bool) -> Iterable[str]:
     for part in content:
         if isinstance(part, str):
             yield part
@@ -132,7 +136,7 @@ def _texts(content: Iterable[str | Mapping[str, Any]], *, is_reply: bool) -> Ite
             )
 
 
-def _tool_choice(tools: list[dict[str, Any]], choice: Any) -> tuple[list[dict[str, Any]], str]:
+def _encode_tool_choice(tools: list[dict[str, Any]], choice: object) -> tuple[list[dict[str, Any]], str]:
     """Return the tools to offer and OpenAI's word for the choice; names offer those tools alone."""
     parsed = parse_tool_choice(choice, tools)
     if parsed is None:

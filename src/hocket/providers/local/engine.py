@@ -31,7 +31,7 @@ import threading
 import time
 from collections.abc import Callable, Generator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from hocket._runtime.fork import after_fork
 from hocket.errors import ContextLengthExceeded, LocalModelError, MissingDependency
@@ -46,6 +46,19 @@ BATCH = 64  # prompt tokens evaluated between two chances to cancel
 EXIT_GRACE = 10.0  # seconds that the interpreter's exit waits for a batch, or a load, to end
 
 OnChunk = Callable[[dict[str, Any]], bool]
+
+
+class _Server(Protocol):
+    """What is used of the runtime's server; the wheel has no types."""
+
+    def handle_chat_completions(self, body: Mapping[str, object], on_chunk: OnChunk) -> dict[str, Any] | None:
+        """Answer a request; return what went wrong, if anything did."""
+        ...
+
+    def handle_metrics(self) -> object:
+        """Return figures, once the server's loop runs."""
+        ...
+
 
 _engines: dict[tuple[str, int, int], "Engine"] = {}
 _lock = threading.Lock()  # guards _engines
@@ -66,7 +79,7 @@ class Engine:
         self.path = path
         self.n_ctx = n_ctx
         self.n_threads = n_threads
-        self._server: Any = None
+        self._server: _Server | None = None
         self._jobs: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
         self._workers: list[threading.Thread] = []
         self._idle = threading.Condition()
@@ -87,7 +100,7 @@ class Engine:
             job()
             del job  # it holds the caller's request
 
-    def stream(self, request: Mapping[str, Any], on_chunk: OnChunk) -> None:
+    def stream(self, request: Mapping[str, object], on_chunk: OnChunk) -> None:
         """Answer ``request``, an OpenAI chat completion as a dict. Blocks until the answer has ended.
 
         Args:
@@ -105,7 +118,7 @@ class Engine:
         def receive(chunk: dict[str, Any]) -> bool:
             try:
                 if "error" in chunk:
-                    failures.append(_refusal(chunk["error"]))
+                    failures.append(_read_refusal(chunk["error"]))
                 return bool(failures) or _exiting or on_chunk(chunk)
             except BaseException as failure:
                 failures.append(failure)
@@ -119,11 +132,11 @@ class Engine:
             try:
                 returned = server.handle_chat_completions(body, receive)
             except (RuntimeError, TypeError, ValueError) as error:
-                raise LocalModelError(f"the embedded model refused the request: {_first_line(error)}") from error
+                raise LocalModelError(f"the embedded model refused the request: {_read_first_line(error)}") from error
         if failures:
             raise failures[0]
         if returned and "error" in returned:
-            raise _refusal(returned["error"])
+            raise _read_refusal(returned["error"])
 
     @contextlib.contextmanager
     def _count_as_busy(self) -> Generator[None, None, None]:
@@ -136,7 +149,7 @@ class Engine:
                 self._busy -= 1
                 self._idle.notify_all()
 
-    def load(self) -> Any:
+    def load(self) -> _Server:
         """Load the model unless it is loaded, and return the runtime's server. Blocks.
 
         Raises:
@@ -183,24 +196,24 @@ def missing_setup() -> str | None:
     return None if is_there else "the embedded model's runtime is not installed; run `hocket setup local`"
 
 
-def _load(path: Path, n_ctx: int, n_threads: int) -> Any:
+def _load(path: Path, n_ctx: int, n_threads: int) -> _Server:
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # read once, at import: spinning threads starve a busy machine
     try:
         xllamacpp = importlib.import_module(RUNTIME[0])  # it has no type stubs
     except ImportError as error:
         raise MissingDependency(
-            f"the embedded model's runtime cannot be imported ({_first_line(error)}); run `hocket setup local`"
+            f"the embedded model's runtime cannot be imported ({_read_first_line(error)}); run `hocket setup local`"
         ) from error
     try:
-        params = _parameters(xllamacpp.CommonParams(), path, n_ctx, n_threads)
+        params = _set_parameters(xllamacpp.CommonParams(), path, n_ctx, n_threads)
         with _keep_signal_handlers():
-            server = xllamacpp.Server(params)
+            server: _Server = xllamacpp.Server(params)
         server.handle_metrics()  # waits until its loop runs
         return server
     except (AttributeError, TypeError) as error:
         raise LocalModelError(
             f"xllamacpp {xllamacpp.__version__} differs from the {RUNTIME[1]} that hocket knows "
-            f"({_first_line(error)}); run `hocket setup local`"
+            f"({_read_first_line(error)}); run `hocket setup local`"
         ) from error
     except RuntimeError as error:
         raise LocalModelError(
@@ -209,7 +222,7 @@ def _load(path: Path, n_ctx: int, n_threads: int) -> Any:
         ) from error
 
 
-def _parameters(params: Any, path: Path, n_ctx: int, n_threads: int) -> Any:
+def _set_parameters(params: Any, path: Path, n_ctx: int, n_threads: int) -> Any:
     params.model.path = str(path)
     params.n_parallel = SLOTS
     params.n_ctx = n_ctx * SLOTS  # the runtime divides it among the slots
@@ -240,7 +253,7 @@ def _keep_signal_handlers() -> Generator[None, None, None]:
             put(number, handler)
 
 
-def _refusal(error: Mapping[str, Any]) -> LocalModelError | ContextLengthExceeded:
+def _read_refusal(error: Mapping[str, Any]) -> LocalModelError | ContextLengthExceeded:
     if error.get("type") == "exceed_context_size_error":
         return ContextLengthExceeded(
             f"the prompt is {error.get('n_prompt_tokens')} tokens long and the model's window holds "
@@ -251,12 +264,12 @@ def _refusal(error: Mapping[str, Any]) -> LocalModelError | ContextLengthExceede
     return LocalModelError(f"the embedded model refused the request: {error.get('message', error)}")
 
 
-def _first_line(error: BaseException) -> str:
+def _read_first_line(error: BaseException) -> str:
     return (str(error) or type(error).__name__).splitlines()[0]
 
 
 @atexit.register
-def _at_exit() -> None:
+def _unload_all() -> None:
     global _exiting
     _exiting = True
     until = time.monotonic() + EXIT_GRACE

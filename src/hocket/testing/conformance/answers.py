@@ -1,7 +1,7 @@
 """What a model answers: whole, in pieces, many at once, in sync code; and what it says that it cannot."""
 
 import pickle
-from typing import Any, cast
+from typing import Any
 
 import anyio
 import pytest
@@ -37,9 +37,9 @@ class Answers(Suite):
             total = total + chunk
         assert all(isinstance(chunk, AIMessageChunk) for chunk in chunks)
         assert [index for index, chunk in enumerate(chunks) if chunk.chunk_position == "last"] == [len(chunks) - 1]
-        assert _said(total) == _said(stream.message)
+        assert _essence_of(total) == _essence_of(stream.message)
         if self.repeatable:
-            assert _said(stream.message) == _said(whole)
+            assert _essence_of(stream.message) == _essence_of(whole)
 
     async def test_a_stream_comes_in_pieces(self) -> None:
         """`astream` hands out an answer as it comes, or, where the model says that it cannot, in one chunk."""
@@ -70,7 +70,7 @@ class Answers(Suite):
             with model.stream(self.question) as stream:
                 text = "".join(chunk.text for chunk in stream)
             batched = model.batch([self.question])
-            twins = anyio.run(_whole_and_streamed, model, self.question) if self.repeatable else None
+            twins = anyio.run(_ask_whole_and_streamed, model, self.question) if self.repeatable else None
         assert type(reply) is type(batched[0]) is AIMessage and reply.text
         assert text == stream.message.text != ""
         if twins is not None:
@@ -96,7 +96,7 @@ class Answers(Suite):
         if usage is not None:
             assert usage["total_tokens"] == usage["input_tokens"] + usage["output_tokens"]
             if self.repeatable and whole is not None:
-                assert _counts(usage) == _counts(whole)
+                assert _read_counts(usage) == _read_counts(whole)
 
     async def test_tools_are_taken_or_refused(self) -> None:
         """`bind_tools` gives a model that answers; or it says that there are no tools."""
@@ -110,13 +110,13 @@ class Answers(Suite):
     async def test_images_are_read_or_refused(self) -> None:
         """A message with an image is answered; or the model says that it reads none."""
         question = HumanMessage([{"type": "text", "text": self.question}, IMAGE])
-        await self._takes(self.has_images, [question])
+        await self._check_taken_or_refused(self.has_images, [question])
 
     async def test_stop_is_kept_or_refused(self) -> None:
         """A call with ``stop`` is answered; or the model says that it cannot. It is never dropped in silence."""
-        await self._takes(self.has_stop, [HumanMessage(self.question)], stop=["\n\n\n"])
+        await self._check_taken_or_refused(self.has_stop, [HumanMessage(self.question)], stop=["\n\n\n"])
 
-    async def _takes(self, can: bool, messages: list[BaseMessage], **options: Any) -> None:
+    async def _check_taken_or_refused(self, can: bool, messages: list[BaseMessage], **options: Any) -> None:
         async with self.answering() as model:
             if can:
                 assert isinstance(await model.ainvoke(messages, **options), AIMessage)
@@ -128,11 +128,15 @@ class Answers(Suite):
 
     async def test_the_callers_messages_are_left_alone(self) -> None:
         """A model neither edits nor keeps what it is given: the same messages can be sent again."""
-        given = [HumanMessage(self.question), AIMessage("I do not know."), HumanMessage(self.question)]
-        before = [message.model_copy(deep=True) for message in given]
+        messages: list[BaseMessage] = [
+            HumanMessage(self.question),
+            AIMessage("I do not know."),
+            HumanMessage(self.question),
+        ]
+        before = [message.model_copy(deep=True) for message in messages]
         async with self.answering() as model:
-            await model.ainvoke(cast("Any", given))
-        assert given == before
+            await model.ainvoke(messages)
+        assert messages == before
 
     async def test_every_run_ends_once(self) -> None:
         """Handlers hear of one start and one end for each answer, whole or streamed."""
@@ -146,9 +150,11 @@ class Answers(Suite):
     async def test_an_unknown_option_is_refused(self) -> None:
         """A misspelt field is an error when the model is made, not an option that has no effect."""
         async with self.answering() as model:
-            fields: dict[str, Any] = {name: getattr(model, name) for name in model.model_fields_set}
+            fields: dict[str, Any] = {name: getattr(model, name) for name in model.model_fields_set} | {
+                "no_such_option": 1
+            }
             with pytest.raises(ValidationError, match="no_such_option"):
-                type(model)(**{**fields, "no_such_option": 1})
+                type(model)(**fields)
 
     async def test_a_model_travels(self) -> None:
         """A model is configuration: it can be pickled, in use or not, and answers where it is loaded."""
@@ -158,16 +164,16 @@ class Answers(Suite):
             assert isinstance(await travelled.ainvoke(self.question), AIMessage)
 
 
-async def _whole_and_streamed(model: BaseChatModel, question: str) -> tuple[str, str]:
+async def _ask_whole_and_streamed(model: BaseChatModel, question: str) -> tuple[str, str]:
     reply = await model.ainvoke(question)
     return reply.text, "".join([chunk.text async for chunk in model.astream(question)])
 
 
-def _said(message: AIMessage) -> Any:
+def _essence_of(message: AIMessage) -> Any:
     """What an answer says, whichever way it came."""
     reason = message.response_metadata.get("finish_reason")
     return message.text, message.tool_calls, message.content_blocks, reason
 
 
-def _counts(usage: Any) -> tuple[int, int]:
+def _read_counts(usage: Any) -> tuple[int, int]:
     return usage["input_tokens"], usage["output_tokens"]

@@ -42,8 +42,8 @@ class Failures(RemoteSuite):
     @pytest.mark.parametrize(("status", "error", "retryable"), STATUSES)
     async def test_a_status_has_its_error(self, status: int, error: type[LLMError], retryable: bool, verb: str) -> None:
         """Every refusal is an error of hocket's, which says who refused, why, and whether to try again."""
-        said = Status(status, "these are the server's words", headers={"retry-after": "7"})
-        async with self.serving(said) as model:
+        refusal = Status(status, "these are the server's words", headers={"retry-after": "7"})
+        async with self.serving(refusal) as model:
             with pytest.raises(error, match="these are the server's words") as caught:
                 await ask(model, verb, self.question, [], retry=None)
         assert (caught.value.status, caught.value.retryable) == (status, retryable)
@@ -52,13 +52,13 @@ class Failures(RemoteSuite):
 
     @pytest.mark.parametrize("verb", VERBS)
     @pytest.mark.parametrize(
-        "said",
+        "nonsense",
         [Body("<html>busy</html>"), Body({}), Body([])],
         ids=["a page", "no fields", "a list"],
     )
-    async def test_nonsense_is_no_answer(self, said: Any, verb: str) -> None:
+    async def test_nonsense_is_no_answer(self, nonsense: Body, verb: str) -> None:
         """A reply that is not what the format says is an error, never an empty answer, and never a bare `KeyError`."""
-        async with self.serving(said) as model:
+        async with self.serving(nonsense) as model:
             with pytest.raises((InvalidReply, StreamTruncated)):
                 await ask(model, verb, self.question, [], retry=None)
 
@@ -68,11 +68,11 @@ class Failures(RemoteSuite):
         """No connection, or one that closes without an answer, is `ConnectionFailed`, and worth another attempt."""
         async with self.serving(Hangup(how if how != "nobody" else "eof")) as model:
             if how != "nobody":
-                await self._fails_to_connect(model, verb)
+                await self._assert_connection_fails(model, verb)
         if how == "nobody":
-            await self._fails_to_connect(model, verb)
+            await self._assert_connection_fails(model, verb)
 
-    async def _fails_to_connect(self, model: Any, verb: str) -> None:
+    async def _assert_connection_fails(self, model: Any, verb: str) -> None:
         with pytest.raises(ConnectionFailed) as caught:
             await ask(model, verb, self.question, [], retry=None)
         assert caught.value.retryable

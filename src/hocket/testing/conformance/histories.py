@@ -89,17 +89,17 @@ class ChatHistoryConformance:
     def test_what_goes_in_comes_out(self) -> None:
         """Messages of every class come back as they were, in order, tool calls, usage, artifacts and images included."""
         session = str(uuid4())
-        messages = _messages()
+        messages = _make_messages()
         self.history(session).add_messages(messages)
-        _same(self.history(session).messages, messages)
+        _assert_same(self.history(session).messages, messages)
 
     @_OLD
     async def test_what_goes_in_comes_out_async(self) -> None:
         """The async methods keep what the sync ones keep."""
         session = str(uuid4())
-        messages = _messages()
+        messages = _make_messages()
         await self.history(session).aadd_messages(messages)
-        _same(await self.history(session).aget_messages(), messages)
+        _assert_same(await self.history(session).aget_messages(), messages)
 
     def test_messages_keep_their_order(self) -> None:
         """A hundred turns that follow at once come back in the order in which they were added."""
@@ -117,13 +117,13 @@ class ChatHistoryConformance:
         history.add_user_message(HumanMessage("three", name="Ada"))
         history.add_ai_message(AIMessage("four", id="m"))
         history.add_message(SystemMessage("five"))
-        said = [
+        expected = [
             *(HumanMessage("one"), AIMessage("two")),
             *(HumanMessage("three", name="Ada"), AIMessage("four", id="m")),
             SystemMessage("five"),
         ]
-        _same(history.messages, said)
-        assert str(history) == get_buffer_string(said)
+        _assert_same(history.messages, expected)
+        assert str(history) == get_buffer_string(expected)
 
     async def test_what_is_said_in_short_async(self) -> None:
         """The async forms keep what the sync ones keep."""
@@ -131,7 +131,7 @@ class ChatHistoryConformance:
         await history.aadd_user_message("one")
         await history.aadd_ai_message("two")
         await history.aadd_message(SystemMessage("three"))
-        _same(await history.aget_messages(), [HumanMessage("one"), AIMessage("two"), SystemMessage("three")])
+        _assert_same(await history.aget_messages(), [HumanMessage("one"), AIMessage("two"), SystemMessage("three")])
 
     def test_an_empty_turn_is_none(self) -> None:
         """A new history is empty, and stays so when nothing is added."""
@@ -164,17 +164,17 @@ class ChatHistoryConformance:
     def test_messages_are_copies(self) -> None:
         """Nobody changes a history by editing what was added to it, or what it returned."""
         history = self.history()
-        given = AIMessage([{"type": "text", "text": "said"}], tool_calls=[_CALL], artifact={"a": [1]})
-        turn: list[BaseMessage] = [given]
+        message = AIMessage([{"type": "text", "text": "said"}], tool_calls=[_CALL], artifact={"a": [1]})
+        turn: list[BaseMessage] = [message]
         history.add_messages(turn)
         for messages in (turn, history.messages):
             messages[0].content[0]["text"] = "never said"  # type: ignore[index]
             messages[0].tool_calls[0]["args"]["city"] = "Bern"  # type: ignore[attr-defined]
             messages[0].id = "other"
             messages.append(HumanMessage("never said"))
-        (kept,) = history.messages
-        assert isinstance(kept, AIMessage)
-        assert (kept.text, kept.tool_calls[0]["args"]["city"], kept.id) == ("said", "Zürich", None)
+        (stored,) = history.messages
+        assert isinstance(stored, AIMessage)
+        assert (stored.text, stored.tool_calls[0]["args"]["city"], stored.id) == ("said", "Zürich", None)
 
     def test_a_turn_that_cannot_be_kept_is_refused_whole(self) -> None:
         """Something that is no message is refused, and nothing of its turn is kept."""
@@ -203,21 +203,21 @@ class ChatHistoryConformance:
             nonlocal writing
             history = self.history(session)
             for number in range(TURNS):
-                await history.aadd_messages(_turn(writer, number))
+                await history.aadd_messages(_make_turn(writer, number))
             writing -= 1
 
         async def read() -> None:
             history = self.history(session)
             while writing:
-                _whole(await history.aget_messages())
+                _read_whole_turns(await history.aget_messages())
                 await anyio.lowlevel.checkpoint()  # a history in memory need not wait
 
         async with anyio.create_task_group() as group:
             group.start_soon(read)
             for writer in range(WRITERS):
                 group.start_soon(write, writer)
-        turns = _whole(await self.history(session).aget_messages())
-        _complete(turns)
+        turns = _read_whole_turns(await self.history(session).aget_messages())
+        _assert_complete(turns)
 
     def test_turns_of_many_threads_stay_whole(self) -> None:
         """Threads that write to one conversation at once lose nothing and mix nothing."""
@@ -226,11 +226,11 @@ class ChatHistoryConformance:
         def write(writer: int) -> None:
             history = self.history(session)
             for number in range(TURNS):
-                history.add_messages(_turn(writer, number))
-            _whole(history.messages)
+                history.add_messages(_make_turn(writer, number))
+            _read_whole_turns(history.messages)
 
-        _in_threads([partial(write, writer) for writer in range(WRITERS)])
-        _complete(_whole(self.history(session).messages))
+        _run_in_threads([partial(write, writer) for writer in range(WRITERS)])
+        _assert_complete(_read_whole_turns(self.history(session).messages))
 
     async def test_a_cancelled_append_is_whole_or_not_at_all(self) -> None:
         """Cancelled sooner or later, a turn is kept whole or not; what was not cancelled is kept, and all goes on."""
@@ -240,20 +240,22 @@ class ChatHistoryConformance:
 
         async def write(writer: int) -> None:
             with anyio.move_on_after(chance.expovariate(1 / 0.002)):
-                await history.aadd_messages(_turn(writer, 0))
+                await history.aadd_messages(_make_turn(writer, 0))
                 done.add((writer, 0))
 
         for batch in range(0, CANCELLED, 8):
             async with anyio.create_task_group() as group:
                 for writer in range(batch, batch + 8):
                     group.start_soon(write, writer)
-        turns = _whole(await history.aget_messages())
+        turns = _read_whole_turns(await history.aget_messages())
         assert len(set(turns)) == len(turns)
         assert done <= set(turns)
         await anyio.sleep(PAUSE)
-        assert _whole(await history.aget_messages()) == turns, "a turn was stored after it had been cancelled"
-        await history.aadd_messages(_turn(CANCELLED, 0))
-        assert _whole(await history.aget_messages()) == [*turns, (CANCELLED, 0)]
+        assert _read_whole_turns(await history.aget_messages()) == turns, (
+            "a turn was stored after it had been cancelled"
+        )
+        await history.aadd_messages(_make_turn(CANCELLED, 0))
+        assert _read_whole_turns(await history.aget_messages()) == [*turns, (CANCELLED, 0)]
 
     async def test_an_append_that_was_cancelled_before_is_not_made(self) -> None:
         """A caller that is cancelled already adds nothing."""
@@ -270,10 +272,10 @@ class ChatHistoryConformance:
         """A history works in one event loop after the other, asyncio and trio, with sync calls in between."""
         history = self.history()
         for number, backend in enumerate(BACKENDS * 2):
-            anyio.run(history.aadd_messages, _turn(0, 2 * number), backend=backend)
-            history.add_messages(_turn(0, 2 * number + 1))
+            anyio.run(history.aadd_messages, _make_turn(0, 2 * number), backend=backend)
+            history.add_messages(_make_turn(0, 2 * number + 1))
             assert anyio.run(history.aget_messages, backend=backend) == history.messages
-        assert _whole(history.messages) == [(0, number) for number in range(4 * len(BACKENDS))]
+        assert _read_whole_turns(history.messages) == [(0, number) for number in range(4 * len(BACKENDS))]
 
     def test_one_history_in_many_loops_at_once(self) -> None:
         """A history works in several threads at once, each with a loop of its own."""
@@ -281,10 +283,10 @@ class ChatHistoryConformance:
 
         def run(backend: str, writer: int) -> None:
             for number in range(TURNS):
-                anyio.run(history.aadd_messages, _turn(writer, number), backend=backend)
+                anyio.run(history.aadd_messages, _make_turn(writer, number), backend=backend)
 
-        _in_threads([partial(run, backend, writer) for writer, backend in enumerate(BACKENDS * 3)])
-        assert len(_whole(history.messages)) == len(BACKENDS) * 3 * TURNS
+        _run_in_threads([partial(run, backend, writer) for writer, backend in enumerate(BACKENDS * 3)])
+        assert len(_read_whole_turns(history.messages)) == len(BACKENDS) * 3 * TURNS
 
     async def test_a_long_history_leaves_the_loop_free(self) -> None:
         """Ten thousand messages are written and read, in order, and the event loop has time for others meanwhile."""
@@ -301,7 +303,7 @@ class ChatHistoryConformance:
         assert [message.text for message in messages] == [message.text for message in turn]
 
 
-def _messages() -> list[BaseMessage]:
+def _make_messages() -> list[BaseMessage]:
     """Return messages of every class, with all that they can hold."""
     return [
         SystemMessage("Be brief."),
@@ -338,7 +340,7 @@ def _messages() -> list[BaseMessage]:
     ]
 
 
-def _same(messages: Sequence[BaseMessage], expected: Sequence[BaseMessage]) -> None:
+def _assert_same(messages: Sequence[BaseMessage], expected: Sequence[BaseMessage]) -> None:
     """Compare one by one, so that a failure names the message."""
     assert len(messages) == len(expected)
     for message, as_it_was in zip(messages, expected, strict=True):
@@ -346,27 +348,27 @@ def _same(messages: Sequence[BaseMessage], expected: Sequence[BaseMessage]) -> N
         assert message == as_it_was
 
 
-def _turn(writer: int, number: int) -> list[BaseMessage]:
+def _make_turn(writer: int, number: int) -> list[BaseMessage]:
     return [HumanMessage(f"{writer} {number} {part}") for part in range(SIZE)]
 
 
-def _whole(messages: Sequence[BaseMessage]) -> list[tuple[int, int]]:
+def _read_whole_turns(messages: Sequence[BaseMessage]) -> list[tuple[int, int]]:
     """Return the turns, writer and number, of which all messages must be there, together."""
-    said = [tuple(int(word) for word in message.text.split()) for message in messages]
-    turns = [(writer, number) for writer, number, part in said if not part]
+    numbers = [tuple(int(word) for word in message.text.split()) for message in messages]
+    turns = [(writer, number) for writer, number, part in numbers if not part]
     expected = [(writer, number, part) for writer, number in turns for part in range(SIZE)]
-    assert said == expected, "a turn is not whole, or mixed with another"
+    assert numbers == expected, "a turn is not whole, or mixed with another"
     return turns
 
 
-def _complete(turns: Sequence[tuple[int, int]]) -> None:
+def _assert_complete(turns: Sequence[tuple[int, int]]) -> None:
     assert sorted(turns) == [(writer, number) for writer in range(WRITERS) for number in range(TURNS)]
     for writer in range(WRITERS):
         own = [turn for turn in turns if turn[0] == writer]
         assert own == sorted(own), "the turns of one writer changed places"
 
 
-def _in_threads(jobs: Sequence[Callable[[], None]]) -> None:
+def _run_in_threads(jobs: Sequence[Callable[[], None]]) -> None:
     """Run jobs at once, a thread each, and raise what the first of them to fail has raised."""
     failures: list[BaseException] = []
 

@@ -34,28 +34,28 @@ class Leaving(Suite):
     async def test_a_cancelled_call_leaves_nothing(self) -> None:
         """Cancelled at any point where it waits, whole or streamed, a call leaves no task; the next one is answered."""
         async with self.answering() as model:
-            for ask in (self._whole, self._streamed):
+            for ask in (self._ask_whole, self._ask_streamed):
                 await ask(model)  # what is kept for all calls is there now
-                before = _tasks()
+                before = _count_tasks()
                 for at in range(1, MOST_WAITS):
                     call = _Struck(ask(model), at)
                     await call.run()
                     if not call.was_struck:
                         break
-                await self._see_no_more_than(before)
+                await self._assert_no_more_than(before)
                 assert await ask(model)
 
     async def test_a_stream_can_be_left(self) -> None:
         """`break` is an end: the run ends once, ``closed``, no task is left, and the next call is answered."""
         handler = Ends()
         async with self.answering() as model:
-            await self._streamed(model)
-            before = _tasks()
+            await self._ask_streamed(model)
+            before = _count_tasks()
             async with model.astream(self.question, {"callbacks": [handler]}) as stream:
                 async for _ in stream:
                     break
-            await self._see_no_more_than(before)
-            assert await self._whole(model)
+            await self._assert_no_more_than(before)
+            assert await self._ask_whole(model)
         assert handler.noted in (["started", "closed"], ["started", "ended"])  # the latter if all of it had come
 
     async def test_a_call_that_takes_too_long(self) -> None:
@@ -67,19 +67,19 @@ class Leaving(Suite):
                 assert not error.retryable
             else:
                 assert type(reply) is AIMessage
-            assert await self._whole(model)
+            assert await self._ask_whole(model)
 
-    async def _see_no_more_than(self, tasks: int) -> None:
+    async def _assert_no_more_than(self, tasks: int) -> None:
         for _ in range(round(self.patience / PAUSE)):
-            if _tasks() <= tasks:
+            if _count_tasks() <= tasks:
                 return
             await anyio.sleep(PAUSE)
-        assert _tasks() <= tasks, "tasks were left behind"
+        assert _count_tasks() <= tasks, "tasks were left behind"
 
-    async def _whole(self, model: BaseChatModel) -> str:
+    async def _ask_whole(self, model: BaseChatModel) -> str:
         return (await model.ainvoke(self.question)).text
 
-    async def _streamed(self, model: BaseChatModel) -> str:
+    async def _ask_streamed(self, model: BaseChatModel) -> str:
         async with model.astream(self.question) as stream:
             return "".join([chunk.text async for chunk in stream])
 
@@ -124,5 +124,5 @@ class _Struck:
                 step = partial(self._call.send, sent)
 
 
-def _tasks() -> int:
+def _count_tasks() -> int:
     return len(anyio.get_running_tasks())

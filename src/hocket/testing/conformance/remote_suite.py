@@ -42,23 +42,23 @@ class RemoteSuite(Suite):
     async def serving(self, script: Script) -> AsyncGenerator[BaseChatModel]:
         """Return a context with a model whose server follows ``script``."""
         async with serve(self.format, script) as self.server:
-            with self._blaming_the_right_one():
+            with self._blame_the_right_one():
                 yield self.make(self.server.url)
 
     @asynccontextmanager
     async def answering(self) -> AsyncGenerator[BaseChatModel]:
         """Return a context with a model whose server answers every question."""
-        async with self.serving(_answer) as model:
+        async with self.serving(_answer_by_number) as model:
             yield model
 
     @contextmanager
     def answering_threads(self) -> Generator[BaseChatModel]:
         """Return the same, with the server in a thread."""
-        with serve(self.format, _answer) as self.server, self._blaming_the_right_one():
+        with serve(self.format, _answer_by_number) as self.server, self._blame_the_right_one():
             yield self.make(self.server.url)
 
     @contextmanager
-    def _blaming_the_right_one(self) -> Generator[None]:
+    def _blame_the_right_one(self) -> Generator[None]:
         """Return a context that tells a problem of the exam's own server from a fault of the model.
 
         Such a server answers 500, which the model rightly raises as an error of its server's.
@@ -85,7 +85,7 @@ class RemoteSuite(Suite):
         assert len(self.server.requests) == count
 
 
-def _answer(request: ReceivedRequest) -> Reply:
+def _answer_by_number(request: ReceivedRequest) -> Reply:
     """Answer with the number of the question, so that answers can be told apart; some words come again and again."""
     numbers = QUESTION.findall(request.body)
     return Reply(f"Answer {int(numbers[-1]) if numbers else 0}: air scatters blue light more, more, more than red.")

@@ -64,15 +64,15 @@ class Requests(RemoteSuite):
     @pytest.mark.parametrize("name", OPTIONS)
     async def test_an_option_is_sent_or_refused(self, name: str) -> None:
         """An option of a call reaches the server; or it is refused by name, and nothing is sent. None is dropped unasked."""
-        given = {name: OPTIONS[name]}
+        option = {name: OPTIONS[name]}
         async with self.answering() as model:
             try:
-                await model.ainvoke(self.question, **given)
+                await model.ainvoke(self.question, **option)
             except REFUSALS as refusal:
                 assert name in str(refusal)
                 assert not self.server.requests, "refused, but only after something was sent"
                 if isinstance(refusal, Unsupported):
-                    await model.ainvoke(self.question, **given, unsupported="drop")
+                    await model.ainvoke(self.question, **option, unsupported="drop")
             else:
                 assert str(OPTIONS[name]) in self.server.requests[-1].body.decode(), "dropped in silence"
 
@@ -113,10 +113,10 @@ class Requests(RemoteSuite):
                 return
             structured = model.with_structured_output(Weather, method="function_calling")
             if verb == "ainvoke":
-                given: Any = await structured.ainvoke(self.question)
+                answer: Any = await structured.ainvoke(self.question)
             else:
-                given = [item async for item in structured.astream(self.question)][-1]
-        assert given == Weather(city="Oslo", celsius=-3)
+                answer = [item async for item in structured.astream(self.question)][-1]
+        assert answer == Weather(city="Oslo", celsius=-3)
 
     @pytest.mark.parametrize("choice", ["auto", "none", "any", "get_weather"])
     async def test_a_tool_choice_is_sent_or_refused(self, choice: str) -> None:
@@ -173,7 +173,7 @@ class Requests(RemoteSuite):
             shown = [repr(model), str(model)]
             with pytest.raises(LLMError) as caught:
                 await ask(model.with_config(callbacks=[handler]), verb, self.question, [])  # type: ignore[arg-type]
-        shown += [f"{error} {error!r} {vars(error)}" for error in _chain(caught.value)]
+        shown += [f"{error} {error!r} {vars(error)}" for error in _iterate_causes(caught.value)]
         assert handler.heard
         assert [text for text in (*shown, *handler.heard) if self.api_key in text] == []
 
@@ -201,7 +201,7 @@ class _Everything(BaseCallbackHandler):
     on_chat_model_start = on_llm_error = on_llm_end = _hear
 
 
-def _chain(error: BaseException | None) -> Iterator[BaseException]:
+def _iterate_causes(error: BaseException | None) -> Iterator[BaseException]:
     """Yield an error and what caused it."""
     while error is not None:
         yield error

@@ -65,7 +65,7 @@ class Streams(RemoteSuite):
         cut = _Cuts(Stream(TEXT, pieces=4), self.format, how)
         async with self.streaming(cut) as model:
             whole = await ask(model, "astream", self.question, [])
-            for at in cut.places():
+            for at in cut.cut_everywhere():
                 pieces: list[str] = []
                 try:
                     text = await ask(model, "astream", self.question, pieces, retry=None)
@@ -75,7 +75,9 @@ class Streams(RemoteSuite):
                 except (ConnectionFailed, EmptyResponse):
                     assert not pieces, f"cut at byte {at}, what had come is lost: that is a StreamTruncated"
                     continue
-                assert at > cut.said, f"cut at byte {at}, before its terminal event, the stream was given for whole"
+                assert at > cut.size_before_end, (
+                    f"cut at byte {at}, before its terminal event, a stream was taken for whole"
+                )
                 assert text == whole
 
     async def test_a_truncated_stream_is_not_begun_again(self) -> None:
@@ -168,15 +170,15 @@ async def _close_from_elsewhere(model: BaseChatModel, question: str) -> None:
 
 
 async def _cancel_the_pull(model: BaseChatModel, question: str) -> None:
-    said = anyio.Event()
+    has_begun = anyio.Event()
 
     async def pull() -> None:
         async for _ in model.astream(question):
-            said.set()
+            has_begun.set()
 
     async with anyio.create_task_group() as group:
         group.start_soon(pull)
-        await said.wait()
+        await has_begun.wait()
         group.cancel_scope.cancel()
 
 
@@ -184,7 +186,7 @@ class _Cuts:
     """A script: a stream that is whole at first, and then cut at one place after the other.
 
     Attributes:
-        said: the bytes of its body before the last step, which has the terminal event.
+        size_before_end: the bytes of its body before the last step, which has the terminal event.
     """
 
     def __init__(self, stream: Stream, format: Format, how: End) -> None:
@@ -202,10 +204,10 @@ class _Cuts:
         return self._stream
 
     @property
-    def said(self) -> int:
+    def size_before_end(self) -> int:
         return self._ends[-2]
 
-    def places(self) -> Iterator[int]:
+    def cut_everywhere(self) -> Iterator[int]:
         """Yield the byte of each cut, in force until the next one is asked for: between all events, and in many."""
         for at in sorted({*self._ends[:-1], *range(0, self._ends[-1], STRIDE)}):
             self._at = at
@@ -220,9 +222,9 @@ class _Garbled:
 
     def answer(self, request: ReceivedRequest, format: Format) -> Answer:
         whole = self.behaviour.answer(request, format)
-        return replace(whole, steps=self._garbled(whole.steps))
+        return replace(whole, steps=self._garble(whole.steps))
 
-    def _garbled(self, steps: Iterable[Step]) -> Iterator[Step]:
+    def _garble(self, steps: Iterable[Step]) -> Iterator[Step]:
         pieces = 0
         for step in steps:
             if isinstance(step, bytes):

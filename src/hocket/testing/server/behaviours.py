@@ -46,7 +46,7 @@ class _HTTPReply:
         """Return an answer of unknown length."""
         return Answer(status, {**usual, **self.headers}, steps, delay=self.delay, then=then)
 
-    def _whole(self, body: bytes, usual: Mapping[str, str], status: int = 200, tokens: int = 0) -> Answer:
+    def _reply_whole(self, body: bytes, usual: Mapping[str, str], status: int = 200, tokens: int = 0) -> Answer:
         """Return an answer that announces its length."""
         return replace(self._reply([Bill(tokens), body], usual, status), length=len(body))
 
@@ -64,7 +64,7 @@ class Reply(_HTTPReply, ReplyContent):
             quick = Stream(**{part.name: getattr(self, part.name) for part in fields(Reply)})
             return quick.answer(request, format)
         document = format.document(request, self)
-        return self._whole(to_json(document.content), JSON_HEADERS, tokens=document.tokens)
+        return self._reply_whole(to_json(document.content), JSON_HEADERS, tokens=document.tokens)
 
 
 @dataclass(frozen=True)
@@ -101,10 +101,10 @@ class Stream(Reply):
             )
         then: End = "end" if self.then == "finish" or self.then == "ping" else self.then
         return self._reply(
-            self._steps(format.stream(request, self), format), _stream_headers(format.stream_type), then=then
+            self._make_steps(format.stream(request, self), format), _stream_headers(format.stream_type), then=then
         )
 
-    def _steps(self, stream: EventStream, format: Format) -> Iterator[Step]:
+    def _make_steps(self, stream: EventStream, format: Format) -> Iterator[Step]:
         yield Bill(stream.input_tokens)
         yield Wait(self.first_after)
         for _ in range(self.pings):
@@ -138,7 +138,7 @@ class Vectors(_HTTPReply, VectorContent):
     def answer(self, request: ReceivedRequest, format: Format) -> Answer:
         """Return them in the words of ``format``."""
         document = format.vectors(request, self)
-        return self._whole(to_json(document.content), JSON_HEADERS, tokens=document.tokens)
+        return self._reply_whole(to_json(document.content), JSON_HEADERS, tokens=document.tokens)
 
 
 @dataclass(frozen=True)
@@ -158,7 +158,9 @@ class Status(_HTTPReply):
 
     def answer(self, request: ReceivedRequest, format: Format) -> Answer:
         """Return the error."""
-        return self._whole(to_json(format.error(self.status, self.message, self.error)), JSON_HEADERS, self.status)
+        return self._reply_whole(
+            to_json(format.error(self.status, self.message, self.error)), JSON_HEADERS, self.status
+        )
 
 
 @dataclass(frozen=True)
@@ -177,13 +179,14 @@ class Body(_HTTPReply):
 
     def answer(self, request: ReceivedRequest, format: Format) -> Answer:
         """Return the body."""
-        if isinstance(self.content, Iterator):
-            return self._reply(cast("Iterator[Step]", self.content), {}, self.status)
+        content = self.content
+        if isinstance(content, Iterator):
+            return self._reply(cast("Iterator[Step]", content), {}, self.status)
         if isinstance(self.content, str):
-            return self._whole(self.content.encode(), {"content-type": "text/html; charset=utf-8"}, self.status)
+            return self._reply_whole(self.content.encode(), {"content-type": "text/html; charset=utf-8"}, self.status)
         if isinstance(self.content, bytes):
-            return self._whole(self.content, {"content-type": "application/octet-stream"}, self.status)
-        return self._whole(to_json(self.content), JSON_HEADERS, self.status)
+            return self._reply_whole(self.content, {"content-type": "application/octet-stream"}, self.status)
+        return self._reply_whole(to_json(self.content), JSON_HEADERS, self.status)
 
 
 @dataclass(frozen=True)
@@ -206,9 +209,9 @@ class Events(_HTTPReply):
 
     def answer(self, request: ReceivedRequest, format: Format) -> Answer:
         """Return the events."""
-        return self._reply(self._steps(), _stream_headers(EVENT_STREAM), self.status, self.then)
+        return self._reply(self._make_steps(), _stream_headers(EVENT_STREAM), self.status, self.then)
 
-    def _steps(self) -> Iterator[Step]:
+    def _make_steps(self) -> Iterator[Step]:
         for number, event in enumerate(self.events):
             if number:
                 yield Wait(self.every)

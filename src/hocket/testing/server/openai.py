@@ -99,7 +99,8 @@ class OpenAIFormat(Format):
             for index in range(len(answer.texts))
         ]
         finish = [write_event(answer.chunk([end])) for end in ends]
-        if (read_body(request).get("stream_options") or {}).get("include_usage"):
+        options: dict[str, Any] = read_body(request).get("stream_options") or {}
+        if options.get("include_usage"):
             finish.append(write_event({**answer.chunk([]), "usage": answer.usage}))
         finish.append(b"data: [DONE]\n\n")
         return EventStream(rounds, b"".join(finish), answer.usage["prompt_tokens"], answer.usage["completion_tokens"])
@@ -109,9 +110,9 @@ class OpenAIFormat(Format):
         body = read_body(request)
         if "input" not in body:
             raise InvalidInput(f"the script has Vectors here, but this is no request for embeddings: {request.path}")
-        texts = _prompts(body["input"])
+        texts = _list_prompts(body["input"])
         values = vectors.for_texts(texts, body.get("dimensions"))
-        encoded = [_base64(value) if body.get("encoding_format") == "base64" else value for value in values]
+        encoded = [_encode_base64(value) if body.get("encoding_format") == "base64" else value for value in values]
         data = [{"object": "embedding", "index": index, "embedding": value} for index, value in enumerate(encoded)]
         tokens = sum(map(count_tokens, texts))
         usage = {"prompt_tokens": tokens, "total_tokens": tokens}
@@ -133,14 +134,14 @@ class _Completion:
         self.is_chat = "messages" in body
         if not self.is_chat and "prompt" not in body:
             raise InvalidInput(f"the script has a {type(reply).__name__} here, but {request.path} takes none")
-        prompts = [""] if self.is_chat else _prompts(body["prompt"])
+        prompts = [""] if self.is_chat else _list_prompts(body["prompt"])
         self.texts = reply.texts(len(prompts) * (body.get("n") or 1))
         self.finish_reason = reply.finish_reason or ("tool_calls" if reply.tool_calls else "stop")
         self._object = "chat.completion" if self.is_chat else "text_completion"
         name = "chatcmpl-test" if self.is_chat else "cmpl-test"
         self._base = {"id": name, "created": CREATED, "model": body.get("model"), "system_fingerprint": "fp_test"}
         self.envelope = {**self._base, "object": self._object}
-        self.usage = self._usage(
+        self.usage = self._compute_usage(
             _count_chat_tokens(body["messages"]) if self.is_chat else sum(map(count_tokens, prompts))
         )
 
@@ -157,7 +158,7 @@ class _Completion:
         if reply.reasoning:
             message["reasoning_content"] = reply.reasoning
         if reply.tool_calls:
-            message["tool_calls"] = self._calls()
+            message["tool_calls"] = self._write_calls()
         return {**message, **reply.extra}
 
     def deltas(self, text: str, pieces: int | None) -> Iterator[Any]:
@@ -168,14 +169,14 @@ class _Completion:
         yield {"role": "assistant", "content": "", **self._reply.extra}
         yield from ({"reasoning_content": piece} for piece in cut_text(self._reply.reasoning, pieces))
         yield from ({"content": piece} for piece in cut_text(text, pieces))
-        for index, call in enumerate(self._calls()):
+        for index, call in enumerate(self._write_calls()):
             function = {**call["function"], "arguments": ""}
             yield {"tool_calls": [{"index": index, **call, "function": function}]}
             arguments = call["function"]["arguments"]
             for piece in cut_text(arguments, pieces or math.ceil(len(arguments) / ARGUMENTS_PIECE)):
                 yield {"tool_calls": [{"index": index, "function": {"arguments": piece}}]}
 
-    def _calls(self) -> list[dict[str, Any]]:
+    def _write_calls(self) -> list[dict[str, Any]]:
         return [
             {
                 "id": call.get("id") or f"call_{number}",
@@ -185,14 +186,14 @@ class _Completion:
             for number, call in enumerate(self._reply.tool_calls, start=1)
         ]
 
-    def _usage(self, prompt: int) -> dict[str, Any]:
-        calls = [f"{call['function']['name']} {call['function']['arguments']}" for call in self._calls()]
+    def _compute_usage(self, prompt: int) -> dict[str, Any]:
+        calls = [f"{call['function']['name']} {call['function']['arguments']}" for call in self._write_calls()]
         completion = sum(count_tokens(" ".join([self._reply.reasoning, text, *calls])) for text in self.texts)
         usage = {"prompt_tokens": prompt, "completion_tokens": completion, **self._reply.usage}
         return {**usage, "total_tokens": usage["prompt_tokens"] + usage["completion_tokens"], **self._reply.usage}
 
 
-def _prompts(prompt: str | Sequence[Any]) -> list[Any]:
+def _list_prompts(prompt: str | Sequence[Any]) -> list[Any]:
     """Return the prompts of a request: one or several, as texts or as token ids."""
     return [prompt] if isinstance(prompt, str) or (prompt and isinstance(prompt[0], int)) else list(prompt)
 
@@ -206,5 +207,5 @@ def _count_chat_tokens(messages: Sequence[Mapping[str, Any]]) -> int:
     return total
 
 
-def _base64(vector: Sequence[float]) -> str:
+def _encode_base64(vector: Sequence[float]) -> str:
     return base64.b64encode(struct.pack(f"<{len(vector)}f", *vector)).decode()

@@ -189,45 +189,45 @@ class Server:
                     tasks.start_soon(self._attend, sock, self.connections)
 
     async def _attend(self, sock: socket.socket, number: int) -> None:
-        self._changed()
+        self._ring_bells()
         connection = Connection(sock, number, answer=self._answer, bill=self._bill, sleep=self._sleep)
         try:
             await connection.serve()
         except* Exception as group:
-            self.problems.extend(_leaves(group))
+            self.problems.extend(_iterate_leaves(group))
         finally:
             self.open_connections -= 1
-            self._changed()
+            self._ring_bells()
 
     def _answer(self, request: ReceivedRequest) -> Answer:
         request = replace(request, at=clock.current().now())
         self.requests.append(request)
         try:
-            answer = self._format.unscripted(request) or self._scripted(request)
+            answer = self._format.unscripted(request) or self._follow_script(request)
         except Exception as error:
             self.problems.append(error)
             refusal = Status(500, f"the test server has a problem: {error!r}", headers={"x-should-retry": "false"})
             answer = refusal.answer(request, self._format)
-        self._changed()
+        self._ring_bells()
         return answer
 
-    def _scripted(self, request: ReceivedRequest) -> Answer:
+    def _follow_script(self, request: ReceivedRequest) -> Answer:
         behaviour = self._next(request)
         if isinstance(behaviour, str):
             behaviour = Reply(behaviour)
-        if not isinstance(behaviour, Behaviour):
+        if not isinstance(behaviour, Behaviour):  # pyright: ignore[reportUnnecessaryIsInstance]  # types are not enforced
             raise InvalidInput(f"a script is made of behaviours and texts, not of {type(behaviour).__name__}")
         return behaviour.answer(request, self._format)
 
     def _bill(self, tokens: int) -> None:
         self.tokens_billed += tokens
-        self._changed()
+        self._ring_bells()
 
     def _call_at_change(self, bell: Callable[[], object]) -> None:
         with self._lock:
             self._bells.append(bell)
 
-    def _changed(self) -> None:
+    def _ring_bells(self) -> None:
         with self._lock:
             bells, self._bells = self._bells, []
         for bell in bells:
@@ -274,10 +274,10 @@ def _choose_behaviours(script: Script) -> Callable[[ReceivedRequest], str | Beha
     return choose
 
 
-def _leaves(group: BaseExceptionGroup[Exception]) -> Iterator[Exception]:
+def _iterate_leaves(group: BaseExceptionGroup[Exception]) -> Iterator[Exception]:
     for error in group.exceptions:
         if isinstance(error, BaseExceptionGroup):
-            yield from _leaves(error)
+            yield from _iterate_leaves(error)
         else:
             yield error
 
