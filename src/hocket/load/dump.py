@@ -6,9 +6,8 @@ model or a web page can therefore never turn into a constructor on its way throu
 """
 
 import json
-from collections.abc import Sequence
 from enum import Enum
-from typing import Any, cast
+from typing import Any
 
 from hocket.errors import InvalidInput
 from hocket.load.serializable import SECRET_TYPES, SecretReference, Serializable, to_json_not_implemented
@@ -78,11 +77,11 @@ def _dump(obj: Any, depth: int, kinds: _Kinds) -> object:
         return obj
     if depth >= MAX_DEPTH:
         raise InvalidInput(f"the object is nested more than {MAX_DEPTH} deep, or contains itself: flatten it first")
-    # Dicts come first: most nodes are dicts.
-    if isinstance(obj, dict) and (dumped := _dump_dict(cast("dict[object, Any]", obj), depth, kinds)) is not None:
+    # Dicts come first, for most nodes are dicts; and casts would cost a call each.
+    if isinstance(obj, dict) and (dumped := _dump_dict(obj, depth, kinds)) is not None:  # pyright: ignore[reportUnknownArgumentType]
         return dumped
     if isinstance(obj, list | tuple):
-        return [_dump(item, depth + 1, kinds) for item in cast("Sequence[object]", obj)]
+        return [_dump(item, depth + 1, kinds) for item in obj]  # pyright: ignore[reportUnknownVariableType]
     if isinstance(obj, Serializable):
         return _dump_object(obj, depth, kinds)
     if isinstance(obj, _SECRETS):

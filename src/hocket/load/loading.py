@@ -119,7 +119,11 @@ class Loader:
     used_secrets: list[str] = field(default_factory=list[str])
 
     def load(self, node: JSON, depth: int = 0) -> object:
-        """Rebuild ``node``, which lies ``depth`` deep in the data."""
+        """Rebuild ``node``, which lies ``depth`` deep in the data.
+
+        Raises:
+            LoadError: as in :func:`load`.
+        """
         if isinstance(node, list):
             if depth >= MAX_DEPTH:
                 raise LoadError(_TOO_DEEP)
@@ -200,7 +204,16 @@ class Loader:
         return value
 
     def build(self, cls: type[T], lc_id: Iterable[object], kwargs: dict[str, object]) -> T:
-        """Build an object of ``cls``, which the data calls ``lc_id``."""
+        """Build an object.
+
+        Args:
+            cls: its class.
+            lc_id: what the data calls the class, for errors.
+            kwargs: its fields, with their objects already built.
+
+        Raises:
+            LoadError: a field is not valid, or one that data may not set.
+        """
         local = list_local_fields(cls) & kwargs.keys()
         if local:
             names = ", ".join(sorted(local))

@@ -196,7 +196,7 @@ def to_json_not_implemented(obj: object) -> dict[str, Any]:
 
 
 def _constructor_kwargs(obj: Serializable) -> dict[str, Any]:
-    values, local = vars(obj), list_local_fields(type(obj))
+    values, local = vars(obj), obj._local_fields  # pyright: ignore[reportPrivateUsage]  # for classes to set
     fields = {
         name: values[name]
         for name, field in type(obj).model_fields.items()

@@ -35,13 +35,13 @@ Check = Callable[[Mapping[str, object]], dict[str, object]]
 
 
 class Arguments:
-    """What a schema says of a tool's arguments.
+    """Reads and checks a tool's arguments by its schema.
 
     Attributes:
-        schema: itself.
-        injected: the names of those that the model never sees.
-        call_ids: those of these that take the id of the call.
-        required_injected: those of these that whoever runs the tool has to give.
+        schema: a class or a JSON schema, as `ArgsSchema` has it.
+        injected: the names of the arguments that the model never sees.
+        call_ids: the names of injected arguments that take the id of the call.
+        required_injected: the names of injected arguments that the application has to give.
     """
 
     def __init__(
@@ -74,7 +74,7 @@ class Arguments:
         return {**self._check(given), **beyond}
 
     def drop_nulls(self, given: Mapping[str, object]) -> dict[str, object]:
-        """Return what a model gave without the nulls that stand for what it left out: strict modes have it say so."""
+        """Return a model's arguments without the nulls that stand for absent ones, which strict modes make it write."""
         if not self._is_partial:
             return dict(given)
         shown = {name: value for name, value in given.items() if name not in self.injected}
@@ -102,7 +102,7 @@ class Arguments:
 
 
 def make_arguments(schema: Any, parameters: Iterable[Parameter] = ()) -> Arguments:
-    """Return what reads arguments by ``schema`` for a function with these parameters.
+    """Return the reader of arguments for a schema and a function with these parameters.
 
     Raises:
         InvalidInput: it is none of the kinds of `ArgsSchema`.

@@ -127,7 +127,11 @@ class _Turn:
     injected: Mapping[str, object]
 
     def check(self, calls: Sequence[Call]) -> None:
-        """Refuse to start where a tool would miss what only the application can give."""
+        """Refuse to start where a tool would lack what only the application can give.
+
+        Raises:
+            InvalidInput: an injected argument is missing.
+        """
         for call in calls:
             tool = self.tools.get(call["name"] or "")
             missing = sorted(tool.arguments.required_injected - self.injected.keys()) if tool else []

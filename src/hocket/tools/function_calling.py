@@ -130,8 +130,11 @@ def _get_name(tool: Mapping[str, object]) -> str:
 def convert_to_openai_function(function: ToolLike, *, strict: bool | None = None) -> dict[str, Any]:
     """Return a tool's function as OpenAI writes it: ``{"name": ..., "description": ..., "parameters": {...}}``.
 
-    Arguments and errors are those of `convert_to_openai_tool`. Of a plain function, the docstring is parsed if the extra
-    ``tools`` is installed; else the model sees the whole of it.
+    Arguments are those of `convert_to_openai_tool`. The docstring of a plain function is parsed if the extra ``tools`` is
+    installed; else the model sees the whole of it.
+
+    Raises:
+        InvalidInput: as in `convert_to_openai_tool`.
     """
     made = copy_containers(_describe(function))
     if strict is not None:

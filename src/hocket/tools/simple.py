@@ -38,7 +38,13 @@ class Tool(FunctionTool):
         return make_arguments({"type": "object", "properties": properties, "required": [ONE_ARGUMENT]})
 
     def read_arguments(self, given: object, call_id: str | None) -> dict[str, object]:
-        """Return the one argument, under the name of the function's first parameter."""
+        """Return the one argument, under the name of the function's first parameter.
+
+        Raises:
+            ValidationError: it does not fit the schema.
+            ToolException: there are several arguments, or none.
+            InvalidInput: the function takes no argument.
+        """
         if self.args_schema is not None:
             given = super().read_arguments(given, call_id)
         values = list(cast("dict[str, object]", given).values()) if isinstance(given, dict) else [given]
