@@ -14,6 +14,7 @@ from hocket.messages import (
 )
 from hocket.messages.base import copy_message
 from hocket.messages.calls import calls_of
+from hocket.messages.content import Fields
 from hocket.messages.formats import content_blocks_of, stands_for
 from hocket.messages.roles import role_of
 from hocket.messages.tool_calls import tool_call_chunks_of
@@ -35,7 +36,7 @@ def with_calls(message: AIMessage, ids: Mapping[int, str | None]) -> AIMessage:
     renamed: list[Any] = [{**call, "id": ids[at]} for at, call in enumerate(calls) if at in ids]
     valid = [call for call in renamed if "error" not in call]
     invalid = [call for call in renamed if "error" in call]
-    changes: dict[str, Any] = {"tool_calls": valid, "invalid_tool_calls": invalid}
+    changes: Fields = {"tool_calls": valid, "invalid_tool_calls": invalid}
     if isinstance(message.content, list):
         places = [*range(len(calls))]
         changes["content"] = [
@@ -51,11 +52,11 @@ def with_calls(message: AIMessage, ids: Mapping[int, str | None]) -> AIMessage:
 
 
 def _block(
-    block: str | dict[str, Any],
+    block: str | Fields,
     calls: list[ToolCall | InvalidToolCall],
     places: list[int],
     ids: Mapping[int, str | None],
-) -> str | dict[str, Any] | None:
+) -> str | Fields | None:
     """``block`` with the new id of its call, the first of ``places`` that it stands for; None: the call is left out."""
     if isinstance(block, str):
         return block
@@ -72,7 +73,7 @@ def _block(
     return block if ids[place] == calls[place]["id"] else _with_id(block, ids[place])
 
 
-def _with_id(block: dict[str, Any], id: str | None) -> dict[str, Any]:
+def _with_id(block: Fields, id: str | None) -> Fields:
     for key in _PARTS:
         if isinstance(part := block.get(key), Mapping):
             return {**block, key: {**part, "id": id}}
@@ -100,7 +101,7 @@ def is_empty(message: BaseMessage) -> bool:
     return not any(message.additional_kwargs.get(name) for name in _BESIDE)
 
 
-def _is_blank(block: str | dict[str, Any]) -> bool:
+def _is_blank(block: str | Fields) -> bool:
     if isinstance(block, str):
         return not block.strip()
     # A provider's signature may come on a text of no length, and has to go back.

@@ -1,6 +1,6 @@
 """Messages of one speaker in a row, made one."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import chain, groupby
 from typing import Any, cast
 
@@ -13,6 +13,7 @@ from hocket.messages import (
     message_chunk_to_message,
 )
 from hocket.messages.base import Content, copy_containers, rebuild
+from hocket.messages.content import Fields, FieldsView
 from hocket.messages.pieces import Deltas
 from hocket.messages.roles import OWN_CLASSES, Role, role_of
 
@@ -75,13 +76,13 @@ def _merge_run(run: Sequence[BaseMessage], separator: str) -> BaseMessage:
     return made
 
 
-def _beside(several: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def _beside(several: Sequence[FieldsView]) -> Fields:
     """What stands beside the contents: what messages agree on as it is, other texts and lists one after another."""
     given: dict[str, list[Any]] = {}
     for mapping in several:
         for name, value in mapping.items():
             given.setdefault(name, []).append(value)
-    merged: dict[str, Any] = {}
+    merged: Fields = {}
     for name, values in given.items():
         fold = Deltas({name: values[0]})
         for value in values[1:] if any(value != values[0] for value in values) else ():
@@ -92,7 +93,7 @@ def _beside(several: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 def _join_contents(contents: Sequence[Content], separator: str) -> Content:
     """Texts as one text; where there are blocks, all as one list, with texts in a row as one."""
-    joined: list[str | dict[str, Any]] = []
+    joined: list[str | Fields] = []
     said = [content for content in contents if content]
     for are_texts, some in groupby(said, key=lambda content: isinstance(content, str)):
         if are_texts:

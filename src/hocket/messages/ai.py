@@ -30,7 +30,7 @@ from hocket.messages.base import (
     rebuild,
     register_template,
 )
-from hocket.messages.content import ContentBlock
+from hocket.messages.content import ContentBlock, Fields, FieldsView
 from hocket.messages.folding import Fold, leaves
 from hocket.messages.formats import content_blocks_of
 from hocket.messages.tool_calls import (
@@ -48,7 +48,7 @@ __all__ = ["AIMessage", "AIMessageChunk", "Collector", "message_chunk_to_message
 
 _SUM = "_sum"  # the key under which a sum that has not been read yet holds its two operands
 _PARSED = ("tool_calls", "invalid_tool_calls")
-_NO_MAPPING: dict[str, Any] = {}  # in snapshots, which are only read
+_NO_MAPPING: Fields = {}  # in snapshots, which are only read
 _NO_LIST: list[Any] = []
 _CONTAINERS = ("content", "additional_kwargs", "response_metadata", "tool_call_chunks", "usage_metadata")
 
@@ -70,7 +70,7 @@ class AIMessage(BaseMessage, init=False):
     invalid_tool_calls: list[InvalidToolCall] = Field(default_factory=list)
     usage_metadata: Annotated[UsageMetadata | None, BeforeValidator(with_total)] = None
 
-    def _take_blocks(self, blocks: list[ContentBlock], kwargs: dict[str, Any]) -> None:
+    def _take_blocks(self, blocks: list[ContentBlock], kwargs: Fields) -> None:
         super()._take_blocks(blocks, kwargs)
         calls = [block for block in blocks if block.get("type") == "tool_call"]
         if calls and not kwargs.get("tool_calls"):
@@ -108,14 +108,14 @@ class AIMessage(BaseMessage, init=False):
         lines = [super().pretty_repr(html).strip()]
         for title, calls in (("Tool Calls:", self.tool_calls), ("Invalid Tool Calls:", self.invalid_tool_calls)):
             lines += [title] if calls else []
-            for call in cast("list[Mapping[str, Any]]", calls):
+            for call in cast("list[FieldsView]", calls):
                 lines += [f"  {call.get('name', 'Tool')} ({call.get('id')})", f" Call ID: {call.get('id')}"]
                 lines += [f"  Error: {call['error']}"] if call.get("error") else []
                 lines += ["  Args:", *_argument_lines(call.get("args"))]
         return "\n".join(lines)
 
 
-def _older_call(kwargs: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _older_call(kwargs: FieldsView) -> list[Fields]:
     """The ``function_call`` of a message, from before there were tools, as a list of raw tool calls."""
     function = kwargs.get("function_call")
     return [{"function": function}] if function and isinstance(function, Mapping) else []
@@ -123,7 +123,7 @@ def _older_call(kwargs: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 def _argument_lines(args: Any) -> list[str]:
     if isinstance(args, dict):
-        return [f"    {name}: {value}" for name, value in cast("dict[str, Any]", args).items()]
+        return [f"    {name}: {value}" for name, value in cast(Fields, args).items()]
     return [f"    {args}"] if isinstance(args, str) else []
 
 
@@ -198,7 +198,7 @@ class AIMessageChunk(AIMessage, BaseMessageChunk, init=False):
 
     if not TYPE_CHECKING:
 
-        def _fill_fields(self) -> dict[str, Any]:
+        def _fill_fields(self) -> Fields:
             fields = get_fields(self)
             if "tool_calls" not in fields:
                 if _SUM in fields:
@@ -210,7 +210,7 @@ class AIMessageChunk(AIMessage, BaseMessageChunk, init=False):
 
         __dict__ = property(_fill_fields, set_fields, doc="All fields, made by now.")
 
-    def _fold(self, fields: Mapping[str, Any]) -> dict[str, Any]:
+    def _fold(self, fields: FieldsView) -> Fields:
         """Fold a lazy sum, and store the folded fields in the place of its operands. The tool calls are not parsed yet."""
         fold, parts = Fold(), leaves(fields[_SUM])
         for part in parts:
@@ -225,9 +225,9 @@ class AIMessageChunk(AIMessage, BaseMessageChunk, init=False):
         set_fields(self, made)
         return made
 
-    def _parse(self, fields: Mapping[str, Any]) -> dict[str, Any]:
+    def _parse(self, fields: FieldsView) -> Fields:
         """Parse the tool calls, and store all fields in the order of their declaration."""
-        made: dict[str, Any] = {**dict.fromkeys(type(self).__pydantic_fields__), **fields}
+        made: Fields = {**dict.fromkeys(type(self).__pydantic_fields__), **fields}
         made["tool_calls"], made["invalid_tool_calls"] = _read(made)
         set_fields(self, made)
         return made
@@ -236,7 +236,7 @@ class AIMessageChunk(AIMessage, BaseMessageChunk, init=False):
 register_template(AIMessageChunk)
 
 
-def _addend(chunk: BaseMessageChunk) -> tuple[Any, dict[str, Any] | None]:
+def _addend(chunk: BaseMessageChunk) -> tuple[Any, Fields | None]:
     """Return (operand, extras): a snapshot of the chunk's fields, or, if the chunk is a lazy sum, its pair of operands."""
     fields = get_fields(chunk)
     if _SUM in fields:
@@ -253,7 +253,7 @@ def _addend(chunk: BaseMessageChunk) -> tuple[Any, dict[str, Any] | None]:
     return kept, chunk.__pydantic_extra__
 
 
-def _read(fields: Mapping[str, Any]) -> tuple[list[ToolCall], list[InvalidToolCall]]:
+def _read(fields: FieldsView) -> tuple[list[ToolCall], list[InvalidToolCall]]:
     """Return the tool calls of a chunk, valid and invalid. Until the last chunk, arguments are completed as they stand."""
     return read_tool_calls(fields["tool_call_chunks"], partial=fields["chunk_position"] is None)
 
@@ -269,7 +269,7 @@ class Collector:
     def __init__(self) -> None:
         self._fold = Fold()
         self._first: BaseMessageChunk | None = None
-        self._extra: dict[str, Any] = {}
+        self._extra: Fields = {}
 
     def __bool__(self) -> bool:
         """Whether anything has been added."""
@@ -315,14 +315,14 @@ class Collector:
         fields["tool_calls"], fields["invalid_tool_calls"] = read_tool_calls(fields.pop("tool_call_chunks"))
         return self._rebuilt(fields, AIMessage)
 
-    def _rebuilt(self, fields: dict[str, Any], cls: type[M]) -> M:
+    def _rebuilt(self, fields: Fields, cls: type[M]) -> M:
         made = rebuild(_BLANK if self._first is None else self._first, fields, cls)
         made.__pydantic_extra__ = copy_containers(self._extra)
         return made
 
 
 _BLANK = AIMessageChunk("")
-_ORDER: dict[str, Any] = dict.fromkeys(AIMessage.model_fields)
+_ORDER: Fields = dict.fromkeys(AIMessage.model_fields)
 
 
 def message_chunk_to_message(chunk: BaseMessage) -> BaseMessage:

@@ -7,7 +7,7 @@ compares the two. A message that still has only its content and its id is called
 this path, those that `register_template` lists, because a subclass may add fields and validators.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, TypeVar, cast
 
 from pydantic import ConfigDict, Field
@@ -15,7 +15,7 @@ from pydantic import ConfigDict, Field
 from hocket.load.construct import allocate, get_fields, set_extra, set_fields, set_fields_set, set_private, set_state
 from hocket.load.lazy_fields import AllFields, LazyFields
 from hocket.load.serializable import Serializable
-from hocket.messages.content import ContentBlock
+from hocket.messages.content import ContentBlock, Fields, FieldsView
 from hocket.messages.folding import Fold
 from hocket.messages.formats import content_blocks_of, text_of_content
 from hocket.messages.pieces import check_depth, copy_containers, merge_content
@@ -36,7 +36,7 @@ __all__ = [
     "register_template",
 ]
 
-Content = str | list[str | dict[str, Any]]
+Content = str | list[str | Fields]
 
 
 _CONTENT = {"content"}
@@ -53,7 +53,7 @@ _LANGCHAINS = (("langchain", "schema", "messages"), ("langchain", "schema"), ("l
 class _Template(NamedTuple):
     """How to build an instance of one message class from a string, without the validator."""
 
-    defaults: dict[str, Any]
+    defaults: Fields
     lists: tuple[str, ...]
     containers: tuple[str, ...]
 
@@ -91,15 +91,15 @@ class BaseMessage(LazyFields, Serializable):
     _first_fields: ClassVar = frozenset({"content", "id"})
 
     content: Content
-    additional_kwargs: dict[str, Any] = Field(default_factory=dict)
-    response_metadata: dict[str, Any] = Field(default_factory=dict)
+    additional_kwargs: Fields = Field(default_factory=dict)
+    response_metadata: Fields = Field(default_factory=dict)
     type: str
     name: str | None = None
     id: str | None = Field(default=None, coerce_numbers_to_str=True)
 
     def __init__(
         self,
-        content: str | Sequence[str | Mapping[str, Any]] | None = None,
+        content: str | Sequence[str | FieldsView] | None = None,
         content_blocks: list[ContentBlock] | None = None,
         **kwargs: Any,
     ) -> None:
@@ -115,7 +115,7 @@ class BaseMessage(LazyFields, Serializable):
         check_depth(kwargs[name] for name in kwargs if name in _NESTED)
         self.__pydantic_validator__.validate_python(kwargs, self_instance=self)
 
-    def _take_blocks(self, blocks: list[ContentBlock], kwargs: dict[str, Any]) -> None:
+    def _take_blocks(self, blocks: list[ContentBlock], kwargs: Fields) -> None:
         """Put standard blocks into the arguments of the constructor."""
         kwargs["content"] = [dict(block) for block in blocks]
 
@@ -127,7 +127,7 @@ class BaseMessage(LazyFields, Serializable):
             homes = (*_LANGCHAINS, ("langchain_core", "messages", module))
             cls.lc_aliases = [[*home, cls.__name__] for home in homes]
 
-    def _make_fields(self, held: dict[str, Any]) -> AllFields:
+    def _make_fields(self, held: Fields) -> AllFields:
         defaults, lists, _ = _templates[type(self)]
         made = defaults.copy()
         made["content"] = held["content"]
@@ -140,7 +140,7 @@ class BaseMessage(LazyFields, Serializable):
 
     if not TYPE_CHECKING:
 
-        def _fill_fields(self) -> dict[str, Any]:
+        def _fill_fields(self) -> Fields:
             held = get_fields(self)
             return held if "additional_kwargs" in held else super()._fill_fields()
 
@@ -184,7 +184,7 @@ class BaseMessage(LazyFields, Serializable):
 M = TypeVar("M", bound=BaseMessage)
 
 
-def is_bare(fields: Mapping[str, Any]) -> bool:
+def is_bare(fields: FieldsView) -> bool:
     """Whether a message that holds these fields, and is no lazy sum, was made from one string, and not looked at since.
 
     It holds nothing but this string, as its content, and its id.
@@ -215,7 +215,7 @@ def register_template(cls: type[M]) -> type[M]:
     return cls
 
 
-def rebuild(message: BaseMessage, fields: dict[str, Any], cls: type[M]) -> M:
+def rebuild(message: BaseMessage, fields: Fields, cls: type[M]) -> M:
     """Return a new message of class ``cls`` whose fields are ``fields``, taken as they are: they must be valid.
 
     For copies and folds of messages that were validated when they were made; ``message`` gives the extras, and its
@@ -228,7 +228,7 @@ def rebuild(message: BaseMessage, fields: dict[str, Any], cls: type[M]) -> M:
     return made
 
 
-def copy_with_id(message: M, id: str, facts: dict[str, Any] | None = None) -> M:
+def copy_with_id(message: M, id: str, facts: Fields | None = None) -> M:
     """Return a copy of ``message``, one level deep, with ``id`` and, if there are any, ``facts`` as its metadata."""
     _ = message.content  # a lazy sum becomes real
     cls, fields = type(message), get_fields(message)
@@ -308,7 +308,7 @@ class BaseMessageChunk(BaseMessage, init=False):
                 raise TypeError(f"cannot add {type(chunk).__name__} to {type(self).__name__}: it is no message chunk")
         return chunks
 
-    def _join(self, other: "BaseMessageChunk", fields: dict[str, Any]) -> None:
+    def _join(self, other: "BaseMessageChunk", fields: Fields) -> None:
         """Put what only this class has of ``other`` into the ``fields`` of the sum, or refuse another message's chunk."""
 
 

@@ -12,6 +12,7 @@ from xml.sax.saxutils import escape, quoteattr
 from hocket.messages.ai import AIMessage
 from hocket.messages.base import BaseMessage
 from hocket.messages.calls import function_call_of
+from hocket.messages.content import FieldsView
 from hocket.messages.formats.blocks import text_at
 from hocket.messages.roles import role_of
 
@@ -45,44 +46,44 @@ def _calls(message: AIMessage) -> list[str]:
     ]
 
 
-def _block(block: Mapping[str, Any]) -> str:
+def _block(block: FieldsView) -> str:
     write = _WRITERS.get(block["type"])
     return "" if write is None else write(block)
 
 
-def _text(block: Mapping[str, Any]) -> str:
+def _text(block: FieldsView) -> str:
     return escape(text_at(block, "text") or "")
 
 
-def _document(block: Mapping[str, Any]) -> str:
+def _document(block: FieldsView) -> str:
     return escape(_cut(text_at(block, "text") or "", _LONGEST_TEXT))
 
 
-def _reasoning(block: Mapping[str, Any]) -> str:
+def _reasoning(block: FieldsView) -> str:
     text = text_at(block, "reasoning")
     return f"<reasoning>{escape(text)}</reasoning>" if text else ""
 
 
-def _media(block: Mapping[str, Any]) -> str:
+def _media(block: FieldsView) -> str:
     url, file_id = text_at(block, "url"), text_at(block, "file_id")
     if url and not url.startswith("data:"):
         return f"<{block['type']} url={quoteattr(url)} />"
     return f"<{block['type']} file_id={quoteattr(file_id)} />" if file_id else ""
 
 
-def _server_call(block: Mapping[str, Any]) -> str:
+def _server_call(block: FieldsView) -> str:
     attributes = f"id={quoteattr(text_at(block, 'id') or '')} name={quoteattr(text_at(block, 'name') or '')}"
     args = escape(_cut(_json(block.get("args") or {}), _LONGEST_TEXT))
     return f"<server_tool_call {attributes}>{args}</server_tool_call>"
 
 
-def _server_result(block: Mapping[str, Any]) -> str:
+def _server_result(block: FieldsView) -> str:
     id, status = text_at(block, "tool_call_id") or "", text_at(block, "status") or ""
     output = escape(_cut(_json(block["output"]), _LONGEST_TEXT)) if block.get("output") else ""
     return f"<server_tool_result tool_call_id={quoteattr(id)} status={quoteattr(status)}>{output}</server_tool_result>"
 
 
-_WRITERS: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
+_WRITERS: Mapping[str, Callable[[FieldsView], str]] = {
     "text": _text,
     "text-plain": _document,
     "reasoning": _reasoning,

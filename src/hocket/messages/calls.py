@@ -6,10 +6,11 @@ A call stands in ``tool_calls``. A message that another program wrote may have i
 """
 
 from collections.abc import Mapping
-from typing import Any, TypeAlias, cast
+from typing import TypeAlias, cast
 
 from hocket.messages.ai import AIMessage
 from hocket.messages.base import BaseMessage
+from hocket.messages.content import Fields, FieldsView
 from hocket.messages.formats import read_block, stands_for
 from hocket.messages.roles import role_of
 from hocket.messages.tool_calls import InvalidToolCall, ToolCall, invalid_tool_call, tool_call
@@ -42,7 +43,7 @@ def calls_of_reply(reply: AIMessage) -> list[AnyToolCall]:
     return calls
 
 
-def function_call_of(message: BaseMessage) -> Mapping[str, Any] | None:
+def function_call_of(message: BaseMessage) -> FieldsView | None:
     """Return the older ``function_call`` of a message, as OpenAI wrote it; None if there is none, or `calls_of` has it.
 
     langchain-google-genai writes the last of a message's tool calls there a second time.
@@ -50,7 +51,7 @@ def function_call_of(message: BaseMessage) -> Mapping[str, Any] | None:
     function = message.additional_kwargs.get("function_call")
     if not function or not isinstance(function, Mapping) or calls_of(message):
         return None
-    return cast("Mapping[str, Any]", function)
+    return cast(FieldsView, function)
 
 
 def _add_from_content(message: AIMessage, calls: list[AnyToolCall]) -> None:
@@ -65,7 +66,7 @@ def _add_from_content(message: AIMessage, calls: list[AnyToolCall]) -> None:
                 calls.append(call)
 
 
-def _as_call(block: Mapping[str, Any]) -> AnyToolCall | None:
+def _as_call(block: FieldsView) -> AnyToolCall | None:
     """A block as a call with all the keys of one; None: it names no tool. Standard blocks are not checked before."""
     name, args, id = block.get("name"), block.get("args"), block.get("id")
     if not isinstance(name, str):
@@ -73,12 +74,12 @@ def _as_call(block: Mapping[str, Any]) -> AnyToolCall | None:
     text_id = None if id is None else str(id)
     call: AnyToolCall
     if isinstance(args, dict):
-        call = tool_call(name=name, args=cast("dict[str, Any]", args), id=text_id)
+        call = tool_call(name=name, args=cast(Fields, args), id=text_id)
     else:
         error = str(block.get("error") or "The arguments are not a JSON object")
         call = invalid_tool_call(name=name, args=None if args is None else str(args), id=text_id, error=error)
     if isinstance(extras := block.get("extras"), dict):
-        call["extras"] = cast("dict[str, Any]", extras)
+        call["extras"] = cast(Fields, extras)
     return call
 
 

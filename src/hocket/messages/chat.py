@@ -1,8 +1,9 @@
 """Messages of a speaker that no other class stands for."""
 
-from typing import Any, Literal
+from typing import Literal
 
 from hocket.messages.base import BaseMessage, BaseMessageChunk
+from hocket.messages.content import Fields
 
 __all__ = ["ChatMessage", "ChatMessageChunk"]
 
@@ -19,6 +20,6 @@ class ChatMessageChunk(ChatMessage, BaseMessageChunk, init=False):
 
     type: Literal["ChatMessageChunk"] = "ChatMessageChunk"  # type: ignore[assignment]
 
-    def _join(self, other: BaseMessageChunk, fields: dict[str, Any]) -> None:
+    def _join(self, other: BaseMessageChunk, fields: Fields) -> None:
         if isinstance(other, ChatMessageChunk) and other.role != self.role:
             raise ValueError(f"cannot add a chunk of role {other.role!r} to one of role {self.role!r}")

@@ -13,7 +13,7 @@ defined twice: here as blocks, and in ``tool_calls`` as a message's own records,
 """
 
 from collections.abc import Mapping
-from typing import Any, Literal, NotRequired
+from typing import Any, Literal, NotRequired, TypeAlias
 
 from typing_extensions import TypedDict  # pydantic refuses typing's TypedDict before Python 3.12
 
@@ -25,6 +25,8 @@ __all__ = [
     "Citation",
     "ContentBlock",
     "DataContentBlock",
+    "Fields",
+    "FieldsView",
     "FileContentBlock",
     "ImageContentBlock",
     "InvalidToolCall",
@@ -44,6 +46,13 @@ __all__ = [
 ]
 
 
+Fields: TypeAlias = dict[str, Any]
+"""Values by name, as JSON has them: a block of content of any provider, or the fields of a message."""
+
+FieldsView: TypeAlias = Mapping[str, Any]
+"""The same, only to be read."""
+
+
 class Citation(TypedDict):
     """Where a stretch of a text block comes from. The indices count characters of the answer, not of the source."""
 
@@ -54,7 +63,7 @@ class Citation(TypedDict):
     start_index: NotRequired[int]
     end_index: NotRequired[int]
     cited_text: NotRequired[str]
-    extras: NotRequired[dict[str, Any]]
+    extras: NotRequired[Fields]
 
 
 class NonStandardAnnotation(TypedDict):
@@ -62,7 +71,7 @@ class NonStandardAnnotation(TypedDict):
 
     type: Literal["non_standard_annotation"]
     id: NotRequired[str]
-    value: dict[str, Any]
+    value: Fields
 
 
 Annotation = Citation | NonStandardAnnotation
@@ -74,7 +83,7 @@ class _Block(TypedDict):
 
 
 class _StandardBlock(_Block):
-    extras: NotRequired[dict[str, Any]]
+    extras: NotRequired[Fields]
 
 
 class _DataBlock(_StandardBlock):
@@ -142,9 +151,9 @@ class ToolCall(TypedDict):
     type: Literal["tool_call"]
     id: str | None
     name: str
-    args: dict[str, Any]
+    args: Fields
     index: NotRequired[int | str]
-    extras: NotRequired[dict[str, Any]]
+    extras: NotRequired[Fields]
 
 
 class ToolCallChunk(TypedDict):
@@ -155,7 +164,7 @@ class ToolCallChunk(TypedDict):
     name: str | None
     args: str | None
     index: NotRequired[int | str]
-    extras: NotRequired[dict[str, Any]]
+    extras: NotRequired[Fields]
 
 
 class InvalidToolCall(TypedDict):
@@ -167,7 +176,7 @@ class InvalidToolCall(TypedDict):
     args: str | None
     error: str | None
     index: NotRequired[int | str]
-    extras: NotRequired[dict[str, Any]]
+    extras: NotRequired[Fields]
 
 
 class ServerToolCall(TypedDict):
@@ -176,9 +185,9 @@ class ServerToolCall(TypedDict):
     type: Literal["server_tool_call"]
     id: str
     name: str
-    args: dict[str, Any]
+    args: Fields
     index: NotRequired[int | str]
-    extras: NotRequired[dict[str, Any]]
+    extras: NotRequired[Fields]
 
 
 class ServerToolCallChunk(_StandardBlock):
@@ -202,7 +211,7 @@ class NonStandardContentBlock(_Block):
     """Content that only its provider understands: ``value`` is the block exactly as it came."""
 
     type: Literal["non_standard"]
-    value: dict[str, Any]
+    value: Fields
 
 
 DataContentBlock = ImageContentBlock | VideoContentBlock | AudioContentBlock | PlainTextContentBlock | FileContentBlock
@@ -241,7 +250,7 @@ _DATA_TYPES = frozenset({"image", "video", "audio", "file", "text-plain"})
 _DATA_KEYS = frozenset({"url", "base64", "file_id", "text"})
 
 
-def is_data_content_block(block: Mapping[str, Any]) -> bool:
+def is_data_content_block(block: FieldsView) -> bool:
     """Tell whether ``block`` carries data (image, video, audio, file, plain text) and in a shape of LangChain's.
 
     True for the standard blocks above and for those of langchain-core 0.x (``source_type``); False for a provider's own

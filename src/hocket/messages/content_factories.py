@@ -16,6 +16,7 @@ from hocket.messages.content import (
     Annotation,
     AudioContentBlock,
     Citation,
+    Fields,
     FileContentBlock,
     ImageContentBlock,
     NonStandardContentBlock,
@@ -162,7 +163,7 @@ def create_plaintext_block(
 
 def create_tool_call(
     name: str,
-    args: dict[str, Any],
+    args: Fields,
     *,
     id: str | None = None,
     index: int | str | None = None,
@@ -197,7 +198,7 @@ def create_citation(
 
 
 def create_non_standard_block(
-    value: dict[str, Any],
+    value: Fields,
     *,
     id: str | None = None,
     index: int | str | None = None,
@@ -206,9 +207,9 @@ def create_non_standard_block(
     return _block(NonStandardContentBlock, "non_standard", id, {}, value=value, index=index)
 
 
-def _block(made: type[_Made], kind: str, id: str | None, extras: dict[str, Any], **fields: Any) -> _Made:
+def _block(made: type[_Made], kind: str, id: str | None, extras: Fields, **fields: Any) -> _Made:
     """A block of ``kind``. ``made`` only tells the type checker what it is."""
-    block: dict[str, Any] = {"type": kind, "id": id or f"lc_{uuid4()}"}
+    block: Fields = {"type": kind, "id": id or f"lc_{uuid4()}"}
     block.update((name, value) for name, value in fields.items() if value is not None)
     given = extras.pop("extras", None)  # `extras={…}` and loose keywords mean the same
     extras = {**(given or {}), **{name: value for name, value in extras.items() if value is not None}}
@@ -217,7 +218,7 @@ def _block(made: type[_Made], kind: str, id: str | None, extras: dict[str, Any],
     return cast(_Made, block)
 
 
-def _source(factory: str, mime_type: str | None, **sources: str | bytes | None) -> dict[str, Any]:
+def _source(factory: str, mime_type: str | None, **sources: str | bytes | None) -> Fields:
     """The one source that was given, as the fields of a block."""
     given = [name for name, value in sources.items() if value]
     if len(given) != 1:

@@ -4,19 +4,18 @@ The adapters are built when a type of block is first seen and kept: building one
 does, and most programs never check a block.
 """
 
-from collections.abc import Mapping
 from functools import cache
 from typing import Any, cast
 
 from pydantic import TypeAdapter, ValidationError
 
 from hocket.errors import InvalidInput
-from hocket.messages.content import BLOCK_TYPES, ContentBlock
+from hocket.messages.content import BLOCK_TYPES, ContentBlock, FieldsView
 
 __all__ = ["validate_content_block"]
 
 
-def validate_content_block(block: Mapping[str, Any]) -> ContentBlock:
+def validate_content_block(block: FieldsView) -> ContentBlock:
     """Return ``block`` itself, typed, if it is a well-formed standard block.
 
     Nothing is converted: a number is not taken for text. Keys beyond the definition are allowed.

@@ -9,6 +9,7 @@ from hocket.errors import InvalidInput
 from hocket.messages.ai import AIMessage, AIMessageChunk, message_chunk_to_message
 from hocket.messages.base import BaseMessage
 from hocket.messages.chat import ChatMessage, ChatMessageChunk
+from hocket.messages.content import Fields, FieldsView
 from hocket.messages.function import FunctionMessage, FunctionMessageChunk
 from hocket.messages.human import HumanMessage, HumanMessageChunk
 from hocket.messages.modifier import RemoveMessage
@@ -22,7 +23,7 @@ __all__ = ["AnyMessage", "MessageLikeRepresentation", "convert_to_messages"]
 
 
 def _type_of(value: Any) -> Any:
-    return cast("dict[str, Any]", value).get("type") if isinstance(value, dict) else getattr(value, "type", None)
+    return cast(Fields, value).get("type") if isinstance(value, dict) else getattr(value, "type", None)
 
 
 AnyMessage = Annotated[
@@ -42,7 +43,7 @@ AnyMessage = Annotated[
 ]
 """Any message of a conversation, for fields of pydantic models: dumped messages are read back as what they were."""
 
-MessageLikeRepresentation = BaseMessage | list[str] | tuple[str, Any] | str | dict[str, Any]
+MessageLikeRepresentation = BaseMessage | list[str] | tuple[str, Any] | str | Fields
 
 _CLASSES: dict[str, type[BaseMessage]] = {
     "human": HumanMessage,
@@ -103,7 +104,7 @@ def _message(like: Any) -> BaseMessage:
     if isinstance(like, str):
         return HumanMessage(like)
     if isinstance(like, Mapping):
-        return _from_mapping(dict(cast("Mapping[str, Any]", like)))
+        return _from_mapping(dict(cast(FieldsView, like)))
     if isinstance(like, Sequence):
         parts: list[Any] = list(like)  # pyright: ignore[reportUnknownArgumentType]
         if len(parts) == 2 and isinstance(parts[0], str):
@@ -114,7 +115,7 @@ def _message(like: Any) -> BaseMessage:
     )
 
 
-def _from_mapping(fields: dict[str, Any]) -> BaseMessage:
+def _from_mapping(fields: Fields) -> BaseMessage:
     if fields.get("lc") == 1 and "kwargs" in fields:
         return message_chunk_to_message(load_message(fields))
     kind = fields.pop("type", None)
@@ -131,7 +132,7 @@ def _from_mapping(fields: dict[str, Any]) -> BaseMessage:
     return _make(role, fields.pop("content", None), fields)
 
 
-def _make(role: str, content: Any, fields: dict[str, Any]) -> BaseMessage:
+def _make(role: str, content: Any, fields: Fields) -> BaseMessage:
     cls = _CLASSES.get(role)
     if cls is None:
         raise InvalidInput(

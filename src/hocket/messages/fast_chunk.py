@@ -5,10 +5,9 @@ values are valid by construction, sets all fields at once. A property test compa
 chunk with pieces of tool calls leaves ``tool_calls`` out: `AIMessageChunk` parses them when they are first read.
 """
 
-from typing import Any
-
 from hocket.load.construct import set_state
 from hocket.messages.ai import AIMessageChunk
+from hocket.messages.content import Fields
 from hocket.messages.tool_calls import ToolCallChunk
 from hocket.messages.usage import UsageMetadata
 
@@ -18,16 +17,16 @@ _FIELDS = set(AIMessageChunk.__pydantic_fields__)
 
 
 def fast_chunk(
-    content: str | list[str | dict[str, Any]],
+    content: str | list[str | Fields],
     id: str | None,
     *,
-    additional_kwargs: dict[str, Any] | None = None,
-    response_metadata: dict[str, Any] | None = None,
+    additional_kwargs: Fields | None = None,
+    response_metadata: Fields | None = None,
     tool_call_chunks: list[ToolCallChunk] | None = None,
     usage_metadata: UsageMetadata | None = None,
 ) -> AIMessageChunk:
     """Return a chunk out of valid fields, whose containers are its own from now on."""
-    fields: dict[str, Any] = {
+    fields: Fields = {
         "content": content,
         "additional_kwargs": {} if additional_kwargs is None else additional_kwargs,
         "response_metadata": {} if response_metadata is None else response_metadata,

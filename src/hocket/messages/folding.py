@@ -15,6 +15,7 @@ A fold goes on from its own result as if it had never stopped: whoever looks at 
 from collections.abc import Mapping
 from typing import Any, cast
 
+from hocket.messages.content import Fields, FieldsView
 from hocket.messages.pieces import Content, Deltas, copy_containers
 from hocket.messages.tool_call_fold import ToolCallFold
 from hocket.messages.usage import UsageMetadata, add_report
@@ -24,16 +25,16 @@ __all__ = ["Fold", "leaves", "merge_facts"]
 _COLLECTED_FACTS = frozenset({"logprobs"})
 
 
-def merge_facts(*facts: Mapping[str, Any] | None) -> dict[str, Any]:
+def merge_facts(*facts: FieldsView | None) -> Fields:
     """Return what providers said about one answer, later facts over earlier ones, in containers of its own."""
-    merged: dict[str, Any] = {}
+    merged: Fields = {}
     for more in facts:
         if more:
             _renew(merged, more)
     return merged
 
 
-def _renew(held: dict[str, Any], facts: Mapping[str, Any], *, collect: bool = False) -> None:
+def _renew(held: Fields, facts: FieldsView, *, collect: bool = False) -> None:
     """Put ``facts`` over ``held``, which owns its mappings and lists."""
     for key, value in facts.items():
         if type(value) is str:
@@ -41,8 +42,8 @@ def _renew(held: dict[str, Any], facts: Mapping[str, Any], *, collect: bool = Fa
             continue
         before = held.get(key)
         if isinstance(value, Mapping):
-            mine = cast("dict[str, Any]", before) if isinstance(before, dict) else {}
-            _renew(mine, cast("Mapping[str, Any]", value), collect=collect or key in _COLLECTED_FACTS)
+            mine = cast(Fields, before) if isinstance(before, dict) else {}
+            _renew(mine, cast(FieldsView, value), collect=collect or key in _COLLECTED_FACTS)
             held[key] = mine
         elif isinstance(value, list):
             items: list[Any] = copy_containers(value)
@@ -71,7 +72,7 @@ class Fold:
     def __init__(self) -> None:
         self.content = Content()
         self.kwargs: Deltas | None = None
-        self.facts: dict[str, Any] | None = None
+        self.facts: Fields | None = None
         self.id: str | None = None
         self.name: str | None = None
         self.position: str | None = None
@@ -92,7 +93,7 @@ class Fold:
         if id and (self.id is None or _rank(id) < _rank(self.id)):
             self.id = id
 
-    def add(self, fields: Mapping[str, Any]) -> None:
+    def add(self, fields: FieldsView) -> None:
         """Add the fields of one chunk. They are read now: editing the chunk later changes nothing here."""
         content = fields["content"]
         if type(content) is str:
@@ -126,7 +127,7 @@ class Fold:
         if fields["chunk_position"] is not None:
             self.position = fields["chunk_position"]
 
-    def fields(self) -> dict[str, Any]:
+    def fields(self) -> Fields:
         """Return the fields that every message has, folded, in containers of their own."""
         return {
             "content": self.content.value(),
@@ -136,7 +137,7 @@ class Fold:
             "id": self.id,
         }
 
-    def reply_fields(self) -> dict[str, Any]:
+    def reply_fields(self) -> Fields:
         """Return what only a model's chunks have: each tool call as one chunk, the usage of the whole, the position."""
         return {
             "tool_call_chunks": self.tool_calls.value() if self.tool_calls else [],

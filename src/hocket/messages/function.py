@@ -6,6 +6,7 @@ from typing import Any, Literal, cast
 from pydantic import Field, model_validator
 
 from hocket.messages.base import BaseMessage, BaseMessageChunk
+from hocket.messages.content import Fields
 
 __all__ = ["FunctionMessage", "FunctionMessageChunk"]
 
@@ -29,6 +30,6 @@ class FunctionMessageChunk(FunctionMessage, BaseMessageChunk, init=False):  # py
 
     type: Literal["FunctionMessageChunk"] = "FunctionMessageChunk"  # type: ignore[assignment]
 
-    def _join(self, other: BaseMessageChunk, fields: dict[str, Any]) -> None:
+    def _join(self, other: BaseMessageChunk, fields: Fields) -> None:
         if isinstance(other, FunctionMessageChunk) and other.name != self.name:
             raise ValueError(f"cannot add a chunk of function {other.name!r} to one of function {self.name!r}")

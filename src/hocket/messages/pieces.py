@@ -10,7 +10,7 @@ from typing import Any, cast
 
 from hocket.errors import InvalidInput
 from hocket.load.dump import MAX_DEPTH
-from hocket.messages.content import KNOWN_BLOCK_TYPES
+from hocket.messages.content import KNOWN_BLOCK_TYPES, Fields, FieldsView
 
 __all__ = ["Blocks", "Content", "Deltas", "Text", "check_depth", "copy_containers", "merge_content"]
 
@@ -73,11 +73,11 @@ class Deltas:
 
     __slots__ = ("parts",)
 
-    def __init__(self, first: Mapping[str, Any]) -> None:
-        self.parts: dict[str, Any] = {}
+    def __init__(self, first: FieldsView) -> None:
+        self.parts: Fields = {}
         self.add(first)
 
-    def add(self, delta: Mapping[str, Any]) -> None:
+    def add(self, delta: FieldsView) -> None:
         """Go on with ``delta``."""
         parts = self.parts
         for key, value in delta.items():
@@ -89,13 +89,13 @@ class Deltas:
             elif type(held) is Text and type(value) is str:
                 held.append(value)
             elif type(held) is Deltas and isinstance(value, Mapping):
-                held.add(cast("Mapping[str, Any]", value))
+                held.add(cast(FieldsView, value))
             elif type(held) is Blocks and isinstance(value, list):
                 held.extend(value)
             else:
                 parts[key] = value if key in _IDENTITY and type(value) is str else _open(value)
 
-    def value(self) -> dict[str, Any]:
+    def value(self) -> Fields:
         """Return the mapping so far."""
         return {key: _close(part) for key, part in self.parts.items()}
 
@@ -143,7 +143,7 @@ class Blocks:
         return [_close(part) for part in self.parts]
 
 
-def _continuation(held: Mapping[str, Any], item: Mapping[str, Any]) -> Mapping[str, Any] | None:
+def _continuation(held: FieldsView, item: FieldsView) -> FieldsView | None:
     """What ``item`` adds to the block of the same index that has the parts ``held``; None: it is another block."""
     id_ = item.get("id")
     if id_ and (held_id := held.get("id")) and held_id != id_:
@@ -155,7 +155,7 @@ def _continuation(held: Mapping[str, Any], item: Mapping[str, Any]) -> Mapping[s
         return item
     if kind == "non_standard":  # something more about a standard block, in its provider's words
         value: Any = item.get("value")
-        facts = cast("dict[str, Any]", value) if isinstance(value, dict) else {"value": value}
+        facts = cast(Fields, value) if isinstance(value, dict) else {"value": value}
         return {"extras": {key: fact for key, fact in facts.items() if key != "type"}}
     return item if _KIN.get(kind, kind) == _KIN.get(held_kind, held_kind) else None
 
@@ -164,7 +164,7 @@ def _open(value: Any) -> Any:
     if isinstance(value, str):
         return Text([value])
     if isinstance(value, dict):
-        return Deltas(cast("dict[str, Any]", value))
+        return Deltas(cast(Fields, value))
     if isinstance(value, list):
         return Blocks(value)
     return value
@@ -202,8 +202,8 @@ class Content:
 
 
 def merge_content(
-    first_content: str | list[str | dict[str, Any]], *contents: str | list[str | dict[str, Any]]
-) -> str | list[str | dict[str, Any]]:
+    first_content: str | list[str | Fields], *contents: str | list[str | Fields]
+) -> str | list[str | Fields]:
     """Join message contents: strings are concatenated, lists merged by ``index``, a string goes before or after a list.
 
     An empty string adds nothing. (LangChain returns ``[]`` for ``merge_content([], "x")``; this returns ``["x"]``.)

@@ -21,6 +21,7 @@ from hocket.load.dump import dump_storable
 from hocket.load.loading import Loader
 from hocket.load.serializable import find_class
 from hocket.messages.base import BaseMessage, BaseMessageChunk
+from hocket.messages.content import Fields, FieldsView
 from hocket.messages.modifier import RemoveMessage
 from hocket.messages.roles import OWN_CLASSES
 
@@ -44,7 +45,7 @@ _CLASSES: Final[Mapping[str, type[BaseMessage]]] = {cast(str, cls.model_fields["
 
 _NO_DEFAULT: Final = object()
 
-_FIELDS: Final[Mapping[type, Mapping[str, Any]]] = {
+_FIELDS: Final[Mapping[type, FieldsView]] = {
     cls: {
         name: _NO_DEFAULT if field.is_required() else field.get_default(call_default_factory=True, validated_data={})
         for name, field in cls.model_fields.items()
@@ -58,7 +59,7 @@ _KEYS: Final = frozenset({"v", "type", "class", "data"})
 _loader: Final = Loader(allowed=BaseMessage)
 
 
-def dump_message(message: BaseMessage) -> dict[str, Any]:
+def dump_message(message: BaseMessage) -> Fields:
     """Return ``message`` as a record: ``{"v": 1, "type": …, "data": {…}}``, JSON's own types all the way down.
 
     Everything comes back from `load_message`: bytes, dates and times, sets, NaN, and messages inside of an artifact too.
@@ -70,11 +71,11 @@ def dump_message(message: BaseMessage) -> dict[str, Any]:
             The text names the field.
     """
     cls = message.__class__
-    record: dict[str, Any] = {"v": RECORD_VERSION, "type": message.type}
+    record: Fields = {"v": RECORD_VERSION, "type": message.type}
     defaults = _FIELDS.get(cls)
     if defaults is None:
         record["class"] = _class_id(message)
-        fields: dict[str, Any] = message.to_json()["kwargs"]
+        fields: Fields = message.to_json()["kwargs"]
     else:
         values, fields = message.__dict__, {}
         for name, default in defaults.items():
@@ -123,7 +124,7 @@ def _load(record: Any, *, has_nodes: bool) -> BaseMessage:
     """As `load_message`; without ``has_nodes`` the values of a record stand for themselves, and are taken as they are."""
     if not isinstance(record, dict):
         raise LoadError(f"cannot read {type(record).__name__} as a message: it takes a mapping with 'type' and 'data'")
-    given = cast("dict[str, Any]", record)
+    given = cast(Fields, record)
     if "lc" in given:
         message = _loader.load(given)
         if not isinstance(message, BaseMessage) or type(message) in (BaseMessage, BaseMessageChunk):
@@ -135,7 +136,7 @@ def _load(record: Any, *, has_nodes: bool) -> BaseMessage:
             "a stored message has the keys 'type' (a string) and 'data' (a mapping), and 'v' if hocket wrote it; "
             f"these keys came: {[*given]}"
         )
-    fields = cast("dict[str, Any]", data)
+    fields = cast(Fields, data)
     if version is None:  # LangChain's: it escapes nothing, so nothing in it is more than it seems
         return _loader.build(_class_of(kind, None), [kind], fields)
     if version != RECORD_VERSION:
@@ -188,7 +189,7 @@ def loads_message(text: str | bytes) -> BaseMessage:
     return _load(record, has_nodes=has_nodes)
 
 
-def message_to_dict(message: BaseMessage) -> dict[str, Any]:
+def message_to_dict(message: BaseMessage) -> Fields:
     """Return ``message`` as LangChain writes it, ``{"type": …, "data": {…}}``: all fields, values as they are.
 
     To store messages `dump_message` is better: versioned, compact, and JSON whatever they hold.
@@ -196,12 +197,12 @@ def message_to_dict(message: BaseMessage) -> dict[str, Any]:
     return {"type": message.type, "data": message.model_dump(warnings=False)}
 
 
-def messages_to_dict(messages: Sequence[BaseMessage]) -> list[dict[str, Any]]:
+def messages_to_dict(messages: Sequence[BaseMessage]) -> list[Fields]:
     """Return each message as `message_to_dict` does."""
     return [message_to_dict(message) for message in messages]
 
 
-def messages_from_dict(messages: Iterable[Mapping[str, Any]]) -> list[BaseMessage]:
+def messages_from_dict(messages: Iterable[FieldsView]) -> list[BaseMessage]:
     """Return the messages that dictionaries stand for, in any of the forms of `load_message`.
 
     Raises:

@@ -6,6 +6,7 @@ from uuid import UUID
 from pydantic import Field, field_validator
 
 from hocket.messages.base import BaseMessage, BaseMessageChunk, Content
+from hocket.messages.content import Fields
 
 __all__ = ["ToolMessage", "ToolMessageChunk"]
 
@@ -23,8 +24,8 @@ class ToolMessage(BaseMessage, init=False):
     tool_call_id: str
     artifact: Any = None
     status: Literal["success", "error"] = "success"
-    additional_kwargs: dict[str, Any] = Field(default_factory=dict, repr=False)
-    response_metadata: dict[str, Any] = Field(default_factory=dict, repr=False)
+    additional_kwargs: Fields = Field(default_factory=dict, repr=False)
+    response_metadata: Fields = Field(default_factory=dict, repr=False)
 
     @field_validator("tool_call_id", mode="before")
     @classmethod
@@ -47,7 +48,7 @@ class ToolMessageChunk(ToolMessage, BaseMessageChunk, init=False):
 
     type: Literal["ToolMessageChunk"] = "ToolMessageChunk"  # type: ignore[assignment]
 
-    def _join(self, other: BaseMessageChunk, fields: dict[str, Any]) -> None:
+    def _join(self, other: BaseMessageChunk, fields: Fields) -> None:
         if not isinstance(other, ToolMessageChunk):
             return
         if other.tool_call_id != self.tool_call_id:

@@ -5,11 +5,9 @@ send a finished call once more. The rules below keep calls apart under all of th
 calls say so far, so that folding may stop, show its result and go on from there.
 """
 
-from collections.abc import Mapping
-from typing import Any
-
 from pydantic_core import from_json
 
+from hocket.messages.content import Fields, FieldsView
 from hocket.messages.pieces import Deltas
 
 __all__ = ["ToolCallFold"]
@@ -46,7 +44,7 @@ class _Call:
             return False
         return True
 
-    def value(self) -> dict[str, Any]:
+    def value(self) -> Fields:
         """Return the call as one chunk."""
         args = None if self.args is None else self.text()
         made = {"name": self.name, "args": args, "id": self.id, "index": self.index, "type": "tool_call_chunk"}
@@ -69,7 +67,7 @@ class ToolCallFold:
         self.known: dict[object, _Call] = {}
         """The latest call of each index, and of each pair of index and id."""
 
-    def add(self, chunk: Mapping[str, Any]) -> _Call:
+    def add(self, chunk: FieldsView) -> _Call:
         """Add one fragment, a tool call chunk, and return the call that it belongs to."""
         index, id_, name, args = chunk.get("index"), chunk.get("id"), chunk.get("name"), chunk.get("args")
         is_bare = index is not None and not id_ and not name  # most fragments are
@@ -129,6 +127,6 @@ class ToolCallFold:
         if call.index is not None and call.id:
             self.known[call.index, call.id] = call
 
-    def value(self) -> list[dict[str, Any]]:
+    def value(self) -> list[Fields]:
         """Return the calls so far as tool call chunks, each with all of its arguments so far."""
         return [call.value() for call in self.calls]

@@ -8,13 +8,14 @@ A record may be written without its ``type``; in a message it has one, as in Lan
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Annotated, Any, Literal, NotRequired, cast
+from typing import Annotated, Literal, NotRequired, cast
 
 from pydantic import Field
 from pydantic_core import from_json
 from typing_extensions import TypedDict  # pydantic refuses typing's TypedDict before Python 3.12
 
 from hocket.errors import InvalidInput
+from hocket.messages.content import Fields, FieldsView
 
 __all__ = [
     "InvalidToolCall",
@@ -35,11 +36,11 @@ class ToolCall(TypedDict):
     """A model's request to run one tool. ``id`` links it to the ``ToolMessage`` that answers it."""
 
     name: str
-    args: dict[str, Any]
+    args: Fields
     id: str | None
     type: NotRequired[Annotated[Literal["tool_call"], Field(default="tool_call")]]
     index: NotRequired[int | str]
-    extras: NotRequired[dict[str, Any]]
+    extras: NotRequired[Fields]
 
 
 class ToolCallChunk(TypedDict):
@@ -50,7 +51,7 @@ class ToolCallChunk(TypedDict):
     id: str | None
     index: NotRequired[int | str | None]
     type: NotRequired[Annotated[Literal["tool_call_chunk"], Field(default="tool_call_chunk")]]
-    extras: NotRequired[dict[str, Any]]
+    extras: NotRequired[Fields]
 
 
 class InvalidToolCall(TypedDict):
@@ -62,10 +63,10 @@ class InvalidToolCall(TypedDict):
     error: str | None
     type: NotRequired[Annotated[Literal["invalid_tool_call"], Field(default="invalid_tool_call")]]
     index: NotRequired[int | str]
-    extras: NotRequired[dict[str, Any]]
+    extras: NotRequired[Fields]
 
 
-def tool_call(*, name: str, args: dict[str, Any], id: str | None) -> ToolCall:
+def tool_call(*, name: str, args: Fields, id: str | None) -> ToolCall:
     """Return a ``ToolCall`` with its ``type`` set."""
     return {"name": name, "args": args, "id": id, "type": "tool_call"}
 
@@ -84,7 +85,7 @@ def invalid_tool_call(
     return {"name": name, "args": args, "id": id, "error": error, "type": "invalid_tool_call"}
 
 
-def parse_tool_arguments(arguments: object, *, partial: bool = False) -> dict[str, Any]:
+def parse_tool_arguments(arguments: object, *, partial: bool = False) -> Fields:
     """Return the arguments of a tool call as a dict.
 
     Args:
@@ -106,10 +107,10 @@ def parse_tool_arguments(arguments: object, *, partial: bool = False) -> dict[st
         return {}
     if not isinstance(arguments, Mapping):
         raise InvalidInput(f"The arguments must be a JSON object, not {type(arguments).__name__}")
-    return dict(cast(Mapping[str, Any], arguments))
+    return dict(cast(FieldsView, arguments))
 
 
-def default_tool_parser(raw_tool_calls: Sequence[Mapping[str, Any]]) -> tuple[list[ToolCall], list[InvalidToolCall]]:
+def default_tool_parser(raw_tool_calls: Sequence[FieldsView]) -> tuple[list[ToolCall], list[InvalidToolCall]]:
     """Read tool calls as OpenAI's chat API writes them: ``{"id", "function": {"name", "arguments": "<JSON>"}}``.
 
     Entries without a ``function`` are skipped (a server's own tools). Returns the calls that could be read and those
@@ -128,7 +129,7 @@ def default_tool_parser(raw_tool_calls: Sequence[Mapping[str, Any]]) -> tuple[li
     return calls, invalid
 
 
-def default_tool_chunk_parser(raw_tool_calls: Sequence[Mapping[str, Any]]) -> list[ToolCallChunk]:
+def default_tool_chunk_parser(raw_tool_calls: Sequence[FieldsView]) -> list[ToolCallChunk]:
     """Read the tool calls of one OpenAI-style stream delta. What a delta does not carry is None."""
     chunks: list[ToolCallChunk] = []
     for raw in raw_tool_calls:
@@ -177,10 +178,10 @@ def tool_call_chunks_of(calls: Iterable[ToolCall], invalid: Iterable[InvalidTool
     return chunks
 
 
-def _function_of(raw: Mapping[str, Any]) -> Mapping[str, Any] | None:
+def _function_of(raw: FieldsView) -> FieldsView | None:
     """What an OpenAI-style call names under ``function``; None for calls of another kind."""
     function = raw.get("function")
-    return cast(Mapping[str, Any], function) if isinstance(function, Mapping) else None
+    return cast(FieldsView, function) if isinstance(function, Mapping) else None
 
 
 def _as_text(arguments: object) -> str | None:

@@ -10,6 +10,7 @@ from typing import Any, cast
 from pydantic import ConfigDict
 from typing_extensions import TypedDict  # pydantic refuses typing's TypedDict before Python 3.12
 
+from hocket.messages.content import Fields, FieldsView
 from hocket.messages.pieces import copy_containers
 
 __all__ = [
@@ -59,7 +60,7 @@ class UsageMetadata(_Counted, total=False):
     output_token_details: OutputTokenDetails
 
 
-def add_counts(left: Mapping[str, Any], right: Mapping[str, Any]) -> dict[str, Any]:
+def add_counts(left: FieldsView, right: FieldsView) -> Fields:
     """Return the sum of two providers' reports in their own words, key by key and part by part."""
     return _combine(left, right, sign=1)
 
@@ -77,8 +78,8 @@ def subtract_usage(left: UsageMetadata | None, right: UsageMetadata | None) -> U
 _NOTHING = {"input_tokens": 0, "output_tokens": 0, "total_tokens": 0}
 
 
-def _combine(left: Mapping[str, Any], right: Mapping[str, Any], *, sign: int) -> dict[str, Any]:
-    combined: dict[str, Any] = {}
+def _combine(left: FieldsView, right: FieldsView, *, sign: int) -> Fields:
+    combined: Fields = {}
     for key in {**left, **right}:
         one, other = left.get(key), right.get(key)
         if isinstance(one, Mapping) or isinstance(other, Mapping):
@@ -99,8 +100,8 @@ def _count(value: Any) -> Any:
     return value if _is_count(value) else 0
 
 
-def _mapping(value: Any) -> Mapping[str, Any]:
-    return cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else {}
+def _mapping(value: Any) -> FieldsView:
+    return cast(FieldsView, value) if isinstance(value, Mapping) else {}
 
 
 def add_report(so_far: UsageMetadata | None, report: UsageMetadata) -> UsageMetadata:
@@ -113,11 +114,11 @@ def add_report(so_far: UsageMetadata | None, report: UsageMetadata) -> UsageMeta
     return add_usage(so_far, report)
 
 
-def _renew(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:
+def _renew(before: FieldsView, after: FieldsView) -> Fields:
     renewed = {**before}
     for key, value in after.items():
         if isinstance(value, Mapping):
-            renewed[key] = _renew(_mapping(before.get(key)), cast("Mapping[str, Any]", value))
+            renewed[key] = _renew(_mapping(before.get(key)), cast(FieldsView, value))
         elif value is not None:
             renewed[key] = copy_containers(value)
     return renewed
@@ -139,7 +140,7 @@ def with_total(usage: Any) -> Any:
     """Return ``usage`` with the total of its input and output tokens, if the provider left that out."""
     if not isinstance(usage, dict):
         return usage
-    given = cast("dict[str, Any]", usage)
+    given = cast(Fields, usage)
     if given.get("total_tokens") is not None:
         return given
     both = given.get("input_tokens"), given.get("output_tokens")

@@ -19,6 +19,7 @@ from hocket.load.construct import allocate, get_fields, set_fields
 from hocket.load.lazy_fields import ALL_FIELDS, AllFields, LazyFields
 from hocket.messages import AIMessage, AIMessageChunk, BaseMessage, BaseMessageChunk
 from hocket.messages.base import copy_message
+from hocket.messages.content import Fields
 from hocket.messages.folding import leaves, merge_facts
 from hocket.messages.pieces import copy_containers
 from hocket.outputs.generation import Generation
@@ -54,14 +55,14 @@ class ChatGeneration(LazyFields, Generation):
             else:
                 super().__init__(**(values if message is ... else {**values, "message": message}))
 
-        def _make_fields(self, held: dict[str, Any]) -> AllFields:
+        def _make_fields(self, held: Fields) -> AllFields:
             if "text" in held:  # from `chat_generation`
                 made = {"text": held["text"], "generation_info": held["generation_info"], "type": "ChatGeneration"}
                 made["message"] = held["message"]
                 return made, set(made), None
             return self._of(held["message"], held["generation_info"])
 
-        def _of(self, message: BaseMessage, info: dict[str, Any] | None) -> AllFields:
+        def _of(self, message: BaseMessage, info: Fields | None) -> AllFields:
             kind = type(self).__name__
             made = {"text": message.text, "generation_info": info, "type": kind, "message": message}
             return made, {"message"}, None
@@ -105,7 +106,7 @@ class ChatGenerationChunk(ChatGeneration):
 
     if not TYPE_CHECKING:
 
-        def _make_fields(self, held: dict[str, Any]) -> AllFields:
+        def _make_fields(self, held: Fields) -> AllFields:
             if _ORIGINAL in held:
                 return self._of(copy_message(held[_ORIGINAL]), None)
             if _INFOS not in held:
@@ -115,13 +116,11 @@ class ChatGenerationChunk(ChatGeneration):
             del others[_INFOS]
             return {**made, **others}, set(type(self).__pydantic_fields__), extra
 
-        def _others(self, held: dict[str, Any]) -> dict[str, Any]:
+        def _others(self, held: Fields) -> Fields:
             return {} if _INFOS in held else super()._others(held)  # `_make_fields` has them
 
 
-def chat_generation(
-    message: BaseMessage, info: dict[str, Any] | None, like: ChatGeneration | None = None
-) -> ChatGeneration:
+def chat_generation(message: BaseMessage, info: Fields | None, like: ChatGeneration | None = None) -> ChatGeneration:
     """Return a candidate of valid parts, all of them given, without the validator; its text is that of ``like``."""
     text = None if like is None else get_fields(like).get("text")
     made: ChatGeneration = allocate(ChatGeneration)

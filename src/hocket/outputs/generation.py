@@ -3,6 +3,7 @@
 from typing import Any, Literal, Self, cast
 
 from hocket.load.serializable import Serializable
+from hocket.messages.content import Fields
 from hocket.messages.folding import merge_facts
 
 __all__ = ["Generation", "GenerationChunk"]
@@ -17,7 +18,7 @@ class Generation(Serializable):
     """
 
     text: str
-    generation_info: dict[str, Any] | None = None
+    generation_info: Fields | None = None
     type: Literal["Generation"] = "Generation"
 
     @classmethod

@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, SerializeAsAny
 from hocket.load.construct import allocate, construct, set_fields
 from hocket.load.lazy_fields import AllFields, LazyFields
 from hocket.load.serializable import Serializable
+from hocket.messages.content import Fields
 from hocket.messages.pieces import copy_containers
 from hocket.outputs.chat_generation import ChatGeneration, ChatGenerationChunk
 from hocket.outputs.generation import Generation, GenerationChunk
@@ -32,7 +33,7 @@ class ChatResult(LazyFields, Serializable):
     _first_fields: ClassVar = frozenset({"generations"})
 
     generations: list[ChatGeneration]
-    llm_output: dict[str, Any] | None = None
+    llm_output: Fields | None = None
 
     if not TYPE_CHECKING:
 
@@ -47,7 +48,7 @@ class ChatResult(LazyFields, Serializable):
                     return
             super().__init__(**(values if generations is ... else {**values, "generations": generations}))
 
-        def _make_fields(self, held: dict[str, Any]) -> AllFields:
+        def _make_fields(self, held: Fields) -> AllFields:
             return {"generations": held["generations"], "llm_output": None}, {"generations"}, None
 
     @classmethod
@@ -77,13 +78,13 @@ class LLMResult(LazyFields, Serializable):
     _first_fields: ClassVar = frozenset({"generations", "llm_output"})
 
     generations: list[list[_Candidate]]
-    llm_output: dict[str, Any] | None = None
+    llm_output: Fields | None = None
     run: list[RunInfo] | None = None
     type: Literal["LLMResult"] = "LLMResult"
 
     if not TYPE_CHECKING:
 
-        def _make_fields(self, held: dict[str, Any]) -> AllFields:
+        def _make_fields(self, held: Fields) -> AllFields:
             made = {**held, "run": None, "type": "LLMResult"}
             return made, set(made), None
 
@@ -111,12 +112,12 @@ class LLMResult(LazyFields, Serializable):
     __hash__ = None  # type: ignore[assignment]
 
 
-def chat_result(generations: list[ChatGeneration], llm_output: dict[str, Any] | None) -> ChatResult:
+def chat_result(generations: list[ChatGeneration], llm_output: Fields | None) -> ChatResult:
     """Return a result of valid candidates, without the validator."""
     return construct(ChatResult, generations=generations, llm_output=llm_output)
 
 
-def llm_result(generations: list[list[Generation]], llm_output: dict[str, Any] | None) -> LLMResult:
+def llm_result(generations: list[list[Generation]], llm_output: Fields | None) -> LLMResult:
     """Return a result of valid candidates, without the validator."""
     made: LLMResult = allocate(LLMResult)
     set_fields(made, {"generations": generations, "llm_output": llm_output})

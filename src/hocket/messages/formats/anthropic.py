@@ -5,10 +5,10 @@ that is being streamed, the input of a tool grows under ``partial_json`` and arr
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from typing import cast
 
 from hocket.errors import InvalidInput
-from hocket.messages.content import Annotation, ContentBlock
+from hocket.messages.content import Annotation, ContentBlock, Fields
 from hocket.messages.formats.blocks import (
     Block,
     Native,
@@ -82,9 +82,9 @@ def _location(extras: Native) -> str | None:
     return extras.get("type") or next((kind for mark, kind in _MARKS.items() if mark in extras), None)
 
 
-def _written_citations(annotations: Sequence[Block]) -> list[dict[str, Any]]:
+def _written_citations(annotations: Sequence[Block]) -> list[Fields]:
     """The annotations that the API takes: its own. Of other providers' it could not find the source."""
-    citations: list[dict[str, Any]] = []
+    citations: list[Fields] = []
     for each in annotations:
         extras: Native = each.get("extras") or {}
         if each["type"] == "non_standard_annotation":
@@ -96,7 +96,7 @@ def _written_citations(annotations: Sequence[Block]) -> list[dict[str, Any]]:
     return citations
 
 
-def _write_text(block: Block) -> dict[str, Any]:
+def _write_text(block: Block) -> Fields:
     citations = _written_citations(block.get("annotations") or ())
     return native_block("text", block, text=block["text"], citations=citations or None)
 
@@ -107,7 +107,7 @@ def _thinking(native: Native) -> list[ContentBlock] | None:
     return None if text is None else [block("reasoning", native, {"thinking"}, reasoning=text)]
 
 
-def _write_thinking(block: Block) -> dict[str, Any]:
+def _write_thinking(block: Block) -> Fields:
     return native_block("thinking", block, thinking=block.get("reasoning", ""))
 
 
@@ -116,7 +116,7 @@ def _data(native: Native) -> list[ContentBlock] | None:
     if (source := mapping_at(native, "source")) is None:
         return None
     kind = "image" if native["type"] == "image" else "file"
-    fields: dict[str, Any]
+    fields: Fields
     match source.get("type"):
         case "base64":
             fields = {"base64": as_base64(source.get("data")), "mime_type": text_at(source, "media_type")}
@@ -139,9 +139,9 @@ def _data(native: Native) -> list[ContentBlock] | None:
     return [block(kind, {**native, "source": unsaid or None}, fields, **fields)]
 
 
-def _write_data(block: Block) -> dict[str, Any]:
+def _write_data(block: Block) -> Fields:
     kind, data, mime_type = source_of(block)
-    source: dict[str, Any]
+    source: Fields
     match kind:
         case "base64":
             source = {"type": "base64", "media_type": mime_type, "data": data}
@@ -160,7 +160,7 @@ def _tool_use(native: Native) -> list[ContentBlock] | None:
     return [call_block(native, native.get("input") or native.get("partial_json"), text_at(native, "id"), others)]
 
 
-def _write_tool_use(block: Block) -> dict[str, Any]:
+def _write_tool_use(block: Block) -> Fields:
     return native_block("tool_use", block, id=block.get("id"), name=block["name"], input=block["args"])
 
 
@@ -186,7 +186,7 @@ def _server_tool_use(native: Native) -> list[ContentBlock] | None:
     return [cast(ContentBlock, made)]
 
 
-def _write_server_tool_use(block: Block) -> dict[str, Any]:
+def _write_server_tool_use(block: Block) -> Fields:
     name = block["name"]
     if name == "remote_mcp":
         own = more(block).get("tool_name", name)
@@ -206,7 +206,7 @@ def _server_tool_result(native: Native) -> list[ContentBlock] | None:
     return [cast(ContentBlock, made)]
 
 
-def _write_server_tool_result(block: Block) -> dict[str, Any] | None:
+def _write_server_tool_result(block: Block) -> Fields | None:
     kind = more(block).get("block_type")
     if not isinstance(kind, str) or kind not in _READERS:
         return None  # another provider's

@@ -10,7 +10,7 @@ from collections.abc import Callable, Container, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias, cast
 
 from hocket.errors import InvalidInput, Unsupported
-from hocket.messages.content import BLOCK_TYPES, ContentBlock
+from hocket.messages.content import BLOCK_TYPES, ContentBlock, Fields, FieldsView
 from hocket.messages.tool_calls import invalid_tool_call, parse_tool_arguments, tool_call
 
 __all__ = [
@@ -41,16 +41,16 @@ __all__ = [
     "uri_source",
 ]
 
-Native: TypeAlias = Mapping[str, Any]
+Native: TypeAlias = FieldsView
 """A block as its provider wrote it. Never changed here."""
 
 Reader: TypeAlias = Callable[[Native], list[ContentBlock] | None]
 """Reads a native block; None means "not my dialect, or not readable"."""
 
-Block: TypeAlias = Mapping[str, Any]
+Block: TypeAlias = FieldsView
 """A standard block. Never changed here."""
 
-Writer: TypeAlias = Callable[[Block], dict[str, Any] | None]
+Writer: TypeAlias = Callable[[Block], Fields | None]
 """Writes a standard block as a native one; None means "there is no such thing in this dialect"."""
 
 _FIELDS: dict[str, frozenset[str]] = {
@@ -86,13 +86,13 @@ def index_of(native: Native) -> int | str | None:
     return index if isinstance(index, int | str) and not isinstance(index, bool) else None
 
 
-def rest(native: Native, used: Container[str]) -> dict[str, Any]:
+def rest(native: Native, used: Container[str]) -> Fields:
     """What of ``native`` has no standard field: ``id`` and ``index`` as they are, everything else as ``extras``.
 
     ``used`` names the keys that were read already. Nulls say nothing and are left out.
     """
-    kept: dict[str, Any] = {}
-    extras: dict[str, Any] = {}
+    kept: Fields = {}
+    extras: Fields = {}
     if "index" not in used and (index := index_of(native)) is not None:
         kept["index"] = index
     for key, value in native.items():
@@ -117,19 +117,19 @@ def block(kind: str, native: Native, used: Container[str], **fields: Any) -> Con
 
 def non_standard(native: Native) -> ContentBlock:
     """``native`` whole, for those who know its provider."""
-    made: dict[str, Any] = {"type": "non_standard", "value": dict(native)}
+    made: Fields = {"type": "non_standard", "value": dict(native)}
     if (index := index_of(native)) is not None:
         made["index"] = index
     return cast(ContentBlock, made)
 
 
-def call_block(native: Native, arguments: object, id: str | None, more: Mapping[str, Any]) -> ContentBlock:
+def call_block(native: Native, arguments: object, id: str | None, more: FieldsView) -> ContentBlock:
     """A ``tool_call`` block, or an ``invalid_tool_call`` one where the arguments cannot be read.
 
     ``native`` has the tool's ``name``; ``more`` is what else the block says.
     """
     name = text_at(native, "name") or ""
-    made: Mapping[str, Any]
+    made: FieldsView
     try:
         made = tool_call(name=name, args=parse_tool_arguments(arguments), id=id)
     except InvalidInput as error:
@@ -187,7 +187,7 @@ def guess_mime_type(data: str) -> str | None:
     return next((mime_type for pattern, mime_type in _SIGNATURES if re.match(pattern, start, re.DOTALL)), None)
 
 
-def flatten(native: Native, key: str, plain: Container[str]) -> dict[str, Any]:
+def flatten(native: Native, key: str, plain: Container[str]) -> Fields:
     """``native`` with the mapping under ``key`` moved up; keys that are not ``plain`` are prefixed with ``key``."""
     flat = {name: value for name, value in native.items() if name != key}
     for name, value in native[key].items():
@@ -225,20 +225,20 @@ def source_of(block: Block) -> Source:
     return Source(kind, data, mime_type)
 
 
-def more(block: Block, *taken: str) -> dict[str, Any]:
+def more(block: Block, *taken: str) -> Fields:
     """What ``block`` says beyond its standard fields: its extras, but for those ``taken``, and keys of no block."""
-    extras: Mapping[str, Any] = block.get("extras") or {}
+    extras: FieldsView = block.get("extras") or {}
     fields = _FIELDS[block["type"]]
     said = {key: value for key, value in block.items() if key not in fields and key != "extras"}
     return said | {key: value for key, value in extras.items() if key not in taken}
 
 
-def inner_extras(block: Block, key: str) -> Mapping[str, Any]:
+def inner_extras(block: Block, key: str) -> FieldsView:
     """What the ``extras`` of ``block`` hold for the inner object ``key`` of the native one; nothing, if it is no mapping."""
     return mapping_at(block.get("extras") or {}, key) or {}
 
 
-def native_block(kind: str, block: Block, *taken: str, **fields: Any) -> dict[str, Any]:
+def native_block(kind: str, block: Block, *taken: str, **fields: Any) -> Fields:
     """A native block of type ``kind`` from ``fields`` (None means absent), and what else ``block`` says."""
     given = {name: value for name, value in fields.items() if value is not None}
     return {"type": kind, **given, **more(block, "type", *given, *taken)}

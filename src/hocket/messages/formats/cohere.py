@@ -7,9 +7,9 @@ it calls a tool.
 
 import json
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import cast
 
-from hocket.messages.content import Annotation, ContentBlock
+from hocket.messages.content import Annotation, ContentBlock, Fields
 from hocket.messages.formats import openai_chat
 from hocket.messages.formats.blocks import (
     Block,
@@ -45,7 +45,7 @@ def _document(native: Native) -> list[ContentBlock] | None:
     return [block("text-plain", others, (), **fields, mime_type="text/plain")]
 
 
-def _write_document(block: Block) -> dict[str, Any]:
+def _write_document(block: Block) -> Fields:
     said = inner_extras(block, "document")
     fields = {name: block[name] for name in ("title", "text") if name in block}
     left = said.get("data")
@@ -76,11 +76,11 @@ def _citation(native: Native) -> list[Annotation]:
     return made
 
 
-def _write_text(block: Block) -> dict[str, Any]:
+def _write_text(block: Block) -> Fields:
     return native_block("text", block, text=block["text"])
 
 
-def _write_thinking(block: Block) -> dict[str, Any]:
+def _write_thinking(block: Block) -> Fields:
     return native_block("thinking", block, thinking=block.get("reasoning", ""))
 
 

@@ -6,14 +6,14 @@ citations, for pictures. Such a field is kept in a message's ``additional_kwargs
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
-from hocket.messages.content import Annotation
+from hocket.messages.content import Annotation, Fields
 from hocket.messages.formats.blocks import Block, Native, Reader, Writer, no_place
 
 __all__ = ["AnnotationReader", "Format", "Write", "write_each"]
 
-Write: TypeAlias = Callable[[Sequence[Block]], list[dict[str, Any]]]
+Write: TypeAlias = Callable[[Sequence[Block]], list[Fields]]
 """Writes standard blocks as a provider's content."""
 
 AnnotationReader: TypeAlias = Callable[[Native], list[Annotation]]
@@ -51,7 +51,7 @@ def write_each(writers: Mapping[str, Writer], place: str) -> Write:
         place: what the format is the content of, for errors: "a message of Anthropic's API".
     """
 
-    def write(block: Block) -> dict[str, Any]:
+    def write(block: Block) -> Fields:
         if block["type"] == "non_standard":
             return dict(block["value"])
         writer = writers.get(block["type"])

@@ -10,7 +10,7 @@ A thought signature belongs to exactly the part that it came on, empty ones incl
 from collections.abc import Mapping
 from typing import Any, cast
 
-from hocket.messages.content import ContentBlock
+from hocket.messages.content import ContentBlock, Fields
 from hocket.messages.formats.blocks import (
     Block,
     Native,
@@ -51,7 +51,7 @@ def _rename_signature(native: Native) -> Native:
     return native
 
 
-def _part(block: Block, *taken: str, **fields: Any) -> dict[str, Any]:
+def _part(block: Block, *taken: str, **fields: Any) -> Fields:
     """A part with ``fields`` and what else ``block`` says, its signature under Gemini's name."""
     others = more(block, *fields, *taken)
     if "signature" in others:
@@ -59,11 +59,11 @@ def _part(block: Block, *taken: str, **fields: Any) -> dict[str, Any]:
     return {**fields, **others}
 
 
-def _write_text(block: Block) -> dict[str, Any]:
+def _write_text(block: Block) -> Fields:
     return _part(block, text=block["text"])
 
 
-def _write_thought(block: Block) -> dict[str, Any]:
+def _write_thought(block: Block) -> Fields:
     return _part(block, text=block.get("reasoning", ""), thought=True)
 
 
@@ -91,7 +91,7 @@ def _data(native: Native) -> list[ContentBlock] | None:
     return [data_block(mime_type, _rename_signature(others), used, base64=data)]
 
 
-def _write_data(block: Block) -> dict[str, Any]:
+def _write_data(block: Block) -> Fields:
     kind, data, mime_type = source_of(block)
     if kind == "text":
         return _part(block, text=document_text(block))
@@ -111,7 +111,7 @@ def _function_call(native: Native) -> list[ContentBlock] | None:
     return [call_block(native, native.get("args"), text_at(native, "id"), others)]
 
 
-def _write_function_call(block: Block) -> dict[str, Any]:
+def _write_function_call(block: Block) -> Fields:
     named = {} if (id := own_id(block)) is None else {"id": id}
     call = {**named, "name": block["name"], "args": block["args"]}
     return _part(block, "functionCall", functionCall={**call, **inner_extras(block, "functionCall")})
@@ -133,7 +133,7 @@ def _executable_code(native: Native) -> list[ContentBlock] | None:
     return [cast(ContentBlock, made)]
 
 
-def _write_code(block: Block) -> dict[str, Any] | None:
+def _write_code(block: Block) -> Fields | None:
     if block["name"] != "code_interpreter" or "code" not in block["args"]:
         return None  # another provider's
     named = {"id": block["id"]} if block["id"] else {}
@@ -157,7 +157,7 @@ def _code_result(native: Native) -> list[ContentBlock] | None:
     return [cast(ContentBlock, made)]
 
 
-def _write_code_result(block: Block) -> dict[str, Any] | None:
+def _write_code_result(block: Block) -> Fields | None:
     said = more(block)
     if said.get("block_type") != "code_execution_result" or "outcome" not in said:
         return None  # another provider's

@@ -8,8 +8,9 @@ Unlike langchain-core's, the new blocks get no generated ids: equal input stays 
 """
 
 from collections.abc import Mapping
-from typing import Any, Final, TypeVar, cast
+from typing import Final, TypeVar, cast
 
+from hocket.messages.content import Fields, FieldsView
 from hocket.messages.formats import langchain_v0, openai_chat
 from hocket.messages.formats.blocks import Reader
 
@@ -22,7 +23,7 @@ _READERS: Final[Mapping[str, tuple[Reader, ...]]] = {
     "audio": (langchain_v0.READERS["audio"],),
 }
 
-_Content = TypeVar("_Content", bound=str | list[str | dict[str, Any]])
+_Content = TypeVar("_Content", bound=str | list[str | Fields])
 
 
 def normalize_input_content(content: _Content) -> _Content:
@@ -32,7 +33,7 @@ def normalize_input_content(content: _Content) -> _Content:
     """
     if isinstance(content, str):
         return content
-    changed: list[str | dict[str, Any]] | None = None
+    changed: list[str | Fields] | None = None
     for position, item in enumerate(content):
         if isinstance(item, str) or (block := _standard(item)) is None:
             continue
@@ -42,9 +43,9 @@ def normalize_input_content(content: _Content) -> _Content:
     return content if changed is None else cast(_Content, changed)
 
 
-def _standard(native: Mapping[str, Any]) -> dict[str, Any] | None:
+def _standard(native: FieldsView) -> Fields | None:
     kind = native.get("type")
     for reader in _READERS.get(kind, ()) if isinstance(kind, str) else ():
         if (blocks := reader(native)) is not None and blocks[0]["type"] != "non_standard":
-            return cast(dict[str, Any], blocks[0])
+            return cast(Fields, blocks[0])
     return None

@@ -8,7 +8,7 @@ follows the text that it is a citation of: it is read as a text block of no leng
 from collections.abc import Mapping
 from typing import Any, cast
 
-from hocket.messages.content import ContentBlock
+from hocket.messages.content import ContentBlock, Fields
 from hocket.messages.formats import openai_chat
 from hocket.messages.formats.blocks import (
     Block,
@@ -41,7 +41,7 @@ def _thinking(native: Native) -> list[ContentBlock] | None:
     return [block("reasoning", native, {"thinking"} if are_texts else (), reasoning=text)]
 
 
-def _write_thinking(block: Block) -> dict[str, Any]:
+def _write_thinking(block: Block) -> Fields:
     extras: Native = block.get("extras") or {}
     parts = mappings_at(extras, "thinking")
     if parts is None:
@@ -57,7 +57,7 @@ def _reference(native: Native) -> list[ContentBlock] | None:
     return [block("text", native, {"reference_ids"}, text="", annotations=[citation])]
 
 
-def _write_text(block: Block) -> dict[str, Any]:
+def _write_text(block: Block) -> Fields:
     for annotation in block.get("annotations") or () if not block["text"] else ():
         ids = (annotation.get("extras") or {}).get("reference_ids")
         if ids is not None:
@@ -79,12 +79,12 @@ def _audio(native: Native) -> list[ContentBlock] | None:
     return [block("audio", native, {"input_audio"}, base64=data, mime_type=mime_type)]
 
 
-def _write_audio(block: Block) -> dict[str, Any] | None:
+def _write_audio(block: Block) -> Fields | None:
     source = source_of(block)
     return None if source.kind == "file_id" else native_block("input_audio", block, input_audio=source.data)
 
 
-def _write_image(block: Block) -> dict[str, Any] | None:
+def _write_image(block: Block) -> Fields | None:
     source = source_of(block)
     if source.kind == "file_id":
         return None
@@ -93,7 +93,7 @@ def _write_image(block: Block) -> dict[str, Any] | None:
     return native_block("image_url", block, "detail", image_url=url)
 
 
-def _write_file(block: Block) -> dict[str, Any] | None:
+def _write_file(block: Block) -> Fields | None:
     source = source_of(block)
     if source.kind == "text":
         return native_block("text", block, text=document_text(block))

@@ -1,15 +1,15 @@
 """Ollama's own chat API. A message has one text; its pictures, as bare base64, and its reasoning are fields beside it."""
 
 from collections.abc import Sequence
-from typing import Any
 
+from hocket.messages.content import Fields
 from hocket.messages.formats.blocks import Block, document_text, no_place, source_of
 from hocket.messages.formats.format import Format
 
 __all__ = ["FORMAT"]
 
 
-def _write(blocks: Sequence[Block]) -> list[dict[str, Any]]:
+def _write(blocks: Sequence[Block]) -> list[Fields]:
     """Return one mapping, the fields of a message: texts are joined, and so is reasoning."""
     texts: list[str] = []
     thoughts: list[str] = []
@@ -26,7 +26,7 @@ def _write(blocks: Sequence[Block]) -> list[dict[str, Any]]:
                 images.append(source.data)
             case _:
                 raise no_place(block, "a message of Ollama's API")
-    message: dict[str, Any] = {"content": "".join(texts)}
+    message: Fields = {"content": "".join(texts)}
     if thought := "".join(thoughts):
         message["thinking"] = thought
     if images:

@@ -8,7 +8,7 @@ the content.
 from collections.abc import Mapping
 from typing import Any
 
-from hocket.messages.content import Annotation, ContentBlock
+from hocket.messages.content import Annotation, ContentBlock, Fields
 from hocket.messages.formats import openai_citations
 from hocket.messages.formats.blocks import (
     Block,
@@ -77,15 +77,15 @@ def _annotation(native: Native) -> list[Annotation]:
     return [openai_citations.annotation(native if nested is None else {**nested, "type": "url_citation"})]
 
 
-def _write_text(block: Block) -> dict[str, Any]:
+def _write_text(block: Block) -> Fields:
     return native_block("text", block, text=block["text"])
 
 
-def _write_document(block: Block) -> dict[str, Any] | None:
+def _write_document(block: Block) -> Fields | None:
     return native_block("text", block, text=document_text(block)) if "text" in block else _write_file(block)
 
 
-def _nest(block: Block, key: str, *plain: str, **fields: Any) -> dict[str, Any]:
+def _nest(block: Block, key: str, *plain: str, **fields: Any) -> Fields:
     """A part of type ``key`` whose ``fields`` lie in an object of that name: the inverse of `flatten`."""
     inner, outer = dict(fields), {}
     for name, value in more(block, "type", key).items():
@@ -96,7 +96,7 @@ def _nest(block: Block, key: str, *plain: str, **fields: Any) -> dict[str, Any]:
     return {"type": key, key: inner, **outer}
 
 
-def write_image(block: Block) -> dict[str, Any] | None:
+def write_image(block: Block) -> Fields | None:
     """Write an image, or, where it has a filename, a file."""
     if as_file(block):
         return _write_file(block)
@@ -107,7 +107,7 @@ def write_image(block: Block) -> dict[str, Any] | None:
 _FORMATS = {"mpeg": "mp3", "wave": "wav"}
 
 
-def _write_audio(block: Block) -> dict[str, Any] | None:
+def _write_audio(block: Block) -> Fields | None:
     kind, data, mime_type = source_of(block)
     if kind != "base64":
         return None
@@ -117,7 +117,7 @@ def _write_audio(block: Block) -> dict[str, Any] | None:
     return _nest(block, "input_audio", data=data, format=_FORMATS.get(form, form))
 
 
-def _write_file(block: Block) -> dict[str, Any] | None:
+def _write_file(block: Block) -> Fields | None:
     source = source_of(block)
     if source.kind == "url":
         return None

@@ -1,9 +1,9 @@
 """OpenAI's annotations: where a stretch of a text comes from. Chat completions have them beside the content."""
 
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import cast
 
-from hocket.messages.content import Annotation
+from hocket.messages.content import Annotation, Fields
 from hocket.messages.formats.blocks import Block, Native, text_at
 
 __all__ = ["STANDARD", "annotation", "written_annotations"]
@@ -19,7 +19,7 @@ def annotation(native: Native) -> Annotation:
         return cast(Annotation, native)
     if kind not in _CITATIONS:
         return {"type": "non_standard_annotation", "value": dict(native)}
-    fields: dict[str, Any] = {name: text for name in ("url", "title") if (text := text_at(native, name)) is not None}
+    fields: Fields = {name: text for name in ("url", "title") if (text := text_at(native, name)) is not None}
     fields |= {name: at for name in ("start_index", "end_index") if isinstance(at := native.get(name), int)}
     used = {"type", *fields}
     if kind == "file_citation" and (filename := text_at(native, "filename")):
@@ -41,9 +41,9 @@ def _citation_kind(citation: Block) -> str | None:
     return "url_citation" if "url" in citation else "file_citation" if "file_id" in extras else None
 
 
-def written_annotations(annotations: Sequence[Block]) -> list[dict[str, Any]]:
+def written_annotations(annotations: Sequence[Block]) -> list[Fields]:
     """The annotations that the API takes: its own."""
-    made: list[dict[str, Any]] = []
+    made: list[Fields] = []
     for each in annotations:
         if each["type"] == "non_standard_annotation":
             made.append(dict(each["value"]))

@@ -11,14 +11,14 @@ from typing import Any, NamedTuple, cast
 from pydantic_core import to_json
 
 from hocket.errors import InvalidInput
-from hocket.messages.content import ContentBlock
+from hocket.messages.content import ContentBlock, Fields, FieldsView
 from hocket.messages.formats.blocks import Block, Native, Reader, index_of, mapping_at, more, rest, text_at
 from hocket.messages.tool_calls import parse_tool_arguments
 
 __all__ = ["READERS", "arguments_text", "raw_arguments", "write_hosted"]
 
 
-def raw_arguments(native: Native, args: Mapping[str, Any]) -> dict[str, Any]:
+def raw_arguments(native: Native, args: FieldsView) -> Fields:
     """The text of a call's arguments, for the ``extras``, unless ``args`` would be written the same."""
     text = text_at(native, "arguments")
     return {} if text is None or text == to_json(args).decode() else {"arguments": text}
@@ -47,7 +47,7 @@ class _Hosted(NamedTuple):
     args: _Part
     output: _Part
     read: frozenset[str]
-    write: Callable[[Block, Any], dict[str, Any]]
+    write: Callable[[Block, Any], Fields]
     status: str | None = "completed"
 
 
@@ -65,7 +65,7 @@ def _read(hosted: _Hosted, native: Native) -> list[ContentBlock] | None:
         extras["status"] = status
     if extras:
         call["extras"] = {**call.get("extras", {}), **extras}
-    result: dict[str, Any] = {"type": "server_tool_result", "tool_call_id": id}
+    result: Fields = {"type": "server_tool_result", "tool_call_id": id}
     result["status"] = "error" if failed else "success"
     if given is not None:
         result["output"] = given
@@ -76,7 +76,7 @@ def _read(hosted: _Hosted, native: Native) -> list[ContentBlock] | None:
     return cast(list[ContentBlock], [call, result] if ended else [call])
 
 
-def write_hosted(call: Block, result: Block | None) -> dict[str, Any] | None:
+def write_hosted(call: Block, result: Block | None) -> Fields | None:
     """Return the item of ``call`` and its ``result``; None if the tool is none of OpenAI's."""
     kind = next((kind for kind, hosted in _HOSTED.items() if hosted.name == call["name"]), None)
     if kind is None or (result is not None and "block_type" in more(result)):  # which the others' results have
@@ -98,32 +98,32 @@ def _pick(*names: str) -> _Part:
     return lambda native: {name: native[name] for name in names if native.get(name) is not None}
 
 
-def _constants(**fields: Any) -> dict[str, Any]:
+def _constants(**fields: Any) -> Fields:
     return {name: value for name, value in fields.items() if value is not None}
 
 
-def _search(native: Native) -> dict[str, Any]:
+def _search(native: Native) -> Fields:
     return {name: value for name, value in (mapping_at(native, "action") or {}).items() if name != "sources"}
 
 
-def _search_sources(native: Native) -> dict[str, Any] | None:
+def _search_sources(native: Native) -> Fields | None:
     sources = (mapping_at(native, "action") or {}).get("sources")
     return {"sources": sources} if sources else None
 
 
-def _write_search(call: Block, output: Any) -> dict[str, Any]:
+def _write_search(call: Block, output: Any) -> Fields:
     action = {**call["args"], **(output or {})}
     return {"action": action} if action else {}
 
 
-def _mcp_arguments(native: Native) -> dict[str, Any]:
+def _mcp_arguments(native: Native) -> Fields:
     try:
         return parse_tool_arguments(native.get("arguments"))
     except InvalidInput:
         return {"arguments": native["arguments"]}
 
 
-def _write_mcp(call: Block, output: Any) -> dict[str, Any]:
+def _write_mcp(call: Block, output: Any) -> Fields:
     args = call["args"]
     unreadable = args.keys() == {"arguments"} and more(call).get("arguments") == args["arguments"]
     text = args["arguments"] if unreadable else arguments_text(call)
@@ -131,7 +131,7 @@ def _write_mcp(call: Block, output: Any) -> dict[str, Any]:
 
 
 def _hosted_tool(
-    name: str, args: _Part, output: _Part, *read: str, write: Callable[[Block, Any], dict[str, Any]], **more: Any
+    name: str, args: _Part, output: _Part, *read: str, write: Callable[[Block, Any], Fields], **more: Any
 ) -> _Hosted:
     return _Hosted(name, args, output, frozenset(read), write, **more)
 

@@ -9,7 +9,7 @@ blocks after the first get one derived from it (``lc_rs_3_1``), so that they sta
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
-from hocket.messages.content import ContentBlock
+from hocket.messages.content import ContentBlock, Fields
 from hocket.messages.formats import openai_hosted
 from hocket.messages.formats.blocks import (
     Block,
@@ -62,7 +62,7 @@ def _message(native: Native) -> list[ContentBlock] | None:
     if not parts or not texts or len(parts) != len(native["content"]) or native.get("role", "assistant") != "assistant":
         return None
     about = {name: value for name, value in native.items() if name not in _PLAIN_MESSAGE and value is not None}
-    common: dict[str, Any] = {"id": id} if (id := text_at(native, "id")) else {}
+    common: Fields = {"id": id} if (id := text_at(native, "id")) else {}
     blocks: list[ContentBlock] = []
     for position, part in enumerate(parts):
         made: Any = (_text(part) or [cast(ContentBlock, part)])[0] if part in texts else non_standard(part)
@@ -130,9 +130,9 @@ def _custom_tool_call(native: Native) -> list[ContentBlock] | None:
     return [_call(native, {CUSTOM_INPUT: text}, others)]
 
 
-def _call(native: Native, arguments: Any, others: dict[str, Any]) -> ContentBlock:
+def _call(native: Native, arguments: Any, others: Fields) -> ContentBlock:
     made = call_block(native, arguments, text_at(native, "call_id"), {})
-    said: dict[str, Any] = {"item_id": item_id} if (item_id := text_at(native, "id")) else {}
+    said: Fields = {"item_id": item_id} if (item_id := text_at(native, "id")) else {}
     if made["type"] == "tool_call":
         said |= raw_arguments(native, made["args"])
     said |= others.pop("extras", {})
@@ -162,14 +162,14 @@ _READERS: Mapping[str, Reader] = {
 }
 
 
-def _write_items(blocks: Sequence[Block]) -> list[dict[str, Any]]:
+def _write_items(blocks: Sequence[Block]) -> list[Fields]:
     """Write a reply's blocks as items, in order.
 
     Raises:
         Unsupported: a block has no place in a reply; the text names its type.
     """
     results = {block["tool_call_id"]: block for block in blocks if block["type"] == "server_tool_result"}
-    items: list[dict[str, Any]] = []
+    items: list[Fields] = []
     for group in _group_by_item(blocks):
         first = group[0]
         match first["type"]:
@@ -212,8 +212,8 @@ _REPLY = "a reply of the Responses API"
 _OF_MESSAGE = frozenset({"text", "non_standard"})
 
 
-def _write_message(group: Sequence[Block]) -> dict[str, Any]:
-    item: dict[str, Any] = {"type": "message", "role": "assistant"}
+def _write_message(group: Sequence[Block]) -> Fields:
+    item: Fields = {"type": "message", "role": "assistant"}
     if id := own_id(group[0]):
         item["id"] = id
     item["content"] = parts = []
@@ -227,8 +227,8 @@ def _write_message(group: Sequence[Block]) -> dict[str, Any]:
     return item
 
 
-def _write_reasoning(group: Sequence[Block]) -> dict[str, Any]:
-    item: dict[str, Any] = {"type": "reasoning"}
+def _write_reasoning(group: Sequence[Block]) -> Fields:
+    item: Fields = {"type": "reasoning"}
     if id := own_id(group[0]):
         item["id"] = id
     for each in group:
@@ -239,20 +239,20 @@ def _write_reasoning(group: Sequence[Block]) -> dict[str, Any]:
     return item
 
 
-def _write_call(block: Block) -> dict[str, Any]:
+def _write_call(block: Block) -> Fields:
     said = more(block)
-    call: dict[str, Any] = {"id": said.get("item_id"), "call_id": block["id"], "name": block["name"]}
+    call: Fields = {"id": said.get("item_id"), "call_id": block["id"], "name": block["name"]}
     if said.get("block_type") == "custom_tool_call" and block["type"] == "tool_call":
         text = block["args"].get(CUSTOM_INPUT, "")
         return native_block("custom_tool_call", block, "item_id", "block_type", **call, input=text)
     return native_block("function_call", block, "item_id", "arguments", **call, arguments=arguments_text(block))
 
 
-def _write_text(block: Block) -> dict[str, Any]:
+def _write_text(block: Block) -> Fields:
     return native_block("input_text", block, text=block["text"])
 
 
-def _write_image(block: Block) -> dict[str, Any]:
+def _write_image(block: Block) -> Fields:
     source = source_of(block)
     if as_file(block):
         return _write_file(block)
@@ -260,7 +260,7 @@ def _write_image(block: Block) -> dict[str, Any]:
     return native_block("input_image", block, **place)
 
 
-def _write_file(block: Block) -> dict[str, Any]:
+def _write_file(block: Block) -> Fields:
     source = source_of(block)
     if source.kind == "text":
         return native_block("input_text", block, text=document_text(block))

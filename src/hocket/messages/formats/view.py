@@ -1,10 +1,10 @@
 """The view itself: the joined table, and the message's own tool calls and reasoning put in their places."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final, TypeAlias, cast
+from typing import Final, TypeAlias, cast
 
 from hocket.errors import InvalidInput
-from hocket.messages.content import KNOWN_BLOCK_TYPES, Annotation, ContentBlock
+from hocket.messages.content import KNOWN_BLOCK_TYPES, Annotation, ContentBlock, Fields, FieldsView
 from hocket.messages.formats.blocks import (
     Native,
     Reader,
@@ -20,7 +20,7 @@ from hocket.messages.tool_calls import InvalidToolCall, ToolCall, ToolCallChunk,
 
 __all__ = ["Content", "content_blocks_of", "read_block", "stands_for", "text_of_content"]
 
-Content: TypeAlias = str | Sequence[str | dict[str, Any]]
+Content: TypeAlias = str | Sequence[str | Fields]
 """What a message says, in any provider's words."""
 
 
@@ -67,8 +67,8 @@ def _text_in(native: Native) -> str:
 def content_blocks_of(
     content: Content,
     *,
-    additional_kwargs: Mapping[str, Any],
-    response_metadata: Mapping[str, Any],
+    additional_kwargs: FieldsView,
+    response_metadata: FieldsView,
     tool_calls: Sequence[ToolCall] | None = None,
     invalid_tool_calls: Sequence[InvalidToolCall] | None = None,
     tool_call_chunks: Sequence[ToolCallChunk] | None = None,
@@ -182,7 +182,7 @@ def _image(data: str) -> ContentBlock:
 _CALL_TYPES: Final = frozenset({"tool_call", "tool_call_chunk", "invalid_tool_call", "server_tool_call_chunk"})
 
 
-def _place_calls(blocks: list[ContentBlock], kind: str, calls: Sequence[Mapping[str, Any]]) -> None:
+def _place_calls(blocks: list[ContentBlock], kind: str, calls: Sequence[FieldsView]) -> None:
     """Put each call, as a block of ``kind``, over the block that stands for it, and those without one at the end."""
     left = list(calls)
     for position, block in enumerate(blocks):
@@ -195,7 +195,7 @@ def _place_calls(blocks: list[ContentBlock], kind: str, calls: Sequence[Mapping[
     blocks.extend(_call_block(kind, call, {}) for call in left)
 
 
-def stands_for(block: Mapping[str, Any], call: Mapping[str, Any]) -> bool:
+def stands_for(block: FieldsView, call: FieldsView) -> bool:
     """Return whether ``block``, a standard one, is the content's own block of ``call``, one of its message's.
 
     By id; without ids by index, and for whole calls (Gemini may send them without ids) by what they say.
@@ -209,9 +209,9 @@ def stands_for(block: Mapping[str, Any], call: Mapping[str, Any]) -> bool:
     return bool(block.get("name") == call.get("name") and block.get("args") == call.get("args"))
 
 
-def _call_block(kind: str, call: Mapping[str, Any], block: Mapping[str, Any]) -> ContentBlock:
+def _call_block(kind: str, call: FieldsView, block: FieldsView) -> ContentBlock:
     """``call`` as a block, with the ``id``, ``index`` and ``extras`` of the block that stood for it."""
-    made: dict[str, Any] = {"type": kind, "id": None, "name": None, "args": None}
+    made: Fields = {"type": kind, "id": None, "name": None, "args": None}
     if kind == "invalid_tool_call":
         made["error"] = None
     made.update((name, block[name]) for name in ("id", "index", "extras") if name in block)

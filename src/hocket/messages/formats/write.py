@@ -1,8 +1,8 @@
 """Standard blocks, written as a provider's own content: the way back."""
 
 from collections.abc import Sequence
-from typing import Any
 
+from hocket.messages.content import Fields
 from hocket.messages.content_validate import validate_content_block
 from hocket.messages.formats.blocks import Block
 from hocket.messages.formats.known import WRITES, ContentFormat
@@ -10,7 +10,7 @@ from hocket.messages.formats.known import WRITES, ContentFormat
 __all__ = ["native_content"]
 
 
-def native_content(blocks: Sequence[Block], format: ContentFormat) -> list[dict[str, Any]]:
+def native_content(blocks: Sequence[Block], format: ContentFormat) -> list[Fields]:
     """Return standard ``blocks`` as content of ``format``.
 
     What was read from the same format comes out as it was, but for nulls and for bookkeeping of ours (``index``, ids that
