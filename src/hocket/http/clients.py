@@ -23,7 +23,7 @@ from anyio.lowlevel import current_token
 from hocket._runtime.fork import after_fork, leave_to_parent
 from hocket.http.request import HTTPRequest
 
-__all__ = ["Client", "ClientSettings", "Reply", "Sender", "close_client", "get_client"]
+__all__ = ["Client", "ClientSettings", "Reply", "Transport", "close_client", "get_client"]
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class Reply(Protocol):
         ...
 
 
-class Sender(Protocol):
+class Transport(Protocol):
     """What sends requests."""
 
     async def open(self, request: HTTPRequest) -> Reply:
@@ -71,7 +71,7 @@ class Sender(Protocol):
         ...
 
 
-class Client(Sender, Protocol):
+class Client(Transport, Protocol):
     """What sends requests and can be closed."""
 
     async def retire(self) -> None:

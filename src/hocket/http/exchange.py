@@ -13,7 +13,7 @@ import anyio
 from hocket._runtime.cancellation import is_cancelled
 from hocket._version import __version__
 from hocket.errors import InvalidReply, LLMError
-from hocket.http.clients import ClientSettings, Reply, Sender, get_client
+from hocket.http.clients import ClientSettings, Reply, Transport, get_client
 from hocket.http.decompression import find_decompressor
 from hocket.http.json_size import MAX_REPLY, UNCHECKED, check_json_size
 from hocket.http.request import HTTPReply, HTTPRequest
@@ -64,7 +64,7 @@ async def open_stream(
         raise
 
 
-def _choose_sender(settings: ClientSettings, client: object) -> Sender:
+def _choose_sender(settings: ClientSettings, client: object) -> Transport:
     if client is None:
         return get_client(settings)
     from hocket.http.httpx_client import InjectedClient
