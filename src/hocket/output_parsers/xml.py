@@ -83,7 +83,7 @@ class _Element:
     def __init__(self, tag: str) -> None:
         self.tag = tag
         self.text: list[str] = []
-        self.children: list[Any] = []
+        self.children: list[object] = []
 
     def close_text(self) -> str | None:
         text = "".join(self.text)
@@ -138,10 +138,10 @@ class _Reader:
         shown = text if len(text) <= 200 else f"{text[:200]}…"
         return OutputParserException(f"the answer is not XML: {reason}. It reads: {shown!r}", llm_output=text)
 
-    def _refuse_type(self, *declared: Any) -> None:
+    def _refuse_type(self, *declared: object) -> None:
         raise self._refusal("it has a document type, which is not allowed")
 
-    def _start(self, tag: str, attributes: Any) -> None:
+    def _start(self, tag: str, attributes: object) -> None:
         if self._root is not None:
             return
         if len(self._open) >= MAX_DEPTH:

@@ -37,7 +37,7 @@ class BasePromptTemplate(PureRunnable[dict[str, Any], PromptValue], ABC, Generic
 
     input_variables: list[str] = Field(default_factory=list)
     optional_variables: list[str] = Field(default_factory=list)
-    partial_variables: Mapping[str, Any] = Field(default_factory=dict)
+    partial_variables: Mapping[str, object] = Field(default_factory=dict)
     metadata: dict[str, Any] | None = None
     tags: list[str] | None = None
 
@@ -53,30 +53,30 @@ class BasePromptTemplate(PureRunnable[dict[str, Any], PromptValue], ABC, Generic
         return True
 
     @abstractmethod
-    def format(self, /, **kwargs: Any) -> FormatOutputType:
+    def format(self, /, **kwargs: object) -> FormatOutputType:
         """Return the template with the values filled in.
 
         Raises:
             InvalidInput: a variable has no value, or one that it cannot take.
         """
 
-    async def aformat(self, /, **kwargs: Any) -> FormatOutputType:
+    async def aformat(self, /, **kwargs: object) -> FormatOutputType:
         """Do as `format`, under an event loop."""
         return self.format(**kwargs)
 
     @abstractmethod
-    def format_prompt(self, /, **kwargs: Any) -> PromptValue:
+    def format_prompt(self, /, **kwargs: object) -> PromptValue:
         """Return the template with the values filled in, for a model. Raises as `format`."""
 
-    async def aformat_prompt(self, /, **kwargs: Any) -> PromptValue:
+    async def aformat_prompt(self, /, **kwargs: object) -> PromptValue:
         """Do as `format_prompt`, under an event loop."""
         return self.format_prompt(**kwargs)
 
-    async def _compute(self, runtime: Runtime, input: Any) -> PromptValue:
+    async def _compute(self, runtime: Runtime, input: object) -> PromptValue:
         values = self._name_values(input)
         return await self.aformat_prompt(**values) if runtime.is_async else self.format_prompt(**values)
 
-    def partial(self, /, **kwargs: Any) -> Self:
+    def partial(self, /, **kwargs: object) -> Self:
         """Return this prompt with values given beforehand. A function is called for its value at each call."""
         return self._derive(partial_variables={**self.partial_variables, **kwargs})
 
@@ -88,7 +88,7 @@ class BasePromptTemplate(PureRunnable[dict[str, Any], PromptValue], ABC, Generic
         """Print `pretty_repr`."""
         print(self.pretty_repr())
 
-    def _derive(self, **changes: Any) -> Self:
+    def _derive(self, **changes: object) -> Self:
         """Return a prompt like this one, with changes, whose variables are found anew."""
         made = self.model_copy(update=changes)
         made._find_variables()
@@ -108,7 +108,7 @@ class BasePromptTemplate(PureRunnable[dict[str, Any], PromptValue], ABC, Generic
         fields["input_variables"] = sorted(required - given)
         fields["optional_variables"] = sorted(optional - required - given)
 
-    def _name_values(self, input: Any) -> dict[str, Any]:
+    def _name_values(self, input: object) -> dict[str, object]:
         if isinstance(input, Mapping):
             if not all(isinstance(name, str) for name in input):
                 raise InvalidInput(f"{self.get_name()} takes values by name; these names are no texts: {list(input)}")
@@ -119,7 +119,7 @@ class BasePromptTemplate(PureRunnable[dict[str, Any], PromptValue], ABC, Generic
             f"{self.get_name()} takes a mapping with values for {self.input_variables}, not {type(input).__name__}"
         )
 
-    def _merge_values(self, given: dict[str, Any]) -> dict[str, Any]:
+    def _merge_values(self, given: dict[str, object]) -> dict[str, object]:
         """Return what is ``given`` with what was given beforehand.
 
         Raises:
@@ -135,7 +135,7 @@ class BasePromptTemplate(PureRunnable[dict[str, Any], PromptValue], ABC, Generic
             **given,
         }
 
-    def _refuse_missing(self, given: Mapping[str, Any]) -> None:
+    def _refuse_missing(self, given: Mapping[str, object]) -> None:
         missing = [name for name in self.input_variables if name not in given]
         unknown = [name for name in given if name not in self.input_variables]
         near = [f"{name!r} for {match!r}" for name in missing if (match := near_name(name, unknown))]

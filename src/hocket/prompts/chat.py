@@ -49,14 +49,14 @@ class BaseMessagePromptTemplate(Serializable, ABC):
         """The names of the values that are needed."""
 
     @abstractmethod
-    def format_messages(self, /, **kwargs: Any) -> list[BaseMessage]:
+    def format_messages(self, /, **kwargs: object) -> list[BaseMessage]:
         """Return the messages, with the values filled in.
 
         Raises:
             InvalidInput: a variable has no value, or one that it cannot take.
         """
 
-    async def aformat_messages(self, /, **kwargs: Any) -> list[BaseMessage]:
+    async def aformat_messages(self, /, **kwargs: object) -> list[BaseMessage]:
         """Do as `format_messages`, under an event loop."""
         return self.format_messages(**kwargs)
 
@@ -98,7 +98,7 @@ class MessagesPlaceholder(BaseMessagePromptTemplate):
         """The name of the value, unless it may be missing."""
         return [] if self.optional else [self.variable_name]
 
-    def format_messages(self, /, **kwargs: Any) -> list[BaseMessage]:
+    def format_messages(self, /, **kwargs: object) -> list[BaseMessage]:
         """Return the messages that the call gives."""
         name = self.variable_name
         if name not in kwargs and not self.optional:
@@ -135,26 +135,26 @@ class BaseChatPromptTemplate(BasePromptTemplate[str], ABC):
     """A prompt that is a conversation. A subclass needs `format_messages` alone."""
 
     @abstractmethod
-    def format_messages(self, /, **kwargs: Any) -> list[BaseMessage]:
+    def format_messages(self, /, **kwargs: object) -> list[BaseMessage]:
         """Return the messages, with the values filled in."""
 
-    async def aformat_messages(self, /, **kwargs: Any) -> list[BaseMessage]:
+    async def aformat_messages(self, /, **kwargs: object) -> list[BaseMessage]:
         """Do as `format_messages`, under an event loop."""
         return self.format_messages(**kwargs)
 
-    def format_prompt(self, /, **kwargs: Any) -> ChatPromptValue:
+    def format_prompt(self, /, **kwargs: object) -> ChatPromptValue:
         """Return the messages, with the values filled in, for a model."""
         return ChatPromptValue(messages=self.format_messages(**kwargs))
 
-    async def aformat_prompt(self, /, **kwargs: Any) -> ChatPromptValue:
+    async def aformat_prompt(self, /, **kwargs: object) -> ChatPromptValue:
         """Do as `format_prompt`, under an event loop."""
         return ChatPromptValue(messages=await self.aformat_messages(**kwargs))
 
-    def format(self, /, **kwargs: Any) -> str:
+    def format(self, /, **kwargs: object) -> str:
         """Return the messages as one text, with the values filled in."""
         return self.format_prompt(**kwargs).to_string()
 
-    async def aformat(self, /, **kwargs: Any) -> str:
+    async def aformat(self, /, **kwargs: object) -> str:
         """Do as `format`, under an event loop."""
         return (await self.aformat_prompt(**kwargs)).to_string()
 
@@ -217,7 +217,7 @@ class ChatPromptTemplate(BaseChatPromptTemplate):
                 f"the messages have the variables {self.input_variables}, and input_variables says {sorted(given)}"
             )
 
-    def _derive(self, **changes: Any) -> Self:
+    def _derive(self, **changes: object) -> Self:
         return super()._derive(**{"messages": [*self.messages], **changes})  # `append` must not reach this one's list
 
     def _find_variables(self) -> None:
@@ -231,7 +231,7 @@ class ChatPromptTemplate(BaseChatPromptTemplate):
                 optional.update(part.optional_variables if isinstance(part, BaseChatPromptTemplate) else ())
         self._set_variables(required, optional)
 
-    def format_messages(self, /, **kwargs: Any) -> list[BaseMessage]:
+    def format_messages(self, /, **kwargs: object) -> list[BaseMessage]:
         """Return the messages, with the values filled in.
 
         Raises:
@@ -239,11 +239,11 @@ class ChatPromptTemplate(BaseChatPromptTemplate):
         """
         return drive(self._format(BLOCKING, kwargs))
 
-    async def aformat_messages(self, /, **kwargs: Any) -> list[BaseMessage]:
+    async def aformat_messages(self, /, **kwargs: object) -> list[BaseMessage]:
         """Do as `format_messages`, under an event loop: example selectors may wait there."""
         return await self._format(ASYNC, kwargs)
 
-    async def _format(self, runtime: Runtime, given: dict[str, Any]) -> list[BaseMessage]:
+    async def _format(self, runtime: Runtime, given: dict[str, object]) -> list[BaseMessage]:
         values = self._merge_values(given)
         made: list[BaseMessage] = []
         for part in self.messages:
@@ -264,7 +264,7 @@ class ChatPromptTemplate(BaseChatPromptTemplate):
         self.messages.extend([_to_template(message) for message in messages])
         self._find_variables()
 
-    def __add__(self, other: Any) -> Self:
+    def __add__(self, other: object) -> Self:
         """Return a prompt that goes on with ``other``: a prompt, a message or template, a text, or a list of these."""
         if isinstance(other, ChatPromptTemplate):
             partial_variables = {**self.partial_variables, **other.partial_variables}
@@ -272,7 +272,7 @@ class ChatPromptTemplate(BaseChatPromptTemplate):
         more = cast("list[Any]", other) if isinstance(other, list | tuple) else [other]
         return self._derive(messages=[*self.messages, *map(_to_template, more)])
 
-    def __radd__(self, other: Any) -> Self:
+    def __radd__(self, other: object) -> Self:
         more = cast("list[Any]", other) if isinstance(other, list | tuple) else [other]
         return self._derive(messages=[*map(_to_template, more), *self.messages])
 
@@ -295,7 +295,7 @@ class ChatPromptTemplate(BaseChatPromptTemplate):
         return "chat"
 
 
-def _to_template(message: Any, template_format: PromptTemplateFormat = "f-string") -> MessageLike:
+def _to_template(message: object, template_format: PromptTemplateFormat = "f-string") -> MessageLike:
     """Return what a chat prompt is made of, from what was written for it."""
     if isinstance(message, BaseMessagePromptTemplate | BaseMessage | BaseChatPromptTemplate):
         return message

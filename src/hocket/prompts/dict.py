@@ -56,7 +56,7 @@ class DictPromptTemplate(PureRunnable[dict[str, Any], dict[str, Any]]):
         found = (compile_template(text, self.template_format).variables for text in _iterate_texts(self.template))
         return sorted({name for names in found for name in names})
 
-    def format(self, /, **kwargs: Any) -> dict[str, Any]:
+    def format(self, /, **kwargs: object) -> dict[str, Any]:
         """Return the dict with the values filled in.
 
         Raises:
@@ -69,7 +69,7 @@ class DictPromptTemplate(PureRunnable[dict[str, Any], dict[str, Any]]):
             "dict[str, Any]", _fill_texts(self.template, lambda text: render(text, self.template_format, kwargs))
         )
 
-    async def aformat(self, /, **kwargs: Any) -> dict[str, Any]:
+    async def aformat(self, /, **kwargs: object) -> dict[str, Any]:
         """Do as `format`, under an event loop."""
         return self.format(**kwargs)
 
@@ -81,7 +81,7 @@ class DictPromptTemplate(PureRunnable[dict[str, Any], dict[str, Any]]):
         return str(self.template)
 
 
-def _iterate_texts(node: Any) -> Iterator[str]:
+def _iterate_texts(node: object) -> Iterator[str]:
     if isinstance(node, str):
         yield node
     elif isinstance(node, dict | list | tuple):
@@ -90,7 +90,7 @@ def _iterate_texts(node: Any) -> Iterator[str]:
             yield from _iterate_texts(child)
 
 
-def _fill_texts(node: Any, fill: Callable[[str], str]) -> Any:
+def _fill_texts(node: object, fill: Callable[[str], str]) -> Any:
     if isinstance(node, str):
         return fill(node)
     if isinstance(node, dict):

@@ -55,7 +55,7 @@ class LengthBasedExampleSelector(Serializable, BaseExampleSelector):
     example_prompt: StringPromptTemplate
     get_text_length: Callable[[str], int] = _count_words
     max_length: int = 2048
-    example_text_lengths: list[int] = Field(default_factory=list)
+    example_text_lengths: list[int] = Field(default_factory=list[int])
 
     @classmethod
     def is_lc_serializable(cls) -> bool:

@@ -65,7 +65,7 @@ class FewShotPromptTemplate(_Examples, StringPromptTemplate):
         ends = (compile_template(text, self.template_format) for text in (self.prefix, self.suffix))
         self._set_variables({name for end in ends for name in end.variables})
 
-    def format(self, /, **kwargs: Any) -> str:
+    def format(self, /, **kwargs: object) -> str:
         """Return the text, with the values filled in.
 
         Raises:
@@ -73,11 +73,11 @@ class FewShotPromptTemplate(_Examples, StringPromptTemplate):
         """
         return drive(self._format(BLOCKING, kwargs))
 
-    async def aformat(self, /, **kwargs: Any) -> str:
+    async def aformat(self, /, **kwargs: object) -> str:
         """Do as `format`, under an event loop: a selector may wait there."""
         return await self._format(ASYNC, kwargs)
 
-    async def _format(self, runtime: Runtime, given: dict[str, Any]) -> str:
+    async def _format(self, runtime: Runtime, given: dict[str, object]) -> str:
         values = self._merge_values(given)
         examples = [self.example_prompt.format(**example) for example in await self._select_examples(runtime, values)]
         prefix, suffix = (
@@ -109,7 +109,7 @@ class FewShotChatMessagePromptTemplate(_Examples, BaseChatPromptTemplate):
         self._check_source()
         self._find_variables()
 
-    def format_messages(self, /, **kwargs: Any) -> list[BaseMessage]:
+    def format_messages(self, /, **kwargs: object) -> list[BaseMessage]:
         """Return the messages of the examples.
 
         Raises:
@@ -117,11 +117,11 @@ class FewShotChatMessagePromptTemplate(_Examples, BaseChatPromptTemplate):
         """
         return drive(self._format(BLOCKING, kwargs))
 
-    async def aformat_messages(self, /, **kwargs: Any) -> list[BaseMessage]:
+    async def aformat_messages(self, /, **kwargs: object) -> list[BaseMessage]:
         """Do as `format_messages`, under an event loop: a selector may wait there."""
         return await self._format(ASYNC, kwargs)
 
-    async def _format(self, runtime: Runtime, given: dict[str, Any]) -> list[BaseMessage]:
+    async def _format(self, runtime: Runtime, given: dict[str, object]) -> list[BaseMessage]:
         examples = await self._select_examples(runtime, self._merge_values(given))
         return [message for example in examples for message in self.example_prompt.format_messages(**example)]
 

@@ -129,7 +129,7 @@ class _Field(NamedTuple):
         value = values[self.name]
         if self.conversion is not None:
             value = _CONVERSIONS[self.conversion](value)
-        elif value.__class__ is str and not self.spec:
+        elif type(value) is str and not self.spec:
             return value
         try:
             return format(value, self.spec)

@@ -73,7 +73,7 @@ class RoleMessagePromptTemplate(RoleTemplate, ABC):
         """The names of the values that are needed, sorted."""
         return sorted({name for part in self._parts for name in part.input_variables})
 
-    def format(self, /, **kwargs: Any) -> BaseMessage:
+    def format(self, /, **kwargs: object) -> BaseMessage:
         """Return the message, with the values filled in."""
         if isinstance(self.prompt, StringPromptTemplate):
             return self._make_message(self.prompt.format(**kwargs))
@@ -86,11 +86,11 @@ class RoleMessagePromptTemplate(RoleTemplate, ABC):
                 content.append({"type": "text", "text": made})
         return self._make_message(content)
 
-    async def aformat(self, /, **kwargs: Any) -> BaseMessage:
+    async def aformat(self, /, **kwargs: object) -> BaseMessage:
         """Do as `format`, under an event loop."""
         return self.format(**kwargs)
 
-    def format_messages(self, /, **kwargs: Any) -> list[BaseMessage]:
+    def format_messages(self, /, **kwargs: object) -> list[BaseMessage]:
         """Return the message, in a list."""
         return [self.format(**kwargs)]
 
@@ -151,7 +151,7 @@ register_role(AIMessagePromptTemplate, "ai", "assistant")
 register_role(SystemMessagePromptTemplate, "system")
 
 
-def _read_content(template: Any, template_format: PromptTemplateFormat, partial_variables: dict[str, Any]) -> Any:
+def _read_content(template: object, template_format: PromptTemplateFormat, partial_variables: dict[str, Any]) -> Any:
     if isinstance(template, str):
         return PromptTemplate.from_template(
             template, template_format=template_format, partial_variables=partial_variables
@@ -165,7 +165,7 @@ def _read_content(template: Any, template_format: PromptTemplateFormat, partial_
     return [_read_part(part, template_format) for part in cast("list[Any]", template)]
 
 
-def _read_part(part: Any, template_format: PromptTemplateFormat) -> StringPromptTemplate | DictPromptTemplate:
+def _read_part(part: object, template_format: PromptTemplateFormat) -> StringPromptTemplate | DictPromptTemplate:
     if isinstance(part, dict) and part.keys() <= {"type", "text"} and isinstance(part.get("text"), str):
         part = cast("dict[str, Any]", part)["text"]
     if isinstance(part, str):

@@ -16,14 +16,14 @@ class StringPromptTemplate(BasePromptTemplate[str], ABC):
     """A prompt that is one text. A subclass needs `format` alone."""
 
     @abstractmethod
-    def format(self, /, **kwargs: Any) -> str:
+    def format(self, /, **kwargs: object) -> str:
         """Return the text with the values filled in."""
 
-    def format_prompt(self, /, **kwargs: Any) -> PromptValue:
+    def format_prompt(self, /, **kwargs: object) -> PromptValue:
         """Return the text with the values filled in, for a model."""
         return StringPromptValue(text=self.format(**kwargs))
 
-    async def aformat_prompt(self, /, **kwargs: Any) -> PromptValue:
+    async def aformat_prompt(self, /, **kwargs: object) -> PromptValue:
         """Do as `format_prompt`, under an event loop."""
         return StringPromptValue(text=await self.aformat(**kwargs))
 
@@ -79,7 +79,7 @@ class PromptTemplate(StringPromptTemplate):
     def _find_variables(self) -> None:
         self._set_variables(set(compile_template(self.template, self.template_format).variables))
 
-    def format(self, /, **kwargs: Any) -> str:
+    def format(self, /, **kwargs: object) -> str:
         """Return the text with the values filled in.
 
         Raises:
@@ -87,7 +87,7 @@ class PromptTemplate(StringPromptTemplate):
         """
         return compile_template(self.template, self.template_format).render(self._merge_values(kwargs))
 
-    def __add__(self, other: Any) -> Self:
+    def __add__(self, other: object) -> Self:
         """Return the prompt of both templates, one after the other; a text is read as a template of the same format.
 
         Raises:

@@ -1,6 +1,6 @@
 """What may stand where a runnable is asked for: functions, generator functions, and mappings of these."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import TypeVar, cast, overload
 
 from hocket.runnables.base import AnyRunnable, Runnable, get_factory
@@ -33,7 +33,7 @@ def coerce_to_runnable(thing: object) -> AnyRunnable:
     if isinstance(thing, Mapping):
         return get_factory().make_parallel(cast("Mapping[str, object]", thing))
     if callable(thing):
-        return get_factory().make_function(cast("Callable[..., object]", thing))
+        return get_factory().make_function(thing)
     raise TypeError(
         f"{type(thing).__name__} {thing!r} stands for no runnable: a step of a chain is a Runnable, a function, or a dict "
         "of these"

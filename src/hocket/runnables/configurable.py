@@ -183,7 +183,7 @@ def _unwrap(runnable: AnyRunnable) -> AnyRunnable:
 def _replace_fields(runnable: Runnable[Input, Output], values: Mapping[str, object]) -> Runnable[Input, Output]:
     """Return a copy of ``runnable``, or of what is bound in it, with other, checked values of fields."""
     if isinstance(runnable, RunnableBinding):
-        bound = cast("RunnableBinding[Input, Output]", runnable)
+        bound = runnable
         return bound.model_copy(update={"bound": _replace_fields(bound.bound, values)})
     copied = cast(BaseModel, runnable).__copy__()
     for name, value in values.items():

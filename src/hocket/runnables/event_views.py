@@ -37,7 +37,7 @@ class _Piece:
         self.value = value
 
 
-class _Output:
+class _OutputSink:
     """The sink of the run itself: its pieces go with the events."""
 
     def __init__(self, sink: Sink[Any]) -> None:
@@ -48,9 +48,12 @@ class _Output:
         """Whether the consumer of the events has left."""
         return self._sink.closed
 
-    def put(self, item: Any) -> Awaitable[None] | None:
+    def put(self, item: object) -> Awaitable[None] | None:
         """Hand over a piece."""
         return self._sink.put(_Piece(item))
+
+
+_Item = StreamEvent | _Piece
 
 
 class EventView(Generic[T]):
@@ -59,7 +62,9 @@ class EventView(Generic[T]):
     One that falls 1,000 items behind the other views is given up, and says so when it is read.
     """
 
-    def __init__(self, pull: Callable[["EventView[T]"], Awaitable[None]], select: Callable[[Any], Iterable[T]]) -> None:
+    def __init__(
+        self, pull: Callable[["EventView[T]"], Awaitable[None]], select: Callable[[_Item], Iterable[T]]
+    ) -> None:
         self._pull = pull
         self._select = select
         self._ready: collections.deque[T] = collections.deque()
@@ -80,7 +85,7 @@ class EventView(Generic[T]):
         """Whether there is something to read."""
         return bool(self._ready) or self._is_late
 
-    def take(self, item: Any) -> None:
+    def take(self, item: _Item) -> None:
         """Take what of ``item`` this view is about."""
         if not self._is_late:
             self._ready.extend(self._select(item))
@@ -103,7 +108,7 @@ class EventStream(Generic[Output]):
 
         async def produce(sink: Sink[Any]) -> None:
             listening = merge_configs(given, {"callbacks": [EventHandler(sink, wanted)]})
-            await runnable._produce(ASYNC, input, listening, kwargs, _Output(sink))
+            await runnable._produce(ASYNC, input, listening, kwargs, _OutputSink(sink))
 
         self._stream = Stream(produce)
         self._views: weakref.WeakSet[EventView[Any]] = weakref.WeakSet()
@@ -148,7 +153,7 @@ class EventStream(Generic[Output]):
     ) -> None:
         await self.aclose()
 
-    def _view(self, select: Callable[[Any], Iterable[T]]) -> EventView[T]:
+    def _view(self, select: Callable[[_Item], Iterable[T]]) -> EventView[T]:
         view = EventView(self._pull, select)
         self._views.add(view)
         return view
@@ -162,15 +167,15 @@ class EventStream(Generic[Output]):
                     view.take(item)
 
 
-def _event(item: Any) -> Iterable[StreamEvent]:
+def _event(item: _Item) -> Iterable[StreamEvent]:
     return () if isinstance(item, _Piece) else (item,)
 
 
-def _output(item: Any) -> Iterable[Any]:
+def _output(item: _Item) -> Iterable[Any]:
     return (item.value,) if isinstance(item, _Piece) else ()
 
 
-def _tool_calls(item: Any) -> Iterable[ToolCall]:
+def _tool_calls(item: _Item) -> Iterable[ToolCall]:
     if isinstance(item, _Piece) or item["event"] != "on_chat_model_end":
         return ()
     return tuple(getattr(item["data"]["output"], "tool_calls", ()))
@@ -183,7 +188,7 @@ class _Said:
         self._kind = kind
         self._streaming: set[str] = set()  # the runs whose text has come in pieces
 
-    def __call__(self, item: Any) -> Iterable[str]:
+    def __call__(self, item: _Item) -> Iterable[str]:
         if isinstance(item, _Piece) or not item["event"].startswith(("on_chat_model_", "on_llm_")):
             return ()
         run_id, data = item["run_id"], item["data"]

@@ -1,7 +1,7 @@
 """Functions that are told of the runs of one runnable."""
 
 import inspect
-from collections.abc import Callable
+from collections.abc import AsyncIterable, Callable, Iterable
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, Generic, TypeVar, cast
@@ -35,8 +35,12 @@ class RunnableListened(RunnableBinding[Input, Output], Generic[Input, Output]):
         return False
 
     def _make_batch(
-        self, inputs: Any, config: Configs, return_exceptions: bool, kwargs: dict[str, object]
-    ) -> Batch[Any, Any]:
+        self,
+        inputs: Iterable[Input] | AsyncIterable[Input],
+        config: Configs,
+        return_exceptions: bool,
+        kwargs: dict[str, object],
+    ) -> Batch[Input, Output]:
         return Runnable._make_batch(self, inputs, config, return_exceptions, kwargs)  # each item is a run of its own
 
     def _merge_config(self, config: RunnableConfig | None) -> RunnableConfig | None:
@@ -48,7 +52,9 @@ class RunnableListened(RunnableBinding[Input, Output], Generic[Input, Output]):
 def _start(kind: str) -> Callable[..., Any]:
     """Return the method for runs of one kind that start."""
 
-    def told(self: "_ListenerHandler", serialized: Any, inputs: Any, *, run_id: UUID, **details: Any) -> Any:
+    def told(
+        self: "_ListenerHandler", serialized: dict[str, Any] | None, inputs: object, *, run_id: UUID, **details: Any
+    ) -> Any:
         if self._run is not None:
             return None
         name = details.get("name") or (serialized or {}).get("name") or kind
@@ -71,7 +77,7 @@ class _ListenerHandler(BaseCallbackHandler):
         self._config = config
         self._run: Run | None = None
 
-    def _end(self, outputs: Any, *, run_id: UUID, **details: Any) -> Any:
+    def _end(self, outputs: object, *, run_id: UUID, **details: Any) -> Any:
         return self._ended("end", run_id, outputs=outputs)
 
     def _fail(self, error: BaseException, *, run_id: UUID, **details: Any) -> Any:

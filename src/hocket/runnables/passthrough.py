@@ -65,7 +65,9 @@ class RunnablePassthrough(RunnableWithRun[Input, Input], RunnableSerializable[In
         return True
 
     @classmethod
-    def assign(cls, **kwargs: object) -> "RunnableAssign":
+    def assign(  # pyright: ignore[reportIncompatibleMethodOverride]  # LangChain's form: a method of the class
+        cls, **kwargs: object
+    ) -> "RunnableAssign":
         """Return a runnable that adds to its input, a mapping, the outputs of others for it, each under its name."""
         return RunnableAssign(RunnableParallel(kwargs))
 

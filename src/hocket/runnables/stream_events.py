@@ -6,7 +6,7 @@ pieces; ends must not be held up, and their number is bounded by that of the sta
 
 import functools
 from collections.abc import Awaitable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 from uuid import UUID
 
 from anyio.lowlevel import current_token
@@ -93,19 +93,21 @@ class EventHandler(AsyncCallbackHandler):
 
     # -- what it is told
 
-    async def on_chain_start(self, serialized: Any, inputs: Any, **details: Any) -> None:
+    async def on_chain_start(self, serialized: object, inputs: object, **details: Any) -> None:
         await self._start(details.get("run_type") or "chain", serialized, inputs, **details)
 
-    async def on_chat_model_start(self, serialized: Any, messages: Any, **details: Any) -> None:
+    async def on_chat_model_start(
+        self, serialized: object, messages: Sequence[Sequence[object]], **details: Any
+    ) -> None:
         await self._start("chat_model", serialized, {"messages": [list(one) for one in messages]}, **details)
 
-    async def on_llm_start(self, serialized: Any, prompts: Any, **details: Any) -> None:
+    async def on_llm_start(self, serialized: object, prompts: object, **details: Any) -> None:
         await self._start("llm", serialized, {"prompts": prompts}, **details)
 
-    async def on_tool_start(self, serialized: Any, input_str: str, *, inputs: Any = None, **details: Any) -> None:
+    async def on_tool_start(self, serialized: object, input_str: str, *, inputs: object = None, **details: Any) -> None:
         await self._start("tool", serialized, input_str if inputs is None else inputs, **details)
 
-    async def on_retriever_start(self, serialized: Any, query: str, **details: Any) -> None:
+    async def on_retriever_start(self, serialized: object, query: str, **details: Any) -> None:
         await self._start("retriever", serialized, {"query": query}, **details)
 
     async def on_chain_chunk(self, chunk: Any, *, run_id: UUID, **details: Any) -> None:
@@ -116,17 +118,17 @@ class EventHandler(AsyncCallbackHandler):
         shown = chunk.message if isinstance(chunk, ChatGenerationChunk) else chunk or GenerationChunk(text=token)
         await self._happened(run_id, "stream", {"chunk": shown})
 
-    async def on_chain_end(self, outputs: Any, *, run_id: UUID, **details: Any) -> None:
+    async def on_chain_end(self, outputs: object, *, run_id: UUID, **details: Any) -> None:
         self._end(run_id, "end", {"output": outputs}, **details)
 
     async def on_llm_end(self, response: LLMResult, *, run_id: UUID, **details: Any) -> None:
         first = response.generations[0][0] if response.generations and response.generations[0] else None
         self._end(run_id, "end", {"output": first.message if isinstance(first, ChatGeneration) else response})
 
-    async def on_tool_end(self, output: Any, *, run_id: UUID, **details: Any) -> None:
+    async def on_tool_end(self, output: object, *, run_id: UUID, **details: Any) -> None:
         self._end(run_id, "end", {"output": output})
 
-    async def on_retriever_end(self, documents: Any, *, run_id: UUID, **details: Any) -> None:
+    async def on_retriever_end(self, documents: object, *, run_id: UUID, **details: Any) -> None:
         self._end(run_id, "end", {"output": documents})
 
     async def on_chain_error(self, error: BaseException, *, run_id: UUID, **details: Any) -> None:
@@ -134,7 +136,7 @@ class EventHandler(AsyncCallbackHandler):
 
     on_llm_error = on_tool_error = on_retriever_error = on_chain_error
 
-    async def on_custom_event(self, name: str, data: Any, *, run_id: UUID, **details: Any) -> None:
+    async def on_custom_event(self, name: str, data: object, *, run_id: UUID, **details: Any) -> None:
         run = self._runs.get(run_id)
         parents = [*run.parent_ids, str(run_id)] if run is not None else []
         own = _Run("custom", name, parents, details.get("tags") or [], details.get("metadata") or {}, None)
@@ -142,11 +144,11 @@ class EventHandler(AsyncCallbackHandler):
 
     # -- events of them
 
-    async def _start(self, kind: str, serialized: Any, input: Any, *, run_id: UUID, **details: Any) -> None:
+    async def _start(self, kind: str, serialized: object, input: object, *, run_id: UUID, **details: Any) -> None:
         parent_id = details.get("parent_run_id")
         parent = self._runs.get(parent_id) if parent_id is not None else None
         parents = [*parent.parent_ids, str(parent_id)] if parent is not None else []
-        name = details.get("name") or (serialized or {}).get("name") or kind
+        name = details.get("name") or _get_class_name(serialized) or kind
         run = _Run(kind, name, parents, details.get("tags") or [], details.get("metadata") or {}, input)
         self._runs[run_id] = run
         await self._put(_event(f"on_{kind}_start", run, run_id, _known(input)), kind)
@@ -156,7 +158,7 @@ class EventHandler(AsyncCallbackHandler):
         if run is not None:
             await self._put(_event(f"on_{run.kind}_{what}", run, run_id, data), run.kind)
 
-    def _end(self, run_id: UUID, what: str, data: dict[str, Any], *, inputs: Any = None, **details: Any) -> None:
+    def _end(self, run_id: UUID, what: str, data: dict[str, Any], *, inputs: object = None, **details: Any) -> None:
         run = self._runs.pop(run_id, None)
         if run is not None:
             data.update(_known(run.input if inputs is None else inputs))
@@ -180,16 +182,20 @@ class EventHandler(AsyncCallbackHandler):
             close()
 
 
+def _get_class_name(serialized: object) -> str | None:
+    return cast("dict[str, str]", serialized).get("name") if isinstance(serialized, dict) else None
+
+
 async def _nothing() -> None:
     """Wait for nothing."""
 
 
-def _known(input: Any) -> dict[str, Any]:
+def _known(input: object) -> dict[str, Any]:
     """Return the input, unless it comes in pieces and is told at the end."""
     return {} if input == "" else {"input": input}
 
 
-def _event(name: str, run: _Run, run_id: UUID, data: Any) -> StreamEvent:
+def _event(name: str, run: _Run, run_id: UUID, data: object) -> StreamEvent:
     return {
         "event": name,
         "name": run.name,
