@@ -86,7 +86,7 @@ class LeaksAConnection(ChatOpenAI):
     async def _astream(self, messages: Any, stop: Any = None, **kwargs: Any) -> AsyncIterator[Any]:
         key: Any = self.api_key
         request = self._write(messages, stop, kwargs, stream=True)
-        headers = {**request.headers, **self._dialect.make_key_headers(key.get_secret_value())}
+        headers = {**request.headers, **self._make_key_headers(key.get_secret_value())}
         stream = await open_stream(replace(request, headers=headers), self._client_settings())
         if stream.status != 200:
             said = await stream.read()

@@ -11,7 +11,8 @@ from typing import Any
 from hocket._pipeline.chat_call import as_chunk
 from hocket.http.request import HTTPReply, HTTPRequest
 from hocket.language_models.chat_models import BaseChatModel
-from hocket.messages import BaseMessage
+from hocket.language_models.options import merge_options
+from hocket.messages import AIMessage, BaseMessage, ToolMessage
 from hocket.messages.usage import add_counts
 from hocket.outputs import ChatGenerationChunk, ChatResult
 from hocket.remote.foreign import check_results, lift_results
@@ -70,11 +71,13 @@ class RemoteChatModel(RemoteModel, BaseChatModel, ABC):
         """Return the request of one call.
 
         Raises:
+            InvalidInput: an option that does not exist, or a value outside its limits.
             InvalidHistory: a tool call without its result, or a result without its call.
         """
-        options = self._merge_options(stop, params)
-        messages = lift_results(messages)
-        check_results(messages)
+        options: Any = merge_options(self, params if stop is None else {**params, "stop": stop}, self._call_options)
+        if not all(map(_is_plain, messages)):
+            messages = lift_results(messages)
+            check_results(messages)
         request = self._request(messages, options, stream=stream)
         return add_headers(request, options.extra_headers) if options.extra_headers else request
 
@@ -96,3 +99,10 @@ class RemoteChatModel(RemoteModel, BaseChatModel, ABC):
                 usage = add_counts(combined.get("token_usage") or {}, output.get("token_usage") or {})
                 combined |= {**output, "token_usage": usage}
         return combined
+
+
+def _is_plain(message: BaseMessage) -> bool:
+    """Whether a message is a text, and neither calls tools nor answers a call."""
+    if message.content.__class__ is not str or isinstance(message, ToolMessage):
+        return False
+    return not (isinstance(message, AIMessage) and (message.tool_calls or message.invalid_tool_calls))

@@ -68,10 +68,6 @@ class Endpoint:
             return not _LOCAL.isdisjoint(self.all_hosts)
         return any(host == known or host.endswith(f".{known}") for known in self.all_hosts)
 
-    def make_key_headers(self, key: str) -> dict[str, str]:
-        """Return the headers that carry a key."""
-        return {self.key_header: f"Bearer {key}" if self.key_header == "authorization" else key}
-
 
 def resolve_fields(
     fields: Mapping[str, Any], environ: Mapping[str, str], choose: Callable[[Mapping[str, Any]], Endpoint]

@@ -12,6 +12,7 @@ from pydantic import Field
 
 from hocket.http.request import HTTPReply, HTTPRequest
 from hocket.language_models.llms import BaseLLM
+from hocket.language_models.options import merge_options
 from hocket.messages.usage import add_counts
 from hocket.outputs import GenerationChunk, LLMResult
 from hocket.remote.model import RemoteModel, add_headers
@@ -84,7 +85,7 @@ class RemoteLLM(RemoteModel, BaseLLM, ABC):
         self, prompts: Sequence[str], stop: list[str] | None, params: Mapping[str, Any], *, stream: bool
     ) -> HTTPRequest:
         """Return the request of one call, or of a part of its prompts."""
-        options = self._merge_options(stop, params)
+        options: Any = merge_options(self, params if stop is None else {**params, "stop": stop}, self._call_options)
         request = self._request(prompts, options, stream=stream)
         return add_headers(request, options.extra_headers) if options.extra_headers else request
 

@@ -11,7 +11,7 @@ from hocket._secrets import unwrap_secret, wrap_secrets
 from hocket.http.request import HTTPRequest
 from hocket.http.secrets import redact_params
 from hocket.language_models.base import BaseLanguageModel, LangSmithParams, LanguageModelInput
-from hocket.language_models.options import collect_options, merge_options
+from hocket.language_models.options import collect_options
 from hocket.profiles import ModelProfile, find_profile
 from hocket.remote.endpoint import Headers
 from hocket.remote.options import CallFields, make_call_options
@@ -77,14 +77,6 @@ class RemoteModel(RemoteService):
         return find_profile(str(self._served_model), self._provider)
 
     # -- the request
-
-    def _merge_options(self, stop: list[str] | None, params: Mapping[str, Any]) -> Any:
-        """Return the options of one call, an instance of ``_call_options``.
-
-        Raises:
-            InvalidInput: an option that does not exist, or a value outside its limits.
-        """
-        return merge_options(self, params if stop is None else {**params, "stop": stop}, self._call_options)
 
     @abstractmethod
     def _preview(self, input: Any, stop: list[str] | None, params: dict[str, Any], *, stream: bool) -> HTTPRequest:

@@ -19,7 +19,7 @@ from hocket.http.clients import ClientSettings
 from hocket.http.exchange import HTTPStream, open_stream, send
 from hocket.http.request import HTTPReply, HTTPRequest
 from hocket.http.secrets import Guard, find_secrets, redact_headers
-from hocket.remote.endpoint import Endpoint, Headers, Key
+from hocket.remote.endpoint import Headers, Key
 from hocket.remote.stream_decoder import StreamDecoder
 
 __all__ = ["Sender"]
@@ -35,18 +35,19 @@ class Sender:
 
     Attributes:
         provider: the name of who is asked, for errors.
-        endpoint: how a key is sent.
+        key_header: the header that the key goes in.
         model: the name of the model, for errors.
         api_key, headers: the service's.
         client: what sends instead of hocket's own client; None: nothing does.
         settings: of the client.
         max_bytes: of a reply; None: no limit.
+        make_key_headers: returns the headers that carry a key.
         read_failure: returns the error that a reply stands for whose status is not one of success, given what it must
             not repeat.
     """
 
     provider: str
-    endpoint: Endpoint
+    key_header: str
     model: str | None
     api_key: Key | None
     headers: Headers | None
@@ -54,6 +55,7 @@ class Sender:
     settings: ClientSettings
     max_bytes: int | None
     read_failure: Callable[[HTTPReply, Sequence[str]], LLMError]
+    make_key_headers: Callable[[str], Mapping[str, str]]
 
     async def send(self, request: HTTPRequest, read: Callable[[HTTPReply], T]) -> T:
         """Send a request and return what ``read`` makes of its reply.
@@ -124,7 +126,7 @@ class Sender:
     def preview(self, request: HTTPRequest) -> HTTPRequest:
         """Return a request as it would be sent, every secret masked. A function that gives the key is not asked."""
         known = [self.api_key.get_secret_value()] if isinstance(self.api_key, SecretStr) else []
-        headers: Headers = {**self.endpoint.make_key_headers(MASK)} if self.api_key else {}
+        headers: Headers = {**self.make_key_headers(MASK)} if self.api_key else {}
         headers |= {**(self.headers or {}), **request.headers}
         url = redact_url(request.url)
         return HTTPRequest(request.method, redact(url, known), redact(redact_headers(headers), known), request.content)
@@ -148,7 +150,7 @@ class Sender:
         if isinstance(value, SecretStr):
             value = value.get_secret_value()
         if isinstance(value, str) and (value or not callable(key)):
-            named = self.endpoint.make_key_headers(value) if value else {}
+            named = self.make_key_headers(value) if value else {}
             return {name: Secret(text) for name, text in named.items()}
         kind = type(value).__name__
         del value  # this frame is in the traceback
@@ -166,7 +168,7 @@ class Sender:
             raise
         except Exception as unforeseen:
             raise _unreadable(unforeseen) from unforeseen
-        is_anonymous = self.endpoint.make_key_headers("").keys().isdisjoint(signed.headers)
+        is_anonymous = self.key_header not in signed.headers
         if is_anonymous and isinstance(error, AuthenticationError):
             error.message += "; no key was sent: give api_key=..., for that of the environment goes to known hosts only"
             error.args = (error.message,)

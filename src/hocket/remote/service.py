@@ -202,6 +202,11 @@ class RemoteService(BaseModel):
         """The name of the model that is asked, for errors."""
         return cast("str | None", self.__dict__.get("model"))
 
+    def _make_key_headers(self, key: str) -> Mapping[str, str]:
+        """Return the headers that carry a key."""
+        header = self._choose_endpoint(self.__dict__).key_header
+        return {header: f"Bearer {key}" if header == "authorization" else key}
+
     def _read_failure(self, reply: HTTPReply, secrets: Sequence[str]) -> LLMError:
         """Return the error that a reply stands for whose status is not one of success (200 to 299).
 
@@ -223,7 +228,7 @@ class RemoteService(BaseModel):
         endpoint = self._choose_endpoint(fields)
         return Sender(
             provider=endpoint.name or type(self).__name__,
-            endpoint=endpoint,
+            key_header=endpoint.key_header,
             model=fields.get("model"),
             api_key=fields["api_key"],
             headers=fields["default_headers"],
@@ -231,6 +236,7 @@ class RemoteService(BaseModel):
             settings=self._client_settings(),
             max_bytes=fields["max_reply_bytes"],
             read_failure=self._read_failure,
+            make_key_headers=self._make_key_headers,
         )
 
     def _url(self, path: str) -> str:

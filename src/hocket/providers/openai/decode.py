@@ -85,7 +85,8 @@ def _read(data: Mapping[str, Any], provider: str, headers: Mapping[str, Any]) ->
 def _answer(choice: Mapping[str, Any], facts: Mapping[str, Any], at: int) -> ChatGeneration:
     message: dict[str, Any] = choice["message"]
     told = facts if at == 0 else {name: copy_containers(fact) for name, fact in facts.items() if name != "token_usage"}
-    calls, invalid = read_tool_calls(decode_call(raw) for raw in message.get("tool_calls") or ())
+    raw: list[dict[str, Any]] = message.get("tool_calls") or []
+    calls, invalid = read_tool_calls(decode_call(one) for one in raw) if raw else ([], [])
     kwargs = extra_fields(message)
     finish = normalize_finish(
         choice.get("finish_reason"), FINISHES, called=bool(calls or invalid), refused="refusal" in kwargs
