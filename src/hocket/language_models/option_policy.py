@@ -6,7 +6,7 @@ instead, and then the run says so. A name that nobody knows is no such option bu
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, ClassVar, Literal, Self, get_args
+from typing import Any, ClassVar, Literal, Self, cast, get_args
 
 from pydantic import BaseModel, Field, SkipValidation, field_validator, model_validator
 
@@ -124,6 +124,8 @@ class Choosing(BaseModel, defer_build=True):
         refuses = self._refused_options
         profile = self._profile_for(params["model"]) if "model" in params else fields["profile"]
         if not refuses and not profile:
+            if params:
+                _check_forms({**fields, **params})
             return stop, params, ()
         if profile and (unread := unreadable_part(messages, profile)):
             raise Unsupported(
@@ -135,8 +137,7 @@ class Choosing(BaseModel, defer_build=True):
         if stop is not None:
             given["stop"] = stop
         given = {name: value for name, value in given.items() if value is not None and value != []}
-        if "response_format" in given and "response_mime_type" in given:
-            raise InvalidInput("response_format and response_mime_type both say what form the answer has; give one")
+        _check_forms(given)
         refused = refused_options(given, refuses, profile or {})
         return self._without(refused, stop, params, policy or self.unsupported) if refused else (stop, params, ())
 
@@ -189,13 +190,20 @@ def refused_options(
     refused: dict[str, str | None] = {}
     for name, value in given.items():
         key = _NEEDED.get(name)
-        if name == "response_format" and isinstance(value, Mapping) and value.get("type") == "json_schema":
-            key = "structured_output"
+        if name == "response_format" and isinstance(value, Mapping):
+            is_schema = cast("Mapping[str, object]", value).get("type") == "json_schema"
+            key = "structured_output" if is_schema else key
         if name in refuses:
             refused[name] = None
         elif key is not None and profile.get(key) is False:
             refused[name] = key
     return refused
+
+
+def _check_forms(options: Mapping[str, Any]) -> None:
+    """Refuse two options that both say what form the answer has."""
+    if options.get("response_format") and options.get("response_mime_type"):
+        raise InvalidInput("response_format and response_mime_type both say what form the answer has; give one")
 
 
 def unreadable_part(messages: Iterable[BaseMessage], profile: Mapping[str, Any]) -> tuple[str, str] | None:

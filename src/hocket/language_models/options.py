@@ -8,7 +8,7 @@ those.
 
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, TypeVar, cast
 
 from pydantic import BaseModel, BeforeValidator, Field, ValidationError
 
@@ -180,9 +180,11 @@ def _check_tools(values: dict[str, Any]) -> None:
         described = [{"type": "function", "function": function} for function in functions or ()]
         values["tools"] = [*(values.get("tools") or ()), *described] or None
         if choice and values.get("tool_choice") is None:
-            values["tool_choice"] = choice.get("name") if isinstance(choice, Mapping) else choice
-    if values.get("tools"):
-        values["tools"] = convert_to_openai_tools(values["tools"])
+            named = cast("Mapping[str, object]", choice).get("name") if isinstance(choice, Mapping) else choice
+            values["tool_choice"] = named
+    tools: Any = values.get("tools")
+    if tools:
+        values["tools"] = convert_to_openai_tools(tools)
 
 
 @lru_cache

@@ -57,7 +57,8 @@ def _fake(model: str = "fake response", **options: Any) -> BaseChatModel:
     """Return a model that always answers its own name."""
     from hocket.language_models.fakes import FakeListChatModel
 
-    return FakeListChatModel(**{"responses": [model], **options})
+    fields: dict[str, Any] = {"responses": [model], **options}
+    return FakeListChatModel(**fields)
 
 
 def _plain(name: str) -> str:
@@ -140,7 +141,7 @@ def init_chat_model(model: str, *, model_provider: str | None = None, **options:
         MissingDependency: what the provider needs is not installed; the message names the command that installs it.
         InvalidInput: ``model`` is no text.
     """
-    if not isinstance(model, str):
+    if not isinstance(model, str):  # pyright: ignore[reportUnnecessaryIsInstance]  # a caller's mistake
         raise InvalidInput(f"a model is named by a text such as 'openai:gpt-5.2', not by {type(model).__name__}")
     if model_provider:
         provider, name = model_provider, model

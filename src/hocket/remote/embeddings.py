@@ -166,10 +166,10 @@ def _sizes(texts: list[str]) -> list[int]:
     Raises:
         InvalidInput: see `RemoteEmbeddings.aembed`.
     """
-    if not isinstance(texts, Sequence) or isinstance(texts, str | bytes):
+    if not isinstance(texts, Sequence) or isinstance(texts, str | bytes):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise InvalidInput(f"texts is of type {type(texts).__name__}; it must be a list of texts: [text] for one")
     for index, text in enumerate(texts):
-        if not isinstance(text, str):
+        if not isinstance(text, str):  # pyright: ignore[reportUnnecessaryIsInstance]  # a caller's mistake, as above
             raise InvalidInput(f"texts[{index}] is of type {type(text).__name__}; it must be a text")
         if not text:
             raise InvalidInput(f"texts[{index}] is empty, which no model embeds; leave it out")

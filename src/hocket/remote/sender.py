@@ -8,7 +8,7 @@ import functools
 import inspect
 from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 from pydantic import SecretStr
 
@@ -25,6 +25,7 @@ from hocket.remote.stream_decoder import StreamDecoder
 __all__ = ["Sender"]
 
 T = TypeVar("T")
+P = ParamSpec("P")
 
 LARGE = 2**18  # bytes of a reply that take milliseconds to read, in a thread therefore: the loop has others to serve
 
@@ -150,8 +151,7 @@ class Sender:
         if isinstance(value, SecretStr):
             value = value.get_secret_value()
         if isinstance(value, str) and (value or not callable(key)):
-            named = self.make_key_headers(value) if value else {}
-            return {name: Secret(text) for name, text in named.items()}
+            return {name: Secret(text) for name, text in self.make_key_headers(value).items()} if value else {}
         kind = type(value).__name__
         del value  # this frame is in the traceback
         raise AuthenticationError(
@@ -197,10 +197,10 @@ class Sender:
         return redact(headers, self._secrets(signed))
 
 
-def _read_all(read: Callable[..., Iterable[T]], source: object) -> Iterator[T]:
+def _read_all(read: Callable[P, Iterable[T]], *args: P.args, **kwargs: P.kwargs) -> Iterator[T]:
     """Yield what reading gives. What it raises, if it is no error of hocket's, says that the reply is not readable."""
     try:
-        yield from read(source)
+        yield from read(*args, **kwargs)
     except HocketError:
         raise
     except Exception as error:
@@ -215,7 +215,7 @@ def _read_end(decoder: StreamDecoder[T], broken: ConnectionFailed | None) -> Ite
         broken: how its connection broke; None: the body has ended, or need not be read further.
     """
     try:
-        rest = list(_read_all(lambda _: decoder.close(), None))
+        rest = list(_read_all(decoder.close))
         if broken is not None and not decoder.ended:
             raise StreamTruncated("the stream is not whole: its connection broke; what came is in `partial`")
     except StreamTruncated as error:

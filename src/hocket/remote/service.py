@@ -1,9 +1,9 @@
 """What every object that talks to a provider's server has: an address, a key, a client, and a way to send.
 
 A mix-in for pydantic classes: chat models, text models and embeddings. It holds configuration only, in flat fields; what
-the provider's API is, is data (`Endpoint`), and sending is another object's work (`Sender`). Connections are the event
-loop's (see `hocket.http.clients`), shared by all services whose settings are equal. So a service may be made anew for
-every request, copied, pickled, and used from several loops.
+the provider's API is, is data (`Endpoint`), and another object sends (`Sender`). Connections are the event loop's (see
+`hocket.http.clients`), shared by all services whose settings are equal. So a service may be made anew for every request,
+copied, pickled, and used from several loops.
 """
 
 import inspect
@@ -130,14 +130,13 @@ class RemoteService(BaseModel):
     @classmethod
     def _hide_user(cls, values: object) -> object:
         """Take user and password out of the URL, which is shown, into a header, which is not."""
-        fields = cast("dict[str, Any]", values) if isinstance(values, dict) else {}
-        url = fields.get("base_url")
-        if not isinstance(url, str) or "@" not in url:
+        if not isinstance(values, dict):
             return values
-        bare, authorization = split_user(url)
-        headers: object = fields.get("default_headers") or {}
+        fields = cast("dict[str, object]", values)
+        url, headers = fields.get("base_url"), fields.get("default_headers") or {}
+        bare, authorization = split_user(url) if isinstance(url, str) and "@" in url else ("", None)
         if authorization is None or not isinstance(headers, Mapping):
-            return values
+            return fields
         return {**fields, "base_url": bare, "default_headers": {"authorization": SecretStr(authorization), **headers}}
 
     @field_validator("base_url")

@@ -51,7 +51,8 @@ class CompatibleProvider:
         Raises:
             InvalidInput: the server needs a key, or has no address of its own, and none was given.
         """
-        return ChatOpenAI(**{"dialect": self.dialect, **options})
+        fields: dict[str, Any] = {"dialect": self.dialect, **options}
+        return ChatOpenAI(**fields)
 
     def setup_needed(self) -> str | None:
         """Return what has to be done before a model can be called, in a line; None: nothing. Asks the environment only."""

@@ -149,9 +149,12 @@ def decode_content(content: Any) -> Content:
     """
     if content.__class__ is str or content is None:
         return content or ""
-    if not isinstance(content, list) or not all(isinstance(part, str | dict) for part in content):
+    if not isinstance(content, list):
         raise TypeError("content is neither a text nor a list of parts")
-    return content
+    parts = cast("list[str | dict[str, Any]]", content)
+    if not all(isinstance(part, str | dict) for part in parts):  # pyright: ignore[reportUnnecessaryIsInstance]  # from the wire
+        raise TypeError("content is neither a text nor a list of parts")
+    return parts
 
 
 def _arguments(arguments: Any) -> str | None:

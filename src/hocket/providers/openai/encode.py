@@ -138,7 +138,8 @@ def _assistant(message: AIMessage, dialect: Dialect) -> dict[str, Any]:
         encoded["refusal"] = extra["refusal"]
     if extra.get("function_call") and not calls:  # langchain-google-genai tells calls here a second time
         encoded["function_call"] = extra["function_call"]
-    if isinstance(audio := extra.get("audio"), Mapping) and audio.get("id"):
+    audio: Any = extra.get("audio")
+    if isinstance(audio, Mapping) and "id" in audio:
         encoded["audio"] = {"id": audio["id"]}
     if calls:
         foreign = is_foreign(message, dialect.name)
@@ -150,8 +151,9 @@ def _assistant(message: AIMessage, dialect: Dialect) -> dict[str, Any]:
 
 
 def _call(call: Mapping[str, Any], foreign: bool) -> dict[str, Any]:
-    args, extras = call["args"], call.get("extras") or {}
-    made = {"id": call.get("id") or "", "type": "function"}
+    args: Any = call["args"]
+    extras: dict[str, Any] = call.get("extras") or {}
+    made: dict[str, Any] = {"id": call.get("id") or "", "type": "function"}
     if extras.get("type") == "custom" and isinstance(args, dict):
         made |= {"type": "custom", "custom": {"name": call["name"], "input": args.get(CUSTOM_INPUT, "")}}
     else:

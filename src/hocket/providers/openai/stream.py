@@ -91,12 +91,14 @@ class ChatDecoder(EventDecoder[ChatGenerationChunk]):
 
     def read(self, data: dict[str, Any], event: str) -> ChatGenerationChunk | None:
         """Return what one event says; None: nothing."""
-        choices, usage = data.get("choices"), data.get("usage")
+        choices: list[dict[str, Any]] | None = data.get("choices")
+        usage: object = data.get("usage")
         if self._id is None and data.get("id"):
             self._id = str(data["id"])
         if not self._is_named or not data.keys() <= _USUAL:
             self._facts |= reply_facts(data)
-            usage = usage or (data.get("x_groq") or {}).get("usage")
+            of_groq: dict[str, object] = data.get("x_groq") or {}
+            usage = usage or of_groq.get("usage")
         choice: dict[str, Any] = self._choice(choices) if choices else {}
         content: Content = ""
         kwargs, calls, finish = None, None, None
