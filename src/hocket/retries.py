@@ -171,7 +171,7 @@ class Failure(NamedTuple):
     delay: float
 
     @property
-    def told(self) -> tuple[Any, dict[str, Any]]:
+    def retry_event_args(self) -> tuple[Any, dict[str, Any]]:
         """What handlers are told in ``on_retry``: tenacity's state (LangChain's form), and what else they would dig for."""
         from tenacity import RetryAction
 

@@ -370,7 +370,7 @@ def may_be_lost(injector: Injector, call: Any, *, is_strict: bool) -> bool:
         return False
     if any(name.startswith(("Pausing.", "tell_in_thread")) for name in where):
         return not is_strict
-    is_in_attempt = any(name.startswith(("_attempts", "open_tcp_stream")) for name in where)
+    is_in_attempt = any(name.startswith(("_make_attempts", "open_tcp_stream")) for name in where)
     is_in_cache = any(name.startswith("Slow.") for name in where)
     return is_in_cache or (isinstance(injector.raised, LLMError) and is_in_attempt)
 
@@ -494,7 +494,7 @@ class Scene:
             assert handler.has_ended, handler.ends
             assert not handler.unfinished, "an end was cut short"
             handler.ends.clear()
-        assert not single_flight._flights
+        assert not single_flight._requests
         return 0.0 if struck_at is None else time.monotonic() - struck_at
 
     async def strike(self, call: Callable[[Any], Run], attack: Attack, at: int) -> tuple[Any, Injector, float]:

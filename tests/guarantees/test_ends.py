@@ -197,7 +197,7 @@ def scene(request: pytest.FixtureRequest, handlers: Any, scenes: Any) -> Any:
             if self.cache is not None:
                 assert all(stored[0].text == "Hello world" for stored in self.cache.held.values())
                 self.cache.clear()
-                assert not self.model._in_flight._taken
+                assert not self.model._places._taken
 
     return Here
 

@@ -36,6 +36,7 @@ from hocket import (
     set_llm_cache,
     set_verbose,
 )
+from hocket._pipeline.cache_key import prompt_key
 from hocket.errors import CacheMissing, DroppedStateWarning, InvalidInput, LoadError
 from hocket.runnables import RunnableSerializable
 from hocket.tokens import TokenCount
@@ -228,7 +229,7 @@ async def test_which_cache_is_used(field: Any, has_global: bool) -> None:
     again = await model.ainvoke("why?")
     caches = field == "own" or (field is not False and has_global)
     assert again.content == ("1" if caches else "2")
-    key = model._cache_key([HumanMessage("why?")], None, {})
+    key = prompt_key([HumanMessage("why?")]), model._get_llm_string()
     assert (shared.lookup(*key) is not None) == (has_global and field in (True, None))
     assert (own.lookup(*key) is not None) == (field == "own")
 
@@ -425,7 +426,14 @@ def test_secrets_are_dumped_as_references() -> None:
         api_key: SecretStr = SecretStr("")
 
     model = Keyed(api_key=SecretStr("sk-very-secret"))
-    shown = [dumps(model), repr(model), str(model), model._get_llm_string(), str(model._told()), str(model.asdict())]
+    shown = [
+        dumps(model),
+        repr(model),
+        str(model),
+        model._get_llm_string(),
+        str(model._serialize_for_handlers()),
+        str(model.asdict()),
+    ]
     assert not [text for text in shown if "very-secret" in text]
     assert dumpd(model)["kwargs"]["api_key"] == {"lc": 1, "type": "secret", "id": ["API_KEY"]}
 

@@ -94,7 +94,7 @@ def nothing_is_left() -> Iterator[None]:
     """Fail if an equal call could still board a request of this test; unset the global cache."""
     yield
     set_llm_cache(None)
-    assert not single_flight._flights
+    assert not single_flight._requests
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import anyio.lowlevel
 import pytest
 from pydantic import Field, ValidationError
 
-from hocket._pipeline.deadline import limited_per_attempt, limited_total
+from hocket._pipeline.deadline import with_attempt_deadlines, with_total_deadline
 from hocket._runtime import clock
 from hocket._runtime.runtime import ASYNC
 from hocket.caches import InMemoryCache
@@ -517,7 +517,7 @@ def test_without_limits_there_is_nothing_in_between() -> None:
     call = model._open_call(ASYNC, [], None, None, {})
     answer: Any = object()
     go: Callable[[Any], Awaitable[Any]] = lambda call: answer  # noqa: E731
-    assert limited_total(limited_per_attempt(go))(call) is answer
+    assert with_total_deadline(with_attempt_deadlines(go))(call) is answer
 
 
 class Nested(BaseChatModel):

@@ -1,30 +1,34 @@
 """The cache: the same for calls that stream and calls that do not.
 
-A hit is replayed to whoever wants chunks; a finished stream is stored. A cache that fails is logged and counts as empty:
-it must never cost an answer.
+A hit is replayed as chunks where chunks are wanted; a finished stream is stored. A cache that fails is logged and
+counts as empty: it must never cost an answer.
 """
 
 import functools
 import logging
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import Any, cast
 
 from hocket import globals as settings
-from hocket._pipeline.call import Call, Go
-from hocket._pipeline.single_flight import board
+from hocket._pipeline.call import Call, Next
+from hocket._pipeline.request import Request
+from hocket._pipeline.single_flight import get_or_create
 from hocket.caches import BaseCache
 from hocket.errors import CacheMissing
 from hocket.outputs import Generation
 
-__all__ = ["cached", "chosen_cache", "look_up", "replay", "store"]
+__all__ = ["choose_cache", "look_up", "store", "with_cache"]
 
 _log = logging.getLogger("hocket.caches")
 
-Run = Callable[[Any, Go], Awaitable[Any]]
+Run = Callable[[Call, Next], Awaitable[Any]]
 """Runs the rest of the pipeline for a call, as a run."""
 
+CacheKey = tuple[str, str]
+"""The key of the prompt, and the key of everything else that changes the answer."""
 
-def chosen_cache(cache: BaseCache | bool | None) -> BaseCache | None:
+
+def choose_cache(cache: BaseCache | bool | None) -> BaseCache | None:
     """Return the cache that a model's ``cache`` field stands for.
 
     Raises:
@@ -45,85 +49,84 @@ def chosen_cache(cache: BaseCache | bool | None) -> BaseCache | None:
     return shared
 
 
-def cached(field: BaseCache | bool | None, go: Go, run: Run | None = None) -> Go:
-    """Return ``go`` behind the cache that the model's ``cache`` field stands for.
+def with_cache(
+    field: BaseCache | bool | None,
+    make_key: Callable[[Request], CacheKey],
+    call_next: Next,
+    run: Run | None = None,
+) -> Next:
+    """Return ``call_next`` behind the cache that the model's ``cache`` field stands for.
 
     Args:
         field: the field.
-        go: the rest of the pipeline.
+        make_key: returns the key of what is asked.
+        call_next: the rest of the pipeline.
         run: makes a run of what the cache does not answer; None: the call is one already.
     """
 
     def start(call: Call) -> Awaitable[Any]:
-        cache = chosen_cache(field)
+        cache = choose_cache(field)
         if cache is None:
-            return go(call) if run is None else run(call, go)
-        return look_up_and_go(cache, call)
+            return call_next(call) if run is None else run(call, call_next)
+        return look_up_first(cache, call)
 
-    async def look_up_and_go(cache: BaseCache, call: Call) -> Any:
-        key = call.key()
+    async def look_up_first(cache: BaseCache, call: Call) -> Any:
+        key = make_key(call.request)
         stored = await look_up(call, cache, key)
         if stored is not None:
-            if call.runs:
-                await call.tell("on_cache_hit")
-            result = call.result(stored, cached=True)
-            await replay(call, result)
-            return result
-        ask = functools.partial(_share if call.runtime.is_async else _ask_alone, cache, key, go)
+            if call.runs.are_heard:
+                await call.runs.emit("on_cache_hit")
+            restored = call.answer.restore(stored, cached=True)
+            await call.delivery.replay(*restored)
+            return restored.result
+        ask = functools.partial(_share if call.runtime.is_async else _ask_alone, cache, key, call_next)
         return await (ask(call) if run is None else run(call, ask))
 
     return start
 
 
-async def _ask_alone(cache: BaseCache, key: tuple[str, str], go: Go, call: Call) -> Any:
-    return call.billed(await _ask(cache, key, go, call))
+async def _ask_alone(cache: BaseCache, key: CacheKey, call_next: Next, call: Call) -> Any:
+    return call.answer.with_usage(await _ask(cache, key, call_next, call), call.delivery.sizes)
 
 
-async def _ask(cache: BaseCache, key: tuple[str, str], go: Go, call: Call) -> Any:
+async def _ask(cache: BaseCache, key: CacheKey, call_next: Next, call: Call) -> Any:
     """Get an answer and store it."""
-    result = await go(call)
-    await store(call, cache, key, call.candidates(result))
+    result = await call_next(call)
+    await store(call, cache, key, call.answer.candidates(result, call.delivery.sizes))
     return result
 
 
-async def _share(cache: BaseCache, key: tuple[str, str], go: Go, call: Call) -> Any:
+async def _share(cache: BaseCache, key: CacheKey, call_next: Next, call: Call) -> Any:
     """Get an answer, together with every equal call that is in flight."""
-    flight, is_new = board(cache, key)
+    request, is_new = get_or_create(cache, key)
     if is_new:
-        flight.take_off(call.detached(flight), functools.partial(_ask, cache, key, go))
-    result, has_chunks = await flight.join(call)
-    shared = not flight.bills(call)
-    if shared and call.runs:
-        await call.tell("on_cache_hit", shared=True)
-    mine = call.result(call.candidates(result), cached=True) if shared else call.billed(result)
+        request.start(call.share(request), functools.partial(_ask, cache, key, call_next))
+    result, has_chunks = await request.join(call)
+    answer, sizes = call.answer, call.delivery.sizes
+    if request.has_bill(call):
+        own = answer.with_usage(result, sizes)
+    else:
+        await call.runs.emit("on_cache_hit", shared=True)
+        own = answer.restore(answer.candidates(result, sizes), cached=True).result
     if not has_chunks:
-        await replay(call, mine)
-    return mine
+        await call.delivery.replay(own)
+    return own
 
 
-async def replay(call: Call, result: Any) -> None:
-    """Hand a whole result to the call's consumer, if it has one, as chunks."""
-    if call.sink is None:
-        return
-    for chunk in call.chunks(result):
-        waiting = call.deliver(chunk)
-        if waiting is not None:
-            await waiting
-
-
-async def look_up(call: Call, cache: BaseCache, key: tuple[str, str]) -> list[Generation] | None:
+async def look_up(call: Call, cache: BaseCache, key: CacheKey) -> list[Generation] | None:
     """Return what ``cache`` holds under ``key``; anything but a list of candidates is nothing, as is a failure."""
     try:
-        stored = await cache.alookup(*key) if call.runtime.is_async else cache.lookup(*key)
+        stored: object = await cache.alookup(*key) if call.runtime.is_async else cache.lookup(*key)
     except Exception as error:
         _log.warning("%s could not be read, and counts as empty: %r", type(cache).__name__, error)
         return None
-    if not isinstance(stored, list) or not stored or not all(isinstance(held, Generation) for held in stored):
+    if not isinstance(stored, list) or not stored:
         return None
-    return stored
+    candidates = cast("list[object]", stored)
+    return cast("list[Generation]", stored) if all(isinstance(one, Generation) for one in candidates) else None
 
 
-async def store(call: Call, cache: BaseCache, key: tuple[str, str], candidates: list[Generation]) -> None:
+async def store(call: Call, cache: BaseCache, key: CacheKey, candidates: list[Generation]) -> None:
     """Store an answer; a failure costs nothing but the next hit."""
     try:
         await (

@@ -1,39 +1,47 @@
 """The pipeline of one model, put together from its fields. Absent stages cost nothing."""
 
+from collections.abc import Callable
 from typing import Any
 
-from hocket._pipeline.cache import cached
-from hocket._pipeline.call import Call, Go
-from hocket._pipeline.concurrency_limit import capped
-from hocket._pipeline.deadline import limited_per_attempt, limited_total
-from hocket._pipeline.hook import ask_hook
-from hocket._pipeline.observe import observed
-from hocket._pipeline.rate_limit import limited
-from hocket._pipeline.retry import retried
+from hocket._pipeline.ask_hook import ask_hook
+from hocket._pipeline.cache import CacheKey, with_cache
+from hocket._pipeline.call import Call, Next
+from hocket._pipeline.concurrency_limit import ConcurrencyLimiter, with_concurrency_limit
+from hocket._pipeline.deadline import with_attempt_deadlines, with_total_deadline
+from hocket._pipeline.observe import with_run_events
+from hocket._pipeline.rate_limit import with_rate_limit
+from hocket._pipeline.request import Request
+from hocket._pipeline.retry import with_retries
+from hocket.caches import BaseCache
+from hocket.rate_limiters import BaseRateLimiter
 
-__all__ = ["compose_chat", "compose_text", "request"]
-
-
-def request(model: Any) -> Go:
-    """Return what makes a real request: attempts, each in its turn, behind the rate limiter, within its limits of time."""
-    attempt = limited_per_attempt(ask_hook)
-    if model.rate_limiter is not None:
-        attempt = limited(model.rate_limiter, attempt)
-    if model.max_in_flight is not None:
-        attempt = capped(model._in_flight, attempt)
-    return retried(attempt)
+__all__ = ["compose_attempts", "compose_chat", "compose_text"]
 
 
-def compose_chat(model: Any) -> Go:
+def compose_attempts(rate_limiter: BaseRateLimiter | None, places: ConcurrencyLimiter | None) -> Next:
+    """Return what makes a real request: attempts, each in its turn, behind the rate limiter, within its limits of time.
+
+    Args:
+        rate_limiter: asked before each attempt; None: nobody is.
+        places: of the calls in flight, of which each attempt takes one; None: there are as many as wanted.
+    """
+    attempt = with_attempt_deadlines(ask_hook)
+    if rate_limiter is not None:
+        attempt = with_rate_limit(rate_limiter, attempt)
+    if places is not None:
+        attempt = with_concurrency_limit(places, attempt)
+    return with_retries(attempt)
+
+
+def compose_chat(cache: BaseCache | bool | None, make_key: Callable[[Request], CacheKey], attempts: Next) -> Next:
     """Return what is below the run of a chat model; also an answer out of the cache is one."""
-    return limited_total(request(model) if model.cache is False else cached(model.cache, request(model)))
+    return with_total_deadline(attempts if cache is False else with_cache(cache, make_key, attempts))
 
 
-def compose_text(model: Any) -> Go:
-    """Return the pipeline of a text model: as in LangChain, what the cache answers is no run, and nobody hears of it."""
-    go = request(model)
+def compose_text(cache: BaseCache | bool | None, make_key: Callable[[Request], CacheKey], attempts: Next) -> Next:
+    """Return the pipeline of a text model: as in LangChain, what the cache answers is no run, and has no events."""
 
-    async def run(call: Call, go: Go = go) -> Any:
-        return await observed(call, limited_total(go))
+    async def run(call: Call, call_next: Next = attempts) -> Any:
+        return await with_run_events(call, with_total_deadline(call_next))
 
-    return run if model.cache is False else cached(model.cache, go, run)
+    return run if cache is False else with_cache(cache, make_key, attempts, run)

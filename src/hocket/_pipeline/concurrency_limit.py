@@ -7,17 +7,17 @@ has ended. It is taken before the rate limiter is asked, whose permit says *now*
 
 from typing import Any
 
-from hocket._pipeline.call import Call, Go
+from hocket._pipeline.call import Call, Next
 from hocket._pipeline.deadline import check_total
-from hocket._pipeline.rate_limit import tell_wait
+from hocket._pipeline.rate_limit import emit_wait
 from hocket._runtime import clock
 from hocket._runtime.runtime import Runtime
 from hocket._runtime.wait_queue import Waiter, WaitQueue
 
-__all__ = ["InFlight", "capped"]
+__all__ = ["ConcurrencyLimiter", "with_concurrency_limit"]
 
 
-class InFlight(WaitQueue):
+class ConcurrencyLimiter(WaitQueue):
     """The places of one model, given away first come first served. Nobody polls."""
 
     def __init__(self) -> None:
@@ -70,17 +70,17 @@ class InFlight(WaitQueue):
             waiter.wake()
 
 
-def capped(in_flight: InFlight, go: Go) -> Go:
-    """Return ``go``, which waits for a place first."""
+def with_concurrency_limit(limiter: ConcurrencyLimiter, call_next: Next) -> Next:
+    """Return ``call_next``, which waits for a place first."""
 
-    async def enter_and_go(call: Call) -> Any:
-        asked = clock.current().now()
-        await in_flight.acquire(call.runtime)
+    async def acquire_first(call: Call) -> Any:
+        asked_at = clock.current().now()
+        await limiter.acquire(call.runtime)
         try:
             check_total(call)
-            await tell_wait(call, asked)
-            return await go(call)
+            await emit_wait(call, asked_at)
+            return await call_next(call)
         finally:
-            in_flight.release()
+            limiter.release()
 
-    return enter_and_go
+    return acquire_first

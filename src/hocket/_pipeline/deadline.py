@@ -12,52 +12,52 @@ Sync code cannot be interrupted: there ``total`` is looked at between chunks and
 from collections.abc import Awaitable
 from typing import Any
 
-from hocket._pipeline.call import Call, Go
+from hocket._pipeline.call import Call, Next
+from hocket._pipeline.limits import NO_LIMITS
 from hocket._runtime import clock
 from hocket._runtime.alarm import Alarm
 from hocket.errors import FirstTokenTimeout, IdleTimeout, RequestTimeout, TotalTimeout
 from hocket.timeouts import Timeout, connect_limit
 
-__all__ = ["check_total", "limited_per_attempt", "limited_total", "start_in_time"]
+__all__ = ["check_total", "start_in_time", "with_attempt_deadlines", "with_total_deadline"]
 
 
 def start_in_time(call: Call) -> Awaitable[None]:
     """Start a call's runs, within its limit on all of its time, if it has one, which begins here."""
-    if call.timeout is None or (total := call.timeout.total) is None:
-        return call.start()
-    call.ends_at = clock.current().now() + total
-    return _started(call, total) if call.runtime.is_async else call.start()
+    total = call.limits.total
+    if total is None:
+        return call.runs.start()
+    call.limits.start()
+    return _start_within(call, total) if call.runtime.is_async else call.runs.start()
 
 
-async def _started(call: Call, total: float) -> None:
+async def _start_within(call: Call, total: float) -> None:
     with Alarm() as alarm:
         alarm.set(total)
-        return await call.start()
-    raise _out_of_time(call)
+        return await call.runs.start()
+    raise _total_timeout(call)
 
 
-def limited_total(go: Go) -> Go:
-    """Return ``go`` within the call's limit on all of its time, if it has one: what is left, if a run has begun."""
+def with_total_deadline(call_next: Next) -> Next:
+    """Return ``call_next`` within the call's limit on all of its time, if it has one: what is left, if a run has begun."""
 
     def start(call: Call) -> Awaitable[Any]:
-        if call.timeout is None or (total := call.timeout.total) is None:
-            return go(call)
-        now = clock.current().now()
-        if call.ends_at is None:
-            call.ends_at = now + total
-        elif call.ends_at <= now:  # spent in sync code of a handler
-            raise _out_of_time(call)
-        return _in_total(call, go, call.ends_at - now) if call.runtime.is_async else go(call)
+        if call.limits is NO_LIMITS or call.limits.total is None:
+            return call_next(call)
+        call.limits.start()
+        if call.limits.is_over:  # spent in sync code of a handler
+            raise _total_timeout(call)
+        return _run_within(call, call_next) if call.runtime.is_async else call_next(call)
 
     return start
 
 
-async def _in_total(call: Call, go: Go, left: float) -> Any:
+async def _run_within(call: Call, call_next: Next) -> Any:
+    assert call.limits.ends_at is not None
     with Alarm() as alarm:
-        alarm.set(left)
-        call.deadline = alarm
-        return await go(call)
-    raise _out_of_time(call)
+        call.limits.watch(alarm, call.limits.ends_at - clock.current().now())
+        return await call_next(call)
+    raise _total_timeout(call)
 
 
 def check_total(call: Call) -> None:
@@ -66,28 +66,28 @@ def check_total(call: Call) -> None:
     Raises:
         TotalTimeout: it has not.
     """
-    if call.ends_at is not None and not call.runtime.is_async and clock.current().now() >= call.ends_at:
-        raise _out_of_time(call)
+    if not call.runtime.is_async and call.limits.is_over:
+        raise _total_timeout(call)
 
 
-def limited_per_attempt(go: Go) -> Go:
-    """Return ``go`` within the call's limits on each attempt, if it has any."""
+def with_attempt_deadlines(call_next: Next) -> Next:
+    """Return ``call_next`` within the call's limits on each attempt, if it has any."""
 
     def start(call: Call) -> Awaitable[Any]:
         if not call.runtime.is_async:
-            return go(call)
-        limits = call.timeout
+            return call_next(call)
+        limits = call.limits.timeout
         if limits is None and connect_limit.get() is None:
-            return go(call)
-        timed = limits is not None and call.streaming and (limits.first_token or limits.idle)
-        attempt = _in_time(call, go, limits) if limits is not None and timed else go(call)
+            return call_next(call)
+        timed = limits is not None and call.request.streaming and (limits.first_token or limits.idle)
+        attempt = _attempt_within(call, call_next, limits) if limits is not None and timed else call_next(call)
         connect = None if limits is None else limits.connect
-        return attempt if connect == connect_limit.get() else _connecting(attempt, connect)
+        return attempt if connect == connect_limit.get() else _connect_within(attempt, connect)
 
     return start
 
 
-async def _connecting(attempt: Awaitable[Any], limit: float | None) -> Any:
+async def _connect_within(attempt: Awaitable[Any], limit: float | None) -> Any:
     token = connect_limit.set(limit)
     try:
         return await attempt
@@ -95,35 +95,35 @@ async def _connecting(attempt: Awaitable[Any], limit: float | None) -> Any:
         connect_limit.reset(token)
 
 
-async def _in_time(call: Call, go: Go, limits: Timeout) -> Any:
+async def _attempt_within(call: Call, call_next: Next, limits: Timeout) -> Any:
     try:
         with Alarm() as alarm:
             alarm.set(limits.first_token)
-            call.alarm, call.idle = alarm, limits.idle
-            return await go(call)
+            call.delivery.watch(alarm, limits.idle)
+            return await call_next(call)
     finally:
-        call.alarm = None
-    if call.has_begun and limits.idle is not None:
-        raise _expired(call, IdleTimeout, f"the stream brought nothing more for {limits.idle:g} s", "idle")
-    raise _expired(
+        call.delivery.unwatch()
+    if call.delivery.has_begun and limits.idle is not None:
+        raise _timeout(call, IdleTimeout, f"the stream brought nothing more for {limits.idle:g} s", "idle")
+    raise _timeout(
         call, FirstTokenTimeout, f"the stream brought nothing within {limits.first_token:g} s", "first_token"
     )
 
 
-def _out_of_time(call: Call) -> RequestTimeout:
-    assert call.timeout is not None
-    return _expired(call, TotalTimeout, f"the call took longer than {call.timeout.total:g} s in all", "total")
+def _total_timeout(call: Call) -> RequestTimeout:
+    return _timeout(call, TotalTimeout, f"the call took longer than {call.limits.total:g} s in all", "total")
 
 
-def _expired(call: Call, cls: type[RequestTimeout], what: str, limit: str) -> RequestTimeout:
+def _timeout(call: Call, cls: type[RequestTimeout], what: str, limit: str) -> RequestTimeout:
     came, partial = "nothing had come", None
-    if call.has_begun:
-        partial, count = call.gathered(), len(call.sizes)
-        came = f"{count} chunk{'s' * (count > 1)} had come, {sum(call.sizes)} characters, see `partial`"
+    if call.delivery.has_begun:
+        sizes = call.delivery.sizes
+        partial = call.delivery.fold.partial_message()
+        came = f"{len(sizes)} chunk{'s' * (len(sizes) > 1)} had come, {sum(sizes)} characters, see `partial`"
     return cls(
         f"{what} (the limit is Timeout({limit}=...)); {came}",
-        provider=getattr(call.model, "_provider", None),
-        model=getattr(call.model, "_served_model", None),
+        provider=call.request.provider,
+        model=call.request.served_model,
         retryable=cls is not TotalTimeout,
         partial=partial,
     )

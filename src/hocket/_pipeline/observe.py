@@ -7,33 +7,30 @@ few seconds each (see `hocket.callbacks.events`).
 
 import contextlib
 import functools
-from collections.abc import Awaitable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-import anyio
-
-from hocket._pipeline.call import Call, Go
+from hocket._pipeline.call import Call, Next
 from hocket._pipeline.deadline import start_in_time
+from hocket._pipeline.runs import is_cancellation
 from hocket._runtime.cancellation import is_cancelled
-from hocket.callbacks.events import NOTHING
 
-__all__ = ["observed", "run_all"]
+__all__ = ["run_all", "with_run_events"]
 
 
-async def observed(call: Call, go: Go) -> Any:
-    """Run ``go`` as a run of its own, told to the call's handlers. Returns the finished result."""
-    if not call.managers:
-        return call.finished(await go(call))
+async def with_run_events(call: Call, call_next: Next) -> Any:
+    """Run ``call_next`` as a run of its own, told to the call's handlers. Returns the finished result."""
+    if not call.runs.is_watched:
+        return call.finish(await call_next(call))
     try:
         await start_in_time(call)
-        return await _ended(call, go)
+        return await _run(call, call_next)
     except BaseException as error:
-        if call.outcome is None:
-            await _failed(call, error)
+        await _fail(call, error)
         raise
 
 
-async def run_all(calls: Sequence[Call], go: Go) -> list[Any]:
+async def run_all(calls: Sequence[Call], call_next: Next) -> list[Any]:
     """Start the calls in order, run them (at once, where the runtime can), and return their results in order.
 
     Raises:
@@ -41,74 +38,57 @@ async def run_all(calls: Sequence[Call], go: Go) -> list[Any]:
             blocking runtime, where one runs after another, those behind it are not run, and end with its error.
     """
     if len(calls) < 2:
-        return [await observed(call, go) for call in calls]
+        return [await with_run_events(call, call_next) for call in calls]
+    results: dict[int, Any] = {}
+    errors: dict[int, BaseException] = {}
+
+    async def run(index: int) -> None:
+        """Run one call; only a cancellation from outside gets out."""
+        call = calls[index]
+        try:
+            if errors and not call.runtime.is_async:
+                raise errors[min(errors)]
+            results[index] = await _run(call, call_next)
+        except BaseException as error:
+            errors[index] = error
+            await _fail(call, error)
+            if call.runtime.is_async and is_cancelled() and is_cancellation(error):
+                raise
+
     try:
         for call in calls:
-            if call.is_observed:
+            if call.runs.is_watched:
                 await start_in_time(call)
-        await calls[0].runtime.run_each(functools.partial(_settle, call, calls, go) for call in calls)
+        await calls[0].runtime.run_each(functools.partial(run, index) for index in range(len(calls)))
     except BaseException as error:
-        struck: BaseException | None = None
-        for call in calls:
-            if call.outcome is None:
-                try:
-                    await _failed(call, error)
-                except BaseException as again:  # cancelled once more: the others are told all the same
-                    struck = again
-        if struck is not None:
-            raise struck from error
+        await _fail_all(calls, error)
         raise
-    for call in calls:
-        if isinstance(call.outcome, _Failure):
-            raise call.outcome.error
-    return [call.outcome for call in calls]
+    if errors:
+        raise errors[min(errors)]
+    return [results[index] for index in range(len(calls))]
 
 
-class _Failure:
-    """An error as an outcome, told apart from a result that is one."""
-
-    __slots__ = ("error",)
-
-    def __init__(self, error: BaseException) -> None:
-        self.error = error
-
-
-async def _settle(call: Call, calls: Sequence[Call], go: Go) -> None:
-    """Give the call its outcome; only a cancellation from outside gets out."""
-    failure = (
-        None if call.runtime.is_async else next((c.outcome for c in calls if isinstance(c.outcome, _Failure)), None)
-    )
-    try:
-        if failure is not None:
-            raise failure.error
-        await _ended(call, go)
-    except BaseException as error:
-        if call.outcome is None:
-            await _failed(call, error)
-        else:
-            call.outcome = _Failure(error)  # of a handler, raised at the end of a run that had gone well
-        if call.runtime.is_async and is_cancelled() and isinstance(error, anyio.get_cancelled_exc_class()):
-            raise
-
-
-async def _ended(call: Call, go: Go) -> Any:
+async def _run(call: Call, call_next: Next) -> Any:
     """Run a call that has started, and tell its end."""
-    result = call.finished(await go(call))
-    call.outcome = result
-    if call.runs:
-        telling = call.end(result)
-        if telling is not NOTHING:
-            await _tell_end(call, "on_llm_end", telling)
-    return result
+    finished = call.finish(await call_next(call))
+    if call.runs.is_watched:
+        await call.runs.end(functools.partial(call.answer.make_responses, call.result, finished))
+    return finished
 
 
-async def _failed(call: Call, error: BaseException) -> None:
-    call.outcome = _Failure(error)
-    if call.runs:
+async def _fail(call: Call, error: BaseException) -> None:
+    """Tell the handlers of a call that it has failed, unless its end has been told."""
+    if call.runs.is_watched and not call.runs.has_ended:
         with contextlib.suppress(Exception):  # of a handler: a run that has failed keeps its own error
-            await _tell_end(call, "on_llm_end" if call.closed else "on_llm_error", call.fail(error))
+            await call.fail(error)
 
 
-async def _tell_end(call: Call, name: str, telling: Awaitable[None]) -> None:
-    """Tell the end of a call; what takes time is told whatever cancels the caller meanwhile."""
-    await (call.runtime.run_shielded(telling) if any([run._waits(name) for run in call.runs]) else telling)
+async def _fail_all(calls: Sequence[Call], error: BaseException) -> None:
+    interruption: BaseException | None = None
+    for call in calls:
+        try:
+            await _fail(call, error)
+        except BaseException as again:  # cancelled once more: the others are told all the same
+            interruption = again
+    if interruption is not None:
+        raise interruption from error

@@ -8,39 +8,41 @@ raised at once. The budget of attempts is the outermost policy's; what is nested
 from collections.abc import Awaitable
 from typing import Any
 
-from hocket._pipeline.call import Call, Go
+from hocket._pipeline.call import Call, Next
 from hocket._pipeline.deadline import check_total
 from hocket.retries import Failure, RetryPolicy, retry_async
 
-__all__ = ["retried"]
+__all__ = ["with_retries"]
 
 
-def retried(go: Go) -> Go:
-    """Return ``go``, tried again by the call's policy, if it has one."""
+def with_retries(call_next: Next) -> Next:
+    """Return ``call_next``, tried again by the call's policy, if it has one."""
 
     def start(call: Call) -> Awaitable[Any]:
-        return go(call) if call.retry is None else _attempts(call, go, call.retry)
+        policy = call.limits.retry
+        return call_next(call) if policy is None else _make_attempts(call, call_next, policy)
 
     return start
 
 
-def _attempts(call: Call, go: Go, policy: RetryPolicy) -> Awaitable[Any]:
+def _make_attempts(call: Call, call_next: Next, policy: RetryPolicy) -> Awaitable[Any]:
     async def attempt(number: int) -> Any:
         if number > 1:
-            call.restart()
+            call.delivery.restart()
             check_total(call)
-        return await go(call)
+        return await call_next(call)
 
-    async def tell(failure: Failure) -> None:
-        state, facts = failure.told
-        await call.note("on_retry", state, **facts, response=call.until(failure.error))
+    async def emit_retry(failure: Failure) -> None:
+        state, facts = failure.retry_event_args
+        response = call.failure_response(failure.error)
+        await call.runs.emit_shared("on_retry", state, **facts, response=response)
 
     return retry_async(
         attempt,
         policy,
         call.runtime,
         limit=policy.max_attempts,
-        ends_at=lambda: call.ends_at,
-        may_repeat=lambda: not call.has_handed_out,
-        tell=tell,
+        ends_at=lambda: call.limits.ends_at,
+        may_repeat=lambda: not call.delivery.has_handed_out,
+        tell=emit_retry,
     )

@@ -3,6 +3,7 @@
 from hocket.callbacks.ambient import register_configure_hook
 from hocket.callbacks.background import flush
 from hocket.callbacks.base_manager import BaseCallbackManager, Callbacks
+from hocket.callbacks.base_run_manager import BaseRunManager
 from hocket.callbacks.custom import adispatch_custom_event, dispatch_custom_event
 from hocket.callbacks.groups import (
     AsyncCallbackManagerForChainGroup,
@@ -11,15 +12,15 @@ from hocket.callbacks.groups import (
     trace_as_chain_group,
 )
 from hocket.callbacks.handlers import AsyncCallbackHandler, BaseCallbackHandler
-from hocket.callbacks.manager import AsyncCallbackManager, CallbackManager
-from hocket.callbacks.run_managers import (
+from hocket.callbacks.manager import (
+    AsyncCallbackManager,
     AsyncCallbackManagerForChainRun,
     AsyncCallbackManagerForLLMRun,
     AsyncCallbackManagerForRetrieverRun,
     AsyncCallbackManagerForToolRun,
     AsyncParentRunManager,
     AsyncRunManager,
-    BaseRunManager,
+    CallbackManager,
     CallbackManagerForChainRun,
     CallbackManagerForLLMRun,
     CallbackManagerForRetrieverRun,

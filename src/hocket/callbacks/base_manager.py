@@ -45,9 +45,9 @@ class BaseCallbackManager:
 
     def copy(self) -> Self:
         """Return a manager of the same class that can be changed without changing this one."""
-        return cast(Self, self._copied_as(type(self)))
+        return cast(Self, self.copy_as(type(self)))
 
-    def _copied_as(self, cls: Callable[..., Any]) -> Any:
+    def copy_as(self, cls: Callable[..., Any]) -> Any:
         return cls(
             handlers=list(self.handlers),
             inheritable_handlers=list(self.inheritable_handlers),

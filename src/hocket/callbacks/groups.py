@@ -8,8 +8,8 @@ from uuid import UUID
 
 from hocket._runtime.runtime import drive
 from hocket.callbacks.base_manager import BaseCallbackManager, Callbacks
-from hocket.callbacks.manager import AsyncCallbackManager, CallbackManager
-from hocket.callbacks.run_managers import BaseRunManager, sync_face
+from hocket.callbacks.base_run_manager import BaseRunManager, sync_face
+from hocket.callbacks.manager import AsyncCallbackManager, AsyncRunManager, CallbackManager, RunManager
 
 __all__ = [
     "AsyncCallbackManagerForChainGroup",
@@ -30,7 +30,7 @@ class _GroupManager(BaseCallbackManager):
 
     def copy(self) -> Self:
         """Return a manager of the same group that can be changed without changing this one."""
-        return cast(Self, self._copied_as(functools.partial(type(self), parent_run_manager=self.parent_run_manager)))
+        return cast(Self, self.copy_as(functools.partial(type(self), parent_run_manager=self.parent_run_manager)))
 
 
 class AsyncCallbackManagerForChainGroup(_GroupManager, AsyncCallbackManager):
@@ -41,11 +41,11 @@ class AsyncCallbackManagerForChainGroup(_GroupManager, AsyncCallbackManager):
 
     async def on_chain_end(self, outputs: Any, **kwargs: Any) -> None:
         """End the group's run with its outputs."""
-        await self.parent_run_manager._tell_end("on_chain_end", outputs, **kwargs)
+        await self.parent_run_manager.emit_end("on_chain_end", outputs, **kwargs)
 
     async def on_chain_error(self, error: BaseException, **kwargs: Any) -> None:
         """End the group's run with an error."""
-        await self.parent_run_manager._tell_end("on_chain_error", error, **kwargs)
+        await self.parent_run_manager.emit_end("on_chain_error", error, **kwargs)
 
 
 class CallbackManagerForChainGroup(_GroupManager, CallbackManager):
@@ -72,26 +72,26 @@ class _Group:
         metadata: dict[str, Any] | None = None,
     ) -> None:
         manager = self.manager_class.configure(callback_manager, None, False, tags, None, metadata)
-        self._run: BaseRunManager = manager.new_run(manager._chain_run, run_id)
+        self._run: AsyncRunManager | RunManager = manager.new_run(manager.chain_run_class, run_id)
         self._told = ({"name": group_name}, inputs or {})
 
     async def _enter(self) -> Any:
         try:
-            await self._run._tell_start("on_chain_start", self._told, {})
+            await self._run.emit_start("on_chain_start", self._told, {})
         except BaseException as error:
             await self._exit(type(error), error)
             raise
         make = functools.partial(self.group_class, parent_run_manager=self._run)
-        return cast(BaseCallbackManager, self._run.get_child())._copied_as(make)
+        return self._run.get_child().copy_as(make)
 
     async def _exit(self, kind: Any = None, error: BaseException | None = None, trace: Any = None) -> None:
         if error is None:
-            await self._run._tell_end("on_chain_end", {})
+            await self._run.emit_end("on_chain_end", {})
         elif isinstance(error, GeneratorExit):  # the generator that the block is in was left early, which is no failure
-            await self._run._tell_end("on_chain_end", {}, closed=True)
+            await self._run.emit_end("on_chain_end", {}, closed=True)
         else:
             with contextlib.suppress(Exception):  # of a handler that raises; the block has an error of its own
-                await self._run._tell_end("on_chain_error", error)
+                await self._run.emit_end("on_chain_error", error)
 
 
 class atrace_as_chain_group(_Group):

@@ -1,6 +1,7 @@
-"""Managers: where runs are started.
+"""Runs, and the managers that start them: LangChain's classes, each for async and for sync code.
 
-`BaseManager` has the code; `AsyncCallbackManager` and `CallbackManager` are the two faces that LangChain's users know.
+Both in one file, since they name each other: a manager starts runs, and a run gives the manager for the runs inside it.
+The async classes have the code, and the sync ones are their faces; telling handlers is in `BaseRunManager`, once.
 """
 
 from collections.abc import Callable, Sequence
@@ -8,34 +9,183 @@ from typing import Any, Self, TypeVar, cast
 from uuid import UUID
 
 from hocket import globals as settings
-from hocket._runtime.ids import new_run_id as new_run_id
+from hocket._runtime.ids import new_run_id
 from hocket._runtime.runtime import ASYNC, BLOCKING
 from hocket.callbacks.ambient import ambient_handlers, has_ambient_handlers
 from hocket.callbacks.base_manager import BaseCallbackManager, Callbacks
+from hocket.callbacks.base_run_manager import BaseRunManager, sync_face
 from hocket.callbacks.events import emit, listeners
 from hocket.callbacks.handlers import BaseCallbackHandler
-from hocket.callbacks.run_managers import (
-    AsyncCallbackManagerForChainRun,
-    AsyncCallbackManagerForLLMRun,
-    AsyncCallbackManagerForRetrieverRun,
-    AsyncCallbackManagerForToolRun,
-    AsyncRunManager,
-    BaseRunManager,
-    CallbackManagerForChainRun,
-    CallbackManagerForLLMRun,
-    CallbackManagerForRetrieverRun,
-    CallbackManagerForToolRun,
-    RunManager,
-    sync_face,
-)
 from hocket.callbacks.stdout import DebugCallbackHandler, StdOutCallbackHandler
 from hocket.errors import InvalidInput
 from hocket.messages import BaseMessage
 from hocket.messages.base import copy_containers
+from hocket.outputs import ChatGenerationChunk, GenerationChunk, LLMResult
 
-__all__ = ["AsyncCallbackManager", "CallbackManager"]
+__all__ = [
+    "AsyncCallbackManager",
+    "AsyncCallbackManagerForChainRun",
+    "AsyncCallbackManagerForLLMRun",
+    "AsyncCallbackManagerForRetrieverRun",
+    "AsyncCallbackManagerForToolRun",
+    "AsyncParentRunManager",
+    "AsyncRunManager",
+    "CallbackManager",
+    "CallbackManagerForChainRun",
+    "CallbackManagerForLLMRun",
+    "CallbackManagerForRetrieverRun",
+    "CallbackManagerForToolRun",
+    "ParentRunManager",
+    "RunManager",
+]
 
 R = TypeVar("R", bound=BaseRunManager)
+
+
+class AsyncRunManager(BaseRunManager):
+    """What every run can say. (LangChain's `AsyncParentRunManager`, too: here every run can be a parent.)"""
+
+    def get_child(self, tag: str | None = None) -> "AsyncCallbackManager":
+        """Return the manager for runs inside this one; ``tag`` is put on them, and not on the runs inside those."""
+        return _child_manager(AsyncCallbackManager, self, tag)
+
+    async def on_text(self, text: str, **kwargs: Any) -> None:
+        """Tell handlers a free text."""
+        await self.emit("on_text", text, **kwargs)
+
+    async def on_retry(self, retry_state: Any, **kwargs: Any) -> None:
+        """Tell handlers that another attempt will be made."""
+        await self.emit("on_retry", retry_state, **kwargs)
+
+
+class RunManager(BaseRunManager):
+    """What every run can say, for sync code."""
+
+    runtime = BLOCKING
+
+    def get_child(self, tag: str | None = None) -> "CallbackManager":
+        """Return the manager for runs inside this one: as in `AsyncRunManager`."""
+        return _child_manager(CallbackManager, self, tag)
+
+    on_text = sync_face(AsyncRunManager.on_text)
+    on_retry = sync_face(AsyncRunManager.on_retry)
+
+
+AsyncParentRunManager, ParentRunManager = AsyncRunManager, RunManager
+
+
+class AsyncCallbackManagerForLLMRun(AsyncRunManager):
+    """A run of a model."""
+
+    async def on_llm_new_token(
+        self, token: str, *, chunk: GenerationChunk | ChatGenerationChunk | None = None, **kwargs: Any
+    ) -> None:
+        """Tell handlers of a chunk."""
+        await self.emit("on_llm_new_token", token, chunk=chunk, **kwargs)
+
+    async def on_llm_end(self, response: LLMResult, **kwargs: Any) -> None:
+        """Tell handlers that the model has answered."""
+        await self.emit_end("on_llm_end", response, **kwargs)
+
+    async def on_llm_error(self, error: BaseException, **kwargs: Any) -> None:
+        """Tell handlers that the run has failed."""
+        await self.emit_end("on_llm_error", error, **kwargs)
+
+    async def notify(self, name: str, *args: Any, **details: Any) -> None:
+        """Tell handlers of an event that LangChain has no method for."""
+        await self.emit(name, *args, **details)
+
+    def get_sync(self) -> "CallbackManagerForLLMRun":
+        """Return the same run for sync code."""
+        return self.view_as(CallbackManagerForLLMRun)
+
+
+class CallbackManagerForLLMRun(RunManager):
+    """A run of a model, for sync code."""
+
+    on_llm_new_token = sync_face(AsyncCallbackManagerForLLMRun.on_llm_new_token)
+    on_llm_end = sync_face(AsyncCallbackManagerForLLMRun.on_llm_end)
+    on_llm_error = sync_face(AsyncCallbackManagerForLLMRun.on_llm_error)
+    notify = sync_face(AsyncCallbackManagerForLLMRun.notify)
+
+
+class AsyncCallbackManagerForChainRun(AsyncRunManager):
+    """A run of a chain."""
+
+    async def on_chain_end(self, outputs: Any, **kwargs: Any) -> None:
+        """Tell handlers that the chain has ended."""
+        await self.emit_end("on_chain_end", outputs, **kwargs)
+
+    async def on_chain_error(self, error: BaseException, **kwargs: Any) -> None:
+        """Tell handlers that the chain has failed."""
+        await self.emit_end("on_chain_error", error, **kwargs)
+
+    async def on_agent_action(self, action: Any, **kwargs: Any) -> None:
+        """Tell handlers what an agent has chosen to do."""
+        await self.emit("on_agent_action", action, **kwargs)
+
+    async def on_agent_finish(self, finish: Any, **kwargs: Any) -> None:
+        """Tell handlers that an agent is done."""
+        await self.emit("on_agent_finish", finish, **kwargs)
+
+    def get_sync(self) -> "CallbackManagerForChainRun":
+        """Return the same run for sync code."""
+        return self.view_as(CallbackManagerForChainRun)
+
+
+class CallbackManagerForChainRun(RunManager):
+    """A run of a chain, for sync code."""
+
+    on_chain_end = sync_face(AsyncCallbackManagerForChainRun.on_chain_end)
+    on_chain_error = sync_face(AsyncCallbackManagerForChainRun.on_chain_error)
+    on_agent_action = sync_face(AsyncCallbackManagerForChainRun.on_agent_action)
+    on_agent_finish = sync_face(AsyncCallbackManagerForChainRun.on_agent_finish)
+
+
+class AsyncCallbackManagerForToolRun(AsyncRunManager):
+    """A run of a tool."""
+
+    async def on_tool_end(self, output: Any, **kwargs: Any) -> None:
+        """Tell handlers that the tool has answered."""
+        await self.emit_end("on_tool_end", output, **kwargs)
+
+    async def on_tool_error(self, error: BaseException, **kwargs: Any) -> None:
+        """Tell handlers that the tool has failed."""
+        await self.emit_end("on_tool_error", error, **kwargs)
+
+    def get_sync(self) -> "CallbackManagerForToolRun":
+        """Return the same run for sync code."""
+        return self.view_as(CallbackManagerForToolRun)
+
+
+class CallbackManagerForToolRun(RunManager):
+    """A run of a tool, for sync code."""
+
+    on_tool_end = sync_face(AsyncCallbackManagerForToolRun.on_tool_end)
+    on_tool_error = sync_face(AsyncCallbackManagerForToolRun.on_tool_error)
+
+
+class AsyncCallbackManagerForRetrieverRun(AsyncRunManager):
+    """A run of a retriever."""
+
+    async def on_retriever_end(self, documents: Sequence[Any], **kwargs: Any) -> None:
+        """Tell handlers what was found."""
+        await self.emit_end("on_retriever_end", documents, **kwargs)
+
+    async def on_retriever_error(self, error: BaseException, **kwargs: Any) -> None:
+        """Tell handlers that the retriever has failed."""
+        await self.emit_end("on_retriever_error", error, **kwargs)
+
+    def get_sync(self) -> "CallbackManagerForRetrieverRun":
+        """Return the same run for sync code."""
+        return self.view_as(CallbackManagerForRetrieverRun)
+
+
+class CallbackManagerForRetrieverRun(RunManager):
+    """A run of a retriever, for sync code."""
+
+    on_retriever_end = sync_face(AsyncCallbackManagerForRetrieverRun.on_retriever_end)
+    on_retriever_error = sync_face(AsyncCallbackManagerForRetrieverRun.on_retriever_error)
 
 
 class _Manager(BaseCallbackManager):
@@ -67,7 +217,7 @@ class _Manager(BaseCallbackManager):
             InvalidInput: callbacks are neither a list of handlers nor a manager.
         """
         if isinstance(inheritable_callbacks, BaseCallbackManager):
-            manager = cast("Self", inheritable_callbacks._copied_as(cls))  # pyright: ignore[reportPrivateUsage]
+            manager = cast("Self", inheritable_callbacks.copy_as(cls))  # pyright: ignore[reportPrivateUsage]
         else:
             handlers = _handlers(inheritable_callbacks)
             distinct = [*handlers] if len(handlers) < 2 else [*{id(one): one for one in handlers}.values()]
@@ -109,9 +259,9 @@ class _Manager(BaseCallbackManager):
             self.inheritable_metadata,
         )
 
-    async def _started(self, cls: type[R], name: str, run_id: UUID | None, /, *args: Any, **details: Any) -> R:
+    async def _start_run(self, cls: type[R], name: str, run_id: UUID | None, /, *args: Any, **details: Any) -> R:
         run = self.new_run(cls, run_id)
-        await run._tell_start(name, args, details)
+        await run.emit_start(name, args, details)
         return run
 
 
@@ -120,10 +270,10 @@ class AsyncCallbackManager(_Manager):
 
     is_async = True
 
-    _llm_run: type[Any] = AsyncCallbackManagerForLLMRun
-    _chain_run: type[Any] = AsyncCallbackManagerForChainRun
-    _tool_run: type[Any] = AsyncCallbackManagerForToolRun
-    _retriever_run: type[Any] = AsyncCallbackManagerForRetrieverRun
+    llm_run_class: type[AsyncCallbackManagerForLLMRun] = AsyncCallbackManagerForLLMRun
+    chain_run_class: type[AsyncCallbackManagerForChainRun] = AsyncCallbackManagerForChainRun
+    tool_run_class: type[AsyncCallbackManagerForToolRun] = AsyncCallbackManagerForToolRun
+    retriever_run_class: type[AsyncCallbackManagerForRetrieverRun] = AsyncCallbackManagerForRetrieverRun
 
     async def on_llm_start(
         self, serialized: dict[str, Any] | None, prompts: list[str], run_id: UUID | None = None, **kwargs: Any
@@ -131,7 +281,7 @@ class AsyncCallbackManager(_Manager):
         """Start a run for each prompt; ``run_id`` is the first one's."""
         ids = [run_id, *[None] * (len(prompts) - 1)]
         return [
-            await self._started(self._llm_run, "on_llm_start", id_, serialized or {}, [prompt], **kwargs)
+            await self._start_run(self.llm_run_class, "on_llm_start", id_, serialized or {}, [prompt], **kwargs)
             for id_, prompt in zip(ids, prompts, strict=False)
         ]
 
@@ -145,7 +295,9 @@ class AsyncCallbackManager(_Manager):
         """Start a run for each conversation; ``run_id`` is the first one's."""
         ids = [run_id, *[None] * (len(messages) - 1)]
         return [
-            await self._started(self._llm_run, "on_chat_model_start", id_, serialized or {}, [conversation], **kwargs)
+            await self._start_run(
+                self.llm_run_class, "on_chat_model_start", id_, serialized or {}, [conversation], **kwargs
+            )
             for id_, conversation in zip(ids, messages, strict=False)
         ]
 
@@ -153,8 +305,7 @@ class AsyncCallbackManager(_Manager):
         self, serialized: dict[str, Any] | None, inputs: Any, run_id: UUID | None = None, **kwargs: Any
     ) -> AsyncCallbackManagerForChainRun:
         """Start a run of a chain."""
-        run = await self._started(self._chain_run, "on_chain_start", run_id, serialized or {}, inputs, **kwargs)
-        return cast(AsyncCallbackManagerForChainRun, run)
+        return await self._start_run(self.chain_run_class, "on_chain_start", run_id, serialized or {}, inputs, **kwargs)
 
     async def on_tool_start(
         self,
@@ -169,15 +320,17 @@ class AsyncCallbackManager(_Manager):
         details = {"inputs": inputs, **kwargs}
         if parent_run_id is not None:
             details["parent_run_id"] = parent_run_id
-        run = await self._started(self._tool_run, "on_tool_start", run_id, serialized or {}, input_str, **details)
-        return cast(AsyncCallbackManagerForToolRun, run)
+        return await self._start_run(
+            self.tool_run_class, "on_tool_start", run_id, serialized or {}, input_str, **details
+        )
 
     async def on_retriever_start(
         self, serialized: dict[str, Any] | None, query: str, run_id: UUID | None = None, **kwargs: Any
     ) -> AsyncCallbackManagerForRetrieverRun:
         """Start a run of a retriever."""
-        run = await self._started(self._retriever_run, "on_retriever_start", run_id, serialized or {}, query, **kwargs)
-        return cast(AsyncCallbackManagerForRetrieverRun, run)
+        return await self._start_run(
+            self.retriever_run_class, "on_retriever_start", run_id, serialized or {}, query, **kwargs
+        )
 
     async def on_custom_event(self, name: str, data: Any, run_id: UUID | None = None, **kwargs: Any) -> None:
         """Tell handlers of the application's own event."""
@@ -196,10 +349,10 @@ class CallbackManager(_Manager):
 
     runtime = BLOCKING
 
-    _llm_run: type[Any] = CallbackManagerForLLMRun
-    _chain_run: type[Any] = CallbackManagerForChainRun
-    _tool_run: type[Any] = CallbackManagerForToolRun
-    _retriever_run: type[Any] = CallbackManagerForRetrieverRun
+    llm_run_class: type[CallbackManagerForLLMRun] = CallbackManagerForLLMRun
+    chain_run_class: type[CallbackManagerForChainRun] = CallbackManagerForChainRun
+    tool_run_class: type[CallbackManagerForToolRun] = CallbackManagerForToolRun
+    retriever_run_class: type[CallbackManagerForRetrieverRun] = CallbackManagerForRetrieverRun
 
     on_llm_start: Callable[..., list[CallbackManagerForLLMRun]] = sync_face(AsyncCallbackManager.on_llm_start)
     on_chat_model_start: Callable[..., list[CallbackManagerForLLMRun]] = sync_face(
@@ -232,5 +385,14 @@ def _is_like(handler: object) -> bool:
     return hasattr(handler, "raise_error") and hasattr(handler, "ignore_llm")
 
 
-AsyncRunManager.manager_class = AsyncCallbackManager
-RunManager.manager_class = CallbackManager
+M = TypeVar("M", bound=_Manager)
+
+
+def _child_manager(cls: type[M], run: BaseRunManager, tag: str | None) -> M:
+    manager = cls(handlers=[], parent_run_id=run.run_id)
+    manager.set_handlers(run.inheritable_handlers)
+    manager.add_tags(run.inheritable_tags)
+    manager.add_metadata(run.inheritable_metadata)
+    if tag is not None:
+        manager.add_tags([tag], inherit=False)
+    return manager

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import cast
 
-from hocket._pipeline.call import PARTIAL
+from hocket._pipeline.answer import PARTIAL
 from hocket._runtime.runtime import Runtime
 from hocket.chat_history.base import BaseChatMessageHistory
 from hocket.errors import InvalidInput

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import anyio
 
-from hocket._pipeline.concurrency_limit import InFlight
+from hocket._pipeline.concurrency_limit import ConcurrencyLimiter
 from hocket._runtime.runtime import ASYNC, BLOCKING, Runtime, drive
 from hocket._runtime.stream import Producer, Sink
 from hocket.chat_history import BaseChatMessageHistory, InMemoryChatMessageHistory
@@ -85,7 +85,7 @@ class Conversation:
         self._history = InMemoryChatMessageHistory() if history is None else history
         self._limits = Limits(max_messages, max_tokens, memory)
         self._model = _open_model(model)
-        self._turns = InFlight()
+        self._turns = ConcurrencyLimiter()
         self._turns.resize(1)
         self._asking: int | None = None  # the thread without which the turn under way cannot end
         self._reading: Reading | None = None  # of the turn under way

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Literal, cast
 
 from hocket._databases.writes import finish_write
-from hocket._pipeline.concurrency_limit import InFlight
+from hocket._pipeline.concurrency_limit import ConcurrencyLimiter
 from hocket._runtime.runtime import ASYNC
 from hocket.chat_history import BaseChatMessageHistory
 from hocket.conversation.adapter import MessageAdapter
@@ -64,7 +64,7 @@ class ChatHistoryManager:
         self._unsaved: list[BaseMessage] = []  # empty without a storage
         self._is_new = False  # whether what is stored is of another conversation
         self._changing = threading.Lock()
-        self._saving = InFlight()
+        self._saving = ConcurrencyLimiter()
         self._saving.resize(1)
 
     @property

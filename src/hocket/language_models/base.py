@@ -4,25 +4,34 @@ A model is configuration and nothing else: validated, picklable, safe to share b
 Whatever is open or in flight lives elsewhere.
 """
 
-import functools
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar, cast
+from uuid import UUID
 
 from pydantic import ConfigDict, Field, field_validator, model_validator
 
 from hocket import globals as settings
+from hocket._pipeline.cache import CacheKey
 from hocket._pipeline.cache_key import model_key
-from hocket._pipeline.call import Call, Go
-from hocket._pipeline.concurrency_limit import InFlight
-from hocket._pipeline.hook import Hooks
+from hocket._pipeline.call import Next
+from hocket._pipeline.compose import compose_attempts
+from hocket._pipeline.concurrency_limit import ConcurrencyLimiter
+from hocket._pipeline.hooks import Hooks
+from hocket._pipeline.limits import NO_LIMITS, Limits
+from hocket._pipeline.request import Request
+from hocket._runtime.ids import new_run_id
 from hocket._runtime.runtime import Runtime
 from hocket.caches import BaseCache
-from hocket.callbacks import AsyncCallbackManager, BaseCallbackHandler, BaseCallbackManager, CallbackManager
+from hocket.callbacks import BaseCallbackHandler, BaseCallbackManager
 from hocket.callbacks.ambient import has_ambient_handlers
-from hocket.errors import DroppedStateWarning, InvalidHook, InvalidInput
-from hocket.language_models.option_policy import Choosing
+from hocket.errors import InvalidHook, InvalidInput
+from hocket.language_models.call_parts import NOT_SENT, Params, check_stop, make_limits, refuse_config_keys
+from hocket.language_models.model_state import PIPELINE, PLACES, keep_shared, pickle_state, without_own_state
+from hocket.language_models.option_policy import DROPPED_OPTIONS, Choosing
+from hocket.language_models.overrides import Overrides
+from hocket.language_models.tracing_facts import LangSmithParams, ls_params, unserialized
 from hocket.load import dumpd
 from hocket.messages import BaseMessage, MessageLikeRepresentation, convert_to_messages
 from hocket.outputs import LLMResult
@@ -30,7 +39,7 @@ from hocket.prompt_values import ChatPromptValue, PromptValue, StringPromptValue
 from hocket.rate_limiters import BaseRateLimiter
 from hocket.retries import RetryPolicy, RetryPolicyLike
 from hocket.runnables import Runnable, RunnableSerializable
-from hocket.timeouts import Timeout, TimeoutLike
+from hocket.timeouts import TimeoutLike
 
 if TYPE_CHECKING:
     from hocket.tokens import Tokenizer
@@ -46,14 +55,8 @@ __all__ = [
 LanguageModelInput = PromptValue | str | Sequence[MessageLikeRepresentation]
 LanguageModelOutput = BaseMessage | str
 LanguageModelLike = Runnable[LanguageModelInput, LanguageModelOutput]
-LangSmithParams = dict[str, Any]
 
 Output = TypeVar("Output", bound=BaseMessage | str)
-
-_PIPELINE = "_pipeline"  # in a model's __dict__: (cache, rate limiter, calls in flight, the pipeline composed of them)
-_PLACES = "_places"  # the same: the places of its calls in flight
-_OWN = (_PIPELINE, _PLACES)
-_SHARED = ("cache", "rate_limiter", "callbacks")  # what copies share and pickles leave behind
 
 
 if TYPE_CHECKING:
@@ -104,16 +107,19 @@ class BaseLanguageModel(Choosing, _Runnable[Output], ABC):
     custom_get_token_ids: Callable[[str], list[int]] | None = Field(default=None, exclude=True, repr=False)
 
     _hooks: ClassVar[Hooks]
+    _overrides: ClassVar[Overrides] = Overrides()
     _hook_names: ClassVar[str] = "_agenerate, _astream (async), _generate, _stream (sync)"
     _key_fields: ClassVar[tuple[str, ...]]
     _unkeyed: ClassVar[frozenset[str]] = frozenset()
-    _call_verbs = frozenset({"generate", "agenerate", "generate_prompt", "agenerate_prompt", "render"})
     """Fields that do not change an answer, and so are in no cache key."""
+
+    _call_verbs = frozenset({"generate", "agenerate", "generate_prompt", "agenerate_prompt", "render"})
 
     @classmethod
     def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
         super().__pydantic_init_subclass__(**kwargs)
         cls._hooks = cls._find_hooks()
+        cls._overrides = Overrides.of(cls)
         left_out = {*BaseLanguageModel.__pydantic_fields__, "disable_streaming", "streaming", *cls._unkeyed}
         cls._key_fields = tuple(
             name for name, field in cls.__pydantic_fields__.items() if name not in left_out and not field.exclude
@@ -162,7 +168,7 @@ class BaseLanguageModel(Choosing, _Runnable[Output], ABC):
         """Return the identifying parameters, and under ``_type`` the kind of model."""
         return {**self._identifying_params, "_type": self._llm_type}
 
-    def dict(self, **kwargs: Any) -> dict[str, Any]:  # LangChain's name
+    def dict(self, **kwargs: Any) -> Params:  # LangChain's name
         """Return `asdict`. (pydantic's ``dict`` is `model_dump`.)"""
         return self.asdict()
 
@@ -173,18 +179,7 @@ class BaseLanguageModel(Choosing, _Runnable[Output], ABC):
 
     def _get_ls_params(self, stop: list[str] | None = None, **kwargs: Any) -> LangSmithParams:
         """Return what tracers want to know: provider, model, kind, temperature, limits (LangSmith's names)."""
-        provider, kind, own = _ls_sources(type(self))
-        params: LangSmithParams = {"ls_provider": provider, "ls_model_type": kind}
-        for key, name in own:
-            value = getattr(self, name)
-            if value is not None:
-                params[key] = value
-        if kwargs:
-            params.update((key, kwargs[name]) for name, key in _TRACED.items() if name in kwargs)
-            params = {key: value for key, value in params.items() if value is not None}
-        if stop:
-            params["ls_stop"] = stop
-        return params
+        return ls_params(self, self._ls_model_type, stop, kwargs)
 
     _ls_model_type: ClassVar[str]
 
@@ -192,11 +187,11 @@ class BaseLanguageModel(Choosing, _Runnable[Output], ABC):
         """Return what handlers are told of how the model is called."""
         return {**self.asdict(), "stop": stop, **kwargs}
 
-    def _told(self) -> Any:
+    def _serialize_for_handlers(self) -> Params:
         """Return what handlers are told of the model itself."""
         if self.is_lc_serializable():
             return {**dumpd(self), "name": self.get_name()}
-        return {**_unserialized(type(self)), "name": self.name or type(self).__name__}
+        return {**unserialized(self.lc_id()), "name": self.name or type(self).__name__}
 
     # -- prompts in, LLMResult out
 
@@ -272,36 +267,14 @@ class BaseLanguageModel(Choosing, _Runnable[Output], ABC):
             f"Invalid input type {type(input)}: a model takes a text, a PromptValue, or a list of messages"
         )
 
-    @staticmethod
-    def _check_stop(stop: Any) -> None:
-        """Refuse a text instead of a list of stop words: it would be read letter by letter."""
-        if stop.__class__ is str:
-            raise InvalidInput(f"stop is the text {stop!r}; it must be a list of texts: [{stop!r}]")
-
-    def _limit(self, call: Call, params: Mapping[str, Any]) -> None:
-        """Give a call its limits on time and attempts: what ``params`` says of them, over the model's."""
-        fields = self.__dict__
-        timeout, retry = fields["timeout"], fields["retry"]
-        if timeout is None and retry is None and not params:
-            return
-        call.retry = retry
-        if timeout is not None:
-            call.timeout = Timeout.of(timeout)  # a number, where the field was assigned to
-        if "timeout" in params:
-            given = params["timeout"]
-            call.timeout = None if given is None else Timeout.of(given).over(call.timeout)
-        if "retry" in params:
-            given = params["retry"]
-            call.retry = None if given is None else RetryPolicy.of(given)
-
     def _get_max_attempts(self, params: Mapping[str, Any]) -> float:
         retry = params.get("retry", self.retry)
         return 1 if retry is None else RetryPolicy.of(retry).max_attempts
 
-    def _go(self) -> Go:
+    def _get_pipeline(self) -> Next:
         """Return the pipeline, composed anew when a field that is part of it has changed."""
         fields: Any = self.__dict__
-        held = fields.get(_PIPELINE)
+        held = fields.get(PIPELINE)
         if (
             held is None
             or held[0] is not fields["cache"]
@@ -309,91 +282,96 @@ class BaseLanguageModel(Choosing, _Runnable[Output], ABC):
             or held[2] != fields["max_in_flight"]
         ):
             parts = fields["cache"], fields["rate_limiter"], fields["max_in_flight"]
-            held = fields[_PIPELINE] = (*parts, self._compose())
-        return cast(Go, held[3])
+            held = fields[PIPELINE] = (*parts, self._compose())
+        return cast(Next, held[3])
+
+    @abstractmethod
+    def _compose(self) -> Next:
+        """Return the pipeline of this model, out of its fields."""
+
+    def _compose_attempts(self) -> Next:
+        """Return what makes a real request, out of this model's fields."""
+        return compose_attempts(self.rate_limiter, None if self.max_in_flight is None else self._places)
 
     @property
-    def _in_flight(self) -> InFlight:
-        """The places of this object's calls, as many as ``max_in_flight`` says."""
+    def _places(self) -> ConcurrencyLimiter:
+        """The places of this object's calls in flight, as many as ``max_in_flight`` says."""
         fields: Any = self.__dict__
-        places: InFlight = fields.setdefault(_PLACES, InFlight())  # in one step: two threads may be the first
+        places: ConcurrencyLimiter = fields.setdefault(PLACES, ConcurrencyLimiter())  # in one step, for two threads
         if self.max_in_flight is not None:
             places.resize(self.max_in_flight)
         return places
 
     @abstractmethod
-    def _compose(self) -> Go:
-        """Return the pipeline of this model, out of its fields."""
+    def _make_cache_key(self, request: Request) -> CacheKey:
+        """Return the key of what is asked: of the prompt, and of everything else that changes the answer."""
 
-    def _is_watched(self, callbacks: Any) -> bool:
-        """Whether anybody listens to a run started now."""
+    def _make_request(
+        self,
+        runtime: Runtime,
+        prompts: Sequence[Any],
+        run_ids: Sequence[UUID | None],
+        stop: list[str] | None,
+        params: Params,
+        messages: Sequence[BaseMessage] = (),
+    ) -> tuple[Request, Sequence[str]]:
+        """Return what is asked of the hook, and the names of options that were left out.
+
+        Args:
+            runtime: of the call.
+            prompts: one list of messages, or texts.
+            run_ids: of their runs; None: a new one.
+            stop, params: what the verb was given.
+            messages: whose parts the model must be able to read.
+
+        Raises:
+            InvalidInput: ``stop`` or a parameter is of no use.
+            Unsupported: the model cannot take an option, or read a part of a message.
+        """
+        if stop is not None:
+            check_stop(stop)
+        options = params
+        if params:
+            refuse_config_keys(params)
+            options = {key: value for key, value in params.items() if key not in NOT_SENT}
+        hooks = self._hooks
+        streaming = (
+            (hooks.astream or hooks.stream)
+            and len(prompts) == 1
+            and self._should_stream(async_api=runtime.is_async, **params)
+        )
+        stop, options, dropped = self._settle(stop, options, params.get("unsupported"), messages)
+        ids = (run_ids[0] or new_run_id(),) if len(run_ids) == 1 else [one or new_run_id() for one in run_ids]
+        return Request(self, prompts, stop, options, bool(streaming), ids), dropped
+
+    def _make_limits(self, params: Params) -> Limits:
+        """Return the limits of a call: what its arguments say, over what the model says."""
+        fields = self.__dict__
+        if fields["timeout"] is None and fields["retry"] is None and not params:
+            return NO_LIMITS
+        return make_limits(fields["timeout"], fields["retry"], params)
+
+    def _has_listeners(self, callbacks: object) -> bool:
+        """Whether anybody listens to a run started now with these callbacks."""
         own = self.__dict__
         return bool(callbacks or own["callbacks"] or own["verbose"] or settings.get_debug() or has_ambient_handlers())
 
-    def _manager(
-        self,
-        runtime: Runtime,
-        callbacks: Any,
-        tags: list[str] | None,
-        metadata: Mapping[str, Any] | None,
-        facts: LangSmithParams,
-    ) -> AsyncCallbackManager | CallbackManager:
-        """Return the manager of a call; ``facts``, for tracers, come over the metadata."""
-        cls, own = AsyncCallbackManager if runtime.is_async else CallbackManager, self.__dict__
-        told = {**metadata, **facts} if metadata else facts
-        return cls.configure(callbacks, own["callbacks"], own["verbose"], tags, own["tags"], told, own["metadata"])
+    def _make_tracing_facts(self, request: Request, dropped: Sequence[str]) -> Params:
+        """Return what tracers want to know of a call, and what was left out of it."""
+        facts = self._get_ls_params(stop=request.stop, **request.params)
+        return {**facts, DROPPED_OPTIONS: list(dropped)} if dropped else facts
+
+    @abstractmethod
+    def _should_stream(self, *, async_api: bool, run_manager: Any = None, **kwargs: Any) -> bool:
+        """Whether a call goes to a stream hook, if there is one."""
 
     # -- copies and pickles
 
     def __getstate__(self) -> Any:
-        state = super().__getstate__()
-        fields = {name: value for name, value in state["__dict__"].items() if name not in _OWN}
-        dropped = [name for name in _SHARED if not isinstance(fields[name], bool | None)]
-        if dropped:
-            warnings.warn(
-                f"pickling {type(self).__name__} leaves its {', '.join(dropped)} behind; set them again where it is loaded",
-                DroppedStateWarning,
-                stacklevel=2,
-            )
-        return {**state, "__dict__": {**fields, **dict.fromkeys(dropped)}}
+        return pickle_state(type(self).__name__, super().__getstate__())
 
     def __copy__(self) -> Self:
-        return _without_state(super().__copy__())
+        return without_own_state(super().__copy__())
 
     def __deepcopy__(self, memo: Any = None) -> Self:
-        memo = {} if memo is None else memo
-        for name in (*_SHARED, *_OWN):
-            memo[id(self.__dict__.get(name))] = self.__dict__.get(name)
-        return _without_state(super().__deepcopy__(memo))
-
-
-Model = TypeVar("Model", bound=BaseLanguageModel[Any])
-
-
-def _without_state(copied: Model) -> Model:
-    """Return a copy without what is the original's alone."""
-    for name in _OWN:
-        vars(copied).pop(name, None)
-    return copied
-
-
-_TRACED = {
-    "model_name": "ls_model_name",
-    "model": "ls_model_name",
-    "temperature": "ls_temperature",
-    "max_tokens": "ls_max_tokens",
-}
-
-
-@functools.lru_cache(maxsize=256)
-def _ls_sources(cls: type[BaseLanguageModel[Any]]) -> tuple[str, str, list[tuple[str, str]]]:
-    """Return the provider that a class's name speaks of, its kind, and the attributes that say what tracers ask."""
-    name = cls.__name__
-    provider = name.removeprefix("Chat").removesuffix("Chat").removesuffix("LLM").lower() or name.lower()
-    own = [(key, one) for one, key in _TRACED.items() if one in cls.__pydantic_fields__ or hasattr(cls, one)]
-    return provider, cls._ls_model_type, own
-
-
-@functools.lru_cache(maxsize=256)
-def _unserialized(cls: type[BaseLanguageModel[Any]]) -> dict[str, Any]:
-    return {"lc": 1, "type": "not_implemented", "id": cls.lc_id(), "repr": None}
+        return without_own_state(super().__deepcopy__(keep_shared(self, {} if memo is None else memo)))

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from hocket._pipeline.hook import Hooks, defines, takes_run_manager
+from hocket._pipeline.hooks import Hooks, is_defined, takes_run_manager
 from hocket.errors import InvalidHook
 
 __all__ = ["CALL_HOOKS", "arguments_of", "checked_text", "hooks_of"]
@@ -15,7 +15,7 @@ def hooks_of(model: type) -> Hooks:
     """Return the hooks that ``model`` defines; one that returns a text counts as the one that is built on it."""
     hooks = Hooks.of(model)
     return hooks._replace(
-        agenerate=hooks.agenerate or defines(model, "_acall"), generate=hooks.generate or defines(model, "_call")
+        agenerate=hooks.agenerate or is_defined(model, "_acall"), generate=hooks.generate or is_defined(model, "_call")
     )
 
 

@@ -6,39 +6,35 @@ pipeline's business.
 
 import functools
 from abc import ABC
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from typing import Any, ClassVar, Literal, cast
+from collections.abc import AsyncIterator, Iterator, Sequence
+from typing import Any, cast
 from uuid import UUID
 
-from hocket._pipeline.cache_key import prompt_key
-from hocket._pipeline.call import Go
-from hocket._pipeline.chat_call import ChatCall, as_chunk
+from hocket._pipeline.call import Call, Next
+from hocket._pipeline.chat_answer import CHAT, as_chunk, rebuild_result
 from hocket._pipeline.compose import compose_chat
-from hocket._pipeline.hook import default_hook
-from hocket._pipeline.observe import observed, run_all
+from hocket._pipeline.deadline import with_total_deadline
+from hocket._pipeline.hooks import default_hook
+from hocket._pipeline.limits import NO_LIMITS
+from hocket._pipeline.observe import run_all, with_run_events
+from hocket._pipeline.runs import NO_RUNS, LLMRun, Runs, StartedRun
 from hocket._runtime.portal import run_in_portal
 from hocket._runtime.runtime import ASYNC, BLOCKING, Runtime, drive
 from hocket._runtime.stream import Producer, Sink
-from hocket.errors import InvalidInput
-from hocket.language_models.base import BaseLanguageModel, LanguageModelInput
+from hocket.language_models.base import LanguageModelInput
+from hocket.language_models.chat_calls import ChatCalls
 from hocket.language_models.conversation import conversation
-from hocket.language_models.option_policy import DROPPED_OPTIONS
-from hocket.language_models.stream import ChatStream, SyncChatStream, Withheld
+from hocket.language_models.stream import ChatStream, DiscardingSink, SyncChatStream
 from hocket.language_models.structured.with_structured_output import Structuring
 from hocket.messages import AIMessage, AIMessageChunk, BaseMessage, HumanMessage
-from hocket.messages.base import copy_containers
 from hocket.outputs import ChatGenerationChunk, ChatResult, LLMResult, RunInfo
 from hocket.prompt_values import PromptValue
 from hocket.runnables.config import RunnableConfig, read_config
 
 __all__ = ["BaseChatModel"]
 
-_STRUCTURED = ("structured_output_format", "ls_structured_output_format")  # for tracers
-# Arguments of a call that neither hook nor cache key sees:
-_OURS = frozenset({"stream", "timeout", "retry", "unsupported", *_STRUCTURED})
 
-
-class BaseChatModel(BaseLanguageModel[AIMessage], Structuring, ABC):
+class BaseChatModel(ChatCalls, Structuring, ABC):
     """A chat model. Subclass it to add a provider: define `_llm_type` and any one of four hooks.
 
     Hooks, all with LangChain's signatures: ``_agenerate`` and ``_astream`` (async), ``_generate`` and ``_stream`` (sync).
@@ -49,10 +45,6 @@ class BaseChatModel(BaseLanguageModel[AIMessage], Structuring, ABC):
     Args:
         disable_streaming: True: answer in one piece even when asked to stream; "tool_calling": only when tools are given.
     """
-
-    disable_streaming: bool | Literal["tool_calling"] = False
-
-    _ls_model_type: ClassVar[str] = "chat"
 
     # -- hooks
 
@@ -114,7 +106,7 @@ class BaseChatModel(BaseLanguageModel[AIMessage], Structuring, ABC):
             EmptyResponse: the model gave no answer.
         """
         call = self._open_call(ASYNC, self._to_messages(input), config, stop, kwargs)
-        return (await observed(call, self._go()))[0]  # type: ignore[no-any-return]  # `_run` in place: a coroutine less
+        return (await with_run_events(call, self._get_pipeline()))[0]  # type: ignore[no-any-return]  # `_run` in place
 
     def invoke(
         self,
@@ -125,7 +117,7 @@ class BaseChatModel(BaseLanguageModel[AIMessage], Structuring, ABC):
         **kwargs: Any,
     ) -> AIMessage:
         """Answer: the sync face of `ainvoke`. A sync hook runs in this thread; works inside a running loop, too."""
-        if not self._hooks.steps:
+        if not self._hooks.can_step:
             return run_in_portal(functools.partial(self.ainvoke, input, config, stop=stop, **kwargs))
         return drive(self._run(self._open_call(BLOCKING, self._to_messages(input), config, stop, kwargs)))
 
@@ -141,7 +133,7 @@ class BaseChatModel(BaseLanguageModel[AIMessage], Structuring, ABC):
 
         The arguments are those of `ainvoke`. Nothing is sent before the first chunk is asked for.
         """
-        return ChatStream(*self._streaming(ASYNC, input, config, stop, kwargs))
+        return ChatStream(*self._open_stream(ASYNC, input, config, stop, kwargs))
 
     def stream(  # type: ignore[override]
         self,
@@ -152,41 +144,42 @@ class BaseChatModel(BaseLanguageModel[AIMessage], Structuring, ABC):
         **kwargs: Any,
     ) -> SyncChatStream:
         """Return the answer as it comes: the sync face of `astream`."""
-        stepped = self._hooks.steps_stream
+        stepped = self._hooks.can_step_stream
         runtime = BLOCKING if stepped else ASYNC
-        return SyncChatStream(*self._streaming(runtime, input, config, stop, kwargs), stepped=stepped)
+        return SyncChatStream(*self._open_stream(runtime, input, config, stop, kwargs), stepped=stepped)
 
-    def _streaming(
+    def _open_stream(
         self, runtime: Runtime, input: LanguageModelInput, config: Any, stop: list[str] | None, params: dict[str, Any]
-    ) -> tuple[ChatCall, Producer[AIMessageChunk]]:
+    ) -> tuple[Call, Producer[AIMessageChunk]]:
+        """Return the call behind a stream, and what makes its chunks."""
         params = {**params, "stream": True}
         call = self._open_call(runtime, self._to_messages(input), config, stop, params)
 
         async def produce(sink: Sink[AIMessageChunk]) -> None:
-            call.sink = sink
+            call.delivery.attach(sink)
             await self._run(call)
 
         async def produce_whole(sink: Sink[AIMessageChunk]) -> None:
-            call.sink, call.hands_out = Withheld(sink), False
+            call.delivery.attach(DiscardingSink(sink), hands_out=False)
             answer = await self._run(call)
             waiting = sink.put(cast(AIMessageChunk, as_chunk(answer)))
             if waiting is not None:
                 await waiting
 
-        return call, produce if self._is_streaming(params) else produce_whole
+        return call, produce if self._should_stream(async_api=runtime.is_async, **params) else produce_whole
 
     async def _produce(
         self, runtime: Runtime, input: LanguageModelInput, config: Any, kwargs: dict[str, Any], sink: Sink[Any]
     ) -> None:
         params = {**kwargs}
-        await self._streaming(runtime, input, config, params.pop("stop", None), params)[1](sink)
+        await self._open_stream(runtime, input, config, params.pop("stop", None), params)[1](sink)
 
     @property
     def _can_step(self) -> bool:
-        return self._hooks.steps_stream
+        return self._hooks.can_step_stream
 
-    async def _run(self, call: ChatCall) -> AIMessage:
-        return cast(AIMessage, (await observed(call, self._go()))[0])
+    async def _run(self, call: Call) -> AIMessage:
+        return cast(AIMessage, (await with_run_events(call, self._get_pipeline()))[0])
 
     # -- several answers
 
@@ -214,8 +207,9 @@ class BaseChatModel(BaseLanguageModel[AIMessage], Structuring, ABC):
         Raises:
             Exception: what the first conversation to fail, by position, raised; the others have run to their end.
         """
-        calls = self._open_calls(ASYNC, messages, stop, callbacks, tags, metadata, run_name, run_id, kwargs)
-        return self._combined(calls, await run_all(calls, self._go()))
+        config = {"callbacks": callbacks, "tags": tags, "metadata": metadata, "run_name": run_name, "run_id": run_id}
+        calls = self._open_calls(ASYNC, messages, stop, config, kwargs)
+        return self._combine(calls, await run_all(calls, self._get_pipeline()))
 
     def generate(
         self,
@@ -230,11 +224,11 @@ class BaseChatModel(BaseLanguageModel[AIMessage], Structuring, ABC):
         **kwargs: Any,
     ) -> LLMResult:
         """Answer several conversations, one after another if the hook is sync: the sync face of `agenerate`."""
-        options: dict[str, Any] = {"tags": tags, "metadata": metadata, "run_name": run_name, "run_id": run_id, **kwargs}
-        if not self._hooks.steps:
-            return run_in_portal(functools.partial(self.agenerate, messages, stop, callbacks, **options))
-        calls = self._open_calls(BLOCKING, messages, stop, callbacks, tags, metadata, run_name, run_id, kwargs)
-        return self._combined(calls, drive(run_all(calls, self._go())))
+        config: dict[str, Any] = {"tags": tags, "metadata": metadata, "run_name": run_name, "run_id": run_id}
+        if not self._hooks.can_step:
+            return run_in_portal(functools.partial(self.agenerate, messages, stop, callbacks, **config, **kwargs))
+        calls = self._open_calls(BLOCKING, messages, stop, {**config, "callbacks": callbacks}, kwargs)
+        return self._combine(calls, drive(run_all(calls, self._get_pipeline())))
 
     async def agenerate_prompt(
         self, prompts: list[PromptValue], stop: list[str] | None = None, callbacks: Any = None, **kwargs: Any
@@ -248,42 +242,78 @@ class BaseChatModel(BaseLanguageModel[AIMessage], Structuring, ABC):
         """Answer several prompts: the sync face of `agenerate_prompt`."""
         return self.generate([prompt.to_messages() for prompt in prompts], stop, callbacks, **kwargs)
 
-    def _combined(self, calls: Sequence[ChatCall], answers: Sequence[Sequence[BaseMessage]]) -> LLMResult:
-        results = [call.whole(messages) for call, messages in zip(calls, answers, strict=True)]
+    def _combine(self, calls: Sequence[Call], answers: Sequence[Sequence[BaseMessage]]) -> LLMResult:
+        results = [rebuild_result(call.result, messages) for call, messages in zip(calls, answers, strict=True)]
         return LLMResult(
             generations=[list(result.generations) for result in results],
             llm_output=self._combine_llm_outputs([result.llm_output for result in results]),
-            run=[RunInfo(run_id=call.run_ids[0]) for call in calls],
+            run=[RunInfo(run_id=call.request.run_ids[0]) for call in calls],
         )
 
-    # -- the pipeline below a run, by LangChain's names
+    # -- the pipeline below a run, by LangChain's names: what the verbs ask where a subclass overrides it
 
     async def _agenerate_with_cache(
         self, messages: list[BaseMessage], stop: list[str] | None = None, run_manager: Any = None, **kwargs: Any
     ) -> ChatResult:
-        """Answer a conversation from the cache, or through rate limiter and hook; the run is the caller's."""
-        return await self._below(ASYNC, messages, stop, run_manager, kwargs)
+        """Answer a conversation from the cache, or through rate limiter and hook; the run is the caller's.
+
+        A subclass that defines it is asked by `ainvoke` and `agenerate`, and by streams of a model that does not stream.
+        """
+        return await self._answer_with_cache(ASYNC, messages, stop, run_manager, kwargs)
 
     def _generate_with_cache(
         self, messages: list[BaseMessage], stop: list[str] | None = None, run_manager: Any = None, **kwargs: Any
     ) -> ChatResult:
         """Answer a conversation from the cache, or through rate limiter and hook, in sync code."""
-        if not self._hooks.steps:
+        if not self._hooks.can_step:
             return run_in_portal(functools.partial(self._agenerate_with_cache, messages, stop, run_manager, **kwargs))
-        return drive(self._below(BLOCKING, messages, stop, run_manager, kwargs))
+        return drive(self._answer_with_cache(BLOCKING, messages, stop, run_manager, kwargs))
 
-    async def _below(
-        self, runtime: Runtime, messages: list[BaseMessage], stop: list[str] | None, run: Any, params: dict[str, Any]
+    async def _answer_with_cache(
+        self,
+        runtime: Runtime,
+        messages: list[BaseMessage],
+        stop: list[str] | None,
+        run: LLMRun | None,
+        params: dict[str, Any],
     ) -> ChatResult:
-        call = self._open_call(runtime, messages, {"run_id": getattr(run, "run_id", None)}, stop, params, watched=False)
-        if run is not None:
-            call.runs = (run,)
-        return call.whole(call.finished(await self._go()(call)))
+        runs = NO_RUNS if run is None else StartedRun(runtime, run)
+        call = self._open_call(runtime, messages, {"run_id": getattr(run, "run_id", None)}, stop, params, runs)
+        finished = call.finish(await self._compose_below_override()(call))
+        return rebuild_result(call.result, finished)
+
+    def _compose(self) -> Next:
+        """Return the pipeline below a run; a subclass's own `_agenerate_with_cache` stands in front of it."""
+        pipeline = self._compose_below_override()
+        own = self._overrides
+        if own.agenerate_with_cache or own.generate_with_cache:
+            return with_total_deadline(functools.partial(self._ask_override, pipeline))
+        return pipeline
+
+    def _compose_below_override(self) -> Next:
+        return compose_chat(self.cache, self._make_cache_key, self._compose_attempts())
+
+    async def _ask_override(self, pipeline: Next, call: Call) -> ChatResult:
+        """Have the subclass's own `_agenerate_with_cache`, or in sync code `_generate_with_cache`, answer."""
+        request, own = call.request, self._overrides
+        is_async = call.runtime.is_async
+        if not (own.agenerate_with_cache if is_async else own.generate_with_cache):
+            return cast(ChatResult, await pipeline(call))
+        if call.delivery.sink is not None and request.streaming:  # LangChain's streams do not come by here either
+            return cast(ChatResult, await pipeline(call))
+        params = dict(request.params)
+        if call.limits is not NO_LIMITS:  # of this call, which the default implementation makes a call of its own for
+            params |= {"timeout": call.limits.timeout, "retry": call.limits.retry}
+        arguments = request.prompts[0], request.stop, call.run_manager()
+        if is_async:
+            name, returned = "_agenerate_with_cache", await self._agenerate_with_cache(*arguments, **params)
+        else:
+            name, returned = "_generate_with_cache", self._generate_with_cache(*arguments, **params)
+        result = call.answer.check(request, returned, name)
+        await call.delivery.replay(result)
+        return cast(ChatResult, result)
 
     # -- making calls
-
-    def _compose(self) -> Go:
-        return compose_chat(self)
 
     def _to_messages(self, input: Any) -> list[BaseMessage]:
         """Return the input as messages, in a list of their own, with content in standard blocks.
@@ -291,6 +321,8 @@ class BaseChatModel(BaseLanguageModel[AIMessage], Structuring, ABC):
         Raises:
             InvalidInput: it cannot be read as messages, or there are none.
         """
+        if self._overrides.convert_input:
+            return conversation(self._convert_input(input).to_messages())
         if type(input) is str:
             return [HumanMessage(input)]
         return conversation(input if isinstance(input, list) else self._convert_input(input).to_messages())
@@ -299,102 +331,15 @@ class BaseChatModel(BaseLanguageModel[AIMessage], Structuring, ABC):
         self,
         runtime: Runtime,
         messages: list[BaseMessage],
-        config: Any,
+        config: RunnableConfig | None,
         stop: list[str] | None,
         params: dict[str, Any],
-        *,
-        watched: bool = True,
-    ) -> ChatCall:
+        runs: Runs | None = None,
+    ) -> Call:
+        """Return a call, complete. ``runs``: those that were started for it; None: those that its config describes."""
         config = read_config(config)
-        if stop is not None:
-            self._check_stop(stop)
-        streaming = self._is_streaming(params) if self._hooks.can_stream() else False
-        sent = {key: value for key, value in params.items() if key not in _OURS} if params else params
-        stop, sent, dropped = self._settle(stop, sent, params.get("unsupported"), messages)
-        call = ChatCall(self, (messages,), stop, sent, runtime, (config.get("run_id"),))
-        call.streaming, call.dropped = streaming, dropped
-        self._limit(call, params)
-        callbacks = config.get("callbacks")
-        if watched and (callbacks or self._is_watched(None)):
-            self._watch([call], params, callbacks, config.get("tags"), config.get("metadata"), config.get("run_name"))
-        return call
-
-    def _open_calls(
-        self,
-        runtime: Runtime,
-        conversations: Sequence[Sequence[BaseMessage]],
-        stop: list[str] | None,
-        callbacks: Any,
-        tags: list[str] | None,
-        metadata: dict[str, Any] | None,
-        run_name: str | None,
-        run_id: UUID | None,
-        params: dict[str, Any],
-    ) -> list[ChatCall]:
-        if isinstance(conversations, str | BaseMessage | PromptValue):
-            raise InvalidInput(f"generate takes a list of conversations, not {type(conversations).__name__}")
-        calls = [
-            self._open_call(runtime, conversation(messages), {"run_id": id_}, stop, params, watched=False)
-            for messages, id_ in zip(conversations, (run_id, *[None] * len(conversations)), strict=False)
-        ]
-        if calls and self._is_watched(callbacks):
-            self._watch(calls, params, callbacks, tags, metadata, run_name)
-        return calls
-
-    def _watch(
-        self,
-        calls: Sequence[ChatCall],
-        params: Mapping[str, Any],
-        callbacks: Any,
-        tags: Any,
-        metadata: Any,
-        run_name: str | None,
-    ) -> None:
-        """Give the calls the manager of their runs, and what it will tell."""
-        first = calls[0]
-        facts = self._get_ls_params(stop=first.stop, **first.params)
-        if first.dropped:
-            facts = {**facts, DROPPED_OPTIONS: list(first.dropped)}
-        manager = self._manager(first.runtime, callbacks, tags, metadata, facts)
-        if not manager.handlers:
-            return
-        details = functools.partial(self._details, first.stop, first.params, params, run_name, len(calls))
-        for call in calls:
-            call.managers, call.details = (manager,), details
-
-    def _details(
-        self,
-        stop: list[str] | None,
-        sent: dict[str, Any],
-        params: Mapping[str, Any],
-        run_name: str | None,
-        batch_size: int,
-        index: int,
-    ) -> dict[str, Any]:
-        """Return what handlers are told of a call at its start; ``sent`` are those of its ``params`` that the hook sees."""
-        options: dict[str, Any] = {"stop": None if stop is None else copy_containers(stop)}
-        if params:
-            for name in _STRUCTURED:
-                if params.get(name):
-                    options["ls_structured_output_format"] = copy_containers(params[name])
-        return {
-            "invocation_params": copy_containers(self._get_invocation_params(stop=stop, **sent)),
-            "options": options,
-            "name": run_name or self.name,
-            "batch_size": batch_size,
-        }
-
-    def _is_streaming(self, params: Mapping[str, Any]) -> bool:
-        """Whether this call goes to a stream hook, if there is one: LangChain's rule, less its look at the handlers."""
-        if self.disable_streaming is True:
-            return False
-        if self.disable_streaming == "tool_calling" and params.get("tools", getattr(self, "tools", None)):
-            return False
-        if "stream" in params:
-            return bool(params["stream"])
-        return bool(getattr(self, "streaming", False))
-
-    def _cache_key(
-        self, messages: Sequence[BaseMessage], stop: list[str] | None, params: dict[str, Any]
-    ) -> tuple[str, str]:
-        return prompt_key(messages), self._get_llm_string(stop, **params)
+        request, dropped = self._make_request(runtime, (messages,), (config.get("run_id"),), stop, params, messages)
+        if runs is None:
+            is_heard = self._has_listeners(config.get("callbacks"))
+            runs = self._make_runs(runtime, [request], dropped, params, config)[0] if is_heard else NO_RUNS
+        return Call(CHAT, request, runtime, self._make_limits(params), runs)

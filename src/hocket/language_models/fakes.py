@@ -13,7 +13,7 @@ from typing import Any, ClassVar, cast
 
 from pydantic import Field, SerializeAsAny
 
-from hocket._pipeline.chat_call import as_chunk
+from hocket._pipeline.chat_answer import as_chunk
 from hocket._runtime import clock
 from hocket.errors import FakeListLLMError, InvalidInput, ScriptExhausted
 from hocket.language_models.chat_models import BaseChatModel

@@ -3,7 +3,7 @@
 from abc import ABC
 from typing import Any, ClassVar
 
-from hocket._pipeline.hook import Hooks, default_hook
+from hocket._pipeline.hooks import Hooks, default_hook
 from hocket._runtime.runtime import ASYNC
 from hocket.language_models.call_hooks import CALL_HOOKS, arguments_of, checked_text, hooks_of
 from hocket.language_models.llms import BaseLLM

@@ -10,17 +10,23 @@ from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, cast
 from uuid import UUID
 
-from hocket._pipeline.call import Go
+from hocket._pipeline.cache import CacheKey
+from hocket._pipeline.cache_key import prompt_key
+from hocket._pipeline.call import Call, Next
 from hocket._pipeline.compose import compose_text
-from hocket._pipeline.hook import default_hook
-from hocket._pipeline.text_call import TextCall
+from hocket._pipeline.hooks import default_hook
+from hocket._pipeline.request import Request
+from hocket._pipeline.runs import NO_RUNS, Runs, StartEvent
+from hocket._pipeline.text_answer import TEXT
 from hocket._runtime.portal import run_in_portal
 from hocket._runtime.runtime import ASYNC, BLOCKING, Runtime, drive
 from hocket._runtime.stream import Producer, Sink, Stream, SyncStream
-from hocket.callbacks import AsyncCallbackManager, BaseCallbackManager, CallbackManager
 from hocket.errors import InvalidInput
 from hocket.language_models.base import BaseLanguageModel, LanguageModelInput
-from hocket.language_models.option_policy import DROPPED_OPTIONS
+from hocket.language_models.call_parts import (
+    configure_manager,
+)
+from hocket.language_models.per_prompt import PerPrompt, run_ids_of
 from hocket.language_models.prompt_cache import answer_missing
 from hocket.messages.base import copy_containers
 from hocket.outputs import GenerationChunk, LLMResult
@@ -28,10 +34,6 @@ from hocket.prompt_values import PromptValue
 from hocket.runnables.config import RunnableConfig, read_config
 
 __all__ = ["BaseLLM"]
-
-_OURS = frozenset(
-    {"stream", "timeout", "retry", "unsupported"}
-)  # arguments of a call that neither hook nor cache key sees
 
 
 class BaseLLM(BaseLanguageModel[str], ABC):
@@ -95,7 +97,7 @@ class BaseLLM(BaseLanguageModel[str], ABC):
             InvalidInput: ``input`` is none of these.
             EmptyResponse: the model gave no answer.
         """
-        return _text(await self._go()(self._open_call(ASYNC, input, config, stop, kwargs)))
+        return _first_text(await self._get_pipeline()(self._open_call(ASYNC, input, config, stop, kwargs)))
 
     def invoke(
         self,
@@ -106,9 +108,9 @@ class BaseLLM(BaseLanguageModel[str], ABC):
         **kwargs: Any,
     ) -> str:
         """Answer: the sync face of `ainvoke`. A sync hook runs in this thread."""
-        if not self._hooks.steps:
+        if not self._hooks.can_step:
             return run_in_portal(functools.partial(self.ainvoke, input, config, stop=stop, **kwargs))
-        return _text(drive(self._run(self._open_call(BLOCKING, input, config, stop, kwargs))))
+        return _first_text(drive(self._run(self._open_call(BLOCKING, input, config, stop, kwargs))))
 
     def astream(
         self,
@@ -130,13 +132,13 @@ class BaseLLM(BaseLanguageModel[str], ABC):
         **kwargs: Any,
     ) -> SyncStream[str]:
         """Return the answer as it comes: the sync face of `astream`."""
-        stepped = self._hooks.steps_stream
+        stepped = self._hooks.can_step_stream
         call = self._open_call(BLOCKING if stepped else ASYNC, input, config, stop, {**kwargs, "stream": True})
         return SyncStream(self._producer(call), stepped=stepped)
 
-    def _producer(self, call: TextCall) -> Producer[str]:
+    def _producer(self, call: Call) -> Producer[str]:
         async def produce(sink: Sink[str]) -> None:
-            call.sink = sink
+            call.delivery.attach(sink)
             await self._run(call)
 
         return produce
@@ -149,10 +151,10 @@ class BaseLLM(BaseLanguageModel[str], ABC):
 
     @property
     def _can_step(self) -> bool:
-        return self._hooks.steps_stream
+        return self._hooks.can_step_stream
 
-    async def _run(self, call: TextCall) -> LLMResult:
-        return cast(LLMResult, await self._go()(call))
+    async def _run(self, call: Call) -> LLMResult:
+        return cast(LLMResult, await self._get_pipeline()(call))
 
     # -- several answers
 
@@ -182,9 +184,8 @@ class BaseLLM(BaseLanguageModel[str], ABC):
         Raises:
             InvalidInput: ``prompts`` is no list, or a list of another length was given for it.
         """
-        return await self._answer(
-            self._open_calls(ASYNC, prompts, stop, callbacks, tags, metadata, run_name, run_id, kwargs)
-        )
+        config = {"callbacks": callbacks, "tags": tags, "metadata": metadata, "run_name": run_name, "run_id": run_id}
+        return await self._answer(self._open_calls(ASYNC, prompts, stop, config, kwargs))
 
     def generate(
         self,
@@ -199,11 +200,11 @@ class BaseLLM(BaseLanguageModel[str], ABC):
         **kwargs: Any,
     ) -> LLMResult:
         """Answer several prompts with one request: the sync face of `agenerate`."""
-        if not self._hooks.steps:
-            options: dict[str, Any] = {"tags": tags, "metadata": metadata, "run_name": run_name, "run_id": run_id}
-            return run_in_portal(functools.partial(self.agenerate, prompts, stop, callbacks, **options, **kwargs))
+        config: dict[str, Any] = {"tags": tags, "metadata": metadata, "run_name": run_name, "run_id": run_id}
+        if not self._hooks.can_step:
+            return run_in_portal(functools.partial(self.agenerate, prompts, stop, callbacks, **config, **kwargs))
         return drive(
-            self._answer(self._open_calls(BLOCKING, prompts, stop, callbacks, tags, metadata, run_name, run_id, kwargs))
+            self._answer(self._open_calls(BLOCKING, prompts, stop, {**config, "callbacks": callbacks}, kwargs))
         )
 
     async def agenerate_prompt(
@@ -218,56 +219,47 @@ class BaseLLM(BaseLanguageModel[str], ABC):
         """Answer several prompts: the sync face of `agenerate_prompt`."""
         return self.generate([prompt.to_string() for prompt in prompts], stop, callbacks, **kwargs)
 
-    async def _answer(self, call: TextCall) -> LLMResult:
-        if not call.prompts:
+    async def _answer(self, call: Call) -> LLMResult:
+        if not call.request.prompts:
             return LLMResult(generations=[], llm_output={}, run=[])
-        if len(call.prompts) == 1:
+        if len(call.request.prompts) == 1:
             return await self._run(call)
-        return await answer_missing(call, self.cache)
+        return await answer_missing(call, self.cache, self._make_cache_key, self._compose_attempts())
 
     # -- making calls
 
-    def _compose(self) -> Go:
-        return compose_text(self)
+    def _compose(self) -> Next:
+        return compose_text(self.cache, self._make_cache_key, self._compose_attempts())
+
+    def _make_cache_key(self, request: Request) -> CacheKey:
+        return prompt_key(request.prompts[0]), self._get_llm_string(request.stop, **request.params)
 
     def _open_call(
-        self, runtime: Runtime, input: Any, config: Any, stop: list[str] | None, params: dict[str, Any]
-    ) -> TextCall:
+        self,
+        runtime: Runtime,
+        input: LanguageModelInput,
+        config: RunnableConfig | None,
+        stop: list[str] | None,
+        params: dict[str, Any],
+    ) -> Call:
+        """Return a call for one prompt, complete."""
         config = read_config(config)
-        prompt = input if input.__class__ is str else self._convert_input(input).to_string()
-        call = self._new_call(runtime, [prompt], stop, params, (config.get("run_id"),))
-        callbacks = config.get("callbacks")
-        if self._is_watched(callbacks):
-            self._watch(call, [callbacks], [config.get("tags")], [config.get("metadata")], [config.get("run_name")])
-        return call
-
-    def _new_call(
-        self, runtime: Runtime, prompts: list[str], stop: list[str] | None, params: dict[str, Any], run_ids: Any
-    ) -> TextCall:
-        self._check_stop(stop)
-        streaming = self._hooks.can_stream() and len(prompts) == 1 and self._is_streaming(params)
-        sent = {key: value for key, value in params.items() if key not in _OURS} if params else params
-        stop, sent, dropped = self._settle(stop, sent, params.get("unsupported"))
-        call = TextCall(self, prompts, stop, sent, runtime, run_ids)
-        call.streaming, call.dropped = streaming, dropped
-        self._limit(call, params)
-        return call
-
-    def _is_streaming(self, params: Mapping[str, Any]) -> bool:
-        return bool(params.get("stream", getattr(self, "streaming", False)))
+        is_text = input.__class__ is str and not self._overrides.convert_input
+        prompt = cast(str, input) if is_text else self._convert_input(input).to_string()
+        each = PerPrompt(
+            [config.get("callbacks")], [config.get("tags")], [config.get("metadata")], [config.get("run_name")]
+        )
+        return self._make_call(runtime, [prompt], stop, params, [config.get("run_id")], each)
 
     def _open_calls(
         self,
         runtime: Runtime,
-        prompts: Any,
+        prompts: object,
         stop: list[str] | None,
-        callbacks: Any,
-        tags: Any,
-        metadata: Any,
-        run_name: Any,
-        run_id: Any,
+        config: Mapping[str, Any],
         params: dict[str, Any],
-    ) -> TextCall:
+    ) -> Call:
+        """Return a call for several prompts, complete. Values of ``config`` are for all prompts, or lists of one each."""
         if not isinstance(prompts, list):
             raise InvalidInput(
                 f"Argument 'prompts' is expected to be of type list[str], received {type(prompts)}; "
@@ -277,75 +269,49 @@ class BaseLLM(BaseLanguageModel[str], ABC):
         if not all(isinstance(text, str) for text in texts):
             wrong = next(text for text in texts if not isinstance(text, str))
             raise InvalidInput(f"prompts must be texts; one is {type(wrong).__name__}")
-        count = len(texts)
-        each = _is_per_prompt(callbacks)
-        many = [
-            _spread("callbacks", callbacks, count, each),
-            _spread("tags", tags, count, each and tags is not None),
-            _spread("metadata", metadata, count, each and metadata is not None),
-            _spread("run_name", run_name, count, each and run_name is not None),
-        ]
-        call = self._new_call(runtime, texts, stop, params, _run_ids(run_id, count))
-        if any(self._is_watched(one) for one in many[0]):
-            self._watch(call, *many)
-        return call
+        run_ids = run_ids_of(config["run_id"], len(texts))
+        return self._make_call(runtime, texts, stop, params, run_ids, PerPrompt.spread(config, len(texts)))
 
-    def _watch(self, call: TextCall, callbacks: Any, tags: Any, metadata: Any, run_names: Any) -> None:
-        """Give each prompt the manager of its run, and what that will tell."""
-        facts = self._get_ls_params(stop=call.stop, **call.params)
-        if call.dropped:
-            facts = {**facts, DROPPED_OPTIONS: list(call.dropped)}
-        managers: list[AsyncCallbackManager | CallbackManager] = []
-        for one, tag_list, facts_given in zip(callbacks, tags, metadata, strict=True):
-            managers.append(self._manager(call.runtime, one, tag_list, facts_given, facts))
-        if not any(manager.handlers for manager in managers):
-            return
-        call.managers = managers
-        call.details = functools.partial(self._details, call.stop, call.params, run_names)
-
-    def _details(
-        self, stop: list[str] | None, params: dict[str, Any], run_names: Sequence[str | None], index: int
-    ) -> dict[str, Any]:
-        """Return what handlers are told of one prompt's run at its start."""
-        return {
-            "invocation_params": copy_containers(self._get_invocation_params(stop=stop, **params)),
-            "options": {"stop": copy_containers(stop)},
-            "batch_size": len(run_names),
-            "name": run_names[index] or self.name,
-        }
-
-
-def _is_per_prompt(callbacks: Any) -> bool:
-    """Whether callbacks are given for each prompt: a list that starts with a list, a manager or None (LangChain's rule)."""
-    return bool(
-        isinstance(callbacks, list)
-        and callbacks
-        and (callbacks[0] is None or isinstance(callbacks[0], list | BaseCallbackManager))
-    )
-
-
-def _spread(name: str, value: Any, count: int, each: bool) -> list[Any]:
-    """Return one value a prompt."""
-    if not each:
-        return [value] * count
-    if not isinstance(value, list) or len(value) != count:
-        given = f"a list of {len(value)}" if isinstance(value, list) else type(value).__name__
-        raise InvalidInput(
-            f"{name} must be a list of the same length as prompts, since callbacks is one for each prompt: "
-            f"it is {given}, for {count} prompts"
+    def _make_call(
+        self,
+        runtime: Runtime,
+        prompts: list[str],
+        stop: list[str] | None,
+        params: dict[str, Any],
+        run_ids: Sequence[UUID | None],
+        each: PerPrompt,
+    ) -> Call:
+        request, dropped = self._make_request(runtime, prompts, run_ids, stop, params)
+        limits = self._make_limits(params)
+        is_heard = any(self._has_listeners(one) for one in each.callbacks)
+        return Call(
+            TEXT, request, runtime, limits, self._make_runs(runtime, request, dropped, each) if is_heard else NO_RUNS
         )
-    return value
+
+    def _should_stream(self, *, async_api: bool, run_manager: Any = None, **kwargs: Any) -> bool:
+        """Whether a call for one prompt goes to a stream hook, if there is one."""
+        return bool(kwargs.get("stream", getattr(self, "streaming", False)))
+
+    def _make_runs(self, runtime: Runtime, request: Request, dropped: Sequence[str], each: PerPrompt) -> Runs:
+        """Return the runs of a call, one a prompt."""
+        facts = self._make_tracing_facts(request, dropped)
+        managers = [
+            configure_manager(runtime, self.__dict__, callbacks, tags, metadata, facts)
+            for callbacks, tags, metadata in zip(each.callbacks, each.tags, each.metadata, strict=True)
+        ]
+        if not any(manager.handlers for manager in managers):
+            return NO_RUNS
+
+        def describe(index: int) -> StartEvent:
+            return (self._serialize_for_handlers(), [request.prompts[index]]), {
+                "invocation_params": copy_containers(self._get_invocation_params(stop=request.stop, **request.params)),
+                "options": {"stop": copy_containers(request.stop)},
+                "batch_size": len(request.prompts),
+                "name": each.run_names[index] or self.name,
+            }
+
+        return Runs(runtime, TEXT.start_event, request.run_ids, managers, describe)
 
 
-def _run_ids(run_id: Any, count: int) -> list[UUID | None]:
-    if isinstance(run_id, list):
-        if len(run_id) != count:
-            raise InvalidInput(
-                f"Number of manually provided run_id's does not match batch length: {len(run_id)} != {count}"
-            )
-        return cast("list[UUID | None]", run_id)
-    return [run_id, *[None] * (count - 1)][:count]
-
-
-def _text(result: LLMResult) -> str:
+def _first_text(result: LLMResult) -> str:
     return result.generations[0][0].text

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 from pydantic import PrivateAttr, SkipValidation, field_validator
 
-from hocket._pipeline.chat_call import as_chunk
+from hocket._pipeline.chat_answer import as_chunk
 from hocket._runtime import clock
 from hocket.errors import ScriptExhausted
 from hocket.language_models.chat_models import BaseChatModel

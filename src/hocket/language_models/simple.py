@@ -4,7 +4,7 @@ from abc import ABC
 from collections.abc import AsyncIterator, Iterable
 from typing import Any, ClassVar
 
-from hocket._pipeline.hook import Hooks, default_hook
+from hocket._pipeline.hooks import Hooks, default_hook
 from hocket._runtime.runtime import ASYNC
 from hocket.errors import EmptyResponse
 from hocket.language_models.call_hooks import CALL_HOOKS, arguments_of, checked_text, hooks_of

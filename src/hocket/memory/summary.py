@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from hocket._pipeline.concurrency_limit import InFlight
+from hocket._pipeline.concurrency_limit import ConcurrencyLimiter
 from hocket._runtime.runtime import Runtime
 from hocket.chat_history.turn import read_messages
 from hocket.errors import EmptyResponse, InvalidInput, SummaryTooLong
@@ -65,7 +65,7 @@ class _Summarising(BaseChatMemory):
     def __post_init__(self) -> None:
         if self.max_token_limit < 1:
             raise InvalidInput(f"max_token_limit is {self.max_token_limit}; it must be above 0")
-        self._turn_to_write = InFlight()
+        self._turn_to_write = ConcurrencyLimiter()
         self._turn_to_write.resize(1)
         self._began = object()
 

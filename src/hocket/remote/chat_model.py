@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from typing import Any
 
-from hocket._pipeline.chat_call import as_chunk
+from hocket._pipeline.chat_answer import as_chunk
 from hocket.http.request import HTTPReply, HTTPRequest
 from hocket.language_models.chat_models import BaseChatModel
 from hocket.language_models.options import merge_options

@@ -92,7 +92,7 @@ class RemoteModel(RemoteService):
         Raises:
             InvalidInput: see `ainvoke`.
         """
-        BaseLanguageModel._check_stop(stop)
+        check_stop(stop)
         return self._sender.preview(self._preview(input, stop, kwargs, stream=stream))
 
     async def arender(

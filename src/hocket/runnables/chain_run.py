@@ -124,12 +124,12 @@ class ChainRun:
         if self._run is not None:
             serialized = {"name": self._name}
             details = {"name": self._name, "run_type": self._type}
-            await self._run._tell_start("on_chain_start", (serialized, _copy_for_handlers(input)), details)
+            await self._run.emit_start("on_chain_start", (serialized, _copy_for_handlers(input)), details)
 
     async def end(self, output: object, **details: object) -> None:
         """Tell the handlers that the run has ended."""
         if self._run is not None:
-            await self._run._tell_end("on_chain_end", _copy_for_handlers(output), **details)
+            await self._run.emit_end("on_chain_end", _copy_for_handlers(output), **details)
 
     async def fail(
         self, error: BaseException, *, closed: bool, partial_output: Callable[[], object] = lambda: None
@@ -146,16 +146,16 @@ class ChainRun:
                 if closed:
                     await self.end(partial_output(), closed=True)
                 else:
-                    await self._run._tell_end("on_chain_error", error)
+                    await self._run.emit_end("on_chain_error", error)
 
     async def tell(self, name: str, *args: object, **details: object) -> None:
         """Tell the run's handlers of something that happened in it."""
         if self._run is not None:
-            await self._run._tell(name, *args, **details)
+            await self._run.emit(name, *args, **details)
 
     def has_listener(self, name: str) -> bool:
         """Whether a handler listens to events of this name."""
-        return self._run is not None and bool(self._run._listeners(name))
+        return self._run is not None and bool(self._run.listeners(name))
 
     @property
     def is_watched(self) -> bool:

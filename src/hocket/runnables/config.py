@@ -126,7 +126,10 @@ def ensure_config(config: ConfigLike | None = None) -> RunnableConfig:
 
 def read_config(config: ConfigLike | None) -> RunnableConfig:
     """Return the config of a call as `ensure_config` does, without a copy: for calls that pass it to no other."""
-    return _check_config(config) if config and not current_config.get() else ensure_config(config)
+    around = current_config.get()
+    if not config:
+        return around
+    return ensure_config(config) if around else _check_config(config)
 
 
 def mark_resolved(config: ConfigLike) -> RunnableConfig:

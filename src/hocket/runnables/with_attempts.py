@@ -84,8 +84,8 @@ class Attempts(Generic[Input, Output]):
         """Tell the handlers of the call's run of an attempt that failed and is followed by another."""
         run = get_run(self.config, self.runtime)
         if run.handlers:
-            state, facts = failure.told
-            await run._tell("on_retry", state, **facts)
+            state, facts = failure.retry_event_args
+            await run.emit("on_retry", state, **facts)
 
 
 class RunnableWithAttempts(RunnableWithRun[Input, Output], RunnableWrapper[Input, Output], ABC, Generic[Input, Output]):

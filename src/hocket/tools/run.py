@@ -121,7 +121,7 @@ async def run_tool(tool: RunTool, runtime: Runtime, job: Job) -> object:
     try:
         tool_and_input = {"name": tool.name, "description": tool.description}, str(shown)
         inputs = shown if isinstance(shown, dict) else None
-        await run._tell_start("on_tool_start", tool_and_input, {"inputs": inputs, **details})
+        await run.emit_start("on_tool_start", tool_and_input, {"inputs": inputs, **details})
         output = await _run_in_time(tool, runtime, job, run)
     except BaseException as error:
         with contextlib.suppress(Exception):  # of a handler: a run that has failed keeps its own error

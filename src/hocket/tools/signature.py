@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeGuard, Union, cast, get_args, get_origin
 
 from typing_extensions import get_type_hints
 
-from hocket.callbacks.run_managers import BaseRunManager
+from hocket.callbacks import BaseRunManager
 from hocket.errors import InvalidInput
 from hocket.runnables import RunnableConfig
 from hocket.tools.memo import Memo

@@ -148,7 +148,7 @@ def test_headers_say_who_asks() -> None:
 def test_the_key_is_nowhere_to_be_read() -> None:
     """Not in the repr, in dumps, in what handlers are told, or in a rendered request; dumps name its variable."""
     model = ChatOpenAI(model="m", api_key="my-very-own-key", base_url="https://api.groq.com/openai/v1")
-    shown = [repr(model), str(model), dumps(model), repr(model.render("x")), repr(model._told())]
+    shown = [repr(model), str(model), dumps(model), repr(model.render("x")), repr(model._serialize_for_handlers())]
     shown += [str(model.asdict()), str(model.model_dump()), model.model_dump_json()]
     assert not [text for text in shown if "my-very-own-key" in text]
     assert json.loads(dumps(model))["kwargs"]["api_key"]["id"] == ["GROQ_API_KEY"]

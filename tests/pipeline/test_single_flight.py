@@ -126,7 +126,7 @@ async def test_a_hundred_equal_calls_make_one_request() -> None:
     assert flags.count(False) == 1
     assert len({answer.id for answer in answers if answer}) == 100
     assert all([p for p in one.pieces if p] == PIECES for one in cabin.passengers if one.streams)
-    assert not single_flight._flights
+    assert not single_flight._requests
 
 
 async def test_the_answers_are_equal_and_not_shared() -> None:
@@ -248,7 +248,7 @@ async def test_when_all_have_left_the_request_is_cancelled() -> None:
         await cabin.board(group)
         group.cancel_scope.cancel()
     assert (model._calls, model._ends) == (1, ["cancelled"])
-    assert not single_flight._flights
+    assert not single_flight._requests
     model._go_on.set()
     assert (await model.ainvoke("hi")).content == "Hello world"
     assert model._calls == 2
@@ -339,7 +339,7 @@ async def test_an_error_reaches_all_and_does_not_grow() -> None:
     assert {repr(passenger.error) for passenger in cabin.passengers} == {"ConnectionError('refused')"}
     assert len(depths) == 100
     assert max(depths) < 30
-    assert not single_flight._flights
+    assert not single_flight._requests
     with pytest.raises(ConnectionError):
         await model.ainvoke("hi")
     assert model._calls == 2
@@ -373,7 +373,7 @@ async def test_a_cancellation_out_of_nowhere_reaches_all_too() -> None:
     calls = [asyncio.ensure_future(model.ainvoke("hi")) for _ in range(5)]
     done = await asyncio.wait_for(asyncio.gather(*calls, return_exceptions=True), 1)
     assert [type(one) for one in done] == [asyncio.CancelledError] * 5
-    assert not single_flight._flights
+    assert not single_flight._requests
 
 
 async def test_every_run_ends_once_whoever_leaves(recorders: Callable[[], Any]) -> None:

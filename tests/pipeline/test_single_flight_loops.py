@@ -77,7 +77,7 @@ def test_a_loop_that_ends_takes_its_flights_along(backend: str) -> None:
     with pytest.raises(KeyError):
         anyio.run(main, backend=backend)
     assert model._ends == ["cancelled"]
-    assert not single_flight._flights
+    assert not single_flight._requests
 
 
 async def test_a_timeout_ends_a_passenger_of_a_flight_in_step_with_it() -> None:

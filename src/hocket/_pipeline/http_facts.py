@@ -1,14 +1,14 @@
-"""What handlers are told of a provider's refusal, beside the error itself."""
+"""What handlers are told of a refusal by a provider, beside the error itself: HTTP status and request id."""
 
 from collections.abc import Mapping
 from typing import Any, cast
 
-__all__ = ["refusal"]
+__all__ = ["http_facts"]
 
 _REQUEST_ID = ("x-request-id", "request-id")  # OpenAI's header and Anthropic's
 
 
-def refusal(error: BaseException) -> dict[str, Any]:
+def http_facts(error: BaseException) -> dict[str, Any]:
     """Return HTTP status and request id, if ``error`` has a ``response`` as httpx's errors have; else nothing.
 
     LangChain passes on all headers and the body too; traces are no place for what may be in them.

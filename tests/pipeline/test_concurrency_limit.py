@@ -17,7 +17,7 @@ import pytest
 from pydantic import ValidationError
 
 from hocket import BaseChatModel
-from hocket._pipeline.concurrency_limit import InFlight
+from hocket._pipeline.concurrency_limit import ConcurrencyLimiter
 from hocket._runtime import clock
 from hocket._runtime.runtime import ASYNC
 from hocket.caches import InMemoryCache
@@ -100,7 +100,7 @@ async def read(stream: Any) -> None:
 
 def free(model: BaseChatModel) -> bool:
     """Whether every place is given back, and nobody waits for one."""
-    return not model._in_flight._taken and not model._in_flight._queue
+    return not model._places._taken and not model._places._queue
 
 
 def until(condition: Callable[[], bool]) -> None:
@@ -130,11 +130,11 @@ async def test_first_come_first_served(virtual_clock: VirtualClock) -> None:
     model = Chat(meter=Meter(), max_in_flight=1)
     async with anyio.create_task_group() as group:
         for number in range(10):
-            waiting = len(model._in_flight._queue)
+            waiting = len(model._places._queue)
             group.start_soon(model.ainvoke, str(number))
-            while number and len(model._in_flight._queue) == waiting:
+            while number and len(model._places._queue) == waiting:
                 await anyio.lowlevel.checkpoint()
-            while not model._in_flight._taken:
+            while not model._places._taken:
                 await anyio.lowlevel.checkpoint()
     assert model.meter.order == [str(number) for number in range(10)]
     assert virtual_clock.now() == 10
@@ -154,7 +154,7 @@ async def test_one_who_is_cancelled_leaves_and_no_place_is_lost(leaver: int, vir
     async with anyio.create_task_group() as group:
         for _ in range(5):
             group.start_soon(ask)
-        while len(model._in_flight._queue) < 4:
+        while len(model._places._queue) < 4:
             await anyio.lowlevel.checkpoint()
         scopes[leaver].cancel()
     assert model.meter.ever == (5 if leaver == 0 else 4)
@@ -164,7 +164,7 @@ async def test_one_who_is_cancelled_leaves_and_no_place_is_lost(leaver: int, vir
 async def test_one_who_is_cancelled_as_his_turn_comes_hands_it_on() -> None:
     """The place was his already."""
     model = Chat(meter=Meter(), max_in_flight=1)
-    places = model._in_flight
+    places = model._places
     await places.acquire(ASYNC)
     async with anyio.create_task_group() as group:
         for _ in range(3):
@@ -197,7 +197,7 @@ async def test_a_pause_between_attempts_counts_for_nothing(virtual_clock: Virtua
     model = Chat(meter=Meter(), max_in_flight=1, failures=1, retry=policy)
     async with anyio.create_task_group() as group:
         group.start_soon(model.ainvoke, "first")
-        while not model._in_flight._taken:
+        while not model._places._taken:
             await anyio.lowlevel.checkpoint()
         group.start_soon(model.ainvoke, "second")
     assert model.meter.order == ["first", "second", "first"]
@@ -210,7 +210,7 @@ async def test_an_answer_from_the_cache_needs_no_place_and_equal_calls_one(virtu
     await model.abatch(["hi"] * 10)
     async with anyio.create_task_group() as group:
         group.start_soon(model.ainvoke, "other")
-        while not model._in_flight._taken:
+        while not model._places._taken:
             await anyio.lowlevel.checkpoint()
         now = virtual_clock.now()
         assert (await model.ainvoke("hi")).content == "yes"
@@ -230,11 +230,11 @@ async def test_the_wait_is_part_of_the_calls_time(virtual_clock: VirtualClock) -
     model = Chat(meter=Meter(), max_in_flight=1)
     async with anyio.create_task_group() as group:
         group.start_soon(model.ainvoke, "hi")
-        while not model._in_flight._taken:
+        while not model._places._taken:
             await anyio.lowlevel.checkpoint()
         with pytest.raises(TotalTimeout):
             await model.ainvoke("hi", timeout=Timeout(total=0.5))
-        assert not model._in_flight._queue
+        assert not model._places._queue
     assert (model.meter.ever, free(model)) == (1, True)
 
 
@@ -295,7 +295,7 @@ def test_a_stepped_stream_gives_its_place_back_when_it_is_closed() -> None:
     model = SyncChat(meter=Meter(), max_in_flight=1)
     stream = model.stream("hi")
     assert next(stream).content == "y"
-    assert model._in_flight._taken == 1
+    assert model._places._taken == 1
     stream.close()
     assert free(model)
     for _ in model.stream("hi"):
@@ -307,7 +307,7 @@ def test_a_stepped_stream_gives_its_place_back_when_it_is_closed() -> None:
 def test_a_thread_waits_for_its_turn() -> None:
     """In a sync verb, until another thread's stream is left."""
     model = SyncChat(meter=Meter(), max_in_flight=1)
-    places = model._in_flight
+    places = model._places
     stream = model.stream("hi")
     next(stream)
     waiting = threading.Thread(target=model.invoke, args=("hi",))
@@ -324,7 +324,7 @@ def test_a_loop_that_dies_takes_no_place_along() -> None:
     loop = asyncio.new_event_loop()
     tasks = [loop.create_task(model.ainvoke("hi")) for _ in range(3)]
     loop.run_until_complete(asyncio.sleep(0.01))
-    assert len(model._in_flight._queue) == 2
+    assert len(model._places._queue) == 2
     for task in tasks:
         task._log_destroy_pending = False  # type: ignore[attr-defined]
     loop.close()
@@ -339,10 +339,10 @@ def test_a_copy_counts_for_itself() -> None:
     model = Chat(meter=None, max_in_flight=1, cache=False)
     for _ in range(2):
         copies = [copy.copy(model), copy.deepcopy(model), model.model_copy(), pickle.loads(pickle.dumps(model))]
-        assert len({id(one._in_flight) for one in (model, *copies)}) == 5
-        places = model._in_flight
-        model._go()
-    assert model._in_flight is places
+        assert len({id(one._places) for one in (model, *copies)}) == 5
+        places = model._places
+        model._get_pipeline()
+    assert model._places is places
 
 
 async def test_the_cap_can_be_changed(virtual_clock: VirtualClock) -> None:
@@ -350,7 +350,7 @@ async def test_the_cap_can_be_changed(virtual_clock: VirtualClock) -> None:
     model = Chat(meter=Meter(), max_in_flight=1)
     async with anyio.create_task_group() as group:
         group.start_soon(model.abatch, ["hi"] * 3)
-        while len(model._in_flight._queue) < 2:
+        while len(model._places._queue) < 2:
             await anyio.lowlevel.checkpoint()
         model.max_in_flight = 4
         group.start_soon(model.abatch, ["hi"] * 3)
@@ -375,7 +375,7 @@ def test_without_a_cap_there_is_nothing_in_the_way() -> None:
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
 def test_a_forked_child_starts_with_every_place_free() -> None:
     """The parent's calls are not the child's."""
-    places = InFlight()
+    places = ConcurrencyLimiter()
     places.resize(1)
     places._taken = 1
     with warnings.catch_warnings():

@@ -1,0 +1,209 @@
+"""The last stage: a model's own hook answers.
+
+Which of four hooks is asked, and whether directly, from a worker thread, or chunk by chunk, is decided here and nowhere
+else. An async hook is preferred under async verbs, a sync one under sync verbs; where only the other kind exists it is
+used all the same.
+"""
+
+import inspect
+from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Iterable, Iterator
+from types import CoroutineType
+from typing import Any, ClassVar, Protocol, cast
+
+from hocket._pipeline.call import Call
+from hocket._pipeline.deadline import check_total
+from hocket._pipeline.hooks import Hooks
+from hocket._runtime.thread_stream import from_thread
+from hocket.callbacks import AsyncCallbackManagerForLLMRun
+from hocket.errors import InvalidHook, LLMError
+from hocket.outputs import LLMResult
+
+__all__ = ["ask_hook"]
+
+
+class HookedModel(Protocol):
+    """The four hooks, by LangChain's names. Each takes the prompt, or the prompts, and then these and more keywords."""
+
+    _hooks: ClassVar[Hooks]
+
+    async def _agenerate(self, prompt: Any, stop: list[str] | None = None, **kwargs: Any) -> object: ...
+    def _generate(self, prompt: Any, stop: list[str] | None = None, **kwargs: Any) -> object: ...
+    def _astream(self, prompt: Any, stop: list[str] | None = None, **kwargs: Any) -> AsyncIterator[object]: ...
+    def _stream(self, prompt: Any, stop: list[str] | None = None, **kwargs: Any) -> Iterator[object]: ...
+
+
+async def ask_hook(call: Call) -> Any:
+    """Have the model answer. An error of its server gets the part of the answer that had come (`LLMError.partial`)."""
+    request, is_async = call.request, call.runtime.is_async
+    model = cast(HookedModel, request.model)
+    hooks = model._hooks
+    prompt = [*request.prompts] if call.answer.takes_list else request.prompts[0]
+    try:
+        if hooks.agenerate and is_async and not request.streaming:
+            hook = "_agenerate"
+            returned = model._agenerate(prompt, **_hook_kwargs(call, hooks.agenerate_takes_run))
+            if type(returned) is not CoroutineType:
+                _check_awaitable(call, returned)
+            result = await returned
+        elif (ask := _choose(call, hooks)) is not None:
+            return await ask(call)
+        else:
+            hook = "_generate"
+            if is_async:
+                await _emit_offload(call)
+            kwargs = _hook_kwargs(call, hooks.generate_takes_run, for_sync=True)
+            result = await call.runtime.call_sync(_call_hook, model._generate, prompt, **kwargs)
+    except LLMError as error:
+        if error.partial is None and call.delivery.has_begun:
+            error.partial = call.delivery.fold.partial_message()
+        raise
+    result = call.answer.check(call.request, result, hook)
+    if (
+        call.delivery.sink is not None and not call.delivery.is_shared
+    ):  # calls that share a request replay it themselves
+        await call.delivery.replay(result)
+    return result
+
+
+def _choose(call: Call, hooks: Hooks) -> Callable[[Call], Awaitable[Any]] | None:
+    """Return what asks a hook that streams, or the same hook for each of several prompts; None: `_generate` answers."""
+    is_async, several = call.runtime.is_async, len(call.request.prompts) > 1  # a stream hook takes one prompt
+    if call.request.streaming and is_async and hooks.astream:
+        return _fold_async
+    if call.request.streaming and hooks.stream:
+        return _fold_in_thread if is_async else _fold_sync
+    if hooks.generate and (several or not (is_async and hooks.astream)):
+        return None
+    if several:
+        return _ask_each
+    if is_async:
+        return _fold_async if hooks.astream else _fold_in_thread
+    return _fold_sync
+
+
+async def _ask_each(call: Call) -> LLMResult:
+    """Answer several prompts with a hook that takes one: one after another, and without telling of their chunks."""
+    results: list[LLMResult] = [await ask_hook(call.select([index])) for index in range(len(call.request.prompts))]
+    return LLMResult(generations=[result.generations[0] for result in results])
+
+
+def _hook_kwargs(call: Call, takes_run: bool, *, for_sync: bool = False) -> dict[str, Any]:
+    kwargs = {"stop": call.request.stop, **call.request.params}
+    if takes_run:
+        run = call.run_manager()
+        kwargs["run_manager"] = run.get_sync() if for_sync and isinstance(run, AsyncCallbackManagerForLLMRun) else run
+    return kwargs
+
+
+def _check_awaitable(call: Call, returned: object) -> None:
+    if not inspect.isawaitable(returned):
+        raise InvalidHook(
+            f"{call.request.class_name}._agenerate returned {type(returned).__name__}, nothing to await; "
+            "define it with async def"
+        )
+
+
+def _call_hook(hook: Callable[..., object], *args: Any, **kwargs: Any) -> object:
+    """Call a sync hook; a StopIteration that it lets out must not end an iterator further up."""
+    try:
+        returned = hook(*args, **kwargs)
+    except StopIteration as stop:
+        raise RuntimeError(f"{hook.__qualname__} raised StopIteration") from stop
+    if type(returned) is CoroutineType:
+        returned.close()
+        raise InvalidHook(f"{hook.__qualname__} is an async def; the async form of _generate is called _agenerate")
+    return returned
+
+
+# -- hooks that stream
+
+
+def _open_stream(call: Call) -> Iterator[object]:
+    request, model = call.request, cast(HookedModel, call.request.model)
+    chunks: object = model._stream(request.prompts[0], stop=request.stop, **request.params)
+    if not isinstance(chunks, Iterable) or isinstance(chunks, str):
+        raise _no_stream(call, "_stream", chunks)
+    return iter(cast("Iterable[object]", chunks))
+
+
+def _no_stream(call: Call, hook: str, returned: object) -> InvalidHook:
+    if isinstance(returned, CoroutineType):
+        returned.close()
+    return InvalidHook(
+        f"{call.request.class_name}.{hook} returned {type(returned).__name__}, which is no stream; "
+        "it must yield its chunks"
+    )
+
+
+async def _fold_async(call: Call) -> Any:
+    request, model = call.request, cast(HookedModel, call.request.model)
+    chunks: object = model._astream(request.prompts[0], stop=request.stop, **request.params)
+    if not isinstance(chunks, AsyncIterable):
+        raise _no_stream(call, "_astream", chunks)
+    deliver = call.delivery.deliver
+    try:
+        async for chunk in cast("AsyncIterable[object]", chunks):
+            waiting = deliver(chunk)
+            if waiting is not None:
+                await waiting
+    except BaseException:
+        close = getattr(cast(object, chunks), "aclose", None)
+        if close is not None:
+            await call.runtime.finish_within_grace(close())
+        raise
+    return await _end_stream(call)
+
+
+async def _fold_sync(call: Call) -> Any:
+    chunks = _open_stream(call)
+    try:
+        for chunk in chunks:
+            waiting = call.delivery.deliver(chunk)
+            if waiting is not None:
+                await waiting
+            if call.limits.ends_at is not None:
+                check_total(call)
+    finally:
+        _close(chunks)
+    return await _end_stream(call)
+
+
+async def _fold_in_thread(call: Call) -> Any:
+    """Run a sync stream in a worker thread, as a whole."""
+
+    def work(put: Callable[[object], bool]) -> None:
+        chunks = _open_stream(call)
+        try:
+            for chunk in chunks:
+                if put(chunk):
+                    break
+        finally:
+            _close(chunks)
+
+    await _emit_offload(call)
+    await from_thread(work, call.delivery.deliver)
+    return await _end_stream(call)
+
+
+def _close(chunks: Iterator[object]) -> None:
+    close = getattr(chunks, "close", None)
+    if close is not None:
+        close()
+
+
+async def _emit_offload(call: Call) -> None:
+    if call.runs.are_heard:
+        await call.runs.emit_shared("on_offload")
+
+
+async def _end_stream(call: Call) -> Any:
+    """End a stream: mark its end, and make the result."""
+    fold = call.delivery.fold
+    result = fold.result()
+    last = fold.last_chunk()
+    if last is not None:
+        waiting = call.delivery.deliver(last)
+        if waiting is not None:
+            await waiting
+        result = fold.result()
+    return result

@@ -1,0 +1,64 @@
+"""Which hooks a class of models defines, found once a class."""
+
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeVar
+
+__all__ = ["Hooks", "default_hook", "is_defined", "takes_run_manager"]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_defaults: set[object] = {None}
+
+
+class Hooks(NamedTuple):
+    """Which hooks a class defines, and which of them take the run manager."""
+
+    agenerate: bool
+    generate: bool
+    astream: bool
+    stream: bool
+    agenerate_takes_run: bool
+    generate_takes_run: bool
+
+    @classmethod
+    def of(cls, model: type) -> "Hooks":
+        """Find the hooks that ``model`` defines."""
+        names = ("_agenerate", "_generate", "_astream", "_stream")
+        return cls(
+            *(is_defined(model, name) for name in names), *(takes_run_manager(model, name) for name in names[:2])
+        )
+
+    @property
+    def can_step(self) -> bool:
+        """Whether a sync hook can answer, so that sync verbs need no event loop."""
+        return self.generate or self.stream
+
+    @property
+    def can_step_stream(self) -> bool:
+        """Whether a sync stream needs no event loop: there is a sync hook, and no async one would stream better."""
+        return self.stream or (self.generate and not self.astream)
+
+    @property
+    def can_stream(self) -> bool:
+        """Whether any hook streams."""
+        return self.astream or self.stream
+
+
+def default_hook(method: F) -> F:
+    """Mark a hook of hocket's own base classes: it only says what the hook is, or leads to another one."""
+    _defaults.add(method)
+    return method
+
+
+def is_defined(model: type, name: str) -> bool:
+    """Whether a class has a hook of this name that is more than a default."""
+    return getattr(model, name, None) not in _defaults
+
+
+@functools.cache
+def takes_run_manager(model: type, name: str) -> bool:
+    """Whether the method ``name`` of a class has a parameter for the run manager."""
+    method = getattr(model, name, None)
+    return method is not None and "run_manager" in inspect.signature(method).parameters

@@ -1,0 +1,42 @@
+"""What is asked of a model, complete before the pipeline begins. Nothing on the way changes it."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+from uuid import UUID
+
+__all__ = ["Request"]
+
+
+class Request(NamedTuple):
+    """What is asked.
+
+    Attributes:
+        model: whose hook answers (`hocket._pipeline.ask_hook.HookedModel`).
+        prompts: one list of messages, or one or more texts. Each is a run.
+        stop: texts at which the answer is cut.
+        params: options of the call, for the hook.
+        streaming: whether the hook should stream.
+        run_ids: of the prompts' runs.
+    """
+
+    model: object
+    prompts: Sequence[Any]
+    stop: list[str] | None
+    params: dict[str, Any]
+    streaming: bool
+    run_ids: Sequence[UUID]
+
+    @property
+    def class_name(self) -> str:
+        """The name of the model's class, for messages of errors."""
+        return type(self.model).__name__
+
+    @property
+    def provider(self) -> str | None:
+        """The provider's name, if the model has one."""
+        return getattr(self.model, "_provider", None)
+
+    @property
+    def served_model(self) -> str | None:
+        """The name of the model at its provider, if it has one."""
+        return getattr(self.model, "_served_model", None)

@@ -1,0 +1,281 @@
+"""The runs of one call, one for each of its prompts, and what their handlers are told."""
+
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from typing import Any, NamedTuple, cast
+from uuid import UUID
+
+import anyio
+
+from hocket._runtime import clock
+from hocket._runtime.runtime import ASYNC, Runtime, start_eagerly
+from hocket._runtime.stream import Sink
+from hocket.callbacks import (
+    AsyncCallbackManager,
+    AsyncCallbackManagerForLLMRun,
+    CallbackManager,
+    CallbackManagerForLLMRun,
+)
+from hocket.callbacks.events import NOTHING
+from hocket.outputs import ChatGenerationChunk, GenerationChunk, LLMResult
+
+__all__ = ["NO_RUNS", "LLMRun", "RelayedEvent", "RelayedRuns", "Runs", "StartEvent", "StartedRun", "is_cancellation"]
+
+LLMRun = AsyncCallbackManagerForLLMRun | CallbackManagerForLLMRun
+
+StartEvent = tuple[tuple[Any, ...], dict[str, Any]]
+"""What handlers are told at the start of a run: positional arguments of their method, and keyword arguments."""
+
+TokenEventArgs = Callable[[Any], tuple[str, ChatGenerationChunk | GenerationChunk]]
+"""Returns what handlers are told of an item: its text, and a chunk of their own."""
+
+
+class RelayedEvent(NamedTuple):
+    """An event of a request that several calls share, on its way to the handlers of each, among the chunks."""
+
+    name: str
+    args: tuple[Any, ...]
+    details: dict[str, Any]
+
+
+class Runs:
+    """The runs of one call.
+
+    Args:
+        runtime: of the call.
+        start_event: the name of the event that starts a run of this kind.
+        ids: of the runs, one a prompt.
+        managers: start the runs, one each.
+        describe: returns the start event of the run at an index.
+
+    Attributes:
+        has_ended: whether the handlers have been told of the end, or are being told.
+        reports_usage: False where an equal call reports the tokens of a request that both share.
+    """
+
+    __slots__ = (
+        "_describe",
+        "_hears_tokens",
+        "_ids",
+        "_managers",
+        "_runs",
+        "_runtime",
+        "_start_event",
+        "_started_at",
+        "has_ended",
+        "reports_usage",
+    )
+
+    def __init__(
+        self,
+        runtime: Runtime,
+        start_event: str,
+        ids: Sequence[UUID],
+        managers: Sequence[AsyncCallbackManager | CallbackManager],
+        describe: Callable[[int], StartEvent],
+    ) -> None:
+        self._runtime = runtime
+        self._start_event = start_event
+        self._ids = ids
+        self._managers = managers
+        self._describe = describe
+        self._runs: list[LLMRun] = []
+        self._hears_tokens: bool | None = None  # until the first chunk comes
+        self._started_at = 0.0
+        self.has_ended = False
+        self.reports_usage = True
+
+    is_watched = True
+    """Whether they have a start and an end to tell: somebody listens, and nobody else tells them."""
+
+    @property
+    def first(self) -> LLMRun | None:
+        """The run of the first prompt, once it has started."""
+        return self._runs[0] if self._runs else None
+
+    @property
+    def are_heard(self) -> bool:
+        """Whether events of the request between start and end reach anybody."""
+        return bool(self._runs)
+
+    def select(self, indexes: Sequence[int]) -> "Runs":
+        """Return the runs of some of the prompts, before any has started."""
+
+        def describe(index: int) -> StartEvent:
+            args, details = self._describe(indexes[index])
+            return args, {**details, "batch_size": len(indexes)}
+
+        ids, managers = [self._ids[one] for one in indexes], [self._managers[one] for one in indexes]
+        return Runs(self._runtime, self._start_event, ids, managers, describe)
+
+    # -- start, events, end
+
+    async def start(self) -> None:
+        """Tell the handlers that the runs start, in order. A run counts as started before its first handler hears of it."""
+        self._started_at = clock.current().now()
+        for index, (run_id, manager) in enumerate(zip(self._ids, self._managers, strict=True)):
+            run: LLMRun = cast(Any, manager).new_run(manager.llm_run_class, run_id)
+            event = self._describe(index) if run.listeners(self._start_event) else None
+            self._runs.append(run)
+            telling = NOTHING if event is None else run.emit_start(self._start_event, *event)
+            if telling is not NOTHING:
+                await telling
+
+    def waive_usage(self) -> None:
+        """Have an unfinished answer flagged as something that an equal call pays for."""
+        self.reports_usage = False
+
+    async def emit(self, name: str, *args: Any, **details: Any) -> None:
+        """Tell the handlers of something that concerns all of the runs."""
+        for run in self._runs:
+            await run.emit(name, *args, **details)
+
+    async def emit_shared(self, name: str, *args: Any, **details: Any) -> None:
+        """Tell the handlers of something that happened to the request; where it is shared, those of all who share it."""
+        await self.emit(name, *args, **details)
+
+    @property
+    def hears_tokens(self) -> bool:
+        """Whether a handler has been told of a chunk."""
+        return bool(self._hears_tokens)
+
+    @property
+    def may_hear_tokens(self) -> bool:
+        """Whether a handler may want to be told of the next chunk."""
+        return bool(self._runs) and self._hears_tokens is not False
+
+    def emit_token(self, event_args: TokenEventArgs, item: Any) -> Awaitable[None] | None:
+        """Tell the handlers of a chunk.
+
+        Args:
+            event_args: makes what they get of what the consumer gets.
+            item: what the consumer gets.
+
+        Returns:
+            what to await, if any of them waits.
+        """
+        if self._hears_tokens is None:
+            return self._emit_first_token(event_args, item)
+        telling = self._runs[0].emit_token(*event_args(item))
+        return None if telling is NOTHING else start_eagerly(cast(Any, telling))
+
+    async def _emit_first_token(self, event_args: TokenEventArgs, item: Any) -> None:
+        run = self._runs[0]
+        self._hears_tokens = bool(run.listeners("on_llm_new_token"))
+        await run.emit("on_first_token", clock.current().now() - self._started_at)
+        if self._hears_tokens:
+            await run.emit_token(*event_args(item))
+
+    async def end(self, make_responses: Callable[[], Sequence[LLMResult]]) -> None:
+        """Tell the handlers what the runs have given, whatever cancels the caller meanwhile.
+
+        Args:
+            make_responses: makes a result for each run, of copies; not called if nobody listens.
+        """
+        self.has_ended = True
+        if any([run.listeners("on_llm_end") for run in self._runs]):
+            await self._emit_end("on_llm_end", [(response,) for response in make_responses()], {})
+
+    async def fail(self, error: BaseException, response: LLMResult, *, closed: bool) -> None:
+        """Tell the handlers that the runs have failed or, where the consumer just left, that they have ended.
+
+        Args:
+            error: what struck.
+            response: what had come until then.
+            closed: whether the consumer of the chunks left on its own account.
+        """
+        self.has_ended = True
+        count = len(self._runs)
+        if closed:
+            await self._emit_end("on_llm_end", [(response,)] * count, {"closed": True})
+        else:
+            cancelled = {"cancelled": True} if self._runtime.is_async and is_cancellation(error) else {}
+            await self._emit_end("on_llm_error", [(error,)] * count, {"response": response, **cancelled})
+
+    async def _emit_end(self, name: str, args: Sequence[tuple[Any, ...]], details: dict[str, Any]) -> None:
+        """Tell each run's handlers of its end; what takes time is told whatever cancels the caller meanwhile."""
+        if len(self._runs) == 1:
+            telling = self._runs[0].emit(name, *args[0], **details)
+        else:
+            telling = _await_all(run.emit(name, *one, **details) for run, one in zip(self._runs, args, strict=True))
+        if telling is not NOTHING:
+            may_wait = any([run.may_wait(name) for run in self._runs])
+            await (self._runtime.run_shielded(telling) if may_wait else telling)
+
+
+class StartedRun(Runs):
+    """A run that the caller has started, and will end."""
+
+    __slots__ = ()
+
+    is_watched = False
+
+    def __init__(self, runtime: Runtime, run: LLMRun) -> None:
+        super().__init__(runtime, "", (run.run_id,), (), lambda index: ((), {}))
+        self._runs = [run]
+        self._started_at = clock.current().now()
+
+
+class RelayedRuns(Runs):
+    """What stands for the runs of all calls that share a request: its events travel to each of them, among the chunks.
+
+    Args:
+        runtime: of the request.
+        sink: takes the chunks of the request, and its events.
+        hook_run: the run that the hook itself may tell things: that of the call that started the request.
+    """
+
+    __slots__ = ("_hook_run", "_sink")
+
+    is_watched = False
+    are_heard = True
+    may_hear_tokens = False
+
+    def __init__(self, runtime: Runtime, sink: Sink[Any], hook_run: LLMRun | None) -> None:
+        super().__init__(runtime, "", (), (), lambda index: ((), {}))
+        self._sink = sink
+        self._hook_run = hook_run
+
+    @property
+    def first(self) -> LLMRun | None:
+        return self._hook_run
+
+    async def emit_shared(self, name: str, *args: Any, **details: Any) -> None:
+        waiting = self._sink.put(RelayedEvent(name, args, details))
+        if waiting is not None:
+            await waiting
+
+
+class _NoRuns(Runs):
+    """The runs of a call that nobody watches: what is told reaches nobody."""
+
+    __slots__ = ()
+
+    is_watched = False
+    may_hear_tokens = False
+
+    def __init__(self) -> None:
+        super().__init__(ASYNC, "", (), (), lambda index: ((), {}))
+
+    def waive_usage(self) -> None:
+        """Nothing is reported."""
+
+
+NO_RUNS: Runs = _NoRuns()
+"""Shared by all calls that nobody watches, since it never changes."""
+
+
+def is_cancellation(error: BaseException) -> bool:
+    """Whether an error is the running event loop's way to cancel a task."""
+    return isinstance(error, anyio.get_cancelled_exc_class())
+
+
+async def _await_all(tellings: Iterable[Awaitable[None]]) -> None:
+    """Await each of ``tellings``, whatever others raise, and then raise the first of their errors."""
+    first: BaseException | None = None
+    for telling in tellings:
+        try:
+            await telling
+        except BaseException as error:
+            first = first or error
+    if first is not None:
+        raise first

@@ -1,0 +1,130 @@
+"""A run, as its handlers are told of it: who listens, and the one way from a run to its handlers.
+
+The classes with a method for each event, in LangChain's sync and async forms, are in `hocket.callbacks.manager`. The async
+form has the code; the sync one is its face (`sync_face`), driven on the blocking runtime.
+"""
+
+import functools
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from typing import Any, ClassVar, Self, TypeVar
+from uuid import UUID
+
+from hocket._runtime.ids import new_run_id
+from hocket._runtime.runtime import ASYNC, Runtime, drive
+from hocket.callbacks.events import NOTHING, Listener, emit, listeners
+from hocket.callbacks.handlers import BaseCallbackHandler
+from hocket.messages.pieces import copy_containers
+
+__all__ = ["BaseRunManager", "sync_face"]
+
+
+R = TypeVar("R", bound="BaseRunManager")
+
+
+def sync_face(method: Callable[..., Coroutine[Any, Any, Any]]) -> Callable[..., Any]:
+    """Return the sync face of an async method that works on its object's runtime."""
+
+    @functools.wraps(method)
+    def face(*args: object, **kwargs: object) -> Any:
+        return drive(method(*args, **kwargs))
+
+    return face
+
+
+class BaseRunManager:
+    """One run: its id, its parent's, who listens, and its tags and metadata.
+
+    Handlers, tags and metadata that are inheritable are those that the runs started inside this one get too.
+
+    Attributes:
+        ended: whether the run's handlers have been told of its end through this object.
+    """
+
+    runtime: ClassVar[Runtime] = ASYNC
+    ended = False
+
+    def __init__(
+        self,
+        run_id: UUID,
+        handlers: list[BaseCallbackHandler],
+        inheritable_handlers: list[BaseCallbackHandler],
+        parent_run_id: UUID | None = None,
+        tags: list[str] | None = None,
+        inheritable_tags: list[str] | None = None,
+        metadata: dict[str, Any] | None = None,
+        inheritable_metadata: dict[str, Any] | None = None,
+    ) -> None:
+        self.run_id = run_id
+        self.handlers = handlers
+        self.inheritable_handlers = inheritable_handlers
+        self.parent_run_id = parent_run_id
+        self.tags = tags or []  # its own, where there are none
+        self.inheritable_tags = inheritable_tags or []
+        self.metadata = metadata or {}
+        self.inheritable_metadata = inheritable_metadata or {}
+        self._listeners_by_event: dict[
+            str, list[Listener]
+        ] = {}  # who listens to what, found out at the first event of each kind
+
+    @classmethod
+    def get_noop_manager(cls) -> Self:
+        """Return a run that nobody listens to."""
+        return cls(run_id=new_run_id(), handlers=[], inheritable_handlers=[])
+
+    def listeners(self, name: str) -> list[Listener]:
+        """Return who listens to events of this name: found out at the first."""
+        heard = self._listeners_by_event.get(name)
+        if heard is None:
+            heard = self._listeners_by_event[name] = listeners(self.runtime, self.handlers, name)
+        return heard
+
+    def may_wait(self, name: str) -> bool:
+        """Whether telling the handlers of such an event may take time."""
+        return any([waits for _, _, waits in self.listeners(name)])
+
+    def emit(self, name: str, /, *args: Any, **details: Any) -> Awaitable[None]:
+        """Tell the run's handlers of one event. No coroutine itself, since it is called for every token."""
+        heard = self._listeners_by_event.get(name)
+        if heard is None:
+            heard = self.listeners(name)
+        if not heard:
+            return NOTHING
+        about = {"run_id": self.run_id, "parent_run_id": self.parent_run_id, "tags": [*self.tags], **details}
+        return emit(self.runtime, heard, name, args, about)
+
+    def emit_token(self, text: str, chunk: Any) -> Awaitable[None]:
+        """Tell the run's handlers of a chunk."""
+        heard = self._listeners_by_event.get("on_llm_new_token")
+        if heard is None:
+            heard = self.listeners("on_llm_new_token")
+        about = {
+            "run_id": self.run_id,
+            "parent_run_id": self.parent_run_id,
+            "tags": [*self.tags],
+            "chunk": chunk,
+        }
+        return emit(self.runtime, heard, "on_llm_new_token", (text,), about)
+
+    def emit_start(self, name: str, args: Sequence[Any], details: Mapping[str, Any]) -> Awaitable[None]:
+        """Tell the run's handlers that it starts."""
+        about = {
+            "run_id": self.run_id,
+            "parent_run_id": self.parent_run_id,
+            "tags": [*self.tags],
+            "metadata": copy_containers(self.metadata),
+            **details,
+        }
+        return emit(self.runtime, self.listeners(name), name, args, about)
+
+    async def emit_end(self, name: str, /, *args: Any, **details: Any) -> None:
+        """Tell the run's handlers of its end, whatever cancels the caller meanwhile; the first end is the only one."""
+        if not self.ended:
+            self.ended = True
+            telling = self.emit(name, *args, **details)
+            await (self.runtime.run_shielded(telling) if self.may_wait(name) else telling)
+
+    def view_as(self, cls: type[R]) -> R:
+        """Return the same run as an object of another class of runs."""
+        other = object.__new__(cls)
+        other.__dict__.update(self.__dict__, _listeners_by_event={})
+        return other

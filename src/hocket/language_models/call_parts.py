@@ -1,0 +1,112 @@
+"""What becomes of the arguments of a verb, before the pipeline begins: checked, and made the parts of a call."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from hocket._pipeline.limits import NO_LIMITS, Limits
+from hocket._runtime.runtime import Runtime
+from hocket.callbacks import AsyncCallbackManager, CallbackManager, Callbacks
+from hocket.errors import InvalidInput
+from hocket.retries import RetryPolicy, RetryPolicyLike
+from hocket.timeouts import Timeout, TimeoutLike
+
+__all__ = [
+    "CONFIG_KEYS",
+    "NOT_SENT",
+    "STRUCTURED_KEYS",
+    "Params",
+    "check_stop",
+    "configure_manager",
+    "make_limits",
+    "refuse_config_keys",
+]
+
+Params = dict[str, Any]
+"""Arguments of a call, by name."""
+
+STRUCTURED_KEYS = ("structured_output_format", "ls_structured_output_format")
+"""Arguments of a call that only tracers are told."""
+
+NOT_SENT = frozenset({"stream", "timeout", "retry", "unsupported", *STRUCTURED_KEYS})
+"""Arguments of a call that neither hook nor cache key sees."""
+
+CONFIG_KEYS = frozenset({"callbacks", "tags", "metadata", "run_name", "run_id", "max_concurrency"})
+"""Names that belong in the config of a call, and are no options of it."""
+
+
+def refuse_config_keys(params: Iterable[str]) -> None:
+    """Refuse arguments of a verb that would have no effect, since they belong in its config.
+
+    Raises:
+        InvalidInput: there are such arguments.
+    """
+    misplaced = sorted(CONFIG_KEYS.intersection(params))
+    if misplaced:
+        config = ", ".join(f'"{name}": ...' for name in misplaced)
+        raise InvalidInput(
+            f"{', '.join(misplaced)}: no option of a call; give it in the config, the second argument: {{{config}}}"
+        )
+
+
+def check_stop(stop: object) -> None:
+    """Refuse a text instead of a list of stop words: it would be read letter by letter.
+
+    Raises:
+        InvalidInput: ``stop`` is a text.
+    """
+    if stop.__class__ is str:
+        raise InvalidInput(f"stop is the text {stop!r}; it must be a list of texts: [{stop!r}]")
+
+
+def make_limits(
+    timeout: TimeoutLike | float | None, retry: RetryPolicyLike | int | None, params: Mapping[str, Any]
+) -> Limits:
+    """Return the limits of a call: what its arguments say, over what its model says.
+
+    Args:
+        timeout, retry: the model's.
+        params: the arguments of the call.
+
+    Raises:
+        InvalidInput: an argument is no limit.
+    """
+    if timeout is None and retry is None and not params:
+        return NO_LIMITS
+    own = None if timeout is None else Timeout.of(timeout)  # a number, where the field was assigned to
+    if "timeout" in params:
+        asked = params["timeout"]
+        own = None if asked is None else Timeout.of(asked).over(own)
+    if "retry" in params:
+        retry = params["retry"]
+    if own is None and retry is None:
+        return NO_LIMITS
+    return Limits(own, None if retry is None else RetryPolicy.of(retry))
+
+
+def configure_manager(
+    runtime: Runtime,
+    fields: Mapping[str, Any],
+    callbacks: Callbacks,
+    tags: list[str] | None,
+    metadata: Mapping[str, Any] | None,
+    tracing_facts: Mapping[str, Any],
+) -> AsyncCallbackManager | CallbackManager:
+    """Return the manager of a call.
+
+    Args:
+        runtime: of the call.
+        fields: of the model.
+        callbacks, tags, metadata: given with the call.
+        tracing_facts: what tracers want to know of the model; they come over the metadata.
+    """
+    cls = AsyncCallbackManager if runtime.is_async else CallbackManager
+    all_metadata = {**metadata, **tracing_facts} if metadata else {**tracing_facts}
+    return cls.configure(
+        callbacks,
+        fields["callbacks"],
+        fields["verbose"],
+        tags,
+        fields["tags"],
+        all_metadata,
+        fields["metadata"],
+    )

@@ -1,0 +1,111 @@
+"""From the arguments of a chat model's verb to calls that are complete: input read, options checked, runs described."""
+
+import functools
+from abc import ABC
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Literal
+
+from hocket._pipeline.cache import CacheKey
+from hocket._pipeline.cache_key import prompt_key
+from hocket._pipeline.call import Call
+from hocket._pipeline.chat_answer import CHAT
+from hocket._pipeline.lazy_copies import LazyCopies
+from hocket._pipeline.request import Request
+from hocket._pipeline.runs import NO_RUNS, Runs, StartEvent
+from hocket._runtime.runtime import Runtime
+from hocket.errors import InvalidInput
+from hocket.language_models.base import BaseLanguageModel
+from hocket.language_models.call_parts import STRUCTURED_KEYS, configure_manager
+from hocket.language_models.conversation import conversation
+from hocket.messages import AIMessage, BaseMessage
+from hocket.messages.base import copy_containers
+from hocket.prompt_values import PromptValue
+
+__all__ = ["ChatCalls"]
+
+
+class ChatCalls(BaseLanguageModel[AIMessage], ABC):
+    """The half of `BaseChatModel` that makes calls."""
+
+    disable_streaming: bool | Literal["tool_calling"] = False
+
+    _ls_model_type: ClassVar[str] = "chat"
+
+    def _open_calls(
+        self,
+        runtime: Runtime,
+        conversations: Sequence[Sequence[BaseMessage]],
+        stop: list[str] | None,
+        config: Mapping[str, Any],
+        params: dict[str, Any],
+    ) -> list[Call]:
+        """Return a call for each conversation; ``config`` has the run id of the first."""
+        if isinstance(conversations, str | BaseMessage | PromptValue):
+            raise InvalidInput(f"generate takes a list of conversations, not {type(conversations).__name__}")
+        run_ids = (config["run_id"], *[None] * len(conversations))
+        parts = [
+            self._make_request(runtime, (messages,), (run_id,), stop, params, messages)
+            for messages, run_id in zip(map(conversation, conversations), run_ids, strict=False)
+        ]
+        requests: list[Request] = [request for request, _ in parts]
+        runs: Sequence[Runs] = [NO_RUNS] * len(parts)
+        if parts and self._has_listeners(config["callbacks"]):
+            runs = self._make_runs(runtime, requests, parts[0][1], params, config)
+        return [
+            Call(CHAT, request, runtime, self._make_limits(params), own)
+            for request, own in zip(requests, runs, strict=True)
+        ]
+
+    def _make_runs(
+        self,
+        runtime: Runtime,
+        requests: Sequence[Request],
+        dropped: Sequence[str],
+        params: Mapping[str, Any],
+        config: Mapping[str, Any],
+    ) -> Sequence[Runs]:
+        """Return the runs of calls that have all but their messages in common."""
+        facts = self._make_tracing_facts(requests[0], dropped)
+        listeners = config.get("callbacks"), config.get("tags"), config.get("metadata")
+        manager = configure_manager(runtime, self.__dict__, *listeners, facts)
+        if not manager.handlers:
+            return [NO_RUNS] * len(requests)
+
+        def describe(request: Request, index: int) -> StartEvent:
+            details = self._start_details(request, params)
+            details |= {"name": config.get("run_name") or self.name, "batch_size": len(requests)}
+            return (self._serialize_for_handlers(), [LazyCopies(request.prompts[0])]), details
+
+        return [
+            Runs(runtime, CHAT.start_event, request.run_ids, (manager,), functools.partial(describe, request))
+            for request in requests
+        ]
+
+    def _start_details(self, request: Request, params: Mapping[str, Any]) -> dict[str, Any]:
+        """Return how the model is called, for handlers: the hook's arguments, and some that it does not see."""
+        options: dict[str, Any] = {"stop": None if request.stop is None else copy_containers(request.stop)}
+        if params:
+            for name in STRUCTURED_KEYS:
+                if params.get(name):
+                    options["ls_structured_output_format"] = copy_containers(params[name])
+        invocation_params = copy_containers(self._get_invocation_params(stop=request.stop, **request.params))
+        return {"invocation_params": invocation_params, "options": options}
+
+    def _should_stream(self, *, async_api: bool, run_manager: Any = None, **kwargs: Any) -> bool:
+        """Whether this call goes to a stream hook, if there is one: LangChain's rule, less its look at the handlers.
+
+        Args:
+            async_api: whether an async verb was called.
+            run_manager: LangChain's; not used.
+            kwargs: arguments of the call; ``stream`` is among those of `astream` and `stream`.
+        """
+        if self.disable_streaming is True:
+            return False
+        if self.disable_streaming == "tool_calling" and kwargs.get("tools", getattr(self, "tools", None)):
+            return False
+        if "stream" in kwargs:
+            return bool(kwargs["stream"])
+        return bool(getattr(self, "streaming", False))
+
+    def _make_cache_key(self, request: Request) -> CacheKey:
+        return prompt_key(request.prompts[0]), self._get_llm_string(request.stop, **request.params)

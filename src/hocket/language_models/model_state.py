@@ -1,0 +1,57 @@
+"""What a model keeps beside its fields, and what becomes of it in a copy and in a pickle.
+
+Under names of its own in a model's ``__dict__`` lie the pipeline composed of its fields and the places of its calls in
+flight. Both are this object's alone: a copy makes its own. Cache, limiter and handlers are shared by copies, and left
+behind by pickles, since they hold what cannot travel.
+"""
+
+import warnings
+from typing import Any, TypeVar
+
+from hocket.errors import DroppedStateWarning
+
+__all__ = ["PIPELINE", "PLACES", "keep_shared", "pickle_state", "without_own_state"]
+
+Model = TypeVar("Model", bound=object)
+
+PIPELINE = "_composed_pipeline"
+"""The key of what a pipeline was composed of, and of the pipeline."""
+
+PLACES = "_places_in_flight"
+"""The key of the places of a model's calls in flight."""
+
+_OWN = (PIPELINE, PLACES)
+_SHARED = ("cache", "rate_limiter", "callbacks")
+
+
+def pickle_state(name: str, state: dict[str, Any]) -> dict[str, Any]:
+    """Return the state of a model for a pickle: its fields, without those that are shared.
+
+    Args:
+        name: of its class, for the warning.
+        state: pydantic's.
+    """
+    fields = {key: value for key, value in state["__dict__"].items() if key not in _OWN}
+    dropped = [key for key in _SHARED if not isinstance(fields[key], bool | None)]
+    if dropped:
+        warnings.warn(
+            f"pickling {name} leaves its {', '.join(dropped)} behind; set them again where it is loaded",
+            DroppedStateWarning,
+            stacklevel=3,
+        )
+    return {**state, "__dict__": {**fields, **dict.fromkeys(dropped)}}
+
+
+def keep_shared(model: object, memo: dict[int, Any]) -> dict[int, Any]:
+    """Have a deep copy of ``model`` share what copies share. Returns the memo of the copy."""
+    for key in (*_SHARED, *_OWN):
+        value = vars(model).get(key)
+        memo[id(value)] = value
+    return memo
+
+
+def without_own_state(model: Model) -> Model:
+    """Return a copy, just made, without what is the original's alone."""
+    for key in _OWN:
+        vars(model).pop(key, None)
+    return model

@@ -1,0 +1,51 @@
+"""What a subclass of a model may override between verb and hook, found once a class.
+
+LangChain's users override `_generate_with_cache`, `_convert_input` and `_should_stream`, and those are honoured. A verb
+that answers many (`generate`, `generate_prompt` and their async forms) is reached by no other verb here, as it is in
+LangChain: an override would be ignored in silence, and is refused.
+"""
+
+from typing import NamedTuple
+
+from hocket.errors import InvalidHook
+
+__all__ = ["Overrides"]
+
+_REFUSED = ("generate", "agenerate", "generate_prompt", "agenerate_prompt")
+
+
+class Overrides(NamedTuple):
+    """Which methods between verb and hook a class defines itself."""
+
+    generate_with_cache: bool = False
+    agenerate_with_cache: bool = False
+    convert_input: bool = False
+
+    @classmethod
+    def of(cls, model: type) -> "Overrides":
+        """Find what ``model`` defines, over hocket's own classes.
+
+        Raises:
+            InvalidHook: it defines a method that no verb would call, or a plain attribute in place of a property.
+        """
+        for name in _REFUSED:
+            if _is_overridden(model, name):
+                raise InvalidHook(
+                    f"{model.__name__}.{name} would be called by no verb but itself: `ainvoke` and `astream` do not go "
+                    f"through it; override `_agenerate_with_cache`, or the hook `_agenerate`"
+                )
+        for name in getattr(model, "__private_attributes__", {}):
+            if any(isinstance(vars(base).get(name), property) for base in model.__mro__):
+                raise InvalidHook(
+                    f"{model.__name__}.{name} is a plain attribute, which pydantic hides behind the property of that "
+                    f"name; write it as a property: @property def {name}(self): return ..."
+                )
+        return cls(*(_is_overridden(model, f"_{name}") for name in cls._fields))
+
+
+def _is_overridden(model: type, name: str) -> bool:
+    """Whether the class that defines a method is none of hocket's own bases of models."""
+    for base in model.__mro__:
+        if name in vars(base):
+            return not base.__module__.startswith("hocket.")
+    return False

@@ -1,0 +1,63 @@
+"""What a verb for several prompts is told of each of their runs: one value for all, or a list of one each."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, cast
+from uuid import UUID
+
+from hocket.callbacks import BaseCallbackManager
+from hocket.errors import InvalidInput
+
+__all__ = ["PerPrompt", "run_ids_of"]
+
+
+class PerPrompt(NamedTuple):
+    """What a config says of each prompt's run."""
+
+    callbacks: Sequence[Any]
+    tags: Sequence[list[str] | None]
+    metadata: Sequence[dict[str, Any] | None]
+    run_names: Sequence[str | None]
+
+    @classmethod
+    def spread(cls, config: Mapping[str, Any], count: int) -> "PerPrompt":
+        """Return the values of ``config`` for ``count`` prompts: all the same, or those of a list."""
+        is_list = _is_list_for_each(config["callbacks"])
+        return cls(
+            _repeat("callbacks", config["callbacks"], count, is_list),
+            *(_repeat(name, config[name], count, is_list and config[name] is not None) for name in _SPREAD),
+        )
+
+
+_SPREAD = ("tags", "metadata", "run_name")
+
+
+def _is_list_for_each(callbacks: Any) -> bool:
+    """Whether callbacks are given for each prompt: a list that starts with a list, a manager or None (LangChain's rule)."""
+    return bool(
+        isinstance(callbacks, list)
+        and callbacks
+        and (callbacks[0] is None or isinstance(callbacks[0], list | BaseCallbackManager))
+    )
+
+
+def _repeat(name: str, value: Any, count: int, each: bool) -> list[Any]:
+    """Return one value a prompt."""
+    if not each:
+        return [value] * count
+    if not isinstance(value, list) or len(value) != count:
+        given = f"a list of {len(value)}" if isinstance(value, list) else type(value).__name__
+        raise InvalidInput(
+            f"{name} must be a list of the same length as prompts, since callbacks is one for each prompt: "
+            f"it is {given}, for {count} prompts"
+        )
+    return value
+
+
+def run_ids_of(run_id: Any, count: int) -> list[UUID | None]:
+    if isinstance(run_id, list):
+        if len(run_id) != count:
+            raise InvalidInput(
+                f"Number of manually provided run_id's does not match batch length: {len(run_id)} != {count}"
+            )
+        return cast("list[UUID | None]", run_id)
+    return [run_id, *[None] * (count - 1)][:count]

@@ -1,0 +1,53 @@
+"""What tracers are told of a model at the start of a run, by LangSmith's names, and how a model is named to handlers."""
+
+import functools
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+__all__ = ["LangSmithParams", "ls_params", "unserialized"]
+
+LangSmithParams = dict[str, Any]
+
+_TRACED = {
+    "model_name": "ls_model_name",
+    "model": "ls_model_name",
+    "temperature": "ls_temperature",
+    "max_tokens": "ls_max_tokens",
+}
+
+
+def ls_params(model: object, kind: str, stop: Sequence[str] | None, params: Mapping[str, Any]) -> LangSmithParams:
+    """Return provider, model name, kind, temperature and limits.
+
+    Args:
+        model: its class and attributes are asked.
+        kind: "chat" or "llm".
+        stop, params: of the call, over the model's.
+    """
+    cls: Any = type(model)
+    provider, attributes = _sources(cls)
+    facts: LangSmithParams = {"ls_provider": provider, "ls_model_type": kind}
+    for key, name in attributes:
+        value = getattr(model, name)
+        if value is not None:
+            facts[key] = value
+    if params:
+        facts.update((key, params[name]) for name, key in _TRACED.items() if name in params)
+        facts = {key: value for key, value in facts.items() if value is not None}
+    if stop:
+        facts["ls_stop"] = stop
+    return facts
+
+
+@functools.lru_cache(maxsize=256)
+def _sources(cls: Any) -> tuple[str, list[tuple[str, str]]]:
+    """Return the provider that a class's name speaks of, and the attributes that say what tracers ask."""
+    name = cls.__name__
+    provider = name.removeprefix("Chat").removesuffix("Chat").removesuffix("LLM").lower() or name.lower()
+    fields: Mapping[str, object] = getattr(cls, "__pydantic_fields__", {})
+    return provider, [(key, one) for one, key in _TRACED.items() if one in fields or hasattr(cls, one)]
+
+
+def unserialized(lc_id: Sequence[str]) -> dict[str, Any]:
+    """Return what handlers are told of a model that cannot be dumped, as in LangChain."""
+    return {"lc": 1, "type": "not_implemented", "id": [*lc_id], "repr": None}
