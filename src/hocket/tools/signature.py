@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeGuard, Union, cast, get_args, get_origin
 
 from typing_extensions import get_type_hints
 
-from hocket.callbacks import BaseRunManager
+from hocket.callbacks import AsyncRunManager, RunManager
 from hocket.errors import InvalidInput
 from hocket.runnables import RunnableConfig
 from hocket.tools.memo import Memo
@@ -78,7 +78,7 @@ class Signature(NamedTuple):
                 break  # Python says best what is missing
         return [*positional, *rest], named
 
-    def fill(self, config: RunnableConfig, run: BaseRunManager) -> dict[str, object]:
+    def fill(self, config: RunnableConfig, run: AsyncRunManager | RunManager) -> dict[str, object]:
         """Return the arguments that hocket fills: the config, the run's manager, and that of the runs inside it."""
         filled: dict[str, object] = dict.fromkeys(self.config, config)
         if "run_manager" in self.filled:
