@@ -31,7 +31,7 @@ from hocket.language_models.call_parts import NOT_SENT, Params, check_stop, make
 from hocket.language_models.model_state import PIPELINE, PLACES, keep_shared, pickle_state, without_own_state
 from hocket.language_models.option_policy import DROPPED_OPTIONS, Choosing
 from hocket.language_models.overrides import Overrides
-from hocket.language_models.tracing_facts import LangSmithParams, ls_params, unserialized
+from hocket.language_models.tracing_facts import LangSmithParams, ls_params, describe_unserializable
 from hocket.load import dumpd
 from hocket.messages import BaseMessage, MessageLikeRepresentation, convert_to_messages
 from hocket.outputs import LLMResult
@@ -191,7 +191,7 @@ class BaseLanguageModel(Choosing, _Runnable[Output], ABC):
         """Return what handlers are told of the model itself."""
         if self.is_lc_serializable():
             return {**dumpd(self), "name": self.get_name()}
-        return {**unserialized(self.lc_id()), "name": self.name or type(self).__name__}
+        return {**describe_unserializable(self.lc_id()), "name": self.name or type(self).__name__}
 
     # -- prompts in, LLMResult out
 

@@ -4,7 +4,7 @@ import functools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-__all__ = ["LangSmithParams", "ls_params", "unserialized"]
+__all__ = ["LangSmithParams", "ls_params", "describe_unserializable"]
 
 LangSmithParams = dict[str, Any]
 
@@ -48,6 +48,6 @@ def _sources(cls: Any) -> tuple[str, list[tuple[str, str]]]:
     return provider, [(key, one) for one, key in _TRACED.items() if one in fields or hasattr(cls, one)]
 
 
-def unserialized(lc_id: Sequence[str]) -> dict[str, Any]:
+def describe_unserializable(lc_id: Sequence[str]) -> dict[str, Any]:
     """Return what handlers are told of a model that cannot be dumped, as in LangChain."""
     return {"lc": 1, "type": "not_implemented", "id": [*lc_id], "repr": None}
