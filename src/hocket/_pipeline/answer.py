@@ -1,18 +1,18 @@
 """The two kinds of answers, a message and texts: all that a stage would else have to ask the kind of model for.
 
-They differ in the shape of prompt, chunk and result; the stages do not. An `Answer` has no state: it is one object for
-all calls of its kind. What the chunks of one call have made so far is in its `Fold`.
+They differ in the shape of prompt, chunk and result; the stages do not. An `AnswerKind` has no state: it is one object for
+all calls of its kind. What the chunks of one call have made so far is in its `AnswerFold`.
 """
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Generic, NamedTuple, Protocol, TypeVar
 
-from hocket._pipeline.request import Request
+from hocket._pipeline.request import CallRequest
 from hocket.messages.base import copy_containers
 from hocket.outputs import ChatGenerationChunk, Generation, GenerationChunk, LLMResult
 
-__all__ = ["CACHE_HIT", "CHUNK_SIZES", "PARTIAL", "Answer", "Fold", "Restored", "take_sizes"]
+__all__ = ["CACHE_HIT", "CHUNK_SIZES", "PARTIAL", "AnswerFold", "AnswerKind", "Restored", "take_sizes"]
 
 CACHE_HIT = "cache_hit"
 """The key, in the metadata of an answer, that flags it as one which nobody is billed for."""
@@ -27,7 +27,7 @@ Result = TypeVar("Result")
 Chunk = TypeVar("Chunk")
 
 
-class Fold(Protocol):
+class AnswerFold(Protocol):
     """What the chunks of one call have made so far."""
 
     sizes: list[int]
@@ -65,7 +65,7 @@ class Restored(NamedTuple):
     sizes: Sequence[int]
 
 
-class Answer(ABC, Generic[Result, Chunk]):
+class AnswerKind(ABC, Generic[Result, Chunk]):
     """What is particular to one kind of answer."""
 
     start_event: ClassVar[str]
@@ -77,7 +77,7 @@ class Answer(ABC, Generic[Result, Chunk]):
     # -- asking the hook
 
     @abstractmethod
-    def check(self, request: Request, result: object, hook: str) -> Result:
+    def check(self, request: CallRequest, result: object, hook: str) -> Result:
         """Return what a hook returned, if it is what its contract says.
 
         Raises:
@@ -88,7 +88,7 @@ class Answer(ABC, Generic[Result, Chunk]):
     # -- chunks
 
     @abstractmethod
-    def new_fold(self, request: Request, is_shared: bool) -> Fold:
+    def new_fold(self, request: CallRequest, is_shared: bool) -> AnswerFold:
         """Return an empty fold; ``is_shared`` has it leave the hook's chunks as they are."""
 
     @abstractmethod
@@ -106,7 +106,7 @@ class Answer(ABC, Generic[Result, Chunk]):
     # -- results
 
     @abstractmethod
-    def finish(self, request: Request, result: Result) -> Any:
+    def finish(self, request: CallRequest, result: Result) -> Any:
         """Return what the verb answers with: the hook's result, ids and metadata put in. The hook's objects stay."""
 
     @abstractmethod
@@ -114,7 +114,7 @@ class Answer(ABC, Generic[Result, Chunk]):
         """Return a result for the handlers of each run; never the live objects."""
 
     @abstractmethod
-    def failure_response(self, error: BaseException, fold: Fold | None) -> LLMResult:
+    def failure_response(self, error: BaseException, fold: AnswerFold | None) -> LLMResult:
         """Return what had come when ``error`` struck, for handlers; never the live objects."""
 
     @abstractmethod

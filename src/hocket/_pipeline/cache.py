@@ -11,7 +11,7 @@ from typing import Any, cast
 
 from hocket import globals as settings
 from hocket._pipeline.call import Call, Next
-from hocket._pipeline.request import Request
+from hocket._pipeline.request import CallRequest
 from hocket._pipeline.single_flight import get_or_create
 from hocket.caches import BaseCache
 from hocket.errors import CacheMissing
@@ -51,7 +51,7 @@ def choose_cache(cache: BaseCache | bool | None) -> BaseCache | None:
 
 def with_cache(
     field: BaseCache | bool | None,
-    make_key: Callable[[Request], CacheKey],
+    make_key: Callable[[CallRequest], CacheKey],
     call_next: Next,
     run: Run | None = None,
 ) -> Next:

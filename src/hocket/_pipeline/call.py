@@ -1,15 +1,15 @@
 """One call of a model's hook on its way through the pipeline: a few parts, each complete before the first stage.
 
-What is asked (`Request`) never changes. `Limits`, `Runs` and `Delivery` change as the call goes on, each through methods of
-its own; a stage touches those that it is about. What differs between the two families of models is in `Answer`.
+What is asked (`CallRequest`) never changes. `CallLimits`, `Runs` and `Delivery` change as the call goes on, each through
+methods of its own; a stage touches those that it is about. What differs between the two families of models is in `AnswerKind`.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
-from hocket._pipeline.answer import Answer, Fold
-from hocket._pipeline.limits import NO_LIMITS, Limits
-from hocket._pipeline.request import Request
+from hocket._pipeline.answer import AnswerFold, AnswerKind
+from hocket._pipeline.limits import NO_LIMITS, CallLimits
+from hocket._pipeline.request import CallRequest
 from hocket._pipeline.runs import NO_RUNS, LLMRun, RelayedRuns, Runs
 from hocket._runtime.alarm import Alarm
 from hocket._runtime.runtime import Runtime
@@ -37,12 +37,12 @@ class Delivery:
     # Most calls never see a chunk: these stand on the class, since each assignment in a constructor is paid by every call.
     sink: Sink[Any] | None = None
     is_shared = False
-    _fold: Fold | None = None
+    _fold: AnswerFold | None = None
     _hands_out = True
     _alarm: Alarm | None = None
     _idle: float | None = None
 
-    def __init__(self, answer: Answer[Any, Any], request: Request, runs: Runs, limits: Limits) -> None:
+    def __init__(self, answer: AnswerKind[Any, Any], request: CallRequest, runs: Runs, limits: CallLimits) -> None:
         self._answer = answer
         self._request = request
         self._runs = runs
@@ -81,7 +81,7 @@ class Delivery:
             self._alarm.set(self._idle)
         return waiting
 
-    def _start_fold(self) -> Fold:
+    def _start_fold(self) -> AnswerFold:
         self._fold = self._answer.new_fold(self._request, self.is_shared)
         return self._fold
 
@@ -146,7 +146,7 @@ class Delivery:
         return () if self._fold is None else self._fold.sizes
 
     @property
-    def fold(self) -> Fold:
+    def fold(self) -> AnswerFold:
         """What the chunks have made so far; an empty one if none has come."""
         return self._fold or self._answer.new_fold(self._request, self.is_shared)
 
@@ -180,10 +180,10 @@ class Call:
 
     def __init__(
         self,
-        answer: Answer[Any, Any],
-        request: Request,
+        answer: AnswerKind[Any, Any],
+        request: CallRequest,
         runtime: Runtime,
-        limits: Limits = NO_LIMITS,
+        limits: CallLimits = NO_LIMITS,
         runs: Runs = NO_RUNS,
         delivery: Delivery | None = None,
     ) -> None:

@@ -3,10 +3,10 @@
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar, cast
 
-from hocket._pipeline.answer import CACHE_HIT, CHUNK_SIZES, PARTIAL, Answer, Fold, Restored, take_sizes
+from hocket._pipeline.answer import CACHE_HIT, CHUNK_SIZES, PARTIAL, AnswerFold, AnswerKind, Restored, take_sizes
 from hocket._pipeline.http_facts import http_facts
 from hocket._pipeline.replay_sizes import cut, length_of
-from hocket._pipeline.request import Request
+from hocket._pipeline.request import CallRequest
 from hocket._runtime.ids import uuid_text
 from hocket.errors import EmptyResponse, InvalidHook
 from hocket.load.construct import get_fields
@@ -24,10 +24,10 @@ __all__ = ["CHAT", "ChatAnswer", "as_chunk", "rebuild_result"]
 G = TypeVar("G", bound=ChatGeneration)
 
 
-class ChatFold(Fold):
+class ChatFold(AnswerFold):
     """What the chunks of a message have made so far."""
 
-    def __init__(self, request: Request, is_shared: bool) -> None:
+    def __init__(self, request: CallRequest, is_shared: bool) -> None:
         self.sizes: list[int] = []
         self._request = request
         self._is_shared = is_shared
@@ -90,13 +90,13 @@ class ChatFold(Fold):
         return chat_result([chat_generation(self._collector.message(), self._info)], None)
 
 
-class ChatAnswer(Answer[ChatResult, ChatGenerationChunk]):
+class ChatAnswer(AnswerKind[ChatResult, ChatGenerationChunk]):
     """A message."""
 
     start_event = "on_chat_model_start"
     takes_list = False
 
-    def check(self, request: Request, result: object, hook: str) -> ChatResult:
+    def check(self, request: CallRequest, result: object, hook: str) -> ChatResult:
         if not isinstance(result, ChatResult):
             raise InvalidHook(
                 f"{request.class_name}.{hook} returned {type(result).__name__}; it must return "
@@ -108,7 +108,7 @@ class ChatAnswer(Answer[ChatResult, ChatGenerationChunk]):
 
     # -- chunks
 
-    def new_fold(self, request: Request, is_shared: bool) -> ChatFold:
+    def new_fold(self, request: CallRequest, is_shared: bool) -> ChatFold:
         return ChatFold(request, is_shared)
 
     def token_event_args(self, item: Any) -> tuple[str, ChatGenerationChunk]:
@@ -131,7 +131,7 @@ class ChatAnswer(Answer[ChatResult, ChatGenerationChunk]):
 
     # -- results
 
-    def finish(self, request: Request, result: ChatResult) -> list[BaseMessage]:
+    def finish(self, request: CallRequest, result: ChatResult) -> list[BaseMessage]:
         """Return the candidates' messages, each with an id and all that was said about it: copies, one level deep."""
         generations = result.generations
         if len(generations) == 1:
@@ -146,7 +146,7 @@ class ChatAnswer(Answer[ChatResult, ChatGenerationChunk]):
         output = get_fields(result).get("llm_output")
         return [llm_result([candidates], output and copy_containers(output))]
 
-    def failure_response(self, error: BaseException, fold: Fold | None) -> LLMResult:
+    def failure_response(self, error: BaseException, fold: AnswerFold | None) -> LLMResult:
         """Return what had come, and, if a provider refused, a candidate without text that says so (LangChain's form)."""
         response, facts = fold.partial_response() if fold else LLMResult(generations=[]), http_facts(error)
         if not facts:
@@ -193,7 +193,7 @@ class ChatAnswer(Answer[ChatResult, ChatGenerationChunk]):
 CHAT = ChatAnswer()
 
 
-def _stamp(request: Request, generation: ChatGeneration, index: int, output: dict[str, Any] | None) -> BaseMessage:
+def _stamp(request: CallRequest, generation: ChatGeneration, index: int, output: dict[str, Any] | None) -> BaseMessage:
     message, info = generation.message, generation.generation_info
     id_ = message.id or f"lc_run--{uuid_text(request.run_ids[0])}-{index}"
     if info or output:

@@ -10,7 +10,7 @@ from hocket._pipeline.concurrency_limit import ConcurrencyLimiter, with_concurre
 from hocket._pipeline.deadline import with_attempt_deadlines, with_total_deadline
 from hocket._pipeline.observe import with_run_events
 from hocket._pipeline.rate_limit import with_rate_limit
-from hocket._pipeline.request import Request
+from hocket._pipeline.request import CallRequest
 from hocket._pipeline.retry import with_retries
 from hocket.caches import BaseCache
 from hocket.rate_limiters import BaseRateLimiter
@@ -33,12 +33,12 @@ def compose_attempts(rate_limiter: BaseRateLimiter | None, places: ConcurrencyLi
     return with_retries(attempt)
 
 
-def compose_chat(cache: BaseCache | bool | None, make_key: Callable[[Request], CacheKey], attempts: Next) -> Next:
+def compose_chat(cache: BaseCache | bool | None, make_key: Callable[[CallRequest], CacheKey], attempts: Next) -> Next:
     """Return what is below the run of a chat model; also an answer out of the cache is one."""
     return with_total_deadline(attempts if cache is False else with_cache(cache, make_key, attempts))
 
 
-def compose_text(cache: BaseCache | bool | None, make_key: Callable[[Request], CacheKey], attempts: Next) -> Next:
+def compose_text(cache: BaseCache | bool | None, make_key: Callable[[CallRequest], CacheKey], attempts: Next) -> Next:
     """Return the pipeline of a text model: as in LangChain, what the cache answers is no run, and has no events."""
 
     async def run(call: Call, call_next: Next = attempts) -> Any:

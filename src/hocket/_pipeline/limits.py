@@ -7,10 +7,10 @@ from hocket._runtime.alarm import Alarm
 from hocket.retries import RetryPolicy
 from hocket.timeouts import Timeout
 
-__all__ = ["NO_LIMITS", "Limits"]
+__all__ = ["NO_LIMITS", "CallLimits"]
 
 
-class Limits:
+class CallLimits:
     """What a call may take, and when its time is over.
 
     Args:
@@ -61,9 +61,9 @@ class Limits:
         if self._alarm is not None:
             self._alarm.set(left)
 
-    def copy(self) -> "Limits":
+    def copy(self) -> "CallLimits":
         """Return the same limits for a request that several calls share, with a deadline of its own."""
-        return Limits(self.timeout, self.retry, self.ends_at)
+        return CallLimits(self.timeout, self.retry, self.ends_at)
 
     def extend(self, ends_at: float | None) -> None:
         """Move the deadline to ``ends_at``, if that is later; None: take it away."""
@@ -71,5 +71,5 @@ class Limits:
             self.ends_at = None if ends_at is None else max(self.ends_at, ends_at)
 
 
-NO_LIMITS = Limits()
+NO_LIMITS = CallLimits()
 """The limits of a call that has none. Shared, since nothing sets a deadline without a timeout."""

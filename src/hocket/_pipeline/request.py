@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 from uuid import UUID
 
-__all__ = ["Request"]
+__all__ = ["CallRequest"]
 
 
-class Request(NamedTuple):
+class CallRequest(NamedTuple):
     """What is asked.
 
     Attributes:

@@ -3,9 +3,9 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from hocket._pipeline.answer import CACHE_HIT, CHUNK_SIZES, PARTIAL, Answer, Fold, Restored, take_sizes
+from hocket._pipeline.answer import CACHE_HIT, CHUNK_SIZES, PARTIAL, AnswerFold, AnswerKind, Restored, take_sizes
 from hocket._pipeline.replay_sizes import cut_text
-from hocket._pipeline.request import Request
+from hocket._pipeline.request import CallRequest
 from hocket.errors import EmptyResponse, InvalidHook
 from hocket.messages.base import copy_containers
 from hocket.messages.folding import merge_facts
@@ -15,10 +15,10 @@ from hocket.outputs.copies import copy_of
 __all__ = ["TEXT", "TextAnswer"]
 
 
-class TextFold(Fold):
+class TextFold(AnswerFold):
     """What the chunks of a text have made so far."""
 
-    def __init__(self, request: Request, is_shared: bool) -> None:
+    def __init__(self, request: CallRequest, is_shared: bool) -> None:
         self.sizes: list[int] = []
         self._request = request
         self._is_shared = is_shared
@@ -58,13 +58,13 @@ class TextFold(Fold):
         return merge_facts(*self._infos) or None
 
 
-class TextAnswer(Answer[LLMResult, GenerationChunk]):
+class TextAnswer(AnswerKind[LLMResult, GenerationChunk]):
     """A text for each prompt."""
 
     start_event = "on_llm_start"
     takes_list = True
 
-    def check(self, request: Request, result: object, hook: str) -> LLMResult:
+    def check(self, request: CallRequest, result: object, hook: str) -> LLMResult:
         name = f"{request.class_name}.{hook}"
         if not isinstance(result, LLMResult):
             raise InvalidHook(f"{name} returned {type(result).__name__}; it must return LLMResult(generations=[[...]])")
@@ -78,7 +78,7 @@ class TextAnswer(Answer[LLMResult, GenerationChunk]):
 
     # -- chunks
 
-    def new_fold(self, request: Request, is_shared: bool) -> TextFold:
+    def new_fold(self, request: CallRequest, is_shared: bool) -> TextFold:
         return TextFold(request, is_shared)
 
     def token_event_args(self, item: Any) -> tuple[str, GenerationChunk]:
@@ -95,7 +95,7 @@ class TextAnswer(Answer[LLMResult, GenerationChunk]):
 
     # -- results
 
-    def finish(self, request: Request, result: LLMResult) -> LLMResult:
+    def finish(self, request: CallRequest, result: LLMResult) -> LLMResult:
         runs = [RunInfo(run_id=run_id) for run_id in request.run_ids]
         return LLMResult(generations=result.generations, llm_output=result.llm_output, run=runs)
 
@@ -103,7 +103,7 @@ class TextAnswer(Answer[LLMResult, GenerationChunk]):
         copies = [[copy_of(candidate) for candidate in candidates] for candidates in finished.generations]
         return LLMResult(generations=copies, llm_output=finished.llm_output).flatten()
 
-    def failure_response(self, error: BaseException, fold: Fold | None) -> LLMResult:
+    def failure_response(self, error: BaseException, fold: AnswerFold | None) -> LLMResult:
         return fold.partial_response() if fold else LLMResult(generations=[])
 
     def without_usage(self, response: LLMResult) -> LLMResult:

@@ -19,19 +19,19 @@ from hocket._pipeline.call import Next
 from hocket._pipeline.compose import compose_attempts
 from hocket._pipeline.concurrency_limit import ConcurrencyLimiter
 from hocket._pipeline.hooks import Hooks
-from hocket._pipeline.limits import NO_LIMITS, Limits
-from hocket._pipeline.request import Request
+from hocket._pipeline.limits import NO_LIMITS, CallLimits
+from hocket._pipeline.request import CallRequest
 from hocket._runtime.ids import new_run_id
 from hocket._runtime.runtime import Runtime
 from hocket.caches import BaseCache
 from hocket.callbacks import BaseCallbackHandler, BaseCallbackManager
 from hocket.callbacks.ambient import has_ambient_handlers
 from hocket.errors import InvalidHook, InvalidInput
-from hocket.language_models.call_parts import NOT_SENT, Params, check_stop, make_limits, refuse_config_keys
+from hocket.language_models.call_parts import NOT_SENT, Params, check_stop, make_limits
 from hocket.language_models.model_state import PIPELINE, PLACES, keep_shared, pickle_state, without_own_state
 from hocket.language_models.option_policy import DROPPED_OPTIONS, Choosing
 from hocket.language_models.overrides import Overrides
-from hocket.language_models.tracing_facts import LangSmithParams, ls_params, describe_unserializable
+from hocket.language_models.tracing_facts import LangSmithParams, describe_unserializable, ls_params
 from hocket.load import dumpd
 from hocket.messages import BaseMessage, MessageLikeRepresentation, convert_to_messages
 from hocket.outputs import LLMResult
@@ -39,6 +39,7 @@ from hocket.prompt_values import ChatPromptValue, PromptValue, StringPromptValue
 from hocket.rate_limiters import BaseRateLimiter
 from hocket.retries import RetryPolicy, RetryPolicyLike
 from hocket.runnables import Runnable, RunnableSerializable
+from hocket.runnables.config import refuse_config_keys
 from hocket.timeouts import TimeoutLike
 
 if TYPE_CHECKING:
@@ -303,7 +304,7 @@ class BaseLanguageModel(Choosing, _Runnable[Output], ABC):
         return places
 
     @abstractmethod
-    def _make_cache_key(self, request: Request) -> CacheKey:
+    def _make_cache_key(self, request: CallRequest) -> CacheKey:
         """Return the key of what is asked: of the prompt, and of everything else that changes the answer."""
 
     def _make_request(
@@ -314,7 +315,7 @@ class BaseLanguageModel(Choosing, _Runnable[Output], ABC):
         stop: list[str] | None,
         params: Params,
         messages: Sequence[BaseMessage] = (),
-    ) -> tuple[Request, Sequence[str]]:
+    ) -> tuple[CallRequest, Sequence[str]]:
         """Return what is asked of the hook, and the names of options that were left out.
 
         Args:
@@ -342,9 +343,9 @@ class BaseLanguageModel(Choosing, _Runnable[Output], ABC):
         )
         stop, options, dropped = self._settle(stop, options, params.get("unsupported"), messages)
         ids = (run_ids[0] or new_run_id(),) if len(run_ids) == 1 else [one or new_run_id() for one in run_ids]
-        return Request(self, prompts, stop, options, bool(streaming), ids), dropped
+        return CallRequest(self, prompts, stop, options, bool(streaming), ids), dropped
 
-    def _make_limits(self, params: Params) -> Limits:
+    def _make_limits(self, params: Params) -> CallLimits:
         """Return the limits of a call: what its arguments say, over what the model says."""
         fields = self.__dict__
         if fields["timeout"] is None and fields["retry"] is None and not params:
@@ -356,7 +357,7 @@ class BaseLanguageModel(Choosing, _Runnable[Output], ABC):
         own = self.__dict__
         return bool(callbacks or own["callbacks"] or own["verbose"] or settings.get_debug() or has_ambient_handlers())
 
-    def _make_tracing_facts(self, request: Request, dropped: Sequence[str]) -> Params:
+    def _make_tracing_facts(self, request: CallRequest, dropped: Sequence[str]) -> Params:
         """Return what tracers want to know of a call, and what was left out of it."""
         facts = self._get_ls_params(stop=request.stop, **request.params)
         return {**facts, DROPPED_OPTIONS: list(dropped)} if dropped else facts

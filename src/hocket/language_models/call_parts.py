@@ -1,9 +1,9 @@
 """What becomes of the arguments of a verb, before the pipeline begins: checked, and made the parts of a call."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-from hocket._pipeline.limits import NO_LIMITS, Limits
+from hocket._pipeline.limits import NO_LIMITS, CallLimits
 from hocket._runtime.runtime import Runtime
 from hocket.callbacks import AsyncCallbackManager, CallbackManager, Callbacks
 from hocket.errors import InvalidInput
@@ -11,14 +11,12 @@ from hocket.retries import RetryPolicy, RetryPolicyLike
 from hocket.timeouts import Timeout, TimeoutLike
 
 __all__ = [
-    "CONFIG_KEYS",
     "NOT_SENT",
     "STRUCTURED_KEYS",
     "Params",
     "check_stop",
     "configure_manager",
     "make_limits",
-    "refuse_config_keys",
 ]
 
 Params = dict[str, Any]
@@ -29,23 +27,6 @@ STRUCTURED_KEYS = ("structured_output_format", "ls_structured_output_format")
 
 NOT_SENT = frozenset({"stream", "timeout", "retry", "unsupported", *STRUCTURED_KEYS})
 """Arguments of a call that neither hook nor cache key sees."""
-
-CONFIG_KEYS = frozenset({"callbacks", "tags", "metadata", "run_name", "run_id", "max_concurrency"})
-"""Names that belong in the config of a call, and are no options of it."""
-
-
-def refuse_config_keys(params: Iterable[str]) -> None:
-    """Refuse arguments of a verb that would have no effect, since they belong in its config.
-
-    Raises:
-        InvalidInput: there are such arguments.
-    """
-    misplaced = sorted(CONFIG_KEYS.intersection(params))
-    if misplaced:
-        config = ", ".join(f'"{name}": ...' for name in misplaced)
-        raise InvalidInput(
-            f"{', '.join(misplaced)}: no option of a call; give it in the config, the second argument: {{{config}}}"
-        )
 
 
 def check_stop(stop: object) -> None:
@@ -60,7 +41,7 @@ def check_stop(stop: object) -> None:
 
 def make_limits(
     timeout: TimeoutLike | float | None, retry: RetryPolicyLike | int | None, params: Mapping[str, Any]
-) -> Limits:
+) -> CallLimits:
     """Return the limits of a call: what its arguments say, over what its model says.
 
     Args:
@@ -80,7 +61,7 @@ def make_limits(
         retry = params["retry"]
     if own is None and retry is None:
         return NO_LIMITS
-    return Limits(own, None if retry is None else RetryPolicy.of(retry))
+    return CallLimits(own, None if retry is None else RetryPolicy.of(retry))
 
 
 def configure_manager(

@@ -10,7 +10,7 @@ from hocket._pipeline.cache_key import prompt_key
 from hocket._pipeline.call import Call
 from hocket._pipeline.chat_answer import CHAT
 from hocket._pipeline.lazy_copies import LazyCopies
-from hocket._pipeline.request import Request
+from hocket._pipeline.request import CallRequest
 from hocket._pipeline.runs import NO_RUNS, Runs, StartEvent
 from hocket._runtime.runtime import Runtime
 from hocket.errors import InvalidInput
@@ -47,7 +47,7 @@ class ChatCalls(BaseLanguageModel[AIMessage], ABC):
             self._make_request(runtime, (messages,), (run_id,), stop, params, messages)
             for messages, run_id in zip(map(conversation, conversations), run_ids, strict=False)
         ]
-        requests: list[Request] = [request for request, _ in parts]
+        requests: list[CallRequest] = [request for request, _ in parts]
         runs: Sequence[Runs] = [NO_RUNS] * len(parts)
         if parts and self._has_listeners(config["callbacks"]):
             runs = self._make_runs(runtime, requests, parts[0][1], params, config)
@@ -59,7 +59,7 @@ class ChatCalls(BaseLanguageModel[AIMessage], ABC):
     def _make_runs(
         self,
         runtime: Runtime,
-        requests: Sequence[Request],
+        requests: Sequence[CallRequest],
         dropped: Sequence[str],
         params: Mapping[str, Any],
         config: Mapping[str, Any],
@@ -71,7 +71,7 @@ class ChatCalls(BaseLanguageModel[AIMessage], ABC):
         if not manager.handlers:
             return [NO_RUNS] * len(requests)
 
-        def describe(request: Request, index: int) -> StartEvent:
+        def describe(request: CallRequest, index: int) -> StartEvent:
             details = self._start_details(request, params)
             details |= {"name": config.get("run_name") or self.name, "batch_size": len(requests)}
             return (self._serialize_for_handlers(), [LazyCopies(request.prompts[0])]), details
@@ -81,7 +81,7 @@ class ChatCalls(BaseLanguageModel[AIMessage], ABC):
             for request in requests
         ]
 
-    def _start_details(self, request: Request, params: Mapping[str, Any]) -> dict[str, Any]:
+    def _start_details(self, request: CallRequest, params: Mapping[str, Any]) -> dict[str, Any]:
         """Return how the model is called, for handlers: the hook's arguments, and some that it does not see."""
         options: dict[str, Any] = {"stop": None if request.stop is None else copy_containers(request.stop)}
         if params:
@@ -107,5 +107,5 @@ class ChatCalls(BaseLanguageModel[AIMessage], ABC):
             return bool(kwargs["stream"])
         return bool(getattr(self, "streaming", False))
 
-    def _make_cache_key(self, request: Request) -> CacheKey:
+    def _make_cache_key(self, request: CallRequest) -> CacheKey:
         return prompt_key(request.prompts[0]), self._get_llm_string(request.stop, **request.params)

@@ -15,7 +15,7 @@ from hocket._pipeline.cache_key import prompt_key
 from hocket._pipeline.call import Call, Next
 from hocket._pipeline.compose import compose_text
 from hocket._pipeline.hooks import default_hook
-from hocket._pipeline.request import Request
+from hocket._pipeline.request import CallRequest
 from hocket._pipeline.runs import NO_RUNS, Runs, StartEvent
 from hocket._pipeline.text_answer import TEXT
 from hocket._runtime.portal import run_in_portal
@@ -231,7 +231,7 @@ class BaseLLM(BaseLanguageModel[str], ABC):
     def _compose(self) -> Next:
         return compose_text(self.cache, self._make_cache_key, self._compose_attempts())
 
-    def _make_cache_key(self, request: Request) -> CacheKey:
+    def _make_cache_key(self, request: CallRequest) -> CacheKey:
         return prompt_key(request.prompts[0]), self._get_llm_string(request.stop, **request.params)
 
     def _open_call(
@@ -292,7 +292,7 @@ class BaseLLM(BaseLanguageModel[str], ABC):
         """Whether a call for one prompt goes to a stream hook, if there is one."""
         return bool(kwargs.get("stream", getattr(self, "streaming", False)))
 
-    def _make_runs(self, runtime: Runtime, request: Request, dropped: Sequence[str], each: PerPrompt) -> Runs:
+    def _make_runs(self, runtime: Runtime, request: CallRequest, dropped: Sequence[str], each: PerPrompt) -> Runs:
         """Return the runs of a call, one a prompt."""
         facts = self._make_tracing_facts(request, dropped)
         managers = [

@@ -6,7 +6,7 @@ from hocket._pipeline.cache import CacheKey, choose_cache, look_up, store
 from hocket._pipeline.call import Call, Next
 from hocket._pipeline.deadline import with_total_deadline
 from hocket._pipeline.observe import with_run_events
-from hocket._pipeline.request import Request
+from hocket._pipeline.request import CallRequest
 from hocket.caches import BaseCache
 from hocket.outputs import Generation, LLMResult
 
@@ -14,7 +14,7 @@ __all__ = ["answer_missing"]
 
 
 async def answer_missing(
-    call: Call, field: BaseCache | bool | None, make_key: Callable[[Request], CacheKey], attempts: Next
+    call: Call, field: BaseCache | bool | None, make_key: Callable[[CallRequest], CacheKey], attempts: Next
 ) -> LLMResult:
     """Answer the prompts of a text model's call.
 

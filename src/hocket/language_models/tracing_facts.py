@@ -4,7 +4,7 @@ import functools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-__all__ = ["LangSmithParams", "ls_params", "describe_unserializable"]
+__all__ = ["LangSmithParams", "describe_unserializable", "ls_params"]
 
 LangSmithParams = dict[str, Any]
 

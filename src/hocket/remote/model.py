@@ -10,8 +10,10 @@ from pydantic import BaseModel, Field
 from hocket._secrets import unwrap_secret, wrap_secrets
 from hocket.http.request import HTTPRequest
 from hocket.http.secrets import redact_params
-from hocket.language_models.base import BaseLanguageModel, LangSmithParams, LanguageModelInput
+from hocket.language_models.base import BaseLanguageModel, LanguageModelInput
+from hocket.language_models.call_parts import check_stop
 from hocket.language_models.options import collect_options
+from hocket.language_models.tracing_facts import LangSmithParams
 from hocket.profiles import ModelProfile, find_profile
 from hocket.remote.endpoint import Headers
 from hocket.remote.options import CallFields, make_call_options
