@@ -40,7 +40,7 @@ _NEEDED: Mapping[str, str] = {
 }
 """Options that not every model can take, and the key of its profile that says whether it can."""
 
-_INPUTS: Mapping[Any, str] = {
+_INPUTS: Mapping[object, str] = {
     "image": "image_inputs",
     "image_url": "image_inputs",
     "audio": "audio_inputs",
@@ -76,7 +76,7 @@ class Choosing(BaseModel, defer_build=True):
 
     @field_validator("profile", mode="before")
     @classmethod
-    def _check_profile(cls, profile: Any) -> Any:
+    def _check_profile(cls, profile: Any) -> object:
         return None if profile is None else checked_profile(profile)
 
     @model_validator(mode="after")
@@ -104,7 +104,11 @@ class Choosing(BaseModel, defer_build=True):
         return _NOTHING
 
     def _settle(
-        self, stop: list[str] | None, params: dict[str, Any], policy: Any = None, messages: Iterable[BaseMessage] = ()
+        self,
+        stop: list[str] | None,
+        params: dict[str, Any],
+        policy: object = None,
+        messages: Iterable[BaseMessage] = (),
     ) -> Settled:
         """Return what goes to the hook, without the options that cannot be taken.
 
@@ -139,9 +143,13 @@ class Choosing(BaseModel, defer_build=True):
         given = {name: value for name, value in given.items() if value is not None and value != []}
         _check_forms(given)
         refused = refused_options(given, refuses, profile or {})
-        return self._without(refused, stop, params, policy or self.unsupported) if refused else (stop, params, ())
+        return (
+            self._without(refused, stop, params, cast(OptionPolicy, policy or self.unsupported))
+            if refused
+            else (stop, params, ())
+        )
 
-    def _name_for(self, params: Mapping[str, Any]) -> Any:
+    def _name_for(self, params: Mapping[str, object]) -> object:
         return params.get("model") or self.__dict__.get("model") or type(self).__name__
 
     def _profile_for(self, model: str | None) -> ModelProfile | None:
@@ -200,7 +208,7 @@ def refused_options(
     return refused
 
 
-def _check_forms(options: Mapping[str, Any]) -> None:
+def _check_forms(options: Mapping[str, object]) -> None:
     """Refuse two options that both say what form the answer has."""
     if options.get("response_format") and options.get("response_mime_type"):
         raise InvalidInput("response_format and response_mime_type both say what form the answer has; give one")

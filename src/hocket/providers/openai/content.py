@@ -18,9 +18,10 @@ from hocket.messages.formats.blocks import more, source_of
 from hocket.providers.openai.dialects import Dialect
 from hocket.remote.foreign import STANDARD, UNSPOKEN, is_foreign, keep_standard, read_parts
 
-__all__ = ["encode_content", "encode_reply", "plain_text"]
+__all__ = ["Part", "encode_content", "encode_reply", "plain_text"]
 
 Part = dict[str, Any]
+"""A message, or a part of one, as the format has it."""
 
 NATIVE = {"image_url": "image_url", "input_audio": "input_audio", "file": "file", "video_url": "video_url"}
 """The format's own parts, beside text, and the field that tells each from a standard block of the same type."""
@@ -68,12 +69,12 @@ def plain_text(content: str | list[Part]) -> str | list[Part]:
     return "".join(part["text"] for part in content)
 
 
-def _is_native(part: Mapping[str, Any]) -> bool:
+def _is_native(part: Mapping[str, object]) -> bool:
     kind = str(part.get("type"))
     return kind == "refusal" or isinstance(part.get(NATIVE.get(kind, "")), Mapping)
 
 
-def _is_bare_citation(part: Mapping[str, Any]) -> bool:
+def _is_bare_citation(part: Mapping[str, object]) -> bool:
     """Whether a part is a text without text: what is left of a citation that came in a piece of its own."""
     return part.get("type") == "text" and "text" not in part and bool(part.get("citations") or part.get("annotations"))
 

@@ -18,7 +18,7 @@ from hocket.messages import (
 )
 from hocket.messages.calls import calls_of
 from hocket.messages.formats.openai_responses import CUSTOM_INPUT
-from hocket.providers.openai.content import encode_content, encode_reply, plain_text
+from hocket.providers.openai.content import Part, encode_content, encode_reply, plain_text
 from hocket.providers.openai.dialects import Dialect
 from hocket.providers.openai.options import ModelOptions
 from hocket.providers.openai.tools import encode_tools
@@ -32,7 +32,7 @@ _ELSEWHERE = frozenset({"model", "stop", "tools", "tool_choice", "extra_body", "
 
 def encode_request(
     messages: Sequence[BaseMessage], options: ModelOptions, dialect: Dialect, *, stream: bool, stream_usage: bool
-) -> dict[str, Any]:
+) -> Part:
     """Return the body of a request.
 
     Args:
@@ -49,7 +49,7 @@ def encode_request(
     values = collect_options(options)
     if stream and values.get("n", 1) > 1:
         raise InvalidInput(f"n={options.n} answers cannot come as one stream; use ainvoke or agenerate, or n=1")
-    body: dict[str, Any] = {"model": options.model, "messages": encode_messages(messages, dialect)}
+    body: Part = {"model": options.model, "messages": encode_messages(messages, dialect)}
     body.update(encode_options(values, {**dialect.words, "max_tokens": dialect.token_limit}))
     if options.stop:
         body["stop"] = options.stop
@@ -62,12 +62,12 @@ def encode_request(
     return {**body, **(options.extra_body or {})}
 
 
-def encode_options(values: Mapping[str, Any], words: Mapping[str, str]) -> dict[str, Any]:
+def encode_options(values: Mapping[str, Any], words: Mapping[str, str]) -> Part:
     """Return options as fields of a body; ``words``: what the server calls those that have another name with it."""
     return {words.get(name, name): value for name, value in values.items() if name not in _ELSEWHERE}
 
 
-def encode_messages(messages: Sequence[BaseMessage], dialect: Dialect) -> list[dict[str, Any]]:
+def encode_messages(messages: Sequence[BaseMessage], dialect: Dialect) -> list[Part]:
     """Return the messages as the format's dicts.
 
     The id and the metadata of a message stay here, as does an artifact; so does the name of a tool's result, which its
@@ -80,7 +80,7 @@ def encode_messages(messages: Sequence[BaseMessage], dialect: Dialect) -> list[d
     return [_encode(message, dialect) for message in messages]
 
 
-def _encode(message: BaseMessage, dialect: Dialect) -> dict[str, Any]:
+def _encode(message: BaseMessage, dialect: Dialect) -> Part:
     for kind, encode in _ENCODERS.items():
         if isinstance(message, kind):
             encoded = encode(message, dialect)
@@ -92,25 +92,25 @@ def _encode(message: BaseMessage, dialect: Dialect) -> dict[str, Any]:
     return encoded
 
 
-def _system(message: BaseMessage, dialect: Dialect) -> dict[str, Any]:
+def _system(message: BaseMessage, dialect: Dialect) -> Part:
     role = message.additional_kwargs.get("__openai_role__", "system")  # LangChain's key for "developer"
     return {"role": role, "content": plain_text(encode_content(message.content, dialect))}
 
 
-def _user(message: BaseMessage, dialect: Dialect) -> dict[str, Any]:
+def _user(message: BaseMessage, dialect: Dialect) -> Part:
     content = message.content
     return {"role": "user", "content": content if isinstance(content, str) else encode_content(content, dialect)}
 
 
-def _other(message: ChatMessage, dialect: Dialect) -> dict[str, Any]:
+def _other(message: ChatMessage, dialect: Dialect) -> Part:
     return {"role": message.role, "content": encode_content(message.content, dialect)}
 
 
-def _function(message: BaseMessage, dialect: Dialect) -> dict[str, Any]:
+def _function(message: BaseMessage, dialect: Dialect) -> Part:
     return {"role": "function", "content": plain_text(encode_content(message.content, dialect))}
 
 
-def _tool(message: ToolMessage, dialect: Dialect) -> dict[str, Any]:
+def _tool(message: ToolMessage, dialect: Dialect) -> Part:
     if not message.tool_call_id:
         raise InvalidInput("a tool message names no tool call; give it the tool_call_id that it answers")
     content = plain_text(encode_content(message.content, dialect))
@@ -124,15 +124,15 @@ def _tool(message: ToolMessage, dialect: Dialect) -> dict[str, Any]:
     return {"role": "tool", "tool_call_id": message.tool_call_id, "content": content}
 
 
-def _as_error(content: str | list[dict[str, Any]]) -> str | list[dict[str, Any]]:
+def _as_error(content: str | list[Part]) -> str | list[Part]:
     if isinstance(content, list):
         return [{"type": "text", "text": "Error: "}, *content]
     return content if content[:5].lower() == "error" else f"Error: {content}"
 
 
-def _assistant(message: AIMessage, dialect: Dialect) -> dict[str, Any]:
+def _assistant(message: AIMessage, dialect: Dialect) -> Part:
     content = plain_text(encode_reply(message, dialect))
-    encoded: dict[str, Any] = {"role": "assistant", "content": content}
+    encoded: Part = {"role": "assistant", "content": content}
     extra, calls = message.additional_kwargs, calls_of(message)
     if extra.get("refusal"):
         encoded["refusal"] = extra["refusal"]
@@ -150,10 +150,10 @@ def _assistant(message: AIMessage, dialect: Dialect) -> dict[str, Any]:
     return encoded
 
 
-def _call(call: Mapping[str, Any], foreign: bool) -> dict[str, Any]:
+def _call(call: Mapping[str, Any], foreign: bool) -> Part:
     args: Any = call["args"]
-    extras: dict[str, Any] = call.get("extras") or {}
-    made: dict[str, Any] = {"id": call.get("id") or "", "type": "function"}
+    extras: Part = call.get("extras") or {}
+    made: Part = {"id": call.get("id") or "", "type": "function"}
     if extras.get("type") == "custom" and isinstance(args, dict):
         made |= {"type": "custom", "custom": {"name": call["name"], "input": args.get(CUSTOM_INPUT, "")}}
     else:
@@ -164,7 +164,7 @@ def _call(call: Mapping[str, Any], foreign: bool) -> dict[str, Any]:
     return made | {"extra_content": extras["extra_content"]} if signed else made
 
 
-def _echo(message: AIMessage, dialect: Dialect) -> dict[str, Any]:
+def _echo(message: AIMessage, dialect: Dialect) -> Part:
     """Return the reasoning that the server wants back with calls; where another server reasoned, its text."""
     echoed = {name: message.additional_kwargs[name] for name in dialect.echo if message.additional_kwargs.get(name)}
     if echoed or not dialect.echo:
@@ -175,7 +175,7 @@ def _echo(message: AIMessage, dialect: Dialect) -> dict[str, Any]:
     return {name: text} if text or dialect.echo_empty else {}
 
 
-_ENCODERS: Mapping[type[BaseMessage], Callable[[Any, Dialect], dict[str, Any]]] = {
+_ENCODERS: Mapping[type[BaseMessage], Callable[[Any, Dialect], Part]] = {
     HumanMessage: _user,
     AIMessage: _assistant,
     SystemMessage: _system,
