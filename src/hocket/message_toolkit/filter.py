@@ -6,7 +6,7 @@ from typing import cast
 from hocket.message_toolkit.calls import is_empty, with_calls
 from hocket.message_toolkit.kinds import Kinds, picker
 from hocket.message_toolkit.steps import Conversation, step
-from hocket.message_toolkit.turns import Call, match_calls
+from hocket.message_toolkit.turns import PlacedCall, match_calls
 from hocket.messages import AIMessage, BaseMessage, ToolMessage, convert_to_messages
 from hocket.messages.calls import calls_of
 from hocket.messages.roles import role_of
@@ -75,7 +75,7 @@ def filter_messages(
 def _leave_out_calls(
     ids: Collection[str],
     messages: Sequence[BaseMessage],
-    calls: Sequence[Call],
+    calls: Sequence[PlacedCall],
     out: list[bool],
     lost: dict[int, set[int]],
 ) -> None:
@@ -90,7 +90,7 @@ def _leave_out_calls(
             out[index] = True
 
 
-def _leave_out_halves(calls: Sequence[Call], out: list[bool], lost: dict[int, set[int]]) -> None:
+def _leave_out_halves(calls: Sequence[PlacedCall], out: list[bool], lost: dict[int, set[int]]) -> None:
     """Note as out, or lost, what belongs to something that is."""
     for call in calls:
         if call.result is None:

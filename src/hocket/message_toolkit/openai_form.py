@@ -209,7 +209,7 @@ def _part(block: FieldsView) -> Part | None:
     if block["type"] == "non_standard":  # goes out as it is, or not at all: not ours to say
         return None
     plain: Fields = {name: block[name] for name in _SOURCES if name in block}
-    said = {**block, **(block.get("extras") or {})}
+    said: Fields = {**block, **(block.get("extras") or {})}
     if block["type"] == "image" and said.get("detail"):
         plain["extras"] = {"detail": said["detail"]}
     elif block["type"] in ("file", "text-plain") and plain.keys().isdisjoint(("text", "file_id")):
@@ -229,8 +229,9 @@ def _native(block: Fields) -> Part | None:
     inner = block.get(str(kind)) if kind in ("file", "input_audio") else None
     if not isinstance(inner, Mapping):
         return None
-    if kind == "file" and "file_data" in inner and not inner.get("filename"):
-        return {**block, "file": {**inner, "filename": FILENAME}}
+    file = cast(FieldsView, inner)
+    if kind == "file" and "file_data" in file and not file.get("filename"):
+        return {**block, "file": {**file, "filename": FILENAME}}
     return block
 
 

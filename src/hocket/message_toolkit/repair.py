@@ -13,7 +13,7 @@ from typing import Literal, TypeAlias, cast
 from hocket.errors import InvalidHistory
 from hocket.message_toolkit.calls import is_empty, is_plain, with_calls
 from hocket.message_toolkit.steps import Conversation
-from hocket.message_toolkit.turns import Call, match_calls
+from hocket.message_toolkit.turns import PlacedCall, match_calls
 from hocket.messages import AIMessage, BaseMessage, ToolMessage, convert_to_messages
 from hocket.messages.base import copy_message
 from hocket.messages.roles import role_of
@@ -79,7 +79,7 @@ def validate_history(messages: Conversation) -> list[HistoryProblem]:
     return sorted(found, key=lambda problem: problem.index)
 
 
-def _problems_of(call: Call, ids: dict[str, int]) -> Iterator[HistoryProblem]:
+def _problems_of(call: PlacedCall, ids: dict[str, int]) -> Iterator[HistoryProblem]:
     """What is wrong with a call; ``ids`` are those of the calls before it, and where these are."""
     name = f"the call of {call.name!r}"
     if not call.id:
@@ -94,7 +94,7 @@ def _problems_of(call: Call, ids: dict[str, int]) -> Iterator[HistoryProblem]:
 
 
 def _problems_of_result(
-    index: int, message: ToolMessage, call: Call | None, turn: int | None, ids: dict[str, int]
+    index: int, message: ToolMessage, call: PlacedCall | None, turn: int | None, ids: dict[str, int]
 ) -> Iterator[HistoryProblem]:
     id = message.tool_call_id
     if call is not None:
@@ -130,7 +130,7 @@ def repair_history(messages: Conversation) -> list[BaseMessage]:
         return conversation
     calls = match_calls(conversation)
     ids = _ids(calls)
-    made_by: dict[int, list[Call]] = {}
+    made_by: dict[int, list[PlacedCall]] = {}
     for call in calls:
         made_by.setdefault(call.index, []).append(call)
     repaired: list[BaseMessage] = []
@@ -148,10 +148,10 @@ def repair_history(messages: Conversation) -> list[BaseMessage]:
     return repaired
 
 
-def _ids(calls: Sequence[Call]) -> dict[Call, str]:
+def _ids(calls: Sequence[PlacedCall]) -> dict[PlacedCall, str]:
     """Return an id for each call: its own, if it has one that is not taken."""
     used = {call.id for call in calls if call.id}
-    given: dict[Call, str] = {}
+    given: dict[PlacedCall, str] = {}
     taken: set[str] = set()
     numbers: dict[str, int] = {}  # the last one that was put behind an id
     for call in calls:
@@ -164,7 +164,9 @@ def _ids(calls: Sequence[Call]) -> dict[Call, str]:
     return given
 
 
-def _results(messages: Sequence[BaseMessage], made: Sequence[Call], ids: dict[Call, str]) -> Iterator[BaseMessage]:
+def _results(
+    messages: Sequence[BaseMessage], made: Sequence[PlacedCall], ids: dict[PlacedCall, str]
+) -> Iterator[BaseMessage]:
     """The results of the calls of a message: as they came, those that came before their call next, then what is made up."""
     came: list[tuple[bool, int, str]] = []
     for call in made:

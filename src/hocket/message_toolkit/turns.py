@@ -14,11 +14,11 @@ from hocket.messages import AIMessage, BaseMessage, ToolMessage
 from hocket.messages.calls import calls_of_reply
 from hocket.messages.roles import Role, role_of, roles_of
 
-__all__ = ["Call", "match_calls", "split_turns", "turn_edges", "whole_turns"]
+__all__ = ["PlacedCall", "match_calls", "split_turns", "turn_edges", "whole_turns"]
 
 
 @dataclass(slots=True, eq=False)
-class Call:
+class PlacedCall:
     """A tool call in a conversation.
 
     Attributes:
@@ -35,7 +35,7 @@ class Call:
     result: int | None = None
 
 
-def match_calls(messages: Sequence[BaseMessage], roles: Sequence[Role] | None = None) -> list[Call]:
+def match_calls(messages: Sequence[BaseMessage], roles: Sequence[Role] | None = None) -> list[PlacedCall]:
     """Return the tool calls of a conversation, in order, each with its result.
 
     A result answers the nearest call before it that has its id and no result yet; or, if there is none, a later one.
@@ -44,8 +44,8 @@ def match_calls(messages: Sequence[BaseMessage], roles: Sequence[Role] | None = 
         messages: the conversation.
         roles: of its messages, if they are known already.
     """
-    calls: list[Call] = []
-    waiting: dict[str, list[Call]] = {}  # by id; the next to be answered is the last
+    calls: list[PlacedCall] = []
+    waiting: dict[str, list[PlacedCall]] = {}  # by id; the next to be answered is the last
     early: dict[str, deque[int]] = {}
     for index, role in enumerate(roles_of(messages) if roles is None else roles):
         message = messages[index]
@@ -56,7 +56,7 @@ def match_calls(messages: Sequence[BaseMessage], roles: Sequence[Role] | None = 
             else:
                 early.setdefault(id, deque()).append(index)
         elif role == "ai" and (all_made := calls_of_reply(cast(AIMessage, message))):
-            made = [Call(index, place, call["id"], call["name"]) for place, call in enumerate(all_made)]
+            made = [PlacedCall(index, place, call["id"], call["name"]) for place, call in enumerate(all_made)]
             calls.extend(made)
             for call in reversed(made):
                 if call.id:
@@ -72,7 +72,7 @@ def turn_edges(messages: Sequence[BaseMessage]) -> list[int]:
     return _edges(match_calls(messages), len(messages))
 
 
-def _edges(calls: Sequence[Call], length: int) -> list[int]:
+def _edges(calls: Sequence[PlacedCall], length: int) -> list[int]:
     spans = sorted(sorted((call.index, call.result)) for call in calls if call.result is not None)
     edges: list[int] = []
     past = 0  # the first message behind the turn

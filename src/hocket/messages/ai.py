@@ -83,14 +83,15 @@ class AIMessage(BaseMessage, init=False):
 
         Those are ``tool_calls``, as in LangChain, or the older ``function_call``, one call without an id.
         """
-        kwargs = values.get("additional_kwargs", {}) if isinstance(values, dict) else {}
-        raw = kwargs and (kwargs.get("tool_calls") or _older_call(kwargs))
-        if not raw or any(values.get(key) for key in (*_PARSED, "tool_call_chunks")):
+        fields = cast(Fields, values) if isinstance(values, dict) else {}
+        kwargs: Fields = fields.get("additional_kwargs", {})
+        raw: list[Fields] | None = kwargs.get("tool_calls") or _older_call(kwargs) if kwargs else None
+        if not raw or any(fields.get(key) for key in (*_PARSED, "tool_call_chunks")):
             return cast(Any, values)
         if issubclass(cls, AIMessageChunk):
-            return {**values, "tool_call_chunks": default_tool_chunk_parser(raw)}
+            return {**fields, "tool_call_chunks": default_tool_chunk_parser(raw)}
         calls, invalid = default_tool_parser(raw)
-        return {**values, "tool_calls": calls, "invalid_tool_calls": invalid}
+        return {**fields, "tool_calls": calls, "invalid_tool_calls": invalid}
 
     @property
     def content_blocks(self) -> list[ContentBlock]:
@@ -174,16 +175,16 @@ class AIMessageChunk(AIMessage, BaseMessageChunk, init=False):
         """
         chunks = (other,) if type(other) is AIMessageChunk else self._addends(other)
         cls, (parts, extra) = type(self), _addend(self)
-        extra = copy_containers(extra) if extra else {}
+        extras: Fields = copy_containers(extra) if extra else {}
         for chunk in chunks:
             part, more = _addend(chunk)
             parts = (parts, part)
             if more:
-                extra.update(copy_containers(more))
+                extras.update(copy_containers(more))
         given = self.__pydantic_fields_set__ if _SUM in get_fields(self) else cls.__pydantic_fields__
         private = None if cls is AIMessageChunk else self.__pydantic_private__
         total = cls.__new__(cls)
-        set_state(total, {_SUM: parts}, set(given), extra, None if private is None else dict(private))
+        set_state(total, {_SUM: parts}, set(given), extras, None if private is None else dict(private))
         return total
 
     def __getattr__(self, name: str) -> Any:
@@ -310,7 +311,7 @@ class Collector:
 
     def message(self) -> AIMessage:
         """Return the reply. Arguments that are not valid JSON, a call cut short for one, make an invalid tool call."""
-        fields = {**_ORDER, **self._fold.fields(), **self._fold.reply_fields(), "type": "ai"}
+        fields: Fields = {**_ORDER, **self._fold.fields(), **self._fold.reply_fields(), "type": "ai"}
         del fields["chunk_position"]
         fields["tool_calls"], fields["invalid_tool_calls"] = read_tool_calls(fields.pop("tool_call_chunks"))
         return self._rebuilt(fields, AIMessage)

@@ -48,7 +48,7 @@ def _renew(held: Fields, facts: FieldsView, *, collect: bool = False) -> None:
         elif isinstance(value, list):
             items: list[Any] = copy_containers(value)
             if isinstance(before, list) and (collect or key in _COLLECTED_FACTS):
-                before.extend(items)
+                cast("list[object]", before).extend(items)
             else:
                 held[key] = items
         elif value is not None or key not in held:
@@ -149,9 +149,10 @@ class Fold:
 def leaves(tree: Any) -> list[Any]:
     """Return what a sum of sums adds up, in order: a sum is a pair of addends, anything else a leaf."""
     found: list[Any] = []
-    waiting = [tree]
+    waiting: list[Any] = [tree]
     while waiting:
-        node = waiting.pop()
+        node: Any = waiting.pop()
+        right: Any
         while type(node) is tuple:
             node, right = node
             if type(right) is tuple:

@@ -45,7 +45,8 @@ def check_depth(values: Iterable[object]) -> None:
     for _ in range(MAX_DEPTH):
         inner: dict[int, Any] = {}  # by identity: the same container may be met in many places
         for container in level:
-            for item in container.values() if isinstance(container, dict) else container:
+            items: Iterable[object] = container.values() if isinstance(container, dict) else container
+            for item in items:
                 if isinstance(item, dict | list):
                     inner[id(item)] = item
         if not inner:
@@ -91,7 +92,7 @@ class Deltas:
             elif type(held) is Deltas and isinstance(value, Mapping):
                 held.add(cast(FieldsView, value))
             elif type(held) is Blocks and isinstance(value, list):
-                held.extend(value)
+                held.extend(cast("list[object]", value))
             else:
                 parts[key] = value if key in _IDENTITY and type(value) is str else _open(value)
 
@@ -119,16 +120,17 @@ class Blocks:
             if not isinstance(item, dict):
                 self.parts.append(_open(item))
                 continue
-            index = item.get("index")
+            fields = cast(Fields, item)
+            index = fields.get("index")
             if not isinstance(index, int | str):
-                self.parts.append(Deltas(item))
+                self.parts.append(Deltas(fields))
                 continue
             held = self.by_index.get(index)
-            delta = None if held is None else _continuation(held.parts, item)
+            delta = None if held is None else _continuation(held.parts, fields)
             if held is not None and delta is not None:
                 held.add(delta)
             else:
-                self.by_index[index] = block = Deltas(item)
+                self.by_index[index] = block = Deltas(fields)
                 self.parts.append(block)
 
     def add_text(self, text: str) -> None:
@@ -166,7 +168,7 @@ def _open(value: Any) -> Any:
     if isinstance(value, dict):
         return Deltas(cast(Fields, value))
     if isinstance(value, list):
-        return Blocks(value)
+        return Blocks(cast("list[object]", value))
     return value
 
 

@@ -1,6 +1,7 @@
 """What a tool answers."""
 
-from typing import Any, Literal
+from collections.abc import Sequence
+from typing import Any, Literal, cast
 from uuid import UUID
 
 from pydantic import Field, field_validator
@@ -36,10 +37,9 @@ class ToolMessage(BaseMessage, init=False):
     @classmethod
     def _as_content(cls, value: Any) -> Content:
         """Take whatever a tool returned: tuples become lists, and everything else its text, as in LangChain."""
-        if isinstance(value, tuple):
-            value = list(value)  # pyright: ignore[reportUnknownArgumentType]
-        if isinstance(value, list):
-            return [item if isinstance(item, str | dict) else str(item) for item in value]  # pyright: ignore
+        if isinstance(value, list | tuple):
+            items = cast("Sequence[object]", value)
+            return [cast(Fields, item) if isinstance(item, str | dict) else str(item) for item in items]
         return value if isinstance(value, str) else str(value)
 
 
@@ -58,6 +58,8 @@ class ToolMessageChunk(ToolMessage, BaseMessageChunk, init=False):
         if other.status == "error":
             fields["status"] = "error"
         if other.artifact is not None:
-            held = fields["artifact"]
-            both_lists = isinstance(held, list) and isinstance(other.artifact, list)
-            fields["artifact"] = [*held, *other.artifact] if both_lists else other.artifact
+            held, more = fields["artifact"], other.artifact
+            if isinstance(held, list) and isinstance(more, list):
+                fields["artifact"] = [*cast("list[object]", held), *cast("list[object]", more)]
+            else:
+                fields["artifact"] = more

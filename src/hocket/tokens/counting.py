@@ -63,7 +63,7 @@ class Tokenizer:
 
     def __init__(self, encode: Callable[[str], list[int]], count: Callable[[str], int] | None = None) -> None:
         self.encode = encode
-        self.count = count or (lambda text: len(encode(text)))
+        self.count: Callable[[str], int] = count or (lambda text: len(encode(text)))
 
     def count_message(self, message: BaseMessage) -> tuple[int, float]:
         """Return the tokens of a message, and how many of those, or beside those, are uncertain."""

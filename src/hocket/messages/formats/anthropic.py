@@ -27,7 +27,7 @@ from hocket.messages.formats.blocks import (
     source_of,
     text_at,
 )
-from hocket.messages.formats.format import Format, write_each
+from hocket.messages.formats.format import ProviderFormat, write_each
 from hocket.messages.tool_calls import parse_tool_arguments
 
 __all__ = ["FORMAT"]
@@ -249,4 +249,4 @@ _WRITERS: Mapping[str, Writer] = {
     "server_tool_result": _write_server_tool_result,
 }
 
-FORMAT = Format(readers=_READERS, writes={"anthropic": write_each(_WRITERS, "a message of Anthropic's API")})
+FORMAT = ProviderFormat(readers=_READERS, writes={"anthropic": write_each(_WRITERS, "a message of Anthropic's API")})

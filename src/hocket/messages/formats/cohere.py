@@ -22,7 +22,7 @@ from hocket.messages.formats.blocks import (
     native_block,
     text_at,
 )
-from hocket.messages.formats.format import Format, write_each
+from hocket.messages.formats.format import ProviderFormat, write_each
 
 __all__ = ["FORMAT"]
 
@@ -32,16 +32,18 @@ def _document(native: Native) -> list[ContentBlock] | None:
     if (document := mapping_at(native, "document")) is None:
         return None
     data = document.get("data")
-    fields = {"title": text_at(data, "title"), "text": text_at(data, "text")} if isinstance(data, Mapping) else {}
-    if fields.get("text") is None:
+    unsaid: Fields
+    fields: dict[str, str | None] = {}
+    if (inner := mapping_at(document, "data")) is not None:
+        fields = {"title": text_at(inner, "title"), "text": text_at(inner, "text")}
+    if inner is None or fields["text"] is None:
         fields = {"text": data if isinstance(data, str) else json.dumps(data, ensure_ascii=False, default=str)}
         unsaid = {} if isinstance(data, str) else {"data": data}
     else:
         known = {name for name, value in fields.items() if value is not None}
-        left = {key: value for key, value in cast(Native, data).items() if key not in known}
-        unsaid = {"data": left}
-    extras = {key: value for key, value in document.items() if key != "data"} | unsaid
-    others = {**native, "document": extras or None}
+        unsaid = {"data": {key: value for key, value in inner.items() if key not in known}}
+    extras: Fields = {key: value for key, value in document.items() if key != "data"} | unsaid
+    others: Fields = {**native, "document": extras or None}
     return [block("text-plain", others, (), **fields, mime_type="text/plain")]
 
 
@@ -91,7 +93,7 @@ _WRITERS: Mapping[str, Writer] = {
     "text-plain": _write_document,
 }
 
-FORMAT = Format(
+FORMAT = ProviderFormat(
     readers={"document": _document},
     reasoning=("tool_plan",),
     annotations={"citations": _citation},

@@ -10,7 +10,7 @@ from hocket.messages.formats.blocks import (
     mapping_at,
     text_at,
 )
-from hocket.messages.formats.format import Format
+from hocket.messages.formats.format import ProviderFormat
 
 __all__ = ["FORMAT"]
 
@@ -31,4 +31,4 @@ def _data(native: Native) -> list[ContentBlock] | None:
     return [data_block(f"{_FAMILIES[kind]}/{format}", flat, used, base64=data)]
 
 
-FORMAT = Format(parts=dict.fromkeys(_FAMILIES, _data))
+FORMAT = ProviderFormat(parts=dict.fromkeys(_FAMILIES, _data))

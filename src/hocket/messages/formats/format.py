@@ -1,4 +1,4 @@
-"""What one provider's way to write content consists of. Each module of a provider makes one `Format`; ``known`` lists them.
+"""What one provider's way to write content consists of. Each provider's module makes one `ProviderFormat`.
 
 Most providers put everything into the content. Some put part of it beside: a field of its own for reasoning, for
 citations, for pictures. Such a field is kept in a message's ``additional_kwargs`` under the provider's name for it.
@@ -11,7 +11,7 @@ from typing import TypeAlias
 from hocket.messages.content import Annotation, Fields
 from hocket.messages.formats.blocks import Block, Native, Reader, Writer, no_place
 
-__all__ = ["AnnotationReader", "Format", "Write", "write_each"]
+__all__ = ["AnnotationReader", "ProviderFormat", "Write", "write_each"]
 
 Write: TypeAlias = Callable[[Sequence[Block]], list[Fields]]
 """Writes standard blocks as a provider's content."""
@@ -21,7 +21,7 @@ AnnotationReader: TypeAlias = Callable[[Native], list[Annotation]]
 
 
 @dataclass(frozen=True, slots=True)
-class Format:
+class ProviderFormat:
     """A provider's content. Everything is optional: a format that is only read has no ``writes``.
 
     Attributes:

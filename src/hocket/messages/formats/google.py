@@ -29,7 +29,7 @@ from hocket.messages.formats.blocks import (
     source_of,
     text_at,
 )
-from hocket.messages.formats.format import Format, write_each
+from hocket.messages.formats.format import ProviderFormat, write_each
 
 __all__ = ["FORMAT"]
 
@@ -203,4 +203,6 @@ _WRITERS: Mapping[str, Writer] = {
     "server_tool_result": _write_code_result,
 }
 
-FORMAT = Format(readers=_READERS, parts=_PARTS, writes={"google": write_each(_WRITERS, "a message of Gemini's API")})
+FORMAT = ProviderFormat(
+    readers=_READERS, parts=_PARTS, writes={"google": write_each(_WRITERS, "a message of Gemini's API")}
+)

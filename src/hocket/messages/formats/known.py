@@ -14,11 +14,11 @@ from hocket.messages.formats import (
     openai_chat,
     openai_responses,
 )
-from hocket.messages.formats.format import Format, Write
+from hocket.messages.formats.format import ProviderFormat, Write
 
 __all__ = ["FORMATS", "WRITES", "ContentFormat"]
 
-FORMATS: Final[tuple[Format, ...]] = (
+FORMATS: Final[tuple[ProviderFormat, ...]] = (
     langchain_v0.FORMAT,
     openai_chat.FORMAT,
     openai_responses.FORMAT,

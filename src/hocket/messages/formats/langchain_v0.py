@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 from hocket.messages.content import ContentBlock
 from hocket.messages.formats.blocks import Native, Reader, as_base64, block, non_standard, text_at
-from hocket.messages.formats.format import Format
+from hocket.messages.formats.format import ProviderFormat
 
 __all__ = ["FORMAT", "READERS"]
 
@@ -46,4 +46,4 @@ def _data(native: Native) -> list[ContentBlock] | None:
 
 READERS: Mapping[str, Reader] = {"image": _data, "audio": _data, "file": _data, "text": _text}
 
-FORMAT = Format(readers=READERS)
+FORMAT = ProviderFormat(readers=READERS)

@@ -6,7 +6,7 @@ follows the text that it is a citation of: it is read as a text block of no leng
 """
 
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import cast
 
 from hocket.messages.content import ContentBlock, Fields
 from hocket.messages.formats import openai_chat
@@ -24,7 +24,7 @@ from hocket.messages.formats.blocks import (
     text_at,
     uri_source,
 )
-from hocket.messages.formats.format import Format, write_each
+from hocket.messages.formats.format import ProviderFormat, write_each
 
 __all__ = ["FORMAT"]
 
@@ -35,8 +35,7 @@ def _thinking(native: Native) -> list[ContentBlock] | None:
         return None
     text = "".join(text_at(part, "text") or "" for part in parts)
     are_texts = len(parts) == len(native["thinking"]) and all(
-        part.keys() == {"type", "text"} and part["type"] == "text" and text_at(part, "text") is not None
-        for part in parts
+        set(part) == {"type", "text"} and part["type"] == "text" and text_at(part, "text") is not None for part in parts
     )
     return [block("reasoning", native, {"thinking"} if are_texts else (), reasoning=text)]
 
@@ -59,7 +58,8 @@ def _reference(native: Native) -> list[ContentBlock] | None:
 
 def _write_text(block: Block) -> Fields:
     for annotation in block.get("annotations") or () if not block["text"] else ():
-        ids = (annotation.get("extras") or {}).get("reference_ids")
+        extras: Native = annotation.get("extras") or {}
+        ids = extras.get("reference_ids")
         if ids is not None:
             return native_block("reference", block, reference_ids=ids)
     return native_block("text", block, text=block["text"])
@@ -88,8 +88,9 @@ def _write_image(block: Block) -> Fields | None:
     source = source_of(block)
     if source.kind == "file_id":
         return None
-    detail = (block.get("extras") or {}).get("detail")
-    url: Any = source.url if detail is None else {"url": source.url, "detail": detail}
+    extras: Native = block.get("extras") or {}
+    detail = extras.get("detail")
+    url = source.url if detail is None else {"url": source.url, "detail": detail}
     return native_block("image_url", block, "detail", image_url=url)
 
 
@@ -111,7 +112,7 @@ _WRITERS: Mapping[str, Writer] = {
     "text-plain": _write_file,
 }
 
-FORMAT = Format(
+FORMAT = ProviderFormat(
     readers={
         "thinking": _thinking,
         "reference": _reference,

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from hocket.messages.content import Fields
 from hocket.messages.formats.blocks import Block, document_text, no_place, source_of
-from hocket.messages.formats.format import Format
+from hocket.messages.formats.format import ProviderFormat
 
 __all__ = ["FORMAT"]
 
@@ -34,4 +34,4 @@ def _write(blocks: Sequence[Block]) -> list[Fields]:
     return [message]
 
 
-FORMAT = Format(reasoning=("thinking",), images=("images",), writes={"ollama": _write})
+FORMAT = ProviderFormat(reasoning=("thinking",), images=("images",), writes={"ollama": _write})

@@ -27,7 +27,7 @@ from hocket.messages.formats.blocks import (
     text_at,
     uri_source,
 )
-from hocket.messages.formats.format import Format, write_each
+from hocket.messages.formats.format import ProviderFormat, write_each
 
 __all__ = ["FORMAT", "as_file", "audio", "file", "image", "write_image"]
 
@@ -138,7 +138,7 @@ _WRITERS: Mapping[str, Writer] = {
     "text-plain": _write_document,
 }
 
-FORMAT = Format(
+FORMAT = ProviderFormat(
     readers=_READERS,
     reasoning=("reasoning_content", "reasoning"),
     annotations={"annotations": _annotation},

@@ -64,7 +64,7 @@ def _read(hosted: _Hosted, native: Native) -> list[ContentBlock] | None:
     if status is not None and not failed and not (ended and status == hosted.status):
         extras["status"] = status
     if extras:
-        call["extras"] = {**call.get("extras", {}), **extras}
+        call["extras"] = {**cast(Fields, call.get("extras", {})), **extras}
     result: Fields = {"type": "server_tool_result", "tool_call_id": id}
     result["status"] = "error" if failed else "success"
     if given is not None:
@@ -112,7 +112,7 @@ def _search_sources(native: Native) -> Fields | None:
 
 
 def _write_search(call: Block, output: Any) -> Fields:
-    action = {**call["args"], **(output or {})}
+    action: Fields = {**call["args"], **(output or {})}
     return {"action": action} if action else {}
 
 

@@ -33,7 +33,7 @@ from hocket.messages.formats.blocks import (
     text_at,
     uri_source,
 )
-from hocket.messages.formats.format import Format, write_each
+from hocket.messages.formats.format import ProviderFormat, write_each
 from hocket.messages.formats.openai_chat import as_file
 from hocket.messages.formats.openai_citations import STANDARD, annotation, written_annotations
 from hocket.messages.formats.openai_hosted import arguments_text, raw_arguments, write_hosted
@@ -216,7 +216,8 @@ def _write_message(group: Sequence[Block]) -> Fields:
     item: Fields = {"type": "message", "role": "assistant"}
     if id := own_id(group[0]):
         item["id"] = id
-    item["content"] = parts = []
+    parts: list[Fields] = []
+    item["content"] = parts
     for each in group:
         if each["type"] == "non_standard":
             parts.append(dict(each["value"]))
@@ -276,7 +277,7 @@ _INPUT_WRITERS: Mapping[str, Writer] = {
 }
 """Parts of what a user or a tool says; they have no other form."""
 
-FORMAT = Format(
+FORMAT = ProviderFormat(
     readers=_READERS,
     texts=frozenset({"message", "output_text", "input_text"}),
     writes={

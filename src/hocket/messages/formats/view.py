@@ -79,8 +79,8 @@ def content_blocks_of(
 
     Args:
         content: The message's content, in any provider's shape.
-        additional_kwargs: What a provider wrote beside the content (`Format` says under which names). Reasoning becomes
-            the first block, unless the content has reasoning of its own. Citations become those of the text that they
+        additional_kwargs: What a provider wrote beside the content, under the names in its `ProviderFormat`. Reasoning
+            becomes the first block, unless the content has some of its own. Citations become those of the text that they
             belong to, unless a text has its own. Pictures become the last blocks.
         response_metadata: ``output_version="v1"`` says that the content is standard already, and none of it is
             translated.
