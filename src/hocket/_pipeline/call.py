@@ -1,7 +1,8 @@
 """One call of a model's hook on its way through the pipeline: a few parts, each complete before the first stage.
 
 What is asked (`CallRequest`) never changes. `CallLimits`, `Runs` and `Delivery` change as the call goes on, each through
-methods of its own; a stage touches those that it is about. What differs between the two families of models is in `AnswerKind`.
+methods of its own; a stage touches those that it is about. What differs between the two families of models is in
+`AnswerKind`.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
