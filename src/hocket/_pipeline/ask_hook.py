@@ -35,7 +35,7 @@ class HookedModel(Protocol):
 async def ask_hook(call: Call) -> Any:
     """Have the model answer. An error of its server gets the part of the answer that had come (`LLMError.partial`)."""
     request, is_async = call.request, call.runtime.is_async
-    model = cast(HookedModel, request.model)
+    model: HookedModel = request.model
     hooks = model._hooks
     prompt = [*request.prompts] if call.answer.takes_list else request.prompts[0]
     try:
@@ -119,7 +119,8 @@ def _call_hook(hook: Callable[..., object], *args: Any, **kwargs: Any) -> object
 
 
 def _open_stream(call: Call) -> Iterator[object]:
-    request, model = call.request, cast(HookedModel, call.request.model)
+    request = call.request
+    model: HookedModel = request.model
     chunks: object = model._stream(request.prompts[0], stop=request.stop, **request.params)
     if not isinstance(chunks, Iterable) or isinstance(chunks, str):
         raise _no_stream(call, "_stream", chunks)
@@ -136,7 +137,8 @@ def _no_stream(call: Call, hook: str, returned: object) -> InvalidHook:
 
 
 async def _fold_async(call: Call) -> Any:
-    request, model = call.request, cast(HookedModel, call.request.model)
+    request = call.request
+    model: HookedModel = request.model
     chunks: object = model._astream(request.prompts[0], stop=request.stop, **request.params)
     if not isinstance(chunks, AsyncIterable):
         raise _no_stream(call, "_astream", chunks)

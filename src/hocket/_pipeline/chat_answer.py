@@ -35,13 +35,14 @@ class ChatFold(AnswerFold):
         self._info: dict[str, Any] | None = None
         self._id = ""
 
-    def add(self, chunk: Any) -> AIMessageChunk | ChatGenerationChunk:
+    def add(self, chunk: Any) -> Any:
         if type(chunk) is not ChatGenerationChunk and not isinstance(chunk, ChatGenerationChunk):
             raise InvalidHook(
                 f"the stream hook of {self._request.class_name} yielded {type(chunk).__name__}; "
                 "it must yield ChatGenerationChunk(message=AIMessageChunk(...))"
             )
-        message, info = chunk.message, chunk.generation_info
+        message: Any = chunk.message
+        info = chunk.generation_info
         text = bare_text(message)
         if (
             text is not None and not info and not self._is_shared
@@ -49,7 +50,7 @@ class ChatFold(AnswerFold):
             self.sizes.append(len(text))
             id_ = self._id or self._make_id()
             self._collector.add_text(text, id_)
-            return cast(AIMessageChunk, bare_copy(message, text, id_))
+            return bare_copy(message, text, id_)
         content = message.content  # a lazy sum becomes real
         self.sizes.append(len(content) if type(content) is str else length_of(content))
         if info:
@@ -60,8 +61,8 @@ class ChatFold(AnswerFold):
                 message = copy_with_id(message, message.id or self._make_id(), facts)
             elif message.id is None:
                 message = copy_with_id(message, self._id or self._make_id())
-        self._collector.add(cast(AIMessageChunk, message))
-        return chunk if self._is_shared else cast(AIMessageChunk, message)
+        self._collector.add(message)
+        return chunk if self._is_shared else message
 
     def _make_id(self) -> str:
         self._id = self._id or f"lc_run--{uuid_text(self._request.run_ids[0])}"

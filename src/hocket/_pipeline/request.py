@@ -19,7 +19,7 @@ class CallRequest(NamedTuple):
         run_ids: of the prompts' runs.
     """
 
-    model: object
+    model: Any
     prompts: Sequence[Any]
     stop: list[str] | None
     params: dict[str, Any]

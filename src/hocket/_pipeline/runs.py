@@ -251,6 +251,7 @@ class _NoRuns(Runs):
     __slots__ = ()
 
     is_watched = False
+    first = None
     may_hear_tokens = False
 
     def __init__(self) -> None:

@@ -15,7 +15,7 @@ import functools
 import threading
 from collections.abc import Awaitable, Callable, Coroutine, Generator
 from types import TracebackType
-from typing import Any, Generic, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NoReturn, Protocol, Self, TypeVar
 
 import anyio
 
@@ -162,6 +162,14 @@ class Stream(Generic[T]):
         if channel.full is not None:
             channel.make_room()
         return channel.buffer.popleft()
+
+    if not TYPE_CHECKING:  # whose checkers say it before it happens
+
+        def __await__(self) -> NoReturn:
+            raise TypeError(
+                "a stream is not awaited: write `async for chunk in model.astream(...)`, without `await`; "
+                "for the whole answer, `await model.ainvoke(...)`"
+            )
 
     async def aclose(self) -> None:
         """Leave the stream: cancel what produces it and wait until that has ended. Safe to call twice, from any task."""

@@ -105,7 +105,7 @@ class ChatCalls(BaseLanguageModel[AIMessage], ABC):
             return False
         if "stream" in kwargs:
             return bool(kwargs["stream"])
-        return bool(getattr(self, "streaming", False))
+        return self._has_streaming_switch and bool(self.streaming)  # type: ignore[attr-defined]  # of a subclass
 
     def _make_cache_key(self, request: CallRequest) -> CacheKey:
         return prompt_key(request.prompts[0]), self._get_llm_string(request.stop, **request.params)

@@ -290,7 +290,9 @@ class BaseLLM(BaseLanguageModel[str], ABC):
 
     def _should_stream(self, *, async_api: bool, run_manager: Any = None, **kwargs: Any) -> bool:
         """Whether a call for one prompt goes to a stream hook, if there is one."""
-        return bool(kwargs.get("stream", getattr(self, "streaming", False)))
+        if "stream" in kwargs:
+            return bool(kwargs["stream"])
+        return self._has_streaming_switch and bool(self.streaming)  # type: ignore[attr-defined]  # of a subclass
 
     def _make_runs(self, runtime: Runtime, request: CallRequest, dropped: Sequence[str], each: PerPrompt) -> Runs:
         """Return the runs of a call, one a prompt."""
