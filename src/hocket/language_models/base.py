@@ -29,7 +29,7 @@ from hocket.callbacks.ambient import has_ambient_handlers
 from hocket.errors import InvalidHook, InvalidInput
 from hocket.language_models.call_parts import NOT_SENT, Params, check_stop, make_limits
 from hocket.language_models.model_state import PIPELINE, PLACES, keep_shared, pickle_state, without_own_state
-from hocket.language_models.option_policy import DROPPED_OPTIONS, Choosing
+from hocket.language_models.option_policy import DROPPED_OPTIONS, OptionPolicyMixin
 from hocket.language_models.overrides import Overrides
 from hocket.language_models.tracing_facts import LangSmithParams, describe_unserializable, ls_params
 from hocket.load import dumpd
@@ -73,7 +73,7 @@ else:
             return cls
 
 
-class BaseLanguageModel(Choosing, _Runnable[Output], ABC):
+class BaseLanguageModel(OptionPolicyMixin, _Runnable[Output], ABC):
     """A model.
 
     Args:
@@ -344,7 +344,7 @@ class BaseLanguageModel(Choosing, _Runnable[Output], ABC):
             and len(prompts) == 1
             and self._should_stream(async_api=runtime.is_async, **params)
         )
-        stop, options, dropped = self._settle(stop, options, params.get("unsupported"), messages)
+        stop, options, dropped = self._apply_option_policy(stop, options, params.get("unsupported"), messages)
         ids = (run_ids[0] or new_run_id(),) if len(run_ids) == 1 else [one or new_run_id() for one in run_ids]
         return CallRequest._make((self, prompts, stop, options, bool(streaming), ids)), dropped  # at half the price
 

@@ -15,7 +15,15 @@ from hocket.errors import InvalidInput, Unsupported, UnsupportedOptionWarning
 from hocket.messages import AIMessage, BaseMessage
 from hocket.profiles import ModelProfile, checked_profile
 
-__all__ = ["DROPPED_OPTIONS", "VOCABULARY", "Choosing", "OptionPolicy", "Settled", "refused_options", "unreadable_part"]
+__all__ = [
+    "DROPPED_OPTIONS",
+    "VOCABULARY",
+    "HookOptions",
+    "OptionPolicy",
+    "OptionPolicyMixin",
+    "find_refused",
+    "find_unreadable",
+]
 
 OptionPolicy = Literal["raise", "drop", "warn"]
 
@@ -53,11 +61,11 @@ _INPUTS: Mapping[object, str] = {
 _NOTHING: frozenset[str] = frozenset()
 
 
-Settled = tuple[list[str] | None, dict[str, Any], Sequence[str]]
+HookOptions = tuple[list[str] | None, dict[str, Any], Sequence[str]]
 """What goes to a model's hook: stop words, options (one that is None unsets the model's own), and what was left out."""
 
 
-class Choosing(BaseModel, defer_build=True):
+class OptionPolicyMixin(BaseModel, defer_build=True):
     """What lets a model say what it can take, and what is to become of the rest.
 
     A provider says what its server has no word for in ``_refused_options``, and what is known of its model in
@@ -103,13 +111,13 @@ class Choosing(BaseModel, defer_build=True):
         """The names of options (`ChatOptions`) that the server has no word for."""
         return _NOTHING
 
-    def _settle(
+    def _apply_option_policy(
         self,
         stop: list[str] | None,
         params: dict[str, Any],
         policy: object = None,
         messages: Iterable[BaseMessage] = (),
-    ) -> Settled:
+    ) -> HookOptions:
         """Return what goes to the hook, without the options that cannot be taken.
 
         Args:
@@ -119,7 +127,7 @@ class Choosing(BaseModel, defer_build=True):
 
         Raises:
             Unsupported: an option cannot be taken, and is not to be dropped; or a message holds what the model cannot
-                read: that is not left out, whatever the policy is.
+                read: that is never left out.
             InvalidInput: there is no such policy, or two options contradict each other.
         """
         if policy is not None and policy not in get_args(OptionPolicy):
@@ -131,23 +139,20 @@ class Choosing(BaseModel, defer_build=True):
             if params:
                 _check_forms({**fields, **params})
             return stop, params, ()
-        if profile and (unread := unreadable_part(messages, profile)):
+        if profile and (unread := find_unreadable(messages, profile)):
             raise Unsupported(
                 f"the model {self._name_for(params)!r} reads no {unread[0]} (its profile: {unread[1]} is False); remove "
                 "it, use a model that does, or, if this one does after all, give it another profile"
             )
-        given = {name: value for name in self._option_fields if (value := fields[name]) is not None}
-        given.update(params)
+        options = {name: fields[name] for name in self._option_fields} | params
         if stop is not None:
-            given["stop"] = stop
-        given = {name: value for name, value in given.items() if value is not None and value != []}
-        _check_forms(given)
-        refused = refused_options(given, refuses, profile or {})
-        return (
-            self._without(refused, stop, params, cast(OptionPolicy, policy or self.unsupported))
-            if refused
-            else (stop, params, ())
-        )
+            options["stop"] = stop
+        options = {name: value for name, value in options.items() if value is not None and value != []}
+        _check_forms(options)
+        refused = find_refused(options, refuses, profile or {})
+        if not refused:
+            return stop, params, ()
+        return self._without(refused, stop, params, cast(OptionPolicy, policy or self.unsupported))
 
     def _name_for(self, params: Mapping[str, object]) -> object:
         return params.get("model") or self.__dict__.get("model") or type(self).__name__
@@ -161,7 +166,7 @@ class Choosing(BaseModel, defer_build=True):
 
     def _without(
         self, refused: Mapping[str, str | None], stop: list[str] | None, params: dict[str, Any], policy: OptionPolicy
-    ) -> Settled:
+    ) -> HookOptions:
         """Do with refused options what the policy says."""
         who = getattr(self, "_provider", None) or type(self).__name__
         by_server = [name for name, key in refused.items() if key is None]
@@ -182,13 +187,13 @@ class Choosing(BaseModel, defer_build=True):
         return None if "stop" in refused else stop, {**kept, **unset}, tuple(refused)
 
 
-def refused_options(
-    given: Mapping[str, Any], refuses: frozenset[str], profile: Mapping[str, Any]
+def find_refused(
+    options: Mapping[str, Any], refuses: frozenset[str], profile: Mapping[str, Any]
 ) -> dict[str, str | None]:
     """Return the options that cannot be taken.
 
     Args:
-        given: the options that are set.
+        options: those that are set.
         refuses: those that the server has no word for.
         profile: the model's.
 
@@ -196,7 +201,7 @@ def refused_options(
         for each, the key of the profile that says so; None: the server has no word for it.
     """
     refused: dict[str, str | None] = {}
-    for name, value in given.items():
+    for name, value in options.items():
         key = _NEEDED.get(name)
         if name == "response_format" and isinstance(value, Mapping):
             is_schema = cast("Mapping[str, object]", value).get("type") == "json_schema"
@@ -214,7 +219,7 @@ def _check_forms(options: Mapping[str, object]) -> None:
         raise InvalidInput("response_format and response_mime_type both say what form the answer has; give one")
 
 
-def unreadable_part(messages: Iterable[BaseMessage], profile: Mapping[str, Any]) -> tuple[str, str] | None:
+def find_unreadable(messages: Iterable[BaseMessage], profile: Mapping[str, Any]) -> tuple[str, str] | None:
     """Return the type of the first part that a model of this profile cannot read, and the key that says so.
 
     What models said is not looked at: the provider decides what it sends back of that.

@@ -88,7 +88,7 @@ class RemoteChatModel(RemoteModel, BaseChatModel, ABC):
     def _preview(self, input: Any, stop: list[str] | None, params: dict[str, Any], *, stream: bool) -> HTTPRequest:
         messages = self._to_messages(input)
         sent = {name: value for name, value in params.items() if name != "unsupported"}
-        stop, sent, _ = self._settle(stop, sent, params.get("unsupported"), messages)
+        stop, sent, _ = self._apply_option_policy(stop, sent, params.get("unsupported"), messages)
         return self._write(messages, stop, sent, stream=stream)
 
     def _combine_llm_outputs(self, llm_outputs: list[dict[str, Any] | None]) -> dict[str, Any]:

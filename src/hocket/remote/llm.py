@@ -97,7 +97,7 @@ class RemoteLLM(RemoteModel, BaseLLM, ABC):
 
     def _preview(self, input: Any, stop: list[str] | None, params: dict[str, Any], *, stream: bool) -> HTTPRequest:
         sent = {name: value for name, value in params.items() if name != "unsupported"}
-        stop, sent, _ = self._settle(stop, sent, params.get("unsupported"))
+        stop, sent, _ = self._apply_option_policy(stop, sent, params.get("unsupported"))
         return self._write([self._convert_input(input).to_string()], stop, sent, stream=stream)
 
 
