@@ -7,7 +7,7 @@ may be imported from here, and is loaded when it is first used.
 import sys
 from typing import TYPE_CHECKING
 
-from hocket._runtime.lazy import loader
+from hocket._runtime.lazy import Loader, loader
 from hocket._version import __version__ as __version__
 
 if TYPE_CHECKING:
@@ -241,7 +241,7 @@ def _explain(name: str) -> str:
     return "init_chat_model('provider:model') makes the chat model of a provider" if is_model else ""
 
 
-__getattr__ = loader(__name__, _ROOM_OF, explain=_explain)
+__getattr__: Loader = loader(__name__, _ROOM_OF, explain=_explain)
 
 
 def __dir__() -> list[str]:

@@ -13,7 +13,7 @@ import random
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Annotated, Any, NamedTuple, TypeVar
+from typing import Annotated, Any, ClassVar, NamedTuple, TypeVar
 
 from pydantic import BeforeValidator, ConfigDict, Field, ValidationError
 
@@ -42,7 +42,7 @@ class RetryPolicy(Serializable):
             believed, unless a class of its own kind is named: ``Exception`` does not bring authentication back.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
+    model_config: ClassVar[ConfigDict] = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
 
     max_attempts: int = Field(default=3, ge=1, strict=True)
     first_pause: float = Field(default=0.5, ge=0, allow_inf_nan=False)

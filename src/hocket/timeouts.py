@@ -1,7 +1,7 @@
 """How long a call may take: its limits on time, as data. What holds them is `hocket._pipeline.deadline`."""
 
 from contextvars import ContextVar
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import BeforeValidator, ConfigDict, Field, ValidationError
 
@@ -35,7 +35,7 @@ class Timeout(Serializable):
     attempt, and the others are not held; under an async verb all are held, but its thread goes on to the next chunk.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config: ClassVar[ConfigDict] = ConfigDict(frozen=True, extra="forbid")
 
     connect: Seconds | None = None
     first_token: Seconds | None = None

@@ -3,11 +3,14 @@
 import importlib
 import sys
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
 from hocket.errors.hints import near_name
 
-__all__ = ["loader"]
+__all__ = ["Loader", "loader"]
+
+Loader: TypeAlias = Callable[[str], Any]
+"""The ``__getattr__`` of a package; a name may be of any type."""
 
 
 class _UnknownName(AttributeError):
@@ -23,9 +26,7 @@ class _UnknownName(AttributeError):
         return f"{super().__str__()}; {hint}" if hint else super().__str__()
 
 
-def loader(
-    package: str, homes: Mapping[str, str], explain: Callable[[str], str] = lambda name: ""
-) -> Callable[[str], Any]:
+def loader(package: str, homes: Mapping[str, str], explain: Callable[[str], str] = lambda name: "") -> Loader:
     """Return the ``__getattr__`` of a package.
 
     Args:

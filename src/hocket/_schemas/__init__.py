@@ -5,7 +5,7 @@ Loaded when first used: who gives no model a schema needs none of it.
 
 from typing import TYPE_CHECKING
 
-from hocket._runtime.lazy import loader
+from hocket._runtime.lazy import Loader, loader
 
 if TYPE_CHECKING:
     from hocket._schemas.check import find_violations
@@ -39,4 +39,4 @@ __all__ = [
     "make_schema_name",
 ]
 
-__getattr__ = loader(__name__, _LATER)
+__getattr__: Loader = loader(__name__, _LATER)

@@ -5,7 +5,7 @@ Stores are imported when they are first asked for.
 
 from typing import TYPE_CHECKING
 
-from hocket._runtime.lazy import loader
+from hocket._runtime.lazy import Loader, loader
 from hocket.chat_history.base import BaseChatMessageHistory
 from hocket.chat_history.memory import InMemoryChatMessageHistory
 
@@ -48,4 +48,4 @@ _LATER = {
     "open_history": "opening",
 }
 
-__getattr__ = loader(__name__, _LATER)
+__getattr__: Loader = loader(__name__, _LATER)

@@ -11,7 +11,7 @@ import functools
 import inspect
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
-from typing import Any, NamedTuple, cast
+from typing import Any, ClassVar, NamedTuple, cast
 
 from pydantic import ConfigDict, Field, SkipValidation
 
@@ -77,7 +77,7 @@ class RunnableWithMessageHistory(RunnableWithRun[Any, Any], RunnableSerializable
         HistoryError: the history could not be read or written; its own.
     """
 
-    model_config = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
+    model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
 
     runnable: SkipValidation[Runnable[Any, Any]]
     get_session_history: SkipValidation[GetSessionHistory]

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from hocket._runtime.lazy import loader
+from hocket._runtime.lazy import Loader, loader
 
 if TYPE_CHECKING:
     from hocket.conversation.adapter import MessageAdapter
@@ -13,4 +13,4 @@ _LATER = {"ChatHistoryManager": "manager", "Conversation": "conversation", "Mess
 
 __all__ = ["ChatHistoryManager", "Conversation", "MessageAdapter"]
 
-__getattr__ = loader(__name__, _LATER)
+__getattr__: Loader = loader(__name__, _LATER)

@@ -3,6 +3,7 @@
 import math
 import random
 from abc import ABC, abstractmethod
+from typing import ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -14,7 +15,7 @@ __all__ = ["DeterministicFakeEmbedding", "FakeEmbeddings"]
 class _Fake(BaseModel, Embeddings, ABC):
     """Embeds each text by itself."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
 
     size: int = Field(ge=1)
 

@@ -5,7 +5,7 @@ What only tests and start-up need is loaded when it is first used.
 
 from typing import TYPE_CHECKING
 
-from hocket._runtime.lazy import loader
+from hocket._runtime.lazy import Loader, loader
 from hocket.errors import FakeListLLMError
 from hocket.language_models.base import (
     BaseLanguageModel,
@@ -92,4 +92,4 @@ __all__ = [
     "register_provider",
 ]
 
-__getattr__ = loader(__name__, _LATER)
+__getattr__: Loader = loader(__name__, _LATER)

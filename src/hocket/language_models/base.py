@@ -94,7 +94,7 @@ class BaseLanguageModel(OptionPolicyMixin, _Runnable[Output], ABC):
             ``dropped_options``.
     """
 
-    model_config = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
+    model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
 
     cache: BaseCache | bool | None = Field(default=None, exclude=True, repr=False)
     rate_limiter: BaseRateLimiter | None = Field(default=None, exclude=True, repr=False)

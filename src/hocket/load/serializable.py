@@ -83,7 +83,9 @@ class Serializable(BaseModel):
     A subclass that overrides ``__pydantic_init_subclass__`` has to call ``super()``.
     """
 
-    model_config = ConfigDict(defer_build=True)  # a validator is built when it is first needed: an import builds none
+    model_config: ClassVar[ConfigDict] = ConfigDict(
+        defer_build=True
+    )  # a validator is built when it is first needed: an import builds none
 
     lc_aliases: ClassVar[list[list[str]]] = []
     """Ids that data written by earlier versions carries for this very class; subclasses do not inherit them."""

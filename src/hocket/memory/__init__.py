@@ -5,7 +5,7 @@ All of it, the last exchanges, as many as fit, or a summary of what came before 
 
 from typing import TYPE_CHECKING
 
-from hocket._runtime.lazy import loader
+from hocket._runtime.lazy import Loader, loader
 
 if TYPE_CHECKING:
     from hocket.memory.base import BaseChatMemory, BaseMemory
@@ -38,4 +38,4 @@ __all__ = [
     "ConversationTokenBufferMemory",
 ]
 
-__getattr__ = loader(__name__, _LATER)
+__getattr__: Loader = loader(__name__, _LATER)

@@ -6,7 +6,7 @@ some return runnables and count tokens, which are built on messages.
 
 from typing import TYPE_CHECKING
 
-from hocket._runtime.lazy import loader
+from hocket._runtime.lazy import Loader, loader
 from hocket.message_toolkit.turns import split_turns
 
 if TYPE_CHECKING:
@@ -39,4 +39,4 @@ __all__ = [
     "validate_history",
 ]
 
-__getattr__ = loader(__name__, _LATER)
+__getattr__: Loader = loader(__name__, _LATER)

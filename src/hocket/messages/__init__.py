@@ -5,7 +5,7 @@ Every name of langchain-core's ``messages`` package that exists here means the s
 
 from typing import TYPE_CHECKING
 
-from hocket._runtime.lazy import loader
+from hocket._runtime.lazy import Loader, loader
 from hocket.messages.ai import AIMessage, AIMessageChunk, Collector, message_chunk_to_message
 from hocket.messages.base import BaseMessage, BaseMessageChunk, get_msg_title_repr, merge_content
 from hocket.messages.buffer import get_buffer_string
@@ -177,4 +177,4 @@ __all__ = [
     "validate_history",
 ]
 
-__getattr__ = loader(__name__, _LATER)
+__getattr__: Loader = loader(__name__, _LATER)

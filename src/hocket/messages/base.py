@@ -84,7 +84,7 @@ class BaseMessage(LazyFields, Serializable):
         pydantic.ValidationError: a field is missing, or of the wrong type.
     """
 
-    model_config = ConfigDict(extra="allow")
+    model_config: ClassVar[ConfigDict] = ConfigDict(extra="allow")
 
     # The one that ``model_construct`` always makes: ``type`` may have no default.
     _last_field: ClassVar = "additional_kwargs"

@@ -7,7 +7,7 @@ repeated or growing, of which the last counts. Summing totals charges a prompt o
 from collections.abc import Mapping
 from typing import Any, cast
 
-from pydantic import ConfigDict
+from pydantic import with_config
 from typing_extensions import TypedDict  # pydantic refuses typing's TypedDict before Python 3.12
 
 from hocket.messages.content import Fields, FieldsView
@@ -26,20 +26,18 @@ __all__ = [
 ]
 
 
+@with_config(extra="allow")
 class InputTokenDetails(TypedDict, total=False):
     """Parts of the input tokens; they need not sum to the whole, and providers add keys of their own."""
-
-    __pydantic_config__ = ConfigDict(extra="allow")  # type: ignore[misc]
 
     audio: int
     cache_creation: int
     cache_read: int
 
 
+@with_config(extra="allow")
 class OutputTokenDetails(TypedDict, total=False):
     """Parts of the output tokens; they need not sum to the whole, and providers add keys of their own."""
-
-    __pydantic_config__ = ConfigDict(extra="allow")  # type: ignore[misc]
 
     audio: int
     reasoning: int
@@ -51,10 +49,9 @@ class _Counted(TypedDict):
     total_tokens: int
 
 
+@with_config(extra="allow")
 class UsageMetadata(_Counted, total=False):
     """Tokens that a call used: input, output, their total, and parts of either."""
-
-    __pydantic_config__ = ConfigDict(extra="allow")  # type: ignore[misc]
 
     input_token_details: InputTokenDetails
     output_token_details: OutputTokenDetails

@@ -57,7 +57,7 @@ class BaseLLMOutputParser(ABC, Generic[T]):
 class ParserRunnable(BaseLLMOutputParser[T], PureRunnable[ParserInput, T], ABC, Generic[T]):
     """A parser as a step of a chain: takes what a model returns."""
 
-    model_config = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
+    model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
 
     _run_type: ClassVar[str] = "parser"
 

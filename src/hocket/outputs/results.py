@@ -60,7 +60,7 @@ class ChatResult(LazyFields, Serializable):
 class RunInfo(BaseModel):
     """Which run an answer came from."""
 
-    model_config = ConfigDict(defer_build=True)  # as with `Serializable`
+    model_config: ClassVar[ConfigDict] = ConfigDict(defer_build=True)  # as with `Serializable`
 
     run_id: UUID
 

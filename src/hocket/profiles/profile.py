@@ -1,11 +1,12 @@
 """What a model can take and give, as data, under LangChain's names."""
 
-from pydantic import ConfigDict
+from pydantic import with_config
 from typing_extensions import TypedDict
 
 __all__ = ["ModelProfile", "ModelProfileRegistry"]
 
 
+@with_config(extra="allow")  # as LangChain's: profiles grow
 class ModelProfile(TypedDict, total=False):
     """What a model can take and give. A key that is absent says that it is not known.
 
@@ -29,8 +30,6 @@ class ModelProfile(TypedDict, total=False):
         attachment: whether files may be attached.
         temperature: whether it takes a temperature; a model that does not takes no other option of sampling either.
     """
-
-    __pydantic_config__ = ConfigDict(extra="allow")  # type: ignore[misc]  # as LangChain's: profiles grow
 
     name: str
     status: str

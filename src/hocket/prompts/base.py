@@ -31,7 +31,7 @@ class BasePromptTemplate(PureRunnable[dict[str, Any], PromptValue], ABC, Generic
         metadata, tags: of the prompt; for whoever keeps prompts.
     """
 
-    model_config = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
+    model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
 
     _run_type: ClassVar[str] = "prompt"
 

@@ -5,7 +5,7 @@ The templates of single roles (`hocket.prompts.message`) are built on this modul
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any, Self, cast, overload
+from typing import Any, ClassVar, Self, cast, overload
 
 from pydantic import ConfigDict, PositiveInt, SkipValidation
 
@@ -36,7 +36,7 @@ ContentTemplate = str | Sequence[str | dict[str, Any]]
 class BaseMessagePromptTemplate(Serializable, ABC):
     """Something that stands for messages in a prompt. ``template + other`` is a `ChatPromptTemplate` of both."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
 
     @classmethod
     def is_lc_serializable(cls) -> bool:

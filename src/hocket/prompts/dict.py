@@ -1,7 +1,7 @@
 """Content blocks with variables in them: images, files, and whatever else a provider takes."""
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from pydantic import ConfigDict
 
@@ -25,7 +25,7 @@ class DictPromptTemplate(PureRunnable[dict[str, Any], dict[str, Any]]):
         template_format: of its texts.
     """
 
-    model_config = ConfigDict(extra="forbid")
+    model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
 
     template: dict[str, Any]
     template_format: PromptTemplateFormat = "f-string"

@@ -3,7 +3,7 @@
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from pydantic import ConfigDict, Field, model_validator
 
@@ -49,7 +49,7 @@ class LengthBasedExampleSelector(Serializable, BaseExampleSelector):
         example_text_lengths: of each example; measured, unless given.
     """
 
-    model_config = ConfigDict(extra="forbid")
+    model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
 
     examples: list[dict[str, Any]]
     example_prompt: StringPromptTemplate

@@ -1,7 +1,7 @@
 """Prompts with examples in them. Examples are values: a brace in one is a brace."""
 
 from abc import ABC
-from typing import Any
+from typing import Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, SkipValidation
 
@@ -24,7 +24,7 @@ class _Examples(BaseModel, ABC):
         example_selector: chooses them for the values of the call.
     """
 
-    model_config = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
+    model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
 
     examples: list[dict[str, Any]] | None = None
     example_selector: SkipValidation[BaseExampleSelector | None] = None

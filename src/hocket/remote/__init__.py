@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from hocket._runtime.lazy import loader
+from hocket._runtime.lazy import Loader, loader
 from hocket.remote.endpoint import Endpoint
 from hocket.remote.service import RemoteService
 from hocket.remote.stream_decoder import StreamDecoder
@@ -45,4 +45,4 @@ __all__ = [
     "read_reply",
 ]
 
-__getattr__ = loader(__name__, _HOMES)
+__getattr__: Loader = loader(__name__, _HOMES)

@@ -53,7 +53,7 @@ class RemoteEmbeddings(RemoteService, Embeddings, ABC):
         retry: when a failed request is made again, each by itself; by default three attempts in all.
     """
 
-    model_config = ConfigDict(extra="forbid")
+    model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
 
     chunk_size: int = Field(default=1000, ge=1)
     max_concurrency: int = Field(default=8, ge=1)

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from hocket._runtime.lazy import loader
+from hocket._runtime.lazy import Loader, loader
 from hocket.runnables.base import Runnable, RunnableSerializable, RunnableWrapper, set_factory
 from hocket.runnables.config import RunnableConfig, ensure_config, get_config_list, merge_configs, patch_config
 from hocket.runnables.factory import ImportingFactory
@@ -71,7 +71,7 @@ _HOMES = {
     "coerce_to_runnable": "coercion",
     "is_runnable_like": "coercion",
 }
-__getattr__ = loader("hocket.runnables", _HOMES)
+__getattr__: Loader = loader("hocket.runnables", _HOMES)
 
 set_factory(ImportingFactory())
 

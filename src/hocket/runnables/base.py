@@ -8,7 +8,7 @@ import functools
 import inspect
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, overload
 
 from pydantic import ConfigDict
 
@@ -212,7 +212,7 @@ AnyRunnable = Runnable[Any, Any]
 class RunnableSerializable(Serializable, Runnable[Input, Output]):
     """A runnable whose configuration is data."""
 
-    model_config = ConfigDict(arbitrary_types_allowed=True)
+    model_config: ClassVar[ConfigDict] = ConfigDict(arbitrary_types_allowed=True)
 
     name: str | None = None
 
@@ -254,7 +254,7 @@ class RunnableWrapper(RunnableSerializable[Input, Output], ABC, Generic[Input, O
     way. Methods that start runs of their own (``generate``) get what is bound, or are refused: they cannot be retried.
     """
 
-    model_config = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
+    model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
 
     @abstractmethod
     def _get_wrapped(self) -> Sequence[Runnable[Input, Output]]:

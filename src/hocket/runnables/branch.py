@@ -1,7 +1,7 @@
 """Runnables that choose which other one answers: by conditions, or by name."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Generic, TypeVar, cast
+from typing import Any, ClassVar, Generic, TypeVar, cast
 
 from pydantic import ConfigDict, SkipValidation
 from typing_extensions import TypedDict
@@ -33,7 +33,7 @@ class RunnableBranch(RunnableWithRun[Input, Output], RunnableSerializable[Input,
         InvalidInput: there is no pair, or something other than a pair before the last.
     """
 
-    model_config = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
+    model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
 
     branches: SkipValidation[list[tuple[Runnable[Input, object], Runnable[Input, Output]]]]
     default: SkipValidation[Runnable[Input, Output]]
@@ -117,7 +117,7 @@ class RouterRunnable(RunnableWithRun[RouterInput, Output], RunnableSerializable[
         name: for handlers.
     """
 
-    model_config = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
+    model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
 
     runnables: SkipValidation[Mapping[str, Runnable[Any, Output]]]
 

@@ -2,7 +2,7 @@
 
 import functools
 from collections.abc import Iterable
-from typing import Generic, TypeVar
+from typing import ClassVar, Generic, TypeVar
 
 from pydantic import ConfigDict, SkipValidation
 
@@ -33,7 +33,7 @@ class RunnableEach(
         name: for handlers.
     """
 
-    model_config = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
+    model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
 
     bound: SkipValidation[Runnable[Input, Output]]
 

@@ -2,11 +2,11 @@
 
 from typing import TYPE_CHECKING
 
-from hocket._runtime.lazy import loader
+from hocket._runtime.lazy import Loader, loader
 
 if TYPE_CHECKING:
     from hocket.chat_history.with_history import RunnableWithMessageHistory
 
 __all__ = ["RunnableWithMessageHistory"]
 
-__getattr__ = loader("hocket.runnables", {"RunnableWithMessageHistory": ".chat_history.with_history"})
+__getattr__: Loader = loader("hocket.runnables", {"RunnableWithMessageHistory": ".chat_history.with_history"})

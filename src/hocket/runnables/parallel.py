@@ -2,7 +2,7 @@
 
 import functools
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from typing import Any, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 import anyio
 from pydantic import ConfigDict, SkipValidation
@@ -42,7 +42,7 @@ class RunnableParallel(
         kwargs: further branches.
     """
 
-    model_config = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
+    model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
 
     steps__: SkipValidation[Mapping[str, Runnable[Input, Any]]]
 

@@ -3,7 +3,7 @@
 import enum
 from abc import abstractmethod
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, Final, Generic, TypeVar, cast
+from typing import Any, ClassVar, Final, Generic, TypeVar, cast
 
 from pydantic import ConfigDict, SkipValidation
 
@@ -42,7 +42,7 @@ class RunnablePassthrough(RunnableWithRun[Input, Input], RunnableSerializable[In
         name: for handlers.
     """
 
-    model_config = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
+    model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
 
     func: Callable[..., object] | None = None
     afunc: Callable[..., object] | None = None
@@ -168,7 +168,7 @@ class _CallingStage(_ForwardingStage[Piece, Piece]):
 class _MappingRunnable(RunnableWithRun[Any, Any], RunnableSerializable[Any, Any]):
     """A runnable that takes mappings."""
 
-    model_config = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
+    model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
 
     @classmethod
     def is_lc_serializable(cls) -> bool:

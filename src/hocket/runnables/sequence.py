@@ -2,7 +2,7 @@
 
 import functools
 from collections.abc import Iterator, Sequence
-from typing import Any, Generic, TypeVar, cast
+from typing import Any, ClassVar, Generic, TypeVar, cast
 
 from pydantic import ConfigDict, Field, SkipValidation
 
@@ -43,7 +43,7 @@ class RunnableSequence(RunnableWithRun[Input, Output], RunnableSerializable[Inpu
         TypeError: a step stands for no runnable.
     """
 
-    model_config = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
+    model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
 
     first: SkipValidation[Runnable[Input, Any]]
     middle: SkipValidation[list[AnyRunnable]] = Field(default_factory=list[AnyRunnable])

@@ -8,7 +8,7 @@ first used.
 
 from typing import TYPE_CHECKING
 
-from hocket._runtime.lazy import loader
+from hocket._runtime.lazy import Loader, loader
 from hocket.language_models.scripted import Request, ScriptedChatModel, Turn
 from hocket.testing.blocking import assert_no_blocking
 from hocket.testing.clock import VirtualClock, virtual_clock
@@ -64,4 +64,4 @@ _SERVER = (
 )
 _EXAM = ("ChatHistoryConformance", "ChatModelConformance", "RemoteChatModelConformance")
 
-__getattr__ = loader(__name__, {**dict.fromkeys(_SERVER, "server"), **dict.fromkeys(_EXAM, "conformance")})
+__getattr__: Loader = loader(__name__, {**dict.fromkeys(_SERVER, "server"), **dict.fromkeys(_EXAM, "conformance")})

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from hocket._runtime.lazy import loader
+from hocket._runtime.lazy import Loader, loader
 from hocket.errors import RetryTool, StopRun, ToolException, ToolTimeout
 
 if TYPE_CHECKING:
@@ -80,4 +80,4 @@ __all__ = [
     "tool",
 ]
 
-__getattr__ = loader(__name__, _LATER)
+__getattr__: Loader = loader(__name__, _LATER)

@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal, TypeVar, cast
+from typing import Any, ClassVar, Literal, TypeVar, cast
 from uuid import UUID
 
 from pydantic import ConfigDict, Field, SkipValidation, ValidationError, field_validator
@@ -52,7 +52,7 @@ class BaseTool(RunnableSerializable[ToolInput, Any], ABC):
         extras: what a provider wants to know of the tool beyond the standard.
     """
 
-    model_config = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
+    model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
 
     name: str  # pyright: ignore[reportIncompatibleVariableOverride, reportGeneralTypeIssues]
     description: str

@@ -2,7 +2,7 @@
 
 import inspect
 from collections.abc import Callable, Collection, Sequence
-from typing import Annotated, Any, Unpack, get_args, get_origin
+from typing import Annotated, Any, ClassVar, Unpack, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
 from pydantic.fields import FieldInfo
@@ -19,7 +19,9 @@ __all__ = ["InferredArguments", "create_schema_from_function"]
 class InferredArguments(BaseModel):
     """What schemas inferred from signatures derive from: unknown arguments are refused."""
 
-    model_config = ConfigDict(extra="forbid", defer_build=True, arbitrary_types_allowed=True, protected_namespaces=())
+    model_config: ClassVar[ConfigDict] = ConfigDict(
+        extra="forbid", defer_build=True, arbitrary_types_allowed=True, protected_namespaces=()
+    )
 
 
 _TAKEN = frozenset(dir(BaseModel))

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from hocket._runtime.lazy import loader
+from hocket._runtime.lazy import Loader, loader
 
 if TYPE_CHECKING:
     from hocket.language_models.structured.output import StructuredOutput
@@ -18,4 +18,4 @@ _LATER = {
 
 __all__ = ["Partial", "StructuredMethod", "StructuredOutput", "WithRaw"]
 
-__getattr__ = loader(__name__, _LATER)
+__getattr__: Loader = loader(__name__, _LATER)

@@ -4,7 +4,7 @@ The runtime ignores a name that it does not know and a value of the wrong type, 
 """
 
 import os
-from typing import Annotated, Any, cast
+from typing import Annotated, Any, ClassVar, cast
 
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field
 
@@ -71,7 +71,7 @@ class ModelOptions(ChatOptions):
 class CallOptions(ModelOptions):
     """One call's options."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid", frozen=True)
 
 
 REFUSED = VOCABULARY - {

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from hocket._runtime.lazy import loader
+from hocket._runtime.lazy import Loader, loader
 
 if TYPE_CHECKING:
     from hocket.providers.openai.chat_model import ChatOpenAI
@@ -13,4 +13,4 @@ _HOMES = {"ChatOpenAI": "chat_model", "OpenAI": "completions", "OpenAIEmbeddings
 
 __all__ = ["ChatOpenAI", "OpenAI", "OpenAIEmbeddings"]
 
-__getattr__ = loader(__name__, _HOMES)
+__getattr__: Loader = loader(__name__, _HOMES)
