@@ -11,8 +11,7 @@ import pytest
 from pydantic import Field
 
 from hocket.caches import InMemoryCache
-from hocket.callbacks import BaseCallbackHandler
-from hocket.language_models import BaseChatModel, BaseLLM, FakeListChatModel
+from hocket.language_models import FakeListChatModel
 from hocket.messages import AIMessage, AIMessageChunk, BaseMessage, HumanMessage, SystemMessage
 from hocket.outputs import (
     ChatGeneration,
@@ -22,6 +21,7 @@ from hocket.outputs import (
     GenerationChunk,
     LLMResult,
 )
+from tests.kit import Event, HookCall, Recorder, hook_class, hook_llm, hook_model
 
 
 def ruin(value: Any) -> None:
@@ -54,26 +54,15 @@ def ruin(value: Any) -> None:
         value.generations.clear()
 
 
-class Vandal(BaseCallbackHandler):
-    """Ruins all that it is given."""
+def make_vandal() -> Recorder:
+    """Return a handler that ruins all that it is given."""
 
-    run_inline = True
-
-    def __init__(self) -> None:
-        self.told: list[str] = []
-
-
-def _ruining(name: str) -> Any:
-    def method(self: Vandal, *args: Any, **kwargs: Any) -> None:
-        self.told.append(name)
-        for value in (*args, *kwargs.values()):
+    def ruin_all(event: Event) -> None:
+        for value in (*event.args, *event.details.values()):
             ruin(value)
 
-    return method
+    return Recorder(do=ruin_all)
 
-
-for _name in [name for name in vars(BaseCallbackHandler) if name.startswith("on_")]:
-    setattr(Vandal, _name, _ruining(_name))
 
 BLOCKS = [
     {"type": "text", "text": "What is this?", "annotations": [{"type": "citation", "extras": {"page": [1]}}]},
@@ -93,7 +82,7 @@ def conversation() -> list[BaseMessage]:
     ]
 
 
-def made() -> ChatGeneration:
+def full_answer() -> ChatGeneration:
     message = AIMessage(
         content=[{"type": "text", "text": "A cat.", "annotations": [{"title": "cats"}]}],
         response_metadata={"logprobs": {"content": [0.5]}},
@@ -102,39 +91,34 @@ def made() -> ChatGeneration:
     return ChatGeneration(message=message, generation_info={"choice": {"index": [0]}})
 
 
-class Careful(BaseChatModel):
-    """Remembers what it was asked, and answers with everything that an answer can hold."""
+class Limited(hook_class("generate")):
+    """Has a field that handlers are told of."""
 
     limits: dict[str, Any] = Field(default_factory=lambda: {"depth": [1, 2]})
-    asked: list[Any] = Field(default_factory=list)
-    made: ChatGeneration = Field(default_factory=lambda: made())
-
-    @property
-    def _llm_type(self) -> str:
-        return "careful"
 
     @property
     def _identifying_params(self) -> dict[str, Any]:
         return {"limits": self.limits}
 
-    def _generate(self, messages: Any, stop: Any = None, run_manager: Any = None, **kwargs: Any) -> ChatResult:
-        self.asked.append((copy.deepcopy(messages), copy.deepcopy(stop), copy.deepcopy(kwargs)))
-        return ChatResult(generations=[self.made], llm_output={"usage": {"parts": [1]}})
+
+def make_model() -> Any:
+    """Return a model that answers with everything that an answer can hold, each time with the same objects."""
+    return Limited(do=ChatResult(generations=[full_answer()], llm_output={"usage": {"parts": [1]}}))
 
 
 def test_neither_the_callers_messages_nor_its_options_can_be_rewritten() -> None:
     """Messages with blocks, stop words and tools reach the hook as the caller wrote them, and stay so."""
-    vandal, model, messages = Vandal(), Careful(), conversation()
+    vandal, model, messages = make_vandal(), make_model(), conversation()
     stop, tools = ["."], [{"type": "function", "function": {"parameters": {"properties": {"a": {}}}}}]
     tags, metadata = ["t"], {"user": 1}
     config: Any = {"callbacks": [vandal], "tags": tags, "metadata": metadata}
     model.invoke(messages, config, stop=stop, tools=tools)
 
-    ((asked, asked_stop, asked_params),) = model.asked
-    assert vandal.told == ["on_chat_model_start", "on_llm_end"] and vandal.errors == 0
-    assert messages == conversation() == asked
-    assert stop == ["."] == asked_stop
-    assert asked_params == {"tools": tools}
+    (asked,) = model.requests
+    assert vandal.names == ["on_chat_model_start", "on_llm_end"] and vandal.errors == 0
+    assert messages == conversation() == asked.input
+    assert stop == ["."] == asked.stop
+    assert asked.params == {"tools": tools}
     assert tools == [{"type": "function", "function": {"parameters": {"properties": {"a": {}}}}}]
     assert (tags, metadata) == (["t"], {"user": 1})
     assert config["callbacks"] == [vandal]
@@ -142,14 +126,14 @@ def test_neither_the_callers_messages_nor_its_options_can_be_rewritten() -> None
 
 def test_an_empty_list_of_stop_words_cannot_be_rewritten_either() -> None:
     """It is a list all the same."""
-    model, stop = Careful(), list[str]()
-    model.invoke("why?", {"callbacks": [Vandal()]}, stop=stop)
-    assert model.asked[0][1] == stop == []
+    model, stop = make_model(), list[str]()
+    model.invoke("why?", {"callbacks": [make_vandal()]}, stop=stop)
+    assert model.requests[0].stop == stop == []
 
 
 def test_neither_the_model_nor_its_result_can_be_rewritten() -> None:
     """The result is the caller's; what the hook keeps, the model's fields and `llm_output` stay as they were."""
-    vandal, model = Vandal(), Careful()
+    vandal, model = make_vandal(), make_model()
     clean = model.generate([conversation()])
     watched = model.generate([conversation()], callbacks=[vandal])
 
@@ -160,29 +144,16 @@ def test_neither_the_model_nor_its_result_can_be_rewritten() -> None:
         assert answer.message.content == [{"type": "text", "text": "A cat.", "annotations": [{"title": "cats"}]}]
         assert answer.message.response_metadata["logprobs"] == {"content": [0.5]}
     assert model.limits == {"depth": [1, 2]}
-    assert model.made == made()
+    assert model.do.generations == [full_answer()]
 
 
 async def test_the_same_under_async_verbs() -> None:
     """One path."""
-    vandal, model, messages = Vandal(), Careful(), conversation()
+    vandal, model, messages = make_vandal(), make_model(), conversation()
     answer = await model.ainvoke(messages, {"callbacks": [vandal]}, stop=["."])
-    assert messages == conversation() == model.asked[0][0]
+    assert messages == conversation() == model.requests[0].input
     assert answer.content == [{"type": "text", "text": "A cat.", "annotations": [{"title": "cats"}]}]
     assert vandal.errors == 0
-
-
-class Streaming(BaseChatModel):
-    """Yields chunks that it keeps, with blocks, info and tool calls."""
-
-    kept: list[ChatGenerationChunk]
-
-    @property
-    def _llm_type(self) -> str:
-        return "streaming"
-
-    def _stream(self, messages: Any, stop: Any = None, **kwargs: Any) -> Iterator[ChatGenerationChunk]:
-        yield from self.kept
 
 
 def chunks() -> list[ChatGenerationChunk]:
@@ -208,54 +179,45 @@ def chunks() -> list[ChatGenerationChunk]:
 
 def test_chunks_cannot_be_rewritten() -> None:
     """The consumer's chunks, what they fold to, and those that the hook keeps: all as if nobody had listened."""
-    vandal, model = Vandal(), Streaming(kept=chunks())
+    vandal, model = make_vandal(), hook_model(chunks(), "stream")
     with model.stream("x") as clean:
         expected = list(clean)
     with model.stream("x", {"callbacks": [vandal]}) as stream:
         seen = list(stream)
-    assert vandal.told.count("on_llm_new_token") == 3 and vandal.errors == 0
+    assert vandal.count("on_llm_new_token") == 3 and vandal.errors == 0
     assert seen == expected
     assert stream.message.content == clean.message.content
     assert stream.message.tool_calls == clean.message.tool_calls
     assert stream.message.response_metadata == clean.message.response_metadata
-    assert model.kept == chunks()
+    assert model.do == chunks()
 
 
 async def test_chunks_cannot_be_rewritten_under_async_verbs() -> None:
     """The same with the hook in a worker thread."""
-    vandal, model = Vandal(), Streaming(kept=chunks())
+    vandal, model = make_vandal(), hook_model(chunks(), "stream")
     seen = [chunk async for chunk in model.astream("x", {"callbacks": [vandal]})]
     assert [chunk.content for chunk in seen] == [chunk.message.content for chunk in chunks()]
-    assert model.kept == chunks()
-
-
-class Texts(BaseLLM):
-    """A text model that keeps what it answers."""
-
-    kept: list[GenerationChunk]
-
-    @property
-    def _llm_type(self) -> str:
-        return "texts"
-
-    def _generate(self, prompts: list[str], stop: Any = None, **kwargs: Any) -> LLMResult:
-        return LLMResult(generations=[list(self.kept[:1]) for _ in prompts], llm_output={"usage": {"parts": [1]}})
-
-    def _stream(self, prompt: str, stop: Any = None, **kwargs: Any) -> Iterator[GenerationChunk]:
-        yield from self.kept
+    assert model.do == chunks()
 
 
 def test_text_models_are_watched_without_harm() -> None:
     """Prompts, chunks, results and what the hook keeps."""
     kept = [GenerationChunk(text="a", generation_info={"choice": {"index": [0]}}), GenerationChunk(text="b")]
-    vandal, model, prompts = Vandal(), Texts(kept=copy.deepcopy(kept)), ["x", "y"]
+    own = copy.deepcopy(kept)
+
+    def answer(call: HookCall) -> Any:
+        if call.hook == "stream":
+            return own
+        return LLMResult(generations=[own[:1] for _ in call.input], llm_output={"usage": {"parts": [1]}})
+
+    vandal, model, prompts = make_vandal(), hook_llm(answer, "generate", "stream"), ["x", "y"]
     result = model.generate(prompts, callbacks=[vandal])
     assert prompts == ["x", "y"]
     assert [candidates[0].text for candidates in result.generations] == ["a", "a"]
     assert result.generations[0][0].generation_info == {"choice": {"index": [0]}}
     assert result.llm_output == {"usage": {"parts": [1]}}
     assert list(model.stream("x", {"callbacks": [vandal]})) == ["a", "b"]
-    assert model.kept == kept
+    assert own == kept
     assert vandal.errors == 0
 
 
@@ -264,19 +226,18 @@ async def test_a_cached_answer_cannot_be_rewritten_either() -> None:
     cache = InMemoryCache()
     model = FakeListChatModel(responses=["one", "two"], cache=cache)
     for _ in range(3):
-        assert (await model.ainvoke("x", {"callbacks": [Vandal()]})).content == "one"
+        assert (await model.ainvoke("x", {"callbacks": [make_vandal()]})).content == "one"
 
 
 def test_an_error_tells_a_copy_of_what_came() -> None:
     """The partial answer of a failing stream is not the one that its consumer can still read."""
 
-    class Failing(Streaming):
-        def _stream(self, messages: Any, stop: Any = None, **kwargs: Any) -> Iterator[ChatGenerationChunk]:
-            yield from self.kept
-            raise ConnectionError("lost")
+    def fail(call: HookCall) -> Iterator[ChatGenerationChunk]:
+        yield from chunks()[:2]
+        raise ConnectionError("lost")
 
-    model = Failing(kept=chunks()[:2])
-    stream = model.stream("x", {"callbacks": [Vandal()]})
+    model = hook_model(fail, "stream")
+    stream = model.stream("x", {"callbacks": [make_vandal()]})
     with pytest.raises(ConnectionError):
         list(stream)
     assert stream.message.text == "A cat."
@@ -286,13 +247,9 @@ def test_an_error_tells_a_copy_of_what_came() -> None:
 def test_a_handler_that_keeps_the_messages_is_not_told_of_later_edits_once_it_has_looked() -> None:
     """Copies are made at the first look; from then on they are the handler's."""
     kept: list[Any] = []
-
-    class Keeper(BaseCallbackHandler):
-        def on_chat_model_start(self, serialized: Any, messages: Any, **kwargs: Any) -> None:
-            kept.append([list(one) for one in messages])
-
+    keeper = Recorder("on_chat_model_start", do=lambda event: kept.append([list(one) for one in event.args[1]]))
     messages = conversation()
-    Careful().invoke(messages, {"callbacks": [Keeper()]})
+    make_model().invoke(messages, {"callbacks": [keeper]})
     messages[0].content = "changed"
     assert kept == [[conversation()]]
 
@@ -300,12 +257,11 @@ def test_a_handler_that_keeps_the_messages_is_not_told_of_later_edits_once_it_ha
 def test_adding_to_the_messages_takes_copies() -> None:
     """`[] + messages`, `messages * 2` and their like are a look, too."""
 
-    class Adder(BaseCallbackHandler):
-        def on_chat_model_start(self, serialized: Any, messages: Any, **kwargs: Any) -> None:
-            (one,) = messages
-            for message in ([] + one)[:1] + (one * 2)[-1:] + [*one][1:2]:  # noqa: RUF005  # the form is what is tested
-                message.content = "HACK"
+    def add(event: Event) -> None:
+        ((one,),) = event.args[1:]
+        for message in ([] + one)[:1] + (one * 2)[-1:] + [*one][1:2]:  # noqa: RUF005  # the form is what is tested
+            message.content = "HACK"
 
-    adder, messages = Adder(), conversation()
-    Careful().invoke(messages, {"callbacks": [adder]})
+    adder, messages = Recorder("on_chat_model_start", do=add), conversation()
+    make_model().invoke(messages, {"callbacks": [adder]})
     assert messages == conversation() and adder.errors == 0
