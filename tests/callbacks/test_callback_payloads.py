@@ -1,6 +1,5 @@
 """What handlers are told, word for word: LangChain's names and arguments, so that a handler finds what it looks for."""
 
-from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -8,55 +7,30 @@ import anyio
 import pytest
 
 from hocket.caches import InMemoryCache
-from hocket.callbacks import BaseCallbackHandler
-from hocket.language_models import BaseChatModel, BaseLLM, FakeListChatModel, FakeListLLM, FakeStreamingListLLM
+from hocket.language_models import FakeListChatModel, FakeListLLM, FakeStreamingListLLM
 from hocket.load import dumpd
-from hocket.messages import AIMessage, AIMessageChunk, HumanMessage, SystemMessage
+from hocket.messages import AIMessage, HumanMessage, SystemMessage
 from hocket.outputs import ChatGeneration, ChatGenerationChunk, ChatResult, Generation, GenerationChunk, LLMResult
 from hocket.rate_limiters import InMemoryRateLimiter
-
-Event = tuple[str, tuple[Any, ...], dict[str, Any]]
-
-NAMES = [name for name in vars(BaseCallbackHandler) if name.startswith("on_")]
+from tests.kit import Event, HookCall, Recorder, TextHookModel, hook_class, hook_model
 
 
-def recording(name: str) -> Callable[..., None]:
-    """Make a handler's method that notes what it is told."""
-
-    def method(self: Any, *args: Any, **kwargs: Any) -> None:
-        self.events.append((name, args, kwargs))
-
-    return method
-
-
-class Recorder(BaseCallbackHandler):
-    """Notes every event that there is."""
-
-    run_inline = True
-
-    def __init__(self) -> None:
-        self.events: list[Event] = []
-
-    @property
-    def names(self) -> list[str]:
-        return [name for name, _, _ in self.events]
-
-    def one(self, name: str) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """Return the only event of this name."""
-        ((_, args, kwargs),) = [event for event in self.events if event[0] == name]
-        return args, kwargs
+def answer(call: HookCall) -> ChatResult:
+    """Answer with all that a provider says beside the text."""
+    message = AIMessage("hi", response_metadata={"model_name": "plain-1"})
+    return ChatResult(
+        generations=[ChatGeneration(message=message, generation_info={"finish_reason": "stop"})],
+        llm_output={"token_usage": {"total_tokens": 3}},
+    )
 
 
-for _name in NAMES:
-    setattr(Recorder, _name, recording(_name))
-
-
-class Parametrised(BaseChatModel):
+class Plain(hook_class("agenerate")):
     """Has parameters, and is not made for serialisation."""
 
     model: str = "plain-1"
     temperature: float | None = 0.5
     max_tokens: int | None = None
+    do: Any = answer
 
     @property
     def _llm_type(self) -> str:
@@ -67,24 +41,13 @@ class Parametrised(BaseChatModel):
         return {"model": self.model, "temperature": self.temperature}
 
 
-class Plain(Parametrised):
-    """Answers, with all that a provider says beside."""
-
-    async def _agenerate(self, messages: Any, stop: Any = None, **kwargs: Any) -> ChatResult:
-        message = AIMessage("hi", response_metadata={"model_name": "plain-1"})
-        return ChatResult(
-            generations=[ChatGeneration(message=message, generation_info={"finish_reason": "stop"})],
-            llm_output={"token_usage": {"total_tokens": 3}},
-        )
-
-
 async def test_the_start_of_a_chat_model() -> None:
     """`on_chat_model_start(serialized, [messages], run_id=…, …)`, with all that LangChain tells, and nothing else."""
     recorder, run_id = Recorder(), uuid4()
     config = {"callbacks": [recorder], "tags": ["t"], "metadata": {"user": 1}, "run_name": "ask", "run_id": run_id}
     await Plain().ainvoke([SystemMessage("Be kind."), HumanMessage("x")], config, stop=["."], top_k=3)
 
-    args, kwargs = recorder.one("on_chat_model_start")
+    _, args, kwargs = recorder.only("on_chat_model_start")
     serialized, conversations = args
     assert serialized == {
         "lc": 1,
@@ -117,7 +80,7 @@ async def test_a_model_that_travels_as_data_is_told_as_such() -> None:
     """`serialized` is what `dumpd` gives, with the name."""
     recorder, model = Recorder(), FakeListChatModel(responses=["hi"])
     await model.ainvoke("x", {"callbacks": [recorder]})
-    (serialized, _), _ = recorder.one("on_chat_model_start")
+    serialized, _ = recorder.only("on_chat_model_start").args
     assert serialized == {**dumpd(model), "name": "FakeListChatModel"}
 
 
@@ -126,15 +89,15 @@ async def test_the_end_of_a_chat_model() -> None:
     recorder = Recorder()
     answer = await Plain().ainvoke("x", {"callbacks": [recorder], "tags": ["t"]})
 
-    (response,), kwargs = recorder.one("on_llm_end")
+    _, (response,), kwargs = recorder.only("on_llm_end")
     assert isinstance(response, LLMResult)
     ((generation,),) = response.generations
     assert generation.message == answer
     assert generation.text == "hi"
     assert generation.generation_info == {"finish_reason": "stop"}
     assert response.llm_output == {"token_usage": {"total_tokens": 3}}
-    _, start_told = recorder.one("on_chat_model_start")
-    assert kwargs == {"run_id": start_told["run_id"], "parent_run_id": None, "tags": ["t"]}
+    started = recorder.only("on_chat_model_start").details
+    assert kwargs == {"run_id": started["run_id"], "parent_run_id": None, "tags": ["t"]}
 
 
 async def test_tokens() -> None:
@@ -145,7 +108,7 @@ async def test_tokens() -> None:
         async for chunk in FakeListChatModel(responses=["ab"]).astream("x", {"callbacks": [recorder], "tags": ["t"]})
     ]
 
-    tokens = [(args, kwargs) for name, args, kwargs in recorder.events if name == "on_llm_new_token"]
+    tokens = [(args, kwargs) for _, args, kwargs in recorder.named("on_llm_new_token")]
     assert [args for args, _ in tokens] == [("a",), ("b",)]
     assert [kwargs["chunk"].message for _, kwargs in tokens] == chunks
     assert all(type(kwargs["chunk"]) is ChatGenerationChunk for _, kwargs in tokens)
@@ -167,7 +130,7 @@ async def test_a_stream_tells_when_its_first_token_came() -> None:
         "on_llm_new_token",
         "on_llm_end",
     ]
-    (seconds,), _ = recorder.one("on_first_token")
+    (seconds,) = recorder.firsts("on_first_token")
     assert 0 <= seconds < 60
 
 
@@ -195,7 +158,7 @@ async def test_an_error() -> None:
         async for _ in model.astream("x", {"callbacks": [recorder]}):
             pass
 
-    (error,), kwargs = recorder.one("on_llm_error")
+    _, (error,), kwargs = recorder.only("on_llm_error")
     assert error is caught.value
     assert kwargs["response"].generations[0][0].text == "ab"
     assert set(kwargs) == {"run_id", "parent_run_id", "tags", "response"}
@@ -209,22 +172,24 @@ async def test_an_error_before_anything_came() -> None:
             "x", {"callbacks": [recorder]}
         ):
             pass
-    _, kwargs = recorder.one("on_llm_error")
+    *_, kwargs = recorder.only("on_llm_error")
     assert kwargs["response"].generations == []
 
 
-class Texts(BaseLLM):
+def answer_texts(call: HookCall) -> LLMResult:
+    generations = [[Generation(text=prompt.upper())] for prompt in call.input]
+    return LLMResult(generations=generations, llm_output={"token_usage": {"total_tokens": 7}, "kind": "upper"})
+
+
+class Texts(hook_class("agenerate", base=TextHookModel)):
     """A text model with parameters."""
 
     model_name: str = "texts-1"
+    do: Any = answer_texts
 
     @property
     def _llm_type(self) -> str:
         return "texts"
-
-    async def _agenerate(self, prompts: list[str], stop: Any = None, **kwargs: Any) -> LLMResult:
-        generations = [[Generation(text=prompt.upper())] for prompt in prompts]
-        return LLMResult(generations=generations, llm_output={"token_usage": {"total_tokens": 7}, "kind": "upper"})
 
 
 async def test_the_runs_of_a_text_model() -> None:
@@ -262,7 +227,7 @@ async def test_the_tokens_of_a_text_model() -> None:
     """The chunk is a `GenerationChunk`."""
     recorder = Recorder()
     texts = [text async for text in FakeStreamingListLLM(responses=["ab"]).astream("x", {"callbacks": [recorder]})]
-    tokens = [(args[0], kwargs["chunk"]) for name, args, kwargs in recorder.events if name == "on_llm_new_token"]
+    tokens = [(args[0], kwargs["chunk"]) for _, args, kwargs in recorder.named("on_llm_new_token")]
     assert tokens == [("a", GenerationChunk(text="a")), ("b", GenerationChunk(text="b"))]
     assert texts == ["a", "b"]
 
@@ -273,14 +238,14 @@ async def test_conversations_of_one_call_are_runs_of_their_own() -> None:
     conversations = [[HumanMessage(text)] for text in "abc"]
     result = await Plain().agenerate(conversations, callbacks=[recorder], run_id=run_id)
 
-    starts = [(args[1][0], kwargs) for name, args, kwargs in recorder.events if name == "on_chat_model_start"]
+    starts = [(args[1][0], kwargs) for _, args, kwargs in recorder.named("on_chat_model_start")]
     assert recorder.names[:3] == ["on_chat_model_start"] * 3
     assert [messages for messages, _ in starts] == conversations
     assert [kwargs["batch_size"] for _, kwargs in starts] == [3, 3, 3]
     ids = [kwargs["run_id"] for _, kwargs in starts]
     assert ids[0] == run_id and len(set(ids)) == 3
     assert result.run is not None and [run.run_id for run in result.run] == ids
-    assert sorted(kwargs["run_id"] for name, _, kwargs in recorder.events if name == "on_llm_end") == sorted(ids)
+    assert sorted(end.details["run_id"] for end in recorder.named("on_llm_end")) == sorted(ids)
 
 
 async def test_run_ids_are_version_7_uuids_and_name_the_message() -> None:
@@ -322,25 +287,9 @@ async def test_an_option_of_the_call_is_what_tracers_are_told() -> None:
     assert (told["ls_temperature"], told["ls_max_tokens"]) == (0.1, 7)
 
 
-class Sync(Parametrised):
-    """Has a sync hook, and streams."""
-
-    def _stream(self, messages: Any, stop: Any = None, **kwargs: Any) -> Iterator[ChatGenerationChunk]:
-        yield ChatGenerationChunk(message=AIMessageChunk("a"))
-        yield ChatGenerationChunk(message=AIMessageChunk("b"))
-
-
-class Async(Parametrised):
-    """The same with an async hook."""
-
-    async def _astream(self, messages: Any, stop: Any = None, **kwargs: Any) -> AsyncIterator[ChatGenerationChunk]:
-        yield ChatGenerationChunk(message=AIMessageChunk("a"))
-        yield ChatGenerationChunk(message=AIMessageChunk("b"))
-
-
-def without_ids(events: list[Event]) -> list[Event]:
+def without_ids(events: list[Event]) -> list[tuple[Any, ...]]:
     """Leave out what differs from run to run: ids, the time to the first token, and whether a thread was needed."""
-    plain: list[Event] = []
+    plain: list[tuple[Any, ...]] = []
     for name, args, kwargs in events:
         if name == "on_offload":
             continue
@@ -351,7 +300,14 @@ def without_ids(events: list[Event]) -> list[Event]:
     return plain
 
 
-@pytest.mark.parametrize("model", [Sync(name="m"), Async(name="m"), FakeListLLM(responses=["a"])])
+@pytest.mark.parametrize(
+    "model",
+    [
+        hook_model(["a", "b"], "stream", name="m"),
+        hook_model(["a", "b"], "astream", name="m"),
+        FakeListLLM(responses=["a"]),
+    ],
+)
 def test_sync_and_async_verbs_tell_the_same(model: Any) -> None:
     """One path: a handler cannot tell by its events which verb was used; only that a hook went to a thread."""
 
