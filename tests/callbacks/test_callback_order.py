@@ -6,8 +6,9 @@ import gc
 import logging
 import threading
 import weakref
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import anyio.lowlevel
@@ -15,93 +16,66 @@ import pytest
 
 from hocket.callbacks import AsyncCallbackHandler, AsyncCallbackManager, BaseCallbackHandler
 from hocket.language_models import BaseChatModel, FakeListChatModel, FakeListLLM
-from hocket.messages import AIMessageChunk, HumanMessage
-from hocket.outputs import ChatGenerationChunk
+from hocket.messages import HumanMessage
+from tests.kit import AsyncRecorder, Event, Recorder, hook_model
 
 Log = list[tuple[str, str]]
 
 
-class Told(BaseCallbackHandler):
-    """Notes what it is told, and by what it calls itself."""
-
-    run_inline = True
-
-    def __init__(self, name: str, log: Log) -> None:
-        self.name, self.log = name, log
-
-    def on_chat_model_start(self, *args: Any, **kwargs: Any) -> None:
-        self.log.append((self.name, "start"))
-
-    def on_llm_new_token(self, token: str, **kwargs: Any) -> None:
-        self.log.append((self.name, token))
-
-    def on_llm_end(self, *args: Any, **kwargs: Any) -> None:
-        self.log.append((self.name, "end"))
+# The events that these tests follow, and how they note them.
+NOTES = {"on_chat_model_start": "start", "on_llm_new_token": "token", "on_llm_end": "end"}
 
 
-class ToldInThread(Told):
-    run_inline = False
+def write_down(name: str, log: Log) -> Callable[[Event], None]:
+    """Return a function that notes an event under a handler's name."""
+
+    def write(event: Event) -> None:
+        log.append((name, event.args[0] if event.name == "on_llm_new_token" else NOTES[event.name]))
+
+    return write
 
 
-class ToldAsync(AsyncCallbackHandler):
-    """The same, told in the event loop; it takes a moment over each event."""
+def inline(name: str, log: Log) -> Recorder:
+    return Recorder(*NOTES, do=write_down(name, log))
 
-    def __init__(self, name: str, log: Log) -> None:
-        self.name, self.log = name, log
 
-    async def on_chat_model_start(self, *args: Any, **kwargs: Any) -> None:
+def threaded(name: str, log: Log) -> Recorder:
+    return Recorder(*NOTES, do=write_down(name, log), run_inline=False)
+
+
+def waiting(name: str, log: Log) -> AsyncRecorder:
+    """Return a handler that is told in the event loop, and takes a moment over each event."""
+    write = write_down(name, log)
+
+    async def wait_and_write(event: Event) -> None:
         await anyio.lowlevel.checkpoint()
-        self.log.append((self.name, "start"))
+        write(event)
 
-    async def on_llm_new_token(self, token: str, **kwargs: Any) -> None:
-        await anyio.lowlevel.checkpoint()
-        self.log.append((self.name, token))
-
-    async def on_llm_end(self, *args: Any, **kwargs: Any) -> None:
-        await anyio.lowlevel.checkpoint()
-        self.log.append((self.name, "end"))
+    return AsyncRecorder(*NOTES, do=wait_and_write)
 
 
-class Words(BaseChatModel):
-    """Streams two words, by a sync hook or an async one."""
-
-    is_async: bool = True
-
-    @property
-    def _llm_type(self) -> str:
-        return "words"
-
-
-class AsyncWords(Words):
-    async def _astream(self, messages: Any, stop: Any = None, **kwargs: Any) -> AsyncIterator[ChatGenerationChunk]:
-        for word in ("one", "two"):
-            yield ChatGenerationChunk(message=AIMessageChunk(word))
-
-
-class SyncWords(Words):
-    def _stream(self, messages: Any, stop: Any = None, **kwargs: Any) -> Iterator[ChatGenerationChunk]:
-        for word in ("one", "two"):
-            yield ChatGenerationChunk(message=AIMessageChunk(word))
-
+# Two words, by an async hook and by a sync one.
+ASYNC_WORDS = hook_model(["one", "two"], "astream")
+SYNC_WORDS = hook_model(["one", "two"], "stream")
 
 WHOLE = [(name, event) for event in ("start", "one", "two", "", "end") for name in ("a", "b", "c")]
 
 
-@pytest.mark.parametrize("model", [AsyncWords(), SyncWords()])
+@pytest.mark.parametrize("model", [ASYNC_WORDS, SYNC_WORDS])
 async def test_every_event_goes_to_the_handlers_in_the_order_given(model: BaseChatModel) -> None:
     """Async, inline and threaded handlers mixed: each event is told to one after the other, then the next event."""
     log: Log = []
-    handlers = [ToldAsync("a", log), ToldInThread("b", log), Told("c", log)]
+    handlers = [waiting("a", log), threaded("b", log), inline("c", log)]
     async for _ in model.astream("x", {"callbacks": handlers}):
         pass
     assert log == WHOLE
 
 
-@pytest.mark.parametrize("model", [AsyncWords(), SyncWords()])
+@pytest.mark.parametrize("model", [ASYNC_WORDS, SYNC_WORDS])
 def test_the_order_is_the_same_under_sync_verbs(model: BaseChatModel) -> None:
     """Async handlers are told by sync verbs, too, in their place among the others."""
     log: Log = []
-    handlers = [ToldAsync("a", log), ToldInThread("b", log), Told("c", log)]
+    handlers = [waiting("a", log), threaded("b", log), inline("c", log)]
     for _ in model.stream("x", {"callbacks": handlers}):
         pass
     assert log == WHOLE
@@ -110,7 +84,7 @@ def test_the_order_is_the_same_under_sync_verbs(model: BaseChatModel) -> None:
 async def test_handlers_that_wait_and_that_do_not_keep_their_order() -> None:
     """Those in front of the first that may wait are told at once, and nobody behind it before it is done."""
     log: Log = []
-    kinds = [Told, ToldAsync, Told, ToldInThread, Told]
+    kinds: list[Any] = [inline, waiting, inline, threaded, inline]
     handlers = [kind(str(place), log) for place, kind in enumerate(kinds)]
     await FakeListChatModel(responses=["hi"]).ainvoke("x", {"callbacks": handlers})
     assert log == [(str(place), what) for what in ("start", "end") for place in range(5)]
@@ -120,14 +94,17 @@ async def test_a_handler_that_raises_at_once_does_not_cut_in() -> None:
     """It neither ends the event for those behind it, nor is anybody told twice."""
     log: Log = []
 
-    class Refusing(Told):
-        raise_error = True
+    def refusing(name: str) -> Recorder:
+        write = write_down(name, log)
 
-        def on_llm_end(self, *args: Any, **kwargs: Any) -> None:
-            super().on_llm_end()
-            raise LookupError(self.name)
+        def refuse(event: Event) -> None:
+            write(event)
+            if event.name == "on_llm_end":
+                raise LookupError(name)
 
-    handlers = [Told("0", log), Refusing("1", log), ToldAsync("2", log), Refusing("3", log), Told("4", log)]
+        return Recorder(*NOTES, do=refuse, raise_error=True)
+
+    handlers = [inline("0", log), refusing("1"), waiting("2", log), refusing("3"), inline("4", log)]
     with pytest.raises(LookupError, match="1"):
         await FakeListChatModel(responses=["hi"]).ainvoke("x", {"callbacks": handlers})
     assert [name for name, what in log if what == "end"] == ["0", "1", "2", "3", "4"]
@@ -136,85 +113,56 @@ async def test_a_handler_that_raises_at_once_does_not_cut_in() -> None:
 async def test_a_token_is_told_before_its_consumer_has_it() -> None:
     """A handler that logs tokens never lags behind what a user has seen."""
     log: Log = []
-    async for chunk in AsyncWords().astream("x", {"callbacks": [Told("a", log)]}):
+    async for chunk in ASYNC_WORDS.astream("x", {"callbacks": [inline("a", log)]}):
         assert ("a", chunk.content) in log
 
 
 async def test_a_sync_handler_is_told_in_a_worker_thread_and_an_inline_one_in_the_loop() -> None:
     """A handler that blocks must not hold up the loop; a quick one can ask to be spared the hop."""
-    threads: dict[str, int] = {}
+    threads: list[int] = []
 
-    class InThread(BaseCallbackHandler):
-        def on_llm_end(self, *args: Any, **kwargs: Any) -> None:
-            threads["thread"] = threading.get_ident()
+    def note_thread(event: Event) -> None:
+        threads.append(threading.get_ident())
 
-    class Inline(BaseCallbackHandler):
-        run_inline = True
+    handlers = [Recorder("on_llm_end", do=note_thread, run_inline=run_inline) for run_inline in (False, True)]
+    await FakeListChatModel(responses=["hi"]).ainvoke("x", {"callbacks": handlers})
 
-        def on_llm_end(self, *args: Any, **kwargs: Any) -> None:
-            threads["inline"] = threading.get_ident()
-
-    await FakeListChatModel(responses=["hi"]).ainvoke("x", {"callbacks": [InThread(), Inline()]})
-
-    assert threads["inline"] == threading.get_ident()
-    assert threads["thread"] != threading.get_ident()
+    threaded_in, inline_in = threads
+    assert inline_in == threading.get_ident()
+    assert threaded_in != threading.get_ident()
 
 
 def test_a_sync_verb_tells_sync_handlers_in_its_own_thread() -> None:
     """No thread and no loop comes between: a thread-bound object in a handler goes on working."""
     told_in: list[int] = []
 
-    class Here(BaseCallbackHandler):
-        def on_llm_end(self, *args: Any, **kwargs: Any) -> None:
-            told_in.append(threading.get_ident())
-
-    FakeListChatModel(responses=["hi"]).invoke("x", {"callbacks": [Here()]})
+    handler = Recorder("on_llm_end", do=lambda event: told_in.append(threading.get_ident()), run_inline=False)
+    FakeListChatModel(responses=["hi"]).invoke("x", {"callbacks": [handler]})
 
     assert told_in == [threading.get_ident()]
 
 
-class Broken(BaseCallbackHandler):
-    """Fails at everything."""
-
-    run_inline = True
-
-    def on_chat_model_start(self, *args: Any, **kwargs: Any) -> None:
-        raise ValueError("at the start")
-
-    def on_llm_new_token(self, *args: Any, **kwargs: Any) -> None:
-        raise ValueError("at a token")
-
-    def on_llm_end(self, *args: Any, **kwargs: Any) -> None:
-        raise ValueError("at the end")
+def fail(event: Event) -> None:
+    """Fail at everything."""
+    raise ValueError(f"at the {NOTES[event.name]}")
 
 
-class BrokenInThread(Broken):
-    run_inline = False
-
-
-class BrokenAsync(AsyncCallbackHandler):
-    async def on_chat_model_start(self, *args: Any, **kwargs: Any) -> None:
-        raise ValueError("at the start")
-
-    async def on_llm_new_token(self, *args: Any, **kwargs: Any) -> None:
-        raise ValueError("at a token")
-
-    async def on_llm_end(self, *args: Any, **kwargs: Any) -> None:
-        raise ValueError("at the end")
-
-
-BROKEN = [Broken, BrokenInThread, BrokenAsync]
+BROKEN = [
+    partial(Recorder, *NOTES, do=fail),
+    partial(Recorder, *NOTES, do=fail, run_inline=False),
+    partial(AsyncRecorder, *NOTES, do=fail),
+]
 
 
 @pytest.mark.parametrize("broken", BROKEN)
 async def test_a_handler_that_raises_is_counted_and_logged_once_and_the_run_goes_on(
-    broken: type[Any], caplog: pytest.LogCaptureFixture
+    broken: Callable[[], Any], caplog: pytest.LogCaptureFixture
 ) -> None:
     """Five failures are one warning, which names the handler, the event and the error; the others are at DEBUG."""
     log: Log = []
     handler = broken()
     with caplog.at_level(logging.DEBUG, logger="hocket.callbacks"):
-        answer = [chunk.content async for chunk in AsyncWords().astream("x", {"callbacks": [handler, Told("b", log)]})]
+        answer = [chunk.content async for chunk in ASYNC_WORDS.astream("x", {"callbacks": [handler, inline("b", log)]})]
 
     assert answer == ["one", "two", ""]
     assert log == [entry for entry in WHOLE if entry[0] == "b"]
@@ -226,46 +174,43 @@ async def test_a_handler_that_raises_is_counted_and_logged_once_and_the_run_goes
 
 
 @pytest.mark.parametrize("broken", BROKEN)
-def test_a_handler_that_raises_does_not_disturb_sync_verbs(broken: type[Any]) -> None:
+def test_a_handler_that_raises_does_not_disturb_sync_verbs(broken: Callable[[], Any]) -> None:
     """The same under the sync verbs, with an async handler as well."""
     handler = broken()
-    assert SyncWords().invoke("x", {"callbacks": [handler]}).content == "onetwo"
+    assert SYNC_WORDS.invoke("x", {"callbacks": [handler]}).content == "onetwo"
     assert handler.errors > 0
 
 
 @pytest.mark.parametrize("broken", BROKEN)
-async def test_raise_error_raises_after_the_handlers_behind_it_were_told(broken: type[Any]) -> None:
+async def test_raise_error_raises_after_the_handlers_behind_it_were_told(broken: Callable[[], Any]) -> None:
     """A handler may insist; but the others must not lose an event by it."""
     log: Log = []
     handler = broken()
     handler.raise_error = True
     with pytest.raises(ValueError, match="at the start"):
-        await AsyncWords().ainvoke("x", {"callbacks": [handler, Told("b", log)]})
+        await ASYNC_WORDS.ainvoke("x", {"callbacks": [handler, inline("b", log)]})
     assert log == [("b", "start")]
 
 
 @pytest.mark.parametrize("broken", BROKEN)
-def test_raise_error_raises_under_sync_verbs(broken: type[Any]) -> None:
+def test_raise_error_raises_under_sync_verbs(broken: Callable[[], Any]) -> None:
     """LangChain swallows it for async handlers under sync calls; here it is the same everywhere."""
     handler = broken()
     handler.raise_error = True
     with pytest.raises(ValueError, match="at the start"):
-        SyncWords().invoke("x", {"callbacks": [handler]})
+        SYNC_WORDS.invoke("x", {"callbacks": [handler]})
 
 
 async def test_the_first_of_several_that_insist_is_raised() -> None:
     """Both are told, and the error is that of the one given first."""
 
-    class Insists(AsyncCallbackHandler):
-        raise_error = True
+    def insisting(text: str) -> AsyncRecorder:
+        def refuse(event: Event) -> None:
+            raise ValueError(text)
 
-        def __init__(self, text: str) -> None:
-            self.text = text
+        return AsyncRecorder("on_llm_end", do=refuse, raise_error=True)
 
-        async def on_llm_end(self, *args: Any, **kwargs: Any) -> None:
-            raise ValueError(self.text)
-
-    first, second = Insists("first"), Insists("second")
+    first, second = insisting("first"), insisting("second")
     with pytest.raises(ValueError, match="first"):
         await FakeListChatModel(responses=["hi"]).ainvoke("x", {"callbacks": [first, second]})
     assert (first.errors, second.errors) == (1, 1)
@@ -274,16 +219,15 @@ async def test_the_first_of_several_that_insist_is_raised() -> None:
 async def test_a_handler_whose_own_work_was_cancelled_does_not_cancel_the_run(anyio_backend_name: str) -> None:
     """`CancelledError` out of a handler, while nobody cancelled the run, is an error like any other."""
 
-    class Cancelled(AsyncCallbackHandler):
-        async def on_llm_new_token(self, *args: Any, **kwargs: Any) -> None:
-            if anyio_backend_name == "asyncio":
-                waiting = asyncio.get_running_loop().create_future()
-                waiting.cancel()
-                await waiting
-            raise asyncio.CancelledError
+    async def cancel(event: Event) -> None:
+        if anyio_backend_name == "asyncio":
+            waiting = asyncio.get_running_loop().create_future()
+            waiting.cancel()
+            await waiting
+        raise asyncio.CancelledError
 
-    handler = Cancelled()
-    answer = [chunk.content async for chunk in AsyncWords().astream("x", {"callbacks": [handler]})]
+    handler = AsyncRecorder("on_llm_new_token", do=cancel)
+    answer = [chunk.content async for chunk in ASYNC_WORDS.astream("x", {"callbacks": [handler]})]
     assert answer == ["one", "two", ""]
     assert handler.errors == 3
 
@@ -305,13 +249,13 @@ async def test_handlers_that_compare_equal_are_two_handlers() -> None:
     """Two recorders that are still empty are equal as dataclasses; LangChain drops the second."""
 
     @dataclass
-    class Recorder(BaseCallbackHandler):
+    class Equal(BaseCallbackHandler):
         ends: list[str] = field(default_factory=list)
 
         def on_llm_end(self, *args: Any, **kwargs: Any) -> None:
             self.ends.append("end")
 
-    first, second = Recorder(), Recorder()
+    first, second = Equal(), Equal()
     assert first == second
     await FakeListChatModel(responses=["hi"], callbacks=[second]).ainvoke("x", {"callbacks": [first, first]})
     assert (first.ends, second.ends) == (["end"], ["end"])
@@ -339,10 +283,10 @@ class Wrapped(AsyncCallbackHandler):
 
 async def test_a_decorated_async_method_is_awaited() -> None:
     """Its plain wrapper hides that it is a coroutine function; the coroutine is not lost for that."""
-    handler, inline = Wrapped(), Wrapped()
-    inline.run_inline = True
-    await FakeListChatModel(responses=["hi"]).ainvoke("x", {"callbacks": [handler, inline]})
-    assert (handler.told, inline.told) == (1, 1)
+    handler, inlined = Wrapped(), Wrapped()
+    inlined.run_inline = True
+    await FakeListChatModel(responses=["hi"]).ainvoke("x", {"callbacks": [handler, inlined]})
+    assert (handler.told, inlined.told) == (1, 1)
 
 
 def test_a_decorated_async_method_is_awaited_by_sync_verbs() -> None:
@@ -366,29 +310,26 @@ class Scoped(Wrapped):
     on_chain_end = on_llm_end
 
 
-@pytest.mark.parametrize("behind", [ToldAsync, ToldInThread])
-async def test_a_decorated_async_method_ends_in_the_task_that_it_begins_in(behind: type[Any]) -> None:
+@pytest.mark.parametrize("behind", [waiting, threaded])
+async def test_a_decorated_async_method_ends_in_the_task_that_it_begins_in(behind: Callable[[str, Log], Any]) -> None:
     """An end that takes time has a task, or a scope, of its own: what a handler opens must not lie around it."""
-    scoped, waiting = Scoped(), behind("waiting", [])
-    waiting.on_chain_end = waiting.on_llm_end
-    handlers = [scoped, waiting]
+    scoped, slow = Scoped(), behind("slow", log := [])
+    slow.on_chain_end = slow.on_llm_end
+    handlers = [scoped, slow]
     await FakeListChatModel(responses=["hi"]).ainvoke("x", {"callbacks": handlers})
     run = await AsyncCallbackManager(handlers).on_chain_start({"name": "chain"}, {})
     await run.on_chain_end({})
     assert (scoped.told, scoped.errors) == (2, 0)
-    assert [what for _, what in waiting.log] == ["start", "end", "end"]
+    assert [what for _, what in log] == ["start", "end", "end"]
 
 
 async def test_what_a_handler_raises_is_logged_as_it_is(caplog: pytest.LogCaptureFixture) -> None:
     """Also a StopIteration, which cannot leave a coroutine."""
 
-    class Spent(Told):
-        def on_llm_end(self, *args: Any, **kwargs: Any) -> None:
-            next(iter(()))
-
-    await FakeListChatModel(responses=["hi"]).ainvoke("x", {"callbacks": [Spent("spent", [])]})
+    spent = Recorder("on_llm_end", do=lambda event: next(iter(())))
+    await FakeListChatModel(responses=["hi"]).ainvoke("x", {"callbacks": [spent]})
     assert [record.getMessage() for record in caplog.records] == [
-        "Spent.on_llm_end raised StopIteration(); the run goes on"
+        "Recorder.on_llm_end raised StopIteration(); the run goes on"
     ]
 
 
@@ -401,93 +342,57 @@ async def test_what_a_handler_raises_is_gone_once_it_is_logged(caplog: pytest.Lo
         def __init__(self) -> None:
             raised.append(weakref.ref(self))
 
-    class Failing(Told):
-        def on_llm_end(self, *args: Any, **kwargs: Any) -> None:
-            raise Failure
+    def fail(event: Event) -> None:
+        raise Failure
 
     gc.collect()
     gc.disable()
     try:
-        await FakeListChatModel(responses=["hi"]).ainvoke("x", {"callbacks": [Failing("failing", [])]})
+        await FakeListChatModel(responses=["hi"]).ainvoke("x", {"callbacks": [Recorder("on_llm_end", do=fail)]})
         assert [failure() for failure in raised] == [None]
     finally:
         gc.enable()
 
 
-class ForTexts(BaseCallbackHandler):
-    """Was written before there were chat models."""
-
-    run_inline = True
-
-    def __init__(self) -> None:
-        self.prompts: list[list[str]] = []
-        self.ends = 0
-
-    def on_llm_start(self, serialized: dict[str, Any], prompts: list[str], **kwargs: Any) -> None:
-        self.prompts.append(prompts)
-
-    def on_llm_end(self, *args: Any, **kwargs: Any) -> None:
-        self.ends += 1
-
-
-class Refusing(ForTexts):
-    """Says of chat models what LangChain's base class says."""
-
-    def on_chat_model_start(self, *args: Any, **kwargs: Any) -> None:
+def refuse_chats(event: Event) -> None:
+    """Say of chat models what LangChain's base class says."""
+    if event.name == "on_chat_model_start":
         raise NotImplementedError
 
 
-class RefusingInThread(Refusing):
-    run_inline = False
+# Written before there were chat models; the first has no method for them, the others refuse.
+TEXT_EVENTS = ("on_llm_start", "on_llm_end")
+FOR_TEXTS = [
+    partial(Recorder, *TEXT_EVENTS),
+    partial(Recorder, *TEXT_EVENTS, "on_chat_model_start", do=refuse_chats),
+    partial(Recorder, *TEXT_EVENTS, "on_chat_model_start", do=refuse_chats, run_inline=False),
+    partial(AsyncRecorder, *TEXT_EVENTS, "on_chat_model_start", do=refuse_chats),
+]
 
 
-class RefusingAsync(AsyncCallbackHandler):
-    def __init__(self) -> None:
-        self.prompts: list[list[str]] = []
-        self.ends = 0
-
-    async def on_chat_model_start(self, *args: Any, **kwargs: Any) -> None:
-        raise NotImplementedError
-
-    async def on_llm_start(self, serialized: dict[str, Any], prompts: list[str], **kwargs: Any) -> None:
-        self.prompts.append(prompts)
-
-    async def on_llm_end(self, *args: Any, **kwargs: Any) -> None:
-        self.ends += 1
-
-
-FOR_TEXTS = [ForTexts, Refusing, RefusingInThread, RefusingAsync]
-
-
-@pytest.mark.parametrize("made", FOR_TEXTS)
-async def test_a_handler_without_chat_models_is_told_of_texts(made: type[Any]) -> None:
+@pytest.mark.parametrize("for_texts", FOR_TEXTS)
+async def test_a_handler_without_chat_models_is_told_of_texts(for_texts: Callable[[], Any]) -> None:
     """A handler that knows only text models hears of a chat model as of one, whether it says so or just has no method."""
-    handler = made()
+    handler = for_texts()
     model = FakeListChatModel(responses=["hi"])
     await model.ainvoke([("system", "Be kind."), HumanMessage("Hello")], {"callbacks": [handler]})
-    assert handler.prompts == [["System: Be kind.\nHuman: Hello"]]
-    assert (handler.ends, handler.errors) == (1, 0)
+    assert handler.only("on_llm_start").args[1] == ["System: Be kind.\nHuman: Hello"]
+    assert (handler.count("on_llm_end"), handler.errors) == (1, 0)
 
 
-@pytest.mark.parametrize("made", FOR_TEXTS)
-def test_the_same_under_sync_verbs(made: type[Any]) -> None:
+@pytest.mark.parametrize("for_texts", FOR_TEXTS)
+def test_the_same_under_sync_verbs(for_texts: Callable[[], Any]) -> None:
     """The fallback does not depend on the verb."""
-    handler = made()
+    handler = for_texts()
     FakeListChatModel(responses=["hi"]).invoke("Hello", {"callbacks": [handler]})
-    assert handler.prompts == [["Human: Hello"]]
-    assert (handler.ends, handler.errors) == (1, 0)
+    assert handler.only("on_llm_start").args[1] == ["Human: Hello"]
+    assert (handler.count("on_llm_end"), handler.errors) == (1, 0)
 
 
 async def test_a_handler_that_knows_neither_is_left_alone() -> None:
     """A refusal without anything to fall back to is no failure."""
 
-    class Neither(BaseCallbackHandler):
-        run_inline = True
-
-        def on_chat_model_start(self, *args: Any, **kwargs: Any) -> None:
-            raise NotImplementedError
-
-    handler = Neither()
+    handler = Recorder("on_chat_model_start", do=refuse_chats)
     await FakeListChatModel(responses=["hi"]).ainvoke("x", {"callbacks": [handler]})
     assert handler.errors == 0
 
@@ -495,17 +400,12 @@ async def test_a_handler_that_knows_neither_is_left_alone() -> None:
 async def test_a_text_handler_that_refuses_itself_is_asked_once() -> None:
     """`NotImplementedError` out of the fallback is a failure, and not a reason to try again."""
 
-    class Unfinished(BaseCallbackHandler):
-        run_inline = True
-        asked = 0
+    def refuse(event: Event) -> None:
+        raise NotImplementedError
 
-        def on_llm_start(self, *args: Any, **kwargs: Any) -> None:
-            self.asked += 1
-            raise NotImplementedError
-
-    handler = Unfinished()
+    handler = Recorder("on_llm_start", do=refuse)
     await FakeListChatModel(responses=["hi"]).ainvoke("x", {"callbacks": [handler]})
-    assert (handler.asked, handler.errors) == (1, 1)
+    assert (handler.count("on_llm_start"), handler.errors) == (1, 1)
 
 
 IGNORED = [
@@ -520,32 +420,16 @@ IGNORED = [
 @pytest.mark.parametrize(("flag", "model", "heard"), IGNORED)
 async def test_a_handler_hears_nothing_of_what_it_ignores(flag: str, model: type[Any], heard: list[str]) -> None:
     """The flags are LangChain's, in its classes of events; one may be a property, as there."""
-    events: list[str] = []
-
-    class Picky(BaseCallbackHandler):
-        run_inline = True
-
-        def on_llm_start(self, *args: Any, **kwargs: Any) -> None:
-            events.append("on_llm_start")
-
-        def on_chat_model_start(self, *args: Any, **kwargs: Any) -> None:
-            events.append("on_chat_model_start")
-
-        def on_llm_end(self, *args: Any, **kwargs: Any) -> None:
-            events.append("on_llm_end")
-
-    as_property = type("AsProperty", (Picky,), {flag: property(lambda self: True)})
-    as_attribute = Picky()
-    setattr(as_attribute, flag, True)
-    for handler in (as_property(), as_attribute):
-        events.clear()
+    events = ("on_llm_start", "on_chat_model_start", "on_llm_end")
+    as_property = type("AsProperty", (Recorder,), {flag: property(lambda self: True)})(*events)
+    as_attribute = Recorder(*events, **{flag: True})
+    for handler in (as_property, as_attribute):
         await model(responses=["hi"]).ainvoke("x", {"callbacks": [handler]})
-        assert events == heard
+        assert handler.names == heard
 
 
 async def test_ignoring_chat_models_does_not_fall_back_to_texts() -> None:
     """`ignore_chat_model` says no to the event in either form."""
-    handler = ForTexts()
-    handler.ignore_chat_model = True
+    handler = Recorder(*TEXT_EVENTS, ignore_chat_model=True)
     await FakeListChatModel(responses=["hi"]).ainvoke("x", {"callbacks": [handler]})
-    assert handler.prompts == []
+    assert handler.count("on_llm_start") == 0
