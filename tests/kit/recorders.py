@@ -22,6 +22,9 @@ class Event(NamedTuple):
     details: dict[str, Any]
 
 
+EventFunction = Callable[[Event], object]
+
+
 class _Records:
     """The events of a recorder, and how a test reads them."""
 
@@ -78,19 +81,25 @@ class Recorder(_Records, BaseCallbackHandler):
 
     Args:
         events: names of handler methods.
+        before: called with each event before it is recorded; it may raise, or take its time.
         do: called with each event after it was recorded; it may raise.
         run_inline: False: told in a worker thread.
         settings: other attributes of a handler: ``raise_error``, ``background``, ``ignore_chain`` …
     """
 
     def __init__(
-        self, *events: str, do: Callable[[Event], object] | None = None, run_inline: bool = True, **settings: Any
+        self,
+        *events: str,
+        before: EventFunction | None = None,
+        do: EventFunction | None = None,
+        run_inline: bool = True,
+        **settings: Any,
     ) -> None:
         self.events = []
         self.run_inline = run_inline
         vars(self).update(settings)
         for name in events or _ALL_EVENTS:
-            setattr(self, name, _listener(self.events, name, do))
+            setattr(self, _check(name), _listener(self.events, name, before, do))
 
 
 class AsyncRecorder(_Records, AsyncCallbackHandler):
@@ -98,23 +107,37 @@ class AsyncRecorder(_Records, AsyncCallbackHandler):
 
     Args:
         events: names of handler methods (default: all).
+        before: called, and awaited if it returns an awaitable, with each event before it is recorded.
         do: called, and awaited if it returns an awaitable, with each event after it was recorded; it may raise.
         settings: other attributes of a handler: ``raise_error``, ``background`` …
     """
 
-    def __init__(self, *events: str, do: Callable[[Event], object] | None = None, **settings: Any) -> None:
+    def __init__(
+        self,
+        *events: str,
+        before: EventFunction | None = None,
+        do: EventFunction | None = None,
+        **settings: Any,
+    ) -> None:
         self.events = []
         vars(self).update(settings)
         for name in events or _ALL_EVENTS:
-            setattr(self, name, _async_listener(self.events, name, do))
+            setattr(self, _check(name), _async_listener(self.events, name, before, do))
 
 
-def _listener(events: list[Event], name: str, do: Callable[[Event], object] | None) -> Callable[..., None]:
+def _check(name: str) -> str:
     if not callable(getattr(BaseCallbackHandler, name, None)):
         raise ValueError(f"a handler has no method {name!r}")
+    return name
 
+
+def _listener(
+    events: list[Event], name: str, before: EventFunction | None, do: EventFunction | None
+) -> Callable[..., None]:
     def listen(*args: Any, **details: Any) -> None:
         event = Event(name, args, details)
+        if before is not None:
+            before(event)
         events.append(event)
         if do is not None:
             do(event)
@@ -123,15 +146,18 @@ def _listener(events: list[Event], name: str, do: Callable[[Event], object] | No
 
 
 def _async_listener(
-    events: list[Event], name: str, do: Callable[[Event], object] | None
+    events: list[Event], name: str, before: EventFunction | None, do: EventFunction | None
 ) -> Callable[..., Awaitable[None]]:
-    record = _listener(events, name, None)
-
     async def listen(*args: Any, **details: Any) -> None:
-        record(*args, **details)
-        if do is not None:
-            outcome = do(events[-1])
-            if isinstance(outcome, Awaitable):
-                await outcome
+        event = Event(name, args, details)
+        await _call(before, event)
+        events.append(event)
+        await _call(do, event)
 
     return listen
+
+
+async def _call(function: EventFunction | None, event: Event) -> None:
+    outcome = None if function is None else function(event)
+    if isinstance(outcome, Awaitable):
+        await outcome

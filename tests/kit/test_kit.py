@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator
 
+import anyio
 import pytest
 
 from hocket.messages import AIMessage, HumanMessage
@@ -45,6 +46,18 @@ async def test_what_a_recorder_does_may_fail_the_run(kind: type[Recorder] | type
     with pytest.raises(RuntimeError, match="no"):
         await hook_model(callbacks=[recorder]).ainvoke("hi")
     assert recorder.names == ["on_llm_end"]
+
+
+async def test_what_comes_before_the_record_delays_it() -> None:
+    gate, log = anyio.Event(), list[str]()
+    recorder = AsyncRecorder("on_llm_end", before=lambda event: gate.wait(), do=lambda event: log.append(event.name))
+    inline = Recorder("on_llm_end", before=lambda event: log.append(f"before {inline.names}"))
+    async with anyio.create_task_group() as group:
+        group.start_soon(hook_model(callbacks=[inline, recorder]).ainvoke, "hi")
+        await anyio.wait_all_tasks_blocked()
+        assert (recorder.names, inline.names, log) == ([], ["on_llm_end"], ["before []"])
+        gate.set()
+    assert recorder.names == ["on_llm_end"] == log[1:]
 
 
 def test_a_recorder_refuses_a_misspelt_event() -> None:
