@@ -4,167 +4,111 @@ import asyncio
 import gc
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from typing import Any
-from uuid import UUID
 
 import anyio
 import anyio.from_thread
 import anyio.lowlevel
 import pytest
 
-from hocket.callbacks import AsyncCallbackHandler, BaseCallbackHandler
-from hocket.language_models import BaseChatModel, BaseLLM
-from hocket.messages import AIMessage, AIMessageChunk, HumanMessage
-from hocket.outputs import ChatGeneration, ChatGenerationChunk, ChatResult, Generation, LLMResult
+from hocket.messages import HumanMessage
+from hocket.outputs import Generation, LLMResult
+from tests.kit import MODEL_EVENTS, AsyncRecorder, Event, HookCall, HookModel, Recorder, hook_llm, hook_model
 
 
-class Ends(BaseCallbackHandler):
-    """Notes starts and ends by run."""
-
-    run_inline = True
-
-    def __init__(self) -> None:
-        self.runs: dict[UUID, list[str]] = {}
-        self.details: list[dict[str, Any]] = []
-        self.results: list[Any] = []
-
-    def on_chat_model_start(self, *args: Any, run_id: UUID, **kwargs: Any) -> None:
-        self.runs.setdefault(run_id, []).append("start")
-
-    def on_llm_start(self, *args: Any, run_id: UUID, **kwargs: Any) -> None:
-        self.runs.setdefault(run_id, []).append("start")
-
-    def on_llm_end(self, response: LLMResult, *, run_id: UUID, **kwargs: Any) -> None:
-        self.runs.setdefault(run_id, []).append("end")
-        self.details.append(kwargs)
-        self.results.append(response)
-
-    def on_llm_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
-        self.runs.setdefault(run_id, []).append("error")
-        self.details.append(kwargs)
-        self.results.append(error)
-
-    @property
-    def seen(self) -> list[list[str]]:
-        return list(self.runs.values())
+def pause(event: Event) -> Awaitable[None]:
+    return anyio.sleep(0.001)
 
 
-class AsyncEnds(AsyncCallbackHandler):
-    """The same, and takes a moment over each."""
-
-    def __init__(self) -> None:
-        self.told = Ends()
-
-    async def on_chat_model_start(self, *args: Any, **kwargs: Any) -> None:
-        await anyio.sleep(0.001)
-        self.told.on_chat_model_start(*args, **kwargs)
-
-    async def on_llm_start(self, *args: Any, **kwargs: Any) -> None:
-        await anyio.sleep(0.001)
-        self.told.on_llm_start(*args, **kwargs)
-
-    async def on_llm_end(self, *args: Any, **kwargs: Any) -> None:
-        await anyio.sleep(0.001)
-        self.told.on_llm_end(*args, **kwargs)
-
-    async def on_llm_error(self, *args: Any, **kwargs: Any) -> None:
-        await anyio.sleep(0.001)
-        self.told.on_llm_error(*args, **kwargs)
-
-    @property
-    def seen(self) -> list[list[str]]:
-        return self.told.seen
+def slow() -> AsyncRecorder:
+    """Return a handler that takes a moment over each event before it notes it."""
+    return AsyncRecorder(*MODEL_EVENTS, before=pause)
 
 
-class EndsInThread(Ends):
-    run_inline = False
+def threaded() -> Recorder:
+    return Recorder(*MODEL_EVENTS, run_inline=False)
 
 
 def watchers() -> list[Any]:
-    return [Ends(), AsyncEnds(), EndsInThread()]
+    return [Recorder(*MODEL_EVENTS), slow(), threaded()]
+
+
+def ends(handler: Any) -> list[list[str]]:
+    """Return the starts and ends that a handler noted, by run."""
+    return [[name.rsplit("_", 1)[1] for name in names] for names in handler.runs().values()]
 
 
 def seen(handlers: list[Any]) -> list[Any]:
-    return [handler.seen for handler in handlers]
+    return [ends(handler) for handler in handlers]
 
 
-class Chat(BaseChatModel):
-    """Answers, or does what a test wants instead."""
-
-    @property
-    def _llm_type(self) -> str:
-        return "chat"
-
-
-class Answers(Chat):
-    async def _agenerate(self, messages: Any, stop: Any = None, **kwargs: Any) -> ChatResult:
-        return ChatResult(generations=[ChatGeneration(message=AIMessage("hi"))])
+async def answer_or_fail(call: HookCall) -> str:
+    """Fail where the last message says so."""
+    await anyio.lowlevel.checkpoint()
+    if call.text == "fail":
+        raise ConnectionError("lost")
+    return "hi"
 
 
-class Fails(Chat):
-    """Fails where the last message says so."""
-
-    async def _agenerate(self, messages: Any, stop: Any = None, **kwargs: Any) -> ChatResult:
-        await anyio.lowlevel.checkpoint()
-        if messages[-1].content == "fail":
-            raise ConnectionError("lost")
-        return ChatResult(generations=[ChatGeneration(message=AIMessage("hi"))])
+ANSWERS = hook_model("hi")
+FAILS = hook_model(answer_or_fail)
 
 
-class Waits(Chat):
-    """Never answers; calls ``cancel`` when it is asked for the last time of ``calls``."""
+def waits(cancel: Callable[[], object], calls: int = 1) -> Any:
+    """Return a model that never answers; it calls ``cancel`` when it is asked for the last time of ``calls``."""
 
-    cancel: Callable[[], object]
-    calls: int = 1
-
-    async def _agenerate(self, messages: Any, stop: Any = None, **kwargs: Any) -> ChatResult:
-        self.calls -= 1
-        if not self.calls:
-            self.cancel()
+    async def wait(call: HookCall) -> None:
+        if len(model.requests) == calls:
+            cancel()
         await anyio.sleep_forever()
-        raise AssertionError
+
+    model = hook_model(wait)
+    return model
 
 
-class Streams(Chat):
-    """Says one word, and then waits for ever, or fails."""
+async def say_and_wait(call: HookCall) -> AsyncIterator[str]:
+    yield "one"
+    await anyio.sleep_forever()
 
-    fails: bool = False
 
-    async def _astream(self, messages: Any, stop: Any = None, **kwargs: Any) -> AsyncIterator[ChatGenerationChunk]:
-        yield ChatGenerationChunk(message=AIMessageChunk("one"))
-        if self.fails:
-            raise ConnectionError("lost")
-        await anyio.sleep_forever()
+async def say_and_fail(call: HookCall) -> AsyncIterator[str]:
+    yield "one"
+    raise ConnectionError("lost")
+
+
+# They say one word, and then wait for ever, or fail.
+STREAMS = hook_model(say_and_wait, "astream")
+STREAM_FAILS = hook_model(say_and_fail, "astream")
 
 
 async def test_success() -> None:
     """Start, end."""
     handlers = watchers()
-    await Answers().ainvoke("x", {"callbacks": handlers})
+    await ANSWERS.ainvoke("x", {"callbacks": handlers})
     assert seen(handlers) == [[["start", "end"]]] * 3
 
 
 async def test_the_end_has_been_told_when_the_verb_returns() -> None:
     """A slow handler has finished by then: a caller that exits at once loses no trace."""
-    handler = AsyncEnds()
-    await Answers().ainvoke("x", {"callbacks": [handler]})
-    assert handler.seen == [["start", "end"]]
+    handler = slow()
+    await ANSWERS.ainvoke("x", {"callbacks": [handler]})
+    assert ends(handler) == [["start", "end"]]
 
 
 async def test_a_failing_hook() -> None:
     """Start, error; and the caller gets the hook's own exception."""
     handlers = watchers()
     with pytest.raises(ConnectionError) as caught:
-        await Fails().ainvoke("fail", {"callbacks": handlers})
+        await FAILS.ainvoke("fail", {"callbacks": handlers})
     assert seen(handlers) == [[["start", "error"]]] * 3
-    assert handlers[0].results == [caught.value]
+    assert handlers[0].firsts("on_llm_error") == [caught.value]
 
 
 async def test_a_hook_that_returns_nonsense() -> None:
     """hocket's own complaint is the run's error."""
 
-    class Nonsense(Chat):
+    class Nonsense(HookModel):
         async def _agenerate(self, messages: Any, stop: Any = None, **kwargs: Any) -> Any:
             return "hi"
 
@@ -179,26 +123,24 @@ async def test_one_of_several_conversations_fails() -> None:
     handlers = watchers()
     conversations = [[HumanMessage(text)] for text in ("a", "fail", "b", "fail")]
     with pytest.raises(ConnectionError):
-        await Fails().agenerate(conversations, callbacks=handlers)
+        await FAILS.agenerate(conversations, callbacks=handlers)
     for handler in handlers:
-        assert handler.seen == [["start", "end"], ["start", "error"], ["start", "end"], ["start", "error"]]
+        assert ends(handler) == [["start", "end"], ["start", "error"], ["start", "end"], ["start", "error"]]
 
 
 def test_one_of_several_conversations_fails_in_sync_code() -> None:
     """One after another: those behind the failure are not asked, and still end. LangChain leaves runs open here."""
-    asked: list[str] = []
 
-    class Sync(Chat):
-        def _generate(self, messages: Any, stop: Any = None, **kwargs: Any) -> ChatResult:
-            asked.append(messages[-1].content)
-            if messages[-1].content == "fail":
-                raise ConnectionError("lost")
-            return ChatResult(generations=[ChatGeneration(message=AIMessage("hi"))])
+    def answer_or_fail(call: HookCall) -> str:
+        if call.text == "fail":
+            raise ConnectionError("lost")
+        return "hi"
 
+    model = hook_model(answer_or_fail, "generate")
     handlers = watchers()
     with pytest.raises(ConnectionError):
-        Sync().generate([[HumanMessage(text)] for text in ("a", "fail", "b")], callbacks=handlers)
-    assert asked == ["a", "fail"]
+        model.generate([[HumanMessage(text)] for text in ("a", "fail", "b")], callbacks=handlers)
+    assert [call.text for call in model.requests] == ["a", "fail"]
     assert seen(handlers) == [[["start", "end"], ["start", "error"], ["start", "error"]]] * 3
 
 
@@ -206,17 +148,17 @@ async def test_cancelled_by_a_scope() -> None:
     """The end is told under cancellation, also by handlers that wait and by those in threads, before the verb raises."""
     handlers = watchers()
     with anyio.CancelScope() as scope:
-        await Waits(cancel=scope.cancel).ainvoke("x", {"callbacks": handlers})
+        await waits(cancel=scope.cancel).ainvoke("x", {"callbacks": handlers})
     assert scope.cancelled_caught
     assert seen(handlers) == [[["start", "error"]]] * 3
-    assert isinstance(handlers[0].results[0], anyio.get_cancelled_exc_class())
+    assert isinstance(handlers[0].firsts("on_llm_error")[0], anyio.get_cancelled_exc_class())
 
 
 async def test_cancelled_by_a_task_group_among_several() -> None:
     """All the runs of one call end, and the scope is left as cancelled."""
     handlers = watchers()
     with anyio.CancelScope() as scope:
-        model = Waits(cancel=scope.cancel, calls=2)
+        model = waits(cancel=scope.cancel, calls=2)
         await model.agenerate([[HumanMessage("a")], [HumanMessage("b")]], callbacks=handlers)
     assert scope.cancelled_caught
     assert seen(handlers) == [[["start", "error"]] * 2] * 3
@@ -228,12 +170,12 @@ async def test_cancelled_by_asyncio() -> None:
     handlers = watchers()
     with pytest.raises(TimeoutError):
         async with asyncio.timeout(None) as timeout:
-            model = Waits(cancel=lambda: timeout.reschedule(0))
+            model = waits(cancel=lambda: timeout.reschedule(0))
             await model.ainvoke("x", {"callbacks": handlers})
     assert seen(handlers) == [[["start", "error"]]] * 3
 
     handlers, begun = watchers(), asyncio.Event()
-    task = asyncio.create_task(Waits(cancel=begun.set).ainvoke("x", {"callbacks": handlers}))
+    task = asyncio.create_task(waits(cancel=begun.set).ainvoke("x", {"callbacks": handlers}))
     await begun.wait()
     for _ in range(3):
         task.cancel()
@@ -246,15 +188,15 @@ async def test_cancelled_by_asyncio() -> None:
 async def test_cancelled_in_the_middle_of_the_start() -> None:
     """The handlers behind the one that was struck hear of the start all the same, and all hear of the end."""
 
-    class Slow(AsyncEnds):
-        async def on_chat_model_start(self, *args: Any, **kwargs: Any) -> None:
-            self.told.on_chat_model_start(*args, **kwargs)
+    async def hang(event: Event) -> None:
+        if event.name == "on_chat_model_start":
             scope.cancel()
             await anyio.sleep_forever()
 
-    handlers = [Ends(), Slow(), AsyncEnds(), EndsInThread()]
+    hanging = AsyncRecorder(*MODEL_EVENTS, do=hang)
+    handlers = [Recorder(*MODEL_EVENTS), hanging, slow(), threaded()]
     with anyio.CancelScope() as scope:
-        await Answers().ainvoke("x", {"callbacks": handlers})
+        await ANSWERS.ainvoke("x", {"callbacks": handlers})
     assert scope.cancelled_caught
     assert seen(handlers) == [[["start", "error"]]] * 4
 
@@ -262,36 +204,34 @@ async def test_cancelled_in_the_middle_of_the_start() -> None:
 async def test_cancelled_while_a_thread_is_told_of_the_start() -> None:
     """The caller waits for the thread: its end does not overtake its start, nor is there one without the other."""
 
-    class SlowThread(EndsInThread):
-        def on_chat_model_start(self, *args: Any, **kwargs: Any) -> None:
+    def cancel_and_sleep(event: Event) -> None:
+        if event.name == "on_chat_model_start":
             anyio.from_thread.run_sync(scope.cancel)
             time.sleep(0.02)
-            super().on_chat_model_start(*args, **kwargs)
 
-    handler = SlowThread()
+    handler = Recorder(*MODEL_EVENTS, before=cancel_and_sleep, run_inline=False)
     with anyio.CancelScope() as scope:
-        await Answers().ainvoke("x", {"callbacks": [handler]})
+        await ANSWERS.ainvoke("x", {"callbacks": [handler]})
     assert scope.cancelled_caught
-    assert handler.seen == [["start", "error"]]
+    assert ends(handler) == [["start", "error"]]
 
-    late = EndsInThread()
+    late = threaded()
     with anyio.CancelScope() as scope:
         scope.cancel()
-        await Answers().ainvoke("x", {"callbacks": [late]})
-    assert late.seen == [["start", "error"]]
+        await ANSWERS.ainvoke("x", {"callbacks": [late]})
+    assert ends(late) == [["start", "error"]]
 
 
 async def test_cancelled_in_the_middle_of_the_end() -> None:
     """The one that is told finishes, those behind it follow, and the answer gives way to the cancellation."""
     started = anyio.Event()
 
-    class Slow(AsyncEnds):
-        async def on_llm_end(self, *args: Any, **kwargs: Any) -> None:
+    async def sleep_at_the_end(event: Event) -> None:
+        if event.name == "on_llm_end":
             started.set()
             await anyio.sleep(0.02)
-            await super().on_llm_end(*args, **kwargs)
 
-    handlers = [Slow(), AsyncEnds(), EndsInThread()]
+    handlers: list[Any] = [AsyncRecorder(*MODEL_EVENTS, before=sleep_at_the_end), slow(), threaded()]
     with anyio.CancelScope() as scope:
         async with anyio.create_task_group() as group:
 
@@ -300,7 +240,7 @@ async def test_cancelled_in_the_middle_of_the_end() -> None:
                 scope.cancel()
 
             group.start_soon(cancel)
-            await Answers().ainvoke("x", {"callbacks": handlers})
+            await ANSWERS.ainvoke("x", {"callbacks": handlers})
     assert seen(handlers) == [[["start", "end"]]] * 3
 
 
@@ -308,103 +248,93 @@ async def test_a_stream_that_fails() -> None:
     """Start, error, with what had come."""
     handlers = watchers()
     with pytest.raises(ConnectionError):
-        async for _ in Streams(fails=True).astream("x", {"callbacks": handlers}):
+        async for _ in STREAM_FAILS.astream("x", {"callbacks": handlers}):
             pass
     assert seen(handlers) == [[["start", "error"]]] * 3
-    assert handlers[0].details[0]["response"].generations[0][0].text == "one"
+    assert handlers[0].only("on_llm_error").details["response"].generations[0][0].text == "one"
 
 
-def partial(handler: Any) -> tuple[str, bool]:
-    """Return the text that an early end was told with, and whether it was told as closed."""
-    told = getattr(handler, "told", handler)
-    return told.results[0].generations[0][0].text, told.details[0]["closed"]
+def partial_texts(handlers: list[Any]) -> list[str]:
+    """Return the text that each handler was told at its early end."""
+    return [handler.firsts("on_llm_end")[0].generations[0][0].text for handler in handlers]
 
 
 async def test_a_stream_that_is_left() -> None:
     """Leaving is no failure: `on_llm_end` with what had come and `closed=True`, told before `aclose` returns."""
     handlers = watchers()
-    async with Streams().astream("x", {"callbacks": handlers}) as stream:
+    async with STREAMS.astream("x", {"callbacks": handlers}) as stream:
         async for _ in stream:
             break
-    assert seen(handlers) == [[["start", "end"]]] * 3
-    assert [partial(handler) for handler in handlers] == [("one", True)] * 3
+    assert seen(handlers) == [[["start", "end closed"]]] * 3
+    assert partial_texts(handlers) == ["one"] * 3
 
 
 async def test_a_stream_that_is_dropped() -> None:
     """A plain `break` and garbage collection end the run as well, soon after."""
     ended = anyio.Event()
 
-    class Ending(Ends):
-        def on_llm_end(self, *args: Any, **kwargs: Any) -> None:
-            super().on_llm_end(*args, **kwargs)
-            ended.set()
-
-    handler = Ending()
-    stream = Streams().astream("x", {"callbacks": [handler]})
+    handler = Recorder(*MODEL_EVENTS, do=lambda event: ended.set() if event.name == "on_llm_end" else None)
+    stream = STREAMS.astream("x", {"callbacks": [handler]})
     async for _ in stream:
         break
     del stream
     gc.collect()
     with anyio.fail_after(1):
         await ended.wait()
-    assert handler.seen == [["start", "end"]]
-    assert partial(handler) == ("one", True)
+    assert ends(handler) == [["start", "end closed"]]
+    assert partial_texts([handler]) == ["one"]
 
 
 async def test_a_stream_whose_consumer_is_cancelled() -> None:
     """To be cancelled while waiting for a chunk is a cancellation, not a closing."""
     handlers = watchers()
     with anyio.CancelScope() as scope:
-        async for _ in Streams().astream("x", {"callbacks": handlers}):
+        async for _ in STREAMS.astream("x", {"callbacks": handlers}):
             scope.cancel()
     assert seen(handlers) == [[["start", "error"]]] * 3
 
 
 async def test_a_stream_that_is_never_read() -> None:
     """Nothing was sent, so nothing is told."""
-    handler = Ends()
-    await Streams().astream("x", {"callbacks": [handler]}).aclose()
-    assert handler.seen == []
+    handler = Recorder()
+    await STREAMS.astream("x", {"callbacks": [handler]}).aclose()
+    assert handler.events == []
 
 
-class SyncStreams(Chat):
-    """Streams from a sync hook, and raises at the end if told to."""
+def sync_streams(error: BaseException | None = None) -> Any:
+    """Return a model that streams from a sync hook, and raises in the middle if told to."""
 
-    error: Any = None
+    def say(call: HookCall) -> Iterator[str]:
+        yield "one"
+        if error is not None:
+            raise error
+        yield "two"
 
-    def _stream(self, messages: Any, stop: Any = None, **kwargs: Any) -> Iterator[ChatGenerationChunk]:
-        yield ChatGenerationChunk(message=AIMessageChunk("one"))
-        if self.error is not None:
-            raise self.error
-        yield ChatGenerationChunk(message=AIMessageChunk("two"))
+    return hook_model(say, "stream")
 
 
 def test_a_sync_stream_that_is_left() -> None:
     """The same in sync code, by `with`, by `close` and by dropping it."""
     handlers = watchers()
-    with SyncStreams().stream("x", {"callbacks": handlers}) as stream:
+    with sync_streams().stream("x", {"callbacks": handlers}) as stream:
         next(stream)
-    assert seen(handlers) == [[["start", "end"]]] * 3
-    assert [partial(handler) for handler in handlers] == [("one", True)] * 3
+    assert seen(handlers) == [[["start", "end closed"]]] * 3
+    assert partial_texts(handlers) == ["one"] * 3
 
     handlers = watchers()
-    for _ in SyncStreams().stream("x", {"callbacks": handlers}):
+    for _ in sync_streams().stream("x", {"callbacks": handlers}):
         break
     gc.collect()
-    assert seen(handlers) == [[["start", "end"]]] * 3
+    assert seen(handlers) == [[["start", "end closed"]]] * 3
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit, ConnectionError, GeneratorExit])
 def test_whatever_a_sync_hook_raises(error: type[BaseException]) -> None:
     """Ctrl-C in a hook ends the run, and goes on to the caller."""
 
-    class Raises(Chat):
-        def _generate(self, messages: Any, stop: Any = None, **kwargs: Any) -> ChatResult:
-            raise error
-
     handlers = watchers()
     with pytest.raises(error):
-        Raises().invoke("x", {"callbacks": handlers})
+        hook_model(error(), "generate").invoke("x", {"callbacks": handlers})
     assert seen(handlers) == [[["start", "error"]]] * 3
 
 
@@ -413,50 +343,41 @@ def test_whatever_a_sync_stream_raises(error: type[BaseException]) -> None:
     """In the middle of a stream, too."""
     handlers = watchers()
     with pytest.raises(error):
-        list(SyncStreams(error=error()).stream("x", {"callbacks": handlers}))
+        list(sync_streams(error()).stream("x", {"callbacks": handlers}))
     assert seen(handlers) == [[["start", "error"]]] * 3
 
 
-class Insists(BaseCallbackHandler):
-    """Raises at one event, and wants to be heard."""
+def insist(event: str) -> Recorder:
+    """Return a handler that raises at one event, and wants to be heard."""
 
-    raise_error = True
-    run_inline = True
-
-    def __init__(self, event: str) -> None:
-        setattr(self, event, self._refuse)
-
-    def _refuse(self, *args: Any, **kwargs: Any) -> None:
+    def refuse(event: Event) -> None:
         raise RuntimeError("no")
+
+    return Recorder(event, do=refuse, raise_error=True)
 
 
 @pytest.mark.parametrize("first", [True, False])
 async def test_a_handler_that_refuses_the_start(first: bool) -> None:
     """The run fails before it is asked for; the other handlers, before and behind, hear of both its ends."""
     handlers = watchers()
-    insisting = Insists("on_chat_model_start")
+    insisting = insist("on_chat_model_start")
     given = [insisting, *handlers] if first else [*handlers, insisting]
     with pytest.raises(RuntimeError, match="no"):
-        await Answers().ainvoke("x", {"callbacks": given})
+        await ANSWERS.ainvoke("x", {"callbacks": given})
     assert seen(handlers) == [[["start", "error"]]] * 3
 
 
 async def test_a_handler_that_refuses_one_of_several_starts() -> None:
     """The runs that had started are ended; those that had not are not told of."""
-    refused: list[UUID] = []
 
-    class Second(Ends):
-        raise_error = True
+    def refuse_the_second(event: Event) -> None:
+        if refusing.count("on_chat_model_start") == 2 and event.name == "on_chat_model_start":
+            raise RuntimeError("no")
 
-        def on_chat_model_start(self, *args: Any, run_id: UUID, **kwargs: Any) -> None:
-            super().on_chat_model_start(*args, run_id=run_id, **kwargs)
-            if len(self.runs) == 2:
-                refused.append(run_id)
-                raise RuntimeError("no")
-
-    handlers = [Second(), *watchers()]
+    refusing = Recorder(*MODEL_EVENTS, do=refuse_the_second, raise_error=True)
+    handlers = [refusing, *watchers()]
     with pytest.raises(RuntimeError, match="no"):
-        await Answers().agenerate([[HumanMessage(text)] for text in "abc"], callbacks=handlers)
+        await ANSWERS.agenerate([[HumanMessage(text)] for text in "abc"], callbacks=handlers)
     assert seen(handlers) == [[["start", "error"]] * 2] * 4
 
 
@@ -464,7 +385,7 @@ async def test_a_handler_that_refuses_a_token() -> None:
     """The run fails there, once."""
     handlers = watchers()
     with pytest.raises(RuntimeError, match="no"):
-        async for _ in Streams().astream("x", {"callbacks": [Insists("on_llm_new_token"), *handlers]}):
+        async for _ in STREAMS.astream("x", {"callbacks": [insist("on_llm_new_token"), *handlers]}):
             pass
     assert seen(handlers) == [[["start", "error"]]] * 3
 
@@ -474,7 +395,7 @@ async def test_a_handler_that_refuses_the_end(count: int) -> None:
     """The verb raises; the runs have had their end, and get no second one."""
     handlers = watchers()
     with pytest.raises(RuntimeError, match="no"):
-        await Answers().agenerate([[HumanMessage("x")]] * count, callbacks=[Insists("on_llm_end"), *handlers])
+        await ANSWERS.agenerate([[HumanMessage("x")]] * count, callbacks=[insist("on_llm_end"), *handlers])
     assert seen(handlers) == [[["start", "end"]] * count] * 3
 
 
@@ -483,7 +404,7 @@ async def test_a_handler_that_refuses_the_error(count: int) -> None:
     """A run that has failed keeps its own error, and its siblings their ends."""
     handlers = watchers()
     with pytest.raises(ConnectionError):
-        await Fails().agenerate([[HumanMessage("fail")]] * count, callbacks=[Insists("on_llm_error"), *handlers])
+        await FAILS.agenerate([[HumanMessage("fail")]] * count, callbacks=[insist("on_llm_error"), *handlers])
     assert seen(handlers) == [[["start", "error"]] * count] * 3
 
 
@@ -493,15 +414,15 @@ async def test_a_handler_that_hangs_at_the_end_is_cut_off(monkeypatch: pytest.Mo
 
     monkeypatch.setattr(runtime, "END_GRACE", 0.02)
 
-    class Hangs(AsyncEnds):
-        async def on_llm_end(self, *args: Any, **kwargs: Any) -> None:
+    async def hang(event: Event) -> None:
+        if event.name == "on_llm_end":
             await anyio.sleep_forever()
 
-    hanging, behind = Hangs(), AsyncEnds()
+    hanging, behind = AsyncRecorder(*MODEL_EVENTS, before=hang), slow()
     with anyio.fail_after(1):
-        answer = await Answers().ainvoke("x", {"callbacks": [hanging, behind]})
+        answer = await ANSWERS.ainvoke("x", {"callbacks": [hanging, behind]})
     assert answer.content == "hi"
-    assert behind.seen == [["start", "end"]]
+    assert ends(behind) == [["start", "end"]]
     assert hanging.errors == 1
 
 
@@ -512,56 +433,49 @@ async def test_a_handler_that_hangs_in_its_thread_is_left_behind(monkeypatch: py
     monkeypatch.setattr(runtime, "END_GRACE", 0.02)
     release = threading.Event()
 
-    class Hangs(EndsInThread):
-        def on_llm_end(self, *args: Any, **kwargs: Any) -> None:
+    def hang(event: Event) -> None:
+        if event.name == "on_llm_end":
             release.wait(5)
 
-    hanging, behind = Hangs(), AsyncEnds()
+    hanging, behind = Recorder(*MODEL_EVENTS, before=hang, run_inline=False), slow()
     with anyio.fail_after(1):
-        await Answers().ainvoke("x", {"callbacks": [hanging, behind]})
+        await ANSWERS.ainvoke("x", {"callbacks": [hanging, behind]})
     release.set()
-    assert behind.seen == [["start", "end"]]
+    assert ends(behind) == [["start", "end"]]
     assert hanging.errors == 1
 
 
-class Texts(BaseLLM):
-    """A text model; fails if a prompt says so."""
-
-    cancel: Callable[[], object] | None = None
-
-    @property
-    def _llm_type(self) -> str:
-        return "texts"
-
-    async def _agenerate(self, prompts: list[str], stop: Any = None, **kwargs: Any) -> LLMResult:
-        if self.cancel is not None:
-            self.cancel()
-            await anyio.sleep_forever()
-        if "fail" in prompts:
-            raise ConnectionError("lost")
-        return LLMResult(generations=[[Generation(text=prompt)] for prompt in prompts])
+def texts_or_fail(call: HookCall) -> LLMResult:
+    if "fail" in call.input:
+        raise ConnectionError("lost")
+    return LLMResult(generations=[[Generation(text=prompt)] for prompt in call.input])
 
 
 async def test_all_the_prompts_of_a_text_model_end() -> None:
     """One request, several runs: they end together, well or not."""
-    handlers = watchers()
-    await Texts().agenerate(["a", "b"], callbacks=handlers)
+    handlers, model = watchers(), hook_llm(texts_or_fail)
+    await model.agenerate(["a", "b"], callbacks=handlers)
     assert seen(handlers) == [[["start", "end"]] * 2] * 3
 
     handlers = watchers()
     with pytest.raises(ConnectionError):
-        await Texts().agenerate(["a", "fail"], callbacks=handlers)
+        await model.agenerate(["a", "fail"], callbacks=handlers)
     assert seen(handlers) == [[["start", "error"]] * 2] * 3
+
+    async def cancel(call: HookCall) -> None:
+        scope.cancel()
+        await anyio.sleep_forever()
 
     handlers = watchers()
     with anyio.CancelScope() as scope:
-        await Texts(cancel=scope.cancel).agenerate(["a", "b"], callbacks=handlers)
+        await hook_llm(cancel).agenerate(["a", "b"], callbacks=handlers)
     assert seen(handlers) == [[["start", "error"]] * 2] * 3
 
 
 async def test_a_batch_that_fails() -> None:
     """The siblings that are cancelled end, too: as many ends as starts."""
-    handler = Ends()
+    handler = Recorder(*MODEL_EVENTS)
     with pytest.raises(ConnectionError):
-        await Fails().abatch(["a", "b", "fail", *"cdefgh"], {"callbacks": [handler], "max_concurrency": 4})
-    assert handler.seen and all(len(events) == 2 and events[0] == "start" for events in handler.seen)
+        await FAILS.abatch(["a", "b", "fail", *"cdefgh"], {"callbacks": [handler], "max_concurrency": 4})
+    assert handler.events
+    handler.assert_every_run_ended_once()
