@@ -8,9 +8,7 @@ from uuid import UUID
 import pytest
 
 from hocket.callbacks import (
-    AsyncCallbackHandler,
     AsyncCallbackManager,
-    BaseCallbackHandler,
     CallbackManager,
     adispatch_custom_event,
     ambient,
@@ -18,21 +16,8 @@ from hocket.callbacks import (
     register_configure_hook,
 )
 from hocket.errors import InvalidInput
-from hocket.language_models import BaseChatModel, FakeListChatModel
-from hocket.messages import AIMessage
-from hocket.outputs import ChatGeneration, ChatResult
-
-
-class Counter(BaseCallbackHandler):
-    """Counts the ends that it hears of."""
-
-    run_inline = True
-
-    def __init__(self) -> None:
-        self.ends = 0
-
-    def on_llm_end(self, *args: Any, **kwargs: Any) -> None:
-        self.ends += 1
+from hocket.language_models import FakeListChatModel
+from tests.kit import AsyncRecorder, HookCall, Recorder, hook_model
 
 
 @pytest.fixture(autouse=True)
@@ -48,22 +33,22 @@ MODEL = FakeListChatModel(responses=["hi"])
 
 async def test_a_registered_variable_is_looked_at_when_a_run_starts() -> None:
     """Whatever handler it holds then, and none when it holds none."""
-    variable: ContextVar[Counter | None] = ContextVar("variable", default=None)
+    variable: ContextVar[Recorder | None] = ContextVar("variable", default=None)
     register_configure_hook(variable, True)
     register_configure_hook(variable, True)
-    counter = Counter()
+    counter = Recorder("on_llm_end")
     await MODEL.ainvoke("x")
     variable.set(counter)
     await MODEL.ainvoke("x")
-    assert counter.ends == 1
+    assert counter.count("on_llm_end") == 1
 
 
 @pytest.mark.parametrize(("inheritable", "ends"), [(True, 2), (False, 1)])
 async def test_children_hear_of_it_if_it_is_inheritable(inheritable: bool, ends: int) -> None:
     """In a context of its own, a child has what its parent gave it."""
-    variable: ContextVar[Counter | None] = ContextVar("variable", default=None)
+    variable: ContextVar[Recorder | None] = ContextVar("variable", default=None)
     register_configure_hook(variable, inheritable)
-    counter = Counter()
+    counter = Recorder("on_llm_end")
     variable.set(counter)
     manager = AsyncCallbackManager.configure()
     run = await manager.on_chain_start({}, {})
@@ -71,28 +56,28 @@ async def test_children_hear_of_it_if_it_is_inheritable(inheritable: bool, ends:
     await MODEL.ainvoke("x", {"callbacks": run.get_child()})
     variable.set(counter)
     await MODEL.ainvoke("x")
-    assert counter.ends == ends
+    assert counter.count("on_llm_end") == ends
 
 
 async def test_an_environment_variable_switches_a_handler_on(monkeypatch: pytest.MonkeyPatch) -> None:
     """LangChain's third and fourth argument: a new handler a call, unless one of its kind listens already."""
-    made: list[Counter] = []
+    switched: list[Recorder] = []
 
-    class Switched(Counter):
+    class Switched(Recorder):
         def __init__(self) -> None:
-            super().__init__()
-            made.append(self)
+            super().__init__("on_llm_end")
+            switched.append(self)
 
     register_configure_hook(ContextVar("unset"), True, Switched, "HOCKET_TEST_SWITCH")
     for off in ("", "0", "false"):
         monkeypatch.setenv("HOCKET_TEST_SWITCH", off)
         await MODEL.ainvoke("x")
-    assert made == []
+    assert switched == []
     monkeypatch.setenv("HOCKET_TEST_SWITCH", "1")
     await MODEL.ainvoke("x")
-    assert [one.ends for one in made] == [1]
-    await MODEL.ainvoke("x", {"callbacks": made[:1]})
-    assert [one.ends for one in made] == [2]
+    assert [one.count("on_llm_end") for one in switched] == [1]
+    await MODEL.ainvoke("x", {"callbacks": switched[:1]})
+    assert [one.count("on_llm_end") for one in switched] == [2]
 
 
 def test_a_switch_needs_something_to_switch_on() -> None:
@@ -101,46 +86,21 @@ def test_a_switch_needs_something_to_switch_on() -> None:
         register_configure_hook(ContextVar("unset"), env_var="HOCKET_TEST_SWITCH")
 
 
-class Custom(BaseCallbackHandler):
-    """Notes custom events."""
-
-    run_inline = True
-
-    def __init__(self) -> None:
-        self.events: list[tuple[str, Any, dict[str, Any]]] = []
-
-    def on_custom_event(self, name: str, data: Any, **kwargs: Any) -> None:
-        self.events.append((name, data, kwargs))
+async def report(call: HookCall) -> str:
+    """Say how far it is, from inside a hook."""
+    config = {"callbacks": call.run_manager.get_child(), "tags": ["more"], "metadata": {"m": 1}}
+    await adispatch_custom_event("progress", {"done": 0.5}, config=config)
+    return "hi"
 
 
-class AsyncCustom(AsyncCallbackHandler):
-    def __init__(self) -> None:
-        self.events: list[tuple[str, Any, dict[str, Any]]] = []
-
-    async def on_custom_event(self, name: str, data: Any, **kwargs: Any) -> None:
-        self.events.append((name, data, kwargs))
-
-
-class Reports(BaseChatModel):
-    """Says how far it is, from inside its hooks."""
-
-    @property
-    def _llm_type(self) -> str:
-        return "reports"
-
-    async def _agenerate(self, messages: Any, stop: Any = None, run_manager: Any = None, **kwargs: Any) -> ChatResult:
-        config = {"callbacks": run_manager.get_child(), "tags": ["more"], "metadata": {"m": 1}}
-        await adispatch_custom_event("progress", {"done": 0.5}, config=config)
-        return ChatResult(generations=[ChatGeneration(message=AIMessage("hi"))])
-
-    def _generate(self, messages: Any, stop: Any = None, run_manager: Any = None, **kwargs: Any) -> ChatResult:
-        config = {"callbacks": run_manager.get_child(), "tags": ["more"], "metadata": {"m": 1}}
-        dispatch_custom_event("progress", {"done": 0.5}, config=config)
-        return ChatResult(generations=[ChatGeneration(message=AIMessage("hi"))])
+def report_in_sync_code(call: HookCall) -> str:
+    config = {"callbacks": call.run_manager.get_child(), "tags": ["more"], "metadata": {"m": 1}}
+    dispatch_custom_event("progress", {"done": 0.5}, config=config)
+    return "hi"
 
 
 def check(handler: Any) -> None:
-    ((name, data, details),) = handler.events
+    _, (name, data), details = handler.only("on_custom_event")
     assert (name, data) == ("progress", {"done": 0.5})
     assert isinstance(details["run_id"], UUID)
     assert details["tags"] == ["t", "more"]
@@ -149,31 +109,32 @@ def check(handler: Any) -> None:
 
 async def test_a_hook_tells_its_runs_handlers_of_an_event_of_its_own() -> None:
     """Name and data as given, with the run's id, and its tags and metadata with the event's own."""
-    handlers = [Custom(), AsyncCustom()]
-    await Reports().ainvoke("x", {"callbacks": handlers, "tags": ["t"], "metadata": {"user": 2}})
+    handlers = [Recorder("on_custom_event"), AsyncRecorder("on_custom_event")]
+    await hook_model(report).ainvoke("x", {"callbacks": handlers, "tags": ["t"], "metadata": {"user": 2}})
     for handler in handlers:
         check(handler)
 
 
 def test_a_sync_hook_does_too() -> None:
     """The same in sync code, to async handlers as well."""
-    handlers = [Custom(), AsyncCustom()]
-    Reports().invoke("x", {"callbacks": handlers, "tags": ["t"], "metadata": {"user": 2}})
+    handlers = [Recorder("on_custom_event"), AsyncRecorder("on_custom_event")]
+    hook_model(report_in_sync_code, "generate").invoke(
+        "x", {"callbacks": handlers, "tags": ["t"], "metadata": {"user": 2}}
+    )
     for handler in handlers:
         check(handler)
 
 
 async def test_who_ignores_custom_events_hears_of_none() -> None:
     """`ignore_custom_event`."""
-    handler = Custom()
-    handler.ignore_custom_event = True
-    await Reports().ainvoke("x", {"callbacks": [handler]})
+    handler = Recorder("on_custom_event", ignore_custom_event=True)
+    await hook_model(report).ainvoke("x", {"callbacks": [handler]})
     assert handler.events == []
 
 
 async def test_an_event_belongs_to_a_run() -> None:
     """Outside of any run, and with a bare list of handlers, there is nothing that it could be about."""
-    for config in (None, {"callbacks": [Custom()]}):
+    for config in (None, {"callbacks": [Recorder("on_custom_event")]}):
         with pytest.raises(RuntimeError, match=r"'progress'.*no run"):
             await adispatch_custom_event("progress", {}, config=config)
         with pytest.raises(RuntimeError, match=r"'progress'.*no run"):
@@ -182,9 +143,9 @@ async def test_an_event_belongs_to_a_run() -> None:
 
 async def test_managers_tell_custom_events_directly() -> None:
     """`manager.on_custom_event(name, data, run_id=…)`, of either kind."""
-    handler = Custom()
+    handler = Recorder("on_custom_event")
     await AsyncCallbackManager([handler], tags=["t"]).on_custom_event("a", 1)
     CallbackManager([handler]).on_custom_event("b", 2, UUID(int=5))
     (first, second) = handler.events
-    assert first[:2] == ("a", 1) and first[2]["tags"] == ["t"]
-    assert second == ("b", 2, {"run_id": UUID(int=5), "tags": [], "metadata": {}})
+    assert first.args == ("a", 1) and first.details["tags"] == ["t"]
+    assert second == ("on_custom_event", ("b", 2), {"run_id": UUID(int=5), "tags": [], "metadata": {}})

@@ -6,7 +6,6 @@ import pytest
 
 from hocket.callbacks import (
     AsyncCallbackManager,
-    BaseCallbackHandler,
     BaseCallbackManager,
     CallbackManager,
     StdOutCallbackHandler,
@@ -14,47 +13,39 @@ from hocket.callbacks import (
 from hocket.callbacks.stdout import DebugCallbackHandler
 from hocket.errors import InvalidInput
 from hocket.globals import set_debug
-from hocket.language_models import BaseChatModel, FakeListChatModel
+from hocket.language_models import FakeListChatModel
 from hocket.messages import AIMessage
-from hocket.outputs import ChatGeneration, ChatResult
+from tests.kit import HookCall, Recorder, hook_model
 
 
-class Starts(BaseCallbackHandler):
-    """Notes the starts that it hears of."""
-
-    run_inline = True
-
-    def __init__(self) -> None:
-        self.runs: list[dict[str, Any]] = []
-
-    def on_chat_model_start(self, *args: Any, **kwargs: Any) -> None:
-        self.runs.append(kwargs)
+def note_starts() -> Recorder:
+    return Recorder("on_chat_model_start")
 
 
-class Outer(BaseChatModel):
-    """Asks another model, as a run inside its own."""
+def details(recorder: Recorder) -> list[dict[str, Any]]:
+    """Return what a handler was told of the runs that started, but their messages."""
+    return [event.details for event in recorder.events]
 
-    inner: FakeListChatModel
 
-    @property
-    def _llm_type(self) -> str:
-        return "outer"
+def ask_inside(inner: Any, **fields: Any) -> Any:
+    """Return a model that asks another model, as a run inside its own."""
 
-    async def _agenerate(self, messages: Any, stop: Any = None, run_manager: Any = None, **kwargs: Any) -> ChatResult:
-        answer = await self.inner.ainvoke(messages, {"callbacks": run_manager.get_child("inside")})
-        return ChatResult(generations=[ChatGeneration(message=answer)])
+    async def ask(call: HookCall) -> AIMessage:
+        return await inner.ainvoke(call.input, {"callbacks": call.run_manager.get_child("inside")})
+
+    return hook_model(ask, **fields)
 
 
 async def test_the_runs_inside_get_the_calls_handlers_tags_and_metadata_and_not_the_models() -> None:
     """Local means this run, inheritable this run and those inside; a child's tag is its own."""
-    given, own, inner_own = Starts(), Starts(), Starts()
+    given, own, inner_own = note_starts(), note_starts(), note_starts()
     inner = FakeListChatModel(responses=["hi"], callbacks=[inner_own], tags=["inner"])
-    model = Outer(inner=inner, callbacks=[own], tags=["outer"], metadata={"own": 1})
+    model = ask_inside(inner, callbacks=[own], tags=["outer"], metadata={"own": 1})
     await model.ainvoke("x", {"callbacks": [given], "tags": ["call"], "metadata": {"user": 2}})
 
-    outer_run, inner_run = given.runs
-    assert [run["run_id"] for run in own.runs] == [outer_run["run_id"]]
-    assert [run["run_id"] for run in inner_own.runs] == [inner_run["run_id"]]
+    outer_run, inner_run = details(given)
+    assert [run["run_id"] for run in details(own)] == [outer_run["run_id"]]
+    assert [run["run_id"] for run in details(inner_own)] == [inner_run["run_id"]]
     assert outer_run["parent_run_id"] is None
     assert inner_run["parent_run_id"] == outer_run["run_id"]
     assert outer_run["tags"] == ["call", "outer"]
@@ -65,10 +56,10 @@ async def test_the_runs_inside_get_the_calls_handlers_tags_and_metadata_and_not_
 
 async def test_a_run_that_nobody_watches_has_children_too() -> None:
     """`get_child` works without handlers, and the child's run is watched by whoever listens to it alone."""
-    inner_own = Starts()
+    inner_own = note_starts()
     inner = FakeListChatModel(responses=["hi"], callbacks=[inner_own])
-    assert (await Outer(inner=inner).ainvoke("x")).content == "hi"
-    assert len(inner_own.runs) == 1
+    assert (await ask_inside(inner).ainvoke("x")).content == "hi"
+    assert len(inner_own.events) == 1
 
 
 def names(manager: BaseCallbackManager) -> tuple[list[Any], list[Any]]:
@@ -78,7 +69,7 @@ def names(manager: BaseCallbackManager) -> tuple[list[Any], list[Any]]:
 @pytest.mark.parametrize("cls", [CallbackManager, AsyncCallbackManager])
 def test_configure_puts_together_what_listens_to_a_call(cls: type[Any]) -> None:
     """The call's first, then the object's own, each once, in the order given."""
-    a, b, c = Starts(), Starts(), Starts()
+    a, b, c = note_starts(), note_starts(), note_starts()
     manager = cls.configure([a, b, a], [c, b], False, ["t", "u"], ["u", "v"], {"x": 1, "y": 1}, {"y": 2, "z": 3})
 
     assert type(manager) is cls
@@ -92,7 +83,7 @@ def test_configure_puts_together_what_listens_to_a_call(cls: type[Any]) -> None:
 @pytest.mark.parametrize("given", [CallbackManager, AsyncCallbackManager])
 def test_configure_takes_a_manager_of_either_kind_and_leaves_it_as_it_is(cls: type[Any], given: type[Any]) -> None:
     """A manager passed as callbacks keeps its parent, tags and what is inheritable; the call adds to a copy."""
-    a, b, c = Starts(), Starts(), Starts()
+    a, b, c = note_starts(), note_starts(), note_starts()
     parent = given([a], [a]).copy()
     parent.add_handler(b, inherit=False)
     parent.add_tags(["t"])
@@ -122,7 +113,7 @@ def test_configure_prints_when_asked_to() -> None:
         set_debug(False)
 
 
-@pytest.mark.parametrize("wrong", [Starts(), Starts, "handler", 5, [Starts], [print], ["handler"], [None]])
+@pytest.mark.parametrize("wrong", [note_starts(), Recorder, "handler", 5, [Recorder], [print], ["handler"], [None]])
 async def test_callbacks_that_could_never_be_told_anything_are_refused(wrong: Any) -> None:
     """A handler without its list, a class instead of an instance, a function: an error that says what is wanted."""
     with pytest.raises(InvalidInput, match=r"list|instance"):
@@ -146,7 +137,7 @@ async def test_a_handler_of_another_library_is_taken_if_it_is_like_ours() -> Non
 
 def test_merging_keeps_the_order_and_each_handler_once() -> None:
     """LangChain's goes through a set, so that the order of handlers changes from run to run."""
-    handlers = [Starts() for _ in range(20)]
+    handlers = [note_starts() for _ in range(20)]
     left = CallbackManager(handlers[:12], handlers[:6], tags=["a", "b"], metadata={"x": 1, "y": 1})
     right = CallbackManager(handlers[8:], handlers[10:], tags=["b", "c"], inheritable_tags=["c"], metadata={"y": 2})
     merged = left.merge(right)
@@ -160,7 +151,7 @@ def test_merging_keeps_the_order_and_each_handler_once() -> None:
 
 def test_a_manager_is_edited_in_place() -> None:
     """Adding twice adds once; removing what is not there changes nothing; setting replaces."""
-    a, b = Starts(), Starts()
+    a, b = note_starts(), note_starts()
     manager = BaseCallbackManager([])
     for _ in range(2):
         manager.add_handler(a)
@@ -187,27 +178,27 @@ def test_a_manager_is_edited_in_place() -> None:
 
 async def test_one_handler_given_twice_over_is_told_once() -> None:
     """Given with the call and held by the model: one start, not two."""
-    handler = Starts()
+    handler = note_starts()
     model = FakeListChatModel(responses=["hi"], callbacks=[handler])
     await model.with_config(callbacks=[handler]).ainvoke("x", {"callbacks": [handler]})
-    assert len(handler.runs) == 1
+    assert len(handler.events) == 1
 
 
 async def test_children_do_not_see_what_is_added_to_their_parent_later() -> None:
     """A manager handed to a call is read when the call starts."""
-    early, late = Starts(), Starts()
+    early, late = note_starts(), note_starts()
     manager = AsyncCallbackManager([])
     manager.add_handler(early)
     run = await manager.on_chain_start({"name": "chain"}, {})
     child = run.get_child()
     manager.add_handler(late)
     await FakeListChatModel(responses=["hi"]).ainvoke("x", {"callbacks": child})
-    assert (len(early.runs), len(late.runs)) == (1, 0)
+    assert (len(early.events), len(late.events)) == (1, 0)
 
 
 def test_a_run_without_tags_or_metadata_has_its_own_all_the_same() -> None:
     """What is put on one of them is not on the manager that started it, nor the other way round."""
-    manager = CallbackManager([Starts()])
+    manager = CallbackManager([note_starts()])
     run = manager.on_chain_start({"name": "chain"}, {})
     run.tags.append("run's")
     run.metadata["run's"] = 1
@@ -221,13 +212,13 @@ def test_a_run_without_tags_or_metadata_has_its_own_all_the_same() -> None:
 
 async def test_batch_items_are_watched_each_with_its_own_config() -> None:
     """One config for all, or one each; a run id given for all is the first one's."""
-    shared, own = Starts(), Starts()
+    shared, own = note_starts(), note_starts()
     model = FakeListChatModel(responses=["hi"])
     await model.abatch(["a", "b", "c"], {"callbacks": [shared], "tags": ["all"]})
-    assert [run["tags"] for run in shared.runs] == [["all"]] * 3
-    assert len({run["run_id"] for run in shared.runs}) == 3
+    assert [run["tags"] for run in details(shared)] == [["all"]] * 3
+    assert len({run["run_id"] for run in details(shared)}) == 3
     await model.abatch(["a", "b"], [{"callbacks": [own], "tags": ["first"]}, {"callbacks": [own], "tags": ["second"]}])
-    assert [run["tags"] for run in own.runs] == [["first"], ["second"]]
+    assert [run["tags"] for run in details(own)] == [["first"], ["second"]]
 
 
 async def test_no_handler_no_run() -> None:

@@ -1,7 +1,5 @@
 """Managers used by hand, as LangChain's users do for runs of their own."""
 
-from collections.abc import Callable
-from typing import Any
 from uuid import uuid4
 
 import anyio
@@ -22,34 +20,9 @@ from hocket.callbacks import (
 )
 from hocket.messages import HumanMessage
 from hocket.outputs import Generation, GenerationChunk, LLMResult
-
-Event = tuple[str, tuple[Any, ...], dict[str, Any]]
-
-
-class Recorder(BaseCallbackHandler):
-    """Notes every event that there is."""
-
-    run_inline = True
-
-    def __init__(self) -> None:
-        self.events: list[Event] = []
-
-    @property
-    def names(self) -> list[str]:
-        return [name for name, _, _ in self.events]
-
-
-def recording(name: str) -> Callable[..., None]:
-    def method(self: Any, *args: Any, **kwargs: Any) -> None:
-        self.events.append((name, args, kwargs))
-
-    return method
-
+from tests.kit import Event, Recorder
 
 EVENTS = [name for name in vars(BaseCallbackHandler) if name.startswith("on_")]
-for _name in EVENTS:
-    setattr(Recorder, _name, recording(_name))
-
 RESULT = LLMResult(generations=[[Generation(text="hi")]])
 
 
@@ -103,7 +76,7 @@ def test_a_run_of_everything_in_sync_code() -> None:
             "invocation_params": {"n": 1},
         },
     )
-    tools = [kwargs for name, _, kwargs in recorder.events if name == "on_tool_start"]
+    tools = [event.details for event in recorder.named("on_tool_start")]
     assert (tools[0]["inputs"], tools[0]["parent_run_id"]) == ({"a": 1}, chain_id)
     assert (tools[1]["inputs"], tools[1]["parent_run_id"]) == (None, elsewhere)
     assert (
@@ -183,10 +156,7 @@ def test_a_run_that_nobody_listens_to() -> None:
 async def test_the_end_of_a_run_is_told_under_cancellation() -> None:
     """A chain of one's own that is cancelled can say so: the handlers hear of it before the cancellation goes on."""
 
-    class Slow(Recorder):
-        run_inline = False
-
-    recorder = Slow()
+    recorder = Recorder(run_inline=False)
     with anyio.CancelScope() as scope:
         chain = await AsyncCallbackManager([recorder]).on_chain_start({}, {})
         try:
@@ -202,13 +172,10 @@ async def test_the_end_of_a_run_is_told_under_cancellation() -> None:
 async def test_raise_error_reaches_whoever_tells(raises: bool) -> None:
     """A manager used by hand raises what an insisting handler raised, and nothing else."""
 
-    class Refuses(BaseCallbackHandler):
-        raise_error = raises
+    def refuse(event: Event) -> None:
+        raise RuntimeError("no")
 
-        def on_tool_start(self, *args: Any, **kwargs: Any) -> None:
-            raise RuntimeError("no")
-
-    handler, recorder = Refuses(), Recorder()
+    handler, recorder = Recorder("on_tool_start", do=refuse, run_inline=False, raise_error=raises), Recorder()
     if raises:
         with pytest.raises(RuntimeError, match="no"):
             await AsyncCallbackManager([handler, recorder]).on_tool_start({}, "x")
