@@ -1,43 +1,42 @@
 """Handlers told behind the run's back: in order, without holding it up, and without losing anything."""
 
 import gc
+import itertools
 import logging
 import weakref
-from collections.abc import AsyncIterator
-from typing import Any
+from collections.abc import Awaitable
 
 import anyio
 import anyio.lowlevel
 import pytest
 
-from hocket.callbacks import AsyncCallbackHandler, AsyncCallbackManager, BaseCallbackHandler, background, flush
+from hocket.callbacks import AsyncCallbackManager, background, flush
 from hocket.language_models import BaseChatModel, FakeListChatModel
-from hocket.messages import AIMessageChunk, HumanMessage
-from hocket.outputs import ChatGenerationChunk
+from hocket.messages import HumanMessage
+from tests.kit import AsyncRecorder, Event, Recorder, hook_model
+
+EVENTS = ("on_chat_model_start", "on_llm_new_token", "on_llm_end")
 
 
-class Behind(AsyncCallbackHandler):
-    """Waits for a gate, and then notes what it is told."""
-
-    background = True
+class Behind(AsyncRecorder):
+    """Waits for a gate before it records what it is told."""
 
     def __init__(self) -> None:
         self.gate = anyio.Event()
         self.ended = anyio.Event()
-        self.told: list[str] = []
+        super().__init__(*EVENTS, before=self._wait, do=self._see_end, background=True)
 
-    async def on_chat_model_start(self, serialized: Any, messages: Any, **kwargs: Any) -> None:
-        await self.gate.wait()
-        self.told.append(f"start {messages[0][0].content}")
+    def _wait(self, event: Event) -> Awaitable[None]:
+        return self.gate.wait()
 
-    async def on_llm_new_token(self, token: str, **kwargs: Any) -> None:
-        await self.gate.wait()
-        self.told.append(token)
+    def _see_end(self, event: Event) -> None:
+        if event.name == "on_llm_end":
+            self.ended.set()
 
-    async def on_llm_end(self, *args: Any, **kwargs: Any) -> None:
-        await self.gate.wait()
-        self.told.append("end")
-        self.ended.set()
+    @property
+    def question(self) -> str:
+        """The text of the first message that it was told."""
+        return self.only("on_chat_model_start").args[1][0][0].text
 
 
 async def test_the_run_does_not_wait_and_the_order_is_kept() -> None:
@@ -46,30 +45,25 @@ async def test_the_run_does_not_wait_and_the_order_is_kept() -> None:
     with anyio.fail_after(1):
         stream = FakeListChatModel(responses=["abc"]).astream("x", {"callbacks": [handler]})
         answer = [chunk.content async for chunk in stream]
-    assert answer == ["a", "b", "c"] and handler.told == []
+    assert answer == ["a", "b", "c"] and handler.names == []
     handler.gate.set()
     assert await flush() == 0
-    assert handler.told == ["start x", "a", "b", "c", "end"]
+    assert handler.names == ["on_chat_model_start", *["on_llm_new_token"] * 3, "on_llm_end"]
+    assert (handler.question, handler.tokens) == ("x", ["a", "b", "c"])
 
 
 async def test_what_it_is_told_later_is_as_it_was() -> None:
     """What the caller does with question and answer meanwhile does not show."""
 
-    class Looking(Behind):
-        async def on_chat_model_start(self, serialized: Any, messages: Any, **kwargs: Any) -> None:
-            await self.gate.wait()
-            self.told.append(messages[0][0].additional_kwargs)
-
-        async def on_llm_new_token(self, token: str, *, chunk: Any = None, **kwargs: Any) -> None:
-            await self.gate.wait()
-            self.told.append(chunk.message.additional_kwargs)
-
-    handler, question = Looking(), HumanMessage("x")
-    async for chunk in OnlyAsync().astream([question], {"callbacks": [handler]}):
+    handler, question = Behind(), HumanMessage("x")
+    async for chunk in ONLY_ASYNC.astream([question], {"callbacks": [handler]}):
         question.additional_kwargs["edited"] = chunk.additional_kwargs["edited"] = True
     handler.gate.set()
     assert await flush() == 0
-    assert handler.told == [{}, {}, {}, "end"]
+    (question_then,) = handler.only("on_chat_model_start").args[1][0]
+    chunks = [event.details["chunk"].message for event in handler.named("on_llm_new_token")]
+    assert [message.additional_kwargs for message in (question_then, *chunks)] == [{}, {}, {}]
+    assert handler.names[-1] == "on_llm_end"
 
 
 async def test_flush_says_what_is_left() -> None:
@@ -85,16 +79,9 @@ async def test_flush_says_what_is_left() -> None:
 async def test_other_handlers_are_told_at_once() -> None:
     """One in the background does not delay those in front."""
 
-    class Front(BaseCallbackHandler):
-        run_inline = True
-        ends = 0
-
-        def on_llm_end(self, *args: Any, **kwargs: Any) -> None:
-            self.ends += 1
-
-    behind, front = Behind(), Front()
+    behind, front = Behind(), Recorder("on_llm_end")
     await FakeListChatModel(responses=["hi"]).ainvoke("x", {"callbacks": [behind, front]})
-    assert front.ends == 1 and behind.told == []
+    assert front.count("on_llm_end") == 1 and behind.names == []
     behind.gate.set()
     await flush()
 
@@ -106,40 +93,20 @@ async def test_each_handler_has_a_queue_of_its_own() -> None:
     await FakeListChatModel(responses=["hi"]).ainvoke("x", {"callbacks": [stuck, free]})
     with anyio.fail_after(1):
         await free.ended.wait()
-    assert free.told == ["start x", "end"]
-    assert stuck.told == []
+    assert free.names == ["on_chat_model_start", "on_llm_end"] and free.question == "x"
+    assert stuck.names == []
     stuck.gate.set()
     assert await flush() == 0
 
 
-class OnlyAsync(BaseChatModel):
-    """Has an async hook alone."""
-
-    @property
-    def _llm_type(self) -> str:
-        return "only-async"
-
-    async def _astream(self, messages: Any, stop: Any = None, **kwargs: Any) -> AsyncIterator[ChatGenerationChunk]:
-        yield ChatGenerationChunk(message=AIMessageChunk("hi"))
-
-
-class Endless(BaseChatModel):
-    """Streams for as long as it is listened to."""
-
-    @property
-    def _llm_type(self) -> str:
-        return "endless"
-
-    async def _astream(self, messages: Any, stop: Any = None, **kwargs: Any) -> AsyncIterator[ChatGenerationChunk]:
-        while True:
-            yield ChatGenerationChunk(message=AIMessageChunk("x"))
+ONLY_ASYNC = hook_model("hi", "astream")
 
 
 async def test_a_full_queue_makes_the_run_wait(monkeypatch: pytest.MonkeyPatch) -> None:
     """Memory is bounded, and nothing is dropped: at the bound the run goes at the handler's pace."""
     monkeypatch.setattr(background, "BOUND", 5)
     handler, taken, went_on = Behind(), 0, anyio.Event()
-    stream = Endless().astream("x", {"callbacks": [handler]})
+    stream = hook_model(lambda call: itertools.repeat("x"), "astream").astream("x", {"callbacks": [handler]})
 
     async def read() -> None:
         nonlocal taken
@@ -158,61 +125,36 @@ async def test_a_full_queue_makes_the_run_wait(monkeypatch: pytest.MonkeyPatch) 
         await stream.aclose()
         group.cancel_scope.cancel()
     assert await flush(timeout=1) == 0
-    assert handler.told[0] == "start x" and handler.told[-1] == "end"
+    assert handler.names[0] == "on_chat_model_start" and handler.names[-1] == "on_llm_end"
 
 
 async def test_sync_handlers_may_stay_behind_as_well() -> None:
     """Told in a worker thread, in order."""
 
-    class Sync(BaseCallbackHandler):
-        background = True
-
-        def __init__(self) -> None:
-            self.told: list[str] = []
-
-        def on_llm_new_token(self, token: str, **kwargs: Any) -> None:
-            self.told.append(token)
-
-        def on_llm_start(self, serialized: Any, prompts: list[str], **kwargs: Any) -> None:
-            self.told.append(prompts[0])
-
-    handler = Sync()
+    handler = Recorder("on_llm_start", "on_llm_new_token", background=True, run_inline=False)
     async for _ in FakeListChatModel(responses=["abc"]).astream("x", {"callbacks": [handler]}):
         pass
     await flush()
-    assert handler.told == ["Human: x", "a", "b", "c"]
+    assert handler.names == ["on_llm_start", *["on_llm_new_token"] * 3]
+    assert (handler.events[0].args[1], handler.tokens) == (["Human: x"], ["a", "b", "c"])
 
 
-@pytest.mark.parametrize("model", [FakeListChatModel(responses=["hi"]), OnlyAsync()])
+@pytest.mark.parametrize("model", [FakeListChatModel(responses=["hi"]), ONLY_ASYNC])
 def test_sync_verbs_tell_it_at_once(model: BaseChatModel) -> None:
     """Whether or not the hook is async: who calls them has no loop in which to wait for what comes later."""
 
-    class Sync(BaseCallbackHandler):
-        background = True
-        ends = 0
-
-        def on_llm_end(self, *args: Any, **kwargs: Any) -> None:
-            self.ends += 1
-
-    handler = Sync()
+    handler = Recorder("on_llm_end", background=True, run_inline=False)
     model.invoke("x", {"callbacks": [handler]})
-    assert handler.ends == 1
+    assert handler.count("on_llm_end") == 1
 
 
 async def test_it_cannot_fail_a_run() -> None:
     """Its exceptions are counted, and later events are told all the same, even if it would insist."""
 
-    class Fails(AsyncCallbackHandler):
-        background = True
-        raise_error = True
+    def refuse(event: Event) -> None:
+        raise RuntimeError("no")
 
-        async def on_chat_model_start(self, *args: Any, **kwargs: Any) -> None:
-            raise RuntimeError("no")
-
-        async def on_llm_end(self, *args: Any, **kwargs: Any) -> None:
-            raise RuntimeError("no")
-
-    handler = Fails()
+    handler = AsyncRecorder("on_chat_model_start", "on_llm_end", do=refuse, background=True, raise_error=True)
     await FakeListChatModel(responses=["hi"]).ainvoke("x", {"callbacks": [handler]})
     assert await flush() == 0
     assert handler.errors == 2
@@ -225,7 +167,7 @@ async def test_later_edits_of_the_callers_messages_are_not_seen() -> None:
     messages[0].content = "after"
     handler.gate.set()
     await flush()
-    assert handler.told == ["start before", "end"]
+    assert handler.question == "before" and handler.names[1:] == ["on_llm_end"]
 
 
 async def test_nothing_is_left_of_a_handler_made_for_one_request() -> None:
@@ -245,22 +187,14 @@ async def test_nothing_is_left_of_a_handler_made_for_one_request() -> None:
 
 async def test_many_runs_at_once_share_the_queue() -> None:
     """Every run's events in their order, whatever comes between."""
-    runs: dict[Any, list[str]] = {}
 
-    class Many(AsyncCallbackHandler):
-        background = True
+    def pause(event: Event) -> Awaitable[None]:
+        return anyio.lowlevel.checkpoint()
 
-        async def on_chat_model_start(self, *args: Any, run_id: Any, **kwargs: Any) -> None:
-            await anyio.lowlevel.checkpoint()
-            runs.setdefault(run_id, []).append("start")
-
-        async def on_llm_end(self, *args: Any, run_id: Any, **kwargs: Any) -> None:
-            await anyio.lowlevel.checkpoint()
-            runs.setdefault(run_id, []).append("end")
-
-    await FakeListChatModel(responses=["hi"]).abatch(["x"] * 50, {"callbacks": [Many()]})
+    many = AsyncRecorder("on_chat_model_start", "on_llm_end", before=pause, background=True)
+    await FakeListChatModel(responses=["hi"]).abatch(["x"] * 50, {"callbacks": [many]})
     await flush()
-    assert len(runs) == 50 and all(events == ["start", "end"] for events in runs.values())
+    assert list(many.runs().values()) == [["on_chat_model_start", "on_llm_end"]] * 50
 
 
 def test_a_loop_that_ends_too_early_says_what_is_lost(
@@ -268,14 +202,10 @@ def test_a_loop_that_ends_too_early_says_what_is_lost(
 ) -> None:
     """Without `flush` there is no promise; but it is on the record."""
 
-    class Stuck(AsyncCallbackHandler):
-        background = True
-
-        async def on_chain_start(self, *args: Any, **kwargs: Any) -> None:
-            await anyio.sleep_forever()
+    stuck = AsyncRecorder("on_chain_start", do=lambda event: anyio.sleep_forever(), background=True)
 
     async def main() -> None:
-        manager = AsyncCallbackManager([Stuck()])
+        manager = AsyncCallbackManager([stuck])
         await manager.on_chain_start({}, {})
         await manager.on_chain_start({}, {})
         await anyio.sleep(0.01)

@@ -16,6 +16,7 @@ import logging
 from collections.abc import Awaitable, Callable, Generator, Iterable, Mapping, Sequence
 from types import CoroutineType, FunctionType
 from typing import Any
+from weakref import ref
 
 from hocket._runtime.cancellation import is_stray
 from hocket._runtime.runtime import END_GRACE, Runtime
@@ -91,7 +92,7 @@ def listeners(runtime: Runtime, handlers: Iterable[BaseCallbackHandler], name: s
     is_async, flag = runtime.is_async, _IGNORED_BY.get(name, "")
     for handler in handlers:
         method: Any = getattr(handler, name, None)
-        is_silent, is_coroutine, is_native, may_suspend = _kind(getattr(method, "__func__", method))
+        is_silent, is_coroutine, is_native, may_suspend = _kind(method)
         heard: Listener | None
         if is_silent or (flag and getattr(handler, flag, False)):
             if name != _CHAT_START or getattr(handler, "ignore_chat_model", False):
@@ -112,7 +113,7 @@ def listeners(runtime: Runtime, handlers: Iterable[BaseCallbackHandler], name: s
 def listener(handler: BaseCallbackHandler, name: str) -> Any:
     """Return the handler's method for events of this name, or None if it does not listen to them."""
     method = getattr(handler, name, None)
-    if _kind(getattr(method, "__func__", method))[0]:
+    if _kind(method)[0]:
         return None
     flag = _IGNORED_BY.get(name)
     return None if flag and getattr(handler, flag, False) else method
@@ -120,7 +121,7 @@ def listener(handler: BaseCallbackHandler, name: str) -> Any:
 
 def _heard_by(runtime: Runtime, handler: BaseCallbackHandler, method: Any, call: Callable[..., Any]) -> Listener:
     """Return how ``call``, which calls the handler's ``method``, is made on ``runtime``."""
-    _, is_coroutine, is_native, may_suspend = _kind(getattr(method, "__func__", method))
+    _, is_coroutine, is_native, may_suspend = _kind(method)
     if is_coroutine:
         is_native = runtime.is_async and is_native
         return handler, call if is_native else functools.partial(runtime.call_async, call), may_suspend
@@ -258,13 +259,26 @@ async def _tell_rest(
         raise refused
 
 
-@functools.lru_cache(maxsize=1024)
-def _kind(function: Any) -> tuple[bool, bool, bool, bool]:
+def _kind(method: Any) -> tuple[bool, bool, bool, bool]:
     """Return what is to be known of a handler's method, out of the function that it is made of.
 
     Whether nobody has defined it; whether calling it gives something to await; whether that is a coroutine of Python's
     own; and whether it may take time: one without an ``await`` never does, so that there is nothing to shield it from.
     """
+    function = getattr(method, "__func__", method)
+    try:
+        return _kind_of(ref(function))
+    except TypeError:  # None, or an object that cannot be referred to weakly
+        return _examine(function)
+
+
+@functools.lru_cache(maxsize=1024)
+def _kind_of(function: "ref[Any]") -> tuple[bool, bool, bool, bool]:
+    """Examine a function once. A weak reference: one that a handler has of its own keeps the handler, and its events."""
+    return _examine(function())
+
+
+def _examine(function: Any) -> tuple[bool, bool, bool, bool]:
     if not isinstance(function, FunctionType):
         return function is None, inspect.iscoroutinefunction(function), False, True
     code = function.__code__
