@@ -9,7 +9,6 @@ import threading
 from abc import ABC, abstractmethod
 from collections import OrderedDict
 from collections.abc import Sequence
-from typing import Any
 
 from hocket._runtime import clock
 from hocket._runtime.runtime import ASYNC
@@ -37,7 +36,7 @@ class BaseCache(ABC):
         """Store candidates under this key."""
 
     @abstractmethod
-    def clear(self, **kwargs: Any) -> None:
+    def clear(self, **kwargs: object) -> None:
         """Forget everything."""
 
     async def alookup(self, prompt: str, llm_string: str) -> RETURN_VAL_TYPE | None:
@@ -48,7 +47,7 @@ class BaseCache(ABC):
         """Store candidates under this key. By default `update`, in a worker thread."""
         await ASYNC.call_sync(self.update, prompt, llm_string, return_val)
 
-    async def aclear(self, **kwargs: Any) -> None:
+    async def aclear(self, **kwargs: object) -> None:
         """Forget everything. By default `clear`, in a worker thread."""
         await ASYNC.call_sync(self.clear, **kwargs)
 
@@ -103,7 +102,7 @@ class InMemoryCache(BaseCache):
             if self.maxsize is not None and len(self._entries) > self.maxsize:
                 self._entries.popitem(last=False)
 
-    def clear(self, **kwargs: Any) -> None:
+    def clear(self, **kwargs: object) -> None:
         """Forget everything."""
         with self._lock:
             self._entries.clear()
@@ -124,6 +123,6 @@ class InMemoryCache(BaseCache):
         """Store copies of the candidates under this key. Never waits."""
         self.update(prompt, llm_string, return_val)
 
-    async def aclear(self, **kwargs: Any) -> None:
+    async def aclear(self, **kwargs: object) -> None:
         """Forget everything. Never waits."""
         self.clear(**kwargs)

@@ -10,7 +10,7 @@ it before it goes round again, so that together they never make more attempts th
 
 import math
 import random
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Annotated, Any, ClassVar, NamedTuple, TypeVar
@@ -93,16 +93,16 @@ class RetryPolicy(Serializable):
             ) from None
 
 
-def _read(value: Any) -> Any:
+def _coerce_policy(value: object) -> object:
     return RetryPolicy(max_attempts=value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 
-RetryPolicyLike = Annotated[RetryPolicy, BeforeValidator(_read)]
+RetryPolicyLike = Annotated[RetryPolicy, BeforeValidator(_coerce_policy)]
 """A `RetryPolicy`; a number is its ``max_attempts``."""
 
 
 class BudgetScope:
-    """One of the loops that share a budget, which the outermost of them holds. `retry_budget` opens it."""
+    """One retry loop. Nested loops share the attempt budget of the outermost one. `retry_budget` opens it."""
 
     __slots__ = ("_failed", "_first", "_is_counted", "_limit", "_outer")
 
@@ -134,7 +134,7 @@ _turn: ContextVar[BudgetScope | None] = ContextVar("hocket_turn", default=None)
 
 
 @contextmanager
-def retry_budget(limit: float) -> Iterator[BudgetScope]:
+def retry_budget(limit: float) -> Generator[BudgetScope]:
     """Have everything inside share one budget: the outermost one, where there is one already, whatever its limit.
 
     Not to be held across a yield.

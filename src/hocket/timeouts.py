@@ -1,7 +1,7 @@
 """How long a call may take: its limits on time, as data. What holds them is `hocket._pipeline.deadline`."""
 
 from contextvars import ContextVar
-from typing import Annotated, Any, ClassVar, Self
+from typing import Annotated, ClassVar, Self
 
 from pydantic import BeforeValidator, ConfigDict, Field, ValidationError
 
@@ -51,9 +51,9 @@ class Timeout(Serializable):
         """Return these limits, and those of ``other`` where nothing was said here."""
         if other is None or self.model_fields_set == type(self).model_fields.keys():
             return self
-        said = {name: getattr(self, name) for name in self.model_fields_set}
+        own = {name: getattr(self, name) for name in self.model_fields_set}
         others = {name: getattr(other, name) for name in other.model_fields_set}
-        return type(self)(**{**others, **said})
+        return type(self)(**{**others, **own})
 
     @classmethod
     def of(cls, value: "Timeout | float") -> "Timeout":
@@ -70,12 +70,13 @@ class Timeout(Serializable):
             raise InvalidInput(f"timeout is {value!r}; it is a Timeout, or seconds above 0, or None") from None
 
 
-def _read(value: Any) -> Any:
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return Timeout(total=value) if is_number else value
+def _coerce_timeout(value: object) -> object:
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return Timeout(total=value)
+    return value
 
 
-TimeoutLike = Annotated[Timeout, BeforeValidator(_read)]
+TimeoutLike = Annotated[Timeout, BeforeValidator(_coerce_timeout)]
 """A `Timeout`; a number is its ``total``."""
 
 # Not validated, for which pydantic would have to build a validator: the first one costs a twentieth of hocket's import.

@@ -70,7 +70,7 @@ class DatabaseServer(Generic[Client]):
         if self._is_awaited_here():
             return await self._run(operation, cast(Client, self.async_client), *args, **kwargs)
         if self.url is None:
-            return await ASYNC.call_sync(self.call, operation, *args, **kwargs)
+            return await ASYNC.call_sync(lambda: self.call(operation, *args, **kwargs))
         limiter = connection_limiter(self.url.get_secret_value(), self.max_connections)
         with anyio.move_on_after(PATIENCE) as patience:
             await limiter.acquire()
@@ -80,7 +80,7 @@ class DatabaseServer(Generic[Client]):
                 "max_connections=... in the URL's query allows more"
             )
         try:
-            return await ASYNC.call_sync(self.call, operation, *args, **kwargs)
+            return await ASYNC.call_sync(lambda: self.call(operation, *args, **kwargs))
         finally:
             limiter.release()
 

@@ -24,8 +24,8 @@ class ConcurrencyLimiter(WaitQueue):
         super().__init__()
         self._most = 0
 
-    def _begin(self) -> None:
-        super()._begin()
+    def reset(self) -> None:
+        super().reset()
         self._taken = 0
 
     def resize(self, most: int) -> None:

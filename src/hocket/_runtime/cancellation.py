@@ -9,7 +9,7 @@ import contextvars
 import math
 import sys
 from collections.abc import Awaitable
-from typing import Any
+from typing import Any, cast
 
 import anyio
 import anyio.lowlevel
@@ -41,7 +41,7 @@ def only(error: BaseException) -> BaseException:
     Such a group is made all the same, for one: of Ctrl-C, which trio has a task group raise that is waiting for its tasks.
     """
     while isinstance(error, BaseExceptionGroup):
-        error = error.exceptions[0]
+        error = cast("BaseExceptionGroup[BaseException]", error).exceptions[0]
     return error
 
 
@@ -105,7 +105,11 @@ async def run_shielded(job: Awaitable[None]) -> None:
         await ended
     except anyio.get_cancelled_exc_class():
         over = anyio.Event()
-        task.add_done_callback(lambda _: over.set())
+
+        def wake(task: object) -> None:
+            over.set()
+
+        task.add_done_callback(wake)
         await wait_shielded(over)
         if not is_cancelled():
             raise

@@ -18,7 +18,7 @@ from anyio.lowlevel import EventLoopToken, current_token
 
 __all__ = ["Detached", "call_soon", "spawn"]
 
-_kept: set[Any] = set()  # asyncio's tasks: the loop itself holds them weakly
+_tasks: set[object] = set()  # asyncio's tasks: the loop itself holds them weakly
 
 
 class Detached:
@@ -47,16 +47,16 @@ def spawn(main: Callable[[], Coroutine[Any, Any, None]]) -> Detached:
     """
     token = current_token()
     loop: Any = token.native_token
-    made = Detached(token)
+    detached = Detached(token)
     if hasattr(loop, "create_task"):  # asyncio's; to import it for a type check costs a tenth of hocket's import
-        task = loop.create_task(made.run(main))
-        _kept.add(task)
-        task.add_done_callback(_kept.discard)
+        task = loop.create_task(detached.run(main))
+        _tasks.add(task)
+        task.add_done_callback(_tasks.discard)
     else:
         import trio
 
-        trio.lowlevel.spawn_system_task(made.run, main, context=contextvars.copy_context())
-    return made
+        trio.lowlevel.spawn_system_task(detached.run, main, context=contextvars.copy_context())
+    return detached
 
 
 def call_soon(token: EventLoopToken, call: Callable[[], object]) -> None:

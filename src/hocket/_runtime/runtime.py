@@ -13,7 +13,7 @@ import contextvars
 import functools
 import types
 from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterable
-from typing import Any, Protocol, TypeVar
+from typing import Any, ParamSpec, Protocol, TypeVar
 
 import anyio
 import anyio.to_thread
@@ -26,6 +26,7 @@ from hocket._runtime.threads import thread_limiter
 
 __all__ = ["ASYNC", "BLOCKING", "Runtime", "drive", "resume", "start_eagerly"]
 
+P = ParamSpec("P")
 T = TypeVar("T")
 
 END_GRACE = 5.0  # seconds that the end of a cancelled run may take
@@ -38,11 +39,11 @@ class Runtime(Protocol):
 
     is_async: bool
 
-    async def call_sync(self, function: Callable[..., T], /, *args: Any, **kwargs: Any) -> T:
+    async def call_sync(self, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
         """Call sync code that may wait."""
         ...
 
-    async def call_async(self, function: Callable[..., Awaitable[T]], /, *args: Any, **kwargs: Any) -> T:
+    async def call_async(self, function: Callable[P, Awaitable[T]], /, *args: P.args, **kwargs: P.kwargs) -> T:
         """Call async code."""
         ...
 
@@ -54,7 +55,7 @@ class Runtime(Protocol):
         """Run jobs that never raise an ``Exception``: at once where the runtime can, else one after another."""
         ...
 
-    async def finish_within_grace(self, job: Awaitable[Any]) -> bool:
+    async def finish_within_grace(self, job: Awaitable[object]) -> bool:
         """Run ``job`` even when the caller has been cancelled, for `END_GRACE` seconds at most; whether it has ended."""
         ...
 
@@ -68,7 +69,7 @@ class AsyncRuntime:
 
     is_async = True
 
-    async def call_sync(self, function: Callable[..., T], /, *args: Any, **kwargs: Any) -> T:
+    async def call_sync(self, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
         """Call ``function`` in a worker thread; a cancelled caller leaves it behind, for a thread cannot be stopped."""
         token = current_token()
 
@@ -78,7 +79,7 @@ class AsyncRuntime:
 
         return await anyio.to_thread.run_sync(work, abandon_on_cancel=True, limiter=thread_limiter(token))
 
-    async def call_async(self, function: Callable[..., Awaitable[T]], /, *args: Any, **kwargs: Any) -> T:
+    async def call_async(self, function: Callable[P, Awaitable[T]], /, *args: P.args, **kwargs: P.kwargs) -> T:
         return await function(*args, **kwargs)
 
     async def sleep(self, seconds: float) -> None:
@@ -92,7 +93,7 @@ class AsyncRuntime:
         except BaseExceptionGroup as errors:
             raise only(errors) from None
 
-    async def finish_within_grace(self, job: Awaitable[Any]) -> bool:
+    async def finish_within_grace(self, job: Awaitable[object]) -> bool:
         with anyio.move_on_after(END_GRACE, shield=True) as scope:
             await job
         return not scope.cancelled_caught
@@ -105,10 +106,10 @@ class BlockingRuntime:
 
     is_async = False
 
-    async def call_sync(self, function: Callable[..., T], /, *args: Any, **kwargs: Any) -> T:
+    async def call_sync(self, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
         return function(*args, **kwargs)
 
-    async def call_async(self, function: Callable[..., Awaitable[T]], /, *args: Any, **kwargs: Any) -> T:
+    async def call_async(self, function: Callable[P, Awaitable[T]], /, *args: P.args, **kwargs: P.kwargs) -> T:
         """Run ``function`` on the loop that this worker thread was sent from, else on hocket's kept loop."""
         main = functools.partial(function, *args, **kwargs)
         token = _origin.get()
@@ -116,7 +117,7 @@ class BlockingRuntime:
             return run_in_portal(main)
         from anyio.from_thread import run
 
-        return run(_awaited, main, token=token)
+        return run(_run_on_own_loop, main, token=token)
 
     async def sleep(self, seconds: float) -> None:
         clock.current().block(seconds)
@@ -125,7 +126,7 @@ class BlockingRuntime:
         for job in jobs:
             await job()
 
-    async def finish_within_grace(self, job: Awaitable[Any]) -> bool:
+    async def finish_within_grace(self, job: Awaitable[object]) -> bool:
         await job
         return True
 
@@ -133,7 +134,7 @@ class BlockingRuntime:
         await job
 
 
-async def _awaited(main: Callable[[], Awaitable[T]]) -> T:
+async def _run_on_own_loop(main: Callable[[], Awaitable[T]]) -> T:
     _origin.set(None)  # this is that loop now: a sync verb called here must not wait for it (the context is a copy)
     return await main()
 
@@ -169,8 +170,8 @@ def start_eagerly(coroutine: Coroutine[Any, Any, None]) -> Awaitable[None] | Non
 
 
 @types.coroutine
-def resume(coroutine: Coroutine[Any, Any, None], waiting_for: Any) -> Generator[Any, Any, None]:
-    """Wait for what a coroutine waits for, and go on with it."""
+def resume(coroutine: Coroutine[Any, Any, None], waiting_for: object) -> Generator[Any, Any, None]:
+    """Resume a coroutine that was driven by hand and has yielded ``waiting_for`` to the event loop; run it to its end."""
     try:
         while True:
             try:

@@ -244,7 +244,7 @@ class _Remote(Generic[T]):
     """A `Stream` that lives on hocket's kept loop; pulls fetch all that has arrived."""
 
     def __init__(self, produce: Producer[T]) -> None:
-        self._stream = Stream(produce)
+        self._stream: Stream[T] = Stream(produce)
         self._ready: collections.deque[T] = collections.deque()
 
     def next(self) -> T:
@@ -256,12 +256,11 @@ class _Remote(Generic[T]):
 
     async def _pull(self) -> collections.deque[T]:
         async for item in self._stream:
-            pulled = collections.deque([item])
-            buffer = self._stream._channel.buffer
-            pulled.extend(buffer)
-            buffer.clear()
-            self._stream._channel.make_room()
-            return pulled
+            channel = self._stream._channel  # pyright: ignore[reportPrivateUsage]  # this is the stream's own sync face
+            items = collections.deque([item, *channel.buffer])
+            channel.buffer.clear()
+            channel.make_room()
+            return items
         return collections.deque()
 
     def close(self) -> None:

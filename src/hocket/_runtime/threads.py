@@ -1,7 +1,6 @@
 """How many worker threads sync hooks, handlers and tools may use at once."""
 
 import weakref
-from typing import Any
 
 import anyio
 from anyio.lowlevel import EventLoopToken
@@ -10,12 +9,12 @@ __all__ = ["MAX_THREADS", "thread_limiter"]
 
 MAX_THREADS = 256  # per event loop
 
-_limiters: "weakref.WeakKeyDictionary[Any, anyio.CapacityLimiter]" = weakref.WeakKeyDictionary()
+_limiters: "weakref.WeakKeyDictionary[object, anyio.CapacityLimiter]" = weakref.WeakKeyDictionary()
 
 
 def thread_limiter(token: EventLoopToken) -> "anyio.CapacityLimiter":
     """Return the limiter of hocket's worker threads on one event loop: its own, not anyio's default, which is shared."""
-    loop: Any = token.native_token  # a `RunVar` would ask anew which loop this is, which takes a microsecond
+    loop: object = token.native_token  # a `RunVar` would ask anew which loop this is, which takes a microsecond
     limiter = _limiters.get(loop)
     if limiter is None:
         limiter = _limiters[loop] = anyio.CapacityLimiter(MAX_THREADS)

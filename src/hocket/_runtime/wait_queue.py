@@ -1,6 +1,6 @@
-"""Waiting in line, first come first served, over all threads and event loops of the process.
+"""A queue of waiters, first come first served, over all threads and event loops of the process.
 
-Whoever waits does so where it is, a thread in its thread, a task in its loop; whoever lets it go on may be anywhere.
+A waiter is a thread or a task of an event loop, and waits there. It may be woken from any thread.
 """
 
 import collections
@@ -18,10 +18,10 @@ __all__ = ["WaitQueue", "Waiter"]
 
 
 class Waiter:
-    """One who waits, on the runtime that it was made on.
+    """A thread or a task that waits, on the runtime that it was made on.
 
     Attributes:
-        admitted: whether its turn has come; for the line to say, if it wants to.
+        admitted: whether its turn has come; set by the queue, if it wants to.
     """
 
     __slots__ = ("_event", "_token", "admitted")
@@ -32,7 +32,7 @@ class Waiter:
         self._event: anyio.Event | threading.Event = anyio.Event() if runtime.is_async else threading.Event()
 
     async def wait(self) -> None:
-        """Wait to be woken. Look first whether there is still a reason to: who was woken before is not woken again."""
+        """Wait to be woken. Check first whether there still is a reason: a waiter that was woken is not woken again."""
         if isinstance(self._event, threading.Event):
             self._event.wait()
             self._event.clear()
@@ -52,18 +52,19 @@ class WaitQueue:
     """A queue of waiters and the lock that guards it; in a forked child, where nobody waits any more, both are new."""
 
     def __init__(self) -> None:
-        self._begin()
-        _lines.add(self)
+        self.reset()
+        _queues.add(self)
 
-    def _begin(self) -> None:
+    def reset(self) -> None:
+        """Make the queue and its lock anew, as in a forked child."""
         self._queue: collections.deque[Waiter] = collections.deque()
         self._lock = threading.RLock()  # a waiter of a dead loop gives up when it is collected, which may be in here
 
 
-_lines: weakref.WeakSet[WaitQueue] = weakref.WeakSet()
+_queues: weakref.WeakSet[WaitQueue] = weakref.WeakSet()
 
 
 @after_fork
 def _start_anew() -> None:
-    for line in list(_lines):
-        line._begin()
+    for queue in list(_queues):
+        queue.reset()

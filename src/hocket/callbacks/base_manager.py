@@ -4,12 +4,14 @@ A handler is itself and nothing else: two of a kind that compare equal, as empty
 """
 
 from collections.abc import Callable, Iterable
-from typing import Any, Self, cast
+from typing import Self, TypeVar
 from uuid import UUID
 
-from hocket.callbacks.handlers import BaseCallbackHandler
+from hocket.callbacks.handlers import BaseCallbackHandler, Metadata
 
 __all__ = ["BaseCallbackManager", "Callbacks"]
+
+M = TypeVar("M")
 
 
 class BaseCallbackManager:
@@ -32,8 +34,8 @@ class BaseCallbackManager:
         *,
         tags: list[str] | None = None,
         inheritable_tags: list[str] | None = None,
-        metadata: dict[str, Any] | None = None,
-        inheritable_metadata: dict[str, Any] | None = None,
+        metadata: Metadata | None = None,
+        inheritable_metadata: Metadata | None = None,
     ) -> None:
         self.handlers = handlers
         self.inheritable_handlers = inheritable_handlers or []
@@ -45,9 +47,10 @@ class BaseCallbackManager:
 
     def copy(self) -> Self:
         """Return a manager of the same class that can be changed without changing this one."""
-        return cast(Self, self.copy_as(type(self)))
+        return self.copy_as(type(self))
 
-    def copy_as(self, cls: Callable[..., Any]) -> Any:
+    def copy_as(self, cls: Callable[..., M]) -> M:
+        """Return a manager with the same facts, made by ``cls``: a class of managers, or what makes one of its arguments."""
         return cls(
             handlers=list(self.handlers),
             inheritable_handlers=list(self.inheritable_handlers),
@@ -106,7 +109,7 @@ class BaseCallbackManager:
         self.tags = [tag for tag in self.tags if tag not in tags]
         self.inheritable_tags = [tag for tag in self.inheritable_tags if tag not in tags]
 
-    def add_metadata(self, metadata: dict[str, Any], inherit: bool = True) -> None:
+    def add_metadata(self, metadata: Metadata, inherit: bool = True) -> None:
         """Add metadata, over what is there."""
         self.metadata.update(metadata)
         if inherit:

@@ -12,7 +12,7 @@ from uuid import UUID
 from hocket._runtime.ids import new_run_id
 from hocket._runtime.runtime import ASYNC, Runtime, drive
 from hocket.callbacks.events import NOTHING, Listener, emit, listeners
-from hocket.callbacks.handlers import BaseCallbackHandler
+from hocket.callbacks.handlers import BaseCallbackHandler, Metadata
 from hocket.messages.pieces import copy_containers
 
 __all__ = ["BaseRunManager", "sync_face"]
@@ -51,8 +51,8 @@ class BaseRunManager:
         parent_run_id: UUID | None = None,
         tags: list[str] | None = None,
         inheritable_tags: list[str] | None = None,
-        metadata: dict[str, Any] | None = None,
-        inheritable_metadata: dict[str, Any] | None = None,
+        metadata: Metadata | None = None,
+        inheritable_metadata: Metadata | None = None,
     ) -> None:
         self.run_id = run_id
         self.handlers = handlers
@@ -62,9 +62,7 @@ class BaseRunManager:
         self.inheritable_tags = inheritable_tags or []
         self.metadata = metadata or {}
         self.inheritable_metadata = inheritable_metadata or {}
-        self._listeners_by_event: dict[
-            str, list[Listener]
-        ] = {}  # who listens to what, found out at the first event of each kind
+        self._listeners_by_event: dict[str, list[Listener]] = {}  # found out at the first event of each name
 
     @classmethod
     def get_noop_manager(cls) -> Self:
@@ -82,7 +80,7 @@ class BaseRunManager:
         """Whether telling the handlers of such an event may take time."""
         return any([waits for _, _, waits in self.listeners(name)])
 
-    def emit(self, name: str, /, *args: Any, **details: Any) -> Awaitable[None]:
+    def emit(self, name: str, /, *args: object, **details: object) -> Awaitable[None]:
         """Tell the run's handlers of one event. No coroutine itself, since it is called for every token."""
         heard = self._listeners_by_event.get(name)
         if heard is None:
@@ -92,7 +90,7 @@ class BaseRunManager:
         about = {"run_id": self.run_id, "parent_run_id": self.parent_run_id, "tags": [*self.tags], **details}
         return emit(self.runtime, heard, name, args, about)
 
-    def emit_token(self, text: str, chunk: Any) -> Awaitable[None]:
+    def emit_token(self, text: str, chunk: object) -> Awaitable[None]:
         """Tell the run's handlers of a chunk."""
         heard = self._listeners_by_event.get("on_llm_new_token")
         if heard is None:
@@ -105,7 +103,7 @@ class BaseRunManager:
         }
         return emit(self.runtime, heard, "on_llm_new_token", (text,), about)
 
-    def emit_start(self, name: str, args: Sequence[Any], details: Mapping[str, Any]) -> Awaitable[None]:
+    def emit_start(self, name: str, args: Sequence[object], details: Mapping[str, object]) -> Awaitable[None]:
         """Tell the run's handlers that it starts."""
         about = {
             "run_id": self.run_id,
@@ -116,7 +114,7 @@ class BaseRunManager:
         }
         return emit(self.runtime, self.listeners(name), name, args, about)
 
-    async def emit_end(self, name: str, /, *args: Any, **details: Any) -> None:
+    async def emit_end(self, name: str, /, *args: object, **details: object) -> None:
         """Tell the run's handlers of its end, whatever cancels the caller meanwhile; the first end is the only one."""
         if not self.ended:
             self.ended = True

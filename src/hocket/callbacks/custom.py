@@ -11,7 +11,7 @@ from hocket.callbacks.manager import AsyncCallbackManager, CallbackManager
 __all__ = ["adispatch_custom_event", "dispatch_custom_event"]
 
 
-async def _dispatch(cls: type[Any], name: str, data: Any, config: Mapping[str, Any] | None) -> None:
+async def _dispatch(cls: type[Any], name: str, data: object, config: Mapping[str, Any] | None) -> None:
     callbacks = (config or {}).get("callbacks")
     parent = current_parent.get() if callbacks is None else callbacks
     manager = cls.configure(
@@ -26,7 +26,7 @@ async def _dispatch(cls: type[Any], name: str, data: Any, config: Mapping[str, A
     await AsyncCallbackManager.on_custom_event(manager, name, data, run_id=run_id)
 
 
-async def adispatch_custom_event(name: str, data: Any, *, config: Mapping[str, Any] | None = None) -> None:
+async def adispatch_custom_event(name: str, data: object, *, config: Mapping[str, Any] | None = None) -> None:
     """Tell the handlers of the current run of an event (`BaseCallbackHandler.on_custom_event`).
 
     Args:
@@ -40,7 +40,7 @@ async def adispatch_custom_event(name: str, data: Any, *, config: Mapping[str, A
     await _dispatch(AsyncCallbackManager, name, data, config)
 
 
-def dispatch_custom_event(name: str, data: Any, *, config: Mapping[str, Any] | None = None) -> None:
+def dispatch_custom_event(name: str, data: object, *, config: Mapping[str, Any] | None = None) -> None:
     """Tell the handlers of the current run of an event, from sync code. See `adispatch_custom_event`."""
     _step_dispatch(CallbackManager, name, data, config)
 

@@ -13,7 +13,7 @@ import dis
 import functools
 import inspect
 import logging
-from collections.abc import Awaitable, Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterable, Mapping, Sequence
 from types import CoroutineType, FunctionType
 from typing import Any
 from weakref import ref
@@ -23,7 +23,7 @@ from hocket._runtime.runtime import END_GRACE, Runtime
 from hocket.callbacks.background import put
 from hocket.callbacks.handlers import AsyncCallbackHandler, BaseCallbackHandler
 from hocket.callbacks.threads import tell_in_thread
-from hocket.messages import get_buffer_string
+from hocket.messages import BaseMessage, get_buffer_string
 from hocket.outputs import ChatGenerationChunk
 
 __all__ = ["NOTHING", "Listener", "emit", "listener", "listeners"]
@@ -79,10 +79,14 @@ NOTHING: Awaitable[None] = _Nothing()
 """What to await where there is nobody to tell."""
 
 
-Listener = tuple[BaseCallbackHandler, Callable[..., Any], bool | None]
-"""A handler that listens to events of one kind; what takes what its method takes, and returns a coroutine that is to be
-awaited, or anything else; and whether that may take time, and be cancelled. None: it is sync code, so only if it returns
-a coroutine after all. No class: each event of each run makes some.
+Telling = Coroutine[Any, Any, object] | None
+"""What a handler's method returns: a coroutine to await, or None. (Anything else that a sync method returns is ignored.)"""
+
+Listener = tuple[BaseCallbackHandler, Callable[..., Telling], bool | None]
+"""A handler that listens to events of one name, and how it is called: (handler, tell, waits).
+
+``tell`` takes what the handler's method takes. ``waits`` says whether that may take time and be cancelled; None: it is sync
+code, so only if it returns a coroutine after all. A tuple and no class, since each event of each run makes some.
 """
 
 
@@ -91,36 +95,38 @@ def listeners(runtime: Runtime, handlers: Iterable[BaseCallbackHandler], name: s
     found: list[Listener] = []
     is_async, flag = runtime.is_async, _IGNORED_BY.get(name, "")
     for handler in handlers:
-        method: Any = getattr(handler, name, None)
+        method: Any = getattr(handler, name, None)  # None, if it is a handler of another library
         is_silent, is_coroutine, is_native, may_suspend = _kind(method)
         heard: Listener | None
         if is_silent or (flag and getattr(handler, flag, False)):
             if name != _CHAT_START or getattr(handler, "ignore_chat_model", False):
                 continue
-            heard = _heard_as_text(runtime, handler)
-        elif is_native and is_async:  # this and the next: what `_heard_by` says, in place, for nearly all who listen
+            heard = _listen_as_text(runtime, handler)
+        elif is_native and is_async:  # this and the next: what `_listen` says, in place, for nearly all who listen
             heard = (handler, method, may_suspend)
         elif is_async and not is_coroutine and getattr(handler, "run_inline", False):
             heard = (handler, method, None)
         else:
-            heard = _heard_by(runtime, handler, method, method)
+            heard = _listen(runtime, handler, method, method)
         if heard is not None:
             later = is_async and getattr(handler, "background", False)
-            found.append(_queued(runtime, heard, name) if later else heard)
+            found.append(_listen_in_background(runtime, heard, name) if later else heard)
     return found
 
 
-def listener(handler: BaseCallbackHandler, name: str) -> Any:
+def listener(handler: BaseCallbackHandler, name: str) -> Callable[..., Telling] | None:
     """Return the handler's method for events of this name, or None if it does not listen to them."""
-    method = getattr(handler, name, None)
+    method: Callable[..., Telling] | None = getattr(handler, name, None)
     if _kind(method)[0]:
         return None
     flag = _IGNORED_BY.get(name)
     return None if flag and getattr(handler, flag, False) else method
 
 
-def _heard_by(runtime: Runtime, handler: BaseCallbackHandler, method: Any, call: Callable[..., Any]) -> Listener:
-    """Return how ``call``, which calls the handler's ``method``, is made on ``runtime``."""
+def _listen(
+    runtime: Runtime, handler: BaseCallbackHandler, method: Callable[..., Telling], call: Callable[..., Any]
+) -> Listener:
+    """Return the listener that calls ``call``, which calls the handler's ``method``, on ``runtime``."""
     _, is_coroutine, is_native, may_suspend = _kind(method)
     if is_coroutine:
         is_native = runtime.is_async and is_native
@@ -132,22 +138,22 @@ def _heard_by(runtime: Runtime, handler: BaseCallbackHandler, method: Any, call:
     return handler, functools.partial(_tell_in_thread, runtime, call), True
 
 
-def _heard_as_text(runtime: Runtime, handler: BaseCallbackHandler) -> Listener | None:
-    """Return how a handler that knows no chat models is told of one that starts: as of a text model."""
+def _listen_as_text(runtime: Runtime, handler: BaseCallbackHandler) -> Listener | None:
+    """Return the listener of a handler that knows no chat models: it is told of a chat model as of a text model."""
     method = listener(handler, "on_llm_start")
     if method is None:
         return None
 
-    def tell(serialized: Any, conversations: Iterable[Sequence[Any]], **details: Any) -> Any:
+    def tell(serialized: object, conversations: Iterable[Sequence[BaseMessage]], **details: object) -> Telling:
         return method(serialized, [get_buffer_string(messages) for messages in conversations], **details)
 
-    return _heard_by(runtime, handler, method, tell)
+    return _listen(runtime, handler, method, tell)
 
 
-def _queued(runtime: Runtime, heard: Listener, name: str) -> Listener:
-    """Return how a background handler listens: through its queue."""
+def _listen_in_background(runtime: Runtime, heard: Listener, name: str) -> Listener:
+    """Return the listener of a background handler: it puts each event into the handler's queue."""
 
-    async def tell(*args: Any, **details: Any) -> None:
+    async def tell(*args: Any, **details: object) -> None:
         if name == _CHAT_START:  # copies that are made when somebody looks: now, for later may be too late
             args = (args[0], [list(messages) for messages in args[1]])
         elif isinstance(details.get("chunk"), ChatGenerationChunk):  # the same
@@ -157,36 +163,36 @@ def _queued(runtime: Runtime, heard: Listener, name: str) -> Listener:
     return heard[0], tell, True
 
 
-async def _tell_inline(runtime: Runtime, call: Callable[..., Any], /, *args: Any, **details: Any) -> None:
-    await _settle(runtime, call(*args, **details))
+async def _tell_inline(runtime: Runtime, call: Callable[..., object], /, *args: object, **details: object) -> None:
+    await _await_result(runtime, call(*args, **details))
 
 
-async def _tell_in_thread(runtime: Runtime, call: Callable[..., Any], /, *args: Any, **details: Any) -> None:
-    await _settle(runtime, await tell_in_thread(runtime, call, *args, **details))
+async def _tell_in_thread(runtime: Runtime, call: Callable[..., object], /, *args: object, **details: object) -> None:
+    await _await_result(runtime, await tell_in_thread(runtime, call, *args, **details))
 
 
-async def _settle(runtime: Runtime, outcome: Any) -> None:
+async def _await_result(runtime: Runtime, outcome: object) -> None:
     """Await what a sync method returned, if that is a coroutine after all: the method is a decorated ``async def``."""
     if outcome is not None and inspect.iscoroutine(outcome):
         await runtime.call_async(lambda: outcome)
 
 
 async def _tell_as_text(
-    runtime: Runtime, handler: BaseCallbackHandler, args: Sequence[Any], details: Mapping[str, Any]
+    runtime: Runtime, handler: BaseCallbackHandler, args: Sequence[object], details: Mapping[str, object]
 ) -> None:
-    heard = _heard_as_text(runtime, handler)
-    telling: Any = None if heard is None else heard[1](*args, **details)
+    heard = _listen_as_text(runtime, handler)
+    telling = None if heard is None else heard[1](*args, **details)
     if type(telling) is CoroutineType:
         await telling
 
 
 def emit(
-    runtime: Runtime, heard: Sequence[Listener], name: str, args: Sequence[Any], details: Mapping[str, Any]
+    runtime: Runtime, heard: Sequence[Listener], name: str, args: Sequence[object], details: Mapping[str, object]
 ) -> Awaitable[None]:
-    """Tell ``heard`` of an event: call their methods of this ``name`` with ``args`` and ``details``.
+    """Tell the listeners ``heard`` of an event: call their methods ``name`` with ``args`` and ``details``.
 
-    Most handlers never wait: these have been told when this returns, up to the first that may wait or that raises. What
-    it returns is to be awaited, whoever is left; it is `NOTHING` if nobody is.
+    Most handlers never wait. They have been called when this returns, up to the first that may wait or that raises. The
+    caller must await the result, which tells the others; it is `NOTHING` if there are none.
 
     Raises, when it is awaited:
         Exception: what a handler with ``raise_error`` raised, after the handlers behind it were told.
@@ -201,7 +207,7 @@ def emit(
                 continue
             if waits is not None:
                 try:
-                    telling.send(None)
+                    telling.send(None)  # pyright: ignore[reportUnknownMemberType]  # `type() is` forgets its arguments
                 except StopIteration:
                     continue
         except BaseException as error:
@@ -215,12 +221,15 @@ async def _tell_rest(
     runtime: Runtime,
     heard: Iterable[Listener],
     name: str,
-    args: Sequence[Any],
-    details: Mapping[str, Any],
-    given: Awaitable[None] | None = None,
+    args: Sequence[object],
+    details: Mapping[str, object],
+    given: Awaitable[object] | None = None,
     struck: BaseException | None = None,
 ) -> None:
-    """Tell those of ``heard`` who are left; ``given``, or ``struck``, is what came of telling the first, if that is done."""
+    """Tell the remaining listeners ``heard``.
+
+    If the first one has been called already, ``given`` is the coroutine that it returned, or ``struck`` what it raised.
+    """
     shielded = name in _ENDS
     refused: Exception | None = None
     interruption: BaseException | None = None
@@ -259,13 +268,14 @@ async def _tell_rest(
         raise refused
 
 
-def _kind(method: Any) -> tuple[bool, bool, bool, bool]:
-    """Return what is to be known of a handler's method, out of the function that it is made of.
+def _kind(method: object) -> tuple[bool, bool, bool, bool]:
+    """Return four facts about the function of a handler's method: (is_silent, is_coroutine, is_native, may_suspend).
 
-    Whether nobody has defined it; whether calling it gives something to await; whether that is a coroutine of Python's
-    own; and whether it may take time: one without an ``await`` never does, so that there is nothing to shield it from.
+    ``is_silent``: the handler has not overridden it. ``is_coroutine``: calling it gives something to await.
+    ``is_native``: that is a coroutine of Python's own. ``may_suspend``: it may take time; a coroutine function without an
+    ``await`` never does, so that there is nothing to shield.
     """
-    function = getattr(method, "__func__", method)
+    function: Callable[..., object] = getattr(method, "__func__", method)
     try:
         return _kind_of(ref(function))
     except TypeError:  # None, or an object that cannot be referred to weakly
@@ -273,17 +283,17 @@ def _kind(method: Any) -> tuple[bool, bool, bool, bool]:
 
 
 @functools.lru_cache(maxsize=1024)
-def _kind_of(function: "ref[Any]") -> tuple[bool, bool, bool, bool]:
+def _kind_of(function: "ref[Callable[..., object]]") -> tuple[bool, bool, bool, bool]:
     """Examine a function once. A weak reference: one that a handler has of its own keeps the handler, and its events."""
     return _examine(function())
 
 
-def _examine(function: Any) -> tuple[bool, bool, bool, bool]:
+def _examine(function: object) -> tuple[bool, bool, bool, bool]:
     if not isinstance(function, FunctionType):
         return function is None, inspect.iscoroutinefunction(function), False, True
     code = function.__code__
     is_coroutine = bool(code.co_flags & inspect.CO_COROUTINE)
-    may_suspend = is_coroutine and any(step.opname == "SEND" for step in dis.get_instructions(code))
+    may_suspend = is_coroutine and any(instruction.opname == "SEND" for instruction in dis.get_instructions(code))
     return function in _SILENT, is_coroutine, is_coroutine, may_suspend
 
 

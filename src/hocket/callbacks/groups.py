@@ -2,13 +2,14 @@
 
 import contextlib
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Self, cast
 from uuid import UUID
 
 from hocket._runtime.runtime import drive
 from hocket.callbacks.base_manager import BaseCallbackManager, Callbacks
 from hocket.callbacks.base_run_manager import BaseRunManager, sync_face
+from hocket.callbacks.handlers import Metadata
 from hocket.callbacks.manager import AsyncCallbackManager, AsyncRunManager, CallbackManager, RunManager
 
 __all__ = [
@@ -30,7 +31,7 @@ class _GroupManager(BaseCallbackManager):
 
     def copy(self) -> Self:
         """Return a manager of the same group that can be changed without changing this one."""
-        return cast(Self, self.copy_as(functools.partial(type(self), parent_run_manager=self.parent_run_manager)))
+        return self.copy_as(functools.partial(type(self), parent_run_manager=self.parent_run_manager))
 
 
 class AsyncCallbackManagerForChainGroup(_GroupManager, AsyncCallbackManager):
@@ -39,11 +40,11 @@ class AsyncCallbackManagerForChainGroup(_GroupManager, AsyncCallbackManager):
     Once told of the end of the group's run, it says nothing more when the block is left.
     """
 
-    async def on_chain_end(self, outputs: Any, **kwargs: Any) -> None:
+    async def on_chain_end(self, outputs: object, **kwargs: object) -> None:
         """End the group's run with its outputs."""
         await self.parent_run_manager.emit_end("on_chain_end", outputs, **kwargs)
 
-    async def on_chain_error(self, error: BaseException, **kwargs: Any) -> None:
+    async def on_chain_error(self, error: BaseException, **kwargs: object) -> None:
         """End the group's run with an error."""
         await self.parent_run_manager.emit_end("on_chain_error", error, **kwargs)
 
@@ -66,25 +67,25 @@ class _Group:
         group_name: str,
         callback_manager: Callbacks = None,
         *,
-        inputs: dict[str, Any] | None = None,
+        inputs: Mapping[str, object] | None = None,
         run_id: UUID | None = None,
         tags: list[str] | None = None,
-        metadata: dict[str, Any] | None = None,
+        metadata: Metadata | None = None,
     ) -> None:
         manager = self.manager_class.configure(callback_manager, None, False, tags, None, metadata)
         self._run: AsyncRunManager | RunManager = manager.new_run(manager.chain_run_class, run_id)
-        self._told = ({"name": group_name}, inputs or {})
+        self._start_args = ({"name": group_name}, inputs or {})
 
     async def _enter(self) -> Any:
         try:
-            await self._run.emit_start("on_chain_start", self._told, {})
+            await self._run.emit_start("on_chain_start", self._start_args, {})
         except BaseException as error:
             await self._exit(type(error), error)
             raise
         make = functools.partial(self.group_class, parent_run_manager=self._run)
         return self._run.get_child().copy_as(make)
 
-    async def _exit(self, kind: Any = None, error: BaseException | None = None, trace: Any = None) -> None:
+    async def _exit(self, kind: object = None, error: BaseException | None = None, trace: object = None) -> None:
         if error is None:
             await self._run.emit_end("on_chain_end", {})
         elif isinstance(error, GeneratorExit):  # the generator that the block is in was left early, which is no failure

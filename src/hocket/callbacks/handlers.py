@@ -12,7 +12,13 @@ from uuid import UUID
 from hocket.messages import BaseMessage
 from hocket.outputs import ChatGenerationChunk, GenerationChunk, LLMResult
 
-__all__ = ["AsyncCallbackHandler", "BaseCallbackHandler"]
+__all__ = ["AsyncCallbackHandler", "BaseCallbackHandler", "Metadata", "Serialized"]
+
+Metadata = dict[str, Any]
+"""What the application notes on a run: anything, by its own keys."""
+
+Serialized = dict[str, Any]
+"""The object that a run belongs to, as data: its class, by name, and its fields."""
 
 
 class BaseCallbackHandler:
@@ -45,15 +51,15 @@ class BaseCallbackHandler:
 
     def on_llm_start(
         self,
-        serialized: dict[str, Any],
+        serialized: Serialized,
         prompts: list[str],
         *,
         run_id: UUID,
         parent_run_id: UUID | None = None,
         tags: list[str] | None = None,
-        metadata: dict[str, Any] | None = None,
+        metadata: Metadata | None = None,
         **kwargs: Any,
-    ) -> Any:
+    ) -> object:
         """A text model starts; a chat model too, for a handler that has no `on_chat_model_start`.
 
         ``kwargs``: ``invocation_params``, ``options``, ``name``, ``batch_size``.
@@ -61,15 +67,15 @@ class BaseCallbackHandler:
 
     def on_chat_model_start(
         self,
-        serialized: dict[str, Any],
+        serialized: Serialized,
         messages: list[list[BaseMessage]],
         *,
         run_id: UUID,
         parent_run_id: UUID | None = None,
         tags: list[str] | None = None,
-        metadata: dict[str, Any] | None = None,
+        metadata: Metadata | None = None,
         **kwargs: Any,
-    ) -> Any:
+    ) -> object:
         """A chat model starts. Raising NotImplementedError asks for `on_llm_start` instead."""
 
     def on_llm_new_token(
@@ -81,7 +87,7 @@ class BaseCallbackHandler:
         parent_run_id: UUID | None = None,
         tags: list[str] | None = None,
         **kwargs: Any,
-    ) -> Any:
+    ) -> object:
         """A chunk has come, and its consumer does not have it yet. ``token`` is its text.
 
         ``chunk`` is copied at the first look, in here: one that is kept, and looked at later, may show the consumer's edits.
@@ -95,7 +101,7 @@ class BaseCallbackHandler:
         parent_run_id: UUID | None = None,
         tags: list[str] | None = None,
         **kwargs: Any,
-    ) -> Any:
+    ) -> object:
         """A model has answered. ``closed=True``: the consumer left the stream early, and this is what came until then."""
 
     def on_llm_error(
@@ -106,104 +112,108 @@ class BaseCallbackHandler:
         parent_run_id: UUID | None = None,
         tags: list[str] | None = None,
         **kwargs: Any,
-    ) -> Any:
+    ) -> object:
         """A run has failed or was cancelled. ``response``: an `LLMResult` of what came until then."""
 
-    def on_first_token(self, seconds: float, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any) -> Any:
+    def on_first_token(
+        self, seconds: float, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any
+    ) -> object:
         """The first chunk of a stream has come, ``seconds`` after the run started."""
 
-    def on_cache_hit(self, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any) -> Any:
+    def on_cache_hit(self, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any) -> object:
         """The answer comes from a cache (``shared=True``: from an equal call in flight); nothing was sent or billed."""
 
-    def on_limiter_wait(self, seconds: float, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any) -> Any:
+    def on_limiter_wait(
+        self, seconds: float, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any
+    ) -> object:
         """The run waited ``seconds`` for the rate limiter, or for one of the model's places (``max_in_flight``)."""
 
-    def on_offload(self, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any) -> Any:
+    def on_offload(self, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any) -> object:
         """The model has only a sync hook for this, which goes to a worker thread; the event loop is not held up."""
 
     # -- chains, tools, retrievers, agents
 
     def on_chain_start(
         self,
-        serialized: dict[str, Any],
+        serialized: Serialized,
         inputs: dict[str, Any],
         *,
         run_id: UUID,
         parent_run_id: UUID | None = None,
         tags: list[str] | None = None,
-        metadata: dict[str, Any] | None = None,
+        metadata: Metadata | None = None,
         **kwargs: Any,
-    ) -> Any:
+    ) -> object:
         """A chain starts."""
 
-    def on_chain_end(self, outputs: Any, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any) -> Any:
+    def on_chain_end(self, outputs: Any, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any) -> object:
         """A chain has ended."""
 
     def on_chain_error(
         self, error: BaseException, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any
-    ) -> Any:
+    ) -> object:
         """A chain has failed."""
 
-    def on_chain_chunk(self, chunk: Any, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any) -> Any:
+    def on_chain_chunk(self, chunk: Any, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any) -> object:
         """A chain that is streamed has made a piece of its output, and its consumer does not have it yet."""
 
     def on_tool_start(
         self,
-        serialized: dict[str, Any],
+        serialized: Serialized,
         input_str: str,
         *,
         run_id: UUID,
         parent_run_id: UUID | None = None,
         tags: list[str] | None = None,
-        metadata: dict[str, Any] | None = None,
+        metadata: Metadata | None = None,
         inputs: dict[str, Any] | None = None,
         **kwargs: Any,
-    ) -> Any:
+    ) -> object:
         """A tool starts."""
 
-    def on_tool_end(self, output: Any, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any) -> Any:
+    def on_tool_end(self, output: Any, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any) -> object:
         """A tool has answered."""
 
     def on_tool_error(
         self, error: BaseException, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any
-    ) -> Any:
+    ) -> object:
         """A tool has failed."""
 
     def on_retriever_start(
         self,
-        serialized: dict[str, Any],
+        serialized: Serialized,
         query: str,
         *,
         run_id: UUID,
         parent_run_id: UUID | None = None,
         tags: list[str] | None = None,
-        metadata: dict[str, Any] | None = None,
+        metadata: Metadata | None = None,
         **kwargs: Any,
-    ) -> Any:
+    ) -> object:
         """A retriever starts."""
 
     def on_retriever_end(
         self, documents: Sequence[Any], *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any
-    ) -> Any:
+    ) -> object:
         """A retriever has found ``documents``."""
 
     def on_retriever_error(
         self, error: BaseException, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any
-    ) -> Any:
+    ) -> object:
         """A retriever has failed."""
 
-    def on_agent_action(self, action: Any, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any) -> Any:
+    def on_agent_action(self, action: Any, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any) -> object:
         """An agent has chosen what to do."""
 
-    def on_agent_finish(self, finish: Any, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any) -> Any:
+    def on_agent_finish(self, finish: Any, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any) -> object:
         """An agent is done."""
 
     # -- anything
 
-    def on_text(self, text: str, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any) -> Any:
+    def on_text(self, text: str, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any) -> object:
         """Free text about a run."""
 
-    def on_retry(self, retry_state: Any, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any) -> Any:
+    def on_retry(self, retry_state: Any, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any) -> object:
         """An attempt failed and another will be made; ``retry_state`` is tenacity's.
 
         ``kwargs``: ``attempt`` (its number, from 1), ``error``, ``delay`` (seconds until the next), ``status`` (of the HTTP
@@ -217,36 +227,36 @@ class BaseCallbackHandler:
         *,
         run_id: UUID,
         tags: list[str] | None = None,
-        metadata: dict[str, Any] | None = None,
+        metadata: Metadata | None = None,
         **kwargs: Any,
-    ) -> Any:
+    ) -> object:
         """Something that the application says of itself (`dispatch_custom_event`)."""
 
 
 class AsyncCallbackHandler(BaseCallbackHandler):
     """A handler whose methods are coroutines: awaited in the run's own event loop, in order."""
 
-    async def on_llm_start(self, *args: Any, **kwargs: Any) -> Any: ...
-    async def on_chat_model_start(self, *args: Any, **kwargs: Any) -> Any: ...
-    async def on_llm_new_token(self, *args: Any, **kwargs: Any) -> Any: ...
-    async def on_llm_end(self, *args: Any, **kwargs: Any) -> Any: ...
-    async def on_llm_error(self, *args: Any, **kwargs: Any) -> Any: ...
-    async def on_first_token(self, *args: Any, **kwargs: Any) -> Any: ...
-    async def on_cache_hit(self, *args: Any, **kwargs: Any) -> Any: ...
-    async def on_limiter_wait(self, *args: Any, **kwargs: Any) -> Any: ...
-    async def on_offload(self, *args: Any, **kwargs: Any) -> Any: ...
-    async def on_chain_start(self, *args: Any, **kwargs: Any) -> Any: ...
-    async def on_chain_end(self, *args: Any, **kwargs: Any) -> Any: ...
-    async def on_chain_error(self, *args: Any, **kwargs: Any) -> Any: ...
-    async def on_chain_chunk(self, *args: Any, **kwargs: Any) -> Any: ...
-    async def on_tool_start(self, *args: Any, **kwargs: Any) -> Any: ...
-    async def on_tool_end(self, *args: Any, **kwargs: Any) -> Any: ...
-    async def on_tool_error(self, *args: Any, **kwargs: Any) -> Any: ...
-    async def on_retriever_start(self, *args: Any, **kwargs: Any) -> Any: ...
-    async def on_retriever_end(self, *args: Any, **kwargs: Any) -> Any: ...
-    async def on_retriever_error(self, *args: Any, **kwargs: Any) -> Any: ...
-    async def on_agent_action(self, *args: Any, **kwargs: Any) -> Any: ...
-    async def on_agent_finish(self, *args: Any, **kwargs: Any) -> Any: ...
-    async def on_text(self, *args: Any, **kwargs: Any) -> Any: ...
-    async def on_retry(self, *args: Any, **kwargs: Any) -> Any: ...
-    async def on_custom_event(self, *args: Any, **kwargs: Any) -> Any: ...
+    async def on_llm_start(self, *args: Any, **kwargs: Any) -> object: ...
+    async def on_chat_model_start(self, *args: Any, **kwargs: Any) -> object: ...
+    async def on_llm_new_token(self, *args: Any, **kwargs: Any) -> object: ...
+    async def on_llm_end(self, *args: Any, **kwargs: Any) -> object: ...
+    async def on_llm_error(self, *args: Any, **kwargs: Any) -> object: ...
+    async def on_first_token(self, *args: Any, **kwargs: Any) -> object: ...
+    async def on_cache_hit(self, *args: Any, **kwargs: Any) -> object: ...
+    async def on_limiter_wait(self, *args: Any, **kwargs: Any) -> object: ...
+    async def on_offload(self, *args: Any, **kwargs: Any) -> object: ...
+    async def on_chain_start(self, *args: Any, **kwargs: Any) -> object: ...
+    async def on_chain_end(self, *args: Any, **kwargs: Any) -> object: ...
+    async def on_chain_error(self, *args: Any, **kwargs: Any) -> object: ...
+    async def on_chain_chunk(self, *args: Any, **kwargs: Any) -> object: ...
+    async def on_tool_start(self, *args: Any, **kwargs: Any) -> object: ...
+    async def on_tool_end(self, *args: Any, **kwargs: Any) -> object: ...
+    async def on_tool_error(self, *args: Any, **kwargs: Any) -> object: ...
+    async def on_retriever_start(self, *args: Any, **kwargs: Any) -> object: ...
+    async def on_retriever_end(self, *args: Any, **kwargs: Any) -> object: ...
+    async def on_retriever_error(self, *args: Any, **kwargs: Any) -> object: ...
+    async def on_agent_action(self, *args: Any, **kwargs: Any) -> object: ...
+    async def on_agent_finish(self, *args: Any, **kwargs: Any) -> object: ...
+    async def on_text(self, *args: Any, **kwargs: Any) -> object: ...
+    async def on_retry(self, *args: Any, **kwargs: Any) -> object: ...
+    async def on_custom_event(self, *args: Any, **kwargs: Any) -> object: ...

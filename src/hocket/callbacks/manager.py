@@ -4,18 +4,18 @@ Both in one file, since they name each other: a manager starts runs, and a run g
 The async classes have the code, and the sync ones are their faces; telling handlers is in `BaseRunManager`, once.
 """
 
-from collections.abc import Callable, Sequence
-from typing import Any, Self, TypeVar, cast
+from collections.abc import Callable, Mapping, Sequence
+from typing import ClassVar, Self, TypeVar
 from uuid import UUID
 
 from hocket import globals as settings
 from hocket._runtime.ids import new_run_id
-from hocket._runtime.runtime import ASYNC, BLOCKING
+from hocket._runtime.runtime import ASYNC, BLOCKING, Runtime
 from hocket.callbacks.ambient import ambient_handlers, has_ambient_handlers
 from hocket.callbacks.base_manager import BaseCallbackManager, Callbacks
 from hocket.callbacks.base_run_manager import BaseRunManager, sync_face
 from hocket.callbacks.events import emit, listeners
-from hocket.callbacks.handlers import BaseCallbackHandler
+from hocket.callbacks.handlers import BaseCallbackHandler, Metadata, Serialized
 from hocket.callbacks.stdout import DebugCallbackHandler, StdOutCallbackHandler
 from hocket.errors import InvalidInput
 from hocket.messages import BaseMessage
@@ -49,11 +49,11 @@ class AsyncRunManager(BaseRunManager):
         """Return the manager for runs inside this one; ``tag`` is put on them, and not on the runs inside those."""
         return _child_manager(AsyncCallbackManager, self, tag)
 
-    async def on_text(self, text: str, **kwargs: Any) -> None:
+    async def on_text(self, text: str, **kwargs: object) -> None:
         """Tell handlers a free text."""
         await self.emit("on_text", text, **kwargs)
 
-    async def on_retry(self, retry_state: Any, **kwargs: Any) -> None:
+    async def on_retry(self, retry_state: object, **kwargs: object) -> None:
         """Tell handlers that another attempt will be made."""
         await self.emit("on_retry", retry_state, **kwargs)
 
@@ -78,20 +78,20 @@ class AsyncCallbackManagerForLLMRun(AsyncRunManager):
     """A run of a model."""
 
     async def on_llm_new_token(
-        self, token: str, *, chunk: GenerationChunk | ChatGenerationChunk | None = None, **kwargs: Any
+        self, token: str, *, chunk: GenerationChunk | ChatGenerationChunk | None = None, **kwargs: object
     ) -> None:
         """Tell handlers of a chunk."""
         await self.emit("on_llm_new_token", token, chunk=chunk, **kwargs)
 
-    async def on_llm_end(self, response: LLMResult, **kwargs: Any) -> None:
+    async def on_llm_end(self, response: LLMResult, **kwargs: object) -> None:
         """Tell handlers that the model has answered."""
         await self.emit_end("on_llm_end", response, **kwargs)
 
-    async def on_llm_error(self, error: BaseException, **kwargs: Any) -> None:
+    async def on_llm_error(self, error: BaseException, **kwargs: object) -> None:
         """Tell handlers that the run has failed."""
         await self.emit_end("on_llm_error", error, **kwargs)
 
-    async def notify(self, name: str, *args: Any, **details: Any) -> None:
+    async def notify(self, name: str, *args: object, **details: object) -> None:
         """Tell handlers of an event that LangChain has no method for."""
         await self.emit(name, *args, **details)
 
@@ -112,19 +112,19 @@ class CallbackManagerForLLMRun(RunManager):
 class AsyncCallbackManagerForChainRun(AsyncRunManager):
     """A run of a chain."""
 
-    async def on_chain_end(self, outputs: Any, **kwargs: Any) -> None:
+    async def on_chain_end(self, outputs: object, **kwargs: object) -> None:
         """Tell handlers that the chain has ended."""
         await self.emit_end("on_chain_end", outputs, **kwargs)
 
-    async def on_chain_error(self, error: BaseException, **kwargs: Any) -> None:
+    async def on_chain_error(self, error: BaseException, **kwargs: object) -> None:
         """Tell handlers that the chain has failed."""
         await self.emit_end("on_chain_error", error, **kwargs)
 
-    async def on_agent_action(self, action: Any, **kwargs: Any) -> None:
+    async def on_agent_action(self, action: object, **kwargs: object) -> None:
         """Tell handlers what an agent has chosen to do."""
         await self.emit("on_agent_action", action, **kwargs)
 
-    async def on_agent_finish(self, finish: Any, **kwargs: Any) -> None:
+    async def on_agent_finish(self, finish: object, **kwargs: object) -> None:
         """Tell handlers that an agent is done."""
         await self.emit("on_agent_finish", finish, **kwargs)
 
@@ -145,11 +145,11 @@ class CallbackManagerForChainRun(RunManager):
 class AsyncCallbackManagerForToolRun(AsyncRunManager):
     """A run of a tool."""
 
-    async def on_tool_end(self, output: Any, **kwargs: Any) -> None:
+    async def on_tool_end(self, output: object, **kwargs: object) -> None:
         """Tell handlers that the tool has answered."""
         await self.emit_end("on_tool_end", output, **kwargs)
 
-    async def on_tool_error(self, error: BaseException, **kwargs: Any) -> None:
+    async def on_tool_error(self, error: BaseException, **kwargs: object) -> None:
         """Tell handlers that the tool has failed."""
         await self.emit_end("on_tool_error", error, **kwargs)
 
@@ -168,11 +168,11 @@ class CallbackManagerForToolRun(RunManager):
 class AsyncCallbackManagerForRetrieverRun(AsyncRunManager):
     """A run of a retriever."""
 
-    async def on_retriever_end(self, documents: Sequence[Any], **kwargs: Any) -> None:
+    async def on_retriever_end(self, documents: Sequence[object], **kwargs: object) -> None:
         """Tell handlers what was found."""
         await self.emit_end("on_retriever_end", documents, **kwargs)
 
-    async def on_retriever_error(self, error: BaseException, **kwargs: Any) -> None:
+    async def on_retriever_error(self, error: BaseException, **kwargs: object) -> None:
         """Tell handlers that the retriever has failed."""
         await self.emit_end("on_retriever_error", error, **kwargs)
 
@@ -191,7 +191,7 @@ class CallbackManagerForRetrieverRun(RunManager):
 class _Manager(BaseCallbackManager):
     """What both managers do."""
 
-    runtime: Any = ASYNC
+    runtime: ClassVar[Runtime] = ASYNC
 
     @classmethod
     def configure(
@@ -201,8 +201,8 @@ class _Manager(BaseCallbackManager):
         verbose: bool = False,
         inheritable_tags: list[str] | None = None,
         local_tags: list[str] | None = None,
-        inheritable_metadata: dict[str, Any] | None = None,
-        local_metadata: dict[str, Any] | None = None,
+        inheritable_metadata: Metadata | None = None,
+        local_metadata: Metadata | None = None,
     ) -> Self:
         """Return the manager for one call.
 
@@ -217,7 +217,7 @@ class _Manager(BaseCallbackManager):
             InvalidInput: callbacks are neither a list of handlers nor a manager.
         """
         if isinstance(inheritable_callbacks, BaseCallbackManager):
-            manager = cast("Self", inheritable_callbacks.copy_as(cls))  # pyright: ignore[reportPrivateUsage]
+            manager = inheritable_callbacks.copy_as(cls)
         else:
             handlers = _handlers(inheritable_callbacks)
             distinct = [*handlers] if len(handlers) < 2 else [*{id(one): one for one in handlers}.values()]
@@ -241,9 +241,9 @@ class _Manager(BaseCallbackManager):
         return manager
 
     def _add_printers(self, verbose: bool) -> None:
-        if settings.get_debug() and not any(isinstance(held, DebugCallbackHandler) for held in self.handlers):
+        if settings.get_debug() and not any(isinstance(one, DebugCallbackHandler) for one in self.handlers):
             self.add_handler(DebugCallbackHandler())
-        elif verbose and not any(isinstance(held, StdOutCallbackHandler) for held in self.handlers):
+        elif verbose and not any(isinstance(one, StdOutCallbackHandler) for one in self.handlers):
             self.add_handler(StdOutCallbackHandler(), inherit=False)
 
     def new_run(self, cls: type[R], run_id: UUID | None = None) -> R:
@@ -259,7 +259,7 @@ class _Manager(BaseCallbackManager):
             self.inheritable_metadata,
         )
 
-    async def _start_run(self, cls: type[R], name: str, run_id: UUID | None, /, *args: Any, **details: Any) -> R:
+    async def _start_run(self, cls: type[R], name: str, run_id: UUID | None, /, *args: object, **details: object) -> R:
         run = self.new_run(cls, run_id)
         await run.emit_start(name, args, details)
         return run
@@ -276,7 +276,7 @@ class AsyncCallbackManager(_Manager):
     retriever_run_class: type[AsyncCallbackManagerForRetrieverRun] = AsyncCallbackManagerForRetrieverRun
 
     async def on_llm_start(
-        self, serialized: dict[str, Any] | None, prompts: list[str], run_id: UUID | None = None, **kwargs: Any
+        self, serialized: Serialized | None, prompts: list[str], run_id: UUID | None = None, **kwargs: object
     ) -> list[AsyncCallbackManagerForLLMRun]:
         """Start a run for each prompt; ``run_id`` is the first one's."""
         ids = [run_id, *[None] * (len(prompts) - 1)]
@@ -287,10 +287,10 @@ class AsyncCallbackManager(_Manager):
 
     async def on_chat_model_start(
         self,
-        serialized: dict[str, Any] | None,
+        serialized: Serialized | None,
         messages: list[list[BaseMessage]],
         run_id: UUID | None = None,
-        **kwargs: Any,
+        **kwargs: object,
     ) -> list[AsyncCallbackManagerForLLMRun]:
         """Start a run for each conversation; ``run_id`` is the first one's."""
         ids = [run_id, *[None] * (len(messages) - 1)]
@@ -302,19 +302,19 @@ class AsyncCallbackManager(_Manager):
         ]
 
     async def on_chain_start(
-        self, serialized: dict[str, Any] | None, inputs: Any, run_id: UUID | None = None, **kwargs: Any
+        self, serialized: Serialized | None, inputs: object, run_id: UUID | None = None, **kwargs: object
     ) -> AsyncCallbackManagerForChainRun:
         """Start a run of a chain."""
         return await self._start_run(self.chain_run_class, "on_chain_start", run_id, serialized or {}, inputs, **kwargs)
 
     async def on_tool_start(
         self,
-        serialized: dict[str, Any] | None,
+        serialized: Serialized | None,
         input_str: str,
         run_id: UUID | None = None,
         parent_run_id: UUID | None = None,
-        inputs: dict[str, Any] | None = None,
-        **kwargs: Any,
+        inputs: Mapping[str, object] | None = None,
+        **kwargs: object,
     ) -> AsyncCallbackManagerForToolRun:
         """Start a run of a tool."""
         details = {"inputs": inputs, **kwargs}
@@ -325,14 +325,14 @@ class AsyncCallbackManager(_Manager):
         )
 
     async def on_retriever_start(
-        self, serialized: dict[str, Any] | None, query: str, run_id: UUID | None = None, **kwargs: Any
+        self, serialized: Serialized | None, query: str, run_id: UUID | None = None, **kwargs: object
     ) -> AsyncCallbackManagerForRetrieverRun:
         """Start a run of a retriever."""
         return await self._start_run(
             self.retriever_run_class, "on_retriever_start", run_id, serialized or {}, query, **kwargs
         )
 
-    async def on_custom_event(self, name: str, data: Any, run_id: UUID | None = None, **kwargs: Any) -> None:
+    async def on_custom_event(self, name: str, data: object, run_id: UUID | None = None, **kwargs: object) -> None:
         """Tell handlers of the application's own event."""
         heard = listeners(self.runtime, self.handlers, "on_custom_event")
         if heard:
@@ -372,17 +372,18 @@ def _handlers(callbacks: Callbacks) -> Sequence[BaseCallbackHandler]:
         return ()
     if isinstance(callbacks, BaseCallbackManager):
         return callbacks.handlers
-    if not isinstance(callbacks, (list, tuple)):  # every call that is watched comes by
+    # A caller may have passed anything. Every call that is watched comes by: no slower check.
+    if not isinstance(callbacks, (list, tuple)):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise InvalidInput(f"callbacks is {callbacks!r}; it must be a list, [handler], or a callback manager")
     for handler in callbacks:
-        if not isinstance(handler, BaseCallbackHandler) and (isinstance(handler, type) or not _is_like(handler)):
+        if not isinstance(handler, BaseCallbackHandler) and not _is_like(handler):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise InvalidInput(f"callbacks holds {handler!r}; it must be an instance of a BaseCallbackHandler")
     return callbacks
 
 
 def _is_like(handler: object) -> bool:
-    """Whether a handler of another library can be told as ours are: it has the flags."""
-    return hasattr(handler, "raise_error") and hasattr(handler, "ignore_llm")
+    """Whether an object (no class) has the flags of our handlers: then it is a handler of another library."""
+    return not isinstance(handler, type) and hasattr(handler, "raise_error") and hasattr(handler, "ignore_llm")
 
 
 M = TypeVar("M", bound=_Manager)

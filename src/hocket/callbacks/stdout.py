@@ -5,7 +5,7 @@ import time
 from typing import IO, Any
 from uuid import UUID
 
-from hocket.callbacks.handlers import BaseCallbackHandler
+from hocket.callbacks.handlers import BaseCallbackHandler, Serialized
 from hocket.messages import BaseMessage, get_buffer_string
 from hocket.outputs import LLMResult
 
@@ -18,26 +18,26 @@ class _Printer(BaseCallbackHandler):
     def write(self, text: str, end: str = "\n") -> None:
         raise NotImplementedError
 
-    def on_chain_start(self, serialized: dict[str, Any], inputs: dict[str, Any], **kwargs: Any) -> None:
+    def on_chain_start(self, serialized: Serialized, inputs: dict[str, Any], **kwargs: object) -> None:
         name = kwargs.get("name") or (serialized or {}).get("name") or "chain"
         self.write(f"\n> Entering new {name} ...")
 
-    def on_chain_end(self, outputs: Any, **kwargs: Any) -> None:
+    def on_chain_end(self, outputs: object, **kwargs: object) -> None:
         self.write("\n> Finished chain.")
 
-    def on_agent_action(self, action: Any, **kwargs: Any) -> None:
+    def on_agent_action(self, action: object, **kwargs: object) -> None:
         self.write(str(getattr(action, "log", action)))
 
-    def on_agent_finish(self, finish: Any, **kwargs: Any) -> None:
+    def on_agent_finish(self, finish: object, **kwargs: object) -> None:
         self.write(str(getattr(finish, "log", finish)))
 
-    def on_tool_end(self, output: Any, **kwargs: Any) -> None:
+    def on_tool_end(self, output: object, **kwargs: object) -> None:
         self.write(str(output))
 
-    def on_text(self, text: str, **kwargs: Any) -> None:
-        self.write(text, end=kwargs.get("end", ""))
+    def on_text(self, text: str, *, end: str = "", **kwargs: object) -> None:
+        self.write(text, end=end)
 
-    def on_llm_end(self, response: LLMResult, **kwargs: Any) -> None:
+    def on_llm_end(self, response: LLMResult, **kwargs: object) -> None:
         for candidates in response.generations:
             for candidate in candidates:
                 self.write(candidate.text)
@@ -89,7 +89,7 @@ class StreamingStdOutCallbackHandler(BaseCallbackHandler):
 
     run_inline = True
 
-    def on_llm_new_token(self, token: str, **kwargs: Any) -> None:
+    def on_llm_new_token(self, token: str, **kwargs: object) -> None:
         sys.stdout.write(token)
         sys.stdout.flush()
 
@@ -103,40 +103,38 @@ class DebugCallbackHandler(BaseCallbackHandler):
         self._started: dict[UUID, float] = {}
 
     def on_chat_model_start(
-        self, serialized: dict[str, Any], messages: list[list[BaseMessage]], *, run_id: UUID, **kwargs: Any
+        self, serialized: Serialized, messages: list[list[BaseMessage]], *, run_id: UUID, **kwargs: object
     ) -> None:
         self._enter("model", run_id, kwargs.get("name"), "\n".join(get_buffer_string(part) for part in messages))
 
-    def on_llm_start(self, serialized: dict[str, Any], prompts: list[str], *, run_id: UUID, **kwargs: Any) -> None:
+    def on_llm_start(self, serialized: Serialized, prompts: list[str], *, run_id: UUID, **kwargs: object) -> None:
         self._enter("model", run_id, kwargs.get("name"), "\n".join(prompts))
 
-    def on_llm_end(self, response: LLMResult, *, run_id: UUID, **kwargs: Any) -> None:
+    def on_llm_end(self, response: LLMResult, *, run_id: UUID, **kwargs: object) -> None:
         self._leave("model", run_id, "\n".join(one.text for many in response.generations for one in many))
 
-    def on_llm_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
+    def on_llm_error(self, error: BaseException, *, run_id: UUID, **kwargs: object) -> None:
         self._leave("model", run_id, repr(error))
 
-    def on_chain_start(
-        self, serialized: dict[str, Any], inputs: dict[str, Any], *, run_id: UUID, **kwargs: Any
-    ) -> None:
+    def on_chain_start(self, serialized: Serialized, inputs: dict[str, Any], *, run_id: UUID, **kwargs: object) -> None:
         self._enter("chain", run_id, kwargs.get("name"), repr(inputs))
 
-    def on_chain_end(self, outputs: Any, *, run_id: UUID, **kwargs: Any) -> None:
+    def on_chain_end(self, outputs: object, *, run_id: UUID, **kwargs: object) -> None:
         self._leave("chain", run_id, repr(outputs))
 
-    def on_chain_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
+    def on_chain_error(self, error: BaseException, *, run_id: UUID, **kwargs: object) -> None:
         self._leave("chain", run_id, repr(error))
 
-    def on_tool_start(self, serialized: dict[str, Any], input_str: str, *, run_id: UUID, **kwargs: Any) -> None:
+    def on_tool_start(self, serialized: Serialized, input_str: str, *, run_id: UUID, **kwargs: object) -> None:
         self._enter("tool", run_id, kwargs.get("name") or (serialized or {}).get("name"), input_str)
 
-    def on_tool_end(self, output: Any, *, run_id: UUID, **kwargs: Any) -> None:
+    def on_tool_end(self, output: object, *, run_id: UUID, **kwargs: object) -> None:
         self._leave("tool", run_id, repr(output))
 
-    def on_tool_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
+    def on_tool_error(self, error: BaseException, *, run_id: UUID, **kwargs: object) -> None:
         self._leave("tool", run_id, repr(error))
 
-    def _enter(self, kind: str, run_id: UUID, name: str | None, text: str) -> None:
+    def _enter(self, kind: str, run_id: UUID, name: object, text: str) -> None:
         self._started[run_id] = time.monotonic()
         print(f"[{kind} start] {name or ''} {run_id}\n{text}")
 

@@ -6,8 +6,7 @@ hear of an end without a start. So the caller waits for it, for a bounded time.
 """
 
 import functools
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Awaitable, Callable
 
 import anyio
 from anyio.lowlevel import current_token
@@ -18,13 +17,13 @@ from hocket._runtime.runtime import Runtime
 __all__ = ["tell_in_thread"]
 
 
-async def tell_in_thread(runtime: Runtime, call: Callable[..., Any], /, *args: Any, **details: Any) -> Any:
+async def tell_in_thread(runtime: Runtime, call: Callable[..., object], /, *args: object, **details: object) -> object:
     """Call ``call`` once, in a worker thread, whatever strikes the caller meanwhile. Returns and raises what it does."""
     waiting = [call]
     over = False
     left: Callable[[], None] | None = None
 
-    def work() -> tuple[Any]:
+    def work() -> tuple[object]:
         nonlocal over
         try:
             # In a box, since trio takes no coroutine out of a thread. Told once: whoever empties the list.
@@ -53,5 +52,5 @@ async def tell_in_thread(runtime: Runtime, call: Callable[..., Any], /, *args: A
     return outcome
 
 
-async def _within_bounds(runtime: Runtime, job: Any) -> None:
+async def _within_bounds(runtime: Runtime, job: Awaitable[object]) -> None:
     await runtime.finish_within_grace(job)

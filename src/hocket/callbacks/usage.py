@@ -1,7 +1,6 @@
 """Counting tokens over many calls."""
 
 import threading
-from typing import Any
 
 from hocket.callbacks.ambient import Listening
 from hocket.callbacks.handlers import BaseCallbackHandler
@@ -30,16 +29,16 @@ class UsageMetadataCallbackHandler(BaseCallbackHandler):
     def __repr__(self) -> str:
         return repr(self.usage_metadata)
 
-    def on_llm_end(self, response: LLMResult, **kwargs: Any) -> None:
+    def on_llm_end(self, response: LLMResult, **kwargs: object) -> None:
         """Add the usage of a reply."""
         self._add_all(response)
 
-    def on_llm_error(self, error: BaseException, *, response: LLMResult | None = None, **kwargs: Any) -> None:
+    def on_llm_error(self, error: BaseException, *, response: LLMResult | None = None, **kwargs: object) -> None:
         """Add what was used before a run failed."""
         if response is not None:
             self._add_all(response)
 
-    def on_retry(self, retry_state: Any, *, response: LLMResult | None = None, **kwargs: Any) -> None:
+    def on_retry(self, retry_state: object, *, response: LLMResult | None = None, **kwargs: object) -> None:
         """Add what was used by an attempt that failed."""
         if response is not None:
             self._add_all(response)

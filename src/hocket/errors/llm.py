@@ -1,7 +1,7 @@
 """What a model's server, or the way to it, can do wrong: one class for each way to react."""
 
 from enum import StrEnum
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, cast
 
 from hocket.errors.own import HocketError
 
@@ -79,7 +79,7 @@ class LLMError(HocketError):
         request_id: str | None = None,
         retryable: bool = False,
         retry_after: float | None = None,
-        partial: Any = None,
+        partial: object = None,
         details: dict[str, Any] | None = None,
     ) -> None:
         super().__init__(message)
@@ -92,7 +92,7 @@ class LLMError(HocketError):
         self.request_id = request_id
         self.retryable = retryable
         self.retry_after = retry_after
-        self.partial = partial
+        self.partial: Any = partial
         self.details: dict[str, Any] = {} if details is None else details
 
     def __str__(self) -> str:
@@ -103,21 +103,33 @@ class LLMError(HocketError):
         return f"{type(self).__name__}({str(self)!r})"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _revived, (type(self), self.args, self.__dict__)
+        return _restore, (type(self), self.args, self.__dict__)
 
     @classmethod
     def within(cls, error: BaseException | None) -> Self | None:
-        """Return the first error of this class in ``error``'s chain of causes, itself included; None if there is none."""
+        """Return the first error of this class that is ``error``, in an exception group, or a cause of either.
+
+        A group's members come before its cause, in their order.
+
+        Returns:
+            the error; None: there is none, or ``error`` is None.
+        """
         seen: set[int] = set()
-        while error is not None and id(error) not in seen:
+        waiting = [error]
+        while waiting:
+            error = waiting.pop()
+            if error is None or id(error) in seen:
+                continue
             if isinstance(error, cls):
                 return error
             seen.add(id(error))
-            error = error.__cause__ or error.__context__
+            waiting.append(error.__cause__ or error.__context__)
+            if isinstance(error, BaseExceptionGroup):
+                waiting.extend(reversed(cast("BaseExceptionGroup[BaseException]", error).exceptions))
         return None
 
 
-def _revived(cls: type[LLMError], args: tuple[Any, ...], state: dict[str, Any]) -> LLMError:
+def _restore(cls: type[LLMError], args: tuple[Any, ...], state: dict[str, Any]) -> LLMError:
     """Return an unpickled error. (An exception is pickled by its positional arguments alone otherwise.)"""
     error = cls.__new__(cls, *args)
     error.__dict__.update(state)
