@@ -178,6 +178,23 @@ def test_a_wrapped_error_is_found() -> None:
         assert errors.QuotaExceeded.within(outer) is None
 
 
+def test_an_error_in_a_group_is_found() -> None:
+    first, second = errors.RateLimitError("a"), errors.RateLimitError("b")
+    group = ExceptionGroup("outer", [ValueError("c"), ExceptionGroup("inner", [first]), second])
+    assert errors.RateLimitError.within(group) is first
+    assert errors.QuotaExceeded.within(group) is None
+    wrapped = RuntimeError("while answering")
+    wrapped.__cause__ = group
+    assert LLMError.within(wrapped) is first
+
+
+def test_a_group_whose_member_was_caused_by_the_group_has_an_end() -> None:
+    member = ValueError("a")
+    group = ExceptionGroup("g", [member])
+    member.__cause__ = group
+    assert LLMError.within(group) is None
+
+
 def test_nothing_that_looks_like_a_key_is_repeated() -> None:
     secret = "hunter2-hunter2"
     body = {"error": {"message": f"bad key {secret}, sk-abcdef123456", "param": {"authorization": "Bearer abcdefgh"}}}

@@ -18,7 +18,10 @@ class ChatStream(Stream[AIMessageChunk]):
 
     @property
     def message(self) -> AIMessage:
-        """What the model has said so far; the whole answer once the stream has ended."""
+        """What the model has said so far; the whole answer once the stream has ended.
+
+        It may be ahead of the chunks that have been read, by up to 64: so many are fetched in advance.
+        """
         return cast(AIMessage, self._call.delivery.fold.partial_message())
 
 
@@ -31,7 +34,7 @@ class SyncChatStream(SyncStream[AIMessageChunk]):
 
     @property
     def message(self) -> AIMessage:
-        """What the model has said so far; the whole answer once the stream has ended."""
+        """What the model has said so far; the whole answer once the stream has ended. May be ahead, as in `ChatStream`."""
         return cast(AIMessage, self._call.delivery.fold.partial_message())
 
 
