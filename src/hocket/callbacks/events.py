@@ -268,7 +268,7 @@ async def _tell_rest(
         raise refused
 
 
-def _kind(method: object) -> tuple[bool, bool, bool, bool]:
+def _kind(method: Any) -> tuple[bool, bool, bool, bool]:
     """Return four facts about the function of a handler's method: (is_silent, is_coroutine, is_native, may_suspend).
 
     ``is_silent``: the handler has not overridden it. ``is_coroutine``: calling it gives something to await.
