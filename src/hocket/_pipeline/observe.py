@@ -14,6 +14,7 @@ from hocket._pipeline.call import Call, Next
 from hocket._pipeline.deadline import start_in_time
 from hocket._pipeline.runs import is_cancellation
 from hocket._runtime.cancellation import is_cancelled
+from hocket.callbacks.events import NOTHING
 
 __all__ = ["run_all", "with_run_events"]
 
@@ -72,7 +73,9 @@ async def _run(call: Call, call_next: Next) -> Any:
     """Run a call that has started, and tell its end."""
     finished = call.finish(await call_next(call))
     if call.runs.is_watched:
-        await call.runs.end(functools.partial(call.answer.make_responses, call.result, finished))
+        telling = call.runs.end(call.answer.make_responses, call.result, finished)
+        if telling is not NOTHING:
+            await telling
     return finished
 
 

@@ -1,6 +1,6 @@
 """The runs of one call, one for each of its prompts, and what their handlers are told."""
 
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, NamedTuple, cast
 from uuid import UUID
 
@@ -112,8 +112,9 @@ class Runs:
     async def start(self) -> None:
         """Tell the handlers that the runs start, in order. A run counts as started before its first handler hears of it."""
         self._started_at = clock.current().now()
-        for index, (run_id, manager) in enumerate(zip(self._ids, self._managers, strict=True)):
-            run: LLMRun = cast(Any, manager).new_run(manager.llm_run_class, run_id)
+        for index, run_id in enumerate(self._ids):
+            manager: Any = self._managers[index]
+            run: LLMRun = manager.new_run(manager.llm_run_class, run_id)
             event = self._describe(index) if run.listeners(self._start_event) else None
             self._runs.append(run)
             telling = NOTHING if event is None else run.emit_start(self._start_event, *event)
@@ -165,15 +166,27 @@ class Runs:
         if self._hears_tokens:
             await run.emit_token(*event_args(item))
 
-    async def end(self, make_responses: Callable[[], Sequence[LLMResult]]) -> None:
-        """Tell the handlers what the runs have given, whatever cancels the caller meanwhile.
+    def end(
+        self, make_responses: Callable[[Any, Any], Sequence[LLMResult]], result: object, finished: object
+    ) -> Awaitable[None]:
+        """Tell the handlers what the runs have given. What is returned must be awaited, unless it is `NOTHING`.
 
         Args:
             make_responses: makes a result for each run, of copies; not called if nobody listens.
+            result, finished: its arguments.
         """
         self.has_ended = True
-        if any([run.listeners("on_llm_end") for run in self._runs]):
-            await self._emit_end("on_llm_end", [(response,) for response in make_responses()], {})
+        if len(self._runs) == 1:  # in place, since every call that is watched pays for it
+            run = self._runs[0]
+            if not run.listeners("on_llm_end"):
+                return NOTHING
+            telling = run.emit("on_llm_end", make_responses(result, finished)[0])
+        elif any([run.listeners("on_llm_end") for run in self._runs]):
+            responses = make_responses(result, finished)
+            telling = self._emit_to_all("on_llm_end", [(response,) for response in responses], {})
+        else:
+            return NOTHING
+        return telling if telling is NOTHING else self._finish_end("on_llm_end", telling)
 
     async def fail(self, error: BaseException, response: LLMResult, *, closed: bool) -> None:
         """Tell the handlers that the runs have failed or, where the consumer just left, that they have ended.
@@ -186,20 +199,30 @@ class Runs:
         self.has_ended = True
         count = len(self._runs)
         if closed:
-            await self._emit_end("on_llm_end", [(response,)] * count, {"closed": True})
-        else:
-            cancelled = {"cancelled": True} if self._runtime.is_async and is_cancellation(error) else {}
-            await self._emit_end("on_llm_error", [(error,)] * count, {"response": response, **cancelled})
+            await self._finish_end(
+                "on_llm_end", self._emit_to_all("on_llm_end", [(response,)] * count, {"closed": True})
+            )
+            return
+        details: dict[str, Any] = {"response": response}
+        if self._runtime.is_async and is_cancellation(error):
+            details["cancelled"] = True
+        await self._finish_end("on_llm_error", self._emit_to_all("on_llm_error", [(error,)] * count, details))
 
-    async def _emit_end(self, name: str, args: Sequence[tuple[Any, ...]], details: dict[str, Any]) -> None:
-        """Tell each run's handlers of its end; what takes time is told whatever cancels the caller meanwhile."""
-        if len(self._runs) == 1:
-            telling = self._runs[0].emit(name, *args[0], **details)
-        else:
-            telling = _await_all(run.emit(name, *one, **details) for run, one in zip(self._runs, args, strict=True))
-        if telling is not NOTHING:
-            may_wait = any([run.may_wait(name) for run in self._runs])
-            await (self._runtime.run_shielded(telling) if may_wait else telling)
+    async def _emit_to_all(self, name: str, args: Sequence[tuple[Any, ...]], details: dict[str, Any]) -> None:
+        """Tell each run's handlers, whatever those of others raise, and then raise the first of their errors."""
+        first: BaseException | None = None
+        for run, own in zip(self._runs, args, strict=True):
+            try:
+                await run.emit(name, *own, **details)
+            except BaseException as error:
+                first = first or error
+        if first is not None:
+            raise first
+
+    async def _finish_end(self, name: str, telling: Awaitable[None]) -> None:
+        """Await the telling of an end; what takes time is told whatever cancels the caller meanwhile."""
+        may_wait = any([run.may_wait(name) for run in self._runs])
+        await (self._runtime.run_shielded(telling) if may_wait else telling)
 
 
 class StartedRun(Runs):
@@ -268,15 +291,3 @@ NO_RUNS: Runs = _NoRuns()
 def is_cancellation(error: BaseException) -> bool:
     """Whether an error is the running event loop's way to cancel a task."""
     return isinstance(error, anyio.get_cancelled_exc_class())
-
-
-async def _await_all(tellings: Iterable[Awaitable[None]]) -> None:
-    """Await each of ``tellings``, whatever others raise, and then raise the first of their errors."""
-    first: BaseException | None = None
-    for telling in tellings:
-        try:
-            await telling
-        except BaseException as error:
-            first = first or error
-    if first is not None:
-        raise first

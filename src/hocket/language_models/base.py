@@ -195,7 +195,8 @@ class BaseLanguageModel(OptionPolicyMixin, _Runnable[Output], ABC):
         """Return what handlers are told of the model itself."""
         if self.is_lc_serializable():
             return {**dumpd(self), "name": self.get_name()}
-        return {**describe_unserializable(self.lc_id()), "name": self.name or type(self).__name__}
+        cls: Any = type(self)
+        return {**describe_unserializable(cls), "name": self.name or cls.__name__}
 
     # -- prompts in, LLMResult out
 

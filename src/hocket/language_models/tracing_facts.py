@@ -48,6 +48,7 @@ def _sources(cls: Any) -> tuple[str, list[tuple[str, str]]]:
     return provider, [(key, one) for one, key in _TRACED.items() if one in fields or hasattr(cls, one)]
 
 
-def describe_unserializable(lc_id: Sequence[str]) -> dict[str, Any]:
-    """Return what handlers are told of a model that cannot be dumped, as in LangChain."""
-    return {"lc": 1, "type": "not_implemented", "id": [*lc_id], "repr": None}
+@functools.lru_cache(maxsize=256)
+def describe_unserializable(cls: Any) -> dict[str, Any]:
+    """Return what handlers are told of a model whose class cannot be dumped, as in LangChain. Not to be changed."""
+    return {"lc": 1, "type": "not_implemented", "id": cls.lc_id(), "repr": None}
