@@ -112,7 +112,10 @@ class BaseMessage(LazyFields, Serializable):
             self._take_blocks(content_blocks, kwargs)
         if content is not None:
             kwargs["content"] = content
-        check_depth(kwargs[name] for name in kwargs if name in _NESTED)
+        for name, value in kwargs.items():
+            if value and value.__class__ is not str and name in _NESTED:  # most messages have none
+                check_depth(kwargs[name] for name in kwargs if name in _NESTED)
+                break
         self.__pydantic_validator__.validate_python(kwargs, self_instance=self)
 
     def _take_blocks(self, blocks: list[ContentBlock], kwargs: Fields) -> None:
