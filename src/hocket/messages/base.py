@@ -112,10 +112,9 @@ class BaseMessage(LazyFields, Serializable):
             self._take_blocks(content_blocks, kwargs)
         if content is not None:
             kwargs["content"] = content
-        for name, value in kwargs.items():
-            if value and value.__class__ is not str and name in _NESTED:  # most messages have none
-                check_depth(kwargs[name] for name in kwargs if name in _NESTED)
-                break
+        get = kwargs.get
+        if get("content").__class__ is not str or get("additional_kwargs") or get("tool_calls"):
+            check_depth(map(get, _NESTED))
         self.__pydantic_validator__.validate_python(kwargs, self_instance=self)
 
     def _take_blocks(self, blocks: list[ContentBlock], kwargs: Fields) -> None:
