@@ -65,6 +65,20 @@ class _Records:
             runs.setdefault(details["run_id"], []).append(how)
         return runs
 
+    def ends(self) -> dict[UUID, list[str]]:
+        """Return how each run ended, in the order of their starts; the promise is: once."""
+        ends: dict[UUID, list[str]] = {}
+        for run_id, names in self.runs().items():
+            assert [name for name in names if name.endswith("_start")] == names[:1], f"run {run_id}: {names}"
+            ends[run_id] = [name for name in names if name.removesuffix(" closed").endswith(_ENDINGS)]
+        return ends
+
+    @property
+    def end(self) -> str:
+        """How the only run ended, once."""
+        ((end,),) = self.ends().values()
+        return end
+
     def assert_every_run_ended_once(self) -> None:
         """Fail if a run has not exactly one start, before everything else, and one end, after everything else."""
         for run_id, names in self.runs().items():

@@ -22,6 +22,7 @@ from hocket import (
     ParrotFakeChatModel,
     StringPromptValue,
 )
+from tests.kit import MODEL_EVENTS, Recorder
 
 
 class Returning(BaseChatModel):
@@ -130,7 +131,7 @@ async def test_the_start_says_how_the_model_is_called(recorder: Any) -> None:
     await answering(AIMessage("a"), temperature=0.5).ainvoke(
         "hi", {"callbacks": [recorder], "run_name": "asking"}, stop=["."], top_p=0.9
     )
-    ((serialized, (messages,)), details) = recorder.told("on_chat_model_start")[0]
+    _, (serialized, (messages,)), details = recorder.named("on_chat_model_start")[0]
     assert serialized["name"] == "Returning"
     assert list(messages) == [HumanMessage("hi")]
     assert details["invocation_params"] == {"_type": "returning", "stop": ["."], "top_p": 0.9}
@@ -154,7 +155,7 @@ async def test_the_format_wanted_is_for_tracers_only(recorder: Any) -> None:
     for name in ("ls_structured_output_format", "structured_output_format"):
         await model.ainvoke("hi", {"callbacks": [recorder]}, **{name: wanted})
     assert seen == [{}]
-    for _, details in recorder.told("on_chat_model_start"):
+    for *_, details in recorder.named("on_chat_model_start"):
         assert details["options"]["ls_structured_output_format"] == wanted
         assert "structured_output_format" not in details["invocation_params"]
 
@@ -168,7 +169,7 @@ async def test_metadata_of_the_model_comes_over_the_calls(recorder: Any) -> None
 
     model = ChatAcme(result=answering(AIMessage("a")).result, temperature=0.5)
     await model.ainvoke("hi", {"callbacks": [recorder], "metadata": {"ls_provider": "mine", "user": 7}}, stop=["."])
-    assert recorder.details("on_chat_model_start")["metadata"] == {
+    assert recorder.only("on_chat_model_start").details["metadata"] == {
         "ls_provider": "acme",
         "ls_model_type": "chat",
         "ls_model_name": "acme-1",
@@ -182,7 +183,7 @@ async def test_metadata_of_the_model_comes_over_the_calls(recorder: Any) -> None
 async def test_a_calls_arguments_are_in_the_metadata(recorder: Any) -> None:
     """BCM-25: the call's temperature, and not the field that it overrides."""
     await answering(AIMessage("a"), temperature=0.5).ainvoke("hi", {"callbacks": [recorder]}, temperature=1, model="m")
-    metadata = recorder.details("on_chat_model_start")["metadata"]
+    metadata = recorder.only("on_chat_model_start").details["metadata"]
     assert (metadata["ls_temperature"], metadata["ls_model_name"]) == (1, "m")
 
 
@@ -198,7 +199,7 @@ async def test_children_inherit_what_the_call_brings(recorder: Any) -> None:
             await self.inner.ainvoke("inner", {"callbacks": run_manager.get_child("step")})
             return self.result
 
-    own = type(recorder)()
+    own = Recorder(*MODEL_EVENTS)
     model = Nesting(
         result=answering(AIMessage("a")).result,
         inner=answering(AIMessage("b")),
@@ -208,12 +209,12 @@ async def test_children_inherit_what_the_call_brings(recorder: Any) -> None:
     )
     await model.ainvoke("hi", {"callbacks": [recorder], "tags": ["call"], "metadata": {"call": 1}})
 
-    outer, inner = (details for _, details in recorder.told("on_chat_model_start"))
+    outer, inner = (details for *_, details in recorder.named("on_chat_model_start"))
     assert inner["parent_run_id"] == outer["run_id"]
     assert (set(outer["tags"]), set(inner["tags"])) == ({"own", "call"}, {"call", "step"})
     assert inner["metadata"]["call"] == 1
     assert "own" not in inner["metadata"]
-    assert own.started() == [outer["run_id"]]
+    assert list(own.runs()) == [outer["run_id"]]
 
 
 async def test_each_conversation_is_a_run(recorder: Any) -> None:
@@ -221,11 +222,11 @@ async def test_each_conversation_is_a_run(recorder: Any) -> None:
     run_id = uuid4()
     conversations = [[HumanMessage(text)] for text in "xyz"]
     await answering(AIMessage("a")).agenerate(conversations, callbacks=[recorder], run_id=run_id)  # type: ignore[arg-type]
-    started = recorder.started()
+    started = list(recorder.runs())
     assert started[0] == run_id
     assert len(set(started)) == 3
-    assert [details["batch_size"] for _, details in recorder.told("on_chat_model_start")] == [3, 3, 3]
-    assert [next(iter(args[1][0])).content for args, _ in recorder.told("on_chat_model_start")] == ["x", "y", "z"]
+    assert [details["batch_size"] for *_, details in recorder.named("on_chat_model_start")] == [3, 3, 3]
+    assert [next(iter(args[1][0])).content for _, args, _ in recorder.named("on_chat_model_start")] == ["x", "y", "z"]
     recorder.assert_every_run_ended_once()
 
 
@@ -235,8 +236,8 @@ async def test_a_run_id_is_for_one_run(recorder: Any) -> None:
     before = dict(config)
     await answering(AIMessage("a")).abatch(["x", "y"], config)
     assert config == before
-    assert config["run_id"] in recorder.started()
-    assert len(set(recorder.started())) == 2
+    assert config["run_id"] in list(recorder.runs())
+    assert len(set(list(recorder.runs()))) == 2
 
 
 async def test_a_handler_of_text_models_hears_chat_models() -> None:
@@ -255,7 +256,7 @@ async def test_the_end_is_told_with_a_result_of_its_own(recorder: Any) -> None:
     """BCM-34: each run's end has its own answer, ids and metadata in, as a copy."""
     model = answering(AIMessage("a"), output={"tokens": 3})
     answer = await model.ainvoke("hi", {"callbacks": [recorder]})
-    (((response,), _),) = recorder.told("on_llm_end")
+    (response,) = recorder.firsts("on_llm_end")
     assert response.generations[0][0].message == answer
     assert response.llm_output == {"tokens": 3}
     response.generations[0][0].message.content = "edited"
@@ -287,8 +288,8 @@ async def test_an_error_is_raised_as_itself(recorder: Any) -> None:
     with pytest.raises(KeyError) as raised:
         await Failing(error=error).ainvoke("hi", {"callbacks": [recorder]})
     assert raised.value is error
-    assert recorder.names() == ["on_chat_model_start", "on_llm_error"]
-    (((told,), details),) = recorder.told("on_llm_error")
+    assert recorder.names == ["on_chat_model_start", "on_llm_error"]
+    _, (told,), details = recorder.only("on_llm_error")
     assert told is error
     assert details["response"].generations == []
 
@@ -309,7 +310,7 @@ async def test_a_providers_refusal_is_told_with_its_status(recorder: Any) -> Non
     """BCM-32: handlers get status and request id of an HTTP error; its headers and body, which may hold secrets, not."""
     with pytest.raises(RuntimeError, match="429"):
         await Failing(error=refusal()).ainvoke("hi", {"callbacks": [recorder]})
-    response = recorder.details("on_llm_error")["response"]
+    response = recorder.only("on_llm_error").details["response"]
     assert response.generations[0][0].message.response_metadata == {"status_code": 429, "request_id": "req_1"}
     assert "secret" not in repr(response)
 
@@ -318,7 +319,7 @@ async def test_a_refusal_in_a_stream_keeps_what_came_before(recorder: Any) -> No
     """BCM-32, BCM-49: the partial answer is the first candidate, the refusal the second."""
     with pytest.raises(RuntimeError, match="429"):
         [chunk async for chunk in Failing(error=refusal()).astream("hi", {"callbacks": [recorder]})]
-    (candidates,) = recorder.details("on_llm_error")["response"].generations
+    (candidates,) = recorder.only("on_llm_error").details["response"].generations
     assert [candidate.text for candidate in candidates] == ["so far", ""]
     assert candidates[1].message.response_metadata["status_code"] == 429
 

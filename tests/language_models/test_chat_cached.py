@@ -174,7 +174,7 @@ async def test_a_hit_is_a_run(model: Answering, recorder: Any) -> None:
     """BCM-39: handlers hear start, hit and end of a call that the cache answers."""
     await model.ainvoke("hi")
     await model.ainvoke("hi", {"callbacks": [recorder]})
-    assert recorder.names() == ["on_chat_model_start", "on_cache_hit", "on_llm_end"]
+    assert recorder.names == ["on_chat_model_start", "on_cache_hit", "on_llm_end"]
 
 
 async def test_the_named_entries_below_a_run(model: Answering, log: list[str], recorder: Any) -> None:

@@ -10,6 +10,7 @@ import pytest
 from pydantic import Field
 
 from hocket import AIMessage, BaseChatModel, BaseMessage, ChatGeneration, ChatResult, HumanMessage, InMemoryCache
+from tests.kit import MODEL_EVENTS, Event, Recorder
 
 
 class Spontaneous(BaseException):
@@ -69,9 +70,9 @@ async def test_conversations_are_answered_at_once(recorder: Any) -> None:
     result = await model.agenerate(conversations("a", "b", "c"), callbacks=[recorder])
     assert [candidates[0].text for candidates in result.generations] == ["A", "B", "C"]
     assert model.most == 3
-    assert recorder.names() == ["on_chat_model_start"] * 3 + ["on_llm_end"] * 3
+    assert recorder.names == ["on_chat_model_start"] * 3 + ["on_llm_end"] * 3
     assert result.run is not None
-    assert [run.run_id for run in result.run] == recorder.started()
+    assert [run.run_id for run in result.run] == list(recorder.runs())
 
 
 async def test_one_that_fails_leaves_the_others(recorder: Any) -> None:
@@ -79,7 +80,7 @@ async def test_one_that_fails_leaves_the_others(recorder: Any) -> None:
     with pytest.raises(ValueError, match="break") as raised:
         await Acting().agenerate(conversations("a", "break", "b", "fail"), callbacks=[recorder])
     assert not isinstance(raised.value, BaseExceptionGroup)
-    ends = [recorder.ends_of(run_id) for run_id in recorder.started()]
+    ends = list(recorder.ends().values())
     assert ends == [["on_llm_end"], ["on_llm_error"], ["on_llm_end"], ["on_llm_error"]]
 
 
@@ -88,7 +89,7 @@ async def test_one_that_raises_no_exception(model: BaseChatModel, recorder: Any)
     """BCM-31: an error that is no Exception takes its run alone with it, too."""
     with pytest.raises(Spontaneous, match="vanish"):
         await model.agenerate(conversations("a", "vanish", "b"), callbacks=[recorder])
-    assert [recorder.ends_of(run_id) for run_id in recorder.started()] == [
+    assert list(recorder.ends().values()) == [
         ["on_llm_end"],
         ["on_llm_error"],
         ["on_llm_end"],
@@ -103,7 +104,7 @@ def test_one_that_is_cancelled_from_within(recorder: Any) -> None:
 
     with pytest.raises(asyncio.CancelledError):
         asyncio.run(ask())
-    assert [recorder.ends_of(run_id) for run_id in recorder.started()] == [
+    assert list(recorder.ends().values()) == [
         ["on_llm_end"],
         ["on_llm_error"],
         ["on_llm_end"],
@@ -117,7 +118,7 @@ async def test_a_cancelled_call_ends_every_run(recorder: Any) -> None:
         await model.agenerate(conversations("wait", "wait", "wait"), callbacks=[recorder])
     assert scope.cancelled_caught
     assert model.active == 0
-    assert [recorder.ends_of(run_id) for run_id in recorder.started()] == [["on_llm_error"]] * 3
+    assert list(recorder.ends().values()) == [["on_llm_error"]] * 3
 
 
 async def test_a_hook_that_fails_while_it_is_cancelled(recorder: Any) -> None:
@@ -144,14 +145,14 @@ def test_sync_conversations_are_answered_one_by_one(recorder: Any) -> None:
     """BCM-30: in order, each with its own end."""
     result = SyncActing().generate(conversations("a", "b"), callbacks=[recorder])
     assert [candidates[0].text for candidates in result.generations] == ["A", "B"]
-    assert recorder.names() == ["on_chat_model_start"] * 2 + ["on_llm_end"] * 2
+    assert recorder.names == ["on_chat_model_start"] * 2 + ["on_llm_end"] * 2
 
 
 def test_a_sync_failure_closes_every_run(recorder: Any) -> None:
     """BCM-30: LangChain leaves the finished and the unstarted runs open; ours all end once."""
     with pytest.raises(KeyError, match="fail"):
         SyncActing().generate(conversations("a", "fail", "b"), callbacks=[recorder])
-    assert [recorder.ends_of(run_id) for run_id in recorder.started()] == [
+    assert list(recorder.ends().values()) == [
         ["on_llm_end"],
         ["on_llm_error"],
         ["on_llm_error"],
@@ -164,7 +165,7 @@ async def test_the_cache_answers_conversation_by_conversation(recorder: Any) -> 
     await model.agenerate(conversations("b"))
     result = await model.agenerate(conversations("a", "b", "c"), callbacks=[recorder])
     assert [candidates[0].text for candidates in result.generations] == ["A", "B", "C"]
-    assert recorder.names().count("on_cache_hit") == 1
+    assert recorder.names.count("on_cache_hit") == 1
     recorder.assert_every_run_ended_once()
 
 
@@ -180,15 +181,11 @@ async def test_runs_are_named_in_the_result() -> None:
 async def test_a_start_handler_that_raises_closes_every_run(recorder: Any) -> None:
     """A handler with ``raise_error`` that refuses a start: no hook is asked, and every run that started ends once."""
 
-    class Refusing(type(recorder)):  # type: ignore[misc]
-        raise_error = True
+    def refuse_the_second(event: Event) -> None:
+        if event.name == "on_chat_model_start" and refusing.count("on_chat_model_start") == 2:
+            raise PermissionError("over budget")
 
-        def on_chat_model_start(self, *args: Any, **details: Any) -> None:
-            super().on_chat_model_start(*args, **details)
-            if len(self.started()) == 2:
-                raise PermissionError("over budget")
-
-    refusing = Refusing()
+    refusing = Recorder(*MODEL_EVENTS, do=refuse_the_second, raise_error=True)
     model = Acting()
     with pytest.raises(PermissionError, match="over budget"):
         await model.agenerate(conversations("a", "b", "c"), callbacks=[refusing, recorder])

@@ -125,7 +125,7 @@ async def test_an_answer_in_one_piece_is_told_and_closed_like_any_other(recorder
     """BCM-03: with streaming disabled there is one start and one end, also if the consumer leaves at once."""
     model = OnlyStreaming(disable_streaming=True)
     [chunk async for chunk in model.astream("hi", {"callbacks": [recorder]})]
-    assert recorder.names() == ["on_chat_model_start", *["on_llm_new_token"] * PIECES, "on_llm_end"]
+    assert recorder.names == ["on_chat_model_start", *["on_llm_new_token"] * PIECES, "on_llm_end"]
 
     stream = model.astream("hi", {"callbacks": [recorder]})
     async for _ in stream:
@@ -152,7 +152,7 @@ async def test_an_invoke_that_streams(field: bool, options: dict[str, Any], hook
     message = await model.ainvoke("hi", {"callbacks": [recorder]}, **options)
     assert model.asked == [hook]
     assert (message.content, type(message)) == ("".join(WORDS), AIMessage)
-    tokens = [args[0] for args, _ in recorder.told("on_llm_new_token")]
+    tokens = recorder.firsts("on_llm_new_token")
     assert tokens == ([*WORDS, ""] if hook == "_astream" else [])
 
 
@@ -173,7 +173,7 @@ async def test_all_chunks_of_a_run_have_its_id(recorder: Any) -> None:
     ids = {chunk.id async for chunk in stream}
     assert ids == {f"lc_run--{run_id}"}
     assert stream.message.id == f"lc_run--{run_id}"
-    assert {details["chunk"].message.id for _, details in recorder.told("on_llm_new_token")} == ids
+    assert {details["chunk"].message.id for *_, details in recorder.named("on_llm_new_token")} == ids
     assert {details["run_id"] for _, _, details in recorder.events} == {run_id}
 
 
@@ -245,9 +245,9 @@ async def test_a_stream_that_ends(recorder: Any) -> None:
     seen = 0
     async for _ in model.astream("hi", {"callbacks": [recorder]}):
         seen += 1
-        assert len(recorder.told("on_llm_new_token")) >= seen
-    assert recorder.names() == ["on_chat_model_start", *["on_llm_new_token"] * PIECES, "on_llm_end"]
-    (((response,), _),) = recorder.told("on_llm_end")
+        assert recorder.count("on_llm_new_token") >= seen
+    assert recorder.names == ["on_chat_model_start", *["on_llm_new_token"] * PIECES, "on_llm_end"]
+    (response,) = recorder.firsts("on_llm_end")
     assert response.generations[0][0].text == "".join(WORDS)
 
 
@@ -259,8 +259,8 @@ async def test_a_stream_that_fails(recorder: Any) -> None:
         async for piece in model.astream("hi", {"callbacks": [recorder]}):
             pieces.append(piece.text)
     assert pieces == ["The", " sky"]
-    assert recorder.names()[-1] == "on_llm_error"
-    assert recorder.details("on_llm_error")["response"].generations[0][0].text == "The sky"
+    assert recorder.names[-1] == "on_llm_error"
+    assert recorder.only("on_llm_error").details["response"].generations[0][0].text == "The sky"
 
 
 async def test_a_stream_that_fails_at_once(recorder: Any) -> None:
@@ -268,7 +268,7 @@ async def test_a_stream_that_fails_at_once(recorder: Any) -> None:
     model = ScriptedChatModel(script=[ConnectionError("refused")])
     with pytest.raises(ConnectionError, match="refused"):
         [piece async for piece in model.astream("hi", {"callbacks": [recorder]})]
-    assert recorder.details("on_llm_error")["response"].generations == []
+    assert recorder.only("on_llm_error").details["response"].generations == []
 
 
 async def test_a_stream_that_is_left_early(recorder: Any) -> None:
@@ -287,8 +287,8 @@ async def test_a_stream_that_is_left_early(recorder: Any) -> None:
         async for _ in stream:
             break
     assert closed == [True]
-    assert recorder.names() == ["on_chat_model_start", "on_llm_new_token", "on_llm_end"]
-    ((args, details),) = recorder.told("on_llm_end")
+    assert recorder.names == ["on_chat_model_start", "on_llm_new_token", "on_llm_end"]
+    _, args, details = recorder.only("on_llm_end")
     assert details["closed"] is True
     assert args[0].generations[0][0].text == "The"
     assert stream.message.content == "The"
@@ -310,7 +310,7 @@ async def test_a_cancelled_stream_is_an_error_to_handlers(recorder: Any) -> None
         async for _ in Open().astream("hi", {"callbacks": [recorder]}):
             scope.cancel()
     assert closed == [True]
-    assert recorder.names() == ["on_chat_model_start", "on_llm_new_token", "on_llm_error"]
+    assert recorder.names == ["on_chat_model_start", "on_llm_new_token", "on_llm_error"]
 
 
 async def test_nothing_is_sent_before_the_first_pull(recorder: Any) -> None:

@@ -230,7 +230,7 @@ async def test_a_text_is_streamed_in_words(text: str, recorder: Any) -> None:
     stream = model.astream("x", {"callbacks": [recorder]})
     pieces = [chunk.text async for chunk in stream]
     assert "".join(pieces) == text == stream.message.content
-    assert [args[0] for args, _ in recorder.told("on_llm_new_token")] == pieces
+    assert recorder.firsts("on_llm_new_token") == pieces
     assert (await model.ainvoke("x")).content == text
 
 
@@ -307,7 +307,7 @@ async def test_a_parrot_needs_a_message() -> None:
 async def test_fakes_are_models_like_any_other(model: Any, recorder: Any) -> None:
     """FAKE-01 to FAKE-07: their runs are told, with the name of the model; unknown fields are refused."""
     await model.ainvoke("a", {"callbacks": [recorder]})
-    assert [name for name in recorder.names() if name != "on_llm_new_token"][1:] == ["on_llm_end"]
+    assert [name for name in recorder.names if name != "on_llm_new_token"][1:] == ["on_llm_end"]
     assert recorder.events[0][1][0]["name"] == type(model).__name__
     assert model._llm_type.startswith(("fake", "generic-fake", "parrot-fake"))
     with pytest.raises(ValueError, match="respones"):

@@ -198,14 +198,14 @@ async def test_handlers_of_a_model_hear_each_of_its_runs_once(recorder: Any) -> 
     """BLM-06: also when the call brings the same handler."""
     await Answering(callbacks=[recorder]).ainvoke("why?")
     await Answering(callbacks=[recorder]).ainvoke("why?", {"callbacks": [recorder]})
-    assert recorder.names() == ["on_chat_model_start", "on_llm_end"] * 2
+    assert recorder.names == ["on_chat_model_start", "on_llm_end"] * 2
 
 
 async def test_tags_and_metadata_add_up(recorder: Any) -> None:
     """BLM-07: a handler sees the model's own and those of the call."""
     model = Answering(tags=["own"], metadata={"owner": "me"}, callbacks=[recorder])
     await model.ainvoke("why?", {"tags": ["call"], "metadata": {"request": 7}})
-    details = recorder.details("on_chat_model_start")
+    details = recorder.only("on_chat_model_start").details
     assert set(details["tags"]) == {"own", "call"}
     assert {"owner": "me", "request": 7}.items() <= details["metadata"].items()
 

@@ -179,7 +179,7 @@ async def test_the_run_goes_to_hooks_that_take_it(recorder: Any) -> None:
     await in_thread(lambda: both.invoke("why?", config))
     [chunk async for chunk in both.astream("why?", config)]
 
-    assert [seen["async"].run_id, seen["sync"].run_id] == recorder.started()[:2]
+    assert [seen["async"].run_id, seen["sync"].run_id] == list(recorder.runs())[:2]
     assert type(seen["async"]).__name__ == "AsyncCallbackManagerForLLMRun"
     assert type(seen["sync"]).__name__ == "CallbackManagerForLLMRun"
     assert seen["stream"] is None
@@ -336,7 +336,7 @@ async def test_an_empty_answer_is_an_error(hook: str, recorder: Any) -> None:
         await in_thread(lambda: model.invoke("why?", config))
     with pytest.raises(EmptyResponse):
         await in_thread(lambda: list(model.stream("why?", config)))
-    assert recorder.names() == ["on_chat_model_start", "on_llm_error"] * 4
+    assert recorder.names == ["on_chat_model_start", "on_llm_error"] * 4
 
 
 @pytest.mark.parametrize("hook", HOOKS)

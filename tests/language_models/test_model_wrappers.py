@@ -80,8 +80,8 @@ async def test_wrappers_keep_their_order(recorder: Any) -> None:
     model = wrapped(ScriptedChatModel(script=["yes"]), log)
     assert (await model.ainvoke("hi", {"callbacks": [recorder]})).content == "yes"
     assert log == ONION
-    starts = [details for _, details in recorder.told("on_chat_model_start")]
-    assert [start["parent_run_id"] for start in starts] == [None, *recorder.started()[:3]]
+    starts = [details for *_, details in recorder.named("on_chat_model_start")]
+    assert [start["parent_run_id"] for start in starts] == [None, *list(recorder.runs())[:3]]
     recorder.assert_every_run_ended_once()
 
 

@@ -73,12 +73,12 @@ async def test_what_is_left_out_is_told(policy: Any, recorder: Any) -> None:
     await strict.bind(unsupported=policy, temperature=0).ainvoke("hi", config)
     await strict.agenerate([[HumanMessage("hi")]], callbacks=[recorder], temperature=0, unsupported=policy)
 
-    told = [details["metadata"] for _, details in recorder.told("on_chat_model_start")]
+    told = [details["metadata"] for *_, details in recorder.named("on_chat_model_start")]
     dropped = [one.get("dropped_options") for one in told]
     assert dropped == [["temperature", "min_p"], ["temperature"], None, ["temperature"], ["temperature"]]
     assert [one.get("mine") for one in told] == [1, 1, 1, 1, None]
     assert [request.params for request in (*model.requests, *strict.requests)] == [{"seed": 7}, {}, {}, {}, {}]
-    invocations = [details["invocation_params"] for _, details in recorder.told("on_chat_model_start")]
+    invocations = [details["invocation_params"] for *_, details in recorder.named("on_chat_model_start")]
     assert not any("temperature" in one or "unsupported" in one for one in invocations)
 
 
@@ -87,7 +87,7 @@ async def test_a_models_own_option_and_stop_words(recorder: Any) -> None:
     model = Choosy(temperature=0.5, profile=REASONS, unsupported="drop")
     answer = await model.ainvoke("hi", {"callbacks": [recorder]}, stop=["x"], top_k=1)
     assert answer.text == "{'stop': None, 'temperature': None}"
-    told = recorder.details("on_chat_model_start")["metadata"]
+    told = recorder.only("on_chat_model_start").details["metadata"]
     assert told["dropped_options"] == ["temperature", "top_k", "stop"] and "ls_temperature" not in told
     assert model.temperature == 0.5
     with pytest.raises(Unsupported, match="Choosy takes no top_k, stop; the model 'choosy' takes no temperature"):

@@ -29,7 +29,7 @@ async def test_a_script_that_is_over_raises(recorder: Any) -> None:
     await model.ainvoke("x")
     with pytest.raises(ScriptExhausted, match="1 turns, and this is call 2"):
         await model.ainvoke("y", {"callbacks": [recorder]})
-    assert recorder.names() == ["on_chat_model_start", "on_llm_error"]
+    assert recorder.names == ["on_chat_model_start", "on_llm_error"]
     assert len(model.requests) == 1
 
 

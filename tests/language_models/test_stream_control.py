@@ -35,7 +35,7 @@ async def test_a_handler_that_raises_stops_the_stream(recorder: Any) -> None:
 
     assert handler.tokens == WORDS[:2] and seen == WORDS[:1]
     recorder.assert_every_run_ended_once()
-    assert recorder.details("on_llm_error")["response"].generations[0][0].text.startswith("one ")
+    assert recorder.only("on_llm_error").details["response"].generations[0][0].text.startswith("one ")
 
     handler.tokens.clear()
     with pytest.raises(RuntimeError, match="enough"):
@@ -52,7 +52,7 @@ async def test_a_consumer_that_has_enough_keeps_what_came(recorder: Any) -> None
                 break
 
     assert stream.message is not None and stream.message.text == "one two "
-    assert recorder.details("on_llm_end")["closed"] is True
+    assert recorder.only("on_llm_end").details["closed"] is True
     recorder.assert_every_run_ended_once()
 
 
@@ -66,7 +66,7 @@ async def test_reasoning_and_answer_come_apart(recorder: Any) -> None:
         thoughts += [block.get("reasoning", "") for block in chunk.content_blocks if block["type"] == "reasoning"]
 
     assert "".join(texts) == "".join(WORDS) and "".join(thoughts) == "let me think"
-    told = recorder.told("on_llm_new_token")
-    assert "".join(args[0] for args, _ in told) == "".join(WORDS)
-    shown = [block for _, details in told for block in details["chunk"].message.content_blocks]
+    told = recorder.named("on_llm_new_token")
+    assert "".join(recorder.tokens) == "".join(WORDS)
+    shown = [block for *_, details in told for block in details["chunk"].message.content_blocks]
     assert "".join(block.get("reasoning", "") for block in shown if block["type"] == "reasoning") == "let me think"

@@ -213,7 +213,7 @@ async def test_handlers_are_told_of_the_format(recorder: Any) -> None:
     model = scripted(ANN)
     await model.with_structured_output(Person).ainvoke("Who?", {"callbacks": [recorder]})
 
-    told = recorder.details("on_chat_model_start")["options"]["ls_structured_output_format"]
+    told = recorder.only("on_chat_model_start").details["options"]["ls_structured_output_format"]
     assert told["kwargs"] == {"method": "json_schema", "strict": None}
     assert told["schema"]["function"]["name"] == "Person"
     assert set(model.requests[0].params) == {"response_format"}

@@ -219,6 +219,6 @@ async def test_every_request_is_a_run_with_its_usage(recorder: Any) -> None:
     script = [Turn(text=text, usage=usage) for text in ("no", ANN)]  # type: ignore[arg-type]
     await scripted(*script).with_structured_output(Person, reask=1).ainvoke("Who?", {"callbacks": [recorder]})
 
-    ends = recorder.told("on_llm_end")
-    assert [args[0].generations[0][0].message.usage_metadata for args, _ in ends] == [usage, usage]
+    results = recorder.firsts("on_llm_end")
+    assert [result.generations[0][0].message.usage_metadata for result in results] == [usage, usage]
     recorder.assert_every_run_ended_once()

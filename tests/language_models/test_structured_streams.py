@@ -144,7 +144,7 @@ async def test_left_early_it_closes_what_is_behind_it(recorder: Any) -> None:
         async with model.with_structured_output(Place).astream("Where?", {"callbacks": [recorder]}) as stream:
             async for _ in stream:
                 break
-    assert recorder.details("on_llm_end")["closed"] is True
+    assert recorder.only("on_llm_end").details["closed"] is True
     recorder.assert_every_run_ended_once()
 
 

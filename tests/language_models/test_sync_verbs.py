@@ -180,7 +180,7 @@ def test_one_model_from_eight_threads(make: Any, recorder: Any) -> None:
     with ThreadPoolExecutor(8) as pool:
         answers = list(pool.map(call, range(80)))
     assert [text.split()[-1] for text in answers] == [str(index) for index in range(80)]
-    assert len(recorder.started()) == 160
+    assert len(list(recorder.runs())) == 160
     recorder.assert_every_run_ended_once()
 
 
@@ -306,7 +306,7 @@ def test_a_sync_stream_that_is_left_early(make: Any, recorder: Any) -> None:
     with make().stream("hi", {"callbacks": [recorder]}) as stream:
         for _ in stream:
             break
-    assert recorder.names()[-1] == "on_llm_end"
+    assert recorder.names[-1] == "on_llm_end"
     assert stream.message.content
     recorder.assert_every_run_ended_once()
 
@@ -317,6 +317,6 @@ def test_a_sync_stream_that_is_dropped(make: Any, recorder: Any) -> None:
     for _ in make().stream("hi", {"callbacks": [recorder]}):
         break
     deadline = time.monotonic() + 5
-    while "on_llm_end" not in recorder.names() and time.monotonic() < deadline:
+    while "on_llm_end" not in recorder.names and time.monotonic() < deadline:
         time.sleep(0.001)
     recorder.assert_every_run_ended_once()

@@ -8,6 +8,7 @@ from pydantic import Field
 
 from hocket import BaseLLM, BaseRateLimiter, Generation, InMemoryCache, LLMResult, set_llm_cache
 from hocket.errors import CacheMissing
+from tests.kit import MODEL_EVENTS, Recorder
 
 
 class Echo(BaseLLM):
@@ -43,8 +44,8 @@ async def test_only_what_is_missing_is_asked_for(model: Echo, recorder: Any) -> 
     result = await model.agenerate(["a", "b", "c", "d"], callbacks=[recorder], run_id=run_ids)  # type: ignore[arg-type]
     assert texts(result) == ["A", "B", "C", "D"]
     assert model.requests == [["a", "c"], ["b", "d"]]
-    assert recorder.started() == [run_ids[1], run_ids[3]]
-    assert [details["batch_size"] for _, details in recorder.told("on_llm_start")] == [2, 2]
+    assert list(recorder.runs()) == [run_ids[1], run_ids[3]]
+    assert [details["batch_size"] for *_, details in recorder.named("on_llm_start")] == [2, 2]
     assert result.llm_output == {"model_name": "echo"}
     assert result.run is not None
     assert [run.run_id for run in result.run] == [run_ids[1], run_ids[3]]
@@ -57,7 +58,7 @@ async def test_only_what_is_missing_is_asked_for(model: Echo, recorder: Any) -> 
 async def test_callbacks_for_each_prompt_stay_with_their_prompts(model: Echo, recorder: Any) -> None:
     """LLM-19: of callbacks, tags and names given for each prompt, the missing ones' are used."""
     await model.agenerate(["a"])
-    second = type(recorder)()
+    second = Recorder(*MODEL_EVENTS)
     await model.agenerate(
         ["a", "b"],
         callbacks=[[recorder], [second]],
@@ -65,7 +66,10 @@ async def test_callbacks_for_each_prompt_stay_with_their_prompts(model: Echo, re
         run_name=["first", "second"],
     )
     assert recorder.events == []
-    assert (second.details("on_llm_start")["tags"], second.details("on_llm_start")["name"]) == (["y"], "second")
+    assert (second.only("on_llm_start").details["tags"], second.only("on_llm_start").details["name"]) == (
+        ["y"],
+        "second",
+    )
 
 
 @pytest.mark.parametrize("prompts", [["a"], ["a", "b"]], ids=str)

@@ -12,6 +12,7 @@ from pydantic import Field
 from hocket import LLM, BaseLLM, FakeListLLM, Generation, GenerationChunk, HumanMessage, LLMResult, StringPromptValue
 from hocket.callbacks import AsyncCallbackManager, CallbackManager
 from hocket.errors import EmptyResponse, InvalidHook, InvalidInput
+from tests.kit import MODEL_EVENTS, Recorder
 
 
 class Echo(BaseLLM):
@@ -76,7 +77,7 @@ async def test_the_config_of_one_run(recorder: Any) -> None:
         "run_id": run_id,
     }
     await Echo(temperature=0.5).ainvoke("hi", config, stop=["."], top_p=1)
-    ((serialized, prompts), details) = recorder.told("on_llm_start")[0]
+    _, (serialized, prompts), details = recorder.named("on_llm_start")[0]
     assert (serialized["name"], prompts, details["run_id"], details["name"]) == ("Echo", ["hi"], run_id, "asking")
     assert details["invocation_params"] == {"_type": "echo", "stop": ["."], "top_p": 1}
     assert details["tags"] == ["t"]
@@ -107,18 +108,18 @@ async def test_many_prompts_are_one_request(recorder: Any) -> None:
     result = await model.agenerate(["a", "b", "c"], ["."], [recorder], run_id=run_id, top_p=1)
     assert texts(result) == ["A", "B", "C"]
     assert model.requests == [(["a", "b", "c"], ["."], {"top_p": 1, "run": run_id})]
-    assert [args[1] for args, _ in recorder.told("on_llm_start")] == [["a"], ["b"], ["c"]]
-    assert [details["batch_size"] for _, details in recorder.told("on_llm_start")] == [3, 3, 3]
+    assert [args[1] for _, args, _ in recorder.named("on_llm_start")] == [["a"], ["b"], ["c"]]
+    assert [details["batch_size"] for *_, details in recorder.named("on_llm_start")] == [3, 3, 3]
     assert result.run is not None
-    assert [run.run_id for run in result.run] == recorder.started()
-    assert recorder.started()[0] == run_id
+    assert [run.run_id for run in result.run] == list(recorder.runs())
+    assert next(iter(recorder.runs())) == run_id
     recorder.assert_every_run_ended_once()
 
 
 async def test_usage_is_told_once(recorder: Any) -> None:
     """LLM-26: each run's end has its own answer; the usage of the request is with the first."""
     await Echo().agenerate(["a", "b"], callbacks=[recorder])
-    responses = [args[0] for args, _ in recorder.told("on_llm_end")]
+    responses = recorder.firsts("on_llm_end")
     assert [texts(response) for response in responses] == [["A"], ["B"]]
     assert [response.llm_output["token_usage"] for response in responses] == [{"total_tokens": 7}, {}]
     assert [response.llm_output["model_name"] for response in responses] == ["echo", "echo"]
@@ -128,8 +129,8 @@ async def test_a_failed_request_fails_every_run(recorder: Any) -> None:
     """LLM-25: each run is told the error, with no answer; it is raised as itself."""
     with pytest.raises(ConnectionError, match="refused"):
         await Echo().agenerate(["a", "fail", "b"], callbacks=[recorder])
-    assert recorder.names() == ["on_llm_start"] * 3 + ["on_llm_error"] * 3
-    assert [details["response"].generations for _, details in recorder.told("on_llm_error")] == [[], [], []]
+    assert recorder.names == ["on_llm_start"] * 3 + ["on_llm_error"] * 3
+    assert [details["response"].generations for *_, details in recorder.named("on_llm_error")] == [[], [], []]
     recorder.assert_every_run_ended_once()
 
 
@@ -181,7 +182,7 @@ async def test_an_answer_for_each_prompt_is_checked(generations: Any, error: Any
 @pytest.mark.parametrize("form", ["none", "empty", "handlers", "lists", "managers", "mixed"])
 async def test_callbacks_for_all_or_for_each(form: str, manager: Any, recorder: Any) -> None:
     """LLM-09, LLM-15: a list that starts with a list, a manager or None is one for each prompt; any other is for all."""
-    first, second = type(recorder)(), type(recorder)()
+    first, second = Recorder(*MODEL_EVENTS), Recorder(*MODEL_EVENTS)
     forms: dict[str, tuple[Any, int, int]] = {
         "none": (None, 0, 0),
         "empty": ([], 0, 0),
@@ -192,7 +193,7 @@ async def test_callbacks_for_all_or_for_each(form: str, manager: Any, recorder: 
     }
     callbacks, *counts = forms[form]
     await Echo().agenerate(["a", "b"], callbacks=callbacks)
-    assert [len(first.started()), len(second.started())] == counts
+    assert [len(list(first.runs())), len(list(second.runs()))] == counts
 
 
 async def test_everything_else_for_each_prompt(recorder: Any) -> None:
@@ -206,7 +207,7 @@ async def test_everything_else_for_each_prompt(recorder: Any) -> None:
         run_name=["first", "second"],
         run_id=ids,  # type: ignore[arg-type]
     )
-    told = [details for _, details in recorder.told("on_llm_start")]
+    told = [details for *_, details in recorder.named("on_llm_start")]
     assert [details["tags"] for details in told] == [["x"], ["y"]]
     assert [details["metadata"]["m"] for details in told] == [1, 2]
     assert [details["name"] for details in told] == ["first", "second"]
@@ -218,7 +219,7 @@ async def test_what_tracers_want_is_always_told(metadata: Any, recorder: Any) ->
     """LLM-08: provider and kind are in the metadata in all its forms; LangChain leaves them out of one."""
     callbacks = [[recorder], [recorder]] if isinstance(metadata, list) else [recorder]
     await Echo().agenerate(["a", "b"], callbacks=callbacks, metadata=metadata)
-    for _, details in recorder.told("on_llm_start"):
+    for *_, details in recorder.named("on_llm_start"):
         assert details["metadata"]["ls_provider"] == "echo"
         assert details["metadata"].get("m") == (None if metadata is None else 1)
 
@@ -291,8 +292,8 @@ async def test_a_stream_of_texts(recorder: Any) -> None:
                 yield GenerationChunk(text=letter, generation_info={"last": letter})
 
     assert [piece async for piece in Streaming().astream("abc", {"callbacks": [recorder]})] == ["a", "b", "c"]
-    assert [args[0] for args, _ in recorder.told("on_llm_new_token")] == ["a", "b", "c"]
-    (((response,), _),) = recorder.told("on_llm_end")
+    assert recorder.firsts("on_llm_new_token") == ["a", "b", "c"]
+    (response,) = recorder.firsts("on_llm_end")
     assert (texts(response), response.generations[0][0].generation_info) == (["abc"], {"last": "c"})
     assert await Streaming().ainvoke("abc", stream=True) == "abc"
     assert await Streaming().ainvoke("abc") == "ABC"
@@ -354,7 +355,7 @@ async def test_a_failing_prompt_of_an_llm_cancels_the_others(recorder: Any) -> N
     """LLM-25, LLM-28: the error is raised as itself, and told to every run of the request."""
     with pytest.raises(ConnectionError, match="refused"):
         await Reverse().agenerate(["a", "fail", "b"], callbacks=[recorder])
-    assert recorder.names() == ["on_llm_start"] * 3 + ["on_llm_error"] * 3
+    assert recorder.names == ["on_llm_start"] * 3 + ["on_llm_error"] * 3
 
 
 async def test_an_llm_answers_its_batch_at_once() -> None:

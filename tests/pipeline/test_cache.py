@@ -359,7 +359,7 @@ async def test_equal_texts_in_flight_are_runs_of_their_own(recorders: Any) -> No
     async def leave() -> None:
         with scope:
             await model.ainvoke("a", {"callbacks": [leaver]})
-        assert leaver.end() == "on_llm_error"
+        assert leaver.end == "on_llm_error"
 
     async def stay() -> None:
         assert await model.ainvoke("a", {"callbacks": [stayer]}) == "a 1"
@@ -372,7 +372,7 @@ async def test_equal_texts_in_flight_are_runs_of_their_own(recorders: Any) -> No
         scope.cancel()
         for _ in range(10):
             await anyio.lowlevel.checkpoint()
-        assert stayer.names() == ["on_llm_start"]
+        assert stayer.names == ["on_llm_start"]
         model._go_on.set()
-    assert stayer.end() == "on_llm_end"
+    assert stayer.end == "on_llm_end"
     assert model._asked == 1

@@ -71,9 +71,9 @@ ERRORS = [ValueError("no"), Stop("no"), KeyboardInterrupt(), SystemExit(3), Time
 
 def assert_told(recorder: Any, error: BaseException) -> None:
     """The handlers heard of the error, once, with what had come before it."""
-    assert recorder.end() == "on_llm_error"
-    assert recorder.told("on_llm_error") == [error]
-    details = next(details for name, _, details in recorder.events if name == "on_llm_error")
+    assert recorder.end == "on_llm_error"
+    assert recorder.firsts("on_llm_error") == [error]
+    details = recorder.only("on_llm_error").details
     assert details["response"].generations[0][0].text == "abc"
 
 
@@ -244,8 +244,8 @@ def test_a_sync_stream_that_is_left_ends_once_as_left(
     model = cls(callbacks=[recorder], cache=InMemoryCache() if cached else False)
     leave(model.stream("hi"))
     deadline = time.monotonic() + 30
-    while not recorder.told("on_llm_end") and time.monotonic() < deadline:
+    while not recorder.firsts("on_llm_end") and time.monotonic() < deadline:
         time.sleep(0.001)
-    assert recorder.end() == "on_llm_end closed"
+    assert recorder.end == "on_llm_end closed"
     assert model.notes == ["cleaned up"]
     assert not logged.records

@@ -183,8 +183,8 @@ async def test_a_stream_that_is_left_ends_once_as_left(
     model = make(callbacks=[recorder])
     await leave(model.astream("hi"))
     await settle(tasks, model)
-    assert recorder.end() == "on_llm_end closed"
-    (response,) = recorder.told("on_llm_end")
+    assert recorder.end == "on_llm_end closed"
+    (response,) = recorder.firsts("on_llm_end")
     assert response.generations[0][0].text.startswith("0")
     assert not logged.records
 
@@ -199,8 +199,8 @@ async def test_a_cancelled_pull_ends_the_run_as_cancelled(make: Callable[..., No
             pass
     assert scope.cancelled_caught
     await settle(tasks, model)
-    assert recorder.end() == "on_llm_error"
-    assert isinstance(recorder.told("on_llm_error")[0], anyio.get_cancelled_exc_class())
+    assert recorder.end == "on_llm_error"
+    assert isinstance(recorder.firsts("on_llm_error")[0], anyio.get_cancelled_exc_class())
 
 
 async def test_aclose_from_another_task_while_a_pull_waits(recorder: Any) -> None:
@@ -221,7 +221,7 @@ async def test_aclose_from_another_task_while_a_pull_waits(recorder: Any) -> Non
         while len(read) < 4:
             await anyio.lowlevel.checkpoint()
         await stream.aclose()
-        assert recorder.end() == "on_llm_end closed"
+        assert recorder.end == "on_llm_end closed"
     assert read == ["0", "1", "2", "3", "goes on"]
     assert stream.message.content == "0123"
     await settle(tasks, model)
@@ -288,4 +288,4 @@ async def test_a_hook_that_swallows_its_cancellation_is_stopped_at_its_next_chun
     with anyio.fail_after(1):
         await stream.aclose()
     await settle(tasks, model)
-    assert recorder.end() == "on_llm_end closed"
+    assert recorder.end == "on_llm_end closed"

@@ -222,7 +222,7 @@ async def test_handlers_hear_of_the_wait(recorder: Any, virtual_clock: VirtualCl
     """As of a wait for the limiter."""
     model = Chat(meter=Meter(), max_in_flight=1, callbacks=[recorder])
     await model.abatch(["a", "b", "c"])
-    assert sorted(recorder.told("on_limiter_wait")) == [1, 2]
+    assert sorted(recorder.firsts("on_limiter_wait")) == [1, 2]
 
 
 async def test_the_wait_is_part_of_the_calls_time(virtual_clock: VirtualClock) -> None:

@@ -122,8 +122,8 @@ async def test_what_a_handler_is_told_of_it(recorder: Any, virtual_clock: Clock)
     model = scripted(Turn(text=LETTERS, pause=2), callbacks=[recorder], timeout=5)
     with pytest.raises(TotalTimeout) as caught:
         await model.ainvoke("hi", stream=True)
-    assert recorder.end() == "on_llm_error"
-    _, error, details = recorder.events[-1]
+    assert recorder.end == "on_llm_error"
+    _, (error,), details = recorder.events[-1]
     assert error is caught.value
     assert details["response"].generations[0][0].text == "abc"
 
@@ -199,7 +199,7 @@ async def test_the_wait_for_the_limiter(virtual_clock: Clock, recorder: Any) -> 
         await model.ainvoke("hi")
     assert virtual_clock.now() == 5
     assert not model.asked
-    assert recorder.end() == "on_llm_error"
+    assert recorder.end == "on_llm_error"
     assert (await model.ainvoke("hi", timeout=6)).content == "ok"
 
 
@@ -263,7 +263,7 @@ async def test_handlers(event: str, in_thread: bool, recorder: Any, virtual_cloc
     with pytest.raises(TotalTimeout):
         await heard(model.astream("hi", timeout=Timeout(idle=2, first_token=2, total=20)))
     assert virtual_clock.now() == pytest.approx(100.5 if in_thread else 20)
-    assert recorder.end() == "on_llm_error"
+    assert recorder.end == "on_llm_error"
 
 
 @pytest.mark.parametrize("verb", ["ainvoke", "astream", "agenerate"])
@@ -280,7 +280,7 @@ async def test_handlers_that_are_told_of_the_start(
             "agenerate": lambda: model.agenerate([model._to_messages("hi")], timeout=20),
         }[verb]()
     assert virtual_clock.now() == (100 if in_thread else 20)
-    assert recorder.names() == ["on_chat_model_start", "on_llm_error"]
+    assert recorder.names == ["on_chat_model_start", "on_llm_error"]
     assert not model.asked
 
 
@@ -306,7 +306,7 @@ async def test_handlers_that_are_told_of_the_end_are_outside_of_it(
         with pytest.raises(ProviderUnavailable):
             await model.ainvoke("hi")
     assert virtual_clock.now() == 7
-    assert recorder.end() == event
+    assert recorder.end == event
 
 
 def test_a_sync_hook_is_not_asked_when_a_handler_has_taken_all_of_it(recorder: Any, virtual_clock: Clock) -> None:
@@ -314,7 +314,7 @@ def test_a_sync_hook_is_not_asked_when_a_handler_has_taken_all_of_it(recorder: A
     model = Blocking(callbacks=[slow_handler("on_chat_model_start", in_thread=True), recorder], timeout=20)
     with pytest.raises(TotalTimeout):
         model.invoke("hi")
-    assert recorder.end() == "on_llm_error"
+    assert recorder.end == "on_llm_error"
     assert not model.asked
 
 
@@ -359,7 +359,7 @@ async def test_passengers_of_one_flight_keep_each_to_its_own(recorders: Any, vir
     whole = "".join(LETTERS)
     assert outcomes == {2: (None, 2), 7.5: ("abc", 7.5), None: (whole, 15), 50: (whole, 15)}
     assert len(model.requests) == 1
-    ends = [handler.end() for handler in handlers.values()]
+    ends = [handler.end for handler in handlers.values()]
     assert ends == ["on_llm_error", "on_llm_error", "on_llm_end", "on_llm_end"]
 
 

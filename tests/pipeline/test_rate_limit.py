@@ -110,25 +110,25 @@ async def test_handlers_hear_how_long_the_wait_was(cached: bool, recorder: Any, 
         cache=InMemoryCache() if cached else False,
     )
     await model.ainvoke("a")
-    assert recorder.names() == ["on_chat_model_start", "on_limiter_wait", "on_llm_end"]
-    assert recorder.told("on_limiter_wait") == [4.0]
+    assert recorder.names == ["on_chat_model_start", "on_limiter_wait", "on_llm_end"]
+    assert recorder.firsts("on_limiter_wait") == [4.0]
     await virtual_clock.sleep(100)
     recorder.events.clear()
     await model.ainvoke("b")
-    assert recorder.names() == ["on_chat_model_start", "on_llm_end"]
+    assert recorder.names == ["on_chat_model_start", "on_llm_end"]
 
 
 def test_sync_verbs_tell_of_it_too(recorder: Any, virtual_clock: VirtualClock) -> None:
     """Async handlers as well."""
     Chat(rate_limiter=per_second(0.25), callbacks=[recorder]).invoke("a")
-    assert recorder.told("on_limiter_wait") == [4.0]
+    assert recorder.firsts("on_limiter_wait") == [4.0]
 
 
 async def test_text_models_tell_of_it(recorder: Any, virtual_clock: VirtualClock) -> None:
     """Each of the runs that waited."""
     model = Text(rate_limiter=per_second(0.5), callbacks=[recorder])
     await model.agenerate(["a", "b"])
-    assert recorder.told("on_limiter_wait") == [2.0, 2.0]
+    assert recorder.firsts("on_limiter_wait") == [2.0, 2.0]
 
 
 @both
@@ -160,7 +160,7 @@ async def test_a_stream_left_while_it_waits_ends_as_left(recorder: Any) -> None:
             await anyio.lowlevel.checkpoint()
         await stream.aclose()
     assert not limiter._queue
-    assert recorder.end() == "on_llm_end closed"
+    assert recorder.end == "on_llm_end closed"
 
 
 class Refusing(BaseRateLimiter):
@@ -179,7 +179,7 @@ async def test_a_limiter_that_fails_fails_the_call(cls: Model, recorder: Any) ->
     model = cls(rate_limiter=Refusing(), callbacks=[recorder])
     with pytest.raises(ConnectionError, match="store is down"):
         await model.ainvoke("hi")
-    assert recorder.end() == "on_llm_error"
+    assert recorder.end == "on_llm_error"
 
 
 @both
@@ -188,4 +188,4 @@ def test_a_limiter_that_fails_fails_the_sync_call(cls: Model, recorder: Any) -> 
     model = cls(rate_limiter=Refusing(), callbacks=[recorder])
     with pytest.raises(ConnectionError, match="store is down"):
         model.invoke("hi")
-    assert recorder.end() == "on_llm_error"
+    assert recorder.end == "on_llm_error"

@@ -145,8 +145,8 @@ async def test_every_verb_tries_again_and_says_so(
     model = kind(failures=[first, second], retry=EXACT)
     assert said(await VERBS[verb](model, {"callbacks": [recorder]})) == "ab"
     assert virtual_clock.now() == 0.5 + 7
-    assert recorder.names()[1:] == ["on_retry", "on_retry", "on_llm_end"]
-    told = [(details, state) for name, state, details in recorder.events if name == "on_retry"]
+    assert recorder.names[1:] == ["on_retry", "on_retry", "on_llm_end"]
+    told = [(details, state) for _, (state,), details in recorder.named("on_retry")]
     facts = [[details[key] for key in ("attempt", "error", "delay", "status")] for details, _ in told]
     assert facts == [[1, first, 0.5, 503], [2, second, 7, 429]]
     for (details, state), error in zip(told, (first, second), strict=True):
@@ -247,7 +247,7 @@ async def test_nothing_is_tried_again_once_a_handler_had_a_token(recorder: Any) 
     model = Chat(failures=[busy()], retry=EXACT, chunks=1)
     with pytest.raises(ProviderUnavailable):
         await model.ainvoke("x", {"callbacks": [recorder]}, stream=True)
-    assert (model._calls, recorder.names()) == (1, ["on_chat_model_start", "on_llm_error"])
+    assert (model._calls, recorder.names) == (1, ["on_chat_model_start", "on_llm_error"])
 
 
 @pytest.mark.usefixtures("virtual_clock")
@@ -405,13 +405,13 @@ async def test_a_cancellation_ends_the_pause(verb: str, recorder: Any, virtual_c
         async with anyio.create_task_group() as group:
 
             async def cancel() -> None:
-                while "on_retry" not in recorder.names():
+                while "on_retry" not in recorder.names:
                     await anyio.lowlevel.checkpoint()
                 scope.cancel()
 
             group.start_soon(cancel)
             await VERBS[verb](model, {"callbacks": [recorder]})
-    assert (recorder.end(), model._calls, virtual_clock.now()) == ("on_llm_error", 1, 0)
+    assert (recorder.end, model._calls, virtual_clock.now()) == ("on_llm_error", 1, 0)
 
 
 # -- equal calls
@@ -448,8 +448,8 @@ async def test_equal_calls_share_their_attempts(verb: str, recorders: Any) -> No
     assert await together(model, [{"callbacks": [one]} for one in handlers], verb) == ["ab"] * 3
     assert model._calls == 3
     for one in handlers:
-        assert [details["attempt"] for name, _, details in one.events if name == "on_retry"] == [1, 2]
-        assert one.end() == "on_llm_end"
+        assert [details["attempt"] for *_, details in one.named("on_retry")] == [1, 2]
+        assert one.end == "on_llm_end"
 
 
 # -- usage
@@ -527,7 +527,7 @@ async def test_what_a_server_asks_for(dialect: str, verb: str, recorder: Any, vi
     async with serve(OpenAIFormat(), [Status(429, "slow", **DIALECTS[dialect]()), Reply("Hello")]) as server:
         model = ChatOpenAI(model="test-model", base_url=server.url, timeout=None)
         assert said(await VERBS[verb](model, {"callbacks": [recorder]})) == "Hello"
-        (delay,) = (details["delay"] for name, _, details in recorder.events if name == "on_retry")
+        delay = recorder.only("on_retry").details["delay"]
         assert delay == pytest.approx(360, abs=30)
         assert virtual_clock.now() == delay
         assert [request.at for request in server.requests] == [0, delay]
