@@ -112,3 +112,19 @@ def test_an_older_function_call_in_pieces() -> None:
     whole = message_chunk_to_message(total)
     assert isinstance(whole, AIMessage)
     assert whole.tool_calls == [{**CALL, "id": None}] and whole.additional_kwargs == OLDER
+
+
+def test_an_older_function_call_in_pieces_beside_tool_calls() -> None:
+    """Wherever its pieces come, it stays out of the tool calls, and a chunk comes back from its fields as it was."""
+    pieces = [
+        AIMessageChunk("", additional_kwargs={"function_call": {key: value}})
+        for key, value in OLDER["function_call"].items()
+    ]
+    call = AIMessageChunk("", tool_calls=[CALL])  # type: ignore[list-item]
+    for chunks in ([call, *pieces], [*pieces, call], [pieces[0], call, *pieces[1:]]):
+        total = chunks[0] + chunks[1:]
+        assert total.tool_calls == [CALL] and total.additional_kwargs == OLDER
+        assert message_chunk_to_message(total) == AIMessage("", additional_kwargs=OLDER, tool_calls=[CALL])  # type: ignore[list-item]
+    older = pieces[0] + pieces[1:]
+    assert AIMessageChunk.model_validate(older.model_dump()) == older
+    assert (older + call).tool_calls == [CALL]

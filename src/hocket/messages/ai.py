@@ -81,14 +81,18 @@ class AIMessage(BaseMessage, init=False):
     def _from_provider(cls, values: Any) -> Any:
         """Read OpenAI's raw calls out of ``additional_kwargs``, unless parsed ones are given.
 
-        Those are ``tool_calls``, as in LangChain, or the older ``function_call``, one call without an id.
+        Those are ``tool_calls``, as in LangChain, or the older ``function_call``, one call without an id. A chunk may
+        have a piece of the latter, which is read when the chunks have been added (see `_chunks_of_calls`).
         """
         fields = cast(Fields, values) if isinstance(values, dict) else {}
         kwargs: Fields = fields.get("additional_kwargs", {})
-        raw: list[Fields] | None = kwargs.get("tool_calls") or _older_call(kwargs) if kwargs else None
-        if not raw or any(fields.get(key) for key in (*_PARSED, "tool_call_chunks")):
+        if not kwargs or any(fields.get(key) for key in (*_PARSED, "tool_call_chunks")):
             return cast(Any, values)
-        if issubclass(cls, AIMessageChunk):
+        is_chunk = issubclass(cls, AIMessageChunk)
+        raw: list[Fields] = kwargs.get("tool_calls") or ([] if is_chunk else _older_call(kwargs))
+        if not raw:
+            return cast(Any, values)
+        if is_chunk:
             return {**fields, "tool_call_chunks": default_tool_chunk_parser(raw)}
         calls, invalid = default_tool_parser(raw)
         return {**fields, "tool_calls": calls, "invalid_tool_calls": invalid}
@@ -146,11 +150,11 @@ class AIMessageChunk(AIMessage, BaseMessageChunk, init=False):
         fields = get_fields(self)
         if "tool_calls" not in fields:
             return self  # a sum, validated as part of something else: it stays lazy
-        if fields["tool_calls"] or fields["invalid_tool_calls"]:
-            if not fields["tool_call_chunks"]:
-                fields["tool_call_chunks"] = tool_call_chunks_of(fields["tool_calls"], fields["invalid_tool_calls"])
-        elif fields["tool_call_chunks"]:
+        calls = fields["tool_calls"], fields["invalid_tool_calls"]
+        if calls == ([], []):
             fields["tool_calls"], fields["invalid_tool_calls"] = _read(fields)
+        elif not fields["tool_call_chunks"] and calls != _read(fields):
+            fields["tool_call_chunks"] = tool_call_chunks_of(*calls)
         return self
 
     @property
@@ -162,7 +166,7 @@ class AIMessageChunk(AIMessage, BaseMessageChunk, init=False):
             response_metadata=self.response_metadata,
             tool_calls=self.tool_calls,
             invalid_tool_calls=self.invalid_tool_calls,
-            tool_call_chunks=None if self.chunk_position == "last" else self.tool_call_chunks,
+            tool_call_chunks=None if self.chunk_position == "last" else _chunks_of_calls(self.__dict__),
         )
 
     def __add__(self, other: Any) -> Self:
@@ -254,9 +258,19 @@ def _addend(chunk: BaseMessageChunk) -> tuple[Any, Fields | None]:
     return kept, chunk.__pydantic_extra__
 
 
+def _chunks_of_calls(fields: FieldsView) -> list[ToolCallChunk]:
+    """Return the pieces of a chunk's tool calls; without any, those of an older ``function_call``.
+
+    That stays in ``additional_kwargs``, where its pieces are put together: without an index and an id, they would be
+    taken for pieces of another call. If there are tool calls as well, it repeats one of them.
+    """
+    chunks: list[ToolCallChunk] = fields["tool_call_chunks"]
+    return chunks or default_tool_chunk_parser(_older_call(fields["additional_kwargs"]))
+
+
 def _read(fields: FieldsView) -> tuple[list[ToolCall], list[InvalidToolCall]]:
     """Return the tool calls of a chunk, valid and invalid. Until the last chunk, arguments are completed as they stand."""
-    return read_tool_calls(fields["tool_call_chunks"], partial=fields["chunk_position"] is None)
+    return read_tool_calls(_chunks_of_calls(fields), partial=fields["chunk_position"] is None)
 
 
 class Collector:
@@ -312,8 +326,8 @@ class Collector:
     def message(self) -> AIMessage:
         """Return the reply. Arguments that are not valid JSON, a call cut short for one, make an invalid tool call."""
         fields: Fields = {**_ORDER, **self._fold.fields(), **self._fold.reply_fields(), "type": "ai"}
-        del fields["chunk_position"]
-        fields["tool_calls"], fields["invalid_tool_calls"] = read_tool_calls(fields.pop("tool_call_chunks"))
+        fields["tool_calls"], fields["invalid_tool_calls"] = read_tool_calls(_chunks_of_calls(fields))
+        del fields["chunk_position"], fields["tool_call_chunks"]
         return self._rebuilt(fields, AIMessage)
 
     def _rebuilt(self, fields: Fields, cls: type[M]) -> M:
