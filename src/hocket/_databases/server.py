@@ -154,7 +154,7 @@ class DatabaseServer(Generic[Client]):
 
 async def maybe_await(value: Awaitable[T] | T) -> T:
     """Return what a method of a client returned: a sync client's as it is, asyncio's awaited."""
-    return await value if inspect.isawaitable(value) else value
+    return await cast(Awaitable[T], value) if inspect.isawaitable(value) else value
 
 
 def _strip(error: Exception) -> Exception:

@@ -249,9 +249,10 @@ class RelayedRuns(Runs):
 
     __slots__ = ("_hook_run", "_sink")
 
+    # Constants: a property would be called for each chunk.
     is_watched = False
-    are_heard = True
-    may_hear_tokens = False
+    are_heard = True  # pyright: ignore[reportIncompatibleMethodOverride, reportAssignmentType]
+    may_hear_tokens = False  # pyright: ignore[reportIncompatibleMethodOverride, reportAssignmentType]
 
     def __init__(self, runtime: Runtime, sink: Sink[Any], hook_run: LLMRun | None) -> None:
         super().__init__(runtime, "", (), (), lambda index: ((), {}))
@@ -273,9 +274,10 @@ class _NoRuns(Runs):
 
     __slots__ = ()
 
+    # Constants: a property would be a call more for each question.
     is_watched = False
-    first = None
-    may_hear_tokens = False
+    first = None  # pyright: ignore[reportIncompatibleMethodOverride, reportAssignmentType]
+    may_hear_tokens = False  # pyright: ignore[reportIncompatibleMethodOverride, reportAssignmentType]
 
     def __init__(self) -> None:
         super().__init__(ASYNC, "", (), (), lambda index: ((), {}))

@@ -2,7 +2,6 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from functools import partial
 from typing import Generic, TypeVar
 
 from hocket._databases.server import DatabaseServer
@@ -57,7 +56,7 @@ class ServerHistory(BaseChatMessageHistory, ABC, Generic[Client]):
 
     async def aadd_messages(self, messages: Sequence[BaseMessage]) -> None:
         """Append a turn. A caller that is cancelled meanwhile waits for the end of it, 5 seconds at most."""
-        await finish_write(partial(self._server.acall, self._store, messages))
+        await finish_write(lambda: self._server.acall(self._store, messages))
 
     def clear(self) -> None:
         """Forget all messages of the session."""
@@ -65,7 +64,7 @@ class ServerHistory(BaseChatMessageHistory, ABC, Generic[Client]):
 
     async def aclear(self) -> None:
         """Forget all messages of the session."""
-        await finish_write(partial(self._server.acall, self._clear))
+        await finish_write(lambda: self._server.acall(self._clear))
 
     def list_sessions(self, prefix: str = "") -> list[str]:
         """Return the sessions of this store that have messages, sorted. See `hocket.chat_history.list_sessions`."""

@@ -28,8 +28,9 @@ class Structuring(ToolBinding):
     @property
     def _structured_methods(self) -> Sequence[StructuredMethod]:
         """The ways in which the model can be held to a schema, the best one first; none: it cannot."""
-        has_tools = type(self).bind_tools is not ToolBinding.bind_tools or ToolChoiceKind.REQUIRED in self._tool_choices
-        return ("function_calling",) if has_tools else ()
+        # Two functions are compared here, and none is called: no `self` has to fit.
+        is_overridden = type(self).bind_tools is not ToolBinding.bind_tools  # pyright: ignore[reportAttributeAccessIssue]
+        return ("function_calling",) if is_overridden or ToolChoiceKind.REQUIRED in self._tool_choices else ()
 
     @overload
     def with_structured_output(
