@@ -5,7 +5,6 @@ leaves out is derived from the other, so that both kinds of code can use it.
 """
 
 from collections.abc import Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
 from hocket._databases.writes import finish_write
@@ -70,7 +69,7 @@ class BaseChatMessageHistory:
 
         A caller that is cancelled meanwhile waits for the end of it: the turn is stored by then, or never.
         """
-        await finish_write(partial(ASYNC.call_sync, self.add_messages, messages))
+        await finish_write(lambda: ASYNC.call_sync(self.add_messages, messages))
 
     def add_message(self, message: BaseMessage) -> None:
         """Append one message."""
@@ -106,14 +105,14 @@ class BaseChatMessageHistory:
 
     async def aclear(self) -> None:
         """Forget all messages. By default `clear`, in a worker thread."""
-        await finish_write(partial(ASYNC.call_sync, self.clear))
+        await finish_write(lambda: ASYNC.call_sync(self.clear))
 
     def close(self) -> None:
         """Give back what the store holds open: files, connections. By default nothing; a later call opens it anew."""
 
     async def aclose(self) -> None:
         """Give back what the store holds open. By default `close`, in a worker thread."""
-        await finish_write(partial(ASYNC.call_sync, self.close))
+        await finish_write(lambda: ASYNC.call_sync(self.close))
 
     def __enter__(self) -> Self:
         return self

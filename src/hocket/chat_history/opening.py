@@ -1,7 +1,6 @@
 """Histories by their address: open one, list the sessions of a store, delete one."""
 
 import os
-from functools import partial
 from typing import TYPE_CHECKING, Literal
 from urllib.parse import quote, unquote
 from uuid import NAMESPACE_URL, UUID, uuid5
@@ -115,7 +114,7 @@ def delete_session(url_or_path: str | os.PathLike[str], session_id: str) -> None
 
 async def adelete_session(url_or_path: str | os.PathLike[str], session_id: str) -> None:
     """Delete a conversation: `delete_session`, in a worker thread. A caller that is cancelled waits for the end of it."""
-    await finish_write(partial(ASYNC.call_sync, delete_session, url_or_path, session_id))
+    await finish_write(lambda: ASYNC.call_sync(delete_session, url_or_path, session_id))
 
 
 def _open_file(path: str, session_id: str | None) -> BaseChatMessageHistory:
