@@ -14,8 +14,8 @@ from pydantic import BaseModel
 from hocket import AIMessage, AIMessageChunk, ScriptedChatModel, Turn
 from hocket.errors import OutputParserException
 from hocket.language_models.structured import Partial
-from hocket.language_models.structured.answers import Answers, CallAnswers, TextAnswers
-from hocket.language_models.structured.reading import Reading
+from hocket.language_models.structured.answers import AnswerReader, CallAnswerReader, TextAnswerReader
+from hocket.language_models.structured.object_sink import ObjectSink
 from hocket.language_models.structured.schema import OutputSchema
 from hocket.testing import virtual_clock
 
@@ -150,9 +150,9 @@ async def test_left_early_it_closes_what_is_behind_it(recorder: Any) -> None:
 
 async def test_the_arguments_of_a_call_stream_as_well() -> None:
     """Of the first call of that name, and no other."""
-    schema, answers = OutputSchema[Place](Place), CallAnswers("Place")
+    schema, answers = OutputSchema[Place](Place), CallAnswerReader("Place")
     sink = Kept()
-    reading = Reading(sink, schema, answers, with_raw=False)
+    reading = ObjectSink(sink, schema, answers, with_raw=False)
     other = {"name": "Other", "args": '{"name": "x"}', "id": "c0", "index": 5}
     again = {"name": "Place", "args": '{"name": "y"}', "id": "c2", "index": 1}
     for chunk in (
@@ -223,7 +223,7 @@ def test_no_partial_object_contradicts_the_final_one(
         size = sizes[len(pieces) % len(sizes)]
         pieces.append(text[at : at + size])
         at += size
-    answers: Answers = CallAnswers("Place") if call else TextAnswers()
+    answers: AnswerReader = CallAnswerReader("Place") if call else TextAnswerReader()
     chunks = [
         AIMessageChunk("", tool_call_chunks=[{"name": None if n else "Place", "args": piece, "id": None, "index": 0}])
         if call
@@ -232,7 +232,7 @@ def test_no_partial_object_contradicts_the_final_one(
     ]
     sink = Kept()
     schema = OutputSchema[dict[str, Any]](ANYTHING)
-    reading = Reading(sink, schema, answers, with_raw=False)
+    reading = ObjectSink(sink, schema, answers, with_raw=False)
     for chunk in chunks:
         reading.put(chunk)
     final = schema.read(answers.value(reading.message))
@@ -254,7 +254,7 @@ class Heedless(Kept):
 def seconds_for(items: int) -> float:
     """Return the CPU time of reading a list of so many texts, which come in pieces of four characters."""
     chunks = [AIMessageChunk(piece) for piece in cut(dumps({"a": ["some words"] * items}), 4)]
-    reading = Reading(Heedless(), OutputSchema[Any](ANYTHING), TextAnswers(), with_raw=False)
+    reading = ObjectSink(Heedless(), OutputSchema[Any](ANYTHING), TextAnswerReader(), with_raw=False)
     start = time.process_time()
     for chunk in chunks:
         reading.put(chunk)

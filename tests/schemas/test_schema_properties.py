@@ -81,7 +81,7 @@ def instances(draw: st.DrawFn) -> BaseModel:
 def test_a_models_own_json_satisfies_its_schema(dialect: SchemaDialect, instance: BaseModel) -> None:
     """Compiling may narrow a schema, but never so far that an answer of the type does not fit."""
     schema = OutputSchema[Any](type(instance))
-    compiled = schema.compiled(dialect)
+    compiled = schema.compile(dialect)
     value = instance.model_dump(mode="json")
 
     assert find_violations(value, schema.json_schema) == []
@@ -94,7 +94,7 @@ def test_a_field_left_out_is_a_null_that_is_left_out_again(instance: BaseModel) 
     """Where the dialect has the model say null for what could be absent, the default is what comes of it."""
     kind = type(instance)
     schema = OutputSchema[Any](kind)
-    compiled = schema.compiled(OPENAI)
+    compiled = schema.compile(OPENAI)
     made = {name for name, field in kind.model_fields.items() if field.default_factory is not None}
     nullable = {name for name in made if type(None) in get_args(kind.model_fields[name].annotation)}
     value = {**instance.model_dump(mode="json"), **dict.fromkeys(made)}

@@ -2,16 +2,18 @@
 
 from typing import Any
 
+from pydantic import BaseModel
+
 from hocket._pipeline.hooks import Hooks, is_defined, takes_run_manager
 from hocket.errors import InvalidHook
 
-__all__ = ["CALL_HOOKS", "arguments_of", "checked_text", "hooks_of"]
+__all__ = ["CALL_HOOKS", "add_run_manager", "check_text", "find_hooks"]
 
 CALL_HOOKS = "_acall (async), _call (sync)"
 """The hooks, for the error that a model without one raises."""
 
 
-def hooks_of(model: type) -> Hooks:
+def find_hooks(model: type) -> Hooks:
     """Return the hooks that ``model`` defines; one that returns a text counts as the one that is built on it."""
     hooks = Hooks.of(model)
     return hooks._replace(
@@ -19,13 +21,12 @@ def hooks_of(model: type) -> Hooks:
     )
 
 
-def arguments_of(model: Any, hook: str, run_manager: Any, kwargs: dict[str, Any]) -> dict[str, Any]:
-    """Return ``kwargs``, with the run if the hook takes it."""
-    cls: type = type(model)
-    return {**kwargs, "run_manager": run_manager} if takes_run_manager(cls, hook) else kwargs
+def add_run_manager(model: BaseModel, hook: str, run_manager: object, kwargs: dict[str, Any]) -> dict[str, Any]:
+    """Return ``kwargs``, with ``run_manager`` if the model's hook of this name takes one."""
+    return {**kwargs, "run_manager": run_manager} if takes_run_manager(type(model), hook) else kwargs
 
 
-def checked_text(model: Any, hook: str, text: Any) -> str:
+def check_text(model: BaseModel, hook: str, text: object) -> str:
     """Return what a hook returned.
 
     Raises:

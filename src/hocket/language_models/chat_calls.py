@@ -16,7 +16,7 @@ from hocket._runtime.runtime import Runtime
 from hocket.errors import InvalidInput
 from hocket.language_models.base import BaseLanguageModel
 from hocket.language_models.call_parts import STRUCTURED_KEYS, configure_manager
-from hocket.language_models.conversation import conversation
+from hocket.language_models.chat_input import prepare_messages
 from hocket.messages import AIMessage, BaseMessage
 from hocket.messages.base import copy_containers
 from hocket.prompt_values import PromptValue
@@ -45,7 +45,7 @@ class ChatCalls(BaseLanguageModel[AIMessage], ABC):
         run_ids = (config["run_id"], *[None] * len(conversations))
         parts = [
             self._make_request(runtime, (messages,), (run_id,), stop, params, messages)
-            for messages, run_id in zip(map(conversation, conversations), run_ids, strict=False)
+            for messages, run_id in zip(map(prepare_messages, conversations), run_ids, strict=False)
         ]
         requests: list[CallRequest] = [request for request, _ in parts]
         runs: Sequence[Runs] = [NO_RUNS] * len(parts)

@@ -23,9 +23,9 @@ from hocket._runtime.runtime import ASYNC, BLOCKING, Runtime, drive
 from hocket._runtime.stream import Producer, Sink
 from hocket.language_models.base import LanguageModelInput
 from hocket.language_models.chat_calls import ChatCalls
-from hocket.language_models.conversation import conversation
+from hocket.language_models.chat_input import prepare_messages
 from hocket.language_models.stream import ChatStream, DiscardingSink, SyncChatStream
-from hocket.language_models.structured.with_structured_output import Structuring
+from hocket.language_models.structured.with_structured_output import StructuredOutputMixin
 from hocket.messages import AIMessage, AIMessageChunk, BaseMessage, HumanMessage
 from hocket.outputs import ChatGenerationChunk, ChatResult, LLMResult, RunInfo
 from hocket.prompt_values import PromptValue
@@ -34,7 +34,7 @@ from hocket.runnables.config import RunnableConfig, read_config
 __all__ = ["BaseChatModel"]
 
 
-class BaseChatModel(ChatCalls, Structuring, ABC):
+class BaseChatModel(ChatCalls, StructuredOutputMixin, ABC):
     """A chat model. Subclass it to add a provider: define `_llm_type` and any one of four hooks.
 
     Hooks, all with LangChain's signatures: ``_agenerate`` and ``_astream`` (async), ``_generate`` and ``_stream`` (sync).
@@ -322,10 +322,10 @@ class BaseChatModel(ChatCalls, Structuring, ABC):
             InvalidInput: it cannot be read as messages, or there are none.
         """
         if self._overrides.convert_input:
-            return conversation(self._convert_input(input).to_messages())
+            return prepare_messages(self._convert_input(input).to_messages())
         if type(input) is str:
             return [HumanMessage(input)]
-        return conversation(input if isinstance(input, list) else self._convert_input(input).to_messages())
+        return prepare_messages(input if isinstance(input, list) else self._convert_input(input).to_messages())
 
     def _open_call(
         self,

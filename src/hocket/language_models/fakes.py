@@ -9,13 +9,14 @@ import re
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator, Mapping
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar, Generic, TypeVar, cast
 
 from pydantic import Field, SerializeAsAny
 
 from hocket._pipeline.chat_answer import as_chunk
 from hocket._runtime import clock
 from hocket.errors import FakeListLLMError, InvalidInput, ScriptExhausted
+from hocket.language_models.base import LanguageModelInput
 from hocket.language_models.chat_models import BaseChatModel
 from hocket.language_models.llm import LLM
 from hocket.language_models.tool_choice import ToolChoiceKind
@@ -35,16 +36,18 @@ __all__ = [
     "ParrotFakeChatModel",
 ]
 
+R = TypeVar("R")
+
 _lock = threading.Lock()
 
 
-class _Cycle:
+class _Cycle(Generic[R]):
     """Answers from a list: after the last comes the first."""
 
-    responses: Any
+    responses: list[R]
     i: int
 
-    def add_response(self, response: Any) -> None:
+    def add_response(self, response: R) -> None:
         """Put one more response at the end of the list."""
         with _lock:
             self.responses = [*self.responses, response]
@@ -53,7 +56,7 @@ class _Cycle:
         """Start again with the first response."""
         self.i = 0
 
-    def _next(self) -> Any:
+    def _next(self) -> R:
         with _lock:
             if not self.responses:
                 raise ScriptExhausted(f"no responses configured: the list of {type(self).__name__} is empty")
@@ -67,7 +70,7 @@ def _check(number: int | None, index: int) -> None:
         raise FakeListLLMError(f"chunk {index}: error_on_chunk_number says so")
 
 
-class FakeListLLM(_Cycle, LLM):
+class FakeListLLM(_Cycle[str], LLM):
     """A text model that answers from a list, over and over. ``sleep`` is not waited for here."""
 
     responses: list[str]
@@ -84,14 +87,14 @@ class FakeListLLM(_Cycle, LLM):
         return "fake-list"
 
     @property
-    def _identifying_params(self) -> Mapping[str, Any]:
+    def _identifying_params(self) -> Mapping[str, object]:
         return {"responses": self.responses}
 
     async def _acall(self, prompt: str, stop: list[str] | None = None, **kwargs: Any) -> str:
-        return cast(str, self._next())
+        return self._next()
 
     def _call(self, prompt: str, stop: list[str] | None = None, **kwargs: Any) -> str:
-        return cast(str, self._next())
+        return self._next()
 
 
 class FakeStreamingListLLM(FakeListLLM):
@@ -171,7 +174,7 @@ class _StreamingFake(_Fake, ABC):
             yield ChatGenerationChunk(message=piece)
 
 
-class FakeMessagesListChatModel(_Cycle, _Fake):
+class FakeMessagesListChatModel(_Cycle[BaseMessage], _Fake):
     """A chat model that answers with messages from a list, over and over; with copies of them."""
 
     responses: list[SerializeAsAny[BaseMessage]]
@@ -182,10 +185,10 @@ class FakeMessagesListChatModel(_Cycle, _Fake):
         return "fake-messages-list-chat-model"
 
     def _answer(self, messages: list[BaseMessage]) -> BaseMessage:
-        return copy_message(cast(BaseMessage, self._next()))
+        return copy_message(self._next())
 
 
-class FakeListChatModel(_Cycle, _StreamingFake):
+class FakeListChatModel(_Cycle[str], _StreamingFake):
     """A chat model that answers with texts from a list, over and over; it streams them character by character.
 
     Args:
@@ -203,14 +206,14 @@ class FakeListChatModel(_Cycle, _StreamingFake):
         return "fake-list-chat-model"
 
     @property
-    def _identifying_params(self) -> Mapping[str, Any]:
+    def _identifying_params(self) -> Mapping[str, object]:
         return {"responses": self.responses}
 
     def _answer(self, messages: list[BaseMessage]) -> BaseMessage:
         return AIMessage(self._next())
 
     def _pieces(self, messages: list[BaseMessage]) -> Iterator[AIMessageChunk]:
-        *characters, last = self._next() or [""]
+        *characters, last = list(self._next()) or [""]
         for index, character in enumerate(characters):
             _check(self.error_on_chunk_number, index)
             yield AIMessageChunk(character)
@@ -219,11 +222,11 @@ class FakeListChatModel(_Cycle, _StreamingFake):
 
     def _make_batch(
         self,
-        inputs: Iterable[Any] | AsyncIterable[Any],
+        inputs: Iterable[LanguageModelInput] | AsyncIterable[LanguageModelInput],
         config: Configs,
         return_exceptions: bool,
         kwargs: dict[str, Any],
-    ) -> Batch[Any, Any]:
+    ) -> Batch[LanguageModelInput, AIMessage]:
         """One after another, so that the answers come in the order of the list."""
         one: RunnableConfig = {"max_concurrency": 1}
         if config is None or isinstance(config, Mapping):
@@ -239,7 +242,7 @@ class FakeChatModel(_Fake):
         return "fake-chat-model"
 
     @property
-    def _identifying_params(self) -> Mapping[str, Any]:
+    def _identifying_params(self) -> Mapping[str, object]:
         return {"key": "fake"}
 
     def _answer(self, messages: list[BaseMessage]) -> BaseMessage:
@@ -264,7 +267,7 @@ class GenericFakeChatModel(_StreamingFake):
         """An iterator cannot travel."""
         return False
 
-    def model_post_init(self, context: Any) -> None:
+    def model_post_init(self, context: object) -> None:
         """Make a list an iterator."""
         self.messages = iter(self.messages)
 
@@ -288,14 +291,14 @@ class GenericFakeChatModel(_StreamingFake):
         for text in filter(None, re.split(r"(\s)", content)):
             yield AIMessageChunk(content=text, id=answer.id)
         for key, value in answer.additional_kwargs.items():
-            for piece in _function_call(cast("dict[str, Any]", value)) if key == "function_call" else [value]:
+            for piece in _cut_function_call(cast("Mapping[str, object]", value)) if key == "function_call" else [value]:
                 yield AIMessageChunk(content="", id=answer.id, additional_kwargs={key: piece})
         rest = cast(AIMessageChunk, as_chunk(answer))
         rest.content, rest.additional_kwargs = "", {}
         yield rest
 
 
-def _function_call(call: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def _cut_function_call(call: Mapping[str, object]) -> Iterator[dict[str, object]]:
     for key, value in call.items():
         for piece in re.split(r"(,)", value) if isinstance(value, str) else [value]:
             yield {key: piece}

@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 from hocket._pipeline.hooks import Hooks, default_hook
 from hocket._runtime.runtime import ASYNC
-from hocket.language_models.call_hooks import CALL_HOOKS, arguments_of, checked_text, hooks_of
+from hocket.language_models.call_hooks import CALL_HOOKS, add_run_manager, check_text, find_hooks
 from hocket.language_models.llms import BaseLLM
 from hocket.outputs import Generation, LLMResult
 from hocket.runnables import RunnableConfig
@@ -34,25 +34,25 @@ class LLM(BaseLLM, ABC):
 
     @default_hook
     async def _agenerate(
-        self, prompts: list[str], stop: list[str] | None = None, run_manager: Any = None, **kwargs: Any
+        self, prompts: list[str], stop: list[str] | None = None, run_manager: object = None, **kwargs: Any
     ) -> LLMResult:
-        arguments = arguments_of(self, "_acall", run_manager, kwargs)
+        arguments = add_run_manager(self, "_acall", run_manager, kwargs)
 
         async def call(prompt: str, config: RunnableConfig) -> str:
-            return checked_text(self, "_acall", await self._acall(prompt, stop=stop, **arguments))
+            return check_text(self, "_acall", await self._acall(prompt, stop=stop, **arguments))
 
         return _result(await Batch(call, prompts, None, return_exceptions=False).collect())
 
     @default_hook
     def _generate(
-        self, prompts: list[str], stop: list[str] | None = None, run_manager: Any = None, **kwargs: Any
+        self, prompts: list[str], stop: list[str] | None = None, run_manager: object = None, **kwargs: Any
     ) -> LLMResult:
-        arguments = arguments_of(self, "_call", run_manager, kwargs)
-        return _result([checked_text(self, "_call", self._call(prompt, stop=stop, **arguments)) for prompt in prompts])
+        arguments = add_run_manager(self, "_call", run_manager, kwargs)
+        return _result([check_text(self, "_call", self._call(prompt, stop=stop, **arguments)) for prompt in prompts])
 
     @classmethod
     def _find_hooks(cls) -> Hooks:
-        return hooks_of(cls)
+        return find_hooks(cls)
 
 
 def _result(texts: list[str]) -> LLMResult:

@@ -53,7 +53,7 @@ _FAMILIES = (
 )
 
 
-def _fake(model: str = "fake response", **options: Any) -> BaseChatModel:
+def _make_fake(model: str = "fake response", **options: Any) -> BaseChatModel:
     """Return a model that always answers its own name."""
     from hocket.language_models.fakes import FakeListChatModel
 
@@ -61,18 +61,18 @@ def _fake(model: str = "fake response", **options: Any) -> BaseChatModel:
     return FakeListChatModel(**fields)
 
 
-def _plain(name: str) -> str:
+def _normalise(name: str) -> str:
     return name.strip().lower().replace("-", "_")
 
 
-def _announced() -> Iterator[tuple[str, EntryPoint]]:
+def _find_entry_points() -> Iterator[tuple[str, EntryPoint]]:
     """Yield the installed providers, hocket's own last: no other package takes their names."""
     for point in sorted(entry_points(group=_GROUP), key=lambda point: point.value.startswith("hocket.")):
-        yield _plain(point.name), point
+        yield _normalise(point.name), point
 
 
-_installed = dict(_announced())
-_registered: dict[str, Callable[..., BaseChatModel]] = {"fake": _fake}
+_installed = dict(_find_entry_points())
+_registered: dict[str, Callable[..., BaseChatModel]] = {"fake": _make_fake}
 
 
 def register_provider(name: str, factory: Callable[..., BaseChatModel]) -> None:
@@ -88,9 +88,9 @@ def register_provider(name: str, factory: Callable[..., BaseChatModel]) -> None:
     Raises:
         InvalidInput: ``name`` is not such a name.
     """
-    if not re.fullmatch(r"\w+", _plain(name)):
+    if not re.fullmatch(r"\w+", _normalise(name)):
         raise InvalidInput(f"a provider's name is made of letters, digits, '_' and '-', not {name!r}")
-    _registered[_plain(name)] = factory
+    _registered[_normalise(name)] = factory
 
 
 def list_providers() -> list[str]:
@@ -105,9 +105,9 @@ def load_provider(name: str) -> Callable[..., BaseChatModel]:
         UnknownModel: no provider of this name exists; the message lists those that do.
         MissingDependency: a package that the provider needs is not installed.
     """
-    key = _known(name)
+    key = _find_provider(name)
     if key is None:
-        raise _unknown(f"no provider is called {name!r}", name)
+        raise _make_unknown_model(f"no provider is called {name!r}", name)
     if key in _registered:
         return _registered[key]
     point = _installed[key]
@@ -154,9 +154,9 @@ def _split(model: str, *, served: bool) -> tuple[str, str]:
     """Return the provider and the model's own name; the latter is empty where only the provider is named."""
     for separator in ":" if served else ":/":
         provider, found, name = model.partition(separator)
-        if found and _known(provider):
+        if found and _find_provider(provider):
             return provider, name
-    if _known(model):
+    if _find_provider(model):
         return model, ""
     if served:
         return "openai", model
@@ -164,27 +164,29 @@ def _split(model: str, *, served: bool) -> tuple[str, str]:
     if family is None:
         prefix, colon, _ = model.partition(":")
         if colon:
-            raise _unknown(f"no provider is called {prefix!r}", prefix)
-        raise _unknown(f"no provider is known for {model!r}; put one before it, as in 'openai:{model}'", model)
-    if _known(family) is None:
-        raise _unknown(
+            raise _make_unknown_model(f"no provider is called {prefix!r}", prefix)
+        raise _make_unknown_model(
+            f"no provider is known for {model!r}; put one before it, as in 'openai:{model}'", model
+        )
+    if _find_provider(family) is None:
+        raise _make_unknown_model(
             f"{model!r} is a model of {family!r}, for which hocket has no provider here; where a server offers it in "
             "OpenAI's format, give base_url=..."
         )
     return family, model
 
 
-def _known(name: str) -> str | None:
+def _find_provider(name: str) -> str | None:
     """Return the name under which a provider exists, or None."""
-    key: str | None = _plain(name)
+    key: str | None = _normalise(name)
     while key is not None and key not in _registered and key not in _installed:
         key = _ALIASES.get(key)
     return key
 
 
-def _unknown(what: str, name: str = "") -> UnknownModel:
+def _make_unknown_model(what: str, name: str = "") -> UnknownModel:
     names = list_providers()
-    near = difflib.get_close_matches(_plain(name), names)
+    near = difflib.get_close_matches(_normalise(name), names)
     hint = f"; did you mean {' or '.join(near)}?" if near else ""
     return UnknownModel(f"{what}{hint}; there are: {', '.join([*near, *(one for one in names if one not in near)])}")
 
@@ -192,6 +194,6 @@ def _unknown(what: str, name: str = "") -> UnknownModel:
 def _remedy(key: str, point: EntryPoint) -> str:
     """Return the way out, where the package that announces a provider has an extra of its name."""
     package = point.dist
-    if package is None or key not in map(_plain, package.metadata.get_all("Provides-Extra") or ()):
+    if package is None or key not in map(_normalise, package.metadata.get_all("Provides-Extra") or ()):
         return ""
     return f"; `pip install {package.name}[{key}]` brings what it needs"

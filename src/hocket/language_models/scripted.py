@@ -186,7 +186,7 @@ def _cut(chunks: list[AIMessageChunk], stop: Sequence[str]) -> list[AIMessageChu
         left -= len(chunks[at].text)
         at += 1
     whole, last = chunks[at], chunks[-1]
-    cut = AIMessageChunk(_until(whole.content, left), additional_kwargs=whole.additional_kwargs, id=whole.id)
+    cut = AIMessageChunk(_cut_content(whole.content, left), additional_kwargs=whole.additional_kwargs, id=whole.id)
     end = AIMessageChunk(
         content="",
         usage_metadata=last.usage_metadata,
@@ -196,7 +196,7 @@ def _cut(chunks: list[AIMessageChunk], stop: Sequence[str]) -> list[AIMessageChu
     return [*chunks[:at], *([cut] if cut.content or cut.id else []), end]
 
 
-def _until(content: Content, length: int) -> Content:
+def _cut_content(content: Content, length: int) -> Content:
     """The first ``length`` characters of the text of a content, and what stands before them."""
     if isinstance(content, str):
         return content[:length]

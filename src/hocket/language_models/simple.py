@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from hocket._pipeline.hooks import Hooks, default_hook
 from hocket._runtime.runtime import ASYNC
 from hocket.errors import EmptyResponse
-from hocket.language_models.call_hooks import CALL_HOOKS, arguments_of, checked_text, hooks_of
+from hocket.language_models.call_hooks import CALL_HOOKS, add_run_manager, check_text, find_hooks
 from hocket.language_models.chat_models import BaseChatModel
 from hocket.messages import AIMessage, AIMessageChunk, BaseMessage, Collector
 from hocket.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
@@ -32,21 +32,21 @@ class SimpleChatModel(BaseChatModel, ABC):
 
     @default_hook
     async def _agenerate(
-        self, messages: list[BaseMessage], stop: list[str] | None = None, run_manager: Any = None, **kwargs: Any
+        self, messages: list[BaseMessage], stop: list[str] | None = None, run_manager: object = None, **kwargs: Any
     ) -> ChatResult:
-        arguments = arguments_of(self, "_acall", run_manager, kwargs)
-        return _answer(checked_text(self, "_acall", await self._acall(messages, stop=stop, **arguments)))
+        arguments = add_run_manager(self, "_acall", run_manager, kwargs)
+        return _answer(check_text(self, "_acall", await self._acall(messages, stop=stop, **arguments)))
 
     @default_hook
     def _generate(
-        self, messages: list[BaseMessage], stop: list[str] | None = None, run_manager: Any = None, **kwargs: Any
+        self, messages: list[BaseMessage], stop: list[str] | None = None, run_manager: object = None, **kwargs: Any
     ) -> ChatResult:
-        arguments = arguments_of(self, "_call", run_manager, kwargs)
-        return _answer(checked_text(self, "_call", self._call(messages, stop=stop, **arguments)))
+        arguments = add_run_manager(self, "_call", run_manager, kwargs)
+        return _answer(check_text(self, "_call", self._call(messages, stop=stop, **arguments)))
 
     @classmethod
     def _find_hooks(cls) -> Hooks:
-        return hooks_of(cls)
+        return find_hooks(cls)
 
 
 def _answer(text: str) -> ChatResult:

@@ -23,7 +23,7 @@ class _ChatModel(Protocol):
 
     def get_name(self) -> str: ...
 
-    def bind(self, **kwargs: Any) -> Any: ...
+    def bind(self, **kwargs: object) -> object: ...
 
 
 class ToolBinding:
@@ -36,7 +36,7 @@ class ToolBinding:
         self: _ChatModel,
         tools: "Sequence[ToolLike]",
         *,
-        tool_choice: Any = None,
+        tool_choice: object = None,
         strict: bool | None = None,
         parallel_tool_calls: bool | None = None,
         **kwargs: Any,
@@ -61,17 +61,17 @@ class ToolBinding:
         from hocket.tools import convert_to_openai_tools  # a program without tools need not load them
 
         converted: list[dict[str, Any]] = copy_containers(convert_to_openai_tools(tools, strict=strict))
-        bound: dict[str, Any] = {"tools": converted}
+        options: dict[str, object] = {"tools": converted}
         choice = check_tool_choice(self.get_name(), converted, tool_choice, self._tool_choices)
         if choice is not None:
-            bound["tool_choice"] = choice
+            options["tool_choice"] = choice
         if parallel_tool_calls is not None:
-            bound["parallel_tool_calls"] = parallel_tool_calls
-        return cast("RunnableBinding[LanguageModelInput, AIMessage]", self.bind(**bound, **kwargs))
+            options["parallel_tool_calls"] = parallel_tool_calls
+        return cast("RunnableBinding[LanguageModelInput, AIMessage]", self.bind(**options, **kwargs))
 
 
 def check_tool_choice(
-    model: str, tools: Sequence[Mapping[str, Any]], choice: Any, supported: frozenset[ToolChoiceKind]
+    model: str, tools: Sequence[Mapping[str, Any]], choice: object, supported: frozenset[ToolChoiceKind]
 ) -> str | list[str] | dict[str, Any] | None:
     """Return a choice among tools as an option of a call: a word, a name, names, or the caller's dict.
 

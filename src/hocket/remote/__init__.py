@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from hocket.remote.chat_model import RemoteChatModel
     from hocket.remote.embeddings import EmbeddingResult, RemoteEmbeddings
     from hocket.remote.llm import RemoteLLM
-    from hocket.remote.reply import excerpt, normalize_finish, read_headers, read_reply
+    from hocket.remote.reply import excerpt_reply, normalize_finish, read_headers, read_reply
     from hocket.remote.usage import count_of, counts_at, make_usage
 
 _HOMES = {
@@ -21,7 +21,7 @@ _HOMES = {
     "RemoteLLM": "llm",
     "count_of": "usage",
     "counts_at": "usage",
-    "excerpt": "reply",
+    "excerpt_reply": "reply",
     "make_usage": "usage",
     "normalize_finish": "reply",
     "read_headers": "reply",
@@ -38,7 +38,7 @@ __all__ = [
     "StreamDecoder",
     "count_of",
     "counts_at",
-    "excerpt",
+    "excerpt_reply",
     "make_usage",
     "normalize_finish",
     "read_headers",

@@ -10,7 +10,7 @@ from hocket.errors import HocketError, InvalidReply
 from hocket.http.failures import REQUEST_IDS, classify_error, has_failed
 from hocket.http.request import HTTPReply
 
-__all__ = ["excerpt", "normalize_finish", "read_headers", "read_reply"]
+__all__ = ["excerpt_reply", "normalize_finish", "read_headers", "read_reply"]
 
 T = TypeVar("T")
 
@@ -33,7 +33,7 @@ def read_reply(reply: HTTPReply, provider: str, read: Callable[[Any], T], expect
     try:
         data = from_json(reply.content)
     except ValueError as error:
-        raise InvalidReply(f"the reply is not JSON: {excerpt(reply.content)}") from error
+        raise InvalidReply(f"the reply is not JSON: {excerpt_reply(reply.content)}") from error
     if has_failed(data):
         raise classify_error(None, reply.headers, data, provider=provider)
     try:
@@ -41,7 +41,7 @@ def read_reply(reply: HTTPReply, provider: str, read: Callable[[Any], T], expect
     except HocketError:
         raise
     except Exception as error:  # whatever a server says ends in one of hocket's errors
-        raise InvalidReply(f"the reply is no {expected}: {excerpt(reply.content)}") from error
+        raise InvalidReply(f"the reply is no {expected}: {excerpt_reply(reply.content)}") from error
 
 
 def read_headers(headers: Mapping[str, str], include_headers: bool = False) -> dict[str, Any]:
@@ -79,7 +79,7 @@ def normalize_finish(
     return {"finish_reason": reason, "normalized_finish_reason": normalized}
 
 
-def excerpt(content: bytes) -> str:
+def excerpt_reply(content: bytes) -> str:
     """Return the beginning of what cannot be read, for an error, without what looks like a key."""
     text = redact(content[: _EXCERPT * 4].decode("utf-8", "replace"))
     return repr(text[:_EXCERPT])

@@ -14,7 +14,7 @@ from hocket.errors import HocketError, InvalidReply, StreamTruncated
 from hocket.http.failures import classify_error, has_failed
 from hocket.http.json_lines import JSONLines
 from hocket.http.sse import ServerSentEvent, ServerSentEvents
-from hocket.remote.reply import excerpt
+from hocket.remote.reply import excerpt_reply
 
 __all__ = ["Framing", "StreamDecoder"]
 
@@ -135,7 +135,7 @@ class StreamDecoder(ABC, Generic[T]):
         except ValueError as error:
             if name == "error":
                 raise classify_error(None, {}, content, provider=self.provider) from error
-            raise InvalidReply(f"an event of the stream is not JSON: {excerpt(content)}") from error
+            raise InvalidReply(f"an event of the stream is not JSON: {excerpt_reply(content)}") from error
         try:
             failed = self.find_error(data)
             if failed is not None:
@@ -144,7 +144,7 @@ class StreamDecoder(ABC, Generic[T]):
         except HocketError:
             raise
         except Exception as error:  # whatever a server says ends in one of hocket's errors
-            raise InvalidReply(f"an event of the stream has another shape: {excerpt(content)}") from error
+            raise InvalidReply(f"an event of the stream has another shape: {excerpt_reply(content)}") from error
 
     def _read_last(self, line: bytes) -> T | None:
         """Return what a line says that no line end has closed; None: nothing, or it was cut."""
@@ -166,8 +166,8 @@ class StreamDecoder(ABC, Generic[T]):
             document = None
         if has_failed(document):
             raise classify_error(None, {}, document, provider=self.provider)
-        raise InvalidReply(f"the reply is no stream of events: {excerpt(start)}")
+        raise InvalidReply(f"the reply is no stream of events: {excerpt_reply(start)}")
 
     def _refuse_page(self, start: bytes) -> None:
         if start.lstrip()[:1] == b"<":
-            raise InvalidReply(f"the reply is no stream of events: {excerpt(start)}")
+            raise InvalidReply(f"the reply is no stream of events: {excerpt_reply(start)}")

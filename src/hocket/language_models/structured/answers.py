@@ -2,21 +2,20 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any
 
 from hocket.errors import ContentFiltered, OutputParserException
 from hocket.messages import AIMessage, AIMessageChunk, BaseMessage, HumanMessage, ToolMessage
 from hocket.output_parsers.json_document import JSONDocument
 
-__all__ = ["Answers", "CallAnswers", "TextAnswers", "obstacle"]
+__all__ = ["AnswerReader", "CallAnswerReader", "TextAnswerReader", "find_obstacle"]
 
 
-class Answers(ABC):
-    """A place where models put what they were asked for."""
+class AnswerReader(ABC):
+    """Reads the object out of an answer; knows where in it the object is."""
 
     @abstractmethod
-    def value(self, message: AIMessage) -> Any:
-        """Return what the answer says, out of JSON.
+    def value(self, message: AIMessage) -> object:
+        """Return the value that the answer's JSON says.
 
         Raises:
             OutputParserException: nothing, or no JSON; ``observation`` says what is wrong in words for the model.
@@ -24,17 +23,17 @@ class Answers(ABC):
 
     @abstractmethod
     def follow(self) -> Callable[[AIMessageChunk], str]:
-        """Return what gives the part of the object's text that is in each chunk of one stream."""
+        """Return a function for one stream: it takes each chunk and returns the part of the object's text in it."""
 
     @abstractmethod
     def correction(self, message: AIMessage, observation: str) -> list[BaseMessage]:
-        """Return what to tell the model of an answer that will not do."""
+        """Return the messages that ask the model to correct an answer; ``observation`` says what is wrong with it."""
 
 
-class TextAnswers(Answers):
+class TextAnswerReader(AnswerReader):
     """The text is the object, alone or in a fence of backticks."""
 
-    def value(self, message: AIMessage) -> Any:
+    def value(self, message: AIMessage) -> object:
         if message.tool_calls and not message.text:
             names = ", ".join(repr(call["name"]) for call in message.tool_calls)
             raise OutputParserException(f"the model called {names} instead of answering", llm_output="")
@@ -50,40 +49,40 @@ class TextAnswers(Answers):
         return _text
 
     def correction(self, message: AIMessage, observation: str) -> list[BaseMessage]:
-        said: list[BaseMessage] = [message] if message.text else []
-        return [*said, HumanMessage(f"{observation}\nAnswer again, with the corrected JSON and nothing else.")]
+        answer: list[BaseMessage] = [message] if message.text else []
+        return [*answer, HumanMessage(f"{observation}\nAnswer again, with the corrected JSON and nothing else.")]
 
 
 def _text(chunk: AIMessageChunk) -> str:
     return chunk.text
 
 
-class CallAnswers(Answers):
+class CallAnswerReader(AnswerReader):
     """The arguments of the first call of ``name`` are the object."""
 
     def __init__(self, name: str) -> None:
         self.name = name
 
-    def value(self, message: AIMessage) -> Any:
+    def value(self, message: AIMessage) -> object:
         for call in message.tool_calls:
             if call["name"] == self.name:
                 return call["args"]
         broken = next((call for call in message.invalid_tool_calls if call["name"] == self.name), None)
         if broken is not None:
-            told = f"the arguments of {self.name} are not JSON: {broken.get('error') or broken['args']!r}"
-            raise OutputParserException(told, observation=f"{told}.", llm_output=broken["args"])
-        told = f"the model did not call {self.name}: it said {_shown(message.text)}"
-        raise OutputParserException(told, observation=f"You did not call {self.name}.", llm_output=message.text)
+            problem = f"the arguments of {self.name} are not JSON: {broken.get('error') or broken['args']!r}"
+            raise OutputParserException(problem, observation=f"{problem}.", llm_output=broken["args"])
+        problem = f"the model did not call {self.name}: it said {_excerpt(message.text)}"
+        raise OutputParserException(problem, observation=f"You did not call {self.name}.", llm_output=message.text)
 
     def follow(self) -> Callable[[AIMessageChunk], str]:
         return _Arguments(self.name).piece
 
     def correction(self, message: AIMessage, observation: str) -> list[BaseMessage]:
-        told = f"{observation}\nCall {self.name} again, with corrected arguments."
+        request = f"{observation}\nCall {self.name} again, with corrected arguments."
         calls = [*message.tool_calls, *message.invalid_tool_calls]
         if not calls:
-            return [*([message] if message.text else []), HumanMessage(told)]
-        return [message, *(ToolMessage(told, tool_call_id=call["id"] or "", status="error") for call in calls)]
+            return [*([message] if message.text else []), HumanMessage(request)]
+        return [message, *(ToolMessage(request, tool_call_id=call["id"] or "", status="error") for call in calls)]
 
 
 class _Arguments:
@@ -91,7 +90,7 @@ class _Arguments:
 
     def __init__(self, name: str) -> None:
         self._name = name
-        self._index: Any = None
+        self._index: object = None
         self._found = False
 
     def piece(self, chunk: AIMessageChunk) -> str:
@@ -105,11 +104,11 @@ class _Arguments:
         return text
 
 
-def _shown(text: str) -> str:
+def _excerpt(text: str) -> str:
     return "nothing" if not text else repr(text if len(text) <= 200 else f"{text[:200]}…")
 
 
-def obstacle(message: AIMessage) -> OutputParserException | ContentFiltered | None:
+def find_obstacle(message: AIMessage) -> OutputParserException | ContentFiltered | None:
     """Return why an answer that cannot be read is as it is, if the provider says why; None: it does not."""
     facts = message.response_metadata
     finish = facts.get("normalized_finish_reason") or facts.get("finish_reason") or facts.get("stop_reason")

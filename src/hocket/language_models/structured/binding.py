@@ -5,14 +5,14 @@ from typing import Any
 
 from hocket._schemas.dialects import OPENAI, SchemaDialect
 from hocket.errors import InvalidInput
-from hocket.language_models.structured.answers import Answers, CallAnswers, TextAnswers
+from hocket.language_models.structured.answers import AnswerReader, CallAnswerReader, TextAnswerReader
 from hocket.language_models.structured.output import StructuredOutput
 from hocket.language_models.structured.schema import OutputSchema
 
-__all__ = ["structured_output"]
+__all__ = ["bind_structured_output"]
 
 
-def structured_output(
+def bind_structured_output(
     model: Any,
     schema: Any,
     method: str | None,
@@ -20,7 +20,7 @@ def structured_output(
     include_raw: bool,
     strict: bool | None,
     reask: int,
-    options: Mapping[str, Any],
+    options: Mapping[str, object],
 ) -> StructuredOutput[Any, Any]:
     """Return ``model``, answering with objects of ``schema``. See `BaseChatModel.with_structured_output`."""
     methods = model._structured_methods
@@ -32,25 +32,31 @@ def structured_output(
     if isinstance(reask, bool) or not isinstance(reask, int) or reask < 0:
         raise InvalidInput(f"reask is {reask!r}; it is how often to ask again: 0 or more")
     output = OutputSchema[Any](schema)
-    bound, answers = _bound(model, output, chosen, strict, options)
+    bound, answers = _bind_schema(model, output, chosen, strict, options)
     return StructuredOutput[Any, Any](bound=bound, output=output, answers=answers, include_raw=include_raw, reask=reask)
 
 
-def _bound(
-    model: Any, output: OutputSchema[Any], method: str, strict: bool | None, options: Mapping[str, Any]
-) -> tuple[Any, Answers]:
+def _bind_schema(
+    model: Any, output: OutputSchema[Any], method: str, strict: bool | None, options: Mapping[str, object]
+) -> tuple[Any, AnswerReader]:
     """Return the model with the schema on each of its requests, and where its answers will be."""
     dialect: SchemaDialect = model._schema_dialect or OPENAI
-    told = {
+    facts: dict[str, object] = {
         "ls_structured_output_format": {"kwargs": {"method": method, "strict": strict}, "schema": output.function(None)}
     }
     if method == "function_calling":
         tool = output.function(dialect if strict else None)
-        return model.bind_tools([tool], tool_choice="any", **told, **options), CallAnswers(output.name)
+        return model.bind_tools([tool], tool_choice="any", **facts, **options), CallAnswerReader(output.name)
     if method == "json_mode":
         if strict is not None:
             raise InvalidInput(f"strict={strict} means nothing with method='json_mode', which sends no schema")
-        return model.bind(response_format={"type": "json_object"}, **told, **options), TextAnswers()
-    held = strict is not False
-    form: dict[str, Any] = {"name": output.name, "schema": output.compiled(dialect if held else None), "strict": held}
-    return model.bind(response_format={"type": "json_schema", "json_schema": form}, **told, **options), TextAnswers()
+        return model.bind(response_format={"type": "json_object"}, **facts, **options), TextAnswerReader()
+    is_strict = strict is not False
+    form: dict[str, object] = {
+        "name": output.name,
+        "schema": output.compile(dialect if is_strict else None),
+        "strict": is_strict,
+    }
+    return model.bind(
+        response_format={"type": "json_schema", "json_schema": form}, **facts, **options
+    ), TextAnswerReader()

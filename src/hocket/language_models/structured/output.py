@@ -9,9 +9,9 @@ from hocket._runtime.runtime import Runtime
 from hocket._runtime.stream import Sink, Stream, SyncStream
 from hocket.errors import ContentFiltered, OutputParserException
 from hocket.language_models.base import LanguageModelInput
-from hocket.language_models.conversation import conversation
-from hocket.language_models.structured.answers import Answers, obstacle
-from hocket.language_models.structured.reading import Reading
+from hocket.language_models.chat_input import prepare_messages
+from hocket.language_models.structured.answers import AnswerReader, find_obstacle
+from hocket.language_models.structured.object_sink import ObjectSink
 from hocket.language_models.structured.schema import OutputSchema
 from hocket.messages import AIMessage, HumanMessage
 from hocket.prompt_values import PromptValue
@@ -46,7 +46,7 @@ class StructuredOutput(RunnableWithAttempts[LanguageModelInput, Out], Generic[Ou
 
     bound: SkipValidation[Runnable[LanguageModelInput, AIMessage]]
     output: SkipValidation[OutputSchema[Any]]
-    answers: SkipValidation[Answers]
+    answers: SkipValidation[AnswerReader]
     include_raw: bool = False
     reask: int = Field(default=0, ge=0)
 
@@ -90,10 +90,10 @@ class StructuredOutput(RunnableWithAttempts[LanguageModelInput, Out], Generic[Ou
         kwargs: dict[str, Any],
         sink: Sink[Any],
     ) -> None:
-        reading = Reading(sink, self.output, self.answers, with_raw=self.include_raw)
+        reading = ObjectSink(sink, self.output, self.answers, with_raw=self.include_raw)
         await self._read_from(Attempts(runtime, input, config, kwargs, reading), reading)
 
-    async def _read_from(self, call: Attempts[LanguageModelInput, Any], reading: Reading | None) -> Any:
+    async def _read_from(self, call: Attempts[LanguageModelInput, Any], reading: ObjectSink | None) -> Any:
         """Return what the verb gives: the object, or, with ``include_raw``, it and the message and what went wrong."""
         message, unread = AIMessage(""), list[Exception]()  # the last answer, and why it could not be read
         asked = call.input
@@ -108,7 +108,7 @@ class StructuredOutput(RunnableWithAttempts[LanguageModelInput, Out], Generic[Ou
             try:
                 return self.output.read(self.answers.value(message))
             except OutputParserException as error:
-                unread[:] = [obstacle(message) or error]
+                unread[:] = [find_obstacle(message) or error]
                 if error.observation is not None:
                     asked = [*_messages(asked), *self.answers.correction(message, error.observation)]
                 error.raw = message
@@ -145,4 +145,4 @@ def _messages(input: LanguageModelInput) -> list[Any]:
     """Return what a model was asked, as messages."""
     if isinstance(input, str):
         return [HumanMessage(input)]
-    return conversation(input.to_messages() if isinstance(input, PromptValue) else input)
+    return prepare_messages(input.to_messages() if isinstance(input, PromptValue) else input)

@@ -21,11 +21,12 @@ from hocket.tools.typed_dicts import fit_for_pydantic
 
 __all__ = ["OutputSchema"]
 
+R = TypeVar("R")
 T = TypeVar("T")
 
 _NO_NAME = "answer"
 
-_kept: Memo[dict[Any, Any]] = Memo()
+_results: Memo[dict[object, Any]] = Memo()
 
 
 class _Writer(GenerateJsonSchema):
@@ -52,14 +53,14 @@ class OutputSchema(Generic[T]):
 
     def __init__(self, kind: Any) -> None:
         self.kind = kind
-        self._kept = _kept.get(kind, dict)
+        self._results = _results.get(kind, dict)
         name = getattr(kind, "__name__", _NO_NAME)
         if isinstance(kind, dict):
-            name, self.json_schema = _named(cast("dict[str, Any]", kind))
+            name, self.json_schema = _split_name(cast("dict[str, Any]", kind))
         elif isinstance(kind, type) and (
             issubclass(kind, BaseModel) or is_typeddict(kind) or dataclasses.is_dataclass(kind)
         ):
-            self.json_schema = self._once("written", self._written)
+            self.json_schema = self._once("json_schema", self._write_json_schema)
         else:
             raise InvalidInput(
                 f"an answer cannot be {kind!r}: it is an object, so give a pydantic (v2) model class, a TypedDict, a "
@@ -69,31 +70,31 @@ class OutputSchema(Generic[T]):
         self.description: str = self.json_schema.get("description", "")
         self._has_nulls = False
 
-    def compiled(self, dialect: SchemaDialect | None) -> dict[str, Any]:
+    def compile(self, dialect: SchemaDialect | None) -> dict[str, Any]:
         """Return the JSON schema in a strict dialect; None: as it is. From now on, answers are read accordingly.
 
         Raises:
             InvalidInput: the dialect cannot say it.
         """
         if dialect is None:
-            return copy_containers(self.json_schema)  # type: ignore[no-any-return]
+            return cast("dict[str, Any]", copy_containers(self.json_schema))
         self._has_nulls = dialect.requires_all and self._once("optional", lambda: has_optional(self.json_schema))
         return copy_containers(self._once(dialect, lambda: compile_schema(self.json_schema, dialect)))  # type: ignore[no-any-return]
 
     def function(self, dialect: SchemaDialect | None) -> dict[str, Any]:
-        """Return it as the one function that a model is to call, in OpenAI's words. See `compiled`."""
+        """Return it as the one function that a model is to call, in OpenAI's words. See `compile`."""
         said = {"description": self.description} if self.description else {}
         held = {} if dialect is None else {"strict": True}
-        compiled = self.compiled(dialect)
+        compiled = self.compile(dialect)
         parameters = copy_containers(self._once(("plain", dialect), lambda: simplify_schema(compiled)))
         parameters.pop("description", None)
         return {"type": "function", "function": {"name": self.name, **said, "parameters": parameters, **held}}
 
-    def _once(self, key: Any, make: Callable[[], Any]) -> Any:
-        """Return what was made for the type under ``key``; nobody must change it."""
-        if key not in self._kept:
-            self._kept[key] = make()
-        return self._kept[key]
+    def _once(self, key: object, make: Callable[[], R]) -> R:
+        """Return the result of ``make``, made once for each type and ``key``. It must not be changed."""
+        if key not in self._results:
+            self._results[key] = make()
+        return cast(R, self._results[key])
 
     def partial(self, value: Any) -> Any:
         """Return an unfinished value without the nulls that stand for absent fields."""
@@ -113,14 +114,14 @@ class OutputSchema(Generic[T]):
         if isinstance(self.kind, dict):
             wrong = find_violations(value, self.json_schema)
             if wrong:
-                raise self._misfit(value, wrong)
+                raise self._make_misfit(value, wrong)
             return cast(T, value)
         try:
             return cast(T, self._validator.validate_json(json.dumps(value)))  # JSON has a laxer reading than Python's
         except ValidationError as error:
-            raise self._misfit(value, _told(error)) from error
+            raise self._make_misfit(value, _describe_errors(error)) from error
 
-    def _misfit(self, value: Any, wrong: list[str]) -> OutputParserException:
+    def _make_misfit(self, value: object, wrong: list[str]) -> OutputParserException:
         told = "; ".join(wrong)
         return OutputParserException(
             f"the answer is no {self.name}: {told}",
@@ -141,7 +142,7 @@ class OutputSchema(Generic[T]):
         """The type as pydantic takes it."""
         return fit_for_pydantic(self.kind) if is_typeddict(self.kind) else self.kind
 
-    def _written(self) -> dict[str, Any]:
+    def _write_json_schema(self) -> dict[str, Any]:
         try:
             if self._is_model:
                 return cast("dict[str, Any]", self.kind.model_json_schema(schema_generator=_Writer))
@@ -154,10 +155,10 @@ class OutputSchema(Generic[T]):
 
     def __getstate__(self) -> dict[str, Any]:
         state = {key: value for key, value in self.__dict__.items() if key != "_validator"}
-        return {**state, "_kept": {}}
+        return {**state, "_results": {}}
 
 
-def _told(error: ValidationError) -> list[str]:
+def _describe_errors(error: ValidationError) -> list[str]:
     """What is wrong, a line each."""
     return [
         f"{'.'.join(map(str, one['loc'])) or 'the whole'}: {one['msg']}"
@@ -165,12 +166,12 @@ def _told(error: ValidationError) -> list[str]:
     ]
 
 
-def _named(given: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+def _split_name(schema: Mapping[str, object]) -> tuple[str, dict[str, Any]]:
     """Return name and JSON schema of a dict: a schema with a title, or OpenAI's forms around one."""
-    inner: Any = given
+    inner: object = schema
     for key in ("json_schema", "function"):
-        if given.get("type") == key:
-            inner = given.get(key)
+        if schema.get("type") == key:
+            inner = schema.get(key)
     name = inner.get("name") or inner.get("title") or _NO_NAME if isinstance(inner, Mapping) else _NO_NAME
     if isinstance(inner, Mapping) and "name" in inner:
         held = cast("Mapping[str, Any]", inner)
@@ -179,6 +180,6 @@ def _named(given: dict[str, Any]) -> tuple[str, dict[str, Any]]:
         inner = {**said, **cast("Mapping[str, Any]", inner)} if isinstance(inner, Mapping) else None
     if not isinstance(inner, Mapping) or not ({"type", "properties", "$ref", "anyOf", "allOf"} & inner.keys()):
         raise InvalidInput(
-            f"the schema of an answer is {given!r}; a dict must be a JSON schema, with 'type': 'object' and 'properties'"
+            f"the schema of an answer is {schema!r}; a dict must be a JSON schema, with 'type': 'object' and 'properties'"
         )
     return str(name), copy_containers(dict(cast("Mapping[str, Any]", inner)))

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from hocket.language_models.structured.output import StructuredOutput
     from hocket.language_models.structured.partial import Partial, WithRaw
 
-__all__ = ["StructuredMethod", "Structuring"]
+__all__ = ["StructuredMethod", "StructuredOutputMixin"]
 
 T = TypeVar("T")
 
@@ -19,7 +19,7 @@ StructuredMethod = Literal["json_schema", "function_calling", "json_mode"]
 """How a model is held to a schema: by the form of its answer, by a tool that it must call, or by nothing but JSON."""
 
 
-class Structuring(ToolBinding):
+class StructuredOutputMixin(ToolBinding):
     """What lets a chat model be given a schema for its answers."""
 
     _schema_dialect: ClassVar["SchemaDialect | None"] = None
@@ -123,8 +123,8 @@ class Structuring(ToolBinding):
             OutputParserException: the answer does not fit the schema, is no JSON, or was cut short; ``raw`` is the message.
             ContentFiltered: the model refused; ``partial`` is the message.
         """
-        from hocket.language_models.structured.binding import structured_output  # not before somebody wants it
+        from hocket.language_models.structured.binding import bind_structured_output  # not before somebody wants it
 
-        return structured_output(
+        return bind_structured_output(
             self, schema, method, include_raw=include_raw, strict=strict, reask=reask, options=kwargs
         )

@@ -19,7 +19,7 @@ from hocket.messages.formats.openai_responses import CUSTOM_INPUT
 from hocket.messages.pieces import copy_containers
 from hocket.messages.tool_calls import ToolCallChunk, read_tool_calls
 from hocket.outputs import ChatGeneration, ChatResult
-from hocket.remote.reply import excerpt, normalize_finish, read_headers, read_reply
+from hocket.remote.reply import excerpt_reply, normalize_finish, read_headers, read_reply
 from hocket.remote.usage import count_of, counts_at, make_usage
 
 __all__ = [
@@ -77,7 +77,7 @@ def _read(data: Mapping[str, Any], provider: str, headers: Mapping[str, Any]) ->
     facts = {"model_provider": provider, **reply_facts(data), **headers}
     answers = [_answer(choice, facts, at) for at, choice in enumerate(choices)]
     if not answers:
-        raise InvalidReply(f"the reply has no choices: {excerpt(to_json(data))}")
+        raise InvalidReply(f"the reply has no choices: {excerpt_reply(to_json(data))}")
     output = {name: facts[name] for name in ("token_usage", "model_name") if name in facts}
     return construct(ChatResult, generations=answers, llm_output=output)
 

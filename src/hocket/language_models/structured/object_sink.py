@@ -4,17 +4,17 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from hocket._runtime.stream import Sink
-from hocket.language_models.structured.answers import Answers
+from hocket.language_models.structured.answers import AnswerReader
 from hocket.language_models.structured.partial import Partial
 from hocket.language_models.structured.schema import OutputSchema
 from hocket.messages import AIMessage, AIMessageChunk, Collector
 from hocket.output_parsers.accumulation import Credit
 from hocket.output_parsers.json_document import JSONDocument
 
-__all__ = ["Reading"]
+__all__ = ["ObjectSink"]
 
 
-class Reading:
+class ObjectSink:
     """A sink for the chunks of an answer, in front of the consumer's, which gets the object so far.
 
     Args:
@@ -27,7 +27,7 @@ class Reading:
         has_handed_out: whether the consumer has got anything.
     """
 
-    def __init__(self, sink: Sink[Any], schema: OutputSchema[Any], answers: Answers, *, with_raw: bool) -> None:
+    def __init__(self, sink: Sink[Any], schema: OutputSchema[Any], answers: AnswerReader, *, with_raw: bool) -> None:
         self.has_handed_out = False
         self._sink = sink
         self._schema = schema
