@@ -9,7 +9,7 @@ try:
     import redis
     import redis.asyncio
     from redis.backoff import NoBackoff
-    from redis.connection import parse_url
+    from redis.connection import parse_url  # pyright: ignore[reportUnknownVariableType]  # redis has no types there
     from redis.exceptions import RedisError
     from redis.retry import Retry
 except ImportError as error:
@@ -29,7 +29,7 @@ def connect_redis(url: str) -> RedisClient:
     The URL's query may say otherwise: 16 connections at most, 20 seconds to wait for one of them, 5 seconds to connect,
     10 seconds to wait for an answer.
     """
-    pool = redis.BlockingConnectionPool.from_url(
+    pool = redis.BlockingConnectionPool.from_url(  # pyright: ignore[reportUnknownMemberType]  # nor here
         url,
         max_connections=DEFAULT_SIZE,
         timeout=20,

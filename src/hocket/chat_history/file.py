@@ -11,7 +11,7 @@ import os
 import stat
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager, suppress
-from typing import Any
+from typing import Any, cast
 
 from hocket._databases.file_lock import lock_file
 from hocket._databases.urls import check_path
@@ -129,7 +129,7 @@ class FileChatMessageHistory(BaseChatMessageHistory):
         if not isinstance(turn, list):
             raise self._damage(at, f"it is a {type(turn).__name__} and not a list of messages")
         try:
-            return messages_from_dict(turn)
+            return messages_from_dict(cast("list[dict[str, Any]]", turn))
         except LoadError as error:
             raise self._damage(at, str(error)) from error
 

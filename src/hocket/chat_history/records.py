@@ -1,6 +1,7 @@
 """Messages as stores hold them: one JSON text each. See `hocket.messages.records` for what is in it."""
 
 from collections.abc import Iterable, Sequence
+from typing import cast
 
 from hocket.errors import HistoryError, InvalidInput, LoadError
 from hocket.messages import BaseMessage
@@ -15,10 +16,11 @@ def check_messages(messages: Iterable[BaseMessage]) -> list[BaseMessage]:
     Raises:
         InvalidInput: they are no list of messages.
     """
-    if isinstance(messages, BaseMessage) or not isinstance(messages, Iterable):
+    anything = cast("object", messages)  # nobody has checked it yet
+    if isinstance(anything, BaseMessage) or not isinstance(anything, Iterable):
         raise InvalidInput(f"a turn is a list of messages, not {type(messages).__name__}; add_message() adds one")
     turn = list(messages)
-    for message in turn:
+    for message in cast("list[object]", turn):
         if not isinstance(message, BaseMessage):
             raise InvalidInput(f"a history takes messages, not {type(message).__name__}: see convert_to_messages()")
     return turn

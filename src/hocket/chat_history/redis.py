@@ -96,7 +96,7 @@ class RedisChatMessageHistory(ServerHistory[RedisClient]):
         if self.ttl is None:
             await maybe_await(client.rpush(self.key, *encoded))
             return
-        turn = client.pipeline(transaction=True)
+        turn = client.pipeline(transaction=True)  # pyright: ignore[reportUnknownMemberType]  # redis types it so
         turn.rpush(self.key, *encoded)
         turn.pexpire(self.key, round(self.ttl * 1_000))
         await maybe_await(turn.execute())
@@ -109,7 +109,9 @@ class RedisChatMessageHistory(ServerHistory[RedisClient]):
         cursor, found = 0, set[str]()
         while True:
             scanned: Awaitable[tuple[int, list[str | bytes]]] | tuple[int, list[str | bytes]]
-            scanned = client.scan(cursor, match=pattern, count=_PAGE, _type="LIST")
+            scanned = client.scan(  # pyright: ignore[reportUnknownMemberType]  # redis types it so
+                cursor, match=pattern, count=_PAGE, _type="LIST"
+            )
             cursor, keys = await maybe_await(scanned)
             texts = (key.decode(errors="replace") if isinstance(key, bytes) else key for key in keys)
             found.update(text.removeprefix(self.key_prefix) for text in texts)

@@ -79,7 +79,9 @@ def coerce_messages(value: object, speaker: type[HumanMessage] | type[AIMessage]
         return [speaker(value)]
     if isinstance(value, BaseMessage):
         return [value]
-    if isinstance(value, list | tuple) and all(isinstance(one, BaseMessage) for one in cast("Sequence[object]", value)):
-        return list(cast("Sequence[BaseMessage]", value))
     kind = "None" if value is None else type(value).__name__
+    if isinstance(value, list | tuple):
+        messages = cast("Sequence[object]", value)
+        if all(isinstance(one, BaseMessage) for one in messages):
+            return [*cast("Sequence[BaseMessage]", messages)]
     raise InvalidInput(f"{what} must be a text, a message or a list of messages, not {kind}")

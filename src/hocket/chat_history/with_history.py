@@ -183,9 +183,10 @@ class RunnableWithMessageHistory(RunnableWithRun[Any, Any], RunnableSerializable
         if self.history_messages_key is not None:
             if not isinstance(input, Mapping):
                 raise InvalidInput(f"history_messages_key is set, so the input must be a mapping, not {_kind(input)}")
+            fields = cast("Mapping[str, object]", input)
             answers_calls = any(isinstance(message, ToolMessage) for message in asked)
             return {
-                **input,
+                **fields,
                 self.history_messages_key: past if answers_calls else messages[: len(messages) - len(asked)],
             }
         return messages if self.input_messages_key is None else {**input, self.input_messages_key: messages}

@@ -89,7 +89,7 @@ class MessageAdapter:
         content, image = _parts(message.content)
         fields: dict[str, Any] = {"role": role, "content": content, "name": message.name, "base64_image": image}
         if isinstance(message, AIMessage):
-            fields["tool_calls"] = _written_calls(message)
+            fields["tool_calls"] = _write_calls(message)
         elif isinstance(message, ToolMessage):
             fields["tool_call_id"] = message.tool_call_id
         return make(**{name: value for name, value in fields.items() if value is not None})
@@ -157,13 +157,14 @@ def _parts(content: str | Sequence[str | dict[str, Any]]) -> tuple[Any, str | No
     return list(content), None
 
 
-def _read_calls(calls: Any) -> dict[str, Any]:
+def _read_calls(calls: object) -> dict[str, Any]:
     """Return the fields of tool calls: those that can be read, and those that cannot, each with its place among all."""
-    if isinstance(calls, str | Mapping) or not isinstance(calls, Iterable):
+    iterable = calls
+    if not isinstance(iterable, Iterable) or isinstance(iterable, str | Mapping):
         raise InvalidInput(f"tool_calls is {type(calls).__name__}; it must be a list of calls")
     read: list[Any] = []
     invalid: list[Any] = []
-    for index, call in enumerate(calls):
+    for index, call in enumerate(cast("Iterable[object]", iterable)):
         function = _field(call, "function")
         if function is None:
             raise InvalidInput(f"tool call {index} has no function with a name and arguments: {call!r}")
@@ -177,16 +178,16 @@ def _read_calls(calls: Any) -> dict[str, Any]:
     return {"tool_calls": read, "invalid_tool_calls": invalid}
 
 
-def _written_calls(message: AIMessage) -> list[dict[str, Any]] | None:
+def _write_calls(message: AIMessage) -> list[dict[str, Any]] | None:
     """Return the calls of a message as OpenAI writes them, in their order; None: there are none."""
     calls: list[Any] = [*message.tool_calls, *message.invalid_tool_calls]
     if all(isinstance(call.get("index"), int) for call in calls):
         calls.sort(key=lambda call: call["index"])
-    written: list[dict[str, Any]] = []
+    encoded: list[dict[str, Any]] = []
     for call in calls:
         arguments = call["args"]
         if not isinstance(arguments, str):
             arguments = json.dumps(arguments or {}, ensure_ascii=False)
         function = {"name": call["name"] or "", "arguments": arguments}
-        written.append({"id": call["id"], "type": "function", "function": function})
-    return written or None
+        encoded.append({"id": call["id"], "type": "function", "function": function})
+    return encoded or None

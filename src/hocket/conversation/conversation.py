@@ -140,7 +140,8 @@ class Conversation:
 
     def stream(self, message: Said, config: RunnableConfig | None = None, **kwargs: Any) -> SyncConversationStream:
         """Say something, and return the answer as it comes: the sync face of `astream`."""
-        reading, stepped, thread = Reading(), self.model._can_step, threading.get_ident()
+        reading, thread = Reading(), threading.get_ident()
+        stepped = self.model._can_step  # pyright: ignore[reportPrivateUsage]  # every Runnable has it
         produce = self._producer(BLOCKING if stepped else ASYNC, reading, message, config, kwargs, thread)
         return SyncConversationStream(reading, produce, stepped=stepped)
 
@@ -154,7 +155,8 @@ class Conversation:
             reading.reader = anyio.get_current_task().id
         await self._begin(runtime, reading, thread)
         try:
-            return await self._make_turn(reading)._invoke(runtime, question, config, kwargs)
+            turn = self._make_turn(reading)
+            return await turn._invoke(runtime, question, config, kwargs)  # pyright: ignore[reportPrivateUsage]  # the hook of every Runnable
         finally:
             self._end()
 
@@ -172,9 +174,10 @@ class Conversation:
         async def produce(sink: Sink[AIMessageChunk]) -> None:
             await self._begin(runtime, reading, thread)
             try:
-                paced = reading.paced(sink) if runtime.is_async else sink
-                pieces = cast("Sink[AIMessage]", paced)  # a model's pieces are chunks
-                await self._make_turn(reading)._produce(runtime, question, config, kwargs, pieces)
+                sink_of_reader = reading.wrap_sink(sink) if runtime.is_async else sink
+                pieces = cast("Sink[AIMessage]", sink_of_reader)  # a model's pieces are chunks
+                turn = self._make_turn(reading)
+                await turn._produce(runtime, question, config, kwargs, pieces)  # pyright: ignore[reportPrivateUsage]  # the hook of every Runnable
             finally:
                 self._end()
 

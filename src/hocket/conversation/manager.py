@@ -141,7 +141,8 @@ class ChatHistoryManager:
             InvalidInput: it is of another type or shape, or holds anything but texts of the user and the model: images,
                 calls and results are the server's to tell. Those kept stay.
         """
-        saved: Mapping[str, object] = cast("Mapping[str, object]", data) if isinstance(data, Mapping) else {}
+        fields = data
+        saved = cast("Mapping[str, object]", fields if isinstance(fields, Mapping) else {})
         messages = saved.get("messages")
         if saved.get("type") != RESTORE or not isinstance(messages, list):
             raise InvalidInput(

@@ -1,12 +1,11 @@
-"""The streams of a conversation, which know how far they have been read.
+"""The streams of a conversation. They know how far they have been read.
 
-What is stored of an answer that was left early is what its reader has got, so that the model does not believe to have
-said what nobody heard. Other streams run ahead of their readers; the producer of one of these waits until each chunk has
-been taken, and so has not ended, with its turn stored, before all of it has been read.
+When a reader leaves a stream early, only the part that it has read is stored. So the history never holds text that nobody
+has seen. Other streams make chunks ahead of their readers. Here the producer waits until each chunk has been read, so
+that the turn ends, and is stored, only after its last chunk.
 """
 
 from collections.abc import Awaitable
-from typing import Any
 
 import anyio
 
@@ -19,10 +18,10 @@ __all__ = ["ConversationStream", "Reading", "SyncConversationStream"]
 
 
 class Reading:
-    """What has been read of an answer, and by whom.
+    """How far an answer has been read, and the task that reads it.
 
     Attributes:
-        reader: the task that waits for the answer, or has read the last of it, by its id; None: none does any more.
+        reader: the id of the task that waits for the answer, or that read the last chunk; None: no task reads it.
     """
 
     def __init__(self) -> None:
@@ -35,20 +34,27 @@ class Reading:
         """The answer so far."""
         return self._chunks.message()
 
-    def took(self, chunk: AIMessageChunk) -> None:
-        """Note that the reader has a chunk, and have the next one made."""
+    def add_chunk(self, chunk: AIMessageChunk) -> None:
+        """Add a chunk that was read, and let the producer make the next one."""
         self._chunks.add(chunk)
         if self._waiter is not None:
             self._waiter.admitted = True
             self._waiter.wake()
 
-    def paced(self, sink: Sink[AIMessageChunk]) -> Sink[AIMessageChunk]:
-        """Return a sink in front of ``sink`` that has its producer, on an event loop, wait until each chunk is taken."""
-        return _Paced(self, sink)
+    def expect_reader(self) -> Waiter:
+        """Return what the producer waits for on an event loop: that the reader takes the next chunk."""
+        self._waiter = Waiter(ASYNC)
+        return self._waiter
+
+    def wrap_sink(self, sink: Sink[AIMessageChunk]) -> Sink[AIMessageChunk]:
+        """Return a sink in front of ``sink``, for event loops: its producer waits until each chunk has been read."""
+        return _SinkOfReader(self, sink)
 
 
-class _Paced:
-    def __init__(self, reading: Reading, sink: Sink[Any]) -> None:
+class _SinkOfReader:
+    """A sink whose producer waits after each chunk until it has been read."""
+
+    def __init__(self, reading: Reading, sink: Sink[AIMessageChunk]) -> None:
         self._reading = reading
         self._sink = sink
 
@@ -57,13 +63,12 @@ class _Paced:
         """Whether the consumer has left."""
         return self._sink.closed
 
-    def put(self, item: Any) -> Awaitable[None]:
-        """Hand over a chunk."""
-        waiter = self._reading._waiter = Waiter(ASYNC)
-        return _until_taken(waiter, self._sink.put(item))
+    def put(self, item: AIMessageChunk) -> Awaitable[None]:
+        """Hand over a chunk; await the result to wait until the chunk is read."""
+        return _wait_until_read(self._reading.expect_reader(), self._sink.put(item))
 
 
-async def _until_taken(waiter: Waiter, waiting: Awaitable[None] | None) -> None:
+async def _wait_until_read(waiter: Waiter, waiting: Awaitable[None] | None) -> None:
     if waiting is not None:
         await waiting
     while not waiter.admitted:
@@ -80,7 +85,7 @@ class ConversationStream(Stream[AIMessageChunk]):
     async def __anext__(self) -> AIMessageChunk:
         self._reading.reader = anyio.get_current_task().id
         chunk = await super().__anext__()
-        self._reading.took(chunk)
+        self._reading.add_chunk(chunk)
         return chunk
 
     def __del__(self) -> None:
@@ -102,7 +107,7 @@ class SyncConversationStream(SyncStream[AIMessageChunk]):
 
     def __next__(self) -> AIMessageChunk:
         chunk = super().__next__()
-        self._reading.took(chunk)
+        self._reading.add_chunk(chunk)
         return chunk
 
     @property

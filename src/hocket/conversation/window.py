@@ -137,7 +137,7 @@ class WindowedModel:
         """
 
         async def ask(messages: list[BaseMessage]) -> AIMessage:
-            return await self._model._invoke(runtime, messages, config, kwargs)
+            return await self._model._invoke(runtime, messages, config, kwargs)  # pyright: ignore[reportPrivateUsage]  # the hook of every Runnable
 
         return await self._ask(runtime, past, question, config, kwargs, ask)
 
@@ -154,7 +154,7 @@ class WindowedModel:
         observer = _UsageObserver(sink)
 
         async def stream(messages: list[BaseMessage]) -> _UsageObserver:
-            await self._model._produce(runtime, messages, config, kwargs, observer)
+            await self._model._produce(runtime, messages, config, kwargs, observer)  # pyright: ignore[reportPrivateUsage]  # the hook of every Runnable
             return observer
 
         await self._ask(runtime, past, question, config, kwargs, stream, lambda: observer.has_begun)

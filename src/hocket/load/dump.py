@@ -77,14 +77,15 @@ def _dump(obj: Any, depth: int, kinds: _Kinds) -> object:
         return obj
     if depth >= MAX_DEPTH:
         raise InvalidInput(f"the object is nested more than {MAX_DEPTH} deep, or contains itself: flatten it first")
-    # Dicts come first, for most nodes are dicts; and casts would cost a call each.
-    if isinstance(obj, dict) and (dumped := _dump_dict(obj, depth, kinds)) is not None:  # pyright: ignore[reportUnknownArgumentType]
+    # Dicts come first, for most nodes are dicts. A second name leaves the type of the first as it is; a cast is a call.
+    node: object = obj
+    if isinstance(node, dict) and (dumped := _dump_dict(node, depth, kinds)) is not None:  # pyright: ignore[reportUnknownArgumentType]
         return dumped
     if isinstance(obj, list | tuple):
         return [_dump(item, depth + 1, kinds) for item in obj]  # pyright: ignore[reportUnknownVariableType]
     if isinstance(obj, Serializable):
         return _dump_object(obj, depth, kinds)
-    if isinstance(obj, _SECRETS):
+    if isinstance(node, _SECRETS):
         return _dump_secret(obj, kinds)
     if isinstance(obj, Enum):
         return _dump(obj.value, depth + 1, kinds)

@@ -258,10 +258,12 @@ def _read_allowed(allowed_objects: object) -> _Allowed:
             f"allowed_objects={excerpt(allowed_objects, _SHOWN)}: pass 'core', 'messages', 'all' or classes"
         )
     by_id: dict[tuple[str, ...], type[Serializable]] = {}
-    for cls in cast("Iterable[object]", allowed_objects):
-        if not (isinstance(cls, type) and issubclass(cls, Serializable)):
-            raise InvalidInput(f"allowed_objects contains {excerpt(cls, _SHOWN)}: pass subclasses of Serializable")
-        by_id |= {tuple(lc_id): cls for lc_id in (*vars(cls).get("lc_aliases", ()), cls.lc_id())}
+    for given in cast("Iterable[object]", allowed_objects):
+        cls = given
+        if isinstance(cls, type) and issubclass(cls, Serializable):
+            by_id |= {tuple(lc_id): cls for lc_id in (*vars(cls).get("lc_aliases", ()), cls.lc_id())}
+        else:
+            raise InvalidInput(f"allowed_objects contains {excerpt(given, _SHOWN)}: pass subclasses of Serializable")
     return by_id
 
 

@@ -108,10 +108,11 @@ def make_arguments(schema: Any, parameters: Iterable[Parameter] = ()) -> Argumen
         InvalidInput: it is none of the kinds of `ArgsSchema`.
     """
     if isinstance(schema, dict):
-        return Arguments(schema, _make_json_check(cast("JSONObject", schema)), {}, parameters)
+        json_schema = cast("JSONObject", schema)
+        return Arguments(json_schema, _make_json_check(json_schema), {}, parameters)
     if isinstance(schema, type) and issubclass(schema, BaseModel):
         return Arguments(schema, _make_model_check(schema), _list_hints(schema), parameters, _list_aliases(schema))
-    if is_typeddict(schema):
+    if is_typeddict(cast("object", schema)):
         fit: Any = fit_for_pydantic(schema)
         return Arguments(fit, _make_adapter_check(fit, dict), get_type_hints(schema, include_extras=True), parameters)
     if isinstance(schema, type) and dataclasses.is_dataclass(schema):

@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar, Literal, TypeVar, cast
+from typing import Any, ClassVar, Literal, NamedTuple, TypeVar, cast
 from uuid import UUID
 
 from pydantic import ConfigDict, Field, SkipValidation, ValidationError, field_validator
@@ -30,6 +30,15 @@ T = TypeVar("T")
 _MEMO = "_remembered_of_schema"  # beside the fields, where it plays no part when tools are compared
 
 
+class _SchemaMemo(NamedTuple):
+    """What was computed of a schema, and the fields that it was computed from."""
+
+    name: str
+    description: str
+    schema: object
+    computed: dict[str, Any]
+
+
 class BaseTool(RunnableSerializable[ToolInput, Any], ABC):
     """Something that a model may ask to have run. Subclass it and define ``_arun`` (async) or ``_run`` (sync), or both.
 
@@ -47,7 +56,8 @@ class BaseTool(RunnableSerializable[ToolInput, Any], ABC):
         verbose: print what happens to standard output.
         handle_tool_error: what becomes of a `ToolException`. False: it is raised. True: its text is the result; a text: that
             is; a function: what it makes of the exception is. The message then has the status "error".
-        handle_validation_error: the same, for arguments that do not fit the schema. True: they are explain_validation_error.
+        handle_validation_error: the same, for arguments that do not fit the schema. True: it is a text
+            that explains what does not fit.
         response_format: "content", or "content_and_artifact" if the hook returns both, as a tuple.
         extras: what a provider wants to know of the tool beyond the standard.
     """
@@ -115,13 +125,13 @@ class BaseTool(RunnableSerializable[ToolInput, Any], ABC):
         """Return what was computed from the fields that the schema depends on, computed again when one was set."""
         fields: Any = self.__dict__
         name, description, schema = fields["name"], fields["description"], fields["args_schema"]
-        held = fields.get(_MEMO)
-        if held is None or held[0] is not name or held[1] is not description or held[2] is not schema:
-            held = fields[_MEMO] = (name, description, schema, {})
-        memo: dict[str, T] = held[3]  # each key has its own type
-        if what not in memo:
-            memo[what] = make()
-        return memo[what]
+        memo: _SchemaMemo | None = fields.get(_MEMO)
+        if memo is None or memo.name is not name or memo.description is not description or memo.schema is not schema:
+            memo = fields[_MEMO] = _SchemaMemo(name, description, schema, {})
+        computed: dict[str, T] = memo.computed  # each key has its own type
+        if what not in computed:
+            computed[what] = make()
+        return computed[what]
 
     def __getstate__(self) -> Any:
         state = super().__getstate__()
@@ -138,7 +148,7 @@ class BaseTool(RunnableSerializable[ToolInput, Any], ABC):
         return await ASYNC.call_sync(self._run, *args, **kwargs)
 
     def choose_function(self, prefer_async: bool) -> Callable[..., object]:
-        """Return what is called: the hook of the kind that is choose_hook, if there is one, else the other.
+        """Return what is called: the hook of the preferred kind, if there is one, else the other.
 
         Raises:
             InvalidHook: there is none.
@@ -224,20 +234,22 @@ class BaseTool(RunnableSerializable[ToolInput, Any], ABC):
         """
         arguments = self.arguments
         if isinstance(given, str):
-            given = self._read_text(given)
-        elif not isinstance(given, dict):
+            values = self._read_text(given)
+        elif isinstance(given, dict):
+            values = cast("dict[str, object]", given)
+        else:
             raise InvalidInput(f"{self.name} was given {type(given).__name__}; it takes a dict of arguments, or a text")
         if call_id is not None:
-            given = arguments.drop_nulls(given)
+            values = arguments.drop_nulls(values)
         for name in arguments.call_ids:
             if call_id is not None:
-                given = {**given, name: call_id}
-            elif name not in given:
+                values = {**values, name: call_id}
+            elif name not in values:
                 raise InvalidInput(
                     f"{self.name} takes an InjectedToolCallId ({name!r}): it must be invoked with a full ToolCall, "
                     "{'type': 'tool_call', 'name': ..., 'args': {...}, 'id': '...'}"
                 )
-        return arguments.read(given)
+        return arguments.read(values)
 
     def _read_text(self, text: str) -> dict[str, object]:
         """Return a text as the first argument."""
@@ -258,7 +270,7 @@ class BaseToolkit(ABC):
 def choose_hook(
     tool: BaseTool, hooks: Sequence[Callable[..., object] | None], prefer_async: bool
 ) -> Callable[..., object]:
-    """Return, of an async and a sync hook, the one that is choose_hook, or else the other.
+    """Return the preferred one of an async and a sync hook, or else the other.
 
     Raises:
         InvalidHook: there is neither.
@@ -286,6 +298,6 @@ def _make_job_of_parts(
     call_id: str | None,
     details: dict[str, object],
 ) -> Job:
-    said = {key: value for key, value in parts.items() if value is not None}
-    merged = ensure_config({**ensure_config(config), **said})
+    named = {key: value for key, value in parts.items() if value is not None}
+    merged = ensure_config({**ensure_config(config), **named})
     return Job(tool_input, call_id, merged, verbose=bool(verbose), details=details)

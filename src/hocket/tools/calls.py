@@ -168,7 +168,8 @@ class _Turn:
         job = Job(given, call_id, self.config, timeout=self.timeout, explain=True)
         output = await run_tool(tool, ASYNC, job)
         if isinstance(output, list):
-            raise ToolException(f"it returned {len(output)} messages; a call is answered by one")
+            count = len(cast("list[object]", output))
+            raise ToolException(f"it returned {count} messages; a call is answered by one")
         result = cast(ToolMessage, output)
         return result if result.tool_call_id == call_id else result.model_copy(update={"tool_call_id": call_id})
 

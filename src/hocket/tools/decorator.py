@@ -1,6 +1,7 @@
 """``@tool``: a function becomes a tool."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Literal, TypedDict, Unpack, cast, overload
 
 from hocket.errors import InvalidInput
@@ -79,12 +80,16 @@ def tool(
             raise InvalidInput("a runnable becomes a tool under a name: tool('name', runnable)")
         return _make_tool(runnable, name_or_callable, infer_schema, options)
     if isinstance(name_or_callable, str):
-        return lambda function: _make_tool(function, name_or_callable, infer_schema, options)
+        return partial(_decorate, name=name_or_callable, infer_schema=infer_schema, options=options)
     if name_or_callable is not None:
         if not callable(name_or_callable):
             raise InvalidInput(f"tool takes a function, or a name, not {type(name_or_callable).__name__}")
         return _make_tool(name_or_callable, None, infer_schema, options)
-    return lambda function: _make_tool(function, None, infer_schema, options)
+    return partial(_decorate, name=None, infer_schema=infer_schema, options=options)
+
+
+def _decorate(function: Function, *, name: str | None, infer_schema: bool, options: _Options) -> BaseTool:
+    return _make_tool(function, name, infer_schema, options)
 
 
 def _make_tool(
@@ -92,10 +97,11 @@ def _make_tool(
 ) -> BaseTool:
     fields = cast("dict[str, Any]", dict(options))
     if isinstance(function, Runnable):
+        runnable: Runnable[Any, Any] = function
         schema = fields.pop("args_schema", None)
         for key in ("parse_docstring", "error_on_invalid_docstring"):
             fields.pop(key, None)
-        return convert_runnable_to_tool(function, schema, name=name, **fields)
+        return convert_runnable_to_tool(runnable, schema, name=name, **fields)
     func, coroutine = (None, function) if is_async(function) else (function, None)
     if infer_schema or fields.get("args_schema") is not None:
         fields.setdefault("error_on_invalid_docstring", True)

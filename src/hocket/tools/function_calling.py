@@ -29,7 +29,6 @@ from hocket.tools.simple import Tool
 __all__ = [
     "FunctionDescription",
     "ToolDescription",
-    "_get_name",
     "convert_to_json_schema",
     "convert_to_openai_function",
     "convert_to_openai_tool",
@@ -82,15 +81,16 @@ def convert_to_openai_tool(tool: ToolLike, *, strict: bool | None = None) -> dic
             say what its schema does.
     """
     if isinstance(tool, dict):
-        kind = tool.get("type")
-        if isinstance(kind, str) and kind != "object" and "properties" not in tool:
-            return _convert_of_type(kind, tool, strict)
+        fields = cast("JSONObject", tool)
+        kind = fields.get("type")
+        if isinstance(kind, str) and kind != "object" and "properties" not in fields:
+            return _convert_of_type(kind, fields, strict)
     elif isinstance(tool, Tool) and (tool.metadata or {}).get("type") == "custom_tool":
         custom = {"name": tool.name, "description": tool.description}
         if tool.metadata and "format" in tool.metadata:
             custom["format"] = copy_containers(tool.metadata["format"])
         return {"type": "custom", "custom": custom}
-    return {"type": "function", "function": convert_to_openai_function(tool, strict=strict)}
+    return {"type": "function", "function": convert_to_openai_function(tool, strict=strict)}  # pyright: ignore[reportUnknownArgumentType]
 
 
 def convert_to_openai_tools(tools: Sequence[ToolLike], *, strict: bool | None = None) -> list[dict[str, Any]]:
@@ -103,7 +103,8 @@ def convert_to_openai_tools(tools: Sequence[ToolLike], *, strict: bool | None = 
     Raises:
         InvalidInput: ``tools`` is no list, one of them is no tool or its name will not do, or two have the same name.
     """
-    if isinstance(tools, str | Mapping) or not isinstance(tools, Sequence):
+    anything = cast("object", tools)  # nobody has checked it yet
+    if isinstance(anything, str | Mapping) or not isinstance(anything, Sequence):
         raise InvalidInput(f"a model takes a list of tools, not {type(tools).__name__}: write [{excerpt(tools)}]")
     converted = [
         cast("dict[str, Any]", tool)
@@ -187,19 +188,22 @@ def _convert_of_type(kind: str, tool: JSONObject, strict: bool | None) -> dict[s
 
 def _is_converted(tool: object) -> bool:
     """Whether a tool is a function as OpenAI writes it, and nothing beside."""
-    if not isinstance(tool, dict) or tool.keys() != {"type", "function"} or tool["type"] != "function":
+    if not isinstance(tool, dict):
         return False
-    function: object = tool["function"]
+    fields = cast("dict[str, object]", tool)
+    if fields.keys() != {"type", "function"} or fields["type"] != "function":
+        return False
+    function = fields["function"]
     if not isinstance(function, dict):
         return False
-    fields = cast("dict[str, object]", function)
-    return fields.keys() <= _FUNCTION and is_tool_name(fields.get("name"))
+    described = cast("dict[str, object]", function)
+    return described.keys() <= _FUNCTION and is_tool_name(described.get("name"))
 
 
 def _describe(function: ToolLike) -> JSONObject:
     """Return the function description of anything; what is returned may be shared."""
     if isinstance(function, Mapping):
-        return _describe_dict(function)
+        return _describe_dict(function)  # pyright: ignore[reportUnknownArgumentType]  # mypy knows it
     if isinstance(function, BaseTool):
         return function.memoize("function", lambda: _describe_tool(function))
     if isinstance(function, type):

@@ -1,7 +1,7 @@
 """JSON schemas, as models are shown them: without titles, references write out. Pure functions."""
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, cast
 
 from pydantic import BaseModel, TypeAdapter
 from pydantic.errors import PydanticUserError
@@ -42,7 +42,7 @@ def make_json_schema(kind: Any) -> JSONObject:
     try:
         if isinstance(kind, type) and issubclass(kind, BaseModel):
             return kind.model_json_schema(schema_generator=SchemaWriter)
-        return TypeAdapter(kind).json_schema(schema_generator=SchemaWriter)
+        return TypeAdapter[Any](cast(Any, kind)).json_schema(schema_generator=SchemaWriter)
     except PydanticUserError as error:
         raise InvalidInput(
             f"{getattr(kind, '__name__', kind)} has a type that JSON schema cannot say: {error.message}\n"
@@ -51,7 +51,7 @@ def make_json_schema(kind: Any) -> JSONObject:
 
 
 def simplify_schema(schema: Mapping[str, JSON]) -> JSONObject:
-    """Return a copy of a JSON schema without titles and with every reference write out; recursive ones stay."""
+    """Return a copy of a JSON schema without titles and with every reference written out; recursive ones stay."""
     return _Plain(schema).write()
 
 

@@ -72,8 +72,9 @@ def _cut(text: str) -> str:
 def _make_content(value: object) -> str | list[Any]:
     if isinstance(value, str):
         return value
-    if isinstance(value, Sequence) and not isinstance(value, bytes | bytearray):
-        items: list[Any] = [*value]
+    content = value
+    if isinstance(content, Sequence) and not isinstance(content, bytes | bytearray):
+        items: list[Any] = [*content]
         if all(map(_is_block, items)):
             return items
     try:

@@ -83,7 +83,7 @@ class Job:
         config: of the call.
         verbose: whether to print.
         timeout: seconds that it may take; async runs only.
-        explain: whether invalid arguments are explain_validation_error, if the tool has no answer of its own.
+        explain: whether invalid arguments are answered with an explanation, if the tool has no answer of its own.
         details: what handlers are told besides.
     """
 
@@ -180,13 +180,13 @@ async def _answer(tool: RunTool, runtime: Runtime, job: Job, run: AsyncCallbackM
 
 
 def _unpack_artifact(tool: RunTool, response: object) -> tuple[object, object]:
-    pair = cast("tuple[object, ...]", response) if isinstance(response, tuple) else ()
-    if len(pair) != 2:
-        raise InvalidHook(
-            f"{tool.name} has response_format='content_and_artifact': it must return a tuple of two, content and "
-            f"artifact, and returned {type(response).__name__}"
-        )
-    return pair[0], pair[1]
+    result = response
+    if isinstance(result, tuple) and len(pair := cast("tuple[object, ...]", result)) == 2:
+        return pair[0], pair[1]
+    raise InvalidHook(
+        f"{tool.name} has response_format='content_and_artifact': it must return a tuple of two, content and artifact, "
+        f"and returned {type(response).__name__}"
+    )
 
 
 async def _call(
@@ -228,7 +228,8 @@ def _adapt_run(
 def _is_messages(response: object) -> bool:
     """Whether a tool has answered with messages of its own."""
     if isinstance(response, list):
-        return bool(response) and all(isinstance(item, ToolMessage) for item in cast("list[object]", response))
+        items = cast("list[object]", response)
+        return bool(items) and all(isinstance(item, ToolMessage) for item in items)
     return isinstance(response, ToolMessage)
 
 

@@ -176,7 +176,10 @@ def decode_usage(usage: object) -> UsageMetadata | None:
     details = counts_at(raw.get("prompt_tokens_details"), INPUT_DETAILS)
     if "cache_read" not in details:
         cached = (count_of(raw.get(name)) for name in CACHE_READ if name in raw)
-        details |= next(({"cache_read": count} for count in cached if count is not None), {})
+        for count in cached:
+            if count is not None:
+                details["cache_read"] = count
+                break
     return make_usage(
         count_of(raw.get("prompt_tokens")),
         count_of(raw.get("completion_tokens")),

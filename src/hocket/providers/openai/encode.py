@@ -1,7 +1,7 @@
 """Messages and options, written as the body of a chat completion. Pure functions."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 from pydantic_core import to_json
 
@@ -155,7 +155,7 @@ def _call(call: Mapping[str, Any], foreign: bool) -> Part:
     extras: Part = call.get("extras") or {}
     made: Part = {"id": call.get("id") or "", "type": "function"}
     if extras.get("type") == "custom" and isinstance(args, dict):
-        made |= {"type": "custom", "custom": {"name": call["name"], "input": args.get(CUSTOM_INPUT, "")}}
+        made |= {"type": "custom", "custom": {"name": call["name"], "input": cast("Part", args).get(CUSTOM_INPUT, "")}}
     else:
         text = args if isinstance(args, str) else to_json(args or {}).decode()
         made["function"] = {"name": call["name"] or "", "arguments": text}
