@@ -24,17 +24,17 @@ T = TypeVar("T", bound=BaseModel)
 
 # Setting pydantic's slots through their descriptors is a third cheaper than through object.__setattr__.
 # What is built for every chunk of every stream uses them as they are; everything else goes through `fill`.
-set_fields_set: Callable[[Any, set[str]], None] = BaseModel.__dict__["__pydantic_fields_set__"].__set__
-set_extra: Callable[[Any, dict[str, Any] | None], None] = BaseModel.__dict__["__pydantic_extra__"].__set__
-set_private: Callable[[Any, dict[str, Any] | None], None] = BaseModel.__dict__["__pydantic_private__"].__set__
+set_fields_set: Callable[[object, set[str]], None] = BaseModel.__dict__["__pydantic_fields_set__"].__set__
+set_extra: Callable[[object, dict[str, Any] | None], None] = BaseModel.__dict__["__pydantic_extra__"].__set__
+set_private: Callable[[object, dict[str, Any] | None], None] = BaseModel.__dict__["__pydantic_private__"].__set__
 
 allocate: Any = object.__new__
 """Return an instance of a class, all to be set: past pydantic's metaclass, which makes ``cls.__new__`` slow to find."""
 
-get_fields: Callable[[Any], dict[str, Any]] = BaseModel.__dict__["__dict__"].__get__
+get_fields: Callable[[object], dict[str, Any]] = BaseModel.__dict__["__dict__"].__get__
 """Return the fields that an instance has now, past a ``__dict__`` of its class's own."""
 
-set_fields: Callable[[Any, dict[str, Any]], None] = BaseModel.__dict__["__dict__"].__set__
+set_fields: Callable[[object, dict[str, Any]], None] = BaseModel.__dict__["__dict__"].__set__
 """Put others in the place of all fields of an instance, in one step: no thread sees half of them."""
 
 

@@ -207,7 +207,7 @@ def _constructor_kwargs(obj: Serializable) -> dict[str, Any]:
     return fields | (obj.__pydantic_extra__ or {}) | _inherited(obj, "lc_attributes")
 
 
-def _is_default(field: FieldInfo, value: Any) -> bool:
+def _is_default(field: FieldInfo, value: object) -> bool:
     if field.is_required():
         return False
     # A factory is not called to compare, since it may count, or read a clock or the environment.

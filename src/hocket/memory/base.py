@@ -35,7 +35,7 @@ class BaseMemory(ABC):
 
     @abstractmethod
     async def aload_memory_variables(
-        self, inputs: Mapping[str, Any] | None = None, config: RunnableConfig | None = None
+        self, inputs: Mapping[str, object] | None = None, config: RunnableConfig | None = None
     ) -> dict[str, Any]:
         """Return what is remembered, by the names of variables.
 
@@ -45,7 +45,7 @@ class BaseMemory(ABC):
         """
 
     @abstractmethod
-    async def asave_context(self, inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> None:
+    async def asave_context(self, inputs: Mapping[str, object], outputs: Mapping[str, object]) -> None:
         """Remember a call: all of it, or nothing if it raises."""
 
     @abstractmethod
@@ -53,12 +53,12 @@ class BaseMemory(ABC):
         """Forget everything."""
 
     def load_memory_variables(
-        self, inputs: Mapping[str, Any] | None = None, config: RunnableConfig | None = None
+        self, inputs: Mapping[str, object] | None = None, config: RunnableConfig | None = None
     ) -> dict[str, Any]:
         """Return what is remembered: the sync face of `aload_memory_variables`."""
         return drive(BLOCKING.call_async(self.aload_memory_variables, inputs, config))
 
-    def save_context(self, inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> None:
+    def save_context(self, inputs: Mapping[str, object], outputs: Mapping[str, object]) -> None:
         """Remember a call: the sync face of `asave_context`."""
         drive(BLOCKING.call_async(self.asave_context, inputs, outputs))
 
@@ -109,18 +109,18 @@ class BaseChatMemory(BaseMemory):
     # -- verbs, each once
 
     async def aload_memory_variables(
-        self, inputs: Mapping[str, Any] | None = None, config: RunnableConfig | None = None
+        self, inputs: Mapping[str, object] | None = None, config: RunnableConfig | None = None
     ) -> dict[str, Any]:
         """Return what is shown of the conversation, as text or messages, under ``memory_key``."""
         return await self._load(ASYNC, config)
 
     def load_memory_variables(
-        self, inputs: Mapping[str, Any] | None = None, config: RunnableConfig | None = None
+        self, inputs: Mapping[str, object] | None = None, config: RunnableConfig | None = None
     ) -> dict[str, Any]:
         """Return what is shown of the conversation: the sync face of `aload_memory_variables`."""
         return drive(self._load(BLOCKING, config))
 
-    async def asave_context(self, inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> None:
+    async def asave_context(self, inputs: Mapping[str, object], outputs: Mapping[str, object]) -> None:
         """Append what was asked and answered, in one step.
 
         Args:
@@ -132,7 +132,7 @@ class BaseChatMemory(BaseMemory):
         """
         await append_turn(ASYNC, self.chat_memory, *self._turn(inputs, outputs))
 
-    def save_context(self, inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> None:
+    def save_context(self, inputs: Mapping[str, object], outputs: Mapping[str, object]) -> None:
         """Append what was asked and answered: the sync face of `asave_context`."""
         drive(append_turn(BLOCKING, self.chat_memory, *self._turn(inputs, outputs)))
 
@@ -164,7 +164,7 @@ class BaseChatMemory(BaseMemory):
         return [*head, *shown, *waiting]
 
     def _turn(
-        self, inputs: Mapping[str, Any], outputs: Mapping[str, Any]
+        self, inputs: Mapping[str, object], outputs: Mapping[str, object]
     ) -> tuple[list[BaseMessage], list[BaseMessage]]:
         own = {*self.memory_variables, "stop"}
         asked = _only({key: inputs[key] for key in inputs if key not in own}, self.input_key, "input")
@@ -176,7 +176,7 @@ class BaseChatMemory(BaseMemory):
         return turn
 
 
-def _only(values: Mapping[str, Any], key: str | None, what: str) -> Any:
+def _only(values: Mapping[str, object], key: str | None, what: str) -> Any:
     if key is not None:
         if key not in values:
             raise InvalidInput(f"{what}_key is {key!r}, and the {what}s are {_listed(values)}")
@@ -188,5 +188,5 @@ def _only(values: Mapping[str, Any], key: str | None, what: str) -> Any:
     return next(iter(values.values()))
 
 
-def _listed(values: Mapping[str, Any]) -> str:
+def _listed(values: Mapping[str, object]) -> str:
     return ", ".join(map(repr, values)) or "none"

@@ -291,7 +291,7 @@ def _make_job(input: ToolInput, config: RunnableConfig | None, details: dict[str
 
 
 def _make_job_of_parts(
-    tool_input: str | dict[str, Any],
+    tool_input: str | Mapping[str, object],
     verbose: bool | None,
     config: RunnableConfig | None,
     parts: Mapping[str, object],

@@ -6,6 +6,7 @@ from typing import Any, Literal, TypedDict, Unpack, cast, overload
 
 from hocket.errors import InvalidInput
 from hocket.runnables import Runnable
+from hocket.runnables.base import AnyRunnable
 from hocket.tools.arguments import ArgsSchema
 from hocket.tools.base import BaseTool
 from hocket.tools.from_runnable import convert_runnable_to_tool
@@ -40,10 +41,10 @@ def tool(
     name_or_callable: str | None = None, /, *, infer_schema: bool, **options: Unpack[_Options]
 ) -> Callable[[Function], BaseTool]: ...
 @overload
-def tool(name_or_callable: str, runnable: Runnable[Any, Any], /, **options: Unpack[_Options]) -> BaseTool: ...
+def tool(name_or_callable: str, runnable: AnyRunnable, /, **options: Unpack[_Options]) -> BaseTool: ...
 def tool(
     name_or_callable: str | Function | None = None,
-    runnable: Runnable[Any, Any] | None = None,
+    runnable: AnyRunnable | None = None,
     /,
     *,
     infer_schema: bool = True,
@@ -92,12 +93,10 @@ def _decorate(function: Function, *, name: str | None, infer_schema: bool, optio
     return _make_tool(function, name, infer_schema, options)
 
 
-def _make_tool(
-    function: Function | Runnable[Any, Any], name: str | None, infer_schema: bool, options: _Options
-) -> BaseTool:
+def _make_tool(function: Function | AnyRunnable, name: str | None, infer_schema: bool, options: _Options) -> BaseTool:
     fields = cast("dict[str, Any]", dict(options))
     if isinstance(function, Runnable):
-        runnable: Runnable[Any, Any] = function
+        runnable: AnyRunnable = function
         schema = fields.pop("args_schema", None)
         for key in ("parse_docstring", "error_on_invalid_docstring"):
             fields.pop(key, None)

@@ -5,7 +5,8 @@ from typing import Any
 from typing_extensions import TypedDict
 
 from hocket.errors import InvalidInput
-from hocket.runnables import Runnable, RunnableConfig
+from hocket.runnables import RunnableConfig
+from hocket.runnables.base import AnyRunnable
 from hocket.tools.arguments import ArgsSchema
 from hocket.tools.structured import StructuredTool
 
@@ -13,7 +14,7 @@ __all__ = ["convert_runnable_to_tool"]
 
 
 def convert_runnable_to_tool(
-    runnable: Runnable[Any, Any],
+    runnable: AnyRunnable,
     args_schema: ArgsSchema | None = None,
     *,
     name: str | None = None,

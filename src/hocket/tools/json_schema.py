@@ -42,7 +42,7 @@ def make_json_schema(kind: Any) -> JSONObject:
     try:
         if isinstance(kind, type) and issubclass(kind, BaseModel):
             return kind.model_json_schema(schema_generator=SchemaWriter)
-        return TypeAdapter[Any](cast(Any, kind)).json_schema(schema_generator=SchemaWriter)
+        return TypeAdapter[Any](cast("type", kind)).json_schema(schema_generator=SchemaWriter)
     except PydanticUserError as error:
         raise InvalidInput(
             f"{getattr(kind, '__name__', kind)} has a type that JSON schema cannot say: {error.message}\n"

@@ -83,7 +83,7 @@ def _make_content(value: object) -> str | list[Any]:
         return str(value)
 
 
-def _to_jsonable(value: object) -> Any:
+def _to_jsonable(value: object) -> object:
     """Return an object's data, of a class that is made of data."""
     if hasattr(value, "model_dump") or dataclasses.is_dataclass(value):
         return to_jsonable_python(value)

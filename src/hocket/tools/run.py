@@ -190,7 +190,7 @@ def _unpack_artifact(tool: RunTool, response: object) -> tuple[object, object]:
 
 
 async def _call(
-    tool: RunTool, runtime: Runtime, job: Job, run: AsyncCallbackManagerForToolRun | None, values: dict[str, Any]
+    tool: RunTool, runtime: Runtime, job: Job, run: AsyncCallbackManagerForToolRun | None, values: dict[str, object]
 ) -> object:
     """Call the tool's function; runs that start inside are this one's children."""
     function = tool.choose_function(runtime.is_async)
