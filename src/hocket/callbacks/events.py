@@ -213,7 +213,7 @@ def emit(
         except BaseException as error:
             return _tell_rest(runtime, heard[place:], name, args, details, struck=error)
         # It may wait, and is begun where it is awaited: in the task, and in the scope, that it ends in.
-        return _tell_rest(runtime, heard[place:], name, args, details, telling)
+        return _tell_rest(runtime, heard[place:], name, args, details, telling)  # pyright: ignore[reportUnknownArgumentType]
     return NOTHING
 
 
@@ -243,7 +243,7 @@ async def _tell_rest(
                     continue
                 if not (shielded and waits):
                     await telling
-                elif not await runtime.finish_within_grace(telling):
+                elif not await runtime.finish_within_grace(telling):  # pyright: ignore[reportUnknownArgumentType]
                     raise TimeoutError(f"it took longer than {END_GRACE:g} s, and was cut off")
             except NotImplementedError:  # a handler that knows no chat models: it is told as of a text model
                 if name != _CHAT_START or listener(handler, name) is None:

@@ -25,8 +25,9 @@ def prepare_messages(value: object) -> list[BaseMessage]:
     Raises:
         InvalidInput: they are no messages, or there are none.
     """
-    if type(value) is not list and (isinstance(value, _NO_LISTS) or not isinstance(value, Iterable)):
-        raise InvalidInput(f"a conversation is a list of messages, not {type(value).__name__}; put it in a list")
+    kind = type(value)
+    if kind is not list and (isinstance(value, _NO_LISTS) or not isinstance(value, Iterable)):
+        raise InvalidInput(f"a conversation is a list of messages, not {kind.__name__}; put it in a list")
     messages: list[Any] = list(cast("Iterable[object]", value))
     if not messages:
         raise InvalidInput("there are no messages to answer: the input is empty")

@@ -8,7 +8,7 @@ that a program calls its model more often than its author thinks.
 import threading
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 from pydantic import PrivateAttr, SkipValidation, field_validator
 
@@ -89,17 +89,17 @@ class ScriptedChatModel(BaseChatModel):
 
     _tool_choices: ClassVar = frozenset(ToolChoiceKind)  # recorded with each request, in ``params``
 
-    _requests: list[Request] = PrivateAttr(default_factory=list)
+    _requests: list[Request] = PrivateAttr(default_factory=list[Request])
 
     @field_validator("script")
     @classmethod
-    def _check_script(cls, script: Sequence[Any]) -> Sequence[Any]:
+    def _check_script(cls, script: object) -> object:
         if isinstance(script, str) or not isinstance(script, Sequence):
             raise ValueError(f"a script is a list of turns, not {type(script).__name__}")
-        for turn in script:
+        for turn in cast("Sequence[object]", script):
             if not isinstance(turn, Turn | str | AIMessage | BaseException):
                 raise ValueError(f"a turn is a Turn, a str, an AIMessage or an exception, not {type(turn).__name__}")
-        return script
+        return cast("object", script)
 
     @property
     def requests(self) -> list[Request]:

@@ -56,13 +56,14 @@ class ToolBinding:
             Unsupported: the model cannot be given such a choice.
             NotImplementedError: it cannot be given tools.
         """
-        if not self._tool_choices:
+        supported = self._tool_choices  # pyright: ignore[reportPrivateUsage]  # `self` is typed by what this needs of it
+        if not supported:
             raise NotImplementedError(f"{type(self).__name__} cannot be given tools")
         from hocket.tools import convert_to_openai_tools  # a program without tools need not load them
 
         converted: list[dict[str, Any]] = copy_containers(convert_to_openai_tools(tools, strict=strict))
         options: dict[str, object] = {"tools": converted}
-        choice = check_tool_choice(self.get_name(), converted, tool_choice, self._tool_choices)
+        choice = check_tool_choice(self.get_name(), converted, tool_choice, supported)
         if choice is not None:
             options["tool_choice"] = choice
         if parallel_tool_calls is not None:

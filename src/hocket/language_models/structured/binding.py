@@ -29,7 +29,7 @@ def bind_structured_output(
     chosen = methods[0] if method is None else method
     if chosen not in methods:
         raise InvalidInput(f"{type(model).__name__} has no method {chosen!r} for structured output; it has {methods}")
-    if isinstance(reask, bool) or not isinstance(reask, int) or reask < 0:
+    if isinstance(reask, bool) or not isinstance(reask, int) or reask < 0:  # pyright: ignore[reportUnnecessaryIsInstance]
         raise InvalidInput(f"reask is {reask!r}; it is how often to ask again: 0 or more")
     output = OutputSchema[Any](schema)
     bound, answers = _bind_schema(model, output, chosen, strict, options)
@@ -39,7 +39,7 @@ def bind_structured_output(
 def _bind_schema(
     model: Any, output: OutputSchema[Any], method: str, strict: bool | None, options: Mapping[str, object]
 ) -> tuple[Any, AnswerReader]:
-    """Return the model with the schema on each of its requests, and where its answers will be."""
+    """Return the model with the schema bound to its requests, and the reader of its answers."""
     dialect: SchemaDialect = model._schema_dialect or OPENAI
     facts: dict[str, object] = {
         "ls_structured_output_format": {"kwargs": {"method": method, "strict": strict}, "schema": output.function(None)}

@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+import inspect
 import json
 from collections.abc import Callable, Mapping
 from typing import Any, Generic, TypeVar, cast
@@ -57,7 +58,7 @@ class OutputSchema(Generic[T]):
         name = getattr(kind, "__name__", _NO_NAME)
         if isinstance(kind, dict):
             name, self.json_schema = _split_name(cast("dict[str, Any]", kind))
-        elif isinstance(kind, type) and (
+        elif inspect.isclass(kind) and (
             issubclass(kind, BaseModel) or is_typeddict(kind) or dataclasses.is_dataclass(kind)
         ):
             self.json_schema = self._once("json_schema", self._write_json_schema)
@@ -172,14 +173,16 @@ def _split_name(schema: Mapping[str, object]) -> tuple[str, dict[str, Any]]:
     for key in ("json_schema", "function"):
         if schema.get("type") == key:
             inner = schema.get(key)
-    name = inner.get("name") or inner.get("title") or _NO_NAME if isinstance(inner, Mapping) else _NO_NAME
+    outer: Mapping[str, object] = cast("Mapping[str, object]", inner) if isinstance(inner, Mapping) else {}
+    name = outer.get("name") or outer.get("title") or _NO_NAME
     if isinstance(inner, Mapping) and "name" in inner:
-        held = cast("Mapping[str, Any]", inner)
-        said = {"description": held["description"]} if held.get("description") else {}
-        inner = next((held[key] for key in ("schema", "parameters", "input_schema") if key in held), None)
-        inner = {**said, **cast("Mapping[str, Any]", inner)} if isinstance(inner, Mapping) else None
-    if not isinstance(inner, Mapping) or not ({"type", "properties", "$ref", "anyOf", "allOf"} & inner.keys()):
+        form = cast("Mapping[str, object]", inner)
+        description = {"description": form["description"]} if form.get("description") else {}
+        inner = next((form[key] for key in ("schema", "parameters", "input_schema") if key in form), None)
+        inner = {**description, **cast("Mapping[str, object]", inner)} if isinstance(inner, Mapping) else None
+    found: Mapping[str, object] = cast("Mapping[str, object]", inner) if isinstance(inner, Mapping) else {}
+    if not {"type", "properties", "$ref", "anyOf", "allOf"} & found.keys():
         raise InvalidInput(
             f"the schema of an answer is {schema!r}; a dict must be a JSON schema, with 'type': 'object' and 'properties'"
         )
-    return str(name), copy_containers(dict(cast("Mapping[str, Any]", inner)))
+    return str(name), copy_containers(dict(found))

@@ -29,7 +29,8 @@ class StructuredOutputMixin(ToolBinding):
     def _structured_methods(self) -> Sequence[StructuredMethod]:
         """The ways in which the model can be held to a schema, the best one first; none: it cannot."""
         # Two functions are compared here, and none is called: no `self` has to fit.
-        is_overridden = type(self).bind_tools is not ToolBinding.bind_tools  # pyright: ignore[reportAttributeAccessIssue]
+        own = getattr(type(self), "bind_tools")  # noqa: B009  # pyright takes no method of which `self` does not fit
+        is_overridden = own is not vars(ToolBinding)["bind_tools"]
         return ("function_calling",) if is_overridden or ToolChoiceKind.REQUIRED in self._tool_choices else ()
 
     @overload
