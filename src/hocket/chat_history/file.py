@@ -47,7 +47,7 @@ class FileChatMessageHistory(BaseChatMessageHistory):
     """
 
     def __init__(self, file_path: str | os.PathLike[str], *, ensure_ascii: bool = False) -> None:
-        self.file_path = check_path(file_path, "file_path")
+        self.file_path: str = check_path(file_path, "file_path")
         self.ensure_ascii = ensure_ascii
 
     @property

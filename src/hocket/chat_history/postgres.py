@@ -91,9 +91,9 @@ class PostgresChatMessageHistory(ServerHistory[PostgresClient]):
     ) -> None:
         if (url is None) == (sync_connection is None and async_connection is None):
             raise InvalidInput("pass either url=..., or sync_connection=... and/or async_connection=...")
-        self.table_name = _check_table(table_name)
+        self.table_name: str = _check_table(table_name)
         try:
-            self.session_id = str(UUID(str(session_id)))
+            self.session_id: str = str(UUID(str(session_id)))
         except ValueError:
             raise InvalidInput(
                 f"session_id is {session_id!r}; it must be a UUID: str(uuid.uuid4()) makes one"

@@ -58,7 +58,7 @@ class RedisChatMessageHistory(ServerHistory[RedisClient]):
     ) -> None:
         if ttl is not None and not ttl >= 0.001:
             raise InvalidInput(f"ttl is {ttl} seconds; it must be above 0, or None for no limit")
-        self.session_id = check_session_id(session_id)
+        self.session_id: str = check_session_id(session_id)
         self.key_prefix = key_prefix
         self.ttl = ttl
         is_async = hasattr(client, "aclose")

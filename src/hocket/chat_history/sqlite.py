@@ -47,8 +47,8 @@ class SQLiteChatMessageHistory(BaseChatMessageHistory):
     """
 
     def __init__(self, session_id: str, path: str | os.PathLike[str]) -> None:
-        self.session_id = check_session_id(session_id)
-        self.path = check_path(path, "path")
+        self.session_id: str = check_session_id(session_id)
+        self.path: str = check_path(path, "path")
         if self.path == ":memory:":
             raise InvalidInput(f"path is {self.path!r}; it must be a file's (in memory: InMemoryChatMessageHistory)")
         self._database: SQLiteDatabase | None = None

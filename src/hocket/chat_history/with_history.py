@@ -171,7 +171,7 @@ class RunnableWithMessageHistory(RunnableWithRun[Any, Any], RunnableSerializable
                 f"{', '.join(takes) or 'nothing'}; they must be the same"
             )
         found: Any = find()
-        history = await runtime.call_async(_awaited, found) if inspect.isawaitable(found) else found
+        history = await runtime.call_async(_await_value, found) if inspect.isawaitable(found) else found
         if not isinstance(history, BaseChatMessageHistory):
             raise InvalidInput(f"get_session_history returned {type(history).__name__}; it must return a history")
         return _Session(history, patch_config(config, configurable={"message_history": history}))
@@ -224,7 +224,7 @@ class _Recorder:
         return self._sink.put(item)
 
 
-async def _awaited(found: Awaitable[Any]) -> Any:
+async def _await_value(found: Awaitable[Any]) -> Any:
     return await found
 
 

@@ -20,8 +20,8 @@ class Connection:
     __slots__ = ("_early", "_reply", "_wire", "idle_since", "origin")
 
     def __init__(self, origin: Origin, wire: Wire) -> None:
-        self.origin = origin
-        self.idle_since = 0.0
+        self.origin: Origin = origin
+        self.idle_since: float = 0.0
         self._wire = wire
         self._reply = ReplyParser("")
         self._early = b""

@@ -204,7 +204,7 @@ def _constructor_kwargs(obj: Serializable) -> dict[str, Any]:
         for name, field in type(obj).model_fields.items()
         if name in values and name not in local and not field.exclude and not _is_default(field, values[name])
     }
-    return fields | (obj.__pydantic_extra__ or {}) | _inherited(obj, "lc_attributes")
+    return fields | (obj.__pydantic_extra__ or {}) | _merge_inherited(obj, "lc_attributes")
 
 
 def _is_default(field: FieldInfo, value: object) -> bool:
@@ -219,7 +219,7 @@ def _is_default(field: FieldInfo, value: object) -> bool:
         return False
 
 
-def _inherited(obj: Serializable, name: str) -> dict[str, Any]:
+def _merge_inherited(obj: Serializable, name: str) -> dict[str, Any]:
     """Merge a property over the class hierarchy, nearest class last: leaving out ``super()`` cannot reveal a secret."""
     merged: dict[str, Any] = {}
     for cls in reversed(type(obj).__mro__):
@@ -229,7 +229,7 @@ def _inherited(obj: Serializable, name: str) -> dict[str, Any]:
 
 
 def _declared_secrets(obj: Serializable) -> dict[str, str]:
-    secrets: dict[str, str] = _inherited(obj, "lc_secrets")
+    secrets: dict[str, str] = _merge_inherited(obj, "lc_secrets")
     for name, field in type(obj).model_fields.items():
         for alias in (field.alias, field.validation_alias):
             if isinstance(alias, str) and alias in secrets:

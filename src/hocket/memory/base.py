@@ -179,14 +179,14 @@ class BaseChatMemory(BaseMemory):
 def _only(values: Mapping[str, object], key: str | None, what: str) -> Any:
     if key is not None:
         if key not in values:
-            raise InvalidInput(f"{what}_key is {key!r}, and the {what}s are {_listed(values)}")
+            raise InvalidInput(f"{what}_key is {key!r}, and the {what}s are {_join_keys(values)}")
         return values[key]
     if len(values) != 1:
         raise InvalidInput(
-            f"a memory takes one {what}, and these came: {_listed(values)}; say which one: {what}_key=..."
+            f"a memory takes one {what}, and these came: {_join_keys(values)}; say which one: {what}_key=..."
         )
     return next(iter(values.values()))
 
 
-def _listed(values: Mapping[str, object]) -> str:
+def _join_keys(values: Mapping[str, object]) -> str:
     return ", ".join(map(repr, values)) or "none"

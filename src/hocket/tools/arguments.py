@@ -58,9 +58,13 @@ class Arguments:
         hidden = {name: hint for name, hint in hints.items() if is_injected(hint)}
         self._undescribed = own.keys() - hidden.keys()  # the function's, of which a schema of its own says nothing
         hidden |= {name: one.annotation for name, one in own.items()}
-        self.injected = frozenset(hidden).union(*(aliases.get(name, ()) for name in hidden))
-        self.call_ids = frozenset(name for name, hint in hidden.items() if is_injected(hint, InjectedToolCallId))
-        self.required_injected = frozenset(name for name, one in own.items() if one.is_required) - self.call_ids
+        self.injected: frozenset[str] = frozenset(hidden).union(*(aliases.get(name, ()) for name in hidden))
+        self.call_ids: frozenset[str] = frozenset(
+            name for name, hint in hidden.items() if is_injected(hint, InjectedToolCallId)
+        )
+        self.required_injected: frozenset[str] = (
+            frozenset(name for name, one in own.items() if one.is_required) - self.call_ids
+        )
 
     def read(self, given: Mapping[str, object]) -> dict[str, object]:
         """Check arguments, and return them as the schema types them.
