@@ -7,7 +7,6 @@ from hocket.errors import InvalidInput
 from hocket.load.construct import get_fields
 from hocket.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage, convert_to_messages
 from hocket.messages.base import rebuild
-from hocket.messages.formats import normalize_input_content
 from hocket.prompt_values import PromptValue
 
 __all__ = ["prepare_messages"]
@@ -38,6 +37,8 @@ def prepare_messages(value: object) -> list[BaseMessage]:
 
 
 def _standardise(message: BaseMessage) -> BaseMessage:
+    from hocket.messages.formats import normalize_input_content  # loaded with the first list of blocks
+
     content = message.content
     standard = normalize_input_content(content)
     if standard is content:

@@ -32,7 +32,6 @@ from hocket.messages.base import (
 )
 from hocket.messages.content import ContentBlock, Fields, FieldsView
 from hocket.messages.folding import Fold, leaves
-from hocket.messages.formats import content_blocks_of
 from hocket.messages.tool_calls import (
     InvalidToolCall,
     ToolCall,
@@ -100,6 +99,8 @@ class AIMessage(BaseMessage, init=False):
     @property
     def content_blocks(self) -> list[ContentBlock]:
         """The content as standard blocks, tool calls and reasoning included. Computed anew on each access."""
+        from hocket.messages.formats import content_blocks_of  # loaded with the first list of blocks
+
         return content_blocks_of(
             self.content,
             additional_kwargs=self.additional_kwargs,
@@ -160,6 +161,8 @@ class AIMessageChunk(AIMessage, BaseMessageChunk, init=False):
     @property
     def content_blocks(self) -> list[ContentBlock]:
         """The content as standard blocks. Tool calls are shown in pieces until the last chunk has come."""
+        from hocket.messages.formats import content_blocks_of  # loaded with the first list of blocks
+
         return content_blocks_of(
             self.content,
             additional_kwargs=self.additional_kwargs,

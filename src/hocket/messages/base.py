@@ -17,7 +17,6 @@ from hocket.load.lazy_fields import AllFields, LazyFields
 from hocket.load.serializable import Serializable
 from hocket.messages.content import ContentBlock, Fields, FieldsView
 from hocket.messages.folding import Fold
-from hocket.messages.formats import content_blocks_of, text_of_content
 from hocket.messages.pieces import check_depth, copy_containers, merge_content
 
 __all__ = [
@@ -163,11 +162,17 @@ class BaseMessage(LazyFields, Serializable):
     def text(self) -> str:
         """The text of the content: its strings and texts in any provider's words, joined. Reasoning is left out."""
         content = self.content
-        return content if isinstance(content, str) else text_of_content(content)
+        if isinstance(content, str):
+            return content
+        from hocket.messages.formats import text_of_content  # loaded with the first list of blocks
+
+        return text_of_content(content)
 
     @property
     def content_blocks(self) -> list[ContentBlock]:
         """The content as standard blocks, whichever provider's blocks it holds. Computed anew on each access."""
+        from hocket.messages.formats import content_blocks_of  # as in `text`
+
         return content_blocks_of(
             self.content, additional_kwargs=self.additional_kwargs, response_metadata=self.response_metadata
         )

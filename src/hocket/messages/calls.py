@@ -11,7 +11,6 @@ from typing import TypeAlias, cast
 from hocket.messages.ai import AIMessage
 from hocket.messages.base import BaseMessage
 from hocket.messages.content import Fields, FieldsView
-from hocket.messages.formats import read_block, stands_for
 from hocket.messages.roles import role_of
 from hocket.messages.tool_calls import InvalidToolCall, ToolCall, invalid_tool_call, tool_call
 
@@ -56,6 +55,8 @@ def function_call_of(message: BaseMessage) -> FieldsView | None:
 
 def _add_from_content(message: AIMessage, calls: list[AnyToolCall]) -> None:
     """Append to ``calls`` those of the content that none of them stands for."""
+    from hocket.messages.formats import read_block, stands_for  # loaded with the first list of blocks
+
     ids = {call["id"] for call in calls if call["id"]}
     for part in message.content:
         if isinstance(part, str) or part.get("type") == "text" or _id_of(part) in ids:
