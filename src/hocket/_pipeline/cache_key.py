@@ -30,7 +30,7 @@ from hocket.load.construct import get_fields
 from hocket.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 from hocket.messages.base import is_bare
 
-__all__ = ["hashed", "model_key", "prompt_key"]
+__all__ = ["hash_bytes", "model_key", "prompt_key"]
 
 _SPOKEN: Mapping[type, str] = {HumanMessage: "human", SystemMessage: "system", AIMessage: "ai"}
 _SILENT = frozenset({"id", "response_metadata", "usage_metadata", "artifact", "chunk_position"})
@@ -39,7 +39,7 @@ _TEXTUAL = (date, time, timedelta, Decimal, UUID, PurePath)
 _marks: dict[int, tuple[weakref.ref[Any], str]] = {}
 
 
-def hashed(data: bytes) -> str:
+def hash_bytes(data: bytes) -> str:
     """Return 32 hexadecimal digits."""
     return hashlib.blake2b(data, digest_size=16).hexdigest()
 
@@ -47,18 +47,18 @@ def hashed(data: bytes) -> str:
 def prompt_key(prompt: str | Iterable[BaseMessage]) -> str:
     """Return the key of a text or of a conversation."""
     if isinstance(prompt, str):
-        return hashed(prompt.encode("utf-8", "surrogatepass"))
+        return hash_bytes(prompt.encode("utf-8", "surrogatepass"))
     parts: list[Any] = []
     for message in prompt:
         fields, role = get_fields(message), _SPOKEN.get(type(message))
         if role is not None and (is_bare(fields) or _is_text(message, fields)):
             parts += (role, fields["content"])
         else:
-            parts.append([_canonical(_said(message))])
+            parts.append([_canonical(_get_key_fields(message))])
     try:
-        return hashed(to_json(parts))
+        return hash_bytes(to_json(parts))
     except ValueError:  # text that is no valid Unicode (lone surrogates)
-        return hashed(_canonical(parts).encode("utf-8", "surrogatepass"))
+        return hash_bytes(_canonical(parts).encode("utf-8", "surrogatepass"))
 
 
 def _is_text(message: BaseMessage, fields: Mapping[str, Any]) -> bool:
@@ -70,7 +70,7 @@ def _is_text(message: BaseMessage, fields: Mapping[str, Any]) -> bool:
     return not (type(message) is AIMessage and (fields["tool_calls"] or fields["invalid_tool_calls"]))
 
 
-def _said(message: BaseMessage) -> dict[str, Any]:
+def _get_key_fields(message: BaseMessage) -> dict[str, Any]:
     _ = message.content  # a lazy sum of chunks becomes real
     said = {name: value for name, value in message.__dict__.items() if name not in _SILENT}
     return {**said, **(message.__pydantic_extra__ or {})}
@@ -87,7 +87,7 @@ def model_key(model: BaseModel, names: Iterable[str], more: Mapping[str, Any]) -
     extra = model.__pydantic_extra__ or {}
     cls = type(model)
     named = [_name(cls), _mark(cls) if _is_local(cls) else ""]
-    return hashed(_canonical([named, fields, extra, more]).encode("utf-8", "surrogatepass"))
+    return hash_bytes(_canonical([named, fields, extra, more]).encode("utf-8", "surrogatepass"))
 
 
 def _canonical(value: Any) -> str:
@@ -110,16 +110,16 @@ def _with_text_keys(value: Any) -> Any:
     return value
 
 
-def _written_anyhow(value: Any) -> Any:
-    return _with_text_keys(_written(value))
+def _encode_value_anyhow(value: Any) -> Any:
+    return _with_text_keys(_encode_value(value))
 
 
-def _written(value: Any) -> Any:
+def _encode_value(value: Any) -> Any:
     """Write down what JSON has no word for, marked as what it is: the bytes ``b"ab"`` are not the text "6162"."""
     if isinstance(value, SecretStr | SecretBytes):
         return {"<secret>": ""}
     if isinstance(value, BaseMessage):
-        return {_kind(value): _said(value)}
+        return {_kind(value): _get_key_fields(value)}
     if isinstance(value, BaseModel):
         return {_kind(value): [value.__dict__, value.__pydantic_extra__]}
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
@@ -199,6 +199,6 @@ def _name(named: Any) -> str:
 
 
 _encoder = json.JSONEncoder(
-    sort_keys=True, separators=(",", ":"), default=_written
+    sort_keys=True, separators=(",", ":"), default=_encode_value
 )  # made once: dumps makes one a call
-_encoder_anyhow = json.JSONEncoder(sort_keys=True, separators=(",", ":"), default=_written_anyhow)
+_encoder_anyhow = json.JSONEncoder(sort_keys=True, separators=(",", ":"), default=_encode_value_anyhow)

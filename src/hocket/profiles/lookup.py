@@ -40,7 +40,7 @@ def find_profile(model: str, provider: str | None = None) -> ModelProfile | None
         be set to less.
     """
     with _lock:
-        found = _found(model.strip().lower(), provider.lower() if provider else None)
+        found = _search_tables(model.strip().lower(), provider.lower() if provider else None)
     return None if found is None else copy_containers(found)
 
 
@@ -63,7 +63,7 @@ def set_profile(model: str, profile: ModelProfile | None, provider: str | None =
             _own.pop(key, None)
         else:
             _own[key] = copy_containers(checked_profile(profile))
-        _found.cache_clear()
+        _search_tables.cache_clear()
 
 
 def checked_profile(profile: ModelProfile) -> ModelProfile:
@@ -91,7 +91,7 @@ def _adapter() -> TypeAdapter[ModelProfile]:
 
 
 @lru_cache(maxsize=1024)
-def _found(model: str, provider: str | None) -> ModelProfile | None:
+def _search_tables(model: str, provider: str | None) -> ModelProfile | None:
     from hocket.profiles.tables import TABLES  # some hundred rows, for whoever asks
 
     own_table = TABLES.get(provider or "")

@@ -151,7 +151,7 @@ class EventHandler(AsyncCallbackHandler):
         name = details.get("name") or _get_class_name(serialized) or kind
         run = _Run(kind, name, parents, details.get("tags") or [], details.get("metadata") or {}, input)
         self._runs[run_id] = run
-        await self._put(_event(f"on_{kind}_start", run, run_id, _known(input)), kind)
+        await self._put(_event(f"on_{kind}_start", run, run_id, _input_data(input)), kind)
 
     async def _happened(self, run_id: UUID, what: str, data: dict[str, Any]) -> None:
         run = self._runs.get(run_id)
@@ -161,7 +161,7 @@ class EventHandler(AsyncCallbackHandler):
     def _end(self, run_id: UUID, what: str, data: dict[str, Any], *, inputs: object = None, **details: Any) -> None:
         run = self._runs.pop(run_id, None)
         if run is not None:
-            data.update(_known(run.input if inputs is None else inputs))
+            data.update(_input_data(run.input if inputs is None else inputs))
             waiting = self._put(_event(f"on_{run.kind}_{what}", run, run_id, data), run.kind)
             close = getattr(waiting, "close", None)
             if close is not None:  # a coroutine that will not be awaited
@@ -190,7 +190,7 @@ async def _nothing() -> None:
     """Wait for nothing."""
 
 
-def _known(input: object) -> dict[str, Any]:
+def _input_data(input: object) -> dict[str, Any]:
     """Return the input, unless it comes in pieces and is told at the end."""
     return {} if input == "" else {"input": input}
 

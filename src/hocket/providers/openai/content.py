@@ -86,7 +86,7 @@ def _encode(block: Mapping[str, Any], dialect: Dialect) -> Part:
     if kind == "non_standard":
         return native_content([block], "openai_chat")[0]
     if kind not in STANDARD or (kind == "video" and (not dialect.takes_video or "file_id" in block)):
-        raise _unsupported(dialect, f"a part of type {kind!r}", "remove it, or use a model that takes such parts")
+        raise _make_unsupported(dialect, f"a part of type {kind!r}", "remove it, or use a model that takes such parts")
     if kind == "video":
         return {"type": "video_url", "video_url": {"url": source_of(block).url}, **more(block)}
     if kind == "text" and not isinstance(block.get("text"), str):
@@ -94,7 +94,9 @@ def _encode(block: Mapping[str, Any], dialect: Dialect) -> Part:
     try:
         [part] = native_content([block], "openai_chat")
     except Unsupported:
-        raise _unsupported(dialect, f"a part of type {kind!r} by {source_of(block).kind}", _WAYS_OUT[kind]) from None
+        raise _make_unsupported(
+            dialect, f"a part of type {kind!r} by {source_of(block).kind}", _WAYS_OUT[kind]
+        ) from None
     if "file_data" in (file := part.get("file", {})):
         # A name is obligatory, and its ending may decide how the file is read.
         file.setdefault("filename", f"file.{str(source_of(block).mime_type).rpartition('/')[2]}")
@@ -111,5 +113,5 @@ _WAYS_OUT = {
 }
 
 
-def _unsupported(dialect: Dialect, what: str, way_out: str) -> Unsupported:
+def _make_unsupported(dialect: Dialect, what: str, way_out: str) -> Unsupported:
     return Unsupported(f"{what} has no place in a chat completion; {way_out}", provider=dialect.name)
