@@ -65,8 +65,8 @@ class AIMessage(BaseMessage, init=False):
     """
 
     type: Literal["ai"] = "ai"  # pyright: ignore[reportIncompatibleVariableOverride]
-    tool_calls: list[ToolCall] = Field(default_factory=list)
-    invalid_tool_calls: list[InvalidToolCall] = Field(default_factory=list)
+    tool_calls: list[ToolCall] = Field(default_factory=list)  # pyright: ignore[reportUnknownVariableType]  # `list[ToolCall]` is slower
+    invalid_tool_calls: list[InvalidToolCall] = Field(default_factory=list)  # pyright: ignore[reportUnknownVariableType]  # as above
     usage_metadata: Annotated[UsageMetadata | None, BeforeValidator(with_total)] = None
 
     def _take_blocks(self, blocks: list[ContentBlock], kwargs: Fields) -> None:
@@ -143,7 +143,7 @@ class AIMessageChunk(AIMessage, BaseMessageChunk, init=False):
     """
 
     type: Literal["AIMessageChunk"] = "AIMessageChunk"  # type: ignore[assignment]
-    tool_call_chunks: list[ToolCallChunk] = Field(default_factory=list)
+    tool_call_chunks: list[ToolCallChunk] = Field(default_factory=list)  # pyright: ignore[reportUnknownVariableType]  # as in `AIMessage`
     chunk_position: Literal["last"] | None = None
 
     @model_validator(mode="after")

@@ -264,7 +264,7 @@ def copy_message(message: M, **changes: Any) -> M:
             bare: M = allocate(cls)
             set_fields(bare, {"content": fields["content"], "id": fields["id"]})
             return bare
-        whole, given, extra = message._make_fields(fields)
+        whole, given, extra = message._make_fields(fields)  # pyright: ignore[reportPrivateUsage]  # a message of this module
         copy: M = allocate(cls)
         set_state(copy, {**whole, **changes}, {*given, *changes}, extra)
         return copy

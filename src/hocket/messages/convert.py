@@ -110,7 +110,7 @@ def _message(like: Any) -> BaseMessage:
         if len(parts) == 2 and isinstance(parts[0], str):
             return _make(parts[0], parts[1], {})
     raise InvalidInput(
-        f"cannot read {type(like).__name__} {_short(like)} as a message: it takes a message, a string, "
+        f"cannot read {type(like).__name__} {_short(like)} as a message: it takes a message, a string, "  # pyright: ignore[reportUnknownArgumentType]  # any object
         "a (role, content) pair or a mapping with role and content"
     )
 

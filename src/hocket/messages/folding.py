@@ -153,11 +153,11 @@ def leaves(tree: Any) -> list[Any]:
     while waiting:
         node: Any = waiting.pop()
         right: Any
-        while type(node) is tuple:
-            node, right = node
-            if type(right) is tuple:
+        while type(node) is tuple:  # pyright: ignore[reportUnknownArgumentType]  # `type() is` forgets what is in it
+            node, right = node  # pyright: ignore[reportUnknownVariableType]
+            if type(right) is tuple:  # pyright: ignore[reportUnknownArgumentType]
                 waiting.append(node)
-                node = right
+                node = right  # pyright: ignore[reportUnknownVariableType]
             else:
                 found.append(right)
         found.append(node)

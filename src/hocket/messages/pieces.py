@@ -25,13 +25,13 @@ def copy_containers(value: Any) -> Any:
     if type(value) in _ATOMS:
         return value
     if isinstance(value, dict):
-        made: dict[Any, Any] = value.copy() if type(value) is dict else dict(value)
-        for key, item in made.items():
+        copy: dict[Any, Any] = value.copy() if type(value) is dict else dict(value)  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]  # `isinstance` forgets what is in it
+        for key, item in copy.items():
             if type(item) not in _ATOMS:
-                made[key] = copy_containers(item)
-        return made
+                copy[key] = copy_containers(item)
+        return copy
     if isinstance(value, list):
-        return [item if type(item) in _ATOMS else copy_containers(item) for item in value]
+        return [item if type(item) in _ATOMS else copy_containers(item) for item in value]  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
     return value
 
 
@@ -48,10 +48,10 @@ def check_depth(values: Iterable[object]) -> None:
     for _ in range(MAX_DEPTH):
         inner: dict[int, Any] = {}  # by identity: the same container may be met in many places
         for container in level:
-            items: Iterable[object] = container.values() if isinstance(container, dict) else container
-            for item in items:
+            items: Iterable[object] = container.values() if isinstance(container, dict) else container  # pyright: ignore[reportUnknownVariableType]
+            for item in items:  # pyright: ignore[reportUnknownVariableType]
                 if isinstance(item, _CONTAINERS):
-                    inner[id(item)] = item
+                    inner[id(item)] = item  # pyright: ignore[reportUnknownArgumentType]
         if not inner:
             return
         level = inner.values()

@@ -45,7 +45,7 @@ class RemoteModel(RemoteService):
     _call_options: ClassVar[type[BaseModel]] = CallFields
     """The options of a call: those, and `CallFields`."""
 
-    _call_verbs: ClassVar[frozenset[str]] = BaseLanguageModel._call_verbs | {"render", "arender"}
+    _call_verbs: ClassVar[frozenset[str]] = BaseLanguageModel._call_verbs | {"render", "arender"}  # pyright: ignore[reportPrivateUsage]  # the base's
 
     @classmethod
     def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:

@@ -133,11 +133,13 @@ class RemoteService(BaseModel):
         if not isinstance(values, dict):
             return values
         fields = cast("dict[str, object]", values)
-        url, headers = fields.get("base_url"), fields.get("default_headers") or {}
+        url = fields.get("base_url")
+        headers: object = fields.get("default_headers") or {}
         bare, authorization = split_user(url) if isinstance(url, str) and "@" in url else ("", None)
         if authorization is None or not isinstance(headers, Mapping):
             return fields
-        return {**fields, "base_url": bare, "default_headers": {"authorization": SecretStr(authorization), **headers}}
+        with_user: dict[object, object] = {"authorization": SecretStr(authorization), **headers}
+        return {**fields, "base_url": bare, "default_headers": with_user}
 
     @field_validator("base_url")
     @classmethod
@@ -285,7 +287,7 @@ class RemoteService(BaseModel):
 def explain_setup(service: type[RemoteService], fields: dict[str, Any]) -> str | None:
     """Return what has to be done before a service with these fields can be made, in a line; None: nothing."""
     try:
-        service._resolve(fields)
+        service._resolve(fields)  # pyright: ignore[reportPrivateUsage]  # as the service's constructor does
     except AuthenticationError as error:
         return error.message
     except InvalidInput as error:

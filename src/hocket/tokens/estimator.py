@@ -102,7 +102,7 @@ class TokenEstimator(BaseCallbackHandler):
         self, serialized: dict[str, Any], messages: list[list[BaseMessage]], *, run_id: UUID, **kwargs: Any
     ) -> None:
         """Note what a request is like."""
-        params = kwargs.get("invocation_params") or {}
+        params: dict[str, Any] = kwargs.get("invocation_params") or {}
         request = _Request(messages[0], params.get("tools"))
         with self._lock:
             self._pending[run_id] = request

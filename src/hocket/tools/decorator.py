@@ -96,7 +96,7 @@ def _decorate(function: Function, *, name: str | None, infer_schema: bool, optio
 def _make_tool(function: Function | AnyRunnable, name: str | None, infer_schema: bool, options: _Options) -> BaseTool:
     fields = cast("dict[str, Any]", dict(options))
     if isinstance(function, Runnable):
-        runnable: AnyRunnable = function
+        runnable: AnyRunnable = function  # pyright: ignore[reportUnknownVariableType]  # `isinstance` forgets its types
         schema = fields.pop("args_schema", None)
         for key in ("parse_docstring", "error_on_invalid_docstring"):
             fields.pop(key, None)
