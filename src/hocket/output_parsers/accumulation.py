@@ -44,7 +44,7 @@ def get_piece_text(piece: str | BaseMessage) -> str:
     """
     if isinstance(piece, str):
         return piece
-    if isinstance(piece, BaseMessage):
+    if isinstance(piece, BaseMessage):  # pyright: ignore[reportUnnecessaryIsInstance]  # a caller's mistake
         return piece.text
     raise InvalidInput(f"a parser takes texts or messages, not {type(piece).__name__}")
 

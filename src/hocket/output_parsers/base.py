@@ -116,7 +116,7 @@ def to_generations(input: ParserInput) -> list[Generation]:
     """
     if isinstance(input, BaseMessage):
         return [ChatGeneration(message=input)]
-    if isinstance(input, str):
+    if isinstance(input, str):  # pyright: ignore[reportUnnecessaryIsInstance]  # a caller's mistake
         return [Generation(text=input)]
     raise InvalidInput(f"a parser takes a text or a message, not {type(input).__name__}")
 

@@ -1,5 +1,8 @@
 """JSON in an answer."""
 
+# `_Values` is the working part of the parsers here, and calls their hooks:
+# pyright: reportPrivateUsage=false
+
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from json import dumps

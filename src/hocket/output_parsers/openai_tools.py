@@ -4,6 +4,9 @@ As an answer comes in, the arguments of each call are read on, every character o
 they stand firm.
 """
 
+# The reader of an answer in pieces calls the hooks of the parser that it works for:
+# pyright: reportPrivateUsage=false
+
 from collections.abc import Iterable
 from typing import Any
 

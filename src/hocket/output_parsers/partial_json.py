@@ -170,7 +170,7 @@ class PartialJSON:
     def _take(self, text: str, start: int, end: int, has_escape: bool) -> None:
         if start < end:
             piece = text[start:end]
-            self._pieces.append(scanstring(piece + '"', 0, False)[0] if has_escape else piece)
+            self._pieces.append(scanstring(piece + '"', 0, False)[0] if has_escape else piece)  # pyright: ignore[reportUnknownArgumentType]  # json does not say that it is a text
             self.has_changed = self.has_changed or self._state == _IN_STRING
 
     def _end_string(self) -> None:

@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Set
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar, cast
 
 from pydantic import ConfigDict, Field
 
@@ -110,9 +110,10 @@ class BasePromptTemplate(PureRunnable[dict[str, Any], PromptValue], ABC, Generic
 
     def _name_values(self, input: object) -> dict[str, object]:
         if isinstance(input, Mapping):
-            if not all(isinstance(name, str) for name in input):
-                raise InvalidInput(f"{self.get_name()} takes values by name; these names are no texts: {list(input)}")
-            return dict(input)
+            values = cast("Mapping[str, object]", input)
+            if not all(isinstance(name, str) for name in values):  # pyright: ignore[reportUnnecessaryIsInstance]  # a caller's mistake
+                raise InvalidInput(f"{self.get_name()} takes values by name; these names are no texts: {list(values)}")
+            return dict(values)
         if len(self.input_variables) == 1:
             return {self.input_variables[0]: input}
         raise InvalidInput(

@@ -106,7 +106,7 @@ class MessagesPlaceholder(BaseMessagePromptTemplate):
         value = kwargs.get(name, [])
         if not isinstance(value, list | tuple):
             raise InvalidInput(f"{name!r} is {type(value).__name__}; it must be a list of messages")
-        messages = convert_to_messages(value)
+        messages = convert_to_messages(value)  # pyright: ignore[reportUnknownArgumentType]  # which checks each
         return messages if self.n_messages is None else messages[-self.n_messages :]
 
     def pretty_repr(self, html: bool = False) -> str:
@@ -302,10 +302,11 @@ def _to_template(message: object, template_format: PromptTemplateFormat = "f-str
     if isinstance(message, str):
         return _templates_by_role["human"].from_template(message, template_format)
     if isinstance(message, dict) and message.keys() == {"role", "content"}:
-        message = (message["role"], message["content"])
+        fields = cast("dict[str, object]", message)
+        message = (fields["role"], fields["content"])
     if not isinstance(message, tuple | list) or len(cast("tuple[Any, ...]", message)) != 2:
         raise InvalidInput(
-            f"cannot read {type(message).__name__} {message!r} as a part of a chat prompt: it takes messages, "
+            f"cannot read {type(message).__name__} {message!r} as a part of a chat prompt: it takes messages, "  # pyright: ignore[reportUnknownArgumentType]  # anything
             "templates, texts, (role, template) pairs and dicts with role and content"
         )
     role, template = cast("tuple[Any, Any]", message)

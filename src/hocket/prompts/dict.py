@@ -94,7 +94,7 @@ def _fill_texts(node: object, fill: Callable[[str], str]) -> Any:
     if isinstance(node, str):
         return fill(node)
     if isinstance(node, dict):
-        return {key: _fill_texts(child, fill) for key, child in node.items()}
+        return {key: _fill_texts(child, fill) for key, child in cast("dict[str, object]", node).items()}
     if isinstance(node, list | tuple):
         return [_fill_texts(child, fill) for child in cast("list[Any]", node)]
     return node

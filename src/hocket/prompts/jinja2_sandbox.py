@@ -9,7 +9,7 @@ This module needs Jinja2, and is imported when the first such template is read.
 
 import functools
 import re
-from collections.abc import Callable, Sized
+from collections.abc import Callable, Sequence, Sized
 from typing import Any, cast
 
 from jinja2 import Environment, StrictUndefined, meta, nodes
@@ -47,7 +47,8 @@ class BoundedEnvironment(ImmutableSandboxedEnvironment):
         """Compute ``left operator right``, unless the result would be larger than `LARGEST`."""
         has_numbers = isinstance(left, _NUMBER) and isinstance(right, _NUMBER)
         if operator == "%" and isinstance(left, str):
-            _check_size(_get_result_size("format", left, *(right if isinstance(right, tuple) else (right,))))
+            values = cast("tuple[object, ...]", right) if isinstance(right, tuple) else (right,)
+            _check_size(_get_result_size("format", left, *values))
         elif operator == "**":
             _check_size(_count_bits(left) * abs(right) if has_numbers else 0)
         elif operator == "*":
@@ -120,7 +121,7 @@ def _get_result_size(name: str, value: object, *args: object) -> int:
         nested = numbers if _NESTED_WIDTH.search(text) else []
         return size + (text.count("{") + text.count("%")) * largest + max([0, *widths, *nested])
     if name == "join":
-        items = [one for one in (value, *args) if isinstance(one, list | tuple)]
+        items = [cast("Sequence[object]", one) for one in (value, *args) if isinstance(one, list | tuple)]
         return sum(_get_size(one) for some in items for one in some) + size * largest
     if name in ("replace", "translate"):
         return size * largest

@@ -166,7 +166,7 @@ def _read_content(template: object, template_format: PromptTemplateFormat, parti
 
 
 def _read_part(part: object, template_format: PromptTemplateFormat) -> StringPromptTemplate | DictPromptTemplate:
-    if isinstance(part, dict) and part.keys() <= {"type", "text"} and isinstance(part.get("text"), str):
+    if isinstance(part, dict) and part.keys() <= {"type", "text"} and isinstance(part.get("text"), str):  # pyright: ignore[reportUnknownMemberType]  # checked here
         part = cast("dict[str, Any]", part)["text"]
     if isinstance(part, str):
         return PromptTemplate.from_template(part, template_format=template_format)

@@ -77,7 +77,7 @@ class AsyncGeneratorStage(Stage[Input, Output]):
             if self._step is None:
                 self._step = self._output.__anext__().__await__()
             try:
-                item = yield from self._resume(None)
+                item = yield from self._resume(None)  # pyright: ignore[reportUnknownVariableType]  # an `Output`, or `_PIECE_NEEDED`
             except StopAsyncIteration:
                 self._is_over = True
                 return
@@ -86,7 +86,7 @@ class AsyncGeneratorStage(Stage[Input, Output]):
                 raise
             if item is _PIECE_NEEDED:
                 return
-            waiting = self.sink.put(item)
+            waiting = self.sink.put(item)  # pyright: ignore[reportUnknownArgumentType]  # as above
             if waiting is not None:
                 yield from waiting.__await__()
 

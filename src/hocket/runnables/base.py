@@ -291,7 +291,7 @@ class RunnableWrapper(RunnableSerializable[Input, Output], ABC, Generic[Input, O
             result: object = attribute(*args, **kwargs)
             if not isinstance(result, Runnable):
                 return result
-            return self._map_wrapped(lambda one: result if one is first else getattr(one, name)(*args, **kwargs))
+            return self._map_wrapped(lambda one: result if one is first else getattr(one, name)(*args, **kwargs))  # pyright: ignore[reportUnknownLambdaType]  # a Runnable of anything
 
         return call
 

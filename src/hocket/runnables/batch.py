@@ -62,7 +62,7 @@ class Batch(Generic[Input, Output]):
         self._inputs: Iterator[Input] = iter(())
         if isinstance(inputs, AsyncIterable):
             self._async_inputs = aiter(inputs)
-        elif isinstance(inputs, Iterable) and not isinstance(inputs, str | bytes):
+        elif isinstance(inputs, Iterable) and not isinstance(inputs, str | bytes):  # pyright: ignore[reportUnnecessaryIsInstance]  # a caller's mistake
             self._inputs = iter(inputs)
         else:
             raise InvalidInput(f"a batch takes an iterable of inputs, not {type(inputs).__name__}")

@@ -132,7 +132,7 @@ class RouterRunnable(RunnableWithRun[RouterInput, Output], RunnableSerializable[
         return True
 
     def _choose(self, input: RouterInput) -> Runnable[Any, Output]:
-        key = cast("Mapping[str, str]", input).get("key", "") if isinstance(input, Mapping) else ""
+        key = cast("Mapping[str, str]", input).get("key", "") if isinstance(input, Mapping) else ""  # pyright: ignore[reportUnnecessaryIsInstance]  # a caller's mistake
         if key not in self.runnables:
             raise InvalidInput(f"no runnable is called {key!r}; there are {', '.join(sorted(self.runnables))}")
         return self.runnables[key]

@@ -29,7 +29,7 @@ def coerce_to_runnable(thing: object) -> AnyRunnable:
         TypeError: it is none of these.
     """
     if isinstance(thing, Runnable):
-        return thing
+        return thing  # pyright: ignore[reportUnknownVariableType]  # a Runnable of anything
     if isinstance(thing, Mapping):
         return get_factory().make_parallel(cast("Mapping[str, object]", thing))
     if callable(thing):

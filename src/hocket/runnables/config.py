@@ -151,9 +151,10 @@ def refuse_config_keys(kwargs: Mapping[str, object]) -> None:
 def _check_config(config: ConfigLike | None) -> RunnableConfig:
     if not config:
         return _EMPTY
-    if type(config) is _ResolvedConfig:
+    kind = type(config)
+    if kind is _ResolvedConfig:
         return cast(RunnableConfig, config)
-    if type(config) is not dict and not isinstance(config, Mapping):
+    if kind is not dict and not isinstance(config, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]  # a caller's mistake
         raise InvalidInput(f"config is {type(config).__name__}; it must be a mapping with keys of RunnableConfig")
     for key, value in config.items():
         expected = _TYPES.get(key)

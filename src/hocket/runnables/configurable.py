@@ -107,7 +107,7 @@ class RunnableConfigurableAlternatives(_ConfigurableProxy[Input, Output], Generi
             names = ", ".join([self.default_key, *self.alternatives])
             raise InvalidInput(f"{self.which.id} in configurable is {name!r}; it must be one of {names}")
         chosen = self.alternatives[name]
-        return chosen if isinstance(chosen, Runnable) else chosen()
+        return chosen if isinstance(chosen, Runnable) else chosen()  # pyright: ignore[reportUnknownVariableType]  # a function that is a Runnable, too, is one
 
     def _resolve_target(self, config: RunnableConfig | None, kwargs: dict[str, object]) -> CallTarget[Input, Output]:
         runnable, config, kwargs = super()._resolve_target(config, kwargs)
@@ -122,7 +122,7 @@ class RunnableConfigurableAlternatives(_ConfigurableProxy[Input, Output], Generi
         def change_alternative(
             one: Runnable[Input, Output] | Callable[[], Runnable[Input, Output]],
         ) -> AnyRunnable | Callable[[], AnyRunnable]:
-            return change(one) if isinstance(one, Runnable) else lambda: change(one())
+            return change(one) if isinstance(one, Runnable) else lambda: change(one())  # pyright: ignore[reportUnknownArgumentType]  # as above
 
         others = {name: change_alternative(one) for name, one in self.alternatives.items()}
         return self.model_copy(update={"default": change(self.default), "alternatives": others})

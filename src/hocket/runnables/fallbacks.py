@@ -95,9 +95,10 @@ class RunnableWithFallbacks(RunnableWithAttempts[Input, Output], Generic[Input, 
         return merge_configs(first, _find_bound(runnable).config, config)
 
     async def _run_attempts(self, call: Attempts[Input, Output]) -> Output:
-        if self.exception_key is not None and not isinstance(call.input, dict):
+        original: object = call.input
+        if self.exception_key is not None and not isinstance(original, dict):
             raise InvalidInput(
-                f"If 'exception_key' is specified then input must be a dictionary: it is {type(call.input).__name__}, "
+                f"If 'exception_key' is specified then input must be a dictionary: it is {type(original).__name__}, "
                 f"and has no place for {self.exception_key!r}"
             )
         errors: list[Exception] = []

@@ -1,5 +1,8 @@
 """Functions that are told of the runs of one runnable."""
 
+# The functions that `_start` and its like return are methods of `_ListenerHandler`, and use what is its own:
+# pyright: reportPrivateUsage=false
+
 import inspect
 from collections.abc import AsyncIterable, Callable, Iterable
 from dataclasses import replace
@@ -41,7 +44,7 @@ class RunnableListened(RunnableBinding[Input, Output], Generic[Input, Output]):
         return_exceptions: bool,
         kwargs: dict[str, object],
     ) -> Batch[Input, Output]:
-        return Runnable._make_batch(self, inputs, config, return_exceptions, kwargs)  # each item is a run of its own
+        return Runnable._make_batch(self, inputs, config, return_exceptions, kwargs)  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]  # each item is a run of its own
 
     def _merge_config(self, config: RunnableConfig | None) -> RunnableConfig | None:
         merged = merge_configs(self.config, config)

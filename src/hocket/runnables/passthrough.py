@@ -1,5 +1,8 @@
 """Runnables that pass their input on: as it is, with more in it, or a part of it."""
 
+# A wrapper answers with the hooks of the runnable that it wraps:
+# pyright: reportPrivateUsage=false
+
 import enum
 from abc import abstractmethod
 from collections.abc import Awaitable, Callable, Mapping

@@ -136,7 +136,7 @@ async def transform_into(
 ) -> None:
     """Push the output of ``runnable`` for an input whose pieces are the items of ``input``."""
     in_thread = runtime.is_async and not isinstance(input, AsyncIterable)
-    build = functools.partial(runnable._make_stage, runtime, config, kwargs)
+    build = functools.partial(runnable._make_stage, runtime, config, kwargs)  # pyright: ignore[reportPrivateUsage]  # `StageMaker` is for this
     pipeline: StreamPipeline[In, Out] = StreamPipeline([build], sink)
     await pipeline.run(lambda head: drain(runtime, input, head, in_thread=in_thread))
 

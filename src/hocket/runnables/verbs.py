@@ -41,7 +41,7 @@ class RunnableVerbs(ABC, Generic[Input, Output]):
 
     async def ainvoke(self, input: Input, config: RunnableConfig | None = None, **kwargs: Any) -> Output:
         """Turn one input into its output. By default `invoke`, in a worker thread."""
-        if type(self).invoke is RunnableVerbs.invoke:
+        if type(self).invoke is RunnableVerbs.invoke:  # pyright: ignore[reportUnknownMemberType]  # only compared
             raise InvalidHook(f"{type(self).__name__} defines neither ainvoke nor invoke")
         return await ASYNC.call_sync(self.invoke, input, config, **kwargs)
 
@@ -106,9 +106,9 @@ class RunnableVerbs(ABC, Generic[Input, Output]):
         sink: Sink[Output],
     ) -> None:
         """Push the output into ``sink``, on a runtime. Other runnables on that runtime call this."""
-        if runtime.is_async and type(self).astream is not RunnableVerbs.astream:  # a class of the user's own
+        if runtime.is_async and type(self).astream is not RunnableVerbs.astream:  # pyright: ignore[reportUnknownMemberType]  # a class of the user's own
             await drain(runtime, self.astream(input, config, **kwargs), sink)
-        elif type(self).stream is not RunnableVerbs.stream:
+        elif type(self).stream is not RunnableVerbs.stream:  # pyright: ignore[reportUnknownMemberType]  # only compared
             await drain(runtime, self.stream(input, config, **kwargs), sink, in_thread=runtime.is_async)
         else:
             await put_one(sink, await self._invoke(runtime, input, config, kwargs))
@@ -117,7 +117,7 @@ class RunnableVerbs(ABC, Generic[Input, Output]):
         self, runtime: Runtime, config: RunnableConfig | None, kwargs: dict[str, object], sink: Sink[Output]
     ) -> Stage[Input, Output]:
         """Return the stage that runs this runnable inside a stream. By default it waits for its whole input."""
-        if runtime.is_async and type(self).atransform is not RunnableVerbs.atransform:
+        if runtime.is_async and type(self).atransform is not RunnableVerbs.atransform:  # pyright: ignore[reportUnknownMemberType]  # only compared
             return AsyncGeneratorStage(
                 runtime, ensure_config(config), lambda pieces: self.atransform(pieces, config, **kwargs), sink
             )
@@ -130,7 +130,7 @@ class RunnableVerbs(ABC, Generic[Input, Output]):
     @property
     def _can_step(self) -> bool:
         """Whether a sync stream needs no event loop: on the blocking runtime, `_produce` and `_make_stage` never suspend."""
-        return type(self).invoke is not RunnableVerbs.invoke
+        return type(self).invoke is not RunnableVerbs.invoke  # pyright: ignore[reportUnknownMemberType]  # only compared
 
     @property
     def _is_cumulative(self) -> bool:

@@ -76,8 +76,8 @@ class Attempts(Generic[Input, Output]):
             seconds_left = max(self.ends_at - clock.current().now(), 1e-3)
             params = {**params, "timeout": Timeout(total=seconds_left).over(self._timeout)}
         if self._sink is None:
-            return await runnable._invoke(self.runtime, input, config, params)
-        await runnable._produce(self.runtime, input, config, params, self)
+            return await runnable._invoke(self.runtime, input, config, params)  # pyright: ignore[reportPrivateUsage]  # a runnable's hook for others
+        await runnable._produce(self.runtime, input, config, params, self)  # pyright: ignore[reportPrivateUsage]  # as above
         return cast(Output, None)
 
     async def tell(self, failure: Failure) -> None:

@@ -38,7 +38,7 @@ class RunnableWithRun(Runnable[Input, Output], Generic[Input, Output]):
         self, runtime: Runtime, input: Input, config: RunnableConfig, kwargs: dict[str, object], sink: Sink[Output]
     ) -> None:
         """Make one call and push its output. By default in one piece, or through an overridden `_make_inner_stage`."""
-        if type(self)._make_inner_stage is RunnableWithRun._make_inner_stage:
+        if type(self)._make_inner_stage is RunnableWithRun._make_inner_stage:  # pyright: ignore[reportUnknownMemberType]  # only compared
             await put_one(sink, await self._run_whole(runtime, input, config, kwargs))
         else:
             line = StreamPipeline[Input, Output](
