@@ -6,7 +6,7 @@ all calls of its kind. What the chunks of one call have made so far is in its `A
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar, Generic, NamedTuple, Protocol, TypeVar
+from typing import Any, ClassVar, Generic, NamedTuple, Protocol, TypeVar, cast
 
 from hocket._pipeline.request import CallRequest
 from hocket.messages.base import copy_containers
@@ -139,5 +139,5 @@ class AnswerKind(ABC, Generic[Result, Chunk]):
 def take_sizes(candidate: Generation) -> tuple[dict[str, Any], Sequence[int]]:
     """Return a copy of a stored candidate's info without the lengths of its chunks, and those."""
     info: dict[str, Any] = copy_containers(candidate.generation_info or {})
-    sizes = info.pop(CHUNK_SIZES, None)
-    return info, sizes if isinstance(sizes, list) else ()
+    sizes: Any = info.pop(CHUNK_SIZES, None)
+    return info, cast("list[int]", sizes) if isinstance(sizes, list) else ()

@@ -5,8 +5,11 @@ else. An async hook is preferred under async verbs, a sync one under sync verbs;
 used all the same.
 """
 
+# pyright: reportPrivateUsage=false
+# A model's hooks have private names, LangChain's, and this is where they are called.
+
 import inspect
-from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Iterable, Iterator
+from collections.abc import AsyncIterable, Awaitable, Callable, Iterable, Iterator
 from types import CoroutineType
 from typing import Any, ClassVar, Protocol, cast
 
@@ -28,8 +31,8 @@ class HookedModel(Protocol):
 
     async def _agenerate(self, prompt: Any, stop: list[str] | None = None, **kwargs: Any) -> object: ...
     def _generate(self, prompt: Any, stop: list[str] | None = None, **kwargs: Any) -> object: ...
-    def _astream(self, prompt: Any, stop: list[str] | None = None, **kwargs: Any) -> AsyncIterator[object]: ...
-    def _stream(self, prompt: Any, stop: list[str] | None = None, **kwargs: Any) -> Iterator[object]: ...
+    def _astream(self, prompt: Any, stop: list[str] | None = None, **kwargs: Any) -> object: ...
+    def _stream(self, prompt: Any, stop: list[str] | None = None, **kwargs: Any) -> object: ...
 
 
 async def ask_hook(call: Call) -> Any:
@@ -128,11 +131,11 @@ def _open_stream(call: Call) -> Iterator[object]:
 
 
 def _no_stream(call: Call, hook: str, returned: object) -> InvalidHook:
+    name = type(returned).__name__
     if isinstance(returned, CoroutineType):
         returned.close()
     return InvalidHook(
-        f"{call.request.class_name}.{hook} returned {type(returned).__name__}, which is no stream; "
-        "it must yield its chunks"
+        f"{call.request.class_name}.{hook} returned {name}, which is no stream; it must yield its chunks"
     )
 
 
@@ -188,7 +191,7 @@ async def _fold_in_thread(call: Call) -> Any:
 
 
 def _close(chunks: Iterator[object]) -> None:
-    close = getattr(chunks, "close", None)
+    close: Any = getattr(chunks, "close", None)
     if close is not None:
         close()
 

@@ -122,8 +122,10 @@ async def look_up(call: Call, cache: BaseCache, key: CacheKey) -> list[Generatio
         return None
     if not isinstance(stored, list) or not stored:
         return None
-    candidates = cast("list[object]", stored)
-    return cast("list[Generation]", stored) if all(isinstance(one, Generation) for one in candidates) else None
+    for one in cast("list[object]", stored):
+        if not isinstance(one, Generation):
+            return None
+    return stored
 
 
 async def store(call: Call, cache: BaseCache, key: CacheKey, candidates: list[Generation]) -> None:

@@ -103,7 +103,7 @@ def _canonical(value: Any) -> str:
 
 def _with_text_keys(value: Any) -> Any:
     if isinstance(value, Mapping):
-        items = value.items()
+        items = cast("Mapping[object, object]", value).items()
         return {f"{type(key).__name__}:{key}": _with_text_keys(item) for key, item in items}
     if isinstance(value, list | tuple):
         return [_with_text_keys(item) for item in cast("list[Any]", value)]
@@ -141,7 +141,7 @@ def _encode_value(value: Any) -> Any:
     if isinstance(value, _TEXTUAL):
         return {_kind(value): str(value)}
     if isinstance(value, Mapping):
-        return dict(value)
+        return dict(cast("Mapping[object, object]", value))
     return {_kind(value): _mark(value)}
 
 
@@ -152,7 +152,7 @@ def _class(cls: type) -> Any:
             return {f"<{_name(cls)}>": cls.model_json_schema()}
         except Exception:  # some of it has no schema
             return {f"<{_name(cls)}>": _mark(cls)}
-    fields = inspect.get_annotations(cls)
+    fields: dict[str, object] = inspect.get_annotations(cls)
     local = _mark(cls) if _is_local(cls) and not fields else ""
     return {f"<{_name(cls)}>": [cls.__doc__, {name: str(kind) for name, kind in fields.items()}, local]}
 

@@ -18,8 +18,8 @@ def http_facts(error: BaseException) -> dict[str, Any]:
     if not isinstance(status, int):
         return {}
     headers = getattr(response, "headers", None)
-    found = cast("Mapping[str, Any]", headers) if isinstance(headers, Mapping) else {}
-    request_id = getattr(error, "request_id", None) or next(
+    found: Mapping[str, Any] = cast("Mapping[str, Any]", headers) if isinstance(headers, Mapping) else {}
+    request_id: object = getattr(error, "request_id", None) or next(
         (found[name] for name in _REQUEST_ID if name in found), None
     )
     return {"status_code": status, **({"request_id": request_id} if request_id else {})}

@@ -13,7 +13,7 @@ from hocket.messages.base import copy_message
 
 __all__ = ["LazyCopies"]
 
-_looking_first = threading.Lock()  # two threads that look at once must get the same copies
+_make_method_first = threading.Lock()  # two threads that look at once must get the same copies
 
 
 class LazyCopies(list[BaseMessage]):
@@ -21,9 +21,9 @@ class LazyCopies(list[BaseMessage]):
 
     __slots__ = ("_is_copied",)  # not set before it is: to override __init__ is what would cost most of making one
 
-    def _copy(self) -> None:
+    def copy_messages(self) -> None:
         if not hasattr(self, "_is_copied"):
-            with _looking_first:
+            with _make_method_first:
                 if not hasattr(self, "_is_copied"):
                     super().__setitem__(slice(None), [copy_message(message) for message in super().__iter__()])
                     self._is_copied = True
@@ -35,11 +35,11 @@ class LazyCopies(list[BaseMessage]):
         return (list, (list(self),))
 
 
-def _looking(name: str) -> Callable[..., Any]:
+def _make_method(name: str) -> Callable[..., Any]:
     inherited = getattr(list, name)
 
     def method(self: LazyCopies, *args: Any, **kwargs: Any) -> Any:
-        self._copy()
+        self.copy_messages()
         return inherited(self, *args, **kwargs)
 
     method.__name__ = name
@@ -67,4 +67,4 @@ for _name in (
     "reverse",
     "sort",
 ):
-    setattr(LazyCopies, _name, _looking(_name))
+    setattr(LazyCopies, _name, _make_method(_name))

@@ -266,7 +266,7 @@ class BaseLanguageModel(OptionPolicyMixin, _Runnable[Output], ABC):
             return input
         if isinstance(input, str):
             return StringPromptValue(text=input)
-        if isinstance(input, Sequence) and not isinstance(input, bytes):
+        if isinstance(input, Sequence) and not isinstance(input, bytes):  # pyright: ignore  # callers are not checked
             return ChatPromptValue(messages=convert_to_messages(input))
         raise InvalidInput(
             f"Invalid input type {type(input)}: a model takes a text, a PromptValue, or a list of messages"

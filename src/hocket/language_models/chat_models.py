@@ -325,7 +325,9 @@ class BaseChatModel(ChatCalls, StructuredOutputMixin, ABC):
             return prepare_messages(self._convert_input(input).to_messages())
         if type(input) is str:
             return [HumanMessage(input)]
-        return prepare_messages(input if isinstance(input, list) else self._convert_input(input).to_messages())
+        if isinstance(input, list):
+            return prepare_messages(cast("list[object]", input))
+        return prepare_messages(self._convert_input(input).to_messages())
 
     def _open_call(
         self,

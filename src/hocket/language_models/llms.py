@@ -146,7 +146,7 @@ class BaseLLM(BaseLanguageModel[str], ABC):
     async def _produce(
         self, runtime: Runtime, input: LanguageModelInput, config: Any, kwargs: dict[str, Any], sink: Sink[str]
     ) -> None:
-        params = {**kwargs, "stream": True}
+        params: dict[str, Any] = {**kwargs, "stream": True}
         await self._producer(self._open_call(runtime, input, config, params.pop("stop", None), params))(sink)
 
     @property
@@ -265,10 +265,10 @@ class BaseLLM(BaseLanguageModel[str], ABC):
                 f"Argument 'prompts' is expected to be of type list[str], received {type(prompts)}; "
                 "for one prompt, call invoke or pass [prompt]"
             )
+        for text in cast("list[object]", prompts):
+            if not isinstance(text, str):
+                raise InvalidInput(f"prompts must be texts; one is {type(text).__name__}")
         texts = cast("list[str]", prompts)
-        if not all(isinstance(text, str) for text in texts):
-            wrong = next(text for text in texts if not isinstance(text, str))
-            raise InvalidInput(f"prompts must be texts; one is {type(wrong).__name__}")
         run_ids = run_ids_of(config["run_id"], len(texts))
         return self._make_call(runtime, texts, stop, params, run_ids, PerPrompt.spread(config, len(texts)))
 

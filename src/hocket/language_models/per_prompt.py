@@ -33,31 +33,37 @@ _SPREAD = ("tags", "metadata", "run_name")
 
 def _is_list_for_each(callbacks: Any) -> bool:
     """Whether callbacks are given for each prompt: a list that starts with a list, a manager or None (LangChain's rule)."""
-    return bool(
-        isinstance(callbacks, list)
-        and callbacks
-        and (callbacks[0] is None or isinstance(callbacks[0], list | BaseCallbackManager))
-    )
+    if not isinstance(callbacks, list) or not callbacks:
+        return False
+    first = cast("list[object]", callbacks)[0]
+    return first is None or isinstance(first, list | BaseCallbackManager)
 
 
 def _repeat(name: str, value: Any, count: int, each: bool) -> list[Any]:
     """Return one value a prompt."""
     if not each:
         return [value] * count
-    if not isinstance(value, list) or len(value) != count:
-        given = f"a list of {len(value)}" if isinstance(value, list) else type(value).__name__
+    values: list[Any] | None = value if isinstance(value, list) else None  # pyright: ignore[reportUnknownVariableType]
+    if values is None or len(values) != count:
+        kind = type(value).__name__ if values is None else f"a list of {len(values)}"
         raise InvalidInput(
             f"{name} must be a list of the same length as prompts, since callbacks is one for each prompt: "
-            f"it is {given}, for {count} prompts"
+            f"it is {kind}, for {count} prompts"
         )
-    return value
+    return values
 
 
 def run_ids_of(run_id: Any, count: int) -> list[UUID | None]:
+    """Return the id of each prompt's run: that of the first, or a list of one each; None: a new one.
+
+    Raises:
+        InvalidInput: a list of another length than ``count``.
+    """
     if isinstance(run_id, list):
-        if len(run_id) != count:
+        ids = cast("list[UUID | None]", run_id)
+        if len(ids) != count:
             raise InvalidInput(
-                f"Number of manually provided run_id's does not match batch length: {len(run_id)} != {count}"
+                f"Number of manually provided run_id's does not match batch length: {len(ids)} != {count}"
             )
-        return cast("list[UUID | None]", run_id)
+        return ids
     return [run_id, *[None] * (count - 1)][:count]
