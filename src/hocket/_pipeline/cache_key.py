@@ -152,7 +152,7 @@ def _class(cls: type) -> Any:
             return {f"<{_name(cls)}>": cls.model_json_schema()}
         except Exception:  # some of it has no schema
             return {f"<{_name(cls)}>": _mark(cls)}
-    fields: dict[str, object] = inspect.get_annotations(cls)
+    fields: dict[str, object] = inspect.get_annotations(cast(Any, cls))
     local = _mark(cls) if _is_local(cls) and not fields else ""
     return {f"<{_name(cls)}>": [cls.__doc__, {name: str(kind) for name, kind in fields.items()}, local]}
 

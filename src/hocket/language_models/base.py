@@ -223,7 +223,8 @@ class BaseLanguageModel(OptionPolicyMixin, _Runnable[Output], ABC):
 
         if self.custom_get_token_ids is not None:
             return Tokenizer(self.custom_get_token_ids)
-        if type(self).get_token_ids is not BaseLanguageModel.get_token_ids:
+        cls: Any = type(self)
+        if cls.get_token_ids is not BaseLanguageModel[Any].get_token_ids:
             return Tokenizer(self.get_token_ids)
         return tokenizer_of(name_of(self))
 

@@ -43,14 +43,14 @@ def _repeat(name: str, value: Any, count: int, each: bool) -> list[Any]:
     """Return one value a prompt."""
     if not each:
         return [value] * count
-    values: list[Any] | None = value if isinstance(value, list) else None  # pyright: ignore[reportUnknownVariableType]
-    if values is None or len(values) != count:
-        kind = type(value).__name__ if values is None else f"a list of {len(values)}"
+    values: Any = value
+    if not isinstance(value, list) or len(values) != count:
+        kind = f"a list of {len(values)}" if isinstance(value, list) else type(values).__name__
         raise InvalidInput(
             f"{name} must be a list of the same length as prompts, since callbacks is one for each prompt: "
             f"it is {kind}, for {count} prompts"
         )
-    return values
+    return cast("list[Any]", values)
 
 
 def run_ids_of(run_id: Any, count: int) -> list[UUID | None]:

@@ -232,8 +232,8 @@ async def test_cancelling_in_the_queue() -> None:
 
 
 async def test_the_loop_stays_free() -> None:
-    """Prompt and answer hold up nobody."""
-    async with assert_no_blocking(limit=0.1):
+    """Prompt and answer hold up nobody: they take seconds, of which a busy machine may owe the loop a part of one."""
+    async with assert_no_blocking(limit=0.5):
         await ChatLocal(max_tokens=40).ainvoke("word " * 200)
 
 
