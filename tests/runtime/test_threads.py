@@ -40,7 +40,7 @@ class Work:
             self.over.set()
 
     async def has_ended(self) -> bool:
-        with anyio.move_on_after(1):
+        with anyio.move_on_after(30):
             while not self.over.is_set():  # noqa: ASYNC110 - set in a thread
                 await anyio.sleep(0.001)
         return self.over.is_set()
@@ -108,9 +108,10 @@ async def test_a_cancelled_reader_leaves_at_once_and_the_thread_ends() -> None:
     work = Work()
 
     async def never(item: int) -> None:
+        scope.deadline = anyio.current_time() + 0.01  # no sooner: a thread that has not begun would not begin
         await anyio.sleep_forever()
 
-    with anyio.move_on_after(0.01) as scope:
+    with anyio.CancelScope() as scope:
         await from_thread(work, never)
     assert scope.cancelled_caught
     assert await work.has_ended()
@@ -175,10 +176,14 @@ async def test_a_thread_that_never_pauses_does_not_hold_up_the_loop() -> None:
             await anyio.lowlevel.checkpoint()
             turns += 1
 
+    def take(item: int) -> None:
+        if item == 0:  # the thread has begun
+            scope.deadline = anyio.current_time() + 0.02
+
     async with anyio.create_task_group() as group:
         group.start_soon(others)
-        with anyio.move_on_after(0.02) as scope:
-            await from_thread(work, lambda item: None)
+        with anyio.CancelScope() as scope:
+            await from_thread(work, take)
         group.cancel_scope.cancel()
     assert scope.cancelled_caught
     assert turns
