@@ -401,7 +401,7 @@ def test_any_interleaving_gives_clean_calls(order: list[int], repeats_id: bool, 
 # growth
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture
 def no_garbage_collection() -> Iterator[None]:
     """Keep the collector of everybody's garbage out of the measurements."""
     gc.collect()
@@ -443,12 +443,14 @@ def add_up(chunks: Sequence[AIMessageChunk]) -> None:
     assert len(total.tool_calls[0]["args"]["text"]) == 5 * (len(chunks) - 2)
 
 
+@pytest.mark.usefixtures("no_garbage_collection")
 def test_many_tool_argument_deltas_fold_in_half_a_second() -> None:
     """50,000 deltas of one call's arguments, parsed once at the end."""
     chunks = tool_deltas(50_000)
     assert seconds(lambda: collect(chunks))[0] < 0.5
 
 
+@pytest.mark.usefixtures("no_garbage_collection")
 @pytest.mark.parametrize("fold", [collect, add_up])
 def test_folding_tool_arguments_is_linear(fold: Callable[[Sequence[AIMessageChunk]], None]) -> None:
     """Twice the deltas take about twice the time, collected or added up one by one."""
@@ -456,6 +458,7 @@ def test_folding_tool_arguments_is_linear(fold: Callable[[Sequence[AIMessageChun
     assert is_linear(lambda: fold(chunks[:1] + chunks[-9_999:]), lambda: fold(chunks))
 
 
+@pytest.mark.usefixtures("no_garbage_collection")
 @pytest.mark.parametrize(
     "make",
     [
