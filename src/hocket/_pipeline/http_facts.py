@@ -18,7 +18,7 @@ def http_facts(error: BaseException) -> dict[str, Any]:
     if not isinstance(status, int):
         return {}
     headers = getattr(response, "headers", None)
-    found: Mapping[str, Any] = cast("Mapping[str, Any]", headers) if isinstance(headers, Mapping) else {}
+    found: Mapping[str, object] = cast("Mapping[str, object]", headers) if isinstance(headers, Mapping) else {}
     request_id: object = getattr(error, "request_id", None) or next(
         (found[name] for name in _REQUEST_ID if name in found), None
     )

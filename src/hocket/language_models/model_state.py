@@ -24,7 +24,7 @@ _OWN = (PIPELINE, PLACES)
 _SHARED = ("cache", "rate_limiter", "callbacks")
 
 
-def pickle_state(name: str, state: dict[str, Any]) -> dict[str, Any]:
+def pickle_state(name: str, state: dict[str, Any]) -> dict[str, object]:
     """Return the state of a model for a pickle: its fields, without those that are shared.
 
     Args:
@@ -42,7 +42,7 @@ def pickle_state(name: str, state: dict[str, Any]) -> dict[str, Any]:
     return {**state, "__dict__": {**fields, **dict.fromkeys(dropped)}}
 
 
-def keep_shared(model: object, memo: dict[int, Any]) -> dict[int, Any]:
+def keep_shared(model: object, memo: dict[int, object]) -> dict[int, object]:
     """Have a deep copy of ``model`` share what copies share. Returns the memo of the copy."""
     for key in (*_SHARED, *_OWN):
         value = vars(model).get(key)

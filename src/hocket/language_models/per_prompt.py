@@ -31,7 +31,7 @@ class PerPrompt(NamedTuple):
 _SPREAD = ("tags", "metadata", "run_name")
 
 
-def _is_list_for_each(callbacks: Any) -> bool:
+def _is_list_for_each(callbacks: object) -> bool:
     """Whether callbacks are given for each prompt: a list that starts with a list, a manager or None (LangChain's rule)."""
     if not isinstance(callbacks, list) or not callbacks:
         return False
@@ -39,21 +39,21 @@ def _is_list_for_each(callbacks: Any) -> bool:
     return first is None or isinstance(first, list | BaseCallbackManager)
 
 
-def _repeat(name: str, value: Any, count: int, each: bool) -> list[Any]:
+def _repeat(name: str, value: object, count: int, each: bool) -> list[Any]:
     """Return one value a prompt."""
     if not each:
         return [value] * count
-    values: Any = value
-    if not isinstance(value, list) or len(values) != count:
-        kind = f"a list of {len(values)}" if isinstance(value, list) else type(values).__name__
+    values = cast("Sequence[object]", value) if isinstance(value, list) else None
+    if values is None or len(values) != count:
+        kind = type(value).__name__ if values is None else f"a list of {len(values)}"
         raise InvalidInput(
             f"{name} must be a list of the same length as prompts, since callbacks is one for each prompt: "
             f"it is {kind}, for {count} prompts"
         )
-    return cast("list[Any]", values)
+    return [*values]
 
 
-def run_ids_of(run_id: Any, count: int) -> list[UUID | None]:
+def run_ids_of(run_id: object, count: int) -> list[UUID | None]:
     """Return the id of each prompt's run: that of the first, or a list of one each; None: a new one.
 
     Raises:
@@ -66,4 +66,4 @@ def run_ids_of(run_id: Any, count: int) -> list[UUID | None]:
                 f"Number of manually provided run_id's does not match batch length: {len(ids)} != {count}"
             )
         return ids
-    return [run_id, *[None] * (count - 1)][:count]
+    return [cast("UUID | None", run_id), *[None] * (count - 1)][:count]
