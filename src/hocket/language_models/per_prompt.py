@@ -43,9 +43,10 @@ def _repeat(name: str, value: object, count: int, each: bool) -> list[Any]:
     """Return one value a prompt."""
     if not each:
         return [value] * count
+    kind = type(value).__name__
     values = cast("Sequence[object]", value) if isinstance(value, list) else None
     if values is None or len(values) != count:
-        kind = value.__class__.__name__ if values is None else f"a list of {len(values)}"
+        kind = kind if values is None else f"a list of {len(values)}"
         raise InvalidInput(
             f"{name} must be a list of the same length as prompts, since callbacks is one for each prompt: "
             f"it is {kind}, for {count} prompts"
