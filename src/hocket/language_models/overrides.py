@@ -1,8 +1,8 @@
 """What a subclass of a model may override between verb and hook, found once a class.
 
 LangChain's users override `_generate_with_cache`, `_convert_input` and `_should_stream`, and those are honoured. A verb
-that answers many (`generate`, `generate_prompt` and their async forms) is reached by no other verb here, as it is in
-LangChain: an override would be ignored in silence, and is refused.
+that answers many (`generate`, `generate_prompt` and their async forms) is asked by other verbs in LangChain, and by none
+here: an override would be ignored in silence, and is refused.
 """
 
 from typing import NamedTuple
