@@ -106,7 +106,7 @@ def _check_awaitable(call: Call, returned: object) -> None:
         )
 
 
-def _call_hook(hook: Callable[..., object], *args: Any, **kwargs: Any) -> object:
+def _call_hook(hook: Callable[..., object], *args: object, **kwargs: object) -> object:
     """Call a sync hook; a StopIteration that it lets out must not end an iterator further up."""
     try:
         returned = hook(*args, **kwargs)

@@ -86,17 +86,17 @@ class Delivery:
         self._fold = self._answer.new_fold(self._request, self.is_shared)
         return self._fold
 
-    def _emit_token(self, item: Any) -> Awaitable[None] | None:
+    def _emit_token(self, item: object) -> Awaitable[None] | None:
         telling = self._runs.emit_token(self._answer.token_event_args, item)
         return self._hand_over(item) if telling is None else self._hand_over_after(telling, item)
 
-    async def _hand_over_after(self, telling: Awaitable[None], item: Any) -> None:
+    async def _hand_over_after(self, telling: Awaitable[None], item: object) -> None:
         await telling
         waiting = self._hand_over(item)
         if waiting is not None:
             await waiting
 
-    def _hand_over(self, item: Any) -> Awaitable[None] | None:
+    def _hand_over(self, item: object) -> Awaitable[None] | None:
         waiting = self.sink.put(item) if self.sink is not None else None
         return waiting if waiting is None or self._limits.ends_at is None else self._limits.pause_for(waiting)
 
@@ -188,16 +188,16 @@ class Call:
         runs: Runs = NO_RUNS,
         delivery: Delivery | None = None,
     ) -> None:
-        self.answer = answer
-        self.request = request
-        self.runtime = runtime
-        self.limits = limits
-        self.runs = runs
-        self.delivery = delivery or Delivery(answer, request, runs, limits)
+        self.answer: AnswerKind[Any, Any] = answer
+        self.request: CallRequest = request
+        self.runtime: Runtime = runtime
+        self.limits: CallLimits = limits
+        self.runs: Runs = runs
+        self.delivery: Delivery = delivery or Delivery(answer, request, runs, limits)
 
     def finish(self, result: Any) -> Any:
         """Take the result; return what the verb answers with."""
-        self.result = result
+        self.result: Any = result
         return self.answer.finish(self.request, result)
 
     def run_manager(self) -> LLMRun:

@@ -24,9 +24,9 @@ class CallLimits:
     def __init__(
         self, timeout: Timeout | None = None, retry: RetryPolicy | None = None, ends_at: float | None = None
     ) -> None:
-        self.timeout = timeout
-        self.retry = retry
-        self.ends_at = ends_at
+        self.timeout: Timeout | None = timeout
+        self.retry: RetryPolicy | None = retry
+        self.ends_at: float | None = ends_at
         self._alarm: Alarm | None = None
 
     @property

@@ -22,7 +22,7 @@ __all__ = ["NO_RUNS", "LLMRun", "RelayedEvent", "RelayedRuns", "Runs", "StartEve
 
 LLMRun = AsyncCallbackManagerForLLMRun | CallbackManagerForLLMRun
 
-StartEvent = tuple[tuple[Any, ...], dict[str, Any]]
+StartEvent = tuple[tuple[object, ...], dict[str, object]]
 """What handlers are told at the start of a run: positional arguments of their method, and keyword arguments."""
 
 TokenEventArgs = Callable[[Any], tuple[str, ChatGenerationChunk | GenerationChunk]]
@@ -33,8 +33,8 @@ class RelayedEvent(NamedTuple):
     """An event of a request that several calls share, on its way to the handlers of each, among the chunks."""
 
     name: str
-    args: tuple[Any, ...]
-    details: dict[str, Any]
+    args: tuple[object, ...]
+    details: dict[str, object]
 
 
 class Runs:
@@ -81,8 +81,8 @@ class Runs:
         self._runs: list[LLMRun] = []
         self._hears_tokens: bool | None = None  # until the first chunk comes
         self._started_at = 0.0
-        self.has_ended = False
-        self.reports_usage = True
+        self.has_ended: bool = False
+        self.reports_usage: bool = True
 
     is_watched = True
     """Whether they have a start and an end to tell: somebody listens, and nobody else tells them."""
@@ -125,12 +125,12 @@ class Runs:
         """Have an unfinished answer flagged as something that an equal call pays for."""
         self.reports_usage = False
 
-    async def emit(self, name: str, *args: Any, **details: Any) -> None:
+    async def emit(self, name: str, *args: object, **details: object) -> None:
         """Tell the handlers of something that concerns all of the runs."""
         for run in self._runs:
             await run.emit(name, *args, **details)
 
-    async def emit_shared(self, name: str, *args: Any, **details: Any) -> None:
+    async def emit_shared(self, name: str, *args: object, **details: object) -> None:
         """Tell the handlers of something that happened to the request; where it is shared, those of all who share it."""
         await self.emit(name, *args, **details)
 
@@ -203,12 +203,12 @@ class Runs:
                 "on_llm_end", self._emit_to_all("on_llm_end", [(response,)] * count, {"closed": True})
             )
             return
-        details: dict[str, Any] = {"response": response}
+        details: dict[str, object] = {"response": response}
         if self._runtime.is_async and is_cancellation(error):
             details["cancelled"] = True
         await self._finish_end("on_llm_error", self._emit_to_all("on_llm_error", [(error,)] * count, details))
 
-    async def _emit_to_all(self, name: str, args: Sequence[tuple[Any, ...]], details: dict[str, Any]) -> None:
+    async def _emit_to_all(self, name: str, args: Sequence[tuple[object, ...]], details: dict[str, object]) -> None:
         """Tell each run's handlers, whatever those of others raise, and then raise the first of their errors."""
         first: BaseException | None = None
         for run, own in zip(self._runs, args, strict=True):
@@ -263,7 +263,7 @@ class RelayedRuns(Runs):
     def first(self) -> LLMRun | None:
         return self._hook_run
 
-    async def emit_shared(self, name: str, *args: Any, **details: Any) -> None:
+    async def emit_shared(self, name: str, *args: object, **details: object) -> None:
         waiting = self._sink.put(RelayedEvent(name, args, details))
         if waiting is not None:
             await waiting

@@ -27,7 +27,7 @@ class Waiter:
     __slots__ = ("_event", "_token", "admitted")
 
     def __init__(self, runtime: Runtime) -> None:
-        self.admitted = False
+        self.admitted: bool = False
         self._token: EventLoopToken | None = current_token() if runtime.is_async else None
         self._event: anyio.Event | threading.Event = anyio.Event() if runtime.is_async else threading.Event()
 

@@ -37,13 +37,13 @@ class BaseCallbackManager:
         metadata: Metadata | None = None,
         inheritable_metadata: Metadata | None = None,
     ) -> None:
-        self.handlers = handlers
-        self.inheritable_handlers = inheritable_handlers or []
-        self.parent_run_id = parent_run_id
-        self.tags = tags or []
-        self.inheritable_tags = inheritable_tags or []
-        self.metadata = metadata or {}
-        self.inheritable_metadata = inheritable_metadata or {}
+        self.handlers: list[BaseCallbackHandler] = handlers
+        self.inheritable_handlers: list[BaseCallbackHandler] = inheritable_handlers or []
+        self.parent_run_id: UUID | None = parent_run_id
+        self.tags: list[str] = tags or []
+        self.inheritable_tags: list[str] = inheritable_tags or []
+        self.metadata: Metadata = metadata or {}
+        self.inheritable_metadata: Metadata = inheritable_metadata or {}
 
     def copy(self) -> Self:
         """Return a manager of the same class that can be changed without changing this one."""

@@ -6,7 +6,7 @@ form has the code; the sync one is its face (`sync_face`), driven on the blockin
 
 import functools
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
-from typing import Any, ClassVar, Self, TypeVar
+from typing import Any, ClassVar, Concatenate, ParamSpec, Self, TypeVar, overload
 from uuid import UUID
 
 from hocket._runtime.ids import new_run_id
@@ -18,15 +18,32 @@ from hocket.messages.pieces import copy_containers
 __all__ = ["BaseRunManager", "sync_face"]
 
 
+P = ParamSpec("P")
 R = TypeVar("R", bound="BaseRunManager")
+T = TypeVar("T")
 
 
-def sync_face(method: Callable[..., Coroutine[Any, Any, Any]]) -> Callable[..., Any]:
-    """Return the sync face of an async method that works on its object's runtime."""
+AsyncMethod = Callable[Concatenate[Any, P], Coroutine[object, object, T]]
+SyncMethod = Callable[Concatenate[Any, P], T]
+
+
+@overload
+def sync_face(method: AsyncMethod[P, T]) -> SyncMethod[P, T]: ...
+@overload
+def sync_face(method: AsyncMethod[P, object], returns: type[T]) -> SyncMethod[P, T]: ...
+def sync_face(method: AsyncMethod[P, object], returns: type[object] | None = None) -> SyncMethod[P, object]:
+    """Return the sync face of an async method that works on its object's runtime.
+
+    In a class it is `Final`: what it does is up to the async method.
+
+    Args:
+        method: the async one. Its ``self`` is positional only, so that type checkers can tell it from the parameters.
+        returns: the type of what the face returns, where it is not what the method does: for type checkers alone.
+    """
 
     @functools.wraps(method)
-    def face(*args: object, **kwargs: object) -> Any:
-        return drive(method(*args, **kwargs))
+    def face(self: object, /, *args: P.args, **kwargs: P.kwargs) -> object:
+        return drive(method(self, *args, **kwargs))
 
     return face
 
@@ -41,7 +58,7 @@ class BaseRunManager:
     """
 
     runtime: ClassVar[Runtime] = ASYNC
-    ended = False
+    ended: bool = False
 
     def __init__(
         self,
@@ -58,10 +75,10 @@ class BaseRunManager:
         self.handlers = handlers
         self.inheritable_handlers = inheritable_handlers
         self.parent_run_id = parent_run_id
-        self.tags = tags or []  # its own, where there are none
-        self.inheritable_tags = inheritable_tags or []
-        self.metadata = metadata or {}
-        self.inheritable_metadata = inheritable_metadata or {}
+        self.tags: list[str] = tags or []  # its own, where there are none
+        self.inheritable_tags: list[str] = inheritable_tags or []
+        self.metadata: Metadata = metadata or {}
+        self.inheritable_metadata: Metadata = inheritable_metadata or {}
         self._listeners_by_event: dict[str, list[Listener]] = {}  # found out at the first event of each name
 
     @classmethod

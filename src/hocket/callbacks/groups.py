@@ -2,8 +2,8 @@
 
 import contextlib
 import functools
-from collections.abc import Callable, Mapping
-from typing import Any, Self, cast
+from collections.abc import Mapping
+from typing import Any, Final, Generic, Self, TypeVar
 from uuid import UUID
 
 from hocket._runtime.runtime import drive
@@ -27,7 +27,10 @@ class _GroupManager(BaseCallbackManager):
         super().__init__(*args, **kwargs)
         self.parent_run_manager = parent_run_manager
 
-    ended = property(lambda self: self.parent_run_manager.ended, doc="Whether the group's run has ended.")
+    @property
+    def ended(self) -> bool:
+        """Whether the group's run has ended."""
+        return self.parent_run_manager.ended
 
     def copy(self) -> Self:
         """Return a manager of the same group that can be changed without changing this one."""
@@ -40,11 +43,11 @@ class AsyncCallbackManagerForChainGroup(_GroupManager, AsyncCallbackManager):
     Once told of the end of the group's run, it says nothing more when the block is left.
     """
 
-    async def on_chain_end(self, outputs: object, **kwargs: object) -> None:
+    async def on_chain_end(self, /, outputs: object, **kwargs: object) -> None:
         """End the group's run with its outputs."""
         await self.parent_run_manager.emit_end("on_chain_end", outputs, **kwargs)
 
-    async def on_chain_error(self, error: BaseException, **kwargs: object) -> None:
+    async def on_chain_error(self, /, error: BaseException, **kwargs: object) -> None:
         """End the group's run with an error."""
         await self.parent_run_manager.emit_end("on_chain_error", error, **kwargs)
 
@@ -52,15 +55,18 @@ class AsyncCallbackManagerForChainGroup(_GroupManager, AsyncCallbackManager):
 class CallbackManagerForChainGroup(_GroupManager, CallbackManager):
     """What `trace_as_chain_group` gives: pass it as ``callbacks`` to the calls of the group."""
 
-    on_chain_end = sync_face(AsyncCallbackManagerForChainGroup.on_chain_end)
-    on_chain_error = sync_face(AsyncCallbackManagerForChainGroup.on_chain_error)
+    on_chain_end: Final = sync_face(AsyncCallbackManagerForChainGroup.on_chain_end)
+    on_chain_error: Final = sync_face(AsyncCallbackManagerForChainGroup.on_chain_error)
 
 
-class _Group:
+G = TypeVar("G", bound=_GroupManager)
+
+
+class _Group(Generic[G]):
     """A group, from its start to its end. It holds nothing open, so that it may be left in another task."""
 
-    manager_class: type[Any]
-    group_class: Callable[..., Any]
+    manager_class: type[AsyncCallbackManager | CallbackManager]
+    group_class: type[G]
 
     def __init__(
         self,
@@ -76,16 +82,16 @@ class _Group:
         self._run: AsyncRunManager | RunManager = manager.new_run(manager.chain_run_class, run_id)
         self._start_args = ({"name": group_name}, inputs or {})
 
-    async def _enter(self) -> Any:
+    async def _enter(self) -> G:
         try:
             await self._run.emit_start("on_chain_start", self._start_args, {})
         except BaseException as error:
-            await self._exit(type(error), error)
+            await self._exit(error)
             raise
         make = functools.partial(self.group_class, parent_run_manager=self._run)
         return self._run.get_child().copy_as(make)
 
-    async def _exit(self, kind: object = None, error: BaseException | None = None, trace: object = None) -> None:
+    async def _exit(self, error: BaseException | None) -> None:
         if error is None:
             await self._run.emit_end("on_chain_end", {})
         elif isinstance(error, GeneratorExit):  # the generator that the block is in was left early, which is no failure
@@ -95,7 +101,7 @@ class _Group:
                 await self._run.emit_end("on_chain_error", error)
 
 
-class atrace_as_chain_group(_Group):
+class atrace_as_chain_group(_Group[AsyncCallbackManagerForChainGroup]):
     """An async context manager that makes one run, a chain's, of the calls in its block.
 
     It gives the manager to pass to them as ``callbacks``. The run ends with the block, or before, when the manager is
@@ -109,22 +115,24 @@ class atrace_as_chain_group(_Group):
         tags, metadata: of that run and of those inside.
     """
 
-    manager_class = AsyncCallbackManager
-    group_class = AsyncCallbackManagerForChainGroup
+    manager_class: type[AsyncCallbackManager | CallbackManager] = AsyncCallbackManager
+    group_class: type[AsyncCallbackManagerForChainGroup] = AsyncCallbackManagerForChainGroup
 
     async def __aenter__(self) -> AsyncCallbackManagerForChainGroup:
-        return cast(AsyncCallbackManagerForChainGroup, await self._enter())
+        return await self._enter()
 
-    __aexit__ = _Group._exit
+    async def __aexit__(self, kind: object = None, error: BaseException | None = None, trace: object = None) -> None:
+        await self._exit(error)
 
 
-class trace_as_chain_group(_Group):
+class trace_as_chain_group(_Group[CallbackManagerForChainGroup]):
     """A context manager that makes one run of the calls in its block: the sync face of `atrace_as_chain_group`."""
 
-    manager_class = CallbackManager
-    group_class = CallbackManagerForChainGroup
+    manager_class: type[AsyncCallbackManager | CallbackManager] = CallbackManager
+    group_class: type[CallbackManagerForChainGroup] = CallbackManagerForChainGroup
 
     def __enter__(self) -> CallbackManagerForChainGroup:
-        return cast(CallbackManagerForChainGroup, drive(self._enter()))
+        return drive(self._enter())
 
-    __exit__ = sync_face(_Group._exit)
+    def __exit__(self, kind: object = None, error: BaseException | None = None, trace: object = None) -> None:
+        drive(self._exit(error))

@@ -4,8 +4,8 @@ Both in one file, since they name each other: a manager starts runs, and a run g
 The async classes have the code, and the sync ones are their faces; telling handlers is in `BaseRunManager`, once.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import ClassVar, Self, TypeVar
+from collections.abc import Mapping, Sequence
+from typing import ClassVar, Final, Self, TypeVar
 from uuid import UUID
 
 from hocket import globals as settings
@@ -49,11 +49,11 @@ class AsyncRunManager(BaseRunManager):
         """Return the manager for runs inside this one; ``tag`` is put on them, and not on the runs inside those."""
         return _child_manager(AsyncCallbackManager, self, tag)
 
-    async def on_text(self, text: str, **kwargs: object) -> None:
+    async def on_text(self, /, text: str, **kwargs: object) -> None:
         """Tell handlers a free text."""
         await self.emit("on_text", text, **kwargs)
 
-    async def on_retry(self, retry_state: object, **kwargs: object) -> None:
+    async def on_retry(self, /, retry_state: object, **kwargs: object) -> None:
         """Tell handlers that another attempt will be made."""
         await self.emit("on_retry", retry_state, **kwargs)
 
@@ -61,37 +61,38 @@ class AsyncRunManager(BaseRunManager):
 class RunManager(BaseRunManager):
     """What every run can say, for sync code."""
 
-    runtime = BLOCKING
+    runtime: ClassVar[Runtime] = BLOCKING
 
     def get_child(self, tag: str | None = None) -> "CallbackManager":
         """Return the manager for runs inside this one: as in `AsyncRunManager`."""
         return _child_manager(CallbackManager, self, tag)
 
-    on_text = sync_face(AsyncRunManager.on_text)
-    on_retry = sync_face(AsyncRunManager.on_retry)
+    on_text: Final = sync_face(AsyncRunManager.on_text)
+    on_retry: Final = sync_face(AsyncRunManager.on_retry)
 
 
-AsyncParentRunManager, ParentRunManager = AsyncRunManager, RunManager
+AsyncParentRunManager = AsyncRunManager
+ParentRunManager = RunManager
 
 
 class AsyncCallbackManagerForLLMRun(AsyncRunManager):
     """A run of a model."""
 
     async def on_llm_new_token(
-        self, token: str, *, chunk: GenerationChunk | ChatGenerationChunk | None = None, **kwargs: object
+        self, /, token: str, *, chunk: GenerationChunk | ChatGenerationChunk | None = None, **kwargs: object
     ) -> None:
         """Tell handlers of a chunk."""
         await self.emit("on_llm_new_token", token, chunk=chunk, **kwargs)
 
-    async def on_llm_end(self, response: LLMResult, **kwargs: object) -> None:
+    async def on_llm_end(self, /, response: LLMResult, **kwargs: object) -> None:
         """Tell handlers that the model has answered."""
         await self.emit_end("on_llm_end", response, **kwargs)
 
-    async def on_llm_error(self, error: BaseException, **kwargs: object) -> None:
+    async def on_llm_error(self, /, error: BaseException, **kwargs: object) -> None:
         """Tell handlers that the run has failed."""
         await self.emit_end("on_llm_error", error, **kwargs)
 
-    async def notify(self, name: str, *args: object, **details: object) -> None:
+    async def notify(self, /, name: str, *args: object, **details: object) -> None:
         """Tell handlers of an event that LangChain has no method for."""
         await self.emit(name, *args, **details)
 
@@ -103,28 +104,28 @@ class AsyncCallbackManagerForLLMRun(AsyncRunManager):
 class CallbackManagerForLLMRun(RunManager):
     """A run of a model, for sync code."""
 
-    on_llm_new_token = sync_face(AsyncCallbackManagerForLLMRun.on_llm_new_token)
-    on_llm_end = sync_face(AsyncCallbackManagerForLLMRun.on_llm_end)
-    on_llm_error = sync_face(AsyncCallbackManagerForLLMRun.on_llm_error)
-    notify = sync_face(AsyncCallbackManagerForLLMRun.notify)
+    on_llm_new_token: Final = sync_face(AsyncCallbackManagerForLLMRun.on_llm_new_token)
+    on_llm_end: Final = sync_face(AsyncCallbackManagerForLLMRun.on_llm_end)
+    on_llm_error: Final = sync_face(AsyncCallbackManagerForLLMRun.on_llm_error)
+    notify: Final = sync_face(AsyncCallbackManagerForLLMRun.notify)
 
 
 class AsyncCallbackManagerForChainRun(AsyncRunManager):
     """A run of a chain."""
 
-    async def on_chain_end(self, outputs: object, **kwargs: object) -> None:
+    async def on_chain_end(self, /, outputs: object, **kwargs: object) -> None:
         """Tell handlers that the chain has ended."""
         await self.emit_end("on_chain_end", outputs, **kwargs)
 
-    async def on_chain_error(self, error: BaseException, **kwargs: object) -> None:
+    async def on_chain_error(self, /, error: BaseException, **kwargs: object) -> None:
         """Tell handlers that the chain has failed."""
         await self.emit_end("on_chain_error", error, **kwargs)
 
-    async def on_agent_action(self, action: object, **kwargs: object) -> None:
+    async def on_agent_action(self, /, action: object, **kwargs: object) -> None:
         """Tell handlers what an agent has chosen to do."""
         await self.emit("on_agent_action", action, **kwargs)
 
-    async def on_agent_finish(self, finish: object, **kwargs: object) -> None:
+    async def on_agent_finish(self, /, finish: object, **kwargs: object) -> None:
         """Tell handlers that an agent is done."""
         await self.emit("on_agent_finish", finish, **kwargs)
 
@@ -136,20 +137,20 @@ class AsyncCallbackManagerForChainRun(AsyncRunManager):
 class CallbackManagerForChainRun(RunManager):
     """A run of a chain, for sync code."""
 
-    on_chain_end = sync_face(AsyncCallbackManagerForChainRun.on_chain_end)
-    on_chain_error = sync_face(AsyncCallbackManagerForChainRun.on_chain_error)
-    on_agent_action = sync_face(AsyncCallbackManagerForChainRun.on_agent_action)
-    on_agent_finish = sync_face(AsyncCallbackManagerForChainRun.on_agent_finish)
+    on_chain_end: Final = sync_face(AsyncCallbackManagerForChainRun.on_chain_end)
+    on_chain_error: Final = sync_face(AsyncCallbackManagerForChainRun.on_chain_error)
+    on_agent_action: Final = sync_face(AsyncCallbackManagerForChainRun.on_agent_action)
+    on_agent_finish: Final = sync_face(AsyncCallbackManagerForChainRun.on_agent_finish)
 
 
 class AsyncCallbackManagerForToolRun(AsyncRunManager):
     """A run of a tool."""
 
-    async def on_tool_end(self, output: object, **kwargs: object) -> None:
+    async def on_tool_end(self, /, output: object, **kwargs: object) -> None:
         """Tell handlers that the tool has answered."""
         await self.emit_end("on_tool_end", output, **kwargs)
 
-    async def on_tool_error(self, error: BaseException, **kwargs: object) -> None:
+    async def on_tool_error(self, /, error: BaseException, **kwargs: object) -> None:
         """Tell handlers that the tool has failed."""
         await self.emit_end("on_tool_error", error, **kwargs)
 
@@ -161,18 +162,18 @@ class AsyncCallbackManagerForToolRun(AsyncRunManager):
 class CallbackManagerForToolRun(RunManager):
     """A run of a tool, for sync code."""
 
-    on_tool_end = sync_face(AsyncCallbackManagerForToolRun.on_tool_end)
-    on_tool_error = sync_face(AsyncCallbackManagerForToolRun.on_tool_error)
+    on_tool_end: Final = sync_face(AsyncCallbackManagerForToolRun.on_tool_end)
+    on_tool_error: Final = sync_face(AsyncCallbackManagerForToolRun.on_tool_error)
 
 
 class AsyncCallbackManagerForRetrieverRun(AsyncRunManager):
     """A run of a retriever."""
 
-    async def on_retriever_end(self, documents: Sequence[object], **kwargs: object) -> None:
+    async def on_retriever_end(self, /, documents: Sequence[object], **kwargs: object) -> None:
         """Tell handlers what was found."""
         await self.emit_end("on_retriever_end", documents, **kwargs)
 
-    async def on_retriever_error(self, error: BaseException, **kwargs: object) -> None:
+    async def on_retriever_error(self, /, error: BaseException, **kwargs: object) -> None:
         """Tell handlers that the retriever has failed."""
         await self.emit_end("on_retriever_error", error, **kwargs)
 
@@ -184,8 +185,8 @@ class AsyncCallbackManagerForRetrieverRun(AsyncRunManager):
 class CallbackManagerForRetrieverRun(RunManager):
     """A run of a retriever, for sync code."""
 
-    on_retriever_end = sync_face(AsyncCallbackManagerForRetrieverRun.on_retriever_end)
-    on_retriever_error = sync_face(AsyncCallbackManagerForRetrieverRun.on_retriever_error)
+    on_retriever_end: Final = sync_face(AsyncCallbackManagerForRetrieverRun.on_retriever_end)
+    on_retriever_error: Final = sync_face(AsyncCallbackManagerForRetrieverRun.on_retriever_error)
 
 
 class _Manager(BaseCallbackManager):
@@ -276,7 +277,7 @@ class AsyncCallbackManager(_Manager):
     retriever_run_class: type[AsyncCallbackManagerForRetrieverRun] = AsyncCallbackManagerForRetrieverRun
 
     async def on_llm_start(
-        self, serialized: Serialized | None, prompts: list[str], run_id: UUID | None = None, **kwargs: object
+        self, /, serialized: Serialized | None, prompts: list[str], run_id: UUID | None = None, **kwargs: object
     ) -> list[AsyncCallbackManagerForLLMRun]:
         """Start a run for each prompt; ``run_id`` is the first one's."""
         ids = [run_id, *[None] * (len(prompts) - 1)]
@@ -287,6 +288,7 @@ class AsyncCallbackManager(_Manager):
 
     async def on_chat_model_start(
         self,
+        /,
         serialized: Serialized | None,
         messages: list[list[BaseMessage]],
         run_id: UUID | None = None,
@@ -302,13 +304,14 @@ class AsyncCallbackManager(_Manager):
         ]
 
     async def on_chain_start(
-        self, serialized: Serialized | None, inputs: object, run_id: UUID | None = None, **kwargs: object
+        self, /, serialized: Serialized | None, inputs: object, run_id: UUID | None = None, **kwargs: object
     ) -> AsyncCallbackManagerForChainRun:
         """Start a run of a chain."""
         return await self._start_run(self.chain_run_class, "on_chain_start", run_id, serialized or {}, inputs, **kwargs)
 
     async def on_tool_start(
         self,
+        /,
         serialized: Serialized | None,
         input_str: str,
         run_id: UUID | None = None,
@@ -325,14 +328,14 @@ class AsyncCallbackManager(_Manager):
         )
 
     async def on_retriever_start(
-        self, serialized: Serialized | None, query: str, run_id: UUID | None = None, **kwargs: object
+        self, /, serialized: Serialized | None, query: str, run_id: UUID | None = None, **kwargs: object
     ) -> AsyncCallbackManagerForRetrieverRun:
         """Start a run of a retriever."""
         return await self._start_run(
             self.retriever_run_class, "on_retriever_start", run_id, serialized or {}, query, **kwargs
         )
 
-    async def on_custom_event(self, name: str, data: object, run_id: UUID | None = None, **kwargs: object) -> None:
+    async def on_custom_event(self, /, name: str, data: object, run_id: UUID | None = None, **kwargs: object) -> None:
         """Tell handlers of the application's own event."""
         heard = listeners(self.runtime, self.handlers, "on_custom_event")
         if heard:
@@ -347,23 +350,19 @@ class AsyncCallbackManager(_Manager):
 class CallbackManager(_Manager):
     """Starts runs in sync code: the face of `AsyncCallbackManager`."""
 
-    runtime = BLOCKING
+    runtime: ClassVar[Runtime] = BLOCKING
 
     llm_run_class: type[CallbackManagerForLLMRun] = CallbackManagerForLLMRun
     chain_run_class: type[CallbackManagerForChainRun] = CallbackManagerForChainRun
     tool_run_class: type[CallbackManagerForToolRun] = CallbackManagerForToolRun
     retriever_run_class: type[CallbackManagerForRetrieverRun] = CallbackManagerForRetrieverRun
 
-    on_llm_start: Callable[..., list[CallbackManagerForLLMRun]] = sync_face(AsyncCallbackManager.on_llm_start)
-    on_chat_model_start: Callable[..., list[CallbackManagerForLLMRun]] = sync_face(
-        AsyncCallbackManager.on_chat_model_start
-    )
-    on_chain_start: Callable[..., CallbackManagerForChainRun] = sync_face(AsyncCallbackManager.on_chain_start)
-    on_tool_start: Callable[..., CallbackManagerForToolRun] = sync_face(AsyncCallbackManager.on_tool_start)
-    on_retriever_start: Callable[..., CallbackManagerForRetrieverRun] = sync_face(
-        AsyncCallbackManager.on_retriever_start
-    )
-    on_custom_event = sync_face(AsyncCallbackManager.on_custom_event)
+    on_llm_start: Final = sync_face(AsyncCallbackManager.on_llm_start, list[CallbackManagerForLLMRun])
+    on_chat_model_start: Final = sync_face(AsyncCallbackManager.on_chat_model_start, list[CallbackManagerForLLMRun])
+    on_chain_start: Final = sync_face(AsyncCallbackManager.on_chain_start, CallbackManagerForChainRun)
+    on_tool_start: Final = sync_face(AsyncCallbackManager.on_tool_start, CallbackManagerForToolRun)
+    on_retriever_start: Final = sync_face(AsyncCallbackManager.on_retriever_start, CallbackManagerForRetrieverRun)
+    on_custom_event: Final = sync_face(AsyncCallbackManager.on_custom_event)
 
 
 def _handlers(callbacks: Callbacks) -> Sequence[BaseCallbackHandler]:

@@ -64,7 +64,9 @@ class FileCallbackHandler(_Printer):
     """
 
     def __init__(self, filename: str, mode: str = "a", color: str | None = None) -> None:
-        self.filename, self.mode, self.color = filename, mode, color
+        self.filename: str = filename
+        self.mode: str = mode
+        self.color: str | None = color
         self._file: IO[str] = open(filename, mode, encoding="utf-8")  # noqa: SIM115  # closed by close()
 
     def write(self, text: str, end: str = "\n") -> None:

@@ -83,7 +83,7 @@ class LLMError(HocketError):
         details: dict[str, Any] | None = None,
     ) -> None:
         super().__init__(message)
-        self.args = (message,)  # OSError, above some of these, keeps its own
+        self.args: tuple[object, ...] = (message,)  # OSError, above some of these, keeps its own
         self.message = message
         self.provider = provider
         self.model = model

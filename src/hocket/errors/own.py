@@ -69,12 +69,14 @@ class OutputParserException(HocketError, ValueError):
     """
 
     def __init__(
-        self, error: Any, observation: str | None = None, llm_output: str | None = None, send_to_llm: bool = False
+        self, error: object, observation: str | None = None, llm_output: str | None = None, send_to_llm: bool = False
     ) -> None:
         if send_to_llm and (observation is None or llm_output is None):
             raise InvalidInput("send_to_llm=True needs observation=... and llm_output=..., which the model is to see")
         super().__init__(error)
-        self.observation, self.llm_output, self.send_to_llm = observation, llm_output, send_to_llm
+        self.observation: str | None = observation
+        self.llm_output: str | None = llm_output
+        self.send_to_llm: bool = send_to_llm
         self.raw: Any = None
 
 
@@ -103,7 +105,7 @@ class InvalidHistory(HocketError, ValueError):
 
     def __init__(self, message: str = "", problems: Sequence[Any] = ()) -> None:
         super().__init__(message)
-        self.problems = list(problems)
+        self.problems: list[Any] = list(problems)
 
 
 class HistoryError(HocketError, RuntimeError):

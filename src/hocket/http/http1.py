@@ -72,10 +72,10 @@ class ReplyParser:
     )
 
     def __init__(self, method: str) -> None:
-        self.status = 0
+        self.status: int = 0
         self.headers: dict[str, str] = {}
-        self.is_complete = False
-        self.is_reusable = False
+        self.is_complete: bool = False
+        self.is_reusable: bool = False
         self._method = method
         self._rest = b""  # what has come and cannot be understood yet
         self._searched = 0  # bytes of it that are known not to end the head

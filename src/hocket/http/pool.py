@@ -141,8 +141,8 @@ class PooledReply:
     __slots__ = ("_connection", "_pool", "headers", "status")
 
     def __init__(self, pool: Pool, connection: Connection, status: int, headers: Mapping[str, str]) -> None:
-        self.status = status
-        self.headers = headers
+        self.status: int = status
+        self.headers: Mapping[str, str] = headers
         self._pool = pool
         self._connection: Connection | None = connection
 

@@ -88,6 +88,7 @@ class BaseMessage(LazyFields, Serializable):
     # The one that ``model_construct`` always makes: ``type`` may have no default.
     _last_field: ClassVar = "additional_kwargs"
     _first_fields: ClassVar = frozenset({"content", "id"})
+    lc_aliases: ClassVar[list[list[str]]]
 
     content: Content
     additional_kwargs: Fields = Field(default_factory=dict)

@@ -70,7 +70,7 @@ class Fold:
     __slots__ = ("content", "facts", "id", "kwargs", "name", "position", "tool_calls", "usage")
 
     def __init__(self) -> None:
-        self.content = Content()
+        self.content: Content = Content()
         self.kwargs: Deltas | None = None
         self.facts: Fields | None = None
         self.id: str | None = None

@@ -185,7 +185,7 @@ class Content:
     __slots__ = ("blocks", "text")
 
     def __init__(self) -> None:
-        self.text = Text()
+        self.text: Text = Text()
         self.blocks: Blocks | None = None
 
     def add(self, content: str | list[Any]) -> None:

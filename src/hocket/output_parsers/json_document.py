@@ -30,8 +30,8 @@ class JSONDocument:
     """
 
     def __init__(self) -> None:
-        self.partial = PartialJSON()
-        self.length = 0
+        self.partial: PartialJSON = PartialJSON()
+        self.length: int = 0
         self._text: list[str] = []  # of the whole answer
         self._body: list[str] = []  # of what has to be JSON
         self._held = ""  # what cannot be judged before more has come

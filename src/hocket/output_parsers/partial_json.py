@@ -42,7 +42,8 @@ class PartialJSON:
     """
 
     def __init__(self) -> None:
-        self.has_changed = self.is_too_deep = False
+        self.has_changed: bool = False
+        self.is_too_deep: bool = False
         self._state = _VALUE
         self._open: list[tuple[Any, str]] = []  # containers, each with the key under which a dict's value is open
         self._pieces: list[str] = []  # of the string, key or atom that is open

@@ -32,7 +32,7 @@ _NESTED_WIDTH = re.compile(r"%[^a-zA-Z%]*\*|:[^{}]*\{")
 class BoundedEnvironment(ImmutableSandboxedEnvironment):
     """The sandbox in which templates run. Nothing is escaped, for a prompt is no HTML; a missing value is an error."""
 
-    intercepted_binops = frozenset({"*", "**", "+", "%"})
+    intercepted_binops: frozenset[str] = frozenset({"*", "**", "+", "%"})
 
     def __init__(self) -> None:
         super().__init__(keep_trailing_newline=True, undefined=StrictUndefined)

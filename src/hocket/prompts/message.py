@@ -131,19 +131,19 @@ class _SpeakerTemplate(RoleMessagePromptTemplate, ABC):
 class HumanMessagePromptTemplate(_SpeakerTemplate):
     """A user's message, with variables in it."""
 
-    message_class = HumanMessage
+    message_class: ClassVar[type[BaseMessage]] = HumanMessage
 
 
 class AIMessagePromptTemplate(_SpeakerTemplate):
     """A model's message, with variables in it."""
 
-    message_class = AIMessage
+    message_class: ClassVar[type[BaseMessage]] = AIMessage
 
 
 class SystemMessagePromptTemplate(_SpeakerTemplate):
     """A system message, with variables in it."""
 
-    message_class = SystemMessage
+    message_class: ClassVar[type[BaseMessage]] = SystemMessage
 
 
 register_role(HumanMessagePromptTemplate, "human", "user")

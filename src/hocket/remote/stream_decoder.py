@@ -59,8 +59,8 @@ class StreamDecoder(ABC, Generic[T]):
     def __init__(self, provider: str, headers: Mapping[str, str] | None = None) -> None:
         self.provider = provider
         self.headers: Mapping[str, str] = headers or {}
-        self.done = False
-        self.ended = False
+        self.done: bool = False
+        self.ended: bool = False
         self._framing = self.framing()
         self._start: bytes | None = b""  # of the body, until an event has come
 

@@ -33,8 +33,8 @@ class _Piece:
 
     __slots__ = ("value",)
 
-    def __init__(self, value: Any) -> None:
-        self.value = value
+    def __init__(self, value: object) -> None:
+        self.value: object = value
 
 
 class _OutputSink:

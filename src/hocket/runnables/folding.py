@@ -36,7 +36,7 @@ class Accumulator(Generic[T]):
 
     def __init__(self, *, cumulative: bool = False) -> None:
         self.pieces: list[T] = []
-        self.cumulative = cumulative
+        self.cumulative: bool = cumulative
 
     def add(self, piece: T) -> None:
         """Add one."""

@@ -279,9 +279,9 @@ class RunnableLambda(RunnableWithRun[Input, Output], Generic[Input, Output]):
         inline: bool = False,
     ) -> None:
         self._function = Function.of(func, afunc, inline=inline)
-        self.func = self._function.sync
-        self.afunc = self._function.asynchronous
-        self.name = name or self._function.name
+        self.func: Callable[..., object] | None = self._function.sync
+        self.afunc: Callable[..., object] | None = self._function.asynchronous
+        self.name: str | None = name or self._function.name
 
     def __repr__(self) -> str:
         return f"RunnableLambda({self.name or '...'})"

@@ -41,7 +41,7 @@ class RunnableGenerator(RunnableWithRun[Input, Output], Generic[Input, Output]):
         name: str | None = None,
     ) -> None:
         self._function = Function.of(transform, atransform)
-        self.name = name or self._function.name
+        self.name: str | None = name or self._function.name
 
     def __repr__(self) -> str:
         return f"RunnableGenerator({self.name or '...'})"

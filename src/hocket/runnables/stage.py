@@ -187,7 +187,7 @@ class Link(Generic[In]):
     __slots__ = ("failure", "stage")
 
     def __init__(self, stage: Stage[In, Any]) -> None:
-        self.stage = stage
+        self.stage: Stage[In, Any] = stage
         self.failure: Exception | None = None
 
     @property

@@ -121,20 +121,27 @@ class EventHandler(AsyncCallbackHandler):
     async def on_chain_end(self, outputs: object, *, run_id: UUID, **details: Any) -> None:
         self._end(run_id, "end", {"output": outputs}, **details)
 
-    async def on_llm_end(self, response: LLMResult, *, run_id: UUID, **details: Any) -> None:
+    async def on_llm_end(self, response: LLMResult, *, run_id: UUID, **details: object) -> None:
         first = response.generations[0][0] if response.generations and response.generations[0] else None
         self._end(run_id, "end", {"output": first.message if isinstance(first, ChatGeneration) else response})
 
-    async def on_tool_end(self, output: object, *, run_id: UUID, **details: Any) -> None:
+    async def on_tool_end(self, output: object, *, run_id: UUID, **details: object) -> None:
         self._end(run_id, "end", {"output": output})
 
-    async def on_retriever_end(self, documents: object, *, run_id: UUID, **details: Any) -> None:
+    async def on_retriever_end(self, documents: object, *, run_id: UUID, **details: object) -> None:
         self._end(run_id, "end", {"output": documents})
 
-    async def on_chain_error(self, error: BaseException, *, run_id: UUID, **details: Any) -> None:
+    async def on_chain_error(self, error: BaseException, *, run_id: UUID, **details: object) -> None:
         self._end(run_id, "error", {"error": error})
 
-    on_llm_error = on_tool_error = on_retriever_error = on_chain_error
+    async def on_llm_error(self, error: BaseException, *, run_id: UUID, **details: object) -> None:
+        await self.on_chain_error(error, run_id=run_id)
+
+    async def on_tool_error(self, error: BaseException, *, run_id: UUID, **details: object) -> None:
+        await self.on_chain_error(error, run_id=run_id)
+
+    async def on_retriever_error(self, error: BaseException, *, run_id: UUID, **details: object) -> None:
+        await self.on_chain_error(error, run_id=run_id)
 
     async def on_custom_event(self, name: str, data: object, *, run_id: UUID, **details: Any) -> None:
         run = self._runs.get(run_id)

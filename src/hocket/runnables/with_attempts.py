@@ -45,12 +45,12 @@ class Attempts(Generic[Input, Output]):
         self.input = input
         self.config = config
         self.params = params
-        self.has_handed_out = False
+        self.has_handed_out: bool = False
         self._sink = sink
         timeout = params.get("timeout")
         self._timeout = None if timeout is None else Timeout.of(cast("Timeout | float", timeout))
         total = None if self._timeout is None else self._timeout.total
-        self.ends_at = None if total is None else clock.current().now() + total
+        self.ends_at: float | None = None if total is None else clock.current().now() + total
 
     @property
     def is_late(self) -> bool:

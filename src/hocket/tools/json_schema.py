@@ -5,7 +5,7 @@ from typing import Any, cast
 
 from pydantic import BaseModel, TypeAdapter
 from pydantic.errors import PydanticUserError
-from pydantic.json_schema import GenerateJsonSchema
+from pydantic.json_schema import GenerateJsonSchema, JsonSchemaWarningKind
 
 from hocket._json import JSON, JSONObject
 from hocket.errors import InvalidInput
@@ -22,7 +22,7 @@ _DEFINITIONS = ("$defs", "definitions")
 class SchemaWriter(GenerateJsonSchema):
     """pydantic's generator, without a title for each field, and silent about defaults that have no JSON."""
 
-    ignored_warning_kinds = {"skipped-choice", "non-serializable-default"}  # noqa: RUF012  # as pydantic declares it
+    ignored_warning_kinds: set[JsonSchemaWarningKind] = {"skipped-choice", "non-serializable-default"}  # noqa: RUF012  # as pydantic declares it
 
     def field_title_should_be_set(self, schema: object) -> bool:
         """No: a title made from a field's name says nothing."""

@@ -28,7 +28,7 @@ class ObjectSink:
     """
 
     def __init__(self, sink: Sink[Any], schema: OutputSchema[Any], answers: AnswerReader, *, with_raw: bool) -> None:
-        self.has_handed_out = False
+        self.has_handed_out: bool = False
         self._sink = sink
         self._schema = schema
         self._answers = answers

@@ -57,18 +57,19 @@ class OutputSchema(Generic[T]):
         self._results = _results.get(kind, dict)
         name = getattr(kind, "__name__", _NO_NAME)
         if isinstance(kind, dict):
-            name, self.json_schema = _split_name(cast("dict[str, Any]", kind))
+            name, json_schema = _split_name(cast("dict[str, Any]", kind))
         elif inspect.isclass(kind) and (
             issubclass(kind, BaseModel) or is_typeddict(kind) or dataclasses.is_dataclass(kind)
         ):
-            self.json_schema = self._once("json_schema", self._write_json_schema)
+            json_schema = self._once("json_schema", self._write_json_schema)
         else:
             raise InvalidInput(
                 f"an answer cannot be {kind!r}: it is an object, so give a pydantic (v2) model class, a TypedDict, a "
                 "dataclass, or a JSON schema of type 'object'; put anything else into a field of one"
             )
-        self.name = make_schema_name(name)
-        self.description: str = self.json_schema.get("description", "")
+        self.name: str = make_schema_name(name)
+        self.json_schema: dict[str, Any] = json_schema
+        self.description: str = json_schema.get("description", "")
         self._has_nulls = False
 
     def compile(self, dialect: SchemaDialect | None) -> dict[str, Any]:

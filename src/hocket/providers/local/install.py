@@ -17,7 +17,7 @@ from hocket.providers.local.weights import WEIGHTS
 
 __all__ = ["install_weights"]
 
-SIZES = {RUNTIME: 20, WEIGHTS: 93}  # MB to download
+SIZES: dict[tuple[str, str], int] = {RUNTIME: 20, WEIGHTS: 93}  # MB to download
 
 
 def install_weights(say: Callable[[str], object] = print) -> None:

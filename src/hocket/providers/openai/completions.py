@@ -152,7 +152,8 @@ class CompletionDecoder(EventDecoder[GenerationChunk]):
             raise InvalidReply("the stream holds several answers at once; ask for them in one piece, or for n=1")
         choice = choices[0] if choices else {}
         text, info = choice.get("text") or "", _info(choice)
-        self.ended = self.ended or "finish_reason" in info
+        if "finish_reason" in info:
+            self.ended = True
         if "finish_reason" in info or data.get("usage"):
             info |= reply_facts(data)
         return GenerationChunk(text=text, generation_info=info or None) if text or info else None

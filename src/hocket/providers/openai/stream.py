@@ -7,7 +7,7 @@ as ``response_metadata["stream_end"] = "no [DONE]"``. A stream that ends before 
 
 from abc import ABC
 from collections.abc import Iterable, Mapping
-from typing import Any, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 from pydantic_core import to_json
 
@@ -49,7 +49,7 @@ class EventDecoder(StreamDecoder[T], ABC, Generic[T]):
         headers: of the reply.
     """
 
-    end_marker = b"[DONE]"
+    end_marker: ClassVar[bytes | None] = b"[DONE]"
 
     def __init__(self, dialect: Dialect, headers: Mapping[str, str] | None = None) -> None:
         super().__init__(dialect.name, headers)

@@ -32,7 +32,7 @@ CREATED = 1_700_000_000
 ARGUMENTS_PIECE = 8
 
 # Status to type and code of the error object.
-ERRORS = {
+ERRORS: dict[int, tuple[str, str | None]] = {
     400: ("invalid_request_error", None),
     401: ("invalid_request_error", "invalid_api_key"),
     403: ("request_forbidden", None),

@@ -48,9 +48,9 @@ class Server:
     def __init__(self, format: Format, script: Script) -> None:
         self.requests: list[ReceivedRequest] = []
         self.problems: list[Exception] = []
-        self.connections = 0
-        self.open_connections = 0
-        self.tokens_billed = 0
+        self.connections: int = 0
+        self.open_connections: int = 0
+        self.tokens_billed: int = 0
         self._format = format
         self._next = _choose_behaviours(script)
         self._bells: list[Callable[[], object]] = []
