@@ -92,6 +92,7 @@ def test_a_run_of_everything_in_sync_code() -> None:
         "on_cache_hit",
         "on_limiter_wait",
         "on_offload",
+        "on_downgrade",
     }
 
 

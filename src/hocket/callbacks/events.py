@@ -40,6 +40,7 @@ _IGNORED_BY: Mapping[str, str] = {
     "on_cache_hit": "ignore_llm",
     "on_limiter_wait": "ignore_llm",
     "on_offload": "ignore_llm",
+    "on_downgrade": "ignore_llm",
     "on_chain_start": "ignore_chain",
     "on_chain_end": "ignore_chain",
     "on_chain_error": "ignore_chain",

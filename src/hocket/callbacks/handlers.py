@@ -131,6 +131,21 @@ class BaseCallbackHandler:
     def on_offload(self, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any) -> object:
         """The model has only a sync hook for this, which goes to a worker thread; the event loop is not held up."""
 
+    def on_downgrade(
+        self,
+        provider: str,
+        *,
+        block_types: list[str],
+        count: int,
+        run_id: UUID,
+        parent_run_id: UUID | None = None,
+        **kwargs: Any,
+    ) -> object:
+        """``provider`` is not told all of a conversation that another one began: ``count`` blocks of these types are left out.
+
+        They are reasoning, and tools that ran on the other's servers. It is told once a request, before it is sent.
+        """
+
     # -- chains, tools, retrievers, agents
 
     def on_chain_start(
@@ -245,6 +260,7 @@ class AsyncCallbackHandler(BaseCallbackHandler):
     async def on_cache_hit(self, *args: Any, **kwargs: Any) -> object: ...
     async def on_limiter_wait(self, *args: Any, **kwargs: Any) -> object: ...
     async def on_offload(self, *args: Any, **kwargs: Any) -> object: ...
+    async def on_downgrade(self, *args: Any, **kwargs: Any) -> object: ...
     async def on_chain_start(self, *args: Any, **kwargs: Any) -> object: ...
     async def on_chain_end(self, *args: Any, **kwargs: Any) -> object: ...
     async def on_chain_error(self, *args: Any, **kwargs: Any) -> object: ...

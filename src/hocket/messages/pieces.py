@@ -126,7 +126,7 @@ class Blocks:
             fields = cast(Fields, item)
             index = fields.get("index")
             if not isinstance(index, int | str):
-                self.parts.append(Deltas(fields))
+                self._add_unnumbered(fields)
                 continue
             held = self.by_index.get(index)
             delta = None if held is None else _continuation(held.parts, fields)
@@ -135,6 +135,15 @@ class Blocks:
             else:
                 self.by_index[index] = block = Deltas(fields)
                 self.parts.append(block)
+
+    def _add_unnumbered(self, item: FieldsView) -> None:
+        """Append a mapping, or, if it says something about a text and has none itself, join it to the text before it."""
+        last = self.parts[-1] if self.parts else None
+        if type(last) is Text and item.get("type") == "text" and "text" not in item:
+            self.parts[-1] = Deltas({"type": "text", "text": last.value()})
+            self.parts[-1].add(item)
+        else:
+            self.parts.append(Deltas(item))
 
     def add_text(self, text: str) -> None:
         """Append to a string at the end of the list, or add one."""

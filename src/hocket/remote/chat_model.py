@@ -4,11 +4,16 @@ A provider says how a request is written, how a reply is read and how a stream i
 wrong on the way is the business of `Sender`; retries, deadlines, caches and limits are the pipeline's.
 """
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar, Literal
 
+from pydantic import Field
+
+from hocket._pipeline.call import Next
 from hocket._pipeline.chat_answer import as_chunk
+from hocket.errors import Unsupported
 from hocket.http.request import HTTPReply, HTTPRequest
 from hocket.language_models.chat_models import BaseChatModel
 from hocket.language_models.options import merge_options
@@ -16,6 +21,7 @@ from hocket.messages import AIMessage, BaseMessage, ToolMessage
 from hocket.messages.usage import add_counts
 from hocket.outputs import ChatGenerationChunk, ChatResult
 from hocket.remote.foreign import check_results, lift_results
+from hocket.remote.handover import Downgrade, hand_over, with_handover
 from hocket.remote.model import RemoteModel, add_headers
 from hocket.remote.stream_decoder import StreamDecoder
 
@@ -25,15 +31,25 @@ __all__ = ["RemoteChatModel"]
 class RemoteChatModel(RemoteModel, BaseChatModel, ABC):
     """A chat model behind HTTP. A provider defines `_request`, `_decode` and `_decoder`, and inherits the rest.
 
-    `RemoteModel` and `RemoteService` tell the arguments.
+    Args:
+        foreign: what becomes of reasoning, and of tools that ran on the server, in replies of another provider. "convert":
+            they are left out, and handlers are told (``on_downgrade``). "raise": the call is refused.
+
+    `RemoteModel` and `RemoteService` tell the other arguments.
     """
+
+    foreign: Literal["convert", "raise"] = Field(default="convert", repr=False)
+
+    _call_ids: ClassVar[re.Pattern[str] | None] = None
+    """What the ids of tool calls must look like; others are replaced, in their results as well. None: any will do."""
 
     @abstractmethod
     def _request(self, messages: Sequence[BaseMessage], options: Any, *, stream: bool) -> HTTPRequest:
         """Return the request, but for its key and the headers of the call.
 
         Args:
-            messages: the conversation; each tool call in it has its result.
+            messages: the conversation; each tool call in it has its result, and the replies of other providers are
+                standard blocks (`hocket.remote.handover`).
             options: of this call, checked, the model's own among them: an instance of ``_options``.
             stream: whether the answer is to come in pieces.
 
@@ -54,6 +70,13 @@ class RemoteChatModel(RemoteModel, BaseChatModel, ABC):
     def _decoder(self, headers: Mapping[str, str]) -> StreamDecoder[ChatGenerationChunk]:
         """Return a decoder for one stream, given the headers of its reply."""
 
+    def _is_native(self, part: Mapping[str, Any]) -> bool:
+        """Whether a part of a reply's content is of the provider's own format, so that it goes back as it is."""
+        return False
+
+    def _compose_attempts(self) -> Next:
+        return with_handover(super()._compose_attempts())
+
     async def _agenerate(
         self, messages: list[BaseMessage], stop: list[str] | None = None, run_manager: Any = None, **kwargs: Any
     ) -> ChatResult:
@@ -65,6 +88,26 @@ class RemoteChatModel(RemoteModel, BaseChatModel, ABC):
         request = self._write(messages, stop, kwargs, stream=True)
         return self._sender.receive(request, self._decoder, self._decode_as_stream)
 
+    def _adapt(self, messages: Sequence[BaseMessage]) -> tuple[Sequence[BaseMessage], Downgrade | None]:
+        """Return a conversation as the provider can take it, and what that leaves out.
+
+        Raises:
+            InvalidHistory: a tool call without its result, or a result without its call.
+            Unsupported: something would be left out, and ``foreign`` is "raise".
+        """
+        if all(map(_is_plain, messages)):
+            return messages, None
+        lifted = lift_results(messages)
+        check_results(lifted)
+        adapted, downgrade = hand_over(lifted, self._provider, self._is_native, self._call_ids)
+        if downgrade is not None and self.foreign == "raise":
+            raise Unsupported(
+                f"the conversation holds {', '.join(downgrade.block_types)} of another provider ({downgrade.count} "
+                "blocks), which foreign='raise' forbids to leave out; remove them, or use foreign='convert'",
+                provider=self._provider,
+            )
+        return adapted, downgrade
+
     def _write(
         self, messages: Sequence[BaseMessage], stop: list[str] | None, params: Mapping[str, Any], *, stream: bool
     ) -> HTTPRequest:
@@ -72,12 +115,8 @@ class RemoteChatModel(RemoteModel, BaseChatModel, ABC):
 
         Raises:
             InvalidInput: an option that does not exist, or a value outside its limits.
-            InvalidHistory: a tool call without its result, or a result without its call.
         """
         options: Any = merge_options(self, params if stop is None else {**params, "stop": stop}, self._call_options)
-        if not all(map(_is_plain, messages)):
-            messages = lift_results(messages)
-            check_results(messages)
         request = self._request(messages, options, stream=stream)
         return add_headers(request, options.extra_headers) if options.extra_headers else request
 
@@ -89,7 +128,7 @@ class RemoteChatModel(RemoteModel, BaseChatModel, ABC):
         messages = self._to_messages(input)
         sent = {name: value for name, value in params.items() if name != "unsupported"}
         stop, sent, _ = self._apply_option_policy(stop, sent, params.get("unsupported"), messages)
-        return self._write(messages, stop, sent, stream=stream)
+        return self._write(self._adapt(messages)[0], stop, sent, stream=stream)
 
     def _combine_llm_outputs(self, llm_outputs: list[dict[str, Any] | None]) -> dict[str, Any]:
         """Return the usage of all answers together, in the server's words, and the model (LangChain's form)."""
@@ -105,4 +144,7 @@ def _is_plain(message: BaseMessage) -> bool:
     """Whether a message is a text, and neither calls tools nor answers a call."""
     if message.content.__class__ is not str or isinstance(message, ToolMessage):
         return False
-    return not (isinstance(message, AIMessage) and (message.tool_calls or message.invalid_tool_calls))
+    return not (
+        isinstance(message, AIMessage)
+        and (message.additional_kwargs or message.tool_calls or message.invalid_tool_calls)
+    )

@@ -11,10 +11,10 @@ from hocket.errors import InvalidHistory, InvalidInput
 from hocket.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 from hocket.messages.base import copy_message
 from hocket.messages.calls import calls_of
-from hocket.messages.formats import content_blocks_of
+from hocket.messages.formats import content_blocks_of, read_block, stands_for
 from hocket.messages.formats.blocks import more
 
-__all__ = ["STANDARD", "UNSPOKEN", "check_results", "is_foreign", "keep_standard", "lift_results", "read_parts"]
+__all__ = ["STANDARD", "UNSPOKEN", "check_results", "keep_standard", "lift_results", "read_parts", "read_reply_parts"]
 
 Part = dict[str, Any]
 IsNative = Callable[[Mapping[str, Any]], bool]
@@ -38,11 +38,6 @@ STANDARD = frozenset({"text", "image", "audio", "video", "file", "text-plain"})
 """Types of the standard blocks that say something."""
 
 _REFUSED = frozenset({"unanswered_call", "orphaned_result", "misplaced_result", "duplicate_result"})
-
-
-def is_foreign(message: AIMessage, provider: str) -> bool:
-    """Whether another provider is known to have written a message."""
-    return message.response_metadata.get("model_provider") not in (None, provider)
 
 
 def lift_results(messages: Sequence[BaseMessage]) -> Sequence[BaseMessage]:
@@ -126,6 +121,36 @@ def read_parts(
                 else:
                     parts.append(own if read is own else keep_standard(read, words))
     return parts
+
+
+def read_reply_parts(message: AIMessage, is_native: IsNative) -> list[Part]:
+    """Return what a reply says and calls, in order, for formats that have calls in the content.
+
+    A part of the format itself stays as it is, but for the ``index`` that it had in a stream; a call stays so too, unless
+    the message's own ``tool_calls`` say something else. Everything else is a standard block; each call has one.
+    """
+    left = calls_of(message)
+    parts: list[Part] = []
+    for part in [message.content] if isinstance(message.content, str) else message.content:
+        if isinstance(part, str):
+            parts += [{"type": "text", "text": part}] if part else []
+            continue
+        native = {name: value for name, value in part.items() if name != "index"}
+        blocks = [cast("dict[str, Any]", block) for block in read_block(native)]
+        if not any(block["type"] in _CALLS for block in blocks):
+            parts.extend([native] if is_native(native) or native.get("type") == "non_standard" else blocks)
+            continue
+        for block in blocks:
+            call = next((call for call in left if stands_for(block, call)), None)
+            if call is None:
+                continue
+            left.remove(call)
+            is_same = block.get("name") == call["name"] and block.get("args") == call["args"]
+            parts.append(native if is_same and is_native(native) else {**block, **call})
+    return [*parts, *(dict(call) for call in left)]
+
+
+_CALLS = frozenset({"tool_call", "invalid_tool_call"})
 
 
 def keep_standard(block: Mapping[str, Any], words: Iterable[str] = ()) -> Part:

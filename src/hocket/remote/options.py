@@ -10,7 +10,7 @@ from hocket.errors import InvalidInput
 from hocket.language_models.options import INSTEAD, OTHER_NAMES
 from hocket.remote.endpoint import Headers
 
-__all__ = ["CallFields", "make_call_options", "rename_fields"]
+__all__ = ["CallFields", "make_call_options", "rename_fields", "write_options"]
 
 OTHER_FIELDS: Mapping[str, str] = {
     **OTHER_NAMES,
@@ -56,6 +56,24 @@ class CallFields(BaseModel):
 def make_call_options(options: type[BaseModel]) -> type[BaseModel]:
     """Return the class of one call's options: those of a model, and `CallFields`. It refuses other names."""
     return create_model(f"Call{options.__name__}", __base__=(CallFields, options), __module__=options.__module__)
+
+
+def write_options(values: Mapping[str, Any], words: Mapping[str, str], *elsewhere: str) -> dict[str, Any]:
+    """Return the options of a call as fields of a body.
+
+    Args:
+        values: the options that are set (`hocket.language_models.options.collect_options`).
+        words: what the server calls those that have another name with it.
+        elsewhere: further options that do not simply go into the body under their names, beside those that never do.
+    """
+    return {
+        words.get(name, name): value
+        for name, value in values.items()
+        if name not in _ELSEWHERE and name not in elsewhere
+    }
+
+
+_ELSEWHERE = frozenset({"model", "stop", "tools", "tool_choice", "extra_body", "extra_headers"})
 
 
 def rename_fields(fields: Mapping[str, Any], known: Mapping[str, object]) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import pytest
 
 from hocket.errors import Unsupported
 from hocket.http.request import HTTPReply
-from hocket.messages import AIMessage, HumanMessage, ToolMessage
+from hocket.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 from hocket.providers.openai import ChatOpenAI
 from hocket.providers.openai.decode import decode_reply
 from hocket.providers.openai.dialects import DIALECTS
@@ -53,6 +53,13 @@ def replies(folder: str, provider: str, *, only: str = "*") -> Iterator[Any]:
             yield pytest.param(message, id=f"{folder}-{path.stem}")
 
 
+def sent(*messages: BaseMessage) -> list[dict[str, Any]]:
+    """What goes out of a conversation."""
+    body: dict[str, Any] = ChatOpenAI(model="m", api_key="sk-test").render(list(messages)).json
+    messages_sent: list[dict[str, Any]] = body["messages"]
+    return messages_sent
+
+
 def keys(value: Any) -> set[str]:
     """All keys, at every depth."""
     if isinstance(value, list):
@@ -72,16 +79,15 @@ def keys(value: Any) -> set[str]:
 def test_a_recorded_reply_goes_to_another_provider(message: AIMessage) -> None:
     """All of its text and all of its calls, and no word that is not the format's."""
     results = [ToolMessage("21", tool_call_id=str(call["id"])) for call in message.tool_calls]
-    body = ChatOpenAI(model="m", api_key="sk-test").render(["hi", message, *results, "go on"]).json
-    sent = body["messages"][1]
+    reply = sent(HumanMessage("hi"), message, *results, HumanMessage("go on"))[1]
 
-    assert keys(sent) <= FORMAT
-    said = sent["content"] or ""
+    assert keys(reply) <= FORMAT
+    said = reply["content"] or ""
     assert (said if isinstance(said, str) else "".join(part["text"] for part in said)) == "".join(
         block["text"] for block in message.content_blocks if block["type"] == "text"
     )
     expected = [(call["id"], "function", call["name"], call["args"]) for call in message.tool_calls]
-    assert called(sent) == expected
+    assert called(reply) == expected
 
 
 def test_an_own_reply_comes_back_as_it_was(chat_answer: dict[str, Any]) -> None:
@@ -89,10 +95,10 @@ def test_an_own_reply_comes_back_as_it_was(chat_answer: dict[str, Any]) -> None:
     raw = chat_answer["response"]["body"]["choices"][0]["message"]
     reply = HTTPReply(200, {}, json.dumps(chat_answer["response"]["body"]).encode())
     message = decode_reply(reply, "openai").generations[0].message
-    sent = encode_messages([message], OPENAI)[0]
+    written = encode_messages([message], OPENAI)[0]
 
-    assert (sent["content"] or "", sent.get("refusal")) == (raw.get("content") or "", raw.get("refusal"))
-    assert called(sent) == called(raw)
+    assert (written["content"] or "", written.get("refusal")) == (raw.get("content") or "", raw.get("refusal"))
+    assert called(written) == called(raw)
 
 
 def called(message: dict[str, Any]) -> list[Any]:
@@ -118,7 +124,7 @@ SIGNED = {
 def test_a_signature_goes_back_to_its_provider(provider: str | None, signed: bool) -> None:
     """And to no other; of a message that does not tell whose it is, the author is taken at his word."""
     message = AIMessage("", tool_calls=[SIGNED], response_metadata={"model_provider": provider})
-    [call] = encode_messages([message], OPENAI)[0]["tool_calls"]
+    [call] = sent(message, ToolMessage("on", tool_call_id="c1"))[0]["tool_calls"]
     assert ("extra_content" in call) is signed
 
 
@@ -139,17 +145,17 @@ def test_the_user_may_say_more_than_the_format_has() -> None:
 
 
 def test_tools_of_another_side_stay_there() -> None:
-    """What ran on another provider's side is left out of its replies; elsewhere it is refused, never left out."""
+    """What ran on another provider's side is left out of its replies; what a user wraps as it is passes."""
     ran: list[Any] = [
         {"type": "server_tool_call", "id": "1", "name": "search", "args": {}},
         {"type": "non_standard", "value": {"type": "container_upload", "file_id": "f"}},
         {"type": "text", "text": "found", "cache_control": {"type": "ephemeral"}},
     ]
     reply = AIMessage(ran, response_metadata={"model_provider": "anthropic"})
-    assert encode_messages([reply], OPENAI) == [{"role": "assistant", "content": "found"}]
+    assert sent(reply) == [{"role": "assistant", "content": "found"}]
+    assert sent(AIMessage(ran))[0]["content"] == [ran[1]["value"], ran[2]]
     with pytest.raises(Unsupported, match="'server_tool_call'"):
-        encode_messages([AIMessage(ran)], OPENAI)
-    assert encode_messages([AIMessage(ran[1:])], OPENAI)[0]["content"] == [ran[1]["value"], ran[2]]
+        sent(HumanMessage(ran))
 
 
 @pytest.mark.parametrize("kind", ["custom_tool_call", "function_call", "thinking"])
@@ -161,5 +167,5 @@ def test_what_is_no_content_is_none_in_pieces_either(kind: str) -> None:
 def test_calls_are_said_once() -> None:
     """langchain-google-genai tells the last call as a ``function_call``, too; a server refuses a message with both."""
     told = {"function_call": {"name": "lights", "arguments": "{}"}}
-    sent = encode_messages([AIMessage("", tool_calls=[SIGNED], additional_kwargs=told)], OPENAI)[0]
-    assert "function_call" not in sent and len(sent["tool_calls"]) == 1
+    written = encode_messages([AIMessage("", tool_calls=[SIGNED], additional_kwargs=told)], OPENAI)[0]
+    assert "function_call" not in written and len(written["tool_calls"]) == 1

@@ -1,13 +1,14 @@
 """The chat model: a few lines between `RemoteChatModel` and the pure functions beside it."""
 
 from collections.abc import Mapping, Sequence
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from hocket.http.request import HTTPReply, HTTPRequest
 from hocket.language_models.structured import StructuredMethod
 from hocket.language_models.tool_choice import ToolChoiceKind
 from hocket.messages import BaseMessage
 from hocket.outputs import ChatResult
+from hocket.providers.openai.content import is_native
 from hocket.providers.openai.decode import decode_reply
 from hocket.providers.openai.encode import encode_request
 from hocket.providers.openai.options import ModelOptions
@@ -70,6 +71,9 @@ class ChatOpenAI(OpenAIService, ModelOptions, RemoteChatModel):
         methods: tuple[StructuredMethod, ...] = ("function_calling", "json_mode")
         can = self._dialect.holds_to_schema and (self.profile or {}).get("structured_output", True)
         return ("json_schema", *methods) if can else methods
+
+    def _is_native(self, part: Mapping[str, Any]) -> bool:
+        return is_native(part)
 
     def _request(self, messages: Sequence[BaseMessage], options: ModelOptions, *, stream: bool) -> HTTPRequest:
         dialect = self._dialect

@@ -11,10 +11,10 @@ from hocket.language_models.options import Count, TextOptions, collect_options
 from hocket.outputs import Generation, GenerationChunk, LLMResult
 from hocket.providers.openai.decode import answer_facts, reply_facts
 from hocket.providers.openai.dialects import Dialect
-from hocket.providers.openai.encode import encode_options
 from hocket.providers.openai.service import OpenAIService
 from hocket.providers.openai.stream import EventDecoder
 from hocket.remote.llm import RemoteLLM
+from hocket.remote.options import write_options
 from hocket.remote.reply import read_reply
 
 __all__ = [
@@ -110,7 +110,7 @@ def encode_completions(
     if (options.n or 1) > (options.best_of or options.n or 1):
         raise InvalidInput(f"n={options.n} is more than best_of={options.best_of}; raise best_of, or leave it out")
     body: dict[str, Any] = {"model": options.model, "prompt": prompts[0] if len(prompts) == 1 else list(prompts)}
-    body.update(encode_options(given, dialect.words))
+    body.update(write_options(given, dialect.words))
     if options.stop:
         body["stop"] = options.stop
     if stream:

@@ -16,9 +16,9 @@ from hocket.messages import AIMessage
 from hocket.messages.formats import native_content
 from hocket.messages.formats.blocks import more, source_of
 from hocket.providers.openai.dialects import Dialect
-from hocket.remote.foreign import STANDARD, UNSPOKEN, is_foreign, keep_standard, read_parts
+from hocket.remote.foreign import STANDARD, UNSPOKEN, read_parts
 
-__all__ = ["Part", "encode_content", "encode_reply", "plain_text"]
+__all__ = ["Part", "encode_content", "encode_reply", "is_native", "plain_text"]
 
 Part = dict[str, Any]
 """A message, or a part of one, as the format has it."""
@@ -39,27 +39,21 @@ def encode_content(content: str | Sequence[str | Mapping[str, Any]], dialect: Di
     return (
         content
         if isinstance(content, str)
-        else [_encode(block, dialect) for block in read_parts(content, _is_native, _WORDS)]
+        else [_encode(block, dialect) for block in read_parts(content, is_native, _WORDS)]
     )
 
 
 def encode_reply(message: AIMessage, dialect: Dialect) -> str | list[Part]:
     """Return what a message of the model's says, without its calls and its reasoning.
 
-    What another provider alone understands is left out of its replies: tools that ran on its side, parts that are not
-    standard, and whatever its parts say beyond the standard.
-
     Raises:
         Unsupported, InvalidInput: as `encode_content`.
     """
     if isinstance(message.content, str):
         return message.content
-    parts = read_parts(message.content, _is_native, _WORDS)
-    parts = [part for part in parts if str(part.get("type")) not in UNSPOKEN and not _is_bare_citation(part)]
-    if is_foreign(message, dialect.name):
-        known = (part for part in parts if _is_native(part) or str(part.get("type")) in STANDARD)
-        parts = [part if _is_native(part) else keep_standard(part, _WORDS) for part in known]
-    return [_encode(part, dialect) for part in parts]
+    parts = read_parts(message.content, is_native, _WORDS)
+    said = [part for part in parts if str(part.get("type")) not in UNSPOKEN and not _is_bare_citation(part)]
+    return [_encode(part, dialect) for part in said]
 
 
 def plain_text(content: str | list[Part]) -> str | list[Part]:
@@ -69,7 +63,8 @@ def plain_text(content: str | list[Part]) -> str | list[Part]:
     return "".join(part["text"] for part in content)
 
 
-def _is_native(part: Mapping[str, object]) -> bool:
+def is_native(part: Mapping[str, object]) -> bool:
+    """Whether a part is of the format itself, and no standard block."""
     kind = str(part.get("type"))
     return kind == "refusal" or isinstance(part.get(NATIVE.get(kind, "")), Mapping)
 
@@ -80,7 +75,7 @@ def _is_bare_citation(part: Mapping[str, object]) -> bool:
 
 
 def _encode(block: Mapping[str, Any], dialect: Dialect) -> Part:
-    if _is_native(block):
+    if is_native(block):
         return dict(block)
     kind = str(block.get("type"))
     if kind == "non_standard":

@@ -22,12 +22,9 @@ from hocket.providers.openai.content import Part, encode_content, encode_reply, 
 from hocket.providers.openai.dialects import Dialect
 from hocket.providers.openai.options import ModelOptions
 from hocket.providers.openai.tools import encode_tools
-from hocket.remote.foreign import is_foreign
+from hocket.remote.options import write_options
 
-__all__ = ["encode_messages", "encode_options", "encode_request"]
-
-_ELSEWHERE = frozenset({"model", "stop", "tools", "tool_choice", "extra_body", "extra_headers"})
-"""Options that do not simply go into the body under their names."""
+__all__ = ["encode_messages", "encode_request"]
 
 
 def encode_request(
@@ -50,7 +47,7 @@ def encode_request(
     if stream and values.get("n", 1) > 1:
         raise InvalidInput(f"n={options.n} answers cannot come as one stream; use ainvoke or agenerate, or n=1")
     body: Part = {"model": options.model, "messages": encode_messages(messages, dialect)}
-    body.update(encode_options(values, {**dialect.words, "max_tokens": dialect.token_limit}))
+    body.update(write_options(values, {**dialect.words, "max_tokens": dialect.token_limit}))
     if options.stop:
         body["stop"] = options.stop
     if options.tools or options.tool_choice is not None:
@@ -60,11 +57,6 @@ def encode_request(
         if stream_usage:
             body["stream_options"] = {"include_usage": True}
     return {**body, **(options.extra_body or {})}
-
-
-def encode_options(values: Mapping[str, Any], words: Mapping[str, str]) -> Part:
-    """Return options as fields of a body; ``words``: what the server calls those that have another name with it."""
-    return {words.get(name, name): value for name, value in values.items() if name not in _ELSEWHERE}
 
 
 def encode_messages(messages: Sequence[BaseMessage], dialect: Dialect) -> list[Part]:
@@ -142,15 +134,14 @@ def _assistant(message: AIMessage, dialect: Dialect) -> Part:
     if isinstance(audio, Mapping) and "id" in audio:
         encoded["audio"] = {"id": audio["id"]}
     if calls:
-        foreign = is_foreign(message, dialect.name)
-        encoded["tool_calls"] = [_call(call, foreign) for call in calls]
+        encoded["tool_calls"] = [_call(call) for call in calls]
         encoded.update(_echo(message, dialect))
     if not content and len(encoded) > 2:
         encoded["content"] = None
     return encoded
 
 
-def _call(call: Mapping[str, Any], foreign: bool) -> Part:
+def _call(call: Mapping[str, Any]) -> Part:
     args: Any = call["args"]
     extras: Part = call.get("extras") or {}
     made: Part = {"id": call.get("id") or "", "type": "function"}
@@ -160,12 +151,11 @@ def _call(call: Mapping[str, Any], foreign: bool) -> Part:
         text = args if isinstance(args, str) else to_json(args or {}).decode()
         made["function"] = {"name": call["name"] or "", "arguments": text}
     # Google's signature of its reasoning: without it, Gemini refuses its own call.
-    signed = "extra_content" in extras and not foreign
-    return made | {"extra_content": extras["extra_content"]} if signed else made
+    return made | {"extra_content": extras["extra_content"]} if "extra_content" in extras else made
 
 
 def _echo(message: AIMessage, dialect: Dialect) -> Part:
-    """Return the reasoning that the server wants back with calls; where another server reasoned, its text."""
+    """Return the reasoning that the server wants back with calls."""
     echoed = {name: message.additional_kwargs[name] for name in dialect.echo if message.additional_kwargs.get(name)}
     if echoed or not dialect.echo:
         return echoed

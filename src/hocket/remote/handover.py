@@ -1,0 +1,207 @@
+"""A conversation that one provider began goes on with another: once for all providers, before a request is written.
+
+A provider gets its own replies back as they were: reasoning, signatures and all. Of the replies of others it gets what
+they said and which tools they called, as standard blocks. Their reasoning, and what ran on their side, is left out: no
+other server could use it, and most refuse it. What was left out is counted (`Downgrade`), so that handlers can be told.
+
+A reply says in ``response_metadata["model_provider"]`` whose it is. Of one that does not say so, each part is taken for
+what its form shows.
+"""
+
+import hashlib
+import re
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, cast
+
+from hocket._pipeline.call import Call, Next
+from hocket.messages import AIMessage, BaseMessage, ToolMessage
+from hocket.messages.base import copy_message
+from hocket.messages.content import KNOWN_BLOCK_TYPES
+from hocket.messages.formats import content_blocks_of, read_block
+from hocket.remote.foreign import STANDARD, keep_standard
+
+__all__ = ["Downgrade", "hand_over", "make_call_id", "with_handover"]
+
+Part = dict[str, Any]
+IsNative = Callable[[Mapping[str, Any]], bool]
+
+_CALLS = frozenset({"tool_call", "invalid_tool_call", "tool_call_chunk"})
+_KEPT_BESIDE = ("function_call", "refusal")
+"""What every provider may read beside the content: a call, as old messages have it, and a refusal."""
+
+
+@dataclass(frozen=True, slots=True)
+class Downgrade:
+    """What a provider was not told of a conversation that another one began.
+
+    Attributes:
+        provider: who is asked.
+        block_types: the types of the blocks that were left out, as standard blocks are called, sorted.
+        count: how many blocks.
+    """
+
+    provider: str
+    block_types: tuple[str, ...]
+    count: int
+
+
+class _AdaptingModel(Protocol):
+    """What the stage needs of a model."""
+
+    def _adapt(self, messages: Sequence[BaseMessage]) -> tuple[Sequence[BaseMessage], Downgrade | None]: ...
+
+
+def with_handover(call_next: Next) -> Next:
+    """Return ``call_next``, given the conversation as its model can take it: once a request, before its first attempt."""
+
+    def start(call: Call) -> Awaitable[Any]:
+        model: _AdaptingModel = call.request.model
+        messages = call.request.prompts[0]
+        adapted, downgrade = model._adapt(messages)  # pyright: ignore[reportPrivateUsage]  # the stage's own hook
+        if adapted is messages:
+            return call_next(call)
+        return _tell_and_go_on(call, adapted, downgrade, call_next)
+
+    return start
+
+
+async def _tell_and_go_on(
+    call: Call, messages: Sequence[BaseMessage], downgrade: Downgrade | None, call_next: Next
+) -> Any:
+    if downgrade is not None:
+        types = list(downgrade.block_types)
+        await call.runs.emit_shared("on_downgrade", downgrade.provider, block_types=types, count=downgrade.count)
+    request = call.request._replace(prompts=[messages])
+    return await call_next(Call(call.answer, request, call.runtime, call.limits, call.runs, call.delivery))
+
+
+def hand_over(
+    messages: Sequence[BaseMessage], provider: str, is_native: IsNative, call_ids: re.Pattern[str] | None = None
+) -> tuple[Sequence[BaseMessage], Downgrade | None]:
+    """Return a conversation as one provider can take it, and what was left out. The messages themselves stay as they are.
+
+    Args:
+        messages: the conversation.
+        provider: its name, as ``model_provider`` says it.
+        is_native: whether a part of a reply's content is of the provider's own format.
+        call_ids: what the ids of tool calls must look like; one that does not is replaced, in its result as well. None:
+            any will do.
+    """
+    left_out: list[str] = []
+    made: Sequence[BaseMessage] = [
+        _hand_over(message, provider, is_native, left_out) if isinstance(message, AIMessage) else message
+        for message in messages
+    ]
+    if call_ids is not None:
+        made = _fit_ids(made, call_ids)
+    return made, Downgrade(provider, tuple(sorted(set(left_out))), len(left_out)) if left_out else None
+
+
+def _hand_over(message: AIMessage, provider: str, is_native: IsNative, left_out: list[str]) -> AIMessage:
+    author = message.response_metadata.get("model_provider")
+    is_own, is_foreign = author == provider, author not in (None, provider)
+    changes: dict[str, Any] = {}
+    if not isinstance(message.content, str):
+        parts: list[str | Part] = []
+        for part in message.content:
+            if isinstance(part, str) or (not is_foreign and _passes(part, is_native, is_own)):
+                parts.append(part)
+            else:
+                parts.extend(_translate(part, left_out))
+        if parts != message.content:
+            changes["content"] = parts
+    if is_foreign:
+        changes |= _strip_calls(message)
+        if beside := message.additional_kwargs:
+            changes |= _strip_beside(beside, changes.get("content", message.content), left_out)
+    return copy_message(message, **changes) if changes else message
+
+
+def _passes(part: Part, is_native: IsNative, is_own: bool) -> bool:
+    """Whether a part, of a reply of the provider's own or of nobody's, goes on as it is."""
+    if is_native(part):
+        return True
+    kind = part.get("type")
+    return kind in KNOWN_BLOCK_TYPES if is_own else kind in STANDARD or kind in _CALLS or kind == "non_standard"
+
+
+def _translate(part: Part, left_out: list[str]) -> list[Part]:
+    """Return what a part says and calls, as standard blocks, and note what else it holds."""
+    kept: list[Part] = []
+    for block in read_block(part):
+        kind = block["type"]
+        if kind in STANDARD:
+            kept.append(keep_standard(block))
+        elif kind in _CALLS:
+            kept.append({name: value for name, value in block.items() if name not in ("extras", "index")})
+        else:
+            left_out.append(kind)
+    return kept
+
+
+def _strip_calls(message: AIMessage) -> Part:
+    """Return the calls of a message without what only its provider understands, as changes of it."""
+    stripped: Part = {}
+    for name in ("tool_calls", "invalid_tool_calls"):
+        calls = cast("list[Part]", getattr(message, name))
+        if any("extras" in call for call in calls):
+            stripped[name] = [{key: value for key, value in call.items() if key != "extras"} for call in calls]
+    return stripped
+
+
+def _strip_beside(beside: Part, content: str | list[str | Part], left_out: list[str]) -> Part:
+    """Return the changes that keep what a reply has beside its content from other providers, but for pictures."""
+    blocks = [cast(Part, block) for block in content_blocks_of("", additional_kwargs=beside, response_metadata={})]
+    left_out.extend(block["type"] for block in blocks if block["type"] not in STANDARD)
+    changes: Part = {"additional_kwargs": {name: beside[name] for name in _KEPT_BESIDE if name in beside}}
+    if pictures := [block for block in blocks if block["type"] in STANDARD]:
+        texts: list[str | Part] = ([content] if content else []) if isinstance(content, str) else content
+        changes["content"] = [*texts, *pictures]
+    return changes
+
+
+# -- ids of tool calls
+
+
+def _fit_ids(messages: Sequence[BaseMessage], pattern: re.Pattern[str]) -> Sequence[BaseMessage]:
+    """Return the messages with each id of a tool call such as the pattern demands."""
+
+    def fit(id: str | None) -> str | None:
+        return id if not id or pattern.fullmatch(id) else make_call_id(id)
+
+    fitted: list[BaseMessage] = []
+    for message in messages:
+        changes: Part = {}
+        if isinstance(message, AIMessage):
+            for name in ("tool_calls", "invalid_tool_calls"):
+                calls = cast("list[Part]", getattr(message, name))
+                if any(fit(call["id"]) != call["id"] for call in calls):
+                    changes[name] = [{**call, "id": fit(call["id"])} for call in calls]
+            if not isinstance(message.content, str):
+                parts = [_fit_part(part, fit) for part in message.content]
+                if parts != message.content:
+                    changes["content"] = parts
+        elif isinstance(message, ToolMessage) and (id := fit(message.tool_call_id)) != message.tool_call_id:
+            changes["tool_call_id"] = id
+        fitted.append(copy_message(message, **changes) if changes else message)
+    return fitted
+
+
+def _fit_part(part: str | Part, fit: Callable[[str | None], str | None]) -> str | Part:
+    if isinstance(part, str) or part.get("type") not in _CALLS:
+        return part
+    return {**part, "id": fit(part.get("id"))}
+
+
+_DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+
+
+def make_call_id(id: str) -> str:
+    """Return nine letters and digits that stand for an id, the same ones each time. Every server takes such an id."""
+    number = int.from_bytes(hashlib.sha256(id.encode()).digest())
+    made = ""
+    while len(made) < 9:
+        number, digit = divmod(number, len(_DIGITS))
+        made += _DIGITS[digit]
+    return made
