@@ -65,6 +65,7 @@ if TYPE_CHECKING:
     )
     from hocket.prompt_values import ChatPromptValue, PromptValue, StringPromptValue
     from hocket.prompts import ChatPromptTemplate, MessagesPlaceholder, PromptTemplate
+    from hocket.providers.anthropic import ChatAnthropic
     from hocket.providers.openai import ChatOpenAI, OpenAI, OpenAIEmbeddings
     from hocket.rate_limiters import BaseRateLimiter, InMemoryRateLimiter
     from hocket.retries import RetryPolicy
@@ -134,6 +135,7 @@ _ROOMS = {
     ),
     "prompt_values": ("ChatPromptValue", "PromptValue", "StringPromptValue"),
     "prompts": ("ChatPromptTemplate", "MessagesPlaceholder", "PromptTemplate"),
+    "providers.anthropic": ("ChatAnthropic",),
     "providers.openai": ("ChatOpenAI", "OpenAI", "OpenAIEmbeddings"),
     "rate_limiters": ("BaseRateLimiter", "InMemoryRateLimiter"),
     "retries": ("RetryPolicy",),
@@ -165,6 +167,7 @@ __all__ = [
     "BaseRateLimiter",
     "BaseTool",
     "CallbackManager",
+    "ChatAnthropic",
     "ChatGeneration",
     "ChatGenerationChunk",
     "ChatHistoryManager",

@@ -69,7 +69,10 @@ def find_participles() -> list[Function]:
 
 
 def find_double_names() -> dict[str, list[str]]:
-    """Return the public classes and functions that more than one module defines at its top, with these modules."""
+    """Return the public classes and functions that more than one module defines at its top, with these modules.
+
+    Providers do the same things, each in a room of its own, and call them by the same names: there they count once.
+    """
     homes: dict[str, list[str]] = {}
     for module, path in MODULES.items():
         names = {
@@ -79,4 +82,8 @@ def find_double_names() -> dict[str, list[str]]:
         }
         for name in names:
             homes.setdefault(name, []).append(module)
-    return {name: modules for name, modules in sorted(homes.items()) if len(modules) > 1}
+    return {name: modules for name, modules in sorted(homes.items()) if len(set(map(_room_of, modules))) > 1}
+
+
+def _room_of(module: str) -> str:
+    return "providers" if module.startswith("hocket.providers.") else module

@@ -107,6 +107,10 @@ class ChatOptions(TextOptions):
 OTHER_NAMES: Mapping[str, str] = {
     "max_completion_tokens": "max_tokens",
     "max_output_tokens": "max_tokens",
+    "max_tokens_to_sample": "max_tokens",
+    "num_predict": "max_tokens",
+    "random_seed": "seed",
+    "repeat_penalty": "repetition_penalty",
     "stop_sequences": "stop",
 }
 """Other libraries' names of options that mean the same, and hocket's."""

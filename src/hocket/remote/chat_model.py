@@ -4,6 +4,7 @@ A provider says how a request is written, how a reply is read and how a stream i
 wrong on the way is the business of `Sender`; retries, deadlines, caches and limits are the pipeline's.
 """
 
+import functools
 import re
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, Mapping, Sequence
@@ -13,17 +14,20 @@ from pydantic import Field
 
 from hocket._pipeline.call import Next
 from hocket._pipeline.chat_answer import as_chunk
+from hocket._runtime.portal import run_in_portal
 from hocket.errors import Unsupported
 from hocket.http.request import HTTPReply, HTTPRequest
 from hocket.language_models.chat_models import BaseChatModel
 from hocket.language_models.options import merge_options
 from hocket.messages import AIMessage, BaseMessage, ToolMessage
+from hocket.messages.content import Fields, FieldsView
 from hocket.messages.usage import add_counts
 from hocket.outputs import ChatGenerationChunk, ChatResult
 from hocket.remote.foreign import check_results, lift_results
 from hocket.remote.handover import Downgrade, hand_over, with_handover
 from hocket.remote.model import RemoteModel, add_headers
 from hocket.remote.stream_decoder import StreamDecoder
+from hocket.tokens.token_count import TokenCount
 
 __all__ = ["RemoteChatModel"]
 
@@ -70,9 +74,59 @@ class RemoteChatModel(RemoteModel, BaseChatModel, ABC):
     def _decoder(self, headers: Mapping[str, str]) -> StreamDecoder[ChatGenerationChunk]:
         """Return a decoder for one stream, given the headers of its reply."""
 
-    def _is_native(self, part: Mapping[str, Any]) -> bool:
+    def _is_native(self, part: FieldsView) -> bool:
         """Whether a part of a reply's content is of the provider's own format, so that it goes back as it is."""
         return False
+
+    def _request_count(self, messages: Sequence[BaseMessage], tools: Sequence[FieldsView]) -> HTTPRequest | None:
+        """Return a request for the number of a conversation's tokens, but for its key; None: the API counts none.
+
+        Args:
+            messages: the conversation, as in `_request`.
+            tools: that are offered with it, as OpenAI's dicts.
+        """
+        return None
+
+    def _read_count(self, data: Any) -> int:
+        """Return the number of tokens that the reply to such a request says."""
+        raise NotImplementedError
+
+    async def aget_num_tokens_from_messages(
+        self, messages: Sequence[BaseMessage], tools: Sequence[Any] | None = None, *, exact: bool = False
+    ) -> int:
+        """Return how many tokens ``messages`` have, and ``tools`` with them, as a `TokenCount`.
+
+        Args:
+            messages: the conversation.
+            tools: what `bind_tools` takes.
+            exact: ask the provider, which may cost time and counts as a request; else the count is made here, as by
+                `get_num_tokens_from_messages`.
+
+        Raises:
+            Unsupported: ``exact`` is asked for, and the provider has no way to count.
+            LLMError: the server failed or refused, or could not be reached.
+        """
+        if not exact:
+            return self.get_num_tokens_from_messages(messages, tools)
+        described: list[Fields] = []
+        if tools:
+            from hocket.tools import convert_to_openai_tools  # a program without tools need not load them
+
+            described = convert_to_openai_tools(tools)
+        request = self._request_count(self._adapt(list(messages))[0], described)
+        if request is None:
+            raise Unsupported(
+                "the API has no way to count tokens; count them here, with exact=False", provider=self._provider
+            )
+        return TokenCount(await self._fetch(request, self._read_count, "count of tokens"))
+
+    def get_num_tokens_from_messages(
+        self, messages: Sequence[BaseMessage], tools: Sequence[Any] | None = None, *, exact: bool = False
+    ) -> int:
+        """Return how many tokens ``messages`` have: the sync face of `aget_num_tokens_from_messages`."""
+        if not exact:
+            return super().get_num_tokens_from_messages(messages, tools)
+        return run_in_portal(functools.partial(self.aget_num_tokens_from_messages, messages, tools, exact=True))
 
     def _compose_attempts(self) -> Next:
         return with_handover(super()._compose_attempts())
@@ -109,7 +163,7 @@ class RemoteChatModel(RemoteModel, BaseChatModel, ABC):
         return adapted, downgrade
 
     def _write(
-        self, messages: Sequence[BaseMessage], stop: list[str] | None, params: Mapping[str, Any], *, stream: bool
+        self, messages: Sequence[BaseMessage], stop: list[str] | None, params: FieldsView, *, stream: bool
     ) -> HTTPRequest:
         """Return the request of one call.
 
@@ -124,15 +178,15 @@ class RemoteChatModel(RemoteModel, BaseChatModel, ABC):
         message = self._decode(reply).generations[0].message
         return [ChatGenerationChunk(message=as_chunk(message))]
 
-    def _preview(self, input: Any, stop: list[str] | None, params: dict[str, Any], *, stream: bool) -> HTTPRequest:
+    def _preview(self, input: Any, stop: list[str] | None, params: Fields, *, stream: bool) -> HTTPRequest:
         messages = self._to_messages(input)
         sent = {name: value for name, value in params.items() if name != "unsupported"}
         stop, sent, _ = self._apply_option_policy(stop, sent, params.get("unsupported"), messages)
         return self._write(self._adapt(messages)[0], stop, sent, stream=stream)
 
-    def _combine_llm_outputs(self, llm_outputs: list[dict[str, Any] | None]) -> dict[str, Any]:
+    def _combine_llm_outputs(self, llm_outputs: list[Fields | None]) -> Fields:
         """Return the usage of all answers together, in the server's words, and the model (LangChain's form)."""
-        combined: dict[str, Any] = {}
+        combined: Fields = {}
         for output in llm_outputs:
             if output:
                 usage = add_counts(combined.get("token_usage") or {}, output.get("token_usage") or {})

@@ -5,19 +5,29 @@ call without its result or a result without its call, is refused with the way ou
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, cast
+from typing import cast
 
 from hocket.errors import InvalidHistory, InvalidInput
 from hocket.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 from hocket.messages.base import copy_message
 from hocket.messages.calls import calls_of
+from hocket.messages.content import Fields, FieldsView
 from hocket.messages.formats import content_blocks_of, read_block, stands_for
 from hocket.messages.formats.blocks import more
 
-__all__ = ["STANDARD", "UNSPOKEN", "check_results", "keep_standard", "lift_results", "read_parts", "read_reply_parts"]
+__all__ = [
+    "STANDARD",
+    "UNSPOKEN",
+    "arguments_of",
+    "check_results",
+    "keep_standard",
+    "lift_results",
+    "read_parts",
+    "read_reply_parts",
+]
 
-Part = dict[str, Any]
-IsNative = Callable[[Mapping[str, Any]], bool]
+
+IsNative = Callable[[FieldsView], bool]
 
 UNSPOKEN = frozenset(
     {
@@ -58,7 +68,7 @@ def lift_results(messages: Sequence[BaseMessage]) -> Sequence[BaseMessage]:
     return lifted
 
 
-def _is_result(part: str | Mapping[str, Any]) -> bool:
+def _is_result(part: str | FieldsView) -> bool:
     return not isinstance(part, str) and part.get("type") == "tool_result"
 
 
@@ -96,9 +106,7 @@ def check_results(messages: Sequence[BaseMessage]) -> None:
         )
 
 
-def read_parts(
-    content: Iterable[str | Mapping[str, Any]], is_native: IsNative, words: Iterable[str] = ()
-) -> list[Part]:
+def read_parts(content: Iterable[str | FieldsView], is_native: IsNative, words: Iterable[str] = ()) -> list[Fields]:
     """Return the parts of a content, those of other providers as standard blocks; what cannot be read stays as it is.
 
     Args:
@@ -106,7 +114,7 @@ def read_parts(
         is_native: whether a part is of the provider's own format, and so goes as it is.
         words: what the format has a field for beyond the standard ones: see `keep_standard`.
     """
-    parts: list[Part] = []
+    parts: list[Fields] = []
     for part in content:
         if isinstance(part, str):
             parts.append({"type": "text", "text": part})
@@ -115,7 +123,7 @@ def read_parts(
         else:
             own = dict(part)
             for block in content_blocks_of([own], additional_kwargs={}, response_metadata={}):
-                read = cast("dict[str, Any]", block)
+                read = cast(Fields, block)
                 if read["type"] == "non_standard":
                     parts.append(dict(read["value"]))
                 else:
@@ -123,20 +131,20 @@ def read_parts(
     return parts
 
 
-def read_reply_parts(message: AIMessage, is_native: IsNative) -> list[Part]:
+def read_reply_parts(message: AIMessage, is_native: IsNative) -> list[Fields]:
     """Return what a reply says and calls, in order, for formats that have calls in the content.
 
     A part of the format itself stays as it is, but for the ``index`` that it had in a stream; a call stays so too, unless
     the message's own ``tool_calls`` say something else. Everything else is a standard block; each call has one.
     """
     left = calls_of(message)
-    parts: list[Part] = []
+    parts: list[Fields] = []
     for part in [message.content] if isinstance(message.content, str) else message.content:
         if isinstance(part, str):
             parts += [{"type": "text", "text": part}] if part else []
             continue
         native = {name: value for name, value in part.items() if name != "index"}
-        blocks = [cast("dict[str, Any]", block) for block in read_block(native)]
+        blocks = [cast(Fields, block) for block in read_block(native)]
         if not any(block["type"] in _CALLS for block in blocks):
             parts.extend([native] if is_native(native) or native.get("type") == "non_standard" else blocks)
             continue
@@ -153,7 +161,13 @@ def read_reply_parts(message: AIMessage, is_native: IsNative) -> list[Part]:
 _CALLS = frozenset({"tool_call", "invalid_tool_call"})
 
 
-def keep_standard(block: Mapping[str, Any], words: Iterable[str] = ()) -> Part:
+def arguments_of(call: FieldsView) -> Fields:
+    """Return the arguments of a call as an object, for formats that take no text: what could not be read, as it came."""
+    args = call.get("args")
+    return dict(cast("Fields", args)) if isinstance(args, Mapping) else {"INVALID_JSON": args} if args else {}
+
+
+def keep_standard(block: FieldsView, words: Iterable[str] = ()) -> Fields:
     """Return a block without what it says beyond the standard, but for what stands in ``words``: servers refuse the rest."""
     if not isinstance(block.get("extras") or {}, Mapping):
         kind = type(block["extras"]).__name__

@@ -10,21 +10,21 @@ what its form shows.
 
 import hashlib
 import re
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, cast
 
 from hocket._pipeline.call import Call, Next
 from hocket.messages import AIMessage, BaseMessage, ToolMessage
 from hocket.messages.base import copy_message
-from hocket.messages.content import KNOWN_BLOCK_TYPES
+from hocket.messages.content import KNOWN_BLOCK_TYPES, Fields, FieldsView
 from hocket.messages.formats import content_blocks_of, read_block
 from hocket.remote.foreign import STANDARD, keep_standard
 
 __all__ = ["Downgrade", "hand_over", "make_call_id", "with_handover"]
 
-Part = dict[str, Any]
-IsNative = Callable[[Mapping[str, Any]], bool]
+
+IsNative = Callable[[FieldsView], bool]
 
 _CALLS = frozenset({"tool_call", "invalid_tool_call", "tool_call_chunk"})
 _KEPT_BESIDE = ("function_call", "refusal")
@@ -101,9 +101,9 @@ def hand_over(
 def _hand_over(message: AIMessage, provider: str, is_native: IsNative, left_out: list[str]) -> AIMessage:
     author = message.response_metadata.get("model_provider")
     is_own, is_foreign = author == provider, author not in (None, provider)
-    changes: dict[str, Any] = {}
+    changes: Fields = {}
     if not isinstance(message.content, str):
-        parts: list[str | Part] = []
+        parts: list[str | Fields] = []
         for part in message.content:
             if isinstance(part, str) or (not is_foreign and _passes(part, is_native, is_own)):
                 parts.append(part)
@@ -118,17 +118,19 @@ def _hand_over(message: AIMessage, provider: str, is_native: IsNative, left_out:
     return copy_message(message, **changes) if changes else message
 
 
-def _passes(part: Part, is_native: IsNative, is_own: bool) -> bool:
+def _passes(part: Fields, is_native: IsNative, is_own: bool) -> bool:
     """Whether a part, of a reply of the provider's own or of nobody's, goes on as it is."""
     if is_native(part):
         return True
     kind = part.get("type")
-    return kind in KNOWN_BLOCK_TYPES if is_own else kind in STANDARD or kind in _CALLS or kind == "non_standard"
+    if is_own:  # what nobody knows is what its provider has come up with since
+        return kind in KNOWN_BLOCK_TYPES or read_block(part)[0]["type"] == "non_standard"
+    return kind in STANDARD or kind in _CALLS or kind == "non_standard"
 
 
-def _translate(part: Part, left_out: list[str]) -> list[Part]:
+def _translate(part: Fields, left_out: list[str]) -> list[Fields]:
     """Return what a part says and calls, as standard blocks, and note what else it holds."""
-    kept: list[Part] = []
+    kept: list[Fields] = []
     for block in read_block(part):
         kind = block["type"]
         if kind in STANDARD:
@@ -140,23 +142,23 @@ def _translate(part: Part, left_out: list[str]) -> list[Part]:
     return kept
 
 
-def _strip_calls(message: AIMessage) -> Part:
+def _strip_calls(message: AIMessage) -> Fields:
     """Return the calls of a message without what only its provider understands, as changes of it."""
-    stripped: Part = {}
+    stripped: Fields = {}
     for name in ("tool_calls", "invalid_tool_calls"):
-        calls = cast("list[Part]", getattr(message, name))
+        calls = cast("list[Fields]", getattr(message, name))
         if any("extras" in call for call in calls):
             stripped[name] = [{key: value for key, value in call.items() if key != "extras"} for call in calls]
     return stripped
 
 
-def _strip_beside(beside: Part, content: str | list[str | Part], left_out: list[str]) -> Part:
+def _strip_beside(beside: Fields, content: str | list[str | Fields], left_out: list[str]) -> Fields:
     """Return the changes that keep what a reply has beside its content from other providers, but for pictures."""
-    blocks = [cast(Part, block) for block in content_blocks_of("", additional_kwargs=beside, response_metadata={})]
+    blocks = [cast(Fields, block) for block in content_blocks_of("", additional_kwargs=beside, response_metadata={})]
     left_out.extend(block["type"] for block in blocks if block["type"] not in STANDARD)
-    changes: Part = {"additional_kwargs": {name: beside[name] for name in _KEPT_BESIDE if name in beside}}
+    changes: Fields = {"additional_kwargs": {name: beside[name] for name in _KEPT_BESIDE if name in beside}}
     if pictures := [block for block in blocks if block["type"] in STANDARD]:
-        texts: list[str | Part] = ([content] if content else []) if isinstance(content, str) else content
+        texts: list[str | Fields] = ([content] if content else []) if isinstance(content, str) else content
         changes["content"] = [*texts, *pictures]
     return changes
 
@@ -172,10 +174,10 @@ def _fit_ids(messages: Sequence[BaseMessage], pattern: re.Pattern[str]) -> Seque
 
     fitted: list[BaseMessage] = []
     for message in messages:
-        changes: Part = {}
+        changes: Fields = {}
         if isinstance(message, AIMessage):
             for name in ("tool_calls", "invalid_tool_calls"):
-                calls = cast("list[Part]", getattr(message, name))
+                calls = cast("list[Fields]", getattr(message, name))
                 if any(fit(call["id"]) != call["id"] for call in calls):
                     changes[name] = [{**call, "id": fit(call["id"])} for call in calls]
             if not isinstance(message.content, str):
@@ -188,7 +190,7 @@ def _fit_ids(messages: Sequence[BaseMessage], pattern: re.Pattern[str]) -> Seque
     return fitted
 
 
-def _fit_part(part: str | Part, fit: Callable[[str | None], str | None]) -> str | Part:
+def _fit_part(part: str | Fields, fit: Callable[[str | None], str | None]) -> str | Fields:
     if isinstance(part, str) or part.get("type") not in _CALLS:
         return part
     return {**part, "id": fit(part.get("id"))}

@@ -2,21 +2,32 @@
 
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from pydantic import BaseModel, ConfigDict, create_model
 
 from hocket.errors import InvalidInput
 from hocket.language_models.options import INSTEAD, OTHER_NAMES
+from hocket.messages.content import Fields, FieldsView
 from hocket.remote.endpoint import Headers
 
 __all__ = ["CallFields", "make_call_options", "rename_fields", "write_options"]
 
 OTHER_FIELDS: Mapping[str, str] = {
     **OTHER_NAMES,
+    "additional_headers": "default_headers",
+    "anthropic_api_key": "api_key",
+    "anthropic_api_url": "base_url",
+    "anthropic_proxy": "proxy",
     "api_base": "base_url",
+    "auth_token": "api_key",
     "azure_endpoint": "base_url",
+    "cohere_api_key": "api_key",
+    "default_request_timeout": "timeout",
+    "endpoint": "base_url",
+    "google_api_key": "api_key",
     "http_async_client": "http_client",
+    "mistral_api_key": "api_key",
     "model_name": "model",
     "openai_api_base": "base_url",
     "openai_api_key": "api_key",
@@ -24,17 +35,21 @@ OTHER_FIELDS: Mapping[str, str] = {
     "openai_proxy": "proxy",
     "request_timeout": "timeout",
 }
-"""langchain-openai's names of fields that mean the same, and hocket's."""
+"""Names of fields, in LangChain's packages for providers and in official SDKs, that mean the same; and hocket's."""
 
 FIELDS_INSTEAD: Mapping[str, str] = {
     **INSTEAD,
     "api_version": "default_query={'api-version': ...}",
+    "async_client_kwargs": "http_client=httpx.AsyncClient(...), or proxy=, verify= and default_headers=",
     "azure_ad_token": "api_key=..., with dialect='azure_entra'",
     "azure_ad_token_provider": "api_key=..., which may be a function, with dialect='azure_entra'",
     "azure_deployment": "model=..., the name of the deployment",
+    "client_kwargs": "http_client=httpx.AsyncClient(...), or proxy=, verify= and default_headers=",
+    "max_concurrent_requests": "max_in_flight=...",
     "max_retries": "retry=..., which counts all attempts: max_retries=2 is retry=3",
     "openai_api_version": "default_query={'api-version': ...}",
     "tiktoken_model_name": "custom_get_token_ids=..., or nothing: a known model's tokens are counted by its name",
+    "transport": "nothing: requests go over HTTP",
 }
 """Its names that have no equal here, and what to write instead."""
 
@@ -58,7 +73,7 @@ def make_call_options(options: type[BaseModel]) -> type[BaseModel]:
     return create_model(f"Call{options.__name__}", __base__=(CallFields, options), __module__=options.__module__)
 
 
-def write_options(values: Mapping[str, Any], words: Mapping[str, str], *elsewhere: str) -> dict[str, Any]:
+def write_options(values: FieldsView, words: Mapping[str, str], *elsewhere: str) -> Fields:
     """Return the options of a call as fields of a body.
 
     Args:
@@ -76,7 +91,7 @@ def write_options(values: Mapping[str, Any], words: Mapping[str, str], *elsewher
 _ELSEWHERE = frozenset({"model", "stop", "tools", "tool_choice", "extra_body", "extra_headers"})
 
 
-def rename_fields(fields: Mapping[str, Any], known: Mapping[str, object]) -> dict[str, Any]:
+def rename_fields(fields: FieldsView, known: Mapping[str, object]) -> Fields:
     """Return the fields of a service under hocket's names.
 
     Args:
@@ -86,7 +101,7 @@ def rename_fields(fields: Mapping[str, Any], known: Mapping[str, object]) -> dic
     Raises:
         InvalidInput: a field is given under two names, with two values.
     """
-    renamed: dict[str, Any] = {}
+    renamed: Fields = {}
     for name, value in fields.items():
         own = name if name in known else OTHER_FIELDS.get(name, name)
         if own in renamed and renamed[own] != value:

@@ -9,6 +9,7 @@ from hocket._secrets import redact
 from hocket.errors import HocketError, InvalidReply
 from hocket.http.failures import REQUEST_IDS, classify_error, has_failed
 from hocket.http.request import HTTPReply
+from hocket.messages.content import Fields
 
 __all__ = ["excerpt_reply", "normalize_finish", "read_headers", "read_reply"]
 
@@ -44,7 +45,7 @@ def read_reply(reply: HTTPReply, provider: str, read: Callable[[Any], T], expect
         raise InvalidReply(f"the reply is no {expected}: {excerpt_reply(reply.content)}") from error
 
 
-def read_headers(headers: Mapping[str, str], include_headers: bool = False) -> dict[str, Any]:
+def read_headers(headers: Mapping[str, str], include_headers: bool = False) -> Fields:
     """Return what the headers of a reply say about an answer, for its ``response_metadata``.
 
     Returns:

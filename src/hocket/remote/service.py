@@ -10,9 +10,9 @@ import inspect
 import os
 import traceback
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, cast
 from urllib.parse import urlencode
 
 from pydantic import (
@@ -36,9 +36,12 @@ from hocket.load import Serializable
 from hocket.load.field_errors import explain_fields
 from hocket.remote.endpoint import Endpoint, Headers, Key, resolve_fields
 from hocket.remote.options import FIELDS_INSTEAD, rename_fields
+from hocket.remote.reply import read_reply
 from hocket.remote.sender import Sender
 
 __all__ = ["RemoteService", "explain_setup"]
+
+T = TypeVar("T")
 
 
 class RemoteService(BaseModel):
@@ -257,6 +260,39 @@ class RemoteService(BaseModel):
             return json_request(url, body, headers)
         except ValueError as error:
             raise InvalidInput(f"the request cannot be written as JSON: {error}") from error
+
+    async def _fetch(self, request: HTTPRequest, read: Callable[[Any], T], expected: str) -> T:
+        """Send a request and return what ``read`` makes of the data of its reply.
+
+        Args:
+            request: but for its key.
+            read: given the data, read from JSON.
+            expected: what the reply should be, for an error.
+
+        Raises:
+            LLMError: the server failed or refused, could not be reached, or sent something else.
+        """
+        provider = self._provider
+        return await self._sender.send(request, lambda reply: read_reply(reply, provider, read, expected))
+
+    async def _fetch_names(self, path: str, place: str, name: str) -> list[str]:
+        """Return names out of a list that the API gives.
+
+        Args:
+            path: of the API.
+            place: the field of the reply that holds the list.
+            name: the field of each item that holds its name.
+
+        Raises:
+            LLMError: see `_fetch`.
+        """
+
+        def read(data: Mapping[str, Any]) -> list[str]:
+            items: list[dict[str, object]] = data[place]
+            return [str(item[name]) for item in items]
+
+        request = HTTPRequest("GET", self._url(path), {"accept": "application/json"})
+        return await self._fetch(request, read, "list of models")
 
     def _client_settings(self) -> ClientSettings:
         return ClientSettings(

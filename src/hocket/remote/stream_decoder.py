@@ -6,7 +6,7 @@ that the request has failed, and what is left to say at the end.
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, ClassVar, Generic, Protocol, TypeVar
+from typing import ClassVar, Generic, Protocol, TypeVar
 
 from pydantic_core import from_json
 
@@ -14,6 +14,7 @@ from hocket.errors import HocketError, InvalidReply, StreamTruncated
 from hocket.http.failures import classify_error, has_failed
 from hocket.http.json_lines import JSONLines
 from hocket.http.sse import ServerSentEvent, ServerSentEvents
+from hocket.messages.content import Fields
 from hocket.remote.reply import excerpt_reply
 
 __all__ = ["Framing", "StreamDecoder"]
@@ -65,7 +66,7 @@ class StreamDecoder(ABC, Generic[T]):
         self._start: bytes | None = b""  # of the body, until an event has come
 
     @abstractmethod
-    def read(self, data: dict[str, Any], event: str) -> T | None:
+    def read(self, data: Fields, event: str) -> T | None:
         """Return what one event says; None: nothing. What it raises because of an odd shape becomes an `InvalidReply`.
 
         Args:
@@ -73,7 +74,7 @@ class StreamDecoder(ABC, Generic[T]):
             event: its name (`ServerSentEvent.event`); "" where it has none.
         """
 
-    def find_error(self, data: dict[str, Any]) -> object:
+    def find_error(self, data: Fields) -> object:
         """Return the part of an event that says that the request has failed; None: none does.
 
         What is returned is read as the body of an error is (`hocket.http.classify_error`).

@@ -2,9 +2,10 @@
 
 import math
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import cast
 
 from hocket.messages import UsageMetadata
+from hocket.messages.content import Fields
 
 __all__ = ["count_of", "counts_at", "make_usage"]
 
@@ -46,7 +47,7 @@ def make_usage(
         input_details, output_details: parts of these: cache_read, cache_creation, audio; reasoning, audio.
     """
     into, out = input_tokens or 0, output_tokens or 0
-    usage: dict[str, Any] = {
+    usage: Fields = {
         "input_tokens": into,
         "output_tokens": out,
         "total_tokens": into + out if total_tokens is None else total_tokens,

@@ -1,0 +1,14 @@
+"""Anthropic's messages API."""
+
+from typing import TYPE_CHECKING
+
+from hocket._runtime.lazy import Loader, loader
+
+if TYPE_CHECKING:
+    from hocket.providers.anthropic.chat_model import ChatAnthropic
+
+_HOMES = {"ChatAnthropic": "chat_model"}
+
+__all__ = ["ChatAnthropic"]
+
+__getattr__: Loader = loader(__name__, _HOMES)

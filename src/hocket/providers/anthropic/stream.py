@@ -1,0 +1,140 @@
+"""A streamed reply of Anthropic's, event by event. It does no I/O and folds nothing.
+
+The first block, where it is a text, comes as strings, since most answers are nothing else. Any other comes in pieces that
+name its ``index``. The arguments of a call come beside the content, as pieces of JSON; its block stands in the content
+when they are complete, as the API would have written it in one piece. The stream is whole with its ``stop_reason``.
+"""
+
+from collections.abc import Mapping
+
+from hocket.errors import InvalidInput
+from hocket.messages.content import Fields
+from hocket.messages.fast_chunk import fast_chunk
+from hocket.messages.tool_calls import ToolCallChunk, parse_tool_arguments, tool_call_chunk
+from hocket.outputs import ChatGenerationChunk
+from hocket.providers.anthropic.decode import PROVIDER, decode_usage, finish_facts, reply_facts
+from hocket.remote.reply import read_headers
+from hocket.remote.stream_decoder import StreamDecoder
+
+__all__ = ["AnthropicDecoder"]
+
+
+_TOOLS = frozenset({"tool_use", "server_tool_use", "mcp_tool_use"})
+
+
+class AnthropicDecoder(StreamDecoder[ChatGenerationChunk]):
+    """Reads one stream.
+
+    Args:
+        headers: of the reply.
+        include_headers: whether to tell all of them.
+    """
+
+    def __init__(self, headers: Mapping[str, str] | None = None, *, include_headers: bool = False) -> None:
+        super().__init__(PROVIDER, headers)
+        self._facts = {"model_provider": PROVIDER, **read_headers(self.headers, include_headers)}  # for the next chunk
+        self._id: str | None = None
+        self._usage: Fields = {}
+        self._open: dict[int, Fields] = {}  # blocks of tools, until they are complete
+        self._arguments: dict[int, list[str]] = {}
+
+    def read(self, data: Fields, event: str) -> ChatGenerationChunk | None:
+        """Return what one event says; None: nothing. Events that are not known say nothing."""
+        match data.get("type"):
+            case "content_block_delta":
+                return self._read_delta(data["index"], data["delta"])
+            case "content_block_start":
+                return self._start_block(data["index"], data["content_block"])
+            case "content_block_stop":
+                return self._stop_block(data["index"])
+            case "message_start":
+                return self._begin(data["message"])
+            case "message_delta":
+                return self._finish(data)
+            case "message_stop":
+                self.done = self.ended = True
+            case _:
+                pass
+        return None
+
+    def _begin(self, message: Fields) -> ChatGenerationChunk:
+        self._id = message.get("id")
+        self._usage = dict(message.get("usage") or {})
+        self._facts |= reply_facts(message)
+        return self._chunk("", usage=True)
+
+    def _start_block(self, index: int, block: Fields) -> ChatGenerationChunk | None:
+        if block["type"] in _TOOLS:
+            self._open[index], self._arguments[index] = block, []
+            if block["type"] != "tool_use":
+                return None
+            call = tool_call_chunk(name=block["name"], args="", id=block["id"], index=index)
+            return self._chunk("", calls=[call])
+        if block["type"] == "text":
+            return self._text(index, block["text"]) if block.get("text") else None
+        return self._chunk([{**block, "index": index}])
+
+    def _read_delta(self, index: int, delta: Fields) -> ChatGenerationChunk | None:
+        match delta["type"]:
+            case "text_delta":
+                return self._text(index, delta["text"])
+            case "input_json_delta":
+                text = delta["partial_json"]
+                if not text or index not in self._open:
+                    return None
+                self._arguments[index].append(text)
+                if self._open[index]["type"] != "tool_use":
+                    return None
+                return self._chunk("", calls=[tool_call_chunk(args=text, index=index)])
+            case "thinking_delta" | "signature_delta":
+                said = {name: value for name, value in delta.items() if name in ("thinking", "signature")}
+                return self._chunk([{"type": "thinking", **said, "index": index}])
+            case "citations_delta":
+                place = {} if index == 0 else {"index": index}  # the first text comes as strings, which have none
+                return self._chunk([{"type": "text", "citations": [delta["citation"]], **place}])
+            case _:
+                return None
+
+    def _text(self, index: int, text: str) -> ChatGenerationChunk:
+        return self._chunk(text if index == 0 else [{"type": "text", "text": text, "index": index}])
+
+    def _stop_block(self, index: int) -> ChatGenerationChunk | None:
+        block = self._open.pop(index, None)
+        if block is None:
+            return None
+        text = "".join(self._arguments.pop(index))
+        try:
+            whole = {**block, "input": parse_tool_arguments(text)} if text else block
+        except InvalidInput:  # the message tells it among its invalid calls
+            whole = {**block, "partial_json": text}
+        return self._chunk([{**whole, "index": index}])
+
+    def _finish(self, data: Fields) -> ChatGenerationChunk:
+        usage: Fields = data.get("usage") or {}
+        self._usage |= {name: value for name, value in usage.items() if value is not None}  # running totals
+        finish = finish_facts(data["delta"])
+        self._facts |= {**reply_facts(data["delta"]), **finish, "token_usage": self._usage}
+        self.ended = self.ended or bool(finish)
+        return self._chunk("", usage=True, info=finish)
+
+    def _chunk(
+        self,
+        content: str | list[str | Fields],
+        *,
+        calls: list[ToolCallChunk] | None = None,
+        usage: bool = False,
+        info: Mapping[str, str] | None = None,
+    ) -> ChatGenerationChunk:
+        facts, self._facts = self._facts, {}
+        message = fast_chunk(
+            content,
+            self._id,
+            response_metadata=facts,
+            tool_call_chunks=calls,
+            usage_metadata=decode_usage(self._usage) if usage else None,
+        )
+        return (
+            ChatGenerationChunk(message=message, generation_info=dict(info))
+            if info
+            else ChatGenerationChunk(message=message)
+        )

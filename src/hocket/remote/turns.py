@@ -1,0 +1,68 @@
+"""Turns of a conversation, for formats that know two speakers who take turns, and instructions beside them.
+
+Anthropic's and Google's formats have it so. Messages of the same speaker become one turn; tools' results are the user's.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+
+from hocket.errors import InvalidInput
+from hocket.messages import AIMessage, BaseMessage, ChatMessage, FunctionMessage, SystemMessage
+from hocket.messages.content import Fields
+
+__all__ = ["USER", "join_turns", "role_in_turns", "split_instructions"]
+
+
+USER, ASSISTANT = "user", "assistant"
+
+
+def split_instructions(messages: Iterable[BaseMessage]) -> tuple[list[SystemMessage], list[BaseMessage]]:
+    """Return the system messages, wherever they stand, and the others."""
+    instructions: list[SystemMessage] = []
+    others: list[BaseMessage] = []
+    for message in messages:
+        if isinstance(message, SystemMessage):
+            instructions.append(message)
+        else:
+            others.append(message)
+    return instructions, others
+
+
+def join_turns(
+    messages: Iterable[BaseMessage], write: Callable[[BaseMessage], Sequence[Fields]]
+) -> list[tuple[str, list[Fields]]]:
+    """Return the turns of a conversation, each with its speaker ("user" or "assistant") and parts. None is empty.
+
+    Args:
+        messages: without system messages.
+        write: returns the parts of one message.
+
+    Raises:
+        InvalidInput: a message is neither of the two speakers'.
+    """
+    turns: list[tuple[str, list[Fields]]] = []
+    for message in messages:
+        speaker, parts = role_in_turns(message), write(message)
+        if not parts:
+            continue
+        if turns and turns[-1][0] == speaker:
+            turns[-1][1].extend(parts)
+        else:
+            turns.append((speaker, list(parts)))
+    return turns
+
+
+def role_in_turns(message: BaseMessage) -> str:
+    """Return whose turn a message is of.
+
+    Raises:
+        InvalidInput: neither the user's nor the model's.
+    """
+    if isinstance(message, AIMessage):
+        return ASSISTANT
+    if isinstance(message, ChatMessage):
+        if message.role in (USER, ASSISTANT):
+            return message.role
+        raise InvalidInput(f"a ChatMessage of role {message.role!r} has no place here; use role 'user' or 'assistant'")
+    if isinstance(message, FunctionMessage):
+        raise InvalidInput("a FunctionMessage, which names no call, has no place here; use a ToolMessage")
+    return USER
