@@ -1,16 +1,12 @@
 """Exchanges recorded with the official SDK: what it sent, what it was answered, and what it made of that."""
 
-import json
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-RECORDINGS = {
-    f"{folder}/{path.stem}": json.loads(path.read_text())
-    for folder in ("openai_chat", "openai_compat")
-    for path in sorted((Path(__file__).parents[2] / "fixtures" / folder).glob("*.json"))
-}
+from tests.kit.recordings import load_recordings, parametrize
+
+RECORDINGS = load_recordings("openai_chat", "openai_compat")
 
 
 def is_chat(case: dict[str, Any]) -> bool:
@@ -31,10 +27,7 @@ KINDS = {
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Run a test that takes one of `KINDS` with each recording of that kind."""
-    for kind, belongs in KINDS.items():
-        if kind in metafunc.fixturenames:
-            cases = {name: case for name, case in RECORDINGS.items() if belongs(case)}
-            metafunc.parametrize(kind, cases.values(), ids=cases.keys())
+    parametrize(metafunc, RECORDINGS, KINDS)
 
 
 @pytest.fixture
