@@ -8,7 +8,7 @@ import functools
 import inspect
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar, overload
 
 from pydantic import ConfigDict
 
@@ -25,8 +25,10 @@ __all__ = [
     "AnyRunnable",
     "Runnable",
     "RunnableFactory",
+    "RunnableLike",
     "RunnableSerializable",
     "RunnableWrapper",
+    "StepFunction",
     "get_factory",
     "set_factory",
 ]
@@ -91,7 +93,7 @@ class Runnable(RunnableVerbs[Input, Output], ABC, Generic[Input, Output]):
         """Return a chain that takes one key's value, or a mapping of several keys, out of this runnable's output."""
         return self | get_factory().make_pick(keys)
 
-    def assign(self, **kwargs: object) -> "RunnableSerializable[Input, dict[str, Any]]":
+    def assign(self, **kwargs: "RunnableLike") -> "RunnableSerializable[Input, dict[str, Any]]":
         """Return a chain that adds to this runnable's output, a mapping, the outputs of others, each under its name."""
         return self | get_factory().make_assign(kwargs)
 
@@ -209,6 +211,16 @@ AnyRunnable = Runnable[Any, Any]
 """A runnable of any types: the steps of a chain, for one."""
 
 
+class StepFunction(Protocol):
+    """A function of the input that may take more: the config, a run manager."""
+
+    def __call__(self, input: Any, /, *args: Any, **kwargs: Any) -> object: ...
+
+
+RunnableLike = AnyRunnable | Callable[[Any], object] | StepFunction | Mapping[str, object]
+"""What `coerce_to_runnable` takes: a runnable, a function, a mapping of these."""
+
+
 class RunnableSerializable(Serializable, Runnable[Input, Output]):
     """A runnable whose configuration is data."""
 
@@ -302,13 +314,13 @@ class RunnableFactory(ABC):
     @abstractmethod
     def make_sequence(self, *steps: object, name: str | None = None) -> "RunnableSerializable[Any, Any]": ...
     @abstractmethod
-    def make_parallel(self, branches: Mapping[str, object]) -> "RunnableSerializable[Any, dict[str, Any]]": ...
+    def make_parallel(self, branches: Mapping[str, RunnableLike]) -> "RunnableSerializable[Any, dict[str, Any]]": ...
     @abstractmethod
     def make_function(self, function: Callable[..., object]) -> AnyRunnable: ...
     @abstractmethod
     def make_pick(self, keys: str | list[str]) -> "RunnableSerializable[Any, Any]": ...
     @abstractmethod
-    def make_assign(self, branches: Mapping[str, object]) -> "RunnableSerializable[Any, dict[str, Any]]": ...
+    def make_assign(self, branches: Mapping[str, RunnableLike]) -> "RunnableSerializable[Any, dict[str, Any]]": ...
     @abstractmethod
     def make_each(self, bound: Runnable[Input, Output]) -> "RunnableSerializable[Iterable[Input], list[Output]]": ...
     @abstractmethod

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import TypeVar, cast, overload
 
-from hocket.runnables.base import AnyRunnable, Runnable, get_factory
+from hocket.runnables.base import AnyRunnable, Runnable, RunnableLike, get_factory
 
 __all__ = ["coerce_to_runnable", "is_runnable_like"]
 
@@ -31,7 +31,7 @@ def coerce_to_runnable(thing: object) -> AnyRunnable:
     if isinstance(thing, Runnable):
         return thing  # pyright: ignore[reportUnknownVariableType]  # a Runnable of anything
     if isinstance(thing, Mapping):
-        return get_factory().make_parallel(cast("Mapping[str, object]", thing))
+        return get_factory().make_parallel(cast("Mapping[str, RunnableLike]", thing))
     if callable(thing):
         return get_factory().make_function(thing)
     raise TypeError(

@@ -4,7 +4,14 @@ import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from hocket.runnables.base import AnyRunnable, Runnable, RunnableFactory, RunnableSerializable, RunnableWrapper
+from hocket.runnables.base import (
+    AnyRunnable,
+    Runnable,
+    RunnableFactory,
+    RunnableLike,
+    RunnableSerializable,
+    RunnableWrapper,
+)
 from hocket.runnables.config import RunnableConfig
 
 if TYPE_CHECKING:
@@ -26,7 +33,7 @@ class ImportingFactory(RunnableFactory):
 
         return RunnableSequence(*steps, name=name)
 
-    def make_parallel(self, branches: Mapping[str, object]) -> "RunnableSerializable[Any, dict[str, Any]]":
+    def make_parallel(self, branches: Mapping[str, RunnableLike]) -> "RunnableSerializable[Any, dict[str, Any]]":
         from hocket.runnables.parallel import RunnableParallel
 
         return RunnableParallel(branches)
@@ -44,7 +51,7 @@ class ImportingFactory(RunnableFactory):
 
         return RunnablePick(keys)
 
-    def make_assign(self, branches: Mapping[str, object]) -> "RunnableSerializable[Any, dict[str, Any]]":
+    def make_assign(self, branches: Mapping[str, RunnableLike]) -> "RunnableSerializable[Any, dict[str, Any]]":
         from hocket.runnables.parallel import RunnableParallel
         from hocket.runnables.passthrough import RunnableAssign
 

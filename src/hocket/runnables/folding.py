@@ -10,9 +10,13 @@ from typing import Any, Generic, TypeVar, cast
 
 from hocket.messages import BaseMessageChunk
 
-__all__ = ["Accumulator", "AddableDict", "aadd", "add"]
+__all__ = ["Accumulator", "AddableDict", "Values", "aadd", "add"]
 
 T = TypeVar("T")
+
+
+Values = dict[str, Any]
+"""What several runnables have given, each under its name."""
 
 
 class AddableDict(dict[str, Any]):

@@ -28,9 +28,9 @@ Output = TypeVar("Output")
 class RunnableListened(RunnableBinding[Input, Output], Generic[Input, Output]):
     """Calls another runnable, and tells functions of its run. Made by `Runnable.with_listeners`, which see."""
 
-    on_start: Callable[..., Any] | None = Field(default=None, exclude=True)
-    on_end: Callable[..., Any] | None = Field(default=None, exclude=True)
-    on_error: Callable[..., Any] | None = Field(default=None, exclude=True)
+    on_start: Callable[..., object] | None = Field(default=None, exclude=True)
+    on_end: Callable[..., object] | None = Field(default=None, exclude=True)
+    on_error: Callable[..., object] | None = Field(default=None, exclude=True)
 
     @classmethod
     def is_lc_serializable(cls) -> bool:
@@ -48,16 +48,16 @@ class RunnableListened(RunnableBinding[Input, Output], Generic[Input, Output]):
 
     def _merge_config(self, config: RunnableConfig | None) -> RunnableConfig | None:
         merged = merge_configs(self.config, config)
-        told: dict[str, Any] = {"start": self.on_start, "end": self.on_end, "error": self.on_error}
-        return merge_configs(merged, {"callbacks": [_ListenerHandler(told, merged)]})
+        listeners = {"start": self.on_start, "end": self.on_end, "error": self.on_error}
+        return merge_configs(merged, {"callbacks": [_ListenerHandler(listeners, merged)]})
 
 
-def _start(kind: str) -> Callable[..., Any]:
+def _start(kind: str) -> Callable[..., object]:
     """Return the method for runs of one kind that start."""
 
-    def told(
+    def start(
         self: "_ListenerHandler", serialized: dict[str, Any] | None, inputs: object, *, run_id: UUID, **details: Any
-    ) -> Any:
+    ) -> object:
         if self._run is not None:
             return None
         name = details.get("name") or (serialized or {}).get("name") or kind
@@ -65,7 +65,7 @@ def _start(kind: str) -> Callable[..., Any]:
         self._run = Run(run_id, name, details.get("run_type") or kind, inputs, **facts)
         return self._tell("start")
 
-    return told
+    return start
 
 
 class _ListenerHandler(BaseCallbackHandler):
@@ -74,25 +74,25 @@ class _ListenerHandler(BaseCallbackHandler):
     A coroutine that a function returns is awaited by whoever tells handlers.
     """
 
-    def __init__(self, listeners: dict[str, Callable[..., Any] | None], config: RunnableConfig) -> None:
+    def __init__(self, listeners: dict[str, Callable[..., object] | None], config: RunnableConfig) -> None:
         self.run_inline = all(inspect.iscoroutinefunction(one) for one in listeners.values() if one is not None)
         self._listeners = listeners
         self._config = config
         self._run: Run | None = None
 
-    def _end(self, outputs: object, *, run_id: UUID, **details: Any) -> Any:
+    def _end(self, outputs: object, *, run_id: UUID, **details: object) -> object:
         return self._ended("end", run_id, outputs=outputs)
 
-    def _fail(self, error: BaseException, *, run_id: UUID, **details: Any) -> Any:
+    def _fail(self, error: BaseException, *, run_id: UUID, **details: object) -> object:
         return self._ended("error", run_id, error=error)
 
-    def _ended(self, what: str, run_id: UUID, **facts: Any) -> Any:
+    def _ended(self, what: str, run_id: UUID, **facts: Any) -> object:
         if self._run is None or self._run.id != run_id:
             return None
         self._run = replace(self._run, end_time=datetime.now(UTC), **facts)
         return self._tell(what)
 
-    def _tell(self, what: str) -> Any:
+    def _tell(self, what: str) -> object:
         listener = self._listeners[what]
         if listener is None:
             return None

@@ -1,35 +1,38 @@
 """Runnables side by side."""
 
 import functools
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from typing import Any, ClassVar, Generic, TypeVar
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from typing import Any, ClassVar, Generic, overload
 
 import anyio
 from pydantic import ConfigDict, SkipValidation
+from typing_extensions import TypeVar
 
 from hocket._runtime.portal import run_in_portal
 from hocket._runtime.runtime import ASYNC, Runtime
 from hocket._runtime.stream import Sink
 from hocket.errors import InvalidInput
-from hocket.runnables.base import Runnable, RunnableSerializable
+from hocket.runnables.base import Runnable, RunnableLike, RunnableSerializable
 from hocket.runnables.batch import Batch
 from hocket.runnables.chain_run import add_run_tag
 from hocket.runnables.coercion import coerce_to_runnable
 from hocket.runnables.config import RunnableConfig
-from hocket.runnables.folding import AddableDict
+from hocket.runnables.folding import AddableDict, Values
 from hocket.runnables.stage import AnyStage, Stage, put_one
 from hocket.runnables.with_run import RunnableWithRun
 
 __all__ = ["RunnableMap", "RunnableParallel"]
 
-Input = TypeVar("Input")
+Input = TypeVar("Input", default=Any)
 Job = TypeVar("Job")
 Result = TypeVar("Result")
 
+# A function that takes the pieces of its input says nothing about the input itself.
+_GeneratorFunction = Callable[[Any], Iterator[object] | AsyncIterator[object]]
+_Branch = Runnable[Input, Any] | Callable[[Input], object]
 
-class RunnableParallel(
-    RunnableWithRun[Input, dict[str, Any]], RunnableSerializable[Input, dict[str, Any]], Generic[Input]
-):
+
+class RunnableParallel(RunnableWithRun[Input, Values], RunnableSerializable[Input, Values], Generic[Input]):
     """Calls several runnables with one input, at once, and returns a mapping of their outputs, in their order.
 
     The first to fail cancels the others. A stream passes on the branches' pieces as they come, as mappings of one key.
@@ -46,8 +49,24 @@ class RunnableParallel(
 
     steps__: SkipValidation[Mapping[str, Runnable[Input, Any]]]
 
+    @overload
     def __init__(
-        self, steps__: Mapping[str, object] | None = None, *, name: str | None = None, **kwargs: object
+        self: "RunnableParallel[Any]",
+        steps__: Mapping[str, _GeneratorFunction] | None = None,
+        *,
+        name: str | None = None,
+        **kwargs: _GeneratorFunction,
+    ) -> None: ...
+    @overload
+    def __init__(
+        self, steps__: Mapping[str, _Branch[Input]] | None = None, *, name: str | None = None, **kwargs: _Branch[Input]
+    ) -> None: ...
+    @overload
+    def __init__(
+        self, steps__: Mapping[str, RunnableLike] | None = None, *, name: str | None = None, **kwargs: RunnableLike
+    ) -> None: ...
+    def __init__(
+        self, steps__: Mapping[str, RunnableLike] | None = None, *, name: str | None = None, **kwargs: RunnableLike
     ) -> None:
         branches = {key: coerce_to_runnable(branch) for key, branch in {**(steps__ or {}), **kwargs}.items()}
         if not branches:
@@ -66,7 +85,7 @@ class RunnableParallel(
 
     async def _run_whole(
         self, runtime: Runtime, input: Input, config: RunnableConfig, kwargs: dict[str, object]
-    ) -> dict[str, Any]:
+    ) -> Values:
         async def call(branch: tuple[str, Runnable[Input, Any]]) -> Any:
             return await branch[1]._invoke(runtime, input, add_run_tag(config, "map:key:{}", branch[0]), kwargs)
 
@@ -76,8 +95,8 @@ class RunnableParallel(
         return dict(zip(self.steps__, outputs, strict=True))
 
     def _make_inner_stage(
-        self, runtime: Runtime, config: RunnableConfig, kwargs: dict[str, object], sink: Sink[dict[str, Any]]
-    ) -> Stage[Input, dict[str, Any]]:
+        self, runtime: Runtime, config: RunnableConfig, kwargs: dict[str, object], sink: Sink[Values]
+    ) -> Stage[Input, Values]:
         merge = _Merge(sink, is_async=runtime.is_async)
         stages: list[AnyStage] = [
             branch._make_stage(runtime, add_run_tag(config, "map:key:{}", key), kwargs, _BranchSink(key, merge))
@@ -115,14 +134,14 @@ class RunnableParallel(
 RunnableMap = RunnableParallel
 
 
-class _ParallelStage(Stage[Input, dict[str, Any]]):
+class _ParallelStage(Stage[Input, Values]):
     """The stages of all branches, as one."""
 
     def __init__(
         self,
         stages: Sequence[AnyStage],
         close_all: Callable[[], Awaitable[None]],
-        sink: Sink[dict[str, Any]],
+        sink: Sink[Values],
     ) -> None:
         super().__init__(sink)
         self._stages = stages
@@ -156,7 +175,7 @@ class _ParallelStage(Stage[Input, dict[str, Any]]):
 class _Merge:
     """Takes the pieces of all branches one at a time: the sink behind it is not made for several tasks."""
 
-    def __init__(self, sink: Sink[dict[str, Any]], *, is_async: bool) -> None:
+    def __init__(self, sink: Sink[Values], *, is_async: bool) -> None:
         self._sink = sink
         self._lock = anyio.Lock(fast_acquire=True) if is_async else None
 

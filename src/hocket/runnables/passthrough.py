@@ -6,16 +6,17 @@
 import enum
 from abc import abstractmethod
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, ClassVar, Final, Generic, TypeVar, cast
+from typing import Any, ClassVar, Final, Generic, cast
 
 from pydantic import ConfigDict, SkipValidation
+from typing_extensions import TypeVar
 
 from hocket._runtime.runtime import Runtime
 from hocket._runtime.stream import Sink
 from hocket.errors import InvalidInput
-from hocket.runnables.base import RunnableSerializable
+from hocket.runnables.base import RunnableLike, RunnableSerializable
 from hocket.runnables.config import RunnableConfig
-from hocket.runnables.folding import Accumulator, AddableDict
+from hocket.runnables.folding import Accumulator, AddableDict, Values
 from hocket.runnables.function import Function
 from hocket.runnables.parallel import RunnableParallel
 from hocket.runnables.stage import AnyStage, Stage, put_one
@@ -23,7 +24,8 @@ from hocket.runnables.with_run import RunnableWithRun
 
 __all__ = ["RunnableAssign", "RunnablePassthrough", "RunnablePick"]
 
-Input = TypeVar("Input")
+Input = TypeVar("Input", default=Any)
+Output = TypeVar("Output")
 Piece = TypeVar("Piece")
 Change = TypeVar("Change")
 
@@ -68,8 +70,8 @@ class RunnablePassthrough(RunnableWithRun[Input, Input], RunnableSerializable[In
         return True
 
     @classmethod
-    def assign(  # pyright: ignore[reportIncompatibleMethodOverride]  # LangChain's form: a method of the class
-        cls, **kwargs: object
+    def assign(  # type: ignore[override]  # pyright: ignore[reportIncompatibleMethodOverride]  # LangChain's form: a method of the class
+        cls, **kwargs: RunnableLike
     ) -> "RunnableAssign":
         """Return a runnable that adds to its input, a mapping, the outputs of others for it, each under its name."""
         return RunnableAssign(RunnableParallel(kwargs))
@@ -168,7 +170,7 @@ class _CallingStage(_ForwardingStage[Piece, Piece]):
         await self._function(self._pieces.total())
 
 
-class _MappingRunnable(RunnableWithRun[Any, Any], RunnableSerializable[Any, Any]):
+class _MappingRunnable(RunnableWithRun[Values, Output], RunnableSerializable[Values, Output], Generic[Output]):
     """A runnable that takes mappings."""
 
     model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
@@ -193,7 +195,7 @@ class _MappingRunnable(RunnableWithRun[Any, Any], RunnableSerializable[Any, Any]
         return super().get_name(suffix, name=name or self.name or f"{type(self).__name__}<{','.join(self._keys)}>")
 
 
-class RunnableAssign(_MappingRunnable):
+class RunnableAssign(_MappingRunnable[Values]):
     """Adds the outputs of others to its input, a mapping. A stream begins with the input's keys.
 
     Args:
@@ -218,8 +220,8 @@ class RunnableAssign(_MappingRunnable):
         return {**values, **await self.mapper._invoke(runtime, input, config, kwargs)}
 
     def _make_inner_stage(
-        self, runtime: Runtime, config: RunnableConfig, kwargs: dict[str, object], sink: Sink[object]
-    ) -> Stage[object, object]:
+        self, runtime: Runtime, config: RunnableConfig, kwargs: dict[str, object], sink: Sink[Values]
+    ) -> Stage[Values, Values]:
         def take_others(piece: object) -> AddableDict | _Nothing:
             others = {key: value for key, value in self._check_input(piece).items() if key not in keys}
             return AddableDict(others) if others else NOTHING
@@ -236,11 +238,11 @@ class RunnableAssign(_MappingRunnable):
         return self.mapper._can_step
 
 
-class _AssigningStage(_ForwardingStage[object, object]):
+class _AssigningStage(_ForwardingStage[Values, Values]):
     """Passes on the keys that are not replaced, and feeds the stage that makes the rest."""
 
     def __init__(
-        self, sink: Sink[object], change: Callable[[object], AddableDict | _Nothing], mapper: AnyStage
+        self, sink: Sink[Values], change: Callable[[object], AddableDict | _Nothing], mapper: AnyStage
     ) -> None:
         super().__init__(sink, change)
         self._mapper = mapper
@@ -249,11 +251,11 @@ class _AssigningStage(_ForwardingStage[object, object]):
         super().expect_snapshots()
         self._mapper.expect_snapshots()
 
-    def put(self, item: object) -> Awaitable[None] | None:
+    def put(self, item: Values) -> Awaitable[None] | None:
         waiting = super().put(item)
         return self._mapper.put(item) if waiting is None else self._put_later(waiting, item)
 
-    async def _put_later(self, waiting: Awaitable[None], item: object) -> None:
+    async def _put_later(self, waiting: Awaitable[None], item: Values) -> None:
         await waiting
         await put_one(self._mapper, item)
 
@@ -265,7 +267,7 @@ class _AssigningStage(_ForwardingStage[object, object]):
         await self._mapper.abort(error)
 
 
-class RunnablePick(_MappingRunnable):
+class RunnablePick(_MappingRunnable[Any]):
     """Takes out of its input, a mapping, the value of one key (None if it is missing), or a mapping of several keys.
 
     Args:
@@ -293,7 +295,7 @@ class RunnablePick(_MappingRunnable):
 
     def _make_inner_stage(
         self, runtime: Runtime, config: RunnableConfig, kwargs: dict[str, object], sink: Sink[object]
-    ) -> Stage[object, object]:
+    ) -> Stage[Values, Any]:
         def take(piece: object) -> object:
             values = self._check_input(piece)
             if isinstance(self.keys, str):

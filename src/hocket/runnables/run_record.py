@@ -38,5 +38,5 @@ class Run:
     end_time: datetime | None = None
 
 
-Listener = Callable[[Run], Any] | Callable[[Run, RunnableConfig], Any]
-AsyncListener = Callable[[Run], Awaitable[Any]] | Callable[[Run, RunnableConfig], Awaitable[Any]]
+Listener = Callable[[Run], object] | Callable[[Run, RunnableConfig], object]
+AsyncListener = Callable[[Run], Awaitable[object]] | Callable[[Run, RunnableConfig], Awaitable[object]]
