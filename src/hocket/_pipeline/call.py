@@ -202,8 +202,9 @@ class Call:
 
     def run_manager(self) -> LLMRun:
         """Return the run that the hook is told of: the first one, or one that nobody listens to."""
-        if self.runs.first is not None:
-            return self.runs.first
+        run = self.runs.first
+        if run is not None:
+            return run
         cls = AsyncCallbackManagerForLLMRun if self.runtime.is_async else CallbackManagerForLLMRun
         return cls(self.request.run_ids[0], [], [])
 

@@ -24,7 +24,7 @@ __all__ = ["check_total", "start_in_time", "with_attempt_deadlines", "with_total
 
 def start_in_time(call: Call) -> Awaitable[None]:
     """Start a call's runs, within its limit on all of its time, if it has one, which begins here."""
-    total = call.limits.total
+    total = None if call.limits is NO_LIMITS else call.limits.total
     if total is None:
         return call.runs.start()
     call.limits.start()

@@ -289,7 +289,8 @@ class BaseLanguageModel(OptionPolicyMixin, _Runnable[Output], ABC):
         ):
             parts = fields["cache"], fields["rate_limiter"], fields["max_in_flight"]
             held = fields[PIPELINE] = (*parts, self._compose())
-        return cast(Next, held[3])
+        pipeline: Next = held[3]
+        return pipeline
 
     @abstractmethod
     def _compose(self) -> Next:
@@ -348,7 +349,7 @@ class BaseLanguageModel(OptionPolicyMixin, _Runnable[Output], ABC):
         )
         stop, options, dropped = self._apply_option_policy(stop, options, params.get("unsupported"), messages)
         ids = (run_ids[0] or new_run_id(),) if len(run_ids) == 1 else [one or new_run_id() for one in run_ids]
-        return CallRequest._make((self, prompts, stop, options, bool(streaming), ids)), dropped  # at half the price
+        return CallRequest(self, prompts, stop, options, bool(streaming), ids), dropped
 
     def _make_limits(self, params: Params) -> CallLimits:
         """Return the limits of a call: what its arguments say, over what the model says."""

@@ -70,7 +70,7 @@ def configure_manager(
     callbacks: Callbacks,
     tags: list[str] | None,
     metadata: Mapping[str, Any] | None,
-    tracing_facts: Mapping[str, Any],
+    tracing_facts: Params,
 ) -> AsyncCallbackManager | CallbackManager:
     """Return the manager of a call.
 
@@ -81,7 +81,7 @@ def configure_manager(
         tracing_facts: what tracers want to know of the model; they come over the metadata.
     """
     cls = AsyncCallbackManager if runtime.is_async else CallbackManager
-    all_metadata = {**metadata, **tracing_facts} if metadata else {**tracing_facts}
+    all_metadata = {**metadata, **tracing_facts} if metadata else tracing_facts
     return cls.configure(
         callbacks,
         fields["callbacks"],

@@ -66,30 +66,46 @@ class ChatCalls(BaseLanguageModel[AIMessage], ABC):
     ) -> Sequence[Runs]:
         """Return the runs of calls that have all but their messages in common."""
         facts = self._make_tracing_facts(requests[0], dropped)
-        listeners = config.get("callbacks"), config.get("tags"), config.get("metadata")
-        manager = configure_manager(runtime, self.__dict__, *listeners, facts)
+        callbacks, tags, metadata = config.get("callbacks"), config.get("tags"), config.get("metadata")
+        manager = configure_manager(runtime, self.__dict__, callbacks, tags, metadata, facts)
         if not manager.handlers:
             return [NO_RUNS] * len(requests)
 
-        def describe(request: CallRequest, index: int) -> StartEvent:
-            details = self._start_details(request, params)
-            details |= {"name": config.get("run_name") or self.name, "batch_size": len(requests)}
-            return (self._serialize_for_handlers(), [LazyCopies(request.prompts[0])]), details
-
         return [
-            Runs(runtime, CHAT.start_event, request.run_ids, (manager,), functools.partial(describe, request))
+            Runs(
+                runtime,
+                CHAT.start_event,
+                request.run_ids,
+                (manager,),
+                functools.partial(self._describe_start, request, params, config, len(requests)),
+            )
             for request in requests
         ]
 
-    def _start_details(self, request: CallRequest, params: Mapping[str, Any]) -> dict[str, Any]:
-        """Return how the model is called, for handlers: the hook's arguments, and some that it does not see."""
+    def _describe_start(
+        self,
+        request: CallRequest,
+        params: Mapping[str, Any],
+        config: Mapping[str, Any],
+        batch_size: int,
+        index: int,
+    ) -> StartEvent:
+        """Return what handlers are told at the start: the model, the messages, and how it is called.
+
+        That is, the hook's arguments, and some that the hook does not see.
+        """
         options: dict[str, Any] = {"stop": None if request.stop is None else copy_containers(request.stop)}
         if params:
             for name in STRUCTURED_KEYS:
                 if params.get(name):
                     options["ls_structured_output_format"] = copy_containers(params[name])
-        invocation_params = copy_containers(self._get_invocation_params(stop=request.stop, **request.params))
-        return {"invocation_params": invocation_params, "options": options}
+        details: dict[str, object] = {
+            "invocation_params": copy_containers(self._get_invocation_params(stop=request.stop, **request.params)),
+            "options": options,
+            "name": config.get("run_name") or self.name,
+            "batch_size": batch_size,
+        }
+        return (self._serialize_for_handlers(), [LazyCopies(request.prompts[0])]), details
 
     def _should_stream(self, *, async_api: bool, run_manager: Any = None, **kwargs: Any) -> bool:
         """Whether this call goes to a stream hook, if there is one: LangChain's rule, less its look at the handlers.

@@ -83,14 +83,14 @@ class AIMessage(BaseMessage, init=False):
         Those are ``tool_calls``, as in LangChain, or the older ``function_call``, one call without an id. A chunk may
         have a piece of the latter, which is read when the chunks have been added (see `_chunks_of_calls`).
         """
-        fields = cast(Fields, values) if isinstance(values, dict) else {}
+        fields: Fields = values if isinstance(values, dict) else {}  # pyright: ignore[reportUnknownVariableType]  # a cast is a call
         kwargs: Fields = fields.get("additional_kwargs", {})
         if not kwargs or any(fields.get(key) for key in (*_PARSED, "tool_call_chunks")):
-            return cast(Any, values)
+            return values  # pyright: ignore[reportUnknownVariableType]
         is_chunk = issubclass(cls, AIMessageChunk)
         raw: list[Fields] = kwargs.get("tool_calls") or ([] if is_chunk else _older_call(kwargs))
         if not raw:
-            return cast(Any, values)
+            return values  # pyright: ignore[reportUnknownVariableType]
         if is_chunk:
             return {**fields, "tool_call_chunks": default_tool_chunk_parser(raw)}
         calls, invalid = default_tool_parser(raw)

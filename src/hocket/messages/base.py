@@ -63,10 +63,6 @@ _TEXTS = frozenset({"type", "name", "id", "role", "tool_call_id", "status", "chu
 """The fields of messages that hold no list and no mapping."""
 
 
-_NESTED = frozenset({"content", "additional_kwargs", "tool_calls"})
-"""The fields of messages that are counted, merged and copied as data of any depth."""
-
-
 class BaseMessage(LazyFields, Serializable):
     """One message of a conversation.
 
@@ -112,9 +108,9 @@ class BaseMessage(LazyFields, Serializable):
             self._take_blocks(content_blocks, kwargs)
         if content is not None:
             kwargs["content"] = content
-        get = kwargs.get
-        if get("content").__class__ is not str or get("additional_kwargs") or get("tool_calls"):
-            check_depth(map(get, _NESTED))
+        deep = kwargs.get("content"), kwargs.get("additional_kwargs"), kwargs.get("tool_calls")
+        if deep[0].__class__ is not str or deep[1] or deep[2]:
+            check_depth(deep)
         self.__pydantic_validator__.validate_python(kwargs, self_instance=self)
 
     def _take_blocks(self, blocks: list[ContentBlock], kwargs: Fields) -> None:
@@ -240,8 +236,10 @@ def copy_with_id(message: M, id: str, facts: Fields | None = None) -> M:
     """Return a copy of ``message``, one level deep, with ``id`` and, if there are any, ``facts`` as its metadata."""
     _ = message.content  # a lazy sum becomes real
     cls, fields = type(message), get_fields(message)
-    if is_bare(fields) and facts is None:
-        return bare_copy(message, fields["content"], id)
+    if "additional_kwargs" not in fields and facts is None:  # it is bare
+        bare: M = allocate(cls)
+        set_fields(bare, {"content": fields["content"], "id": id})
+        return bare
     made: M = allocate(cls) if cls in _templates else cls.__new__(cls)
     given = message.__pydantic_fields_set__  # now a bare one is whole
     fields = {**get_fields(message), "id": id}

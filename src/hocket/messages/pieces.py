@@ -44,17 +44,18 @@ def check_depth(values: Iterable[object]) -> None:
     Raises:
         InvalidInput: mappings and lists lie in one another more than 128 deep, or one contains itself.
     """
-    level: Iterable[Any] = [value for value in values if value and isinstance(value, _CONTAINERS)]
+    level: list[Any] = [value for value in values if value and isinstance(value, _CONTAINERS)]
     for _ in range(MAX_DEPTH):
-        inner: dict[int, Any] = {}  # by identity: the same container may be met in many places
+        inner: list[Any] = []
         for container in level:
             items: Iterable[object] = container.values() if isinstance(container, dict) else container  # pyright: ignore[reportUnknownVariableType]
             for item in items:  # pyright: ignore[reportUnknownVariableType]
-                if isinstance(item, _CONTAINERS):
-                    inner[id(item)] = item  # pyright: ignore[reportUnknownArgumentType]
+                if item.__class__ is not str and isinstance(item, _CONTAINERS):  # pyright: ignore[reportUnknownMemberType]
+                    inner.append(item)
         if not inner:
             return
-        level = inner.values()
+        # Each once: the same container may be met in many places.
+        level = inner if len(inner) == 1 else list({id(item): item for item in inner}.values())
     raise InvalidInput(f"a message holds data nested more than {MAX_DEPTH} deep; flatten it, or send it as JSON text")
 
 

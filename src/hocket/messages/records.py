@@ -124,19 +124,19 @@ def _load(record: Any, *, has_nodes: bool) -> BaseMessage:
     """As `load_message`; without ``has_nodes`` the values of a record stand for themselves, and are taken as they are."""
     if not isinstance(record, dict):
         raise LoadError(f"cannot read {type(record).__name__} as a message: it takes a mapping with 'type' and 'data'")
-    given = cast(Fields, record)
+    given: Fields = record  # pyright: ignore[reportUnknownVariableType]  # a cast is a call
     if "lc" in given:
         message = _loader.load(given)
         if not isinstance(message, BaseMessage) or type(message) in (BaseMessage, BaseMessageChunk):
             raise LoadError(f"the data stands for {type(message).__name__}, not for a message of a known type")
         return message
     kind, data, version = given.get("type"), given.get("data"), given.get("v")
-    if not isinstance(kind, str) or not isinstance(data, dict) or not given.keys() <= _KEYS:
+    if not isinstance(kind, str) or not isinstance(data, dict) or not _KEYS.issuperset(given):
         raise LoadError(
             "a stored message has the keys 'type' (a string) and 'data' (a mapping), and 'v' if hocket wrote it; "
             f"these keys came: {[*given]}"
         )
-    fields = cast(Fields, data)
+    fields: Fields = data  # pyright: ignore[reportUnknownVariableType]  # as above
     if version is None:  # LangChain's: it escapes nothing, so nothing in it is more than it seems
         return _loader.build(_class_of(kind, None), [kind], fields)
     if version != RECORD_VERSION:
@@ -211,7 +211,7 @@ def messages_from_dict(messages: Iterable[FieldsView]) -> list[BaseMessage]:
     made: list[BaseMessage] = []
     for at, message in enumerate(messages):
         try:
-            made.append(load_message(message))
+            made.append(_load(message, has_nodes=True))
         except LoadError as error:
             raise LoadError(f"message {at} of the list: {error}") from error.__cause__
     return made
