@@ -28,6 +28,17 @@ def pytest_configure() -> None:
 
 def pytest_collection_finish() -> None:
     """Spare the garbage collector, which many tests call, what stays: ten thousand tests cost it a second each time."""
+    _set_aside_what_stays()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
+    """After each file again: what it leaves stays, too; and a test may have undone it with `gc.unfreeze`."""
+    if nextitem is not None and nextitem.path != item.path:
+        _set_aside_what_stays()
+
+
+def _set_aside_what_stays() -> None:
     gc.collect()
     gc.freeze()
 
