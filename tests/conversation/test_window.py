@@ -213,15 +213,3 @@ def test_a_history_that_somebody_else_has_shortened() -> None:
     conversation.send("again?")
     conversation.send("and?")
     assert [message.text for message in model.requests[-1].messages][::2] == ["again?", "and?"]
-
-
-@pytest.mark.usefixtures("embedded_model")
-def test_the_embedded_model_takes_what_is_sent() -> None:
-    """Of a history that is many times as long as its window, in a text with more tokens than it seems to have."""
-    from hocket.providers.local import ChatLocal
-
-    messages = [message for _ in range(20) for message in (HumanMessage("0123456789 " * 8), AIMessage("so"))]
-    history = InMemoryChatMessageHistory(messages)
-    answer = Conversation(ChatLocal(n_ctx=256, max_tokens=4), history=history).send("Hello")
-    assert answer.usage_metadata is not None and 100 < answer.usage_metadata["input_tokens"] <= 252
-    assert len(history.messages) == 42

@@ -1,4 +1,5 @@
-"""What all tests share: handlers that record events, models whose hooks are functions of a test, a limiter and a cache.
+"""What all tests share: handlers that record events, models whose hooks are functions of a test, a limiter, a cache,
+and a measurement of growth.
 
 from tests.kit import Recorder, hook_model
 
@@ -6,6 +7,7 @@ recorder = Recorder("on_chat_model_start", "on_llm_end")
 model = hook_model("yes", callbacks=[recorder])
 """
 
+from tests.kit.growth import assert_linear, cpu_seconds
 from tests.kit.models import HookCall, HookModel, TextHookModel, hook_class, hook_llm, hook_model
 from tests.kit.recorders import CHAIN_EVENTS, MODEL_EVENTS, TOOL_EVENTS, AsyncRecorder, Event, Recorder
 from tests.kit.services import CountingLimiter, DictCache
@@ -22,6 +24,8 @@ __all__ = [
     "HookModel",
     "Recorder",
     "TextHookModel",
+    "assert_linear",
+    "cpu_seconds",
     "hook_class",
     "hook_llm",
     "hook_model",

@@ -13,6 +13,7 @@ from tests.kit import (
     DictCache,
     HookCall,
     Recorder,
+    assert_linear,
     hook_class,
     hook_llm,
     hook_model,
@@ -119,3 +120,10 @@ def test_the_limiter_and_the_cache_count() -> None:
     assert [model.invoke("hi").content for _ in range(2)] == ["yes", "yes"]
     assert (limiter.count, log) == (1, ["limit True"])
     assert (cache.lookups, cache.updates, len(cache.entries)) == (2, 1, 1)
+
+
+def test_what_is_linear_passes_and_what_is_quadratic_does_not() -> None:
+    """The failure says what both took."""
+    assert_linear(lambda count: sum(range(count)), 400_000)
+    with pytest.raises(AssertionError, match=r"^200 take .* and 800 "):
+        assert_linear(lambda count: sum(range(count**2)), 800)
