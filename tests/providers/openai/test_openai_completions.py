@@ -9,11 +9,9 @@ from hocket.errors import InvalidInput, InvalidReply, LLMError, RateLimitError, 
 from hocket.http.request import HTTPReply
 from hocket.outputs import GenerationChunk, LLMResult
 from hocket.providers.openai.completions import CompletionDecoder, OpenAI, decode_completions
-from hocket.providers.openai.dialects import named_dialect
 from hocket.testing import Body, Cut, Events, OpenAIFormat, ReceivedRequest, Reply, Split, Status, Stream, serve
 
 PROMPTS = [f"prompt {number}" for number in range(5)]
-OPENAI = named_dialect("openai")
 
 
 def model(server: Any, **options: Any) -> OpenAI:
@@ -244,11 +242,11 @@ def test_a_stream_without_done() -> None:
     """Whole with a finish reason, which the record says; ``[DONE]`` is an end only where no reason is ever sent."""
     finished, unfinished = [to_json(event("a", finish)) for finish in ("stop", None)]
 
-    decoder = CompletionDecoder(OPENAI)
+    decoder = CompletionDecoder("openai")
     assert list(decoder.feed(b"data: " + finished + b"\n\n"))[-1].text == "a"
     assert list(decoder.close()) == [GenerationChunk(text="", generation_info={"stream_end": "no [DONE]"})]
 
-    decoder = CompletionDecoder(named_dialect("openai_compatible"))
+    decoder = CompletionDecoder("compatible", finishes=False)
     assert len(list(decoder.feed(b"data: " + unfinished + b"\n\ndata: [DONE]\n\n"))) == 1
     assert (decoder.done, list(decoder.close())) == (True, [])
 
@@ -265,7 +263,7 @@ def test_a_stream_without_done() -> None:
 def test_events_of_another_kind(event: Any, error: type[Exception]) -> None:
     """Answers are not mixed, and an error is raised."""
     with pytest.raises(error):
-        list(CompletionDecoder(OPENAI).feed(b"data: " + to_json(event) + b"\n\n"))
+        list(CompletionDecoder("openai").feed(b"data: " + to_json(event) + b"\n\n"))
 
 
 async def test_a_whole_reply_to_a_streamed_request() -> None:

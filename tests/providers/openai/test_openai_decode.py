@@ -13,13 +13,13 @@ from hocket.http.request import HTTPReply
 from hocket.messages import AIMessage
 from hocket.outputs import ChatGeneration
 from hocket.providers.openai import ChatOpenAI
-from hocket.providers.openai.decode import decode_reply, decode_usage
 from hocket.providers.openai.dialects import DIALECTS
 from hocket.providers.openai.encode import encode_messages
+from hocket.remote.chat_completion import decode_completion, decode_token_usage
 
 
 def answers(body: Any, headers: dict[str, str] | None = None, **options: Any) -> list[ChatGeneration]:
-    return decode_reply(HTTPReply(200, headers or {}, json.dumps(body).encode()), "openai", **options).generations
+    return decode_completion(HTTPReply(200, headers or {}, json.dumps(body).encode()), "openai", **options).generations
 
 
 def answered(message: dict[str, Any], finish: str = "stop", **more: Any) -> AIMessage:
@@ -216,14 +216,14 @@ def test_headers_on_request() -> None:
 )
 def test_usage(raw: Any, usage: Any) -> None:
     """Cached and reasoning tokens are parts of the whole; a usage that is missing is none, not zero."""
-    assert decode_usage(raw) == usage
+    assert decode_token_usage(raw) == usage
 
 
 @pytest.mark.parametrize("content", [b"", b"<html>502</html>", b'{"choices": [', b"[]", b"{}", b'{"choices": []}'])
 def test_what_is_no_chat_completion_is_an_invalid_reply(content: bytes) -> None:
     """Neither a page nor half a document, and not one without an answer."""
     with pytest.raises(InvalidReply):
-        decode_reply(HTTPReply(200, {}, content), "openai")
+        decode_completion(HTTPReply(200, {}, content), "openai")
 
 
 def test_an_error_in_a_good_reply_is_one(recordings: dict[str, Any]) -> None:

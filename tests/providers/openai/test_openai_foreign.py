@@ -11,9 +11,9 @@ from hocket.errors import Unsupported
 from hocket.http.request import HTTPReply
 from hocket.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 from hocket.providers.openai import ChatOpenAI
-from hocket.providers.openai.decode import decode_reply
 from hocket.providers.openai.dialects import DIALECTS
 from hocket.providers.openai.encode import encode_messages
+from hocket.remote.chat_completion import decode_completion
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
 OPENAI = DIALECTS["openai"]
@@ -94,7 +94,7 @@ def test_an_own_reply_comes_back_as_it_was(chat_answer: dict[str, Any]) -> None:
     """Text, refusal, calls: what the server said, as it said it."""
     raw = chat_answer["response"]["body"]["choices"][0]["message"]
     reply = HTTPReply(200, {}, json.dumps(chat_answer["response"]["body"]).encode())
-    message = decode_reply(reply, "openai").generations[0].message
+    message = decode_completion(reply, "openai").generations[0].message
     written = encode_messages([message], OPENAI)[0]
 
     assert (written["content"] or "", written.get("refusal")) == (raw.get("content") or "", raw.get("refusal"))

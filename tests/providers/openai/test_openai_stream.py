@@ -14,9 +14,9 @@ from hocket.http.request import HTTPReply
 from hocket.messages import AIMessage
 from hocket.messages.ai import Collector
 from hocket.outputs import ChatGenerationChunk
-from hocket.providers.openai.decode import decode_reply
 from hocket.providers.openai.dialects import COMPATIBLE, DIALECTS, Dialect
-from hocket.providers.openai.stream import ChatDecoder
+from hocket.remote.chat_completion import decode_completion
+from hocket.remote.chat_completion_stream import ChatDecoder
 
 OPENAI = DIALECTS["openai"]
 FINISH = re.compile(rb'"finish_reason": "(?!error)')  # an error is told by the event it comes with
@@ -24,7 +24,7 @@ ERROR = re.compile(rb'"error": \{')
 
 
 def decoded(pieces: Iterable[bytes], dialect: Dialect = OPENAI, **options: Any) -> list[ChatGenerationChunk]:
-    decoder = ChatDecoder(dialect, **options)
+    decoder = ChatDecoder(dialect.name, finishes=dialect.finishes, sends_done=dialect.sends_done, **options)
     chunks: list[ChatGenerationChunk] = []
     for piece in pieces:
         chunks += decoder.feed(piece)
@@ -123,7 +123,7 @@ def test_pieces_do_not_matter(whole_stream: dict[str, Any]) -> None:
 @pytest.mark.parametrize("name", ["openai_chat/stream_error_midway", "openai_compat/openrouter_midstream_error"])
 def test_an_error_event_is_an_error(name: str, recordings: dict[str, Any]) -> None:
     """After the chunks that came before it, and with what the server said."""
-    decoder = ChatDecoder(OPENAI)
+    decoder = ChatDecoder("openai")
     chunks: list[ChatGenerationChunk] = []
     with pytest.raises(LLMError) as caught:
         for chunk in decoder.feed(recordings[name]["response"]["sse"].encode()):
@@ -163,7 +163,7 @@ def test_a_missing_done_is_recorded_where_it_was_due() -> None:
 
 def test_done_means_that_nothing_more_is_read() -> None:
     """What comes after it is not the stream's."""
-    decoder = ChatDecoder(OPENAI)
+    decoder = ChatDecoder("openai")
     assert not decoder.done
     list(decoder.feed(events(delta(content="a"), delta("stop")) + b"data: rubbish\n\n"))
     assert decoder.done and not list(decoder.close())
@@ -249,7 +249,7 @@ def test_a_call_that_was_forced_is_a_call() -> None:
 
 def whole(message: dict[str, Any], finish: str, **more: Any) -> AIMessage:
     body = {"id": "c", "model": "m", "choices": [{"index": 0, "message": message, "finish_reason": finish}], **more}
-    made = decode_reply(HTTPReply(200, {}, json.dumps(body).encode()), "openai").generations[0].message
+    made = decode_completion(HTTPReply(200, {}, json.dumps(body).encode()), "openai").generations[0].message
     assert isinstance(made, AIMessage)
     return made
 

@@ -9,11 +9,11 @@ from hocket.language_models.tool_choice import ToolChoiceKind
 from hocket.messages import BaseMessage
 from hocket.outputs import ChatResult
 from hocket.providers.openai.content import is_native
-from hocket.providers.openai.decode import decode_reply
 from hocket.providers.openai.encode import encode_request
 from hocket.providers.openai.options import ModelOptions
 from hocket.providers.openai.service import OpenAIService
-from hocket.providers.openai.stream import ChatDecoder
+from hocket.remote.chat_completion import decode_completion
+from hocket.remote.chat_completion_stream import ChatDecoder
 from hocket.remote.chat_model import RemoteChatModel
 
 __all__ = ["ChatOpenAI"]
@@ -82,7 +82,14 @@ class ChatOpenAI(OpenAIService, ModelOptions, RemoteChatModel):
         return self._post_to("chat/completions", options.model, body)
 
     def _decode(self, reply: HTTPReply) -> ChatResult:
-        return decode_reply(reply, self._provider, include_headers=self.include_response_headers)
+        return decode_completion(reply, self._provider, include_headers=self.include_response_headers)
 
     def _decoder(self, headers: Mapping[str, str]) -> ChatDecoder:
-        return ChatDecoder(self._dialect, headers, include_headers=self.include_response_headers)
+        dialect = self._dialect
+        return ChatDecoder(
+            dialect.name,
+            headers,
+            include_headers=self.include_response_headers,
+            finishes=dialect.finishes,
+            sends_done=dialect.sends_done,
+        )

@@ -9,10 +9,10 @@ from hocket.errors import InvalidInput, InvalidReply
 from hocket.http.request import HTTPReply, HTTPRequest
 from hocket.language_models.options import Count, TextOptions, collect_options
 from hocket.outputs import Generation, GenerationChunk, LLMResult
-from hocket.providers.openai.decode import answer_facts, reply_facts
 from hocket.providers.openai.dialects import Dialect
 from hocket.providers.openai.service import OpenAIService
-from hocket.providers.openai.stream import EventDecoder
+from hocket.remote.chat_completion import answer_facts, completion_facts
+from hocket.remote.chat_completion_stream import EventDecoder
 from hocket.remote.llm import RemoteLLM
 from hocket.remote.options import write_options
 from hocket.remote.reply import read_reply
@@ -91,7 +91,8 @@ class OpenAI(OpenAIService, CompletionOptions, RemoteLLM):
         return decode_completions(reply, count, self._provider)
 
     def _decoder(self, headers: Mapping[str, str]) -> "CompletionDecoder":
-        return CompletionDecoder(self._dialect)
+        dialect = self._dialect
+        return CompletionDecoder(dialect.name, finishes=dialect.finishes, sends_done=dialect.sends_done)
 
 
 def encode_completions(
@@ -138,7 +139,7 @@ def _read(data: Mapping[str, Any], count: int) -> LLMResult:
         raise InvalidReply(f"the reply has {len(answers)} choices for {count} prompts")
     return LLMResult(
         generations=[answers[start : start + each] for start in range(0, len(answers), each)],
-        llm_output=reply_facts(data),
+        llm_output=completion_facts(data),
     )
 
 
@@ -155,12 +156,12 @@ class CompletionDecoder(EventDecoder[GenerationChunk]):
         if "finish_reason" in info:
             self.ended = True
         if "finish_reason" in info or data.get("usage"):
-            info |= reply_facts(data)
+            info |= completion_facts(data)
         return GenerationChunk(text=text, generation_info=info or None) if text or info else None
 
     def read_end(self) -> list[GenerationChunk]:
         """Return that ``[DONE]`` is missing where the server sends it."""
-        missing = self.dialect.sends_done and not self.done
+        missing = self.sends_done and not self.done
         return [GenerationChunk(text="", generation_info={"stream_end": "no [DONE]"})] if missing else []
 
 

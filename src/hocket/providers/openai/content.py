@@ -18,7 +18,7 @@ from hocket.messages.formats.blocks import more, source_of
 from hocket.providers.openai.dialects import Dialect
 from hocket.remote.foreign import STANDARD, UNSPOKEN, read_parts
 
-__all__ = ["Part", "encode_content", "encode_reply", "is_native", "plain_text"]
+__all__ = ["Part", "encode_content", "encode_reply", "is_native"]
 
 Part = dict[str, Any]
 """A message, or a part of one, as the format has it."""
@@ -54,13 +54,6 @@ def encode_reply(message: AIMessage, dialect: Dialect) -> str | list[Part]:
     parts = read_parts(message.content, is_native, _WORDS)
     said = [part for part in parts if str(part.get("type")) not in UNSPOKEN and not _is_bare_citation(part)]
     return [_encode(part, dialect) for part in said]
-
-
-def plain_text(content: str | list[Part]) -> str | list[Part]:
-    """Return parts that are nothing but text as one text, which servers understand that take no parts in some roles."""
-    if isinstance(content, str) or any(part.keys() != {"type", "text"} or part["type"] != "text" for part in content):
-        return content
-    return "".join(part["text"] for part in content)
 
 
 def is_native(part: Mapping[str, object]) -> bool:

@@ -9,8 +9,8 @@ from typing import Any, ClassVar, Literal
 from pydantic import Field
 
 from hocket.http.request import HTTPReply, HTTPRequest
-from hocket.providers.openai.decode import decode_usage
 from hocket.providers.openai.service import OpenAIService
+from hocket.remote.chat_completion import decode_token_usage
 from hocket.remote.embeddings import EmbeddingResult, RemoteEmbeddings
 from hocket.remote.reply import read_reply
 
@@ -70,7 +70,7 @@ def decode_embeddings(reply: HTTPReply, provider: str) -> EmbeddingResult:
 def _read(data: Mapping[str, Any]) -> EmbeddingResult:
     items: list[dict[str, Any]] = data["data"]
     vectors = {item.get("index", place): _vector(item["embedding"]) for place, item in enumerate(items)}
-    return EmbeddingResult([vectors[index] for index in range(len(items))], decode_usage(data.get("usage")))
+    return EmbeddingResult([vectors[index] for index in range(len(items))], decode_token_usage(data.get("usage")))
 
 
 def _vector(embedding: Any) -> list[float]:

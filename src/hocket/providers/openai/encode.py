@@ -1,9 +1,7 @@
 """Messages and options, written as the body of a chat completion. Pure functions."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, cast
-
-from pydantic_core import to_json
+from typing import Any
 
 from hocket.errors import InvalidInput, Unsupported
 from hocket.language_models.options import collect_options
@@ -16,12 +14,13 @@ from hocket.messages import (
     SystemMessage,
     ToolMessage,
 )
-from hocket.messages.calls import calls_of
+from hocket.messages.calls import AnyToolCall, calls_of
 from hocket.messages.formats.openai_responses import CUSTOM_INPUT
-from hocket.providers.openai.content import Part, encode_content, encode_reply, plain_text
+from hocket.providers.openai.content import Part, encode_content, encode_reply
 from hocket.providers.openai.dialects import Dialect
 from hocket.providers.openai.options import ModelOptions
 from hocket.providers.openai.tools import encode_tools
+from hocket.remote.function_calls import join_texts, mark_error, require_call_id, write_call
 from hocket.remote.options import write_options
 
 __all__ = ["encode_messages", "encode_request"]
@@ -86,7 +85,7 @@ def _encode(message: BaseMessage, dialect: Dialect) -> Part:
 
 def _system(message: BaseMessage, dialect: Dialect) -> Part:
     role = message.additional_kwargs.get("__openai_role__", "system")  # LangChain's key for "developer"
-    return {"role": role, "content": plain_text(encode_content(message.content, dialect))}
+    return {"role": role, "content": join_texts(encode_content(message.content, dialect))}
 
 
 def _user(message: BaseMessage, dialect: Dialect) -> Part:
@@ -99,31 +98,24 @@ def _other(message: ChatMessage, dialect: Dialect) -> Part:
 
 
 def _function(message: BaseMessage, dialect: Dialect) -> Part:
-    return {"role": "function", "content": plain_text(encode_content(message.content, dialect))}
+    return {"role": "function", "content": join_texts(encode_content(message.content, dialect))}
 
 
 def _tool(message: ToolMessage, dialect: Dialect) -> Part:
-    if not message.tool_call_id:
-        raise InvalidInput("a tool message names no tool call; give it the tool_call_id that it answers")
-    content = plain_text(encode_content(message.content, dialect))
+    call_id = require_call_id(message)
+    content = join_texts(encode_content(message.content, dialect))
     if isinstance(content, list) and (other := next((part for part in content if part["type"] != "text"), None)):
         raise Unsupported(
             f"a tool message holds a part of type {other['type']!r}, and takes text only; send it as a user message",
             provider=dialect.name,
         )
-    if message.status == "error":  # the format has no flag for it
-        content = _as_error(content)
-    return {"role": "tool", "tool_call_id": message.tool_call_id, "content": content}
-
-
-def _as_error(content: str | list[Part]) -> str | list[Part]:
-    if isinstance(content, list):
-        return [{"type": "text", "text": "Error: "}, *content]
-    return content if content[:5].lower() == "error" else f"Error: {content}"
+    if message.status == "error":
+        content = mark_error(content)
+    return {"role": "tool", "tool_call_id": call_id, "content": content}
 
 
 def _assistant(message: AIMessage, dialect: Dialect) -> Part:
-    content = plain_text(encode_reply(message, dialect))
+    content = join_texts(encode_reply(message, dialect))
     encoded: Part = {"role": "assistant", "content": content}
     extra, calls = message.additional_kwargs, calls_of(message)
     if extra.get("refusal"):
@@ -141,15 +133,15 @@ def _assistant(message: AIMessage, dialect: Dialect) -> Part:
     return encoded
 
 
-def _call(call: Mapping[str, Any]) -> Part:
-    args: Any = call["args"]
-    extras: Part = call.get("extras") or {}
-    made: Part = {"id": call.get("id") or "", "type": "function"}
+def _call(call: AnyToolCall) -> Part:
+    args, extras = call["args"], call.get("extras") or {}
+    made = write_call(call)
     if extras.get("type") == "custom" and isinstance(args, dict):
-        made |= {"type": "custom", "custom": {"name": call["name"], "input": cast("Part", args).get(CUSTOM_INPUT, "")}}
-    else:
-        text = args if isinstance(args, str) else to_json(args or {}).decode()
-        made["function"] = {"name": call["name"] or "", "arguments": text}
+        made = {
+            "id": made["id"],
+            "type": "custom",
+            "custom": {"name": call["name"], "input": args.get(CUSTOM_INPUT, "")},
+        }
     # Google's signature of its reasoning: without it, Gemini refuses its own call.
     return made | {"extra_content": extras["extra_content"]} if "extra_content" in extras else made
 

@@ -1,12 +1,13 @@
 """Chat completions, read as messages: the whole reply, and what a piece of a streamed one has in common with it.
 
+The format is OpenAI's, and with differences of their own Mistral's and that of many servers.
+
 What has a place of its own in a message goes there. Everything else is kept under its own name, that of no provider left
 out: beside the message (``additional_kwargs``: reasoning, refusal, audio, annotations, images …) what the message says,
 and in its ``response_metadata`` what is said about it (log probabilities, filter results, timings …).
 """
 
-from collections.abc import Mapping
-from typing import Any, cast
+from typing import cast
 
 from pydantic_core import to_json
 
@@ -15,22 +16,23 @@ from hocket.http.request import HTTPReply
 from hocket.load.construct import construct
 from hocket.messages import AIMessage, UsageMetadata
 from hocket.messages.base import Content
-from hocket.messages.formats.openai_responses import CUSTOM_INPUT
+from hocket.messages.content import Fields, FieldsView
 from hocket.messages.pieces import copy_containers
-from hocket.messages.tool_calls import ToolCallChunk, read_tool_calls
+from hocket.messages.tool_calls import read_tool_calls
 from hocket.outputs import ChatGeneration, ChatResult
+from hocket.remote.function_calls import read_call
 from hocket.remote.reply import excerpt_reply, normalize_finish, read_headers, read_reply
 from hocket.remote.usage import count_of, counts_at, make_usage
 
 __all__ = [
     "FINISHES",
     "answer_facts",
-    "decode_call",
+    "completion_facts",
+    "decode_completion",
     "decode_content",
-    "decode_reply",
-    "decode_usage",
+    "decode_token_usage",
     "extra_fields",
-    "reply_facts",
+    "read_completion",
 ]
 
 FINISHES = {
@@ -56,25 +58,34 @@ _NAMES = {"model": "model_name", "usage": "token_usage"}  # LangChain's
 _UNTOLD_OF_REPLY = frozenset({"object", "created", "choices", "obfuscation", "error"})
 _UNTOLD_OF_ANSWER = frozenset({"index", "message", "delta", "finish_reason"})
 _OWN_PLACE = frozenset({"role", "content", "tool_calls"})
-_CALL = frozenset({"id", "type", "index", "function", "custom"})
 
 
-def decode_reply(reply: HTTPReply, provider: str, *, include_headers: bool = False) -> ChatResult:
-    """Return what a reply says: a candidate for each choice, in the order of their indices.
-
-    The usage is that of the whole, so only the first candidate reports it.
+def decode_completion(reply: HTTPReply, provider: str, *, include_headers: bool = False) -> ChatResult:
+    """Return what a reply says: see `read_completion`.
 
     Raises:
         InvalidReply: it is not what the format says, or has no choices.
         LLMError: it says that the request failed, although its status is that of a good one.
     """
     headers = read_headers(reply.headers, include_headers)
-    return read_reply(reply, provider, lambda data: _read(data, provider, headers), "chat completion")
+    return read_reply(reply, provider, lambda data: read_completion(data, provider, headers), "chat completion")
 
 
-def _read(data: Mapping[str, Any], provider: str, headers: Mapping[str, Any]) -> ChatResult:
-    choices: list[dict[str, Any]] = sorted(data["choices"], key=lambda choice: choice.get("index") or 0)
-    facts = {"model_provider": provider, **reply_facts(data), **headers}
+def read_completion(data: FieldsView, provider: str, headers: FieldsView) -> ChatResult:
+    """Return what the data of a reply say: a candidate for each choice, in the order of their indices.
+
+    The usage is that of the whole, so only the first candidate reports it.
+
+    Args:
+        data: of the reply.
+        provider: its name.
+        headers: what those of the reply say, for ``response_metadata``.
+
+    Raises:
+        InvalidReply: it has no choices. (Odd shapes raise whatever they do; see `read_reply`.)
+    """
+    choices: list[Fields] = sorted(data["choices"], key=lambda choice: choice.get("index") or 0)
+    facts = {"model_provider": provider, **completion_facts(data), **headers}
     answers = [_answer(choice, facts, at) for at, choice in enumerate(choices)]
     if not answers:
         raise InvalidReply(f"the reply has no choices: {excerpt_reply(to_json(data))}")
@@ -82,11 +93,11 @@ def _read(data: Mapping[str, Any], provider: str, headers: Mapping[str, Any]) ->
     return construct(ChatResult, generations=answers, llm_output=output)
 
 
-def _answer(choice: Mapping[str, Any], facts: Mapping[str, Any], at: int) -> ChatGeneration:
-    message: dict[str, Any] = choice["message"]
+def _answer(choice: FieldsView, facts: FieldsView, at: int) -> ChatGeneration:
+    message: Fields = choice["message"]
     told = facts if at == 0 else {name: copy_containers(fact) for name, fact in facts.items() if name != "token_usage"}
-    raw: list[dict[str, Any]] = message.get("tool_calls") or []
-    calls, invalid = read_tool_calls(decode_call(one) for one in raw) if raw else ([], [])
+    raw: list[Fields] = message.get("tool_calls") or []
+    calls, invalid = read_tool_calls(map(read_call, raw)) if raw else ([], [])
     kwargs = extra_fields(message)
     finish = normalize_finish(
         choice.get("finish_reason"), FINISHES, called=bool(calls or invalid), refused="refusal" in kwargs
@@ -97,69 +108,42 @@ def _answer(choice: Mapping[str, Any], facts: Mapping[str, Any], at: int) -> Cha
         response_metadata={**told, **answer_facts(choice), **finish},
         tool_calls=calls,
         invalid_tool_calls=invalid,
-        usage_metadata=decode_usage(told.get("token_usage")),
+        usage_metadata=decode_token_usage(told.get("token_usage")),
         id=f"{id}-{at}" if (id := facts.get("id")) and at else id,  # candidates share a reply, but no message's id
     )
     info = {"finish_reason": finish["finish_reason"]} if finish else None
     return construct(ChatGeneration, text=made.text, generation_info=info, type="ChatGeneration", message=made)
 
 
-def extra_fields(message: Mapping[str, Any]) -> dict[str, Any]:
+def extra_fields(message: FieldsView) -> Fields:
     """Return what a message, or a piece of one, says that has no place of its own in ours."""
     return {name: value for name, value in message.items() if name not in _OWN_PLACE and value}
 
 
-def reply_facts(data: Mapping[str, Any]) -> dict[str, Any]:
+def completion_facts(data: FieldsView) -> Fields:
     """Return what a reply, or an event of one, says about itself."""
     return {_NAMES.get(name, name): value for name, value in data.items() if value and name not in _UNTOLD_OF_REPLY}
 
 
-def answer_facts(choice: Mapping[str, Any]) -> dict[str, Any]:
+def answer_facts(choice: FieldsView) -> Fields:
     """Return what a choice, or a piece of one, says about itself, beside its finish reason."""
     return {name: value for name, value in choice.items() if value is not None and name not in _UNTOLD_OF_ANSWER}
 
 
-def decode_call(raw: Mapping[str, Any]) -> ToolCallChunk:
-    """Return a tool call, or a piece of one; what it says beyond the format goes into its ``extras``."""
-    custom = raw.get("custom")
-    function: Mapping[str, Any] = custom or raw.get("function") or {}
-    name, id, index = function.get("name"), raw.get("id"), raw.get("index")
-    if not isinstance(name, str | None) or not isinstance(index, int | str | None):
-        raise TypeError("a tool call has a name that is no text, or an odd index")
-    call: ToolCallChunk = {
-        "name": name,
-        "args": _arguments(function.get("arguments")),
-        "id": id if id is None or isinstance(id, str) else str(id),
-        "index": index,
-        "type": "tool_call_chunk",
-    }
-    if custom:
-        call["args"] = to_json({CUSTOM_INPUT: custom.get("input") or ""}).decode()
-        call["extras"] = {"type": "custom"}
-    elif not raw.keys() <= _CALL:
-        call["extras"] = {name: value for name, value in raw.items() if name not in _CALL}
-    return call
-
-
-def decode_content(content: Any) -> Content:
+def decode_content(content: object) -> Content:
     """Return the content of a message, or of a piece of one.
 
     Raises:
         TypeError: it is neither a text nor a list of texts and parts.
     """
-    if content.__class__ is str or content is None:
+    if content is None or isinstance(content, str):
         return content or ""
     if not isinstance(content, list):
         raise TypeError("content is neither a text nor a list of parts")
-    parts = cast("list[str | dict[str, Any]]", content)
+    parts = cast("list[str | Fields]", content)
     if not all(isinstance(part, str | dict) for part in parts):  # pyright: ignore[reportUnnecessaryIsInstance]  # from the wire
         raise TypeError("content is neither a text nor a list of parts")
     return parts
-
-
-def _arguments(arguments: Any) -> str | None:
-    """Return arguments as the format has them, as text; some servers send the object itself."""
-    return arguments if arguments is None or isinstance(arguments, str) else to_json(arguments).decode()
 
 
 INPUT_DETAILS = {"cache_read": "cached_tokens", "cache_creation": "cache_write_tokens", "audio": "audio_tokens"}
@@ -168,7 +152,7 @@ CACHE_READ = ("prompt_cache_hit_tokens", "cached_tokens")
 """Where DeepSeek, and Moonshot and Together, say how much of a prompt was cached."""
 
 
-def decode_usage(usage: object) -> UsageMetadata | None:
+def decode_token_usage(usage: object) -> UsageMetadata | None:
     """Return the usage that a server reports; None where it reports none. What it does not mention is left out."""
     if not isinstance(usage, dict) or not usage:
         return None

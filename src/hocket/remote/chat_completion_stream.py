@@ -1,4 +1,4 @@
-"""A streamed reply, event by event. It does no I/O and folds nothing: an event becomes a chunk, or nothing.
+"""A streamed chat completion, event by event. It does no I/O and folds nothing: an event becomes a chunk, or nothing.
 
 When is a stream whole? When its answer has a finish reason; from a server that is not known to send one, also at
 ``[DONE]``. Everything after that may be missing: usage, which is then None, and ``[DONE]`` itself, which is then recorded
@@ -7,27 +7,27 @@ as ``response_metadata["stream_end"] = "no [DONE]"``. A stream that ends before 
 
 from abc import ABC
 from collections.abc import Iterable, Mapping
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import ClassVar, Generic, TypeVar
 
 from pydantic_core import to_json
 
 from hocket.errors import InvalidReply
 from hocket.http.failures import has_failed
 from hocket.messages.base import Content
+from hocket.messages.content import Fields
 from hocket.messages.fast_chunk import fast_chunk
 from hocket.messages.formats.openai_responses import CUSTOM_INPUT
 from hocket.messages.tool_calls import ToolCallChunk, tool_call_chunk
 from hocket.outputs import ChatGenerationChunk
-from hocket.providers.openai.decode import (
+from hocket.remote.chat_completion import (
     FINISHES,
     answer_facts,
-    decode_call,
+    completion_facts,
     decode_content,
-    decode_usage,
+    decode_token_usage,
     extra_fields,
-    reply_facts,
 )
-from hocket.providers.openai.dialects import Dialect
+from hocket.remote.function_calls import read_call
 from hocket.remote.reply import normalize_finish, read_headers
 from hocket.remote.stream_decoder import StreamDecoder
 
@@ -45,17 +45,26 @@ class EventDecoder(StreamDecoder[T], ABC, Generic[T]):
     """Reads a stream of the format's events: one JSON object each, and ``[DONE]``.
 
     Args:
-        dialect: of the server.
+        provider: its name.
         headers: of the reply.
+        finishes: whether the server is known to send a finish reason.
+        sends_done: whether it sends ``[DONE]``.
     """
 
     end_marker: ClassVar[bytes | None] = b"[DONE]"
 
-    def __init__(self, dialect: Dialect, headers: Mapping[str, str] | None = None) -> None:
-        super().__init__(dialect.name, headers)
-        self.dialect = dialect
+    def __init__(
+        self,
+        provider: str,
+        headers: Mapping[str, str] | None = None,
+        *,
+        finishes: bool = True,
+        sends_done: bool = True,
+    ) -> None:
+        super().__init__(provider, headers)
+        self.finishes, self.sends_done = finishes, sends_done
 
-    def find_error(self, data: dict[str, Any]) -> object:
+    def find_error(self, data: Fields) -> object:
         """Return the part of an event that says that the request has failed. Groq has it in a field of its own."""
         if "choices" in data and "error" not in data and "x_groq" not in data:
             return None
@@ -63,43 +72,45 @@ class EventDecoder(StreamDecoder[T], ABC, Generic[T]):
 
     def is_whole(self) -> bool:
         """Whether the answer is complete: some servers say so by ``[DONE]`` alone."""
-        return self.ended or (self.done and not self.dialect.finishes)
+        return self.ended or (self.done and not self.finishes)
 
 
 class ChatDecoder(EventDecoder[ChatGenerationChunk]):
     """Reads the stream of one chat completion.
 
     Args:
-        dialect: of the server.
-        headers: of the reply.
-        include_headers: whether to tell all of them.
+        provider, headers, finishes, sends_done: see `EventDecoder`.
+        include_headers: whether to tell all headers.
     """
 
     def __init__(
-        self, dialect: Dialect, headers: Mapping[str, str] | None = None, *, include_headers: bool = False
+        self,
+        provider: str,
+        headers: Mapping[str, str] | None = None,
+        *,
+        include_headers: bool = False,
+        finishes: bool = True,
+        sends_done: bool = True,
     ) -> None:
-        super().__init__(dialect, headers)
-        self._facts = {
-            "model_provider": dialect.name,
-            **read_headers(self.headers, include_headers),
-        }  # for the next chunk
+        super().__init__(provider, headers, finishes=finishes, sends_done=sends_done)
+        self._facts = {"model_provider": provider, **read_headers(self.headers, include_headers)}  # for the next chunk
         self._is_named = False  # whether a chunk has said which model answers
         self._id: str | None = None
         self._index: int | None = None
         self._called = self._refused = False
         self._custom: list[int | None] = []  # indices of calls whose arguments are text, and so far without an end
 
-    def read(self, data: dict[str, Any], event: str) -> ChatGenerationChunk | None:
+    def read(self, data: Fields, event: str) -> ChatGenerationChunk | None:
         """Return what one event says; None: nothing."""
-        choices: list[dict[str, Any]] | None = data.get("choices")
+        choices: list[Fields] | None = data.get("choices")
         usage: object = data.get("usage")
         if self._id is None and data.get("id"):
             self._id = str(data["id"])
         if not self._is_named or not data.keys() <= _USUAL:
-            self._facts |= reply_facts(data)
+            self._facts |= completion_facts(data)
             of_groq: dict[str, object] = data.get("x_groq") or {}
             usage = usage or of_groq.get("usage")
-        choice: dict[str, Any] = self._choice(choices) if choices else {}
+        choice: Fields = self._choice(choices) if choices else {}
         content: Content = ""
         kwargs, calls, finish = None, None, None
         if delta := choice.get("delta"):
@@ -110,12 +121,12 @@ class ChatDecoder(EventDecoder[ChatGenerationChunk]):
                     calls = [self._call(one) for one in raw]
                     self._called = True
                 elif function := delta.get("function_call"):  # from before there were tools
-                    calls = [decode_call({"function": function, "index": 0})]
+                    calls = [read_call({"function": function, "index": 0})]
                     self._called = True
                 self._refused = self._refused or "refusal" in kwargs
         if reason := choice.get("finish_reason"):
             finish = normalize_finish(reason, FINISHES, called=self._called, refused=self._refused)
-            self._facts |= {**reply_facts(data), **finish}
+            self._facts |= {**completion_facts(data), **finish}
             calls = [*(calls or ()), *self._close_calls()]
             self.ended = True
         if choice and (choice.get("logprobs") or not choice.keys() <= _USUAL_OF_ANSWER):
@@ -131,7 +142,7 @@ class ChatDecoder(EventDecoder[ChatGenerationChunk]):
             additional_kwargs=kwargs,
             response_metadata=facts,
             tool_call_chunks=calls,
-            usage_metadata=decode_usage(usage) if usage else None,
+            usage_metadata=decode_token_usage(usage) if usage else None,
         )
         if finish:
             return ChatGenerationChunk(message=message, generation_info={"finish_reason": reason})
@@ -140,13 +151,13 @@ class ChatDecoder(EventDecoder[ChatGenerationChunk]):
     def read_end(self) -> Iterable[ChatGenerationChunk]:
         """Return what has not been told, and that ``[DONE]`` is missing where the server sends it."""
         facts = self._facts
-        if not self.done and self.dialect.sends_done:
+        if not self.done and self.sends_done:
             facts = {**facts, "stream_end": "no [DONE]"}
         if not (facts and self._is_named):  # of an answer that never came there is nothing to tell
             return ()
         return [ChatGenerationChunk(message=fast_chunk("", self._id, response_metadata=facts))]
 
-    def _choice(self, choices: list[dict[str, Any]]) -> dict[str, Any]:
+    def _choice(self, choices: list[Fields]) -> Fields:
         choice = choices[0]
         index = choice.get("index") or 0
         if self._index is None:
@@ -155,16 +166,16 @@ class ChatDecoder(EventDecoder[ChatGenerationChunk]):
             raise InvalidReply("the stream holds several answers at once; ask for them in one piece, or for n=1")
         return choice
 
-    def _call(self, raw: dict[str, Any]) -> ToolCallChunk:
+    def _call(self, raw: Fields) -> ToolCallChunk:
         custom = raw.get("custom")
         if custom is None:
-            return decode_call(raw)
+            return read_call(raw)
         index = raw.get("index")
         text = to_json(custom.get("input") or "")[1:-1].decode()
         if index in self._custom:
             return tool_call_chunk(args=text, index=index)
         self._custom.append(index)
-        return {**decode_call(raw), "args": f'{{"{CUSTOM_INPUT}":"{text}'}
+        return {**read_call(raw), "args": f'{{"{CUSTOM_INPUT}":"{text}'}
 
     def _close_calls(self) -> list[ToolCallChunk]:
         """The ends of the calls whose arguments are text: their input is a JSON string that nothing has closed."""

@@ -1,0 +1,86 @@
+"""Calls that stand beside a message's content, as OpenAI's chat completions have them, and the results of calls as texts.
+
+    {"id": "call_1", "type": "function", "function": {"name": "get_weather", "arguments": "<JSON>"}}
+
+Mistral, Cohere and many servers write them like this, each with a difference or two.
+"""
+
+from pydantic_core import to_json
+
+from hocket.errors import InvalidInput
+from hocket.messages import ToolMessage
+from hocket.messages.calls import AnyToolCall
+from hocket.messages.content import Fields, FieldsView
+from hocket.messages.formats.openai_responses import CUSTOM_INPUT
+from hocket.messages.tool_calls import ToolCallChunk
+
+__all__ = ["join_texts", "mark_error", "read_call", "require_call_id", "write_call"]
+
+_KNOWN = frozenset({"id", "type", "index", "function", "custom"})
+
+
+def read_call(raw: FieldsView) -> ToolCallChunk:
+    """Return a tool call, or a piece of one; what it says beyond the format goes into its ``extras``.
+
+    Raises:
+        TypeError: its name is no text, or its index is odd.
+    """
+    custom = raw.get("custom")
+    function: FieldsView = custom or raw.get("function") or {}
+    name, id, index = function.get("name"), raw.get("id"), raw.get("index")
+    if not isinstance(name, str | None) or not isinstance(index, int | str | None):
+        raise TypeError("a tool call has a name that is no text, or an odd index")
+    call: ToolCallChunk = {
+        "name": name,
+        "args": _write_arguments(function.get("arguments")),
+        "id": id if id is None or isinstance(id, str) else str(id),
+        "index": index,
+        "type": "tool_call_chunk",
+    }
+    if custom:
+        call["args"] = to_json({CUSTOM_INPUT: custom.get("input") or ""}).decode()
+        call["extras"] = {"type": "custom"}
+    elif not raw.keys() <= _KNOWN:
+        call["extras"] = {name: value for name, value in raw.items() if name not in _KNOWN}
+    return call
+
+
+def _write_arguments(arguments: object) -> str | None:
+    """Return arguments as the format has them, as text; some servers send the object itself."""
+    return arguments if arguments is None or isinstance(arguments, str) else to_json(arguments).decode()
+
+
+def write_call(call: AnyToolCall) -> Fields:
+    """Return a call as the format has it. Arguments that could not be read go back as the model wrote them."""
+    args: object = call["args"]
+    text = args if isinstance(args, str) else to_json(args or {}).decode()
+    return {
+        "id": call.get("id") or "",
+        "type": "function",
+        "function": {"name": call["name"] or "", "arguments": text},
+    }
+
+
+def require_call_id(message: ToolMessage) -> str:
+    """Return the id of the call that a tool's result answers.
+
+    Raises:
+        InvalidInput: it names none.
+    """
+    if not message.tool_call_id:
+        raise InvalidInput("a tool message names no tool call; give it the tool_call_id that it answers")
+    return message.tool_call_id
+
+
+def mark_error(content: str | list[Fields]) -> str | list[Fields]:
+    """Return the result of a tool that has failed, with a word that says so: the format has no flag for it."""
+    if isinstance(content, list):
+        return [{"type": "text", "text": "Error: "}, *content]
+    return content if content[:5].lower() == "error" else f"Error: {content}"
+
+
+def join_texts(content: str | list[Fields]) -> str | list[Fields]:
+    """Return parts that are nothing but text as one text, which servers understand that take no parts in some roles."""
+    if isinstance(content, str) or any(part.keys() != {"type", "text"} or part["type"] != "text" for part in content):
+        return content
+    return "".join(part["text"] for part in content)
