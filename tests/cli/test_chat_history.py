@@ -121,8 +121,8 @@ def test_what_is_in_the_way_is_told_before_anything_is_asked(inside: Run, tmp_pa
         ([str(nowhere)], 2, f"there is no directory {nowhere.parent}; make it first"),
         ([str(damaged)], 1, "line 1: it is not JSON"),
         (["mysql://host/database"], 2, "is no address of a history: it is redis://"),
-        (["redis://127.0.0.1:1/0", "--session", "ada"], 1, "Connection refused"),
-        (["postgresql://postgres@127.0.0.1:1/test", "--session", "ada"], 1, "Connection refused"),
+        (["redis://127.0.0.1:1/0", "--session", "ada"], 5, "Connection refused"),
+        (["postgresql://postgres@127.0.0.1:1/test", "--session", "ada"], 5, "Connection refused"),
         (["redis://127.0.0.1:1/0"], 2, "name yours, with --session NAME"),
         ([f"sqlite:///{nowhere}"], 2, f"there is no directory {nowhere.parent}; make it first"),
         ([str(tmp_path / "chat.jsonl"), "--session", "ada"], 2, "is a file, which holds one conversation"),
@@ -141,7 +141,7 @@ def test_a_password_is_not_shown(inside: Run) -> None:
     """Where a server's address is."""
     for address in ("redis://:hush@127.0.0.1:1/0", "postgresql://postgres:hush@127.0.0.1:1/test"):
         done = inside("chat", "--model", "fake:so", "--history", address, "--session", "ada", "why?")
-        assert done.returncode == 1 and "127.0.0.1" in done.stderr
+        assert done.returncode == 5 and "127.0.0.1" in done.stderr
         assert "hush" not in done.stderr
 
 

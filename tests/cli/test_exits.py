@@ -15,6 +15,7 @@ CODES = {
     "ResourceNotFound": 4,
     "ProviderUnavailable": 5,
     "RequestTimeout": 5,
+    "HistoryUnavailable": 5,
     "RateLimitError": 6,
     "StreamTruncated": 7,
     "Exception": 1,

@@ -247,7 +247,7 @@ def test_a_body_without_a_word(status: int | None, body: Any, kind: str) -> None
 
 def test_what_cannot_be_done_is_said_of_the_server() -> None:
     error = classify_error(400, {}, {"error": "images are not supported"}, provider="p")
-    assert str(error).startswith("p: not_implemented: the server cannot do this: images are not supported; ")
+    assert str(error).startswith("p: the server cannot do this: images are not supported; ")
 
 
 def test_a_code_that_is_unknown_is_not_a_word() -> None:

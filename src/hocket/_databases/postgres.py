@@ -40,7 +40,8 @@ __all__ = [
     "UndefinedTable",
     "check_postgres_url",
     "execute",
-    "read_pool_size",
+    "is_postgres_unavailable",
+    "read_postgres_pool_size",
 ]
 
 S = TypeVar("S")
@@ -87,6 +88,17 @@ class _URL(NamedTuple):
 
     conninfo: str
     size: int
+
+
+def is_postgres_unavailable(error: Exception) -> bool:
+    """Whether the server could not be reached, broke off, or took too long.
+
+    A failure to connect has no code of PostgreSQL's. That the server itself refused, a password for one, its text says.
+    """
+    if not isinstance(error, psycopg.OperationalError):
+        return False
+    code = error.sqlstate
+    return "FATAL" not in str(error) if code is None else code.startswith(("08", "57P"))
 
 
 class ConnectionPool:
@@ -228,7 +240,7 @@ def check_postgres_url(url: str) -> str:
     return url
 
 
-def read_pool_size(url: str | None) -> int:
+def read_postgres_pool_size(url: str | None) -> int:
     """Return how many connections to a URL, which has been checked, there may be."""
     return DEFAULT_SIZE if url is None else _read_url(url).size
 

@@ -10,12 +10,19 @@ try:
     import redis.asyncio
     from redis.backoff import NoBackoff
     from redis.connection import parse_url  # pyright: ignore[reportUnknownVariableType]  # redis has no types there
-    from redis.exceptions import RedisError
+    from redis.exceptions import AuthenticationError, AuthorizationError, RedisError
     from redis.retry import Retry
 except ImportError as error:
     raise MissingDependency("Redis needs a package; run `pip install 'hocket[redis]'`") from error
 
-__all__ = ["RedisClient", "RedisError", "check_redis_url", "connect_redis", "read_pool_size"]
+__all__ = [
+    "RedisClient",
+    "RedisError",
+    "check_redis_url",
+    "connect_redis",
+    "is_redis_unavailable",
+    "read_redis_pool_size",
+]
 
 RedisClient: TypeAlias = redis.Redis | redis.asyncio.Redis
 
@@ -40,7 +47,13 @@ def connect_redis(url: str) -> RedisClient:
     return redis.Redis(connection_pool=pool)
 
 
-def read_pool_size(url: str) -> int:
+def is_redis_unavailable(error: Exception) -> bool:
+    """Whether Redis could not be reached, broke off, or took too long. redis-py counts a refused password as this, too."""
+    is_refusal = isinstance(error, AuthenticationError | AuthorizationError)
+    return isinstance(error, redis.ConnectionError | redis.TimeoutError) and not is_refusal
+
+
+def read_redis_pool_size(url: str) -> int:
     """Return how many connections to a URL, which has been checked, there may be."""
     return int(parse_url(url).get("max_connections", DEFAULT_SIZE))  # type: ignore[no-untyped-call]  # as below
 

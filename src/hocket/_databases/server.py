@@ -38,7 +38,9 @@ class DatabaseServer(Generic[Client]):
     Args:
         owner: which store it serves, as errors show it, without secrets.
         error_type: what its failures become.
+        unavailable_type: what they become where the server cannot be reached, broke off or took too long.
         failures: what the client's library raises.
+        is_unavailable: whether one of these is such a failure.
         connect: makes the process's client for a URL.
         url: of the server; None: clients are given.
         max_connections: that a client for the URL opens; so many async callers of a loop use it at once, and others wait.
@@ -48,7 +50,9 @@ class DatabaseServer(Generic[Client]):
 
     owner: str
     error_type: type[HocketError]
+    unavailable_type: type[HocketError]
     failures: tuple[type[Exception], ...]
+    is_unavailable: Callable[[Exception], bool]
     connect: Callable[[str], Client]
     url: SecretStr | None
     max_connections: int
@@ -59,7 +63,8 @@ class DatabaseServer(Generic[Client]):
         """Run an operation from sync code.
 
         Raises:
-            HocketError: of type ``error_type``: it failed. No text and no traceback in it shows the URL's secrets.
+            HocketError: of type ``error_type`` or ``unavailable_type``: it failed. No text and no traceback in it shows
+                the secrets of the URL.
         """
         return drive(self._run(operation, self.sync_client(), *args, **kwargs))
 
@@ -75,7 +80,7 @@ class DatabaseServer(Generic[Client]):
         with anyio.move_on_after(PATIENCE) as patience:
             await limiter.acquire()
         if patience.cancelled_caught:
-            raise self.error_type(
+            raise self.unavailable_type(
                 f"{self.owner}: none of {self.max_connections} connections became free within {PATIENCE:g} s; "
                 "max_connections=... in the URL's query allows more"
             )
@@ -130,7 +135,8 @@ class DatabaseServer(Generic[Client]):
         secrets = [] if self.url is None else find_url_secrets(self.url.get_secret_value())
         text = str(failure).strip() or type(failure).__name__
         redacted = redact(text, secrets)
-        return self.error_type(f"{self.owner}: {redacted}"), failure if redacted == text else None
+        error_type = self.unavailable_type if self.is_unavailable(failure) else self.error_type
+        return error_type(f"{self.owner}: {redacted}"), failure if redacted == text else None
 
     # -- copies and pickles
 

@@ -23,13 +23,14 @@ from hocket._databases.postgres import (
     UndefinedTable,
     check_postgres_url,
     execute,
-    read_pool_size,
+    is_postgres_unavailable,
+    read_postgres_pool_size,
 )
 from hocket._databases.server import DatabaseServer
 from hocket._runtime.runtime import drive
 from hocket._secrets import redact_url
 from hocket.chat_history.server import ServerHistory
-from hocket.errors import HistoryError, InvalidInput
+from hocket.errors import HistoryError, HistoryUnavailable, InvalidInput
 
 __all__ = ["PostgresChatMessageHistory"]
 
@@ -75,7 +76,8 @@ class PostgresChatMessageHistory(ServerHistory[PostgresClient]):
 
     Raises:
         InvalidInput: an argument cannot be used. By `add_messages`: a message cannot be stored; none of the turn is.
-        HistoryError: by every operation: the server cannot be reached or refuses, or a message in it is damaged.
+        HistoryUnavailable: by every operation: the server cannot be reached, broke off, or took too long.
+        HistoryError: by every operation: it refuses, or a message in it is damaged.
         MissingDependency: psycopg is not installed.
     """
 
@@ -103,10 +105,12 @@ class PostgresChatMessageHistory(ServerHistory[PostgresClient]):
             DatabaseServer(
                 owner=f"{type(self).__name__}({', '.join(names)})",
                 error_type=HistoryError,
+                unavailable_type=HistoryUnavailable,
                 failures=(PostgresError,),
+                is_unavailable=is_postgres_unavailable,
                 connect=ConnectionPool,
                 url=None if url is None else SecretStr(check_postgres_url(url)),
-                max_connections=read_pool_size(url),
+                max_connections=read_postgres_pool_size(url),
                 client=sync_connection,
                 async_client=async_connection,
             )

@@ -10,12 +10,19 @@ from typing import TYPE_CHECKING, cast
 
 from pydantic import SecretStr
 
-from hocket._databases.redis import RedisClient, RedisError, check_redis_url, connect_redis, read_pool_size
+from hocket._databases.redis import (
+    RedisClient,
+    RedisError,
+    check_redis_url,
+    connect_redis,
+    is_redis_unavailable,
+    read_redis_pool_size,
+)
 from hocket._databases.server import DatabaseServer, maybe_await
 from hocket._secrets import redact_url
 from hocket.chat_history.records import check_session_id
 from hocket.chat_history.server import ServerHistory
-from hocket.errors import HistoryError, InvalidInput
+from hocket.errors import HistoryError, HistoryUnavailable, InvalidInput
 
 if TYPE_CHECKING:
     import redis
@@ -43,7 +50,8 @@ class RedisChatMessageHistory(ServerHistory[RedisClient]):
 
     Raises:
         InvalidInput: an argument cannot be used. By `add_messages`: a message cannot be stored; none of the turn is.
-        HistoryError: by every operation: Redis cannot be reached or refuses, or a message in it is damaged.
+        HistoryUnavailable: by every operation: Redis cannot be reached, broke off, or took too long.
+        HistoryError: by every operation: it refuses, or a message in it is damaged.
         MissingDependency: redis-py is not installed.
     """
 
@@ -67,10 +75,12 @@ class RedisChatMessageHistory(ServerHistory[RedisClient]):
             DatabaseServer(
                 owner=f"{type(self).__name__}({', '.join(names)})",
                 error_type=HistoryError,
+                unavailable_type=HistoryUnavailable,
                 failures=(RedisError,),
+                is_unavailable=is_redis_unavailable,
                 connect=connect_redis,
                 url=SecretStr(check_redis_url(url)) if client is None else None,
-                max_connections=read_pool_size(url) if client is None else 0,
+                max_connections=read_redis_pool_size(url) if client is None else 0,
                 client=None if is_async else client,
                 async_client=client if is_async else None,
             )

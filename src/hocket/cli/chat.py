@@ -102,7 +102,8 @@ def _open_history(where: str | None, session: str | None) -> "BaseChatMessageHis
     Raises:
         InvalidInput: the address is none, its directory is not there or closed to us, or the session is missing or one
             too many.
-        HistoryError: a server cannot be reached, or the file is damaged.
+        HistoryUnavailable: a server cannot be reached.
+        HistoryError: it refuses, or the file is damaged.
     """
     from hocket._databases.urls import parse_address as parse_database
     from hocket.chat_history import InMemoryChatMessageHistory, open_history

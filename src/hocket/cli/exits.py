@@ -3,7 +3,16 @@
 import re
 
 from hocket.cli.output import note, print_traceback, squeeze
-from hocket.errors import ErrorCode, HocketError, InvalidInput, LLMError, StreamTruncated, UnknownModel, Unsupported
+from hocket.errors import (
+    ErrorCode,
+    HistoryUnavailable,
+    HocketError,
+    InvalidInput,
+    LLMError,
+    StreamTruncated,
+    UnknownModel,
+    Unsupported,
+)
 
 __all__ = ["EXIT_CODES", "INTERRUPTED", "MISUSED", "PIPE_CLOSED", "exit_code", "explain", "report", "use_command_words"]
 
@@ -56,6 +65,8 @@ def exit_code(error: BaseException) -> int:
         return MISUSED  # whatever goes into a model comes from the command line
     if isinstance(error, StreamTruncated):
         return TRUNCATED
+    if isinstance(error, HistoryUnavailable):
+        return UNREACHABLE
     if isinstance(error, Unsupported) and error.status is None:
         return MISUSED  # refused here, before anything was sent
     return _OF_CODE.get(error.code, FAILED) if isinstance(error, LLMError) else FAILED

@@ -9,6 +9,7 @@
         ├── LoadError (ValueError)           data that names a type which may not be built
         ├── InvalidHistory (ValueError)      a conversation that providers refuse
         ├── HistoryError (RuntimeError)      a store of conversations could not be read or written
+        │   └── HistoryUnavailable           its server could not be reached, broke off or took too long
         ├── SummaryTooLong (RuntimeError)    a model that was to shorten a conversation did not
         ├── OutputParserException (ValueError)  what a model said is not what the parser takes
         ├── MissingDependency (ImportError)  an optional package or its data is not installed
@@ -84,6 +85,7 @@ from hocket.errors.own import (
     EmptyResponse,
     FakeListLLMError,
     HistoryError,
+    HistoryUnavailable,
     HocketError,
     HocketWarning,
     InvalidHistory,
@@ -118,6 +120,7 @@ __all__ = [
     "FakeListLLMError",
     "FirstTokenTimeout",
     "HistoryError",
+    "HistoryUnavailable",
     "HocketError",
     "HocketWarning",
     "IdleTimeout",

@@ -96,7 +96,7 @@ class LLMError(HocketError):
         self.details: dict[str, Any] = {} if details is None else details
 
     def __str__(self) -> str:
-        code = "" if self.code is ErrorCode.UNKNOWN else self.code.value  # a word that would say nothing
+        code = "" if self.code in _SILENT_CODES else self.code.value
         return ": ".join(part for part in (self.provider, code, self.message) if part)
 
     def __repr__(self) -> str:
@@ -127,6 +127,10 @@ class LLMError(HocketError):
             if isinstance(error, BaseExceptionGroup):
                 waiting.extend(reversed(cast("BaseExceptionGroup[BaseException]", error).exceptions))
         return None
+
+
+_SILENT_CODES = frozenset({ErrorCode.UNKNOWN, ErrorCode.NOT_IMPLEMENTED})
+"""Words that a message is better without: one says nothing, the other sounds as if hocket lacked something."""
 
 
 def _restore(cls: type[LLMError], args: tuple[Any, ...], state: dict[str, Any]) -> LLMError:

@@ -10,6 +10,7 @@ __all__ = [
     "EmptyResponse",
     "FakeListLLMError",
     "HistoryError",
+    "HistoryUnavailable",
     "HocketError",
     "HocketWarning",
     "InvalidHistory",
@@ -110,6 +111,10 @@ class InvalidHistory(HocketError, ValueError):
 
 class HistoryError(HocketError, RuntimeError):
     """A store of conversations could not be read or written; what it held stays as it was."""
+
+
+class HistoryUnavailable(HistoryError):
+    """The server of a store could not be reached, broke off, or took too long: another try may do better."""
 
 
 class SummaryTooLong(HocketError, RuntimeError):

@@ -279,7 +279,7 @@ def _match_text(text: str, table: Iterable[tuple[type[LLMError], tuple[str, ...]
 
 
 def _write_message(cls: type[LLMError], text: str) -> str:
-    """Return what the server says and the way out. What "not_implemented" is about is the server, not hocket."""
+    """Return what the server says, that it is the server that lacks something, and the way out."""
     if cls is Unsupported:
         text = f"the server cannot do this: {text}"
     return f"{text}; {WAYS_OUT[cls]}" if cls in WAYS_OUT else text
