@@ -17,6 +17,7 @@ from hocket.testing.network import no_network
 if TYPE_CHECKING:
     from hocket.testing.conformance import ChatHistoryConformance, ChatModelConformance, RemoteChatModelConformance
     from hocket.testing.server import (
+        AnthropicFormat,
         Body,
         Cut,
         Events,
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
+    "AnthropicFormat",
     "Body",
     "ChatHistoryConformance",
     "ChatModelConformance",
@@ -59,7 +61,7 @@ __all__ = [
 ]
 
 _SERVER = (
-    *("Body", "Cut", "Events", "Hangup", "OpenAIFormat", "ReceivedRequest", "Reply"),
+    *("AnthropicFormat", "Body", "Cut", "Events", "Hangup", "OpenAIFormat", "ReceivedRequest", "Reply"),
     *("Server", "Split", "Status", "Stream", "Vectors", "serve"),
 )
 _EXAM = ("ChatHistoryConformance", "ChatModelConformance", "RemoteChatModelConformance")

@@ -14,6 +14,7 @@ so that `virtual_clock` jumps over its silences too (it sees what is under way: 
 sent). In a thread it always waits in real time, because a clock cannot see that another loop is at work.
 """
 
+from hocket.testing.server.anthropic import AnthropicFormat
 from hocket.testing.server.behaviours import (
     Behaviour,
     Body,
@@ -42,6 +43,7 @@ from hocket.testing.server.wire import Answer, Bill, End, ReceivedRequest, Step,
 
 __all__ = [
     "Answer",
+    "AnthropicFormat",
     "Behaviour",
     "Bill",
     "Body",
