@@ -272,7 +272,7 @@ def test_what_is_injected_is_hidden(form: Any) -> None:
     [
         (5, "5 is no tool"),
         ({"type": "foo"}, "a tool of type 'foo' is unknown"),
-        ({"type": "web_fetch_20250910", "name": "web_fetch"}, "of type 'web_fetch_20250910' is unknown"),
+        ({"type": "web_fetching", "name": "web_fetch"}, "of type 'web_fetching' is unknown"),
         ({"type": "function", "function": "f"}, "a dict under 'function', not 'f'"),
         ({"type": "function", "function": {}}, "is no tool: a dict has a 'name'"),
         ({"type": "object", "properties": {}}, "a 'title'"),
@@ -384,3 +384,30 @@ def test_an_empty_name_is_refused(infer: bool) -> None:
         tool("", infer_schema=infer)(documented())
     with pytest.raises(ValueError, match="'' will not do as a tool's name"):
         tool("", RunnableLambda(len), args_schema=Forecast)
+
+
+MARK = {"cache_control": {"type": "ephemeral"}}
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"name": "f", "input_schema": {}, **MARK},
+        {"type": "function", "function": {"name": "f", "parameters": {}}, **MARK},
+        {"type": "function", "function": {"name": "f", "parameters": {}, **MARK}},
+        {"type": "function", "function": {"name": "f", "parameters": {}}, "extras": MARK},
+    ],
+)
+def test_what_a_tool_says_beyond_a_function_stands_beside_it(given: Any) -> None:
+    """A mark for one provider's cache is kept, out of the way of the others; converted once more, it stays."""
+    made = convert_to_openai_tool(given)
+    assert made == {"type": "function", "function": {"name": "f", "parameters": {}}, "extras": MARK}
+    assert convert_to_openai_tools([made]) == [made] == [convert_to_openai_tool(made)]
+
+
+@pytest.mark.parametrize(
+    ("given", "kind"), [({"google_search": {}}, "google_search"), ({"urlContext": {}}, "url_context")]
+)
+def test_googles_own_tools_get_a_type(given: Any, kind: str) -> None:
+    """Their dicts have none; what stands in them passes as it is."""
+    assert convert_to_openai_tools([given]) == [{"type": kind, **given}]

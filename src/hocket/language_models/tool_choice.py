@@ -5,11 +5,11 @@ A caller may write it as OpenAI, Anthropic or LangChain do. A provider only writ
 
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
-from typing import NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
 from hocket.errors import InvalidInput
 
-__all__ = ["ToolChoice", "ToolChoiceKind", "get_tool_name", "parse_tool_choice"]
+__all__ = ["ToolChoice", "ToolChoiceKind", "drop_extras", "get_tool_name", "parse_tool_choice"]
 
 
 class ToolChoiceKind(StrEnum):
@@ -116,3 +116,8 @@ def get_tool_name(tool: Mapping[str, object]) -> str:
     kind = str(tool.get("type"))
     inner = tool.get(kind)
     return str(cast("Mapping[str, object]", inner).get("name", kind)) if isinstance(inner, Mapping) else kind
+
+
+def drop_extras(tools: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return tools without what they say for other providers: their ``extras``."""
+    return [{name: value for name, value in tool.items() if name != "extras"} for tool in tools]

@@ -127,7 +127,9 @@ class Sender:
     def preview(self, request: HTTPRequest) -> HTTPRequest:
         """Return a request as it would be sent, every secret masked. A function that gives the key is not asked."""
         known = [self.api_key.get_secret_value()] if isinstance(self.api_key, SecretStr) else []
-        headers: Headers = {**self.make_key_headers(MASK)} if self.api_key else {}
+        key = known[0] if known else MASK  # which header it goes in may depend on the key
+        signed: Mapping[str, str] = self.make_key_headers(key) if self.api_key else {}
+        headers: Headers = {name: text.replace(key, MASK) for name, text in signed.items()}
         headers |= {**(self.headers or {}), **request.headers}
         url = redact_url(request.url)
         return HTTPRequest(request.method, redact(url, known), redact(redact_headers(headers), known), request.content)

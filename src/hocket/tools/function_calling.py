@@ -5,6 +5,7 @@ What a class, a function or a tool comes to is computed once, and kept as long a
 
 import dataclasses
 import inspect
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
@@ -41,9 +42,15 @@ SERVER_TOOLS = frozenset(
     {
         *("file_search", "computer", "computer_use_preview", "code_interpreter", "mcp", "image_generation"),
         *("web_search", "web_search_preview", "tool_search", "apply_patch", "namespace", "shell", "local_shell"),
+        *("advisor", "bash", "browser", "code_execution", "mcp_toolset", "memory", "text_editor", "web_fetch"),
+        *("enterprise_web_search", "google_maps", "google_search", "google_search_retrieval", "url_context"),
+        "computer_use",
     }
 )
-"""Types of tools that OpenAI's servers run themselves; also with a date behind, as ``web_search_2025_08_26``."""
+"""Types of tools that servers run themselves; also with a date behind, as ``web_search_2025_08_26``.
+
+Google's dicts have no type: ``{"google_search": {}}`` is read as ``{"type": "google_search", "google_search": {}}``.
+"""
 
 _FUNCTION = dict.fromkeys(("name", "description", "parameters", "strict")).keys()
 """What OpenAI says of a function, in this order."""
@@ -69,6 +76,9 @@ class ToolDescription(TypedDict):
 def convert_to_openai_tool(tool: ToolLike, *, strict: bool | None = None) -> dict[str, Any]:
     """Return a tool as OpenAI's chat completions write it: ``{"type": "function", "function": {...}}``.
 
+    What it says beyond a function's fields, such as ``cache_control``, or a `BaseTool` in ``extras``, stands under
+    ``extras`` beside the function, for the provider that has a word for it.
+
     Args:
         tool: a `BaseTool`, a function, a pydantic (v2) model class, a TypedDict, a dataclass, or a dict: OpenAI's (of chat
             completions or of responses), Anthropic's, Bedrock's, MCP's, or a JSON schema with a ``title``. Tools that
@@ -85,12 +95,45 @@ def convert_to_openai_tool(tool: ToolLike, *, strict: bool | None = None) -> dic
         kind = fields.get("type")
         if isinstance(kind, str) and kind != "object" and "properties" not in fields:
             return _convert_of_type(kind, fields, strict)
+        if kind is None and (named := _find_server_tool(fields)):
+            return {"type": named, **copy_containers(fields)}
     elif isinstance(tool, Tool) and (tool.metadata or {}).get("type") == "custom_tool":
         custom = {"name": tool.name, "description": tool.description}
         if tool.metadata and "format" in tool.metadata:
             custom["format"] = copy_containers(tool.metadata["format"])
         return {"type": "custom", "custom": custom}
-    return {"type": "function", "function": convert_to_openai_function(tool, strict=strict)}  # pyright: ignore[reportUnknownArgumentType]
+    anything = cast("Any", tool)
+    return _make_tool(convert_to_openai_function(anything, strict=strict), _extras_of(anything))
+
+
+def _make_tool(function: dict[str, Any], extras: JSONObject) -> dict[str, Any]:
+    made: dict[str, Any] = {"type": "function", "function": function}
+    return made | {"extras": copy_containers(extras)} if extras else made
+
+
+def _extras_of(tool: object) -> JSONObject:
+    """Return what a tool says beyond a function's fields."""
+    if isinstance(tool, BaseTool):
+        return cast(JSONObject, tool.extras or {})
+    if not isinstance(tool, dict):
+        return {}
+    fields = cast("JSONObject", tool)
+    held = fields.get("extras")
+    beyond = {key: value for key, value in fields.items() if key in _BESIDE}
+    return {**(held if isinstance(held, dict) else {}), **beyond}
+
+
+_BESIDE = frozenset({"cache_control", "defer_loading", "allowed_callers", "input_examples", "eager_input_streaming"})
+"""What Anthropic understands beside a function's fields."""
+
+
+def _find_server_tool(tool: JSONObject) -> str | None:
+    """Return the type of one of Google's tools, in snake case; None: it is none."""
+    if len(tool) != 1:
+        return None
+    [key] = tool
+    name = re.sub("[A-Z]", lambda letter: f"_{letter[0].lower()}", key)
+    return name if name in SERVER_TOOLS else None
 
 
 def convert_to_openai_tools(tools: Sequence[ToolLike], *, strict: bool | None = None) -> list[dict[str, Any]]:
@@ -168,20 +211,21 @@ def convert_to_json_schema(schema: ToolLike, *, strict: bool | None = None) -> d
 def _convert_of_type(kind: str, tool: JSONObject, strict: bool | None) -> dict[str, Any]:
     """Return a dict that says what type of tool it is."""
     if "input_schema" in tool:  # Anthropic's, which say "custom", if anything
-        return {"type": "function", "function": convert_to_openai_function(tool, strict=strict)}
+        return _make_tool(convert_to_openai_function(tool, strict=strict), _extras_of(tool))
     if kind in ("function", "custom"):
         inner = tool.get(kind, tool)  # flat, in OpenAI's responses
         if not isinstance(inner, dict):
             raise InvalidInput(f"a tool of type {kind!r} has a dict under {kind!r}, not {inner!r}")
         if kind == "function":
-            return {"type": kind, kind: convert_to_openai_function(inner, strict=strict)}
+            extras = {**_extras_of(inner), **_extras_of(tool)}
+            return _make_tool(convert_to_openai_function(inner, strict=strict), extras)
         custom = {key: copy_containers(value) for key, value in inner.items() if key != "type"}
         check_name(custom.get("name"))
         return {"type": kind, kind: custom}
     if any(kind == known or kind.startswith(f"{known}_") for known in SERVER_TOOLS):
         return copy_containers(tool)  # type: ignore[no-any-return]
     raise InvalidInput(
-        f"a tool of type {kind!r} is unknown: the types are 'function', 'custom', and what OpenAI's servers run "
+        f"a tool of type {kind!r} is unknown: the types are 'function', 'custom', and what servers run "
         f"themselves: {', '.join(sorted(SERVER_TOOLS))}"
     )
 
@@ -191,7 +235,7 @@ def _is_converted(tool: object) -> bool:
     if not isinstance(tool, dict):
         return False
     fields = cast("dict[str, object]", tool)
-    if fields.keys() != {"type", "function"} or fields["type"] != "function":
+    if not {"type", "function"} <= fields.keys() <= {"type", "function", "extras"} or fields["type"] != "function":
         return False
     function = fields["function"]
     if not isinstance(function, dict):

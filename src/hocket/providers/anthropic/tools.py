@@ -49,5 +49,4 @@ def _encode_tool(tool: FieldsView) -> Fields:
         return dict(tool)
     told = dict(cast(FieldsView, function))
     schema: object = told.pop("parameters", None) or _NO_PARAMETERS
-    others = {name: value for name, value in tool.items() if name not in ("type", "function")}
-    return {"name": told.pop("name"), **told, "input_schema": schema, **others}
+    return {"name": told.pop("name"), **told, "input_schema": schema, **(tool.get("extras") or {})}

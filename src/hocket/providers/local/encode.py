@@ -10,7 +10,7 @@ from typing import Any
 
 from hocket.errors import InvalidInput
 from hocket.language_models.options import collect_options
-from hocket.language_models.tool_choice import parse_tool_choice
+from hocket.language_models.tool_choice import drop_extras, parse_tool_choice
 from hocket.messages import (
     AIMessage,
     BaseMessage,
@@ -55,7 +55,7 @@ def encode_request(
     own = {name: value for name, value in collect_options(options).items() if name not in _ELSEWHERE}
     request.update((_WORDS.get(name, name), value) for name, value in own.items())
     if options.tools:
-        request["tools"], request["tool_choice"] = _encode_tool_choice(options.tools, options.tool_choice)
+        request["tools"], request["tool_choice"] = _encode_tool_choice(drop_extras(options.tools), options.tool_choice)
     return {**request, **(options.extra_body or {})}
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from hocket.language_models.tool_choice import ToolChoiceKind, get_tool_name, parse_tool_choice
+from hocket.language_models.tool_choice import ToolChoiceKind, drop_extras, get_tool_name, parse_tool_choice
 from hocket.providers.openai.dialects import Dialect
 
 __all__ = ["encode_tools"]
@@ -23,6 +23,7 @@ def encode_tools(tools: Sequence[Mapping[str, Any]], choice: object, dialect: Di
         InvalidInput: a name that no tool has, or a call is required where there are no tools.
     """
     parsed = parse_tool_choice(choice, tools)
+    tools = drop_extras(tools)
     offered = {"tools": tools} if tools else {}
     if parsed is None or not tools:
         return offered

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import ClassVar
+from typing import ClassVar, cast
 
 from hocket.messages.content import Fields, FieldsView
 from hocket.testing.server.behaviours import Body
@@ -64,7 +64,7 @@ class AnthropicFormat(Format):
         """Return the events of a message."""
         body = read_body(request)
         usage = _compute_usage(body, reply)
-        begin = {**_write_message(body), "content": [], "usage": {**usage, "output_tokens": 1}}
+        begin: Fields = {**_write_message(body), "content": [], "usage": {**usage, "output_tokens": 1}}
         rounds = [_write_named("message_start", message=begin)]
         for index, block in enumerate(_write_blocks(reply)):
             rounds.extend(_cut_block(index, block, reply.pieces))
@@ -153,5 +153,5 @@ def _count_prompt(body: FieldsView) -> int:
 def _count_content(content: object) -> int:
     if isinstance(content, str):
         return count_tokens(content)
-    blocks: list[Fields] = content if isinstance(content, list) else []
+    blocks = cast("list[Fields]", content) if isinstance(content, list) else []
     return sum(count_tokens(block.get("text") or "") + _count_content(block.get("content")) for block in blocks)
