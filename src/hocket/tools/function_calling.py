@@ -7,7 +7,7 @@ import dataclasses
 import inspect
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, cast
+from typing import cast
 
 from pydantic import BaseModel
 from typing_extensions import TypedDict, is_typeddict
@@ -17,6 +17,7 @@ from hocket._schemas import compile_schema
 from hocket.errors import InvalidInput
 from hocket.errors.hints import excerpt
 from hocket.messages.base import copy_containers
+from hocket.messages.content import Fields, FieldsView
 from hocket.tools.arguments import make_arguments
 from hocket.tools.base import BaseTool
 from hocket.tools.docstrings import can_parse
@@ -36,7 +37,7 @@ __all__ = [
     "convert_to_openai_tools",
 ]
 
-ToolLike = Mapping[str, Any] | type[object] | Callable[..., object] | BaseTool
+ToolLike = FieldsView | type[object] | Callable[..., object] | BaseTool
 
 SERVER_TOOLS = frozenset(
     {
@@ -63,7 +64,7 @@ class FunctionDescription(TypedDict):
 
     name: str
     description: str
-    parameters: dict[str, Any]
+    parameters: Fields
 
 
 class ToolDescription(TypedDict):
@@ -73,7 +74,7 @@ class ToolDescription(TypedDict):
     function: FunctionDescription
 
 
-def convert_to_openai_tool(tool: ToolLike, *, strict: bool | None = None) -> dict[str, Any]:
+def convert_to_openai_tool(tool: ToolLike, *, strict: bool | None = None) -> Fields:
     """Return a tool as OpenAI's chat completions write it: ``{"type": "function", "function": {...}}``.
 
     What it says beyond a function's fields, such as ``cache_control``, or a `BaseTool` in ``extras``, stands under
@@ -102,12 +103,12 @@ def convert_to_openai_tool(tool: ToolLike, *, strict: bool | None = None) -> dic
         if tool.metadata and "format" in tool.metadata:
             custom["format"] = copy_containers(tool.metadata["format"])
         return {"type": "custom", "custom": custom}
-    anything = cast("Any", tool)
-    return _make_tool(convert_to_openai_function(anything, strict=strict), _extras_of(anything))
+    function = convert_to_openai_function(tool, strict=strict)  # pyright: ignore[reportUnknownArgumentType]
+    return _make_tool(function, _extras_of(cast(object, tool)))
 
 
-def _make_tool(function: dict[str, Any], extras: JSONObject) -> dict[str, Any]:
-    made: dict[str, Any] = {"type": "function", "function": function}
+def _make_tool(function: Fields, extras: JSONObject) -> Fields:
+    made: Fields = {"type": "function", "function": function}
     return made | {"extras": copy_containers(extras)} if extras else made
 
 
@@ -136,7 +137,7 @@ def _find_server_tool(tool: JSONObject) -> str | None:
     return name if name in SERVER_TOOLS else None
 
 
-def convert_to_openai_tools(tools: Sequence[ToolLike], *, strict: bool | None = None) -> list[dict[str, Any]]:
+def convert_to_openai_tools(tools: Sequence[ToolLike], *, strict: bool | None = None) -> list[Fields]:
     """Return the tools of a call as OpenAI's chat completions write them: the one check that they all pass.
 
     Args:
@@ -150,9 +151,7 @@ def convert_to_openai_tools(tools: Sequence[ToolLike], *, strict: bool | None = 
     if isinstance(anything, str | Mapping) or not isinstance(anything, Sequence):
         raise InvalidInput(f"a model takes a list of tools, not {type(tools).__name__}: write [{excerpt(tools)}]")
     converted = [
-        cast("dict[str, Any]", tool)
-        if strict is None and _is_converted(tool)
-        else convert_to_openai_tool(tool, strict=strict)
+        cast(Fields, tool) if strict is None and _is_converted(tool) else convert_to_openai_tool(tool, strict=strict)
         for tool in tools
     ]
     names: set[str] = set()
@@ -171,7 +170,7 @@ def _get_name(tool: Mapping[str, object]) -> str:
     return str(cast("Mapping[str, object]", inner).get("name", kind)) if isinstance(inner, Mapping) else kind
 
 
-def convert_to_openai_function(function: ToolLike, *, strict: bool | None = None) -> dict[str, Any]:
+def convert_to_openai_function(function: ToolLike, *, strict: bool | None = None) -> Fields:
     """Return a tool's function as OpenAI writes it: ``{"name": ..., "description": ..., "parameters": {...}}``.
 
     Arguments are those of `convert_to_openai_tool`. The docstring of a plain function is parsed if the extra ``tools`` is
@@ -189,10 +188,10 @@ def convert_to_openai_function(function: ToolLike, *, strict: bool | None = None
         made["strict"] = strict
         if strict and "parameters" in made:
             made["parameters"] = compile_schema(made["parameters"])
-    return cast("dict[str, Any]", made)
+    return cast(Fields, made)
 
 
-def convert_to_json_schema(schema: ToolLike, *, strict: bool | None = None) -> dict[str, Any]:
+def convert_to_json_schema(schema: ToolLike, *, strict: bool | None = None) -> Fields:
     """Return a tool, or a schema in any of the forms of a tool, as a JSON schema with ``title`` and ``description``.
 
     Raises:
@@ -208,7 +207,7 @@ def convert_to_json_schema(schema: ToolLike, *, strict: bool | None = None) -> d
     return {**said, **function.get("parameters", {})}
 
 
-def _convert_of_type(kind: str, tool: JSONObject, strict: bool | None) -> dict[str, Any]:
+def _convert_of_type(kind: str, tool: JSONObject, strict: bool | None) -> Fields:
     """Return a dict that says what type of tool it is."""
     if "input_schema" in tool:  # Anthropic's, which say "custom", if anything
         return _make_tool(convert_to_openai_function(tool, strict=strict), _extras_of(tool))
@@ -260,7 +259,7 @@ def _describe(function: ToolLike) -> JSONObject:
     )
 
 
-def _describe_dict(given: Mapping[str, Any]) -> JSONObject:
+def _describe_dict(given: FieldsView) -> JSONObject:
     if isinstance(given.get("function"), Mapping):  # a whole tool of OpenAI's
         return _describe_dict(given["function"])
     if "toolSpec" in given:  # Bedrock's
