@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from blockbuster import blockbuster_ctx
 from hypothesis import settings
+from pydantic import create_model
 
 pytest_plugins = ["hocket.testing.plugin", "pytester"]
 
@@ -24,6 +25,7 @@ def pytest_configure() -> None:
     """Take Ctrl-C, which a shell makes what it starts in the background ignore, and all that that starts."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    create_model("First")  # for which pydantic looks for its plugins, in files; hocket's own are built when they are used
 
 
 def pytest_collection_finish() -> None:

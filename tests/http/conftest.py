@@ -14,7 +14,7 @@ import pytest
 from hocket.http.clients import ClientSettings
 from hocket.http.request import HTTPRequest, json_request
 
-PATIENCE = 10.0
+PATIENCE = 30.0
 """Seconds after which a test has failed."""
 
 

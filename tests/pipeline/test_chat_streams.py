@@ -159,8 +159,8 @@ def living_tasks() -> int:
 
 
 async def settle(tasks: int, model: Noted) -> None:
-    """Wait until as many tasks are left as there were, and the hook has cleaned up; not for long."""
-    with anyio.move_on_after(0.5):
+    """Wait until as many tasks are left as there were, and the hook has cleaned up."""
+    with anyio.move_on_after(30):
         while living_tasks() > tasks or len(model.ended) < len(model.began):  # noqa: ASYNC110
             await anyio.sleep(0.001)
     assert living_tasks() == tasks
@@ -285,7 +285,7 @@ async def test_a_hook_that_swallows_its_cancellation_is_stopped_at_its_next_chun
     model = Stubborn(cache=cache, callbacks=[recorder])
     stream = model.astream("hi")
     await anext(stream)
-    with anyio.fail_after(1):
+    with anyio.fail_after(30):
         await stream.aclose()
     await settle(tasks, model)
     assert recorder.end == "on_llm_end closed"

@@ -105,7 +105,7 @@ def free(model: BaseChatModel) -> bool:
 
 def until(condition: Callable[[], bool]) -> None:
     """Wait, in a thread, for what another one does."""
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 30
     while not condition():
         assert time.monotonic() < deadline
         time.sleep(0.001)

@@ -186,7 +186,7 @@ async def test_the_consumer_is_not_in_the_producers_way() -> None:
         sink.put(2)
 
     stream = Stream(produce)
-    with anyio.fail_after(1):
+    with anyio.fail_after(30):
         assert await anext(stream) == 1
         go_on.set()
         assert await anext(stream) == 2

@@ -102,7 +102,7 @@ def test_a_break_ends_the_producer(stepped: bool) -> None:
     for number in source.stream():
         if number == 3:
             break
-    assert source.ended.wait(0.5)
+    assert source.ended.wait(30)
     assert source.ends == [True]
 
 
@@ -116,7 +116,7 @@ def test_a_stream_in_a_cycle_ends_when_it_is_collected(stepped: bool) -> None:
     cycle.append(cycle)
     del stream, cycle
     gc.collect()
-    assert source.ended.wait(0.5)
+    assert source.ended.wait(30)
     assert source.ends == [True]
 
 
