@@ -25,7 +25,8 @@ def pytest_configure() -> None:
     """Take Ctrl-C, which a shell makes what it starts in the background ignore, and all that that starts."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
-    create_model("First")  # for which pydantic looks for its plugins, in files; hocket's own are built when they are used
+    # For the first model pydantic looks for its plugins, in files; hocket's models are built when they are used, in a loop.
+    create_model("First")
 
 
 def pytest_collection_finish() -> None:
