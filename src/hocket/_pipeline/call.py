@@ -5,20 +5,115 @@ methods of its own; a stage touches those that it is about. What differs between
 `AnswerKind`.
 """
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
 from hocket._pipeline.answer import AnswerFold, AnswerKind
-from hocket._pipeline.limits import NO_LIMITS, CallLimits
 from hocket._pipeline.request import CallRequest
 from hocket._pipeline.runs import NO_RUNS, LLMRun, RelayedRuns, Runs
+from hocket._runtime import clock
 from hocket._runtime.alarm import Alarm
 from hocket._runtime.runtime import Runtime
 from hocket._runtime.stream import Sink
 from hocket.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
 from hocket.outputs import LLMResult
+from hocket.retries import RetryPolicy, RetryPolicyLike
+from hocket.timeouts import Timeout, TimeoutLike
 
-__all__ = ["Call", "Delivery", "Next"]
+__all__ = ["NO_LIMITS", "Call", "CallLimits", "Delivery", "Next"]
+
+
+class CallLimits:
+    """What a call may take, and when its time is over.
+
+    Args:
+        timeout: limits on time; None: there are none.
+        retry: when a failed attempt is followed by another; None: never.
+        ends_at: the deadline of the whole call, in seconds by the clock; None: not known yet, or there is none.
+    """
+
+    __slots__ = ("_alarm", "ends_at", "retry", "timeout")
+
+    def __init__(
+        self, timeout: Timeout | None = None, retry: RetryPolicy | None = None, ends_at: float | None = None
+    ) -> None:
+        self.timeout: Timeout | None = timeout
+        self.retry: RetryPolicy | None = retry
+        self.ends_at: float | None = ends_at
+        self._alarm: Alarm | None = None
+
+    @classmethod
+    def of(
+        cls,
+        timeout: TimeoutLike | float | None,
+        retry: RetryPolicyLike | int | None,
+        params: Mapping[str, Any],
+    ) -> "CallLimits":
+        """Return the limits of a call: what its arguments say, over what its model says.
+
+        Args:
+            timeout, retry: the model's.
+            params: the arguments of the call.
+
+        Raises:
+            InvalidInput: an argument is no limit.
+        """
+        if timeout is None and retry is None and not params:
+            return NO_LIMITS
+        own = None if timeout is None else Timeout.of(timeout)  # a number, where the field was assigned to
+        if "timeout" in params:
+            asked = params["timeout"]
+            own = None if asked is None else Timeout.of(asked).over(own)
+        if "retry" in params:
+            retry = params["retry"]
+        if own is None and retry is None:
+            return NO_LIMITS
+        return cls(own, None if retry is None else RetryPolicy.of(retry))
+
+    @property
+    def total(self) -> float | None:
+        """The seconds that the whole call may take; None: any number."""
+        return None if self.timeout is None else self.timeout.total
+
+    def start(self) -> None:
+        """Have the time of the whole call begin now, if it is limited and has not begun."""
+        total = self.total
+        if total is not None and self.ends_at is None:
+            self.ends_at = clock.current().now() + total
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the call has no time left."""
+        return self.ends_at is not None and clock.current().now() >= self.ends_at
+
+    def watch(self, alarm: Alarm, left: float) -> None:
+        """Have ``alarm`` ring in ``left`` seconds, or later by the time that the consumer takes."""
+        self._alarm = alarm
+        alarm.set(left)
+
+    async def pause_for(self, waiting: Awaitable[None]) -> None:
+        """Await the consumer. The clock stands still meanwhile: the consumer has all the time in the world."""
+        assert self.ends_at is not None
+        left = self.ends_at - clock.current().now()
+        if self._alarm is not None:
+            self._alarm.set(None)
+        await waiting
+        self.ends_at = clock.current().now() + left
+        if self._alarm is not None:
+            self._alarm.set(left)
+
+    def copy(self) -> "CallLimits":
+        """Return the same limits for a request that several calls share, with a deadline of its own."""
+        return CallLimits(self.timeout, self.retry, self.ends_at)
+
+    def extend(self, ends_at: float | None) -> None:
+        """Move the deadline to ``ends_at``, if that is later; None: take it away."""
+        if self.ends_at is not None:
+            self.ends_at = None if ends_at is None else max(self.ends_at, ends_at)
+
+
+NO_LIMITS = CallLimits()
+"""The limits of a call that has none. Shared, since nothing sets a deadline without a timeout."""
 
 
 class Delivery:

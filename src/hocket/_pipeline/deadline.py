@@ -12,8 +12,7 @@ Sync code cannot be interrupted: there ``total`` is looked at between chunks and
 from collections.abc import Awaitable
 from typing import Any
 
-from hocket._pipeline.call import Call, Next
-from hocket._pipeline.limits import NO_LIMITS
+from hocket._pipeline.call import NO_LIMITS, Call, Next
 from hocket._runtime import clock
 from hocket._runtime.alarm import Alarm
 from hocket.errors import FirstTokenTimeout, IdleTimeout, RequestTimeout, TotalTimeout

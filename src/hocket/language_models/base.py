@@ -15,11 +15,10 @@ from pydantic import ConfigDict, Field, field_validator, model_validator
 from hocket import globals as settings
 from hocket._pipeline.cache import CacheKey
 from hocket._pipeline.cache_key import model_key
-from hocket._pipeline.call import Next
+from hocket._pipeline.call import NO_LIMITS, CallLimits, Next
 from hocket._pipeline.compose import compose_attempts
 from hocket._pipeline.concurrency_limit import ConcurrencyLimiter
 from hocket._pipeline.hooks import Hooks
-from hocket._pipeline.limits import NO_LIMITS, CallLimits
 from hocket._pipeline.request import CallRequest
 from hocket._runtime.ids import new_run_id
 from hocket._runtime.runtime import Runtime
@@ -27,7 +26,7 @@ from hocket.caches import BaseCache
 from hocket.callbacks import BaseCallbackHandler, BaseCallbackManager
 from hocket.callbacks.ambient import has_ambient_handlers
 from hocket.errors import InvalidHook, InvalidInput
-from hocket.language_models.call_parts import NOT_SENT, Params, check_stop, make_limits
+from hocket.language_models.call_parts import NOT_SENT, Params, check_stop
 from hocket.language_models.model_state import PIPELINE, PLACES, keep_shared, pickle_state, without_own_state
 from hocket.language_models.option_policy import DROPPED_OPTIONS, OptionPolicyMixin
 from hocket.language_models.overrides import Overrides
@@ -356,7 +355,7 @@ class BaseLanguageModel(OptionPolicyMixin, _Runnable[Output], ABC):
         fields = self.__dict__
         if fields["timeout"] is None and fields["retry"] is None and not params:
             return NO_LIMITS
-        return make_limits(fields["timeout"], fields["retry"], params)
+        return CallLimits.of(fields["timeout"], fields["retry"], params)
 
     def _has_listeners(self, callbacks: object) -> bool:
         """Whether anybody listens to a run started now with these callbacks."""

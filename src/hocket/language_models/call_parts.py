@@ -3,12 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
-from hocket._pipeline.limits import NO_LIMITS, CallLimits
 from hocket._runtime.runtime import Runtime
 from hocket.callbacks import AsyncCallbackManager, CallbackManager, Callbacks
 from hocket.errors import InvalidInput
-from hocket.retries import RetryPolicy, RetryPolicyLike
-from hocket.timeouts import Timeout, TimeoutLike
 
 __all__ = [
     "NOT_SENT",
@@ -16,7 +13,6 @@ __all__ = [
     "Params",
     "check_stop",
     "configure_manager",
-    "make_limits",
 ]
 
 Params = dict[str, Any]
@@ -37,31 +33,6 @@ def check_stop(stop: object) -> None:
     """
     if stop.__class__ is str:
         raise InvalidInput(f"stop is the text {stop!r}; it must be a list of texts: [{stop!r}]")
-
-
-def make_limits(
-    timeout: TimeoutLike | float | None, retry: RetryPolicyLike | int | None, params: Mapping[str, Any]
-) -> CallLimits:
-    """Return the limits of a call: what its arguments say, over what its model says.
-
-    Args:
-        timeout, retry: the model's.
-        params: the arguments of the call.
-
-    Raises:
-        InvalidInput: an argument is no limit.
-    """
-    if timeout is None and retry is None and not params:
-        return NO_LIMITS
-    own = None if timeout is None else Timeout.of(timeout)  # a number, where the field was assigned to
-    if "timeout" in params:
-        asked = params["timeout"]
-        own = None if asked is None else Timeout.of(asked).over(own)
-    if "retry" in params:
-        retry = params["retry"]
-    if own is None and retry is None:
-        return NO_LIMITS
-    return CallLimits(own, None if retry is None else RetryPolicy.of(retry))
 
 
 def configure_manager(

@@ -2,8 +2,8 @@
 
 import functools
 from abc import ABC
-from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Literal
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, ClassVar, Literal, cast
 
 from hocket._pipeline.cache import CacheKey
 from hocket._pipeline.cache_key import prompt_key
@@ -16,12 +16,15 @@ from hocket._runtime.runtime import Runtime
 from hocket.errors import InvalidInput
 from hocket.language_models.base import BaseLanguageModel
 from hocket.language_models.call_parts import STRUCTURED_KEYS, configure_manager
-from hocket.language_models.chat_input import prepare_messages
-from hocket.messages import AIMessage, BaseMessage
-from hocket.messages.base import copy_containers
+from hocket.load.construct import get_fields
+from hocket.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage, convert_to_messages
+from hocket.messages.base import copy_containers, rebuild
 from hocket.prompt_values import PromptValue
 
-__all__ = ["ChatCalls"]
+__all__ = ["ChatCalls", "prepare_messages"]
+
+_NO_LISTS = (str, BaseMessage, PromptValue, Mapping)  # although they can be iterated
+_PLAIN = frozenset({HumanMessage, AIMessage, SystemMessage, ToolMessage})
 
 
 class ChatCalls(BaseLanguageModel[AIMessage], ABC):
@@ -125,3 +128,34 @@ class ChatCalls(BaseLanguageModel[AIMessage], ABC):
 
     def _make_cache_key(self, request: CallRequest) -> CacheKey:
         return prompt_key(request.prompts[0]), self._get_llm_string(request.stop, **request.params)
+
+
+def prepare_messages(value: object) -> list[BaseMessage]:
+    """Return what a chat model is asked as a new list of messages, with content in standard blocks.
+
+    Args:
+        value: an iterable of messages and message-likes. Neither it nor they are changed.
+
+    Raises:
+        InvalidInput: they are no messages, or there are none.
+    """
+    kind = type(value)
+    if kind is not list and (isinstance(value, _NO_LISTS) or not isinstance(value, Iterable)):
+        raise InvalidInput(f"a conversation is a list of messages, not {kind.__name__}; put it in a list")
+    messages: list[Any] = list(cast("Iterable[object]", value))
+    if not messages:
+        raise InvalidInput("there are no messages to answer: the input is empty")
+    for message in messages:
+        if type(message) not in _PLAIN or get_fields(message)["content"].__class__ is not str:
+            return [_standardise(one) for one in convert_to_messages(messages)]
+    return messages
+
+
+def _standardise(message: BaseMessage) -> BaseMessage:
+    from hocket.messages.formats import normalize_input_content  # loaded with the first list of blocks
+
+    content = message.content
+    standard = normalize_input_content(content)
+    if standard is content:
+        return message
+    return rebuild(message, {**message.__dict__, "content": standard}, type(message))

@@ -10,20 +10,18 @@ from collections.abc import AsyncIterator, Iterator, Sequence
 from typing import Any, cast
 from uuid import UUID
 
-from hocket._pipeline.call import Call, Next
+from hocket._pipeline.call import NO_LIMITS, Call, Next
 from hocket._pipeline.chat_answer import CHAT, as_chunk, rebuild_result
 from hocket._pipeline.compose import compose_chat
 from hocket._pipeline.deadline import with_total_deadline
 from hocket._pipeline.hooks import default_hook
-from hocket._pipeline.limits import NO_LIMITS
 from hocket._pipeline.observe import run_all, with_run_events
 from hocket._pipeline.runs import NO_RUNS, LLMRun, Runs, StartedRun
 from hocket._runtime.portal import run_in_portal
 from hocket._runtime.runtime import ASYNC, BLOCKING, Runtime, drive
 from hocket._runtime.stream import Producer, Sink
 from hocket.language_models.base import LanguageModelInput
-from hocket.language_models.chat_calls import ChatCalls
-from hocket.language_models.chat_input import prepare_messages
+from hocket.language_models.chat_calls import ChatCalls, prepare_messages
 from hocket.language_models.stream import ChatStream, DiscardingSink, SyncChatStream
 from hocket.language_models.structured.with_structured_output import StructuredOutputMixin
 from hocket.messages import AIMessage, AIMessageChunk, BaseMessage, HumanMessage

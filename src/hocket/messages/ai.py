@@ -268,7 +268,8 @@ def _chunks_of_calls(fields: FieldsView) -> list[ToolCallChunk]:
     taken for pieces of another call. If there are tool calls as well, it repeats one of them.
     """
     chunks: list[ToolCallChunk] = fields["tool_call_chunks"]
-    return chunks or default_tool_chunk_parser(_older_call(fields["additional_kwargs"]))
+    kwargs: FieldsView = fields["additional_kwargs"]
+    return default_tool_chunk_parser(_older_call(kwargs)) if kwargs and not chunks else chunks
 
 
 def _read(fields: FieldsView) -> tuple[list[ToolCall], list[InvalidToolCall]]:

@@ -9,7 +9,7 @@ from hocket._runtime.runtime import Runtime
 from hocket._runtime.stream import Sink, Stream, SyncStream
 from hocket.errors import ContentFiltered, OutputParserException
 from hocket.language_models.base import LanguageModelInput
-from hocket.language_models.chat_input import prepare_messages
+from hocket.language_models.chat_calls import prepare_messages
 from hocket.language_models.structured.answers import AnswerReader, find_obstacle
 from hocket.language_models.structured.object_sink import ObjectSink
 from hocket.language_models.structured.schema import OutputSchema
