@@ -66,6 +66,7 @@ if TYPE_CHECKING:
     from hocket.prompt_values import ChatPromptValue, PromptValue, StringPromptValue
     from hocket.prompts import ChatPromptTemplate, MessagesPlaceholder, PromptTemplate
     from hocket.providers.anthropic import ChatAnthropic
+    from hocket.providers.mistral import ChatMistralAI, MistralAIEmbeddings
     from hocket.providers.openai import ChatOpenAI, OpenAI, OpenAIEmbeddings
     from hocket.rate_limiters import BaseRateLimiter, InMemoryRateLimiter
     from hocket.retries import RetryPolicy
@@ -136,6 +137,7 @@ _ROOMS = {
     "prompt_values": ("ChatPromptValue", "PromptValue", "StringPromptValue"),
     "prompts": ("ChatPromptTemplate", "MessagesPlaceholder", "PromptTemplate"),
     "providers.anthropic": ("ChatAnthropic",),
+    "providers.mistral": ("ChatMistralAI", "MistralAIEmbeddings"),
     "providers.openai": ("ChatOpenAI", "OpenAI", "OpenAIEmbeddings"),
     "rate_limiters": ("BaseRateLimiter", "InMemoryRateLimiter"),
     "retries": ("RetryPolicy",),
@@ -172,6 +174,7 @@ __all__ = [
     "ChatGenerationChunk",
     "ChatHistoryManager",
     "ChatMessage",
+    "ChatMistralAI",
     "ChatOpenAI",
     "ChatPromptTemplate",
     "ChatPromptValue",
@@ -199,6 +202,7 @@ __all__ = [
     "LLMResult",
     "MessageAdapter",
     "MessagesPlaceholder",
+    "MistralAIEmbeddings",
     "OpenAI",
     "OpenAIEmbeddings",
     "ParrotFakeChatModel",

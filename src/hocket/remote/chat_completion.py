@@ -148,8 +148,8 @@ def decode_content(content: object) -> Content:
 
 INPUT_DETAILS = {"cache_read": "cached_tokens", "cache_creation": "cache_write_tokens", "audio": "audio_tokens"}
 OUTPUT_DETAILS = {"reasoning": "reasoning_tokens", "audio": "audio_tokens"}
-CACHE_READ = ("prompt_cache_hit_tokens", "cached_tokens")
-"""Where DeepSeek, and Moonshot and Together, say how much of a prompt was cached."""
+CACHE_READ = ("prompt_cache_hit_tokens", "cached_tokens", "num_cached_tokens")
+"""Where DeepSeek, Moonshot and Together, and Mistral say how much of a prompt was cached."""
 
 
 def decode_token_usage(usage: object) -> UsageMetadata | None:

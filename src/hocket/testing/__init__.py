@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         Cut,
         Events,
         Hangup,
+        MistralFormat,
         OpenAIFormat,
         ReceivedRequest,
         Reply,
@@ -41,6 +42,7 @@ __all__ = [
     "Cut",
     "Events",
     "Hangup",
+    "MistralFormat",
     "OpenAIFormat",
     "ReceivedRequest",
     "RemoteChatModelConformance",
@@ -61,7 +63,10 @@ __all__ = [
 ]
 
 _SERVER = (
-    *("AnthropicFormat", "Body", "Cut", "Events", "Hangup", "OpenAIFormat", "ReceivedRequest", "Reply"),
+    "AnthropicFormat",
+    "MistralFormat",
+    "OpenAIFormat",
+    *("Body", "Cut", "Events", "Hangup", "ReceivedRequest", "Reply"),
     *("Server", "Split", "Status", "Stream", "Vectors", "serve"),
 )
 _EXAM = ("ChatHistoryConformance", "ChatModelConformance", "RemoteChatModelConformance")

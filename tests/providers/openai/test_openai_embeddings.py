@@ -20,7 +20,8 @@ from hocket.errors import (
     TotalTimeout,
 )
 from hocket.http.request import HTTPReply
-from hocket.providers.openai.embeddings import OpenAIEmbeddings, decode_embeddings
+from hocket.providers.openai.embeddings import OpenAIEmbeddings
+from hocket.remote.vectors import decode_vectors
 from hocket.testing import Body, OpenAIFormat, ReceivedRequest, Status, Vectors, serve
 
 TEXTS = [f"text {number}" for number in range(10)]
@@ -225,7 +226,7 @@ PACKED = base64.b64encode(struct.pack("<2f", 0.5, -2)).decode()
 )
 def test_replies(items: list[Any], vectors: list[list[float]]) -> None:
     """Whatever was asked for, both forms are read, and every number is a float."""
-    read = decode_embeddings(reply({"data": items}), "openai").embeddings
+    read = decode_vectors(reply({"data": items}), "openai").embeddings
 
     assert read == vectors
     assert {type(number) for vector in read for number in vector} <= {float}
@@ -236,7 +237,7 @@ def test_any_numbers_travel_as_base64(numbers: list[float]) -> None:
     """Little-endian, 32 bits each, whatever the machine."""
     packed = base64.b64encode(struct.pack(f"<{len(numbers)}f", *numbers)).decode()
 
-    assert decode_embeddings(reply({"data": [item(0, packed)]}), "openai").embeddings == [numbers]
+    assert decode_vectors(reply({"data": [item(0, packed)]}), "openai").embeddings == [numbers]
 
 
 @pytest.mark.parametrize(
@@ -258,7 +259,7 @@ def test_any_numbers_travel_as_base64(numbers: list[float]) -> None:
 def test_odd_replies(data: Any) -> None:
     """Nothing is made up."""
     with pytest.raises(InvalidReply):
-        decode_embeddings(reply(data), "openai")
+        decode_vectors(reply(data), "openai")
 
 
 CONTENTS: dict[str, tuple[bytes, type[LLMError]]] = {
@@ -272,7 +273,7 @@ CONTENTS: dict[str, tuple[bytes, type[LLMError]]] = {
 def test_replies_that_are_no_list(content: bytes, error: type[LLMError]) -> None:
     """An error that comes with a good status is the error that it says."""
     with pytest.raises(error):
-        decode_embeddings(HTTPReply(200, {}, content), "openai")
+        decode_vectors(HTTPReply(200, {}, content), "openai")
 
 
 # -- limits

@@ -35,7 +35,8 @@ def _thinking(native: Native) -> list[ContentBlock] | None:
         return None
     text = "".join(text_at(part, "text") or "" for part in parts)
     are_texts = len(parts) == len(native["thinking"]) and all(
-        set(part) == {"type", "text"} and part["type"] == "text" and text_at(part, "text") is not None for part in parts
+        set(part) - {"index"} == {"type", "text"} and part["type"] == "text" and text_at(part, "text") is not None
+        for part in parts
     )
     return [block("reasoning", native, {"thinking"} if are_texts else (), reasoning=text)]
 

@@ -1,20 +1,16 @@
 """Embedding models of OpenAI, and of the servers that speak its format."""
 
-import binascii
-import sys
-from array import array
-from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Literal
+from collections.abc import Sequence
+from typing import ClassVar, Literal
 
 from pydantic import Field
 
 from hocket.http.request import HTTPReply, HTTPRequest
 from hocket.providers.openai.service import OpenAIService
-from hocket.remote.chat_completion import decode_token_usage
 from hocket.remote.embeddings import EmbeddingResult, RemoteEmbeddings
-from hocket.remote.reply import read_reply
+from hocket.remote.vectors import decode_vectors
 
-__all__ = ["OpenAIEmbeddings", "decode_embeddings"]
+__all__ = ["OpenAIEmbeddings"]
 
 
 class OpenAIEmbeddings(OpenAIService, RemoteEmbeddings):
@@ -54,30 +50,4 @@ class OpenAIEmbeddings(OpenAIService, RemoteEmbeddings):
         return self._post_to("embeddings", self.model, {"model": self.model, "input": texts, **options})
 
     def _decode(self, reply: HTTPReply) -> EmbeddingResult:
-        return decode_embeddings(reply, self._provider)
-
-
-def decode_embeddings(reply: HTTPReply, provider: str) -> EmbeddingResult:
-    """Return the vectors of a reply, in the order of the texts, which is that of ``index`` and not that of the list.
-
-    Raises:
-        LLMError: the reply says that the request failed, although its status is that of a good one.
-        InvalidReply: it is not what the format says, or has not one vector for each index.
-    """
-    return read_reply(reply, provider, _read, "list of vectors")
-
-
-def _read(data: Mapping[str, Any]) -> EmbeddingResult:
-    items: list[dict[str, Any]] = data["data"]
-    vectors = {item.get("index", place): _vector(item["embedding"]) for place, item in enumerate(items)}
-    return EmbeddingResult([vectors[index] for index in range(len(items))], decode_token_usage(data.get("usage")))
-
-
-def _vector(embedding: Any) -> list[float]:
-    """Return a vector, out of a list of numbers or out of base64 of little-endian 32-bit floats."""
-    if not isinstance(embedding, str):
-        return array("d", embedding).tolist()  # refuses what is no number
-    numbers = array("f", binascii.a2b_base64(embedding, strict_mode=True))
-    if sys.byteorder == "big":
-        numbers.byteswap()
-    return numbers.tolist()
+        return decode_vectors(reply, self._provider)

@@ -37,6 +37,7 @@ from hocket.testing.server.format import (
     read_body,
     write_event,
 )
+from hocket.testing.server.mistral import MistralFormat
 from hocket.testing.server.openai import OpenAIFormat
 from hocket.testing.server.server import Script, Server, serve
 from hocket.testing.server.wire import Answer, Bill, End, ReceivedRequest, Step, Wait
@@ -54,6 +55,7 @@ __all__ = [
     "Events",
     "Format",
     "Hangup",
+    "MistralFormat",
     "OpenAIFormat",
     "ReceivedRequest",
     "Reply",

@@ -1,0 +1,78 @@
+"""Mistral's format: that of OpenAI's chat completions, embeddings and models, with what differs.
+
+Reasoning is a part of the content, which is then a list; calls come whole, and so does usage, without being asked for.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from hocket.testing.server.content import ReplyContent
+from hocket.testing.server.format import Document, EventStream, cut_text, write_event
+from hocket.testing.server.openai import OpenAIFormat
+from hocket.testing.server.wire import ReceivedRequest
+
+__all__ = ["MistralFormat"]
+
+# Status to type and code of the error object.
+ERRORS: dict[int, tuple[str, str]] = {
+    400: ("invalid_request_error", "3051"),
+    401: ("unauthorized", "1000"),
+    404: ("invalid_model", "1500"),
+    429: ("rate_limited", "1300"),
+}
+SERVER_ERROR = ("internal_server_error", "3000")
+
+
+class MistralFormat(OpenAIFormat):
+    """The format of Mistral's server.
+
+    Args:
+        models: what ``GET /v1/models`` lists; see `OpenAIFormat`.
+    """
+
+    def document(self, request: ReceivedRequest, reply: ReplyContent) -> Document:
+        """Return a chat completion."""
+        document = super().document(request, reply)
+        for choice in document.content["choices"]:
+            message = choice["message"]
+            message["content"] = _write_content(message.pop("reasoning_content", ""), message["content"] or "")
+            for place, call in enumerate(message.get("tool_calls") or ()):
+                call["index"] = place
+        return document
+
+    def stream(self, request: ReceivedRequest, reply: ReplyContent) -> EventStream:
+        """Return the chunks of a chat completion: a piece of reasoning is a list, and a piece of text a text."""
+        document = self.document(request, reply)
+        whole = document.content
+        envelope = {name: whole[name] for name in ("id", "created", "model")} | {"object": "chat.completion.chunk"}
+
+        def write(delta: Mapping[str, Any], **more: Any) -> bytes:
+            choice = {"index": 0, "delta": delta, "finish_reason": None, **more}
+            return write_event({**envelope, "choices": [choice]})
+
+        [choice] = whole["choices"]
+        calls = choice["message"].get("tool_calls")
+        rounds = [write({"role": "assistant", "content": "", **reply.extra})]
+        rounds += [write({"content": [_think(piece)]}) for piece in cut_text(reply.reasoning, reply.pieces)]
+        [text] = reply.texts(1)
+        rounds += [write({"content": piece}) for piece in cut_text(text, reply.pieces)]
+        if calls:
+            rounds.append(write({"content": "", "tool_calls": calls}))
+        last = {"index": 0, "delta": {"content": ""}, "finish_reason": choice["finish_reason"]}
+        finish = write_event({**envelope, "choices": [last], "usage": whole["usage"]}) + b"data: [DONE]\n\n"
+        tokens = whole["usage"]
+        return EventStream(rounds, finish, tokens["prompt_tokens"], tokens["completion_tokens"])
+
+    def error(self, status: int, message: str, more: Mapping[str, Any]) -> Any:
+        """Return ``{"object": "error", ...}``."""
+        kind, code = ERRORS.get(status, SERVER_ERROR)
+        text = message or f"The server was told to answer {status}."
+        return {"object": "error", "message": text, "type": kind, "param": None, "code": code, **more}
+
+
+def _write_content(reasoning: str, text: str) -> Any:
+    return [{**_think(reasoning), "closed": True}, {"type": "text", "text": text}] if reasoning else text
+
+
+def _think(text: str) -> dict[str, Any]:
+    return {"type": "thinking", "thinking": [{"type": "text", "text": text}]}
