@@ -117,7 +117,7 @@ UNKNOWN = [
     ("qwen3:8b", "no provider is called 'qwen3'; there are: alibaba, "),
     ("wizard", "no provider is known for 'wizard'; put one before it, as in 'openai:wizard'; there are: "),
     ("lokal", "did you mean local?"),
-    ("claude-opus-5", "'claude-opus-5' is a model of 'anthropic', for which hocket has no provider here; "),
+    ("sonar-pro", "'sonar-pro' is a model of 'perplexity', for which hocket has no provider here; "),
     ("", "no provider is known for ''"),
 ]
 

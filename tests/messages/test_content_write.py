@@ -57,8 +57,10 @@ def replies(provider: str, exchange: dict[str, Any]) -> Iterator[list[Any]]:
             case "gemini":
                 yield from ((each.get("content") or {}).get("parts", []) for each in body.get("candidates", []))
             case "cohere_v2" | "mistral" | "ollama":
-                message = body.get("message") or body["choices"][0]["message"]
-                yield message["content"] if isinstance(message.get("content"), list) else []
+                choices = body.get("choices") or [body]
+                message = choices[0].get("message") or choices[0].get("delta")
+                content = message.get("content") if isinstance(message, dict) else None  # of an error it is a text
+                yield content if isinstance(content, list) else []
             case _:
                 yield body.get("output") or (body.get("response") or {}).get("output") or []
                 yield [body["item"]] if body.get("type") == "response.output_item.done" else []
