@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from hocket.chat_history import FileChatMessageHistory
-from hocket.cli.conversation import Answer, ask, undo
+from hocket.cli.conversation import Outcome, ask_and_show, undo
 from hocket.conversation import Conversation
 from hocket.errors import AuthenticationError, HistoryError, StreamTruncated
 from hocket.language_models import ScriptedChatModel, Turn
@@ -15,7 +15,7 @@ from hocket.messages import AIMessage, AIMessageChunk
 USAGE: Any = {"input_tokens": 12, "output_tokens": 5, "total_tokens": 17}
 
 
-def say(conversation: Conversation, question: str, stop_at: str = "") -> tuple[Answer, str]:
+def say(conversation: Conversation, question: str, stop_at: str = "") -> tuple[Outcome, str]:
     """Ask, and press Ctrl-C when ``stop_at`` has been shown."""
     shown: list[str] = []
 
@@ -24,7 +24,7 @@ def say(conversation: Conversation, question: str, stop_at: str = "") -> tuple[A
         if stop_at and stop_at in chunk.text:
             raise KeyboardInterrupt
 
-    return ask(conversation, question, show), "".join(shown)
+    return ask_and_show(conversation, question, show), "".join(shown)
 
 
 def kept(conversation: Conversation) -> list[tuple[str, str]]:
@@ -95,7 +95,7 @@ def test_an_answer_without_text_leaves_nothing() -> None:
     def stop(chunk: AIMessageChunk) -> None:
         raise KeyboardInterrupt
 
-    assert ask(conversation, "2?", stop).is_interrupted
+    assert ask_and_show(conversation, "2?", stop).is_interrupted
     assert kept(conversation) == []
 
 
@@ -120,4 +120,4 @@ STATS = [
 def test_stats(usage: Any, first: float | None, seconds: float, line: str) -> None:
     """Only what is known is said; a rate needs more than one token, and time between them."""
     message = AIMessage("x", usage_metadata=usage)
-    assert Answer(message, is_interrupted=False, first_token=first, seconds=seconds).stats == line
+    assert Outcome(message, is_interrupted=False, first_token=first, seconds=seconds).stats == line

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 from hocket.cli.exits import EXIT_CODES, MISUSED
 from hocket.cli.output import note, squeeze
 
-__all__ = ["OneLineParser", "parse_address", "parse_count", "parse_temperature"]
+__all__ = ["OneLineParser", "parse_base_url", "parse_count", "parse_temperature"]
 
 
 class OneLineParser(argparse.ArgumentParser):
@@ -59,7 +59,7 @@ def parse_temperature(text: str) -> float:
     return value
 
 
-def parse_address(text: str) -> str:
+def parse_base_url(text: str) -> str:
     """Return the address of a server.
 
     Raises:

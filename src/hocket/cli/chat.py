@@ -6,7 +6,7 @@ import os
 import sys
 from typing import TYPE_CHECKING, cast
 
-from hocket.cli.arguments import parse_address, parse_count, parse_temperature
+from hocket.cli.arguments import parse_base_url, parse_count, parse_temperature
 
 if TYPE_CHECKING:
     from hocket.chat_history import BaseChatMessageHistory
@@ -45,7 +45,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--base-url",
         metavar="URL",
-        type=parse_address,
+        type=parse_base_url,
         help="a server that speaks OpenAI's format; without --model, the one it serves",
     )
     parser.add_argument("--max-tokens", metavar="N", type=parse_count, help="tokens to answer with at most")
@@ -105,7 +105,7 @@ def _open_history(where: str | None, session: str | None) -> "BaseChatMessageHis
         HistoryUnavailable: a server cannot be reached.
         HistoryError: it refuses, or the file is damaged.
     """
-    from hocket._databases.urls import parse_address as parse_database
+    from hocket._databases.urls import parse_address
     from hocket.chat_history import InMemoryChatMessageHistory, open_history
     from hocket.errors import InvalidInput
 
@@ -113,7 +113,7 @@ def _open_history(where: str | None, session: str | None) -> "BaseChatMessageHis
         if session is not None:
             raise InvalidInput("--session names a conversation in a history: say which one, with --history")
         return InMemoryChatMessageHistory()
-    kind, place = parse_database(where, "a history")
+    kind, place = parse_address(where, "a history")
     if kind in ("sqlite", "file"):
         _check_place(place)
     if kind == "sqlite":

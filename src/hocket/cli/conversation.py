@@ -10,11 +10,11 @@ from hocket.errors import HistoryError
 from hocket.memory.exchanges import join_exchanges, split_exchanges
 from hocket.messages import AIMessage, AIMessageChunk, UsageMetadata
 
-__all__ = ["Answer", "ask", "read_reasoning", "undo"]
+__all__ = ["Outcome", "ask_and_show", "read_reasoning", "undo"]
 
 
 @dataclass(frozen=True)
-class Answer:
+class Outcome:
     """How a question was answered.
 
     Attributes:
@@ -41,7 +41,7 @@ class Answer:
         return "; ".join([*parts, f"{self.seconds:.2f} s in all"])
 
 
-def ask(conversation: Conversation, question: str, show: Callable[[AIMessageChunk], None]) -> Answer:
+def ask_and_show(conversation: Conversation, question: str, show: Callable[[AIMessageChunk], None]) -> Outcome:
     """Ask. Ctrl-C stops the answer; what was said until then stays in the conversation, marked as a part.
 
     Args:
@@ -62,7 +62,7 @@ def ask(conversation: Conversation, question: str, show: Callable[[AIMessageChun
                 show(chunk)
         except KeyboardInterrupt:
             is_interrupted = True
-    return Answer(chunks.message, is_interrupted, first_token, now() - started_at)
+    return Outcome(chunks.message, is_interrupted, first_token, now() - started_at)
 
 
 def undo(conversation: Conversation) -> bool:

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable
 
 from hocket.cli.choice import OpenModel
-from hocket.cli.conversation import Answer, ask, undo
+from hocket.cli.conversation import Outcome, ask_and_show, undo
 from hocket.cli.exits import report
 from hocket.cli.output import note, print_lines
 from hocket.cli.standard_input import replace_undecodable
@@ -61,7 +61,7 @@ class Session:
             "/undo": self._undo,
         }
 
-    def answer(self, question: str) -> Answer:
+    def answer(self, question: str) -> Outcome:
         """Ask, and print the answer as it comes.
 
         Raises:
@@ -69,7 +69,7 @@ class Session:
         """
         printer = Printer(sys.stdout, reasoning=self._reasoning)
         try:
-            answer = ask(self._conversation, question, printer.show)
+            answer = ask_and_show(self._conversation, question, printer.show)
         finally:
             printer.end()
         if self._stats:

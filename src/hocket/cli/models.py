@@ -7,7 +7,7 @@ as one line, what has to be done before it can be used; its models' ``alist_mode
 import argparse
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 
-from hocket.cli.arguments import parse_address
+from hocket.cli.arguments import parse_base_url
 from hocket.cli.output import print_lines, squeeze
 
 __all__ = ["HELP", "configure", "fetch_models", "run"]
@@ -26,7 +26,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--base-url",
         metavar="URL",
-        type=parse_address,
+        type=parse_base_url,
         help="ask this server, which speaks OpenAI's format unless a provider is named",
     )
 

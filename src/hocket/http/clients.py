@@ -23,7 +23,7 @@ from anyio.lowlevel import current_token
 from hocket._runtime.fork import after_fork, leave_to_parent
 from hocket.http.request import HTTPRequest
 
-__all__ = ["Client", "ClientSettings", "Reply", "Transport", "close_client", "get_client"]
+__all__ = ["Client", "ClientSettings", "OpenReply", "Transport", "close_client", "get_client"]
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class ClientSettings:
     verify: bool | str = True
 
 
-class Reply(Protocol):
+class OpenReply(Protocol):
     """A reply, its body still to be read."""
 
     @property
@@ -66,7 +66,7 @@ class Reply(Protocol):
 class Transport(Protocol):
     """What sends requests."""
 
-    async def open(self, request: HTTPRequest) -> Reply:
+    async def open(self, request: HTTPRequest) -> OpenReply:
         """Send a request and return its reply as soon as the head of it is there."""
         ...
 

@@ -13,7 +13,7 @@ import anyio
 from hocket._runtime.cancellation import is_cancelled
 from hocket._version import __version__
 from hocket.errors import InvalidReply, LLMError
-from hocket.http.clients import ClientSettings, Reply, Transport, get_client
+from hocket.http.clients import ClientSettings, OpenReply, Transport, get_client
 from hocket.http.decompression import find_decompressor
 from hocket.http.json_size import MAX_REPLY, UNCHECKED, check_json_size
 from hocket.http.request import HTTPReply, HTTPRequest
@@ -92,7 +92,7 @@ class HTTPStream:
         "status",
     )
 
-    def __init__(self, reply: Reply, max_bytes: int | None) -> None:
+    def __init__(self, reply: OpenReply, max_bytes: int | None) -> None:
         self.status: int = reply.status
         self.headers: Mapping[str, str] = reply.headers
         self._reply = reply

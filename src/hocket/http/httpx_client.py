@@ -94,7 +94,7 @@ class InjectedClient:
 
 
 class HTTPXReply:
-    """A reply that is still being read, see `hocket.http.clients.Reply`."""
+    """A reply that is still being read, see `hocket.http.clients.OpenReply`."""
 
     def __init__(
         self, response: "httpx.Response", package: Any, on_close: Callable[[], Awaitable[None]] | None

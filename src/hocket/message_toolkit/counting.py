@@ -7,12 +7,12 @@ from typing import Any, Literal, Protocol, TypeAlias, cast
 from hocket.errors import InvalidInput
 from hocket.messages import BaseMessage
 
-__all__ = ["CountsTokens", "ListCounter", "TokenCounter", "find_largest", "list_counter"]
+__all__ = ["CountsMessages", "ListCounter", "TokenCounter", "find_largest", "list_counter"]
 
 ListCounter: TypeAlias = Callable[[list[BaseMessage]], int]
 
 
-class CountsTokens(Protocol):
+class CountsMessages(Protocol):
     """A model: what has `BaseLanguageModel`'s way to count."""
 
     def get_num_tokens_from_messages(self, messages: list[BaseMessage], /) -> int:
@@ -20,7 +20,7 @@ class CountsTokens(Protocol):
         ...
 
 
-TokenCounter: TypeAlias = ListCounter | Callable[[BaseMessage], int] | CountsTokens | Literal["approximate"]
+TokenCounter: TypeAlias = ListCounter | Callable[[BaseMessage], int] | CountsMessages | Literal["approximate"]
 """A function of a list of messages; one of a single message, whose parameter says `BaseMessage`; or a model."""
 
 

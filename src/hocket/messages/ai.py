@@ -325,16 +325,16 @@ class Collector:
         first = self._first if isinstance(self._first, AIMessageChunk) else _BLANK
         fields = {**copy_containers(first.__dict__), **self._fold.fields(), **self._fold.reply_fields()}
         fields["tool_calls"], fields["invalid_tool_calls"] = _read(fields)
-        return self._rebuilt(fields, type(first))
+        return self._rebuild(fields, type(first))
 
     def message(self) -> AIMessage:
         """Return the reply. Arguments that are not valid JSON, a call cut short for one, make an invalid tool call."""
         fields: Fields = {**_ORDER, **self._fold.fields(), **self._fold.reply_fields(), "type": "ai"}
         fields["tool_calls"], fields["invalid_tool_calls"] = read_tool_calls(_chunks_of_calls(fields))
         del fields["chunk_position"], fields["tool_call_chunks"]
-        return self._rebuilt(fields, AIMessage)
+        return self._rebuild(fields, AIMessage)
 
-    def _rebuilt(self, fields: Fields, cls: type[M]) -> M:
+    def _rebuild(self, fields: Fields, cls: type[M]) -> M:
         made = rebuild(_BLANK if self._first is None else self._first, fields, cls)
         made.__pydantic_extra__ = copy_containers(self._extra)
         return made

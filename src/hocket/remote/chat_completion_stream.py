@@ -62,7 +62,8 @@ class EventDecoder(StreamDecoder[T], ABC, Generic[T]):
         sends_done: bool = True,
     ) -> None:
         super().__init__(provider, headers)
-        self.finishes, self.sends_done = finishes, sends_done
+        self.finishes: bool = finishes
+        self.sends_done: bool = sends_done
 
     def find_error(self, data: Fields) -> object:
         """Return the part of an event that says that the request has failed. Groq has it in a field of its own."""

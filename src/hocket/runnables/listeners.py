@@ -81,12 +81,12 @@ class _ListenerHandler(BaseCallbackHandler):
         self._run: Run | None = None
 
     def _end(self, outputs: object, *, run_id: UUID, **details: object) -> object:
-        return self._ended("end", run_id, outputs=outputs)
+        return self._tell_end("end", run_id, outputs=outputs)
 
     def _fail(self, error: BaseException, *, run_id: UUID, **details: object) -> object:
-        return self._ended("error", run_id, error=error)
+        return self._tell_end("error", run_id, error=error)
 
-    def _ended(self, what: str, run_id: UUID, **facts: Any) -> object:
+    def _tell_end(self, what: str, run_id: UUID, **facts: Any) -> object:
         if self._run is None or self._run.id != run_id:
             return None
         self._run = replace(self._run, end_time=datetime.now(UTC), **facts)

@@ -203,9 +203,9 @@ class Link(Generic[In]):
         except Exception as error:
             self.failure = error
             raise Left from error
-        return None if waiting is None else self._guarded(waiting)
+        return None if waiting is None else self._guard(waiting)
 
-    async def _guarded(self, waiting: Awaitable[None]) -> None:
+    async def _guard(self, waiting: Awaitable[None]) -> None:
         try:
             await waiting
         except Exception as error:
@@ -245,9 +245,9 @@ class StreamPipeline(Stage[In, Out]):
         except Left:
             self._raise_failure()
             raise
-        return None if waiting is None else self._guarded(waiting)
+        return None if waiting is None else self._guard(waiting)
 
-    async def _guarded(self, waiting: Awaitable[None]) -> None:
+    async def _guard(self, waiting: Awaitable[None]) -> None:
         try:
             await waiting
         except Left:

@@ -112,11 +112,11 @@ class EventHandler(AsyncCallbackHandler):
 
     async def on_chain_chunk(self, chunk: Any, *, run_id: UUID, **details: Any) -> None:
         if run_id in self._runs and self._runs[run_id].kind != "prompt":  # which comes whole: its end says it all
-            await self._happened(run_id, "stream", {"chunk": chunk})
+            await self._tell(run_id, "stream", {"chunk": chunk})
 
     async def on_llm_new_token(self, token: str, *, run_id: UUID, chunk: Any = None, **details: Any) -> None:
         shown = chunk.message if isinstance(chunk, ChatGenerationChunk) else chunk or GenerationChunk(text=token)
-        await self._happened(run_id, "stream", {"chunk": shown})
+        await self._tell(run_id, "stream", {"chunk": shown})
 
     async def on_chain_end(self, outputs: object, *, run_id: UUID, **details: Any) -> None:
         self._end(run_id, "end", {"output": outputs}, **details)
@@ -160,7 +160,7 @@ class EventHandler(AsyncCallbackHandler):
         self._runs[run_id] = run
         await self._put(_event(f"on_{kind}_start", run, run_id, _input_data(input)), kind)
 
-    async def _happened(self, run_id: UUID, what: str, data: dict[str, Any]) -> None:
+    async def _tell(self, run_id: UUID, what: str, data: dict[str, Any]) -> None:
         run = self._runs.get(run_id)
         if run is not None:
             await self._put(_event(f"on_{run.kind}_{what}", run, run_id, data), run.kind)

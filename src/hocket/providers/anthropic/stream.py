@@ -52,7 +52,8 @@ class AnthropicDecoder(StreamDecoder[ChatGenerationChunk]):
             case "message_delta":
                 return self._finish(data)
             case "message_stop":
-                self.done = self.ended = True
+                self.done = True
+                self.ended: bool = True
             case _:
                 pass
         return None
@@ -114,7 +115,8 @@ class AnthropicDecoder(StreamDecoder[ChatGenerationChunk]):
         self._usage |= {name: value for name, value in usage.items() if value is not None}  # running totals
         finish = finish_facts(data["delta"])
         self._facts |= {**reply_facts(data["delta"]), **finish, "token_usage": self._usage}
-        self.ended = self.ended or bool(finish)
+        if finish:
+            self.ended = True
         return self._chunk("", usage=True, info=finish)
 
     def _chunk(

@@ -20,7 +20,7 @@ from anyio.streams.memory import MemoryObjectSendStream
 
 from hocket.testing.server.wire import Answer, Bill, ReceivedRequest, RequestParser, Wait, chunk, head
 
-__all__ = ["Connection"]
+__all__ = ["ServedConnection"]
 
 RECEIVE_SIZE = 2**16
 
@@ -28,7 +28,7 @@ RECEIVE_SIZE = 2**16
 NO_LINGER = struct.pack("hh" if os.name == "nt" else "ii", 1, 0)
 
 
-class Connection:
+class ServedConnection:
     """An accepted socket and the way to answer what comes.
 
     Args:

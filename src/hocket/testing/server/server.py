@@ -21,7 +21,7 @@ from hocket._runtime import clock
 from hocket._runtime.detached import call_soon, spawn
 from hocket.errors import InvalidInput, ScriptExhausted
 from hocket.testing.server.behaviours import Behaviour, Reply, Status
-from hocket.testing.server.connection import Connection
+from hocket.testing.server.connection import ServedConnection
 from hocket.testing.server.format import Format
 from hocket.testing.server.wire import Answer, ReceivedRequest
 
@@ -190,7 +190,7 @@ class Server:
 
     async def _attend(self, sock: socket.socket, number: int) -> None:
         self._ring_bells()
-        connection = Connection(sock, number, answer=self._answer, bill=self._bill, sleep=self._sleep)
+        connection = ServedConnection(sock, number, answer=self._answer, bill=self._bill, sleep=self._sleep)
         try:
             await connection.serve()
         except* Exception as group:
