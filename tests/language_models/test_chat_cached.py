@@ -8,7 +8,6 @@ from pydantic import Field
 from hocket import (
     AIMessage,
     BaseChatModel,
-    BaseRateLimiter,
     ChatGeneration,
     ChatResult,
     Generation,
@@ -16,20 +15,7 @@ from hocket import (
     InMemoryCache,
     SystemMessage,
 )
-
-
-class Limiter(BaseRateLimiter):
-    """Notes when it is asked, and how."""
-
-    def __init__(self, log: list[str]) -> None:
-        self.log = log
-
-    def acquire(self, *, blocking: bool = True) -> bool:
-        self.log.append(f"limit {blocking}")
-        return True
-
-    async def aacquire(self, *, blocking: bool = True) -> bool:
-        return self.acquire(blocking=blocking)
+from tests.kit import CountingLimiter
 
 
 class Cache(InMemoryCache):
@@ -81,7 +67,7 @@ def log() -> list[str]:
 @pytest.fixture
 def model(log: list[str]) -> Answering:
     """A model with a cache and a limiter, that all write to the log."""
-    return Answering(cache=Cache(log), rate_limiter=Limiter(log), log=log)
+    return Answering(cache=Cache(log), rate_limiter=CountingLimiter(log), log=log)
 
 
 MISS = ["lookup", "limit True", "hook", "update"]

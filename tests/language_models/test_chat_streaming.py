@@ -1,6 +1,6 @@
 """What `astream` yields: when in pieces, with which ids and marks, and that it folds to what `ainvoke` returns."""
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from typing import Any, Literal
 from uuid import uuid4
 
@@ -26,6 +26,7 @@ from hocket import (
 )
 from hocket.errors import EmptyResponse
 from hocket.language_models import agenerate_from_stream, generate_from_stream
+from tests.kit import HookCall, hook_model
 
 WORDS = ["The", " sky", " is", " blue."]
 TOOLS = [{"name": "f"}]
@@ -61,30 +62,14 @@ class Streaming(BaseChatModel):
         return "streaming"
 
 
-class OnlyStreaming(BaseChatModel):
-    """Has no other hook than a stream."""
-
-    async def _astream(
-        self, messages: list[BaseMessage], stop: Any = None, **kwargs: Any
-    ) -> AsyncIterator[ChatGenerationChunk]:
-        for word in WORDS:
-            yield chunk(word)
-
-    @property
-    def _llm_type(self) -> str:
-        return "only-streaming"
+def only_streaming(**fields: Any) -> Any:
+    """Make a model that has no other hook than a stream."""
+    return hook_model(WORDS, "astream", **fields)
 
 
-class OnlySyncStreaming(BaseChatModel):
+def only_sync_streaming(**fields: Any) -> Any:
     """The same in sync code."""
-
-    def _stream(self, messages: list[BaseMessage], stop: Any = None, **kwargs: Any) -> Iterator[ChatGenerationChunk]:
-        for word in WORDS:
-            yield chunk(word)
-
-    @property
-    def _llm_type(self) -> str:
-        return "only-sync-streaming"
+    return hook_model(WORDS, "stream", **fields)
 
 
 PIECES = len(WORDS) + 1  # and a last one that says so
@@ -99,7 +84,7 @@ DISABLED: list[tuple[Any, list[Any] | None, int]] = [
 ]
 
 
-@pytest.mark.parametrize("model", [Streaming, OnlyStreaming, OnlySyncStreaming])
+@pytest.mark.parametrize("model", [Streaming, only_streaming, only_sync_streaming])
 @pytest.mark.parametrize(("disabled", "tools", "count"), DISABLED, ids=str)
 async def test_disable_streaming(model: Any, disabled: Any, tools: Any, count: int) -> None:
     """BCM-03: True: one chunk; "tool_calling": one if tools are given (an empty list is none); whichever the hook."""
@@ -123,7 +108,7 @@ def test_disable_streaming_takes_nothing_else(value: Any) -> None:
 
 async def test_an_answer_in_one_piece_is_told_and_closed_like_any_other(recorder: Any) -> None:
     """BCM-03: with streaming disabled there is one start and one end, also if the consumer leaves at once."""
-    model = OnlyStreaming(disable_streaming=True)
+    model = only_streaming(disable_streaming=True)
     [chunk async for chunk in model.astream("hi", {"callbacks": [recorder]})]
     assert recorder.names == ["on_chat_model_start", *["on_llm_new_token"] * PIECES, "on_llm_end"]
 
@@ -179,43 +164,29 @@ async def test_all_chunks_of_a_run_have_its_id(recorder: Any) -> None:
 
 async def test_a_providers_id_stays() -> None:
     """BCM-42: a chunk that comes with an id keeps it, and the message has it, whichever chunk brought it."""
-
-    class Named(Streaming):
-        async def _astream(self, messages: Any, stop: Any = None, **kwargs: Any) -> AsyncIterator[ChatGenerationChunk]:
-            yield chunk("a")
-            yield chunk("b", id="chatcmpl-1")
-
-    stream = Named().astream("hi")
+    model = hook_model([chunk("a"), chunk("b", id="chatcmpl-1")], "agenerate", "astream")
+    stream = model.astream("hi")
     assert [piece.id async for piece in stream][1] == "chatcmpl-1"
     assert stream.message.id == "chatcmpl-1"
-    assert (await Named().ainvoke("hi", stream=True)).id == "chatcmpl-1"
+    assert (await model.ainvoke("hi", stream=True)).id == "chatcmpl-1"
 
 
 async def test_the_last_chunk_says_so_once() -> None:
     """Every stream's last chunk is marked: the provider's own, or an empty one behind it."""
-
-    class Marked(Streaming):
-        async def _astream(self, messages: Any, stop: Any = None, **kwargs: Any) -> AsyncIterator[ChatGenerationChunk]:
-            yield chunk("a")
-            yield chunk("b", chunk_position="last")
-
-    assert [piece.text async for piece in Marked().astream("hi")] == ["a", "b"]
+    marked = hook_model([chunk("a"), chunk("b", chunk_position="last")], "astream")
+    assert [piece.text async for piece in marked.astream("hi")] == ["a", "b"]
     marks = [piece.chunk_position async for piece in Streaming().astream("hi")]
     assert marks == [None] * len(WORDS) + ["last"]
 
 
 async def test_what_is_said_of_a_chunk_is_in_its_metadata() -> None:
     """BCM-45: generation info is put under the message's own metadata, chunk by chunk, and in the whole."""
-
-    class Telling(Streaming):
-        async def _astream(self, messages: Any, stop: Any = None, **kwargs: Any) -> AsyncIterator[ChatGenerationChunk]:
-            yield ChatGenerationChunk(message=AIMessageChunk("a"), generation_info={"model": "m", "seed": None})
-            yield ChatGenerationChunk(
-                message=AIMessageChunk(content="b", response_metadata={"finish_reason": "stop"}),
-                generation_info={"finish_reason": "length", "seed": 7},
-            )
-
-    stream = Telling().astream("hi")
+    first = ChatGenerationChunk(message=AIMessageChunk("a"), generation_info={"model": "m", "seed": None})
+    second = ChatGenerationChunk(
+        message=AIMessageChunk(content="b", response_metadata={"finish_reason": "stop"}),
+        generation_info={"finish_reason": "length", "seed": 7},
+    )
+    stream = hook_model([first, second], "astream").astream("hi")
     metadata = [piece.response_metadata async for piece in stream]
     assert metadata[:2] == [{"model": "m", "seed": None}, {"finish_reason": "stop", "seed": 7}]
     assert stream.message.response_metadata == {"model": "m", "seed": 7, "finish_reason": "stop"}
@@ -224,14 +195,9 @@ async def test_what_is_said_of_a_chunk_is_in_its_metadata() -> None:
 async def test_a_hook_may_keep_its_chunks() -> None:
     """A hook that yields the same objects to every call finds them as they were."""
     kept = [chunk(word) for word in WORDS]
-
-    class Keeping(Streaming):
-        async def _astream(self, messages: Any, stop: Any = None, **kwargs: Any) -> AsyncIterator[ChatGenerationChunk]:
-            for one in kept:
-                yield one
-
-    first = [piece.id async for piece in Keeping().astream("hi")]
-    second = [piece.id async for piece in Keeping().astream("hi")]
+    model = hook_model(kept, "astream")
+    first = [piece.id async for piece in model.astream("hi")]
+    second = [piece.id async for piece in model.astream("hi")]
     assert set(first).isdisjoint(second)
     assert [one.message.id for one in kept] == [None] * len(WORDS)
 
@@ -275,15 +241,15 @@ async def test_a_stream_that_is_left_early(recorder: Any) -> None:
     """BCM-50: the hook is closed and the run ended, with what came until then, when `aclose` returns."""
     closed: list[bool] = []
 
-    class Open(Streaming):
-        async def _astream(self, messages: Any, stop: Any = None, **kwargs: Any) -> AsyncIterator[ChatGenerationChunk]:
-            try:
-                yield chunk("The")
-                await anyio.sleep_forever()
-            finally:
-                closed.append(True)
+    async def say_little(call: HookCall) -> AsyncIterator[str]:
+        try:
+            yield "The"
+            await anyio.sleep_forever()
+        finally:
+            closed.append(True)
 
-    async with Open().astream("hi", {"callbacks": [recorder]}) as stream:
+    model = hook_model(say_little, "astream")
+    async with model.astream("hi", {"callbacks": [recorder]}) as stream:
         async for _ in stream:
             break
     assert closed == [True]
@@ -298,16 +264,16 @@ async def test_a_cancelled_stream_is_an_error_to_handlers(recorder: Any) -> None
     """MODEL-13: cancelling the consumer closes the hook and ends the run, with `on_llm_error`."""
     closed: list[bool] = []
 
-    class Open(Streaming):
-        async def _astream(self, messages: Any, stop: Any = None, **kwargs: Any) -> AsyncIterator[ChatGenerationChunk]:
-            try:
-                yield chunk("The")
-                await anyio.sleep_forever()
-            finally:
-                closed.append(True)
+    async def say_little(call: HookCall) -> AsyncIterator[str]:
+        try:
+            yield "The"
+            await anyio.sleep_forever()
+        finally:
+            closed.append(True)
 
+    model = hook_model(say_little, "astream")
     with anyio.CancelScope() as scope:
-        async for _ in Open().astream("hi", {"callbacks": [recorder]}):
+        async for _ in model.astream("hi", {"callbacks": [recorder]}):
             scope.cancel()
     assert closed == [True]
     assert recorder.names == ["on_chat_model_start", "on_llm_new_token", "on_llm_error"]

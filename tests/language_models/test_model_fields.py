@@ -16,7 +16,6 @@ from hocket import (
     BaseCache,
     BaseChatModel,
     BaseLanguageModel,
-    BaseRateLimiter,
     ChatGeneration,
     ChatPromptValue,
     ChatResult,
@@ -40,6 +39,7 @@ from hocket._pipeline.cache_key import prompt_key
 from hocket.errors import CacheMissing, DroppedStateWarning, InvalidInput, LoadError
 from hocket.runnables import RunnableSerializable
 from hocket.tokens import TokenCount
+from tests.kit import CountingLimiter
 
 
 class Answering(BaseChatModel):
@@ -56,20 +56,6 @@ class Answering(BaseChatModel):
     @property
     def _llm_type(self) -> str:
         return "answering"
-
-
-class CountingLimiter(BaseRateLimiter):
-    """Counts how often it is asked."""
-
-    def __init__(self) -> None:
-        self.count = 0
-
-    def acquire(self, *, blocking: bool = True) -> bool:
-        self.count += 1
-        return True
-
-    async def aacquire(self, *, blocking: bool = True) -> bool:
-        return self.acquire(blocking=blocking)
 
 
 EXCLUDED = {

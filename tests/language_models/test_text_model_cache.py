@@ -6,9 +6,9 @@ from uuid import uuid4
 import pytest
 from pydantic import Field
 
-from hocket import BaseLLM, BaseRateLimiter, Generation, InMemoryCache, LLMResult, set_llm_cache
+from hocket import BaseLLM, Generation, InMemoryCache, LLMResult, set_llm_cache
 from hocket.errors import CacheMissing
-from tests.kit import MODEL_EVENTS, Recorder
+from tests.kit import MODEL_EVENTS, CountingLimiter, Recorder
 
 
 class Echo(BaseLLM):
@@ -133,18 +133,7 @@ async def test_a_hit_is_a_copy(model: Echo) -> None:
 
 async def test_the_limiter_is_asked_once_for_a_request() -> None:
     """LLM-18, LLM-19: a text model has a rate limiter, too; prompts of one request need one permit, hits none."""
-
-    class Limiter(BaseRateLimiter):
-        count = 0
-
-        def acquire(self, *, blocking: bool = True) -> bool:
-            self.count += 1
-            return True
-
-        async def aacquire(self, *, blocking: bool = True) -> bool:
-            return self.acquire(blocking=blocking)
-
-    limiter = Limiter()
+    limiter = CountingLimiter()
     model = Echo(cache=InMemoryCache(), rate_limiter=limiter)
     await model.agenerate(["a", "b"])
     await model.agenerate(["a", "b"])

@@ -15,6 +15,7 @@ from hocket.globals import set_llm_cache
 from hocket.language_models import BaseChatModel, BaseLLM
 from hocket.messages import AIMessage, BaseMessage
 from hocket.outputs import ChatGeneration, ChatResult, Generation, LLMResult
+from tests.kit import DictCache
 
 USAGE = {"input_tokens": 3, "output_tokens": 2, "total_tokens": 5}
 
@@ -65,24 +66,6 @@ async def by_invoke(model: BaseChatModel, *args: Any, **kwargs: Any) -> AIMessag
 ways = pytest.mark.parametrize(
     ("cls", "ask"), [(Async, by_ainvoke), (Sync, by_ainvoke), (Sync, by_invoke)], ids=["async", "thread", "stepped"]
 )
-
-
-class Dict(BaseCache):
-    """What a user writes first: a dict, which keeps the very objects it is given."""
-
-    def __init__(self) -> None:
-        self.held: dict[tuple[str, str], Any] = {}
-        self.puts = 0
-
-    def lookup(self, prompt: str, llm_string: str) -> Any:
-        return self.held.get((prompt, llm_string))
-
-    def update(self, prompt: str, llm_string: str, return_val: Sequence[Generation]) -> None:
-        self.puts += 1
-        self.held[prompt, llm_string] = return_val
-
-    def clear(self, **kwargs: Any) -> None:
-        self.held.clear()
 
 
 class Broken(BaseCache):
@@ -154,13 +137,13 @@ async def test_an_empty_cache_is_a_cache(cls: type[Sync], ask: Ask) -> None:
 @ways
 async def test_a_sequence_of_questions(cls: type[Sync], ask: Ask) -> None:
     """hello, hello, goodbye, goodbye, hello: asked and stored 1, 1, 2, 2, 2 times."""
-    cache = Dict()
+    cache = DictCache()
     model = cls(cache=cache)
     asked, puts = [], []
     for text in ("hello", "hello", "goodbye", "goodbye", "hello"):
         await ask(model, text)
         asked.append(model._asked)
-        puts.append(cache.puts)
+        puts.append(cache.updates)
     assert asked == puts == [1, 1, 2, 2, 2]
 
 
@@ -189,7 +172,7 @@ async def test_the_first_answer_keeps_its_llm_output() -> None:
 
 
 @ways
-@pytest.mark.parametrize("cache", [InMemoryCache, Dict])
+@pytest.mark.parametrize("cache", [InMemoryCache, DictCache])
 async def test_nobody_can_edit_what_others_get(cls: type[Sync], ask: Ask, cache: type[BaseCache]) -> None:
     """Neither through the first answer nor through a hit, whatever the cache keeps."""
     model = cls(cache=cache())
@@ -275,7 +258,7 @@ ODD: list[Any] = [
 async def test_anything_but_a_list_of_candidates_is_no_hit(cls: type[Sync], ask: Ask, stored: Any) -> None:
     """A store that another program wrote to may hold anything."""
 
-    class Odd(Dict):
+    class Odd(DictCache):
         def lookup(self, prompt: str, llm_string: str) -> Any:
             return stored
 
@@ -285,14 +268,14 @@ async def test_anything_but_a_list_of_candidates_is_no_hit(cls: type[Sync], ask:
 @ways
 async def test_a_failure_is_never_stored(cls: type[Sync], ask: Ask) -> None:
     """The next call asks again."""
-    cache = Dict()
+    cache = DictCache()
     model = cls(cache=cache)
     model._fails = True
     with pytest.raises(ConnectionError):
         await ask(model, "hi")
     model._fails = False
     assert (await ask(model, "hi")).content == "2"
-    assert cache.puts == 1
+    assert cache.updates == 1
 
 
 # -- text models
@@ -331,7 +314,7 @@ async def test_the_first_text_answer_keeps_its_output_and_run() -> None:
 @pytest.mark.parametrize("prompts", [["a"], ["a", "b"]])
 async def test_nobody_can_edit_the_texts_that_others_get(prompts: list[str]) -> None:
     """One prompt or several, with a cache that keeps what it is given."""
-    model = Text(cache=Dict())
+    model = Text(cache=DictCache())
     for _ in range(3):
         result = await model.agenerate(prompts)
         assert result.generations[0][0].text == "a 1"

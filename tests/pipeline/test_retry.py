@@ -18,7 +18,7 @@ from pydantic import BaseModel, Field, PrivateAttr
 from tenacity import RetryCallState
 
 from hocket import AIMessage, AIMessageChunk, BaseChatModel, BaseLLM, ChatOpenAI, InMemoryCache, RetryPolicy
-from hocket.callbacks import AsyncCallbackHandler, UsageMetadataCallbackHandler
+from hocket.callbacks import UsageMetadataCallbackHandler
 from hocket.errors import (
     AuthenticationError,
     ConnectionFailed,
@@ -36,8 +36,8 @@ from hocket.errors import (
     TotalTimeout,
 )
 from hocket.outputs import ChatGeneration, ChatGenerationChunk, ChatResult, Generation, GenerationChunk, LLMResult
-from hocket.rate_limiters import BaseRateLimiter
 from hocket.testing import Events, OpenAIFormat, Reply, Status, VirtualClock, serve
+from tests.kit import AsyncRecorder, CountingLimiter
 
 USAGE: Any = {"input_tokens": 3, "output_tokens": 2, "total_tokens": 5}
 EXACT = RetryPolicy(jitter=0)
@@ -372,28 +372,14 @@ async def test_a_wait_beyond_the_deadline_is_not_begun(verb: str, virtual_clock:
     assert "90 s" in caught.value.__notes__[0]
 
 
-class Counting(BaseRateLimiter):
-    """Counts who asks."""
-
-    def __init__(self) -> None:
-        self.asked = 0
-
-    def acquire(self, *, blocking: bool = True) -> bool:
-        self.asked += 1
-        return True
-
-    async def aacquire(self, *, blocking: bool = True) -> bool:
-        return self.acquire()
-
-
 @each_kind
 @each_verb
 @pytest.mark.usefixtures("virtual_clock")
 async def test_each_attempt_asks_the_limiter(kind: Any, verb: str) -> None:
     """A limiter counts requests, not calls."""
-    limiter = Counting()
+    limiter = CountingLimiter()
     await VERBS[verb](kind(failures=[busy(), busy()], retry=EXACT, rate_limiter=limiter), None)
-    assert limiter.asked == 3
+    assert limiter.count == 3
 
 
 @pytest.mark.parametrize("verb", ["ainvoke", "astream"])
@@ -487,15 +473,12 @@ async def test_a_failed_attempt_of_equal_calls_is_booked_once() -> None:
 
 async def test_a_handler_of_retries_alone_is_told() -> None:
     """LangChain's signature: the state first, the rest by name."""
-    seen: list[Any] = []
-
-    class Watching(AsyncCallbackHandler):
-        async def on_retry(self, retry_state: Any, *, run_id: Any, parent_run_id: Any = None, **kwargs: Any) -> None:
-            seen.append((type(retry_state).__name__, run_id is not None, parent_run_id))
-
+    recorder = AsyncRecorder("on_retry")
     model = Chat(failures=[busy(retry_after=0)], retry=2)
-    await model.ainvoke("x", {"callbacks": [Watching()]})
-    assert seen == [("RetryCallState", True, None)]
+    await model.ainvoke("x", {"callbacks": [recorder]})
+    _, (state,), details = recorder.only("on_retry")
+    assert type(state).__name__ == "RetryCallState"
+    assert details["run_id"] is not None and details["parent_run_id"] is None
 
 
 # -- through a server

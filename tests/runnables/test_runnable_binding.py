@@ -8,10 +8,11 @@ from uuid import uuid4
 import anyio.to_thread
 import pytest
 
-from hocket import AIMessage, BaseCallbackHandler, FakeListChatModel, HumanMessage, ScriptedChatModel, dumps, loads
+from hocket import AIMessage, FakeListChatModel, HumanMessage, ScriptedChatModel, dumps, loads
 from hocket.callbacks import CallbackManager
 from hocket.errors import InvalidInput
 from hocket.runnables import Runnable, RunnableBinding, RunnableConfig
+from tests.kit import Recorder
 
 
 async def in_thread(call: Callable[[], Any]) -> Any:
@@ -35,28 +36,16 @@ async def _drained(stream: Any) -> list[Any]:
     return [item async for item in stream]
 
 
-class Starts(BaseCallbackHandler):
-    """Notes what it is told of each start."""
-
-    run_inline = True
-
-    def __init__(self) -> None:
-        self.starts: list[dict[str, Any]] = []
-
-    def on_chat_model_start(self, *args: Any, **details: Any) -> None:
-        self.starts.append(details)
-
-
 @pytest.mark.parametrize("verb", VERBS)
 async def test_what_is_bound_reaches_every_verb(verb: str) -> None:
     """MW-06: arguments and config of a binding are those of every call, streams and batches too; a call's own win."""
-    starts = Starts()
+    starts = Recorder("on_chat_model_start")
     model = ScriptedChatModel(script=["a"])
     bound = model.bind(stop=["."], temperature=0, seed=7).with_config(
         callbacks=[starts], tags=["t"], run_name="asking", metadata={"m": 1}
     )
     await VERBS[verb](bound)
-    (request,), (start,) = model.requests, starts.starts
+    (request,), start = model.requests, starts.only("on_chat_model_start").details
     assert (request.stop, request.params) == (["."], {"temperature": 1, "seed": 7})
     assert (start["tags"], start["name"], start["metadata"]["m"]) == (["t"], "asking", 1)
 
@@ -64,7 +53,7 @@ async def test_what_is_bound_reaches_every_verb(verb: str) -> None:
 async def test_bindings_add_up() -> None:
     """Binding a binding gives one binding: later arguments win, tags are joined, metadata merged."""
     model = ScriptedChatModel(script=["a"])
-    starts = Starts()
+    starts = Recorder("on_chat_model_start")
     bound = (
         model.bind(seed=1, top_p=1)
         .with_config(tags=["a"], metadata={"x": 1, "y": 1})
@@ -74,8 +63,8 @@ async def test_bindings_add_up() -> None:
     assert bound.bound is model
     await bound.ainvoke("x", {"tags": ["a", "c"]})
     assert model.requests[0].params == {"seed": 2, "top_p": 1}
-    assert starts.starts[0]["tags"] == ["a", "b", "c"]
-    assert {"x": 1, "y": 2}.items() <= starts.starts[0]["metadata"].items()
+    assert starts.events[0].details["tags"] == ["a", "b", "c"]
+    assert {"x": 1, "y": 2}.items() <= starts.events[0].details["metadata"].items()
 
 
 async def test_the_original_stays_as_it_is() -> None:
@@ -90,32 +79,32 @@ async def test_the_original_stays_as_it_is() -> None:
 
 async def test_configs_of_a_batch_are_merged_one_by_one() -> None:
     """A binding's config goes under each of a list of configs."""
-    starts = Starts()
+    starts = Recorder("on_chat_model_start")
     bound = FakeListChatModel(responses=["a", "b"]).with_config(callbacks=[starts], tags=["t"])
     await bound.abatch(["x", "y"], [{"tags": ["1"]}, {"tags": ["2"]}])
-    assert [start["tags"] for start in starts.starts] == [["t", "1"], ["t", "2"]]
+    assert [start.details["tags"] for start in starts.events] == [["t", "1"], ["t", "2"]]
 
 
 async def test_callbacks_of_both_are_told() -> None:
     """Handlers of the binding and of the call are told, each once; a manager is copied, not changed."""
-    mine, theirs = Starts(), Starts()
+    mine, theirs = Recorder("on_chat_model_start"), Recorder("on_chat_model_start")
     model = FakeListChatModel(responses=["a"])
     await model.with_config(callbacks=[mine]).ainvoke("x", {"callbacks": [mine, theirs]})
-    assert (len(mine.starts), len(theirs.starts)) == (1, 1)
+    assert (len(mine.events), len(theirs.events)) == (1, 1)
 
     manager = CallbackManager(handlers=[theirs])
     await model.with_config(callbacks=[mine]).ainvoke("x", {"callbacks": manager})
     await model.with_config(callbacks=manager).ainvoke("x", {"callbacks": [mine]})
-    assert (len(mine.starts), len(theirs.starts)) == (3, 3)
+    assert (len(mine.events), len(theirs.events)) == (3, 3)
     assert manager.handlers == [theirs]
 
 
 async def test_a_run_id_of_a_config() -> None:
     """BCM-18: a run id fixed by `with_config` names the first call of a batch alone."""
-    starts, run_id = Starts(), uuid4()
+    starts, run_id = Recorder("on_chat_model_start"), uuid4()
     bound = FakeListChatModel(responses=["a"]).with_config(callbacks=[starts], run_id=run_id)
     await bound.abatch(["x", "y"])
-    assert [start["run_id"] == run_id for start in starts.starts] == [True, False]
+    assert [start.details["run_id"] == run_id for start in starts.events] == [True, False]
 
 
 def test_a_binding_has_the_attributes_of_what_it_binds() -> None:

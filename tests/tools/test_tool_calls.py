@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field
 
-from hocket import AIMessage, AsyncCallbackHandler, ScriptedChatModel, ToolMessage, Turn
+from hocket import AIMessage, ScriptedChatModel, ToolMessage, Turn
 from hocket.errors import InvalidInput
 from hocket.testing import VirtualClock, virtual_clock
 from hocket.tools import (
@@ -24,6 +24,7 @@ from hocket.tools import (
     run_tool_calls,
     tool,
 )
+from tests.kit import AsyncRecorder
 
 
 def call(name: str, id: str | None = "1", **args: Any) -> Any:
@@ -171,23 +172,19 @@ def clock() -> Any:
 
 async def test_each_call_has_its_own_time(clock: VirtualClock) -> None:
     """One that hangs is given up, and the others go on; its run ends with the reason."""
-    errors: list[Any] = []
-
-    class Watch(AsyncCallbackHandler):
-        async def on_tool_error(self, error: BaseException, **kwargs: Any) -> None:
-            errors.append((type(error).__name__, str(error)))
-
+    recorder = AsyncRecorder("on_tool_error")
     answers = await arun_tool_calls(
         asked(call("act", "1", how="hang"), call("act", "2", how="done")),
         [act],
         timeout=30,
-        config={"callbacks": [Watch()]},
+        config={"callbacks": [recorder]},
     )
     assert [outcome(one) for one in answers] == [
         ("1", "error", "act failed: it took longer than 30 s. Try something smaller, or go on without it.", "timeout"),
         ("2", "success", "done", None),
     ]
-    assert errors == [("ToolTimeout", "it took longer than 30 s")]
+    (error,) = recorder.firsts("on_tool_error")
+    assert (type(error).__name__, str(error)) == ("ToolTimeout", "it took longer than 30 s")
 
 
 def test_a_call_that_is_cancelled_on_its_own() -> None:
