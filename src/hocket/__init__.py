@@ -67,6 +67,7 @@ if TYPE_CHECKING:
     from hocket.prompts import ChatPromptTemplate, MessagesPlaceholder, PromptTemplate
     from hocket.providers.anthropic import ChatAnthropic
     from hocket.providers.mistral import ChatMistralAI, MistralAIEmbeddings
+    from hocket.providers.ollama import ChatOllama, OllamaEmbeddings
     from hocket.providers.openai import ChatOpenAI, OpenAI, OpenAIEmbeddings
     from hocket.rate_limiters import BaseRateLimiter, InMemoryRateLimiter
     from hocket.retries import RetryPolicy
@@ -138,6 +139,7 @@ _ROOMS = {
     "prompts": ("ChatPromptTemplate", "MessagesPlaceholder", "PromptTemplate"),
     "providers.anthropic": ("ChatAnthropic",),
     "providers.mistral": ("ChatMistralAI", "MistralAIEmbeddings"),
+    "providers.ollama": ("ChatOllama", "OllamaEmbeddings"),
     "providers.openai": ("ChatOpenAI", "OpenAI", "OpenAIEmbeddings"),
     "rate_limiters": ("BaseRateLimiter", "InMemoryRateLimiter"),
     "retries": ("RetryPolicy",),
@@ -175,6 +177,7 @@ __all__ = [
     "ChatHistoryManager",
     "ChatMessage",
     "ChatMistralAI",
+    "ChatOllama",
     "ChatOpenAI",
     "ChatPromptTemplate",
     "ChatPromptValue",
@@ -203,6 +206,7 @@ __all__ = [
     "MessageAdapter",
     "MessagesPlaceholder",
     "MistralAIEmbeddings",
+    "OllamaEmbeddings",
     "OpenAI",
     "OpenAIEmbeddings",
     "ParrotFakeChatModel",

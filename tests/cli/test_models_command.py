@@ -4,7 +4,7 @@ import subprocess
 from collections.abc import Callable
 from typing import Any
 
-from hocket.testing import OpenAIFormat, Status, serve
+from hocket.testing import OllamaFormat, OpenAIFormat, Status, serve
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 Inside = Callable[..., Any]
@@ -45,6 +45,16 @@ def test_what_a_server_has(hocket: Run, inside: Inside) -> None:
         assert inside("models", "--base-url", server.url).stdout == "one\ntwo\n"
         assert inside("models", "vllm", VLLM_BASE_URL=server.url).stdout == "one\ntwo\n"
     assert hocket("models", "plain-echo", "--base-url", "http://here").stdout == "http://here one\ntwo\n"
+
+
+def test_models_have_notes(inside: Inside) -> None:
+    """Their sizes, in a column; the table of providers names them alone, and says how to start a server that is away."""
+    with serve(OllamaFormat(models=("qwen3:8b", "embeddinggemma")), "unheard") as server:
+        assert inside("models", "ollama", OLLAMA_HOST=server.url).stdout == (
+            "qwen3:8b        5.2 GB\nembeddinggemma  5.2 GB\n"
+        )
+        assert table(inside("models", OLLAMA_HOST=server.url))["ollama"] == "yes qwen3:8b, embeddinggemma"
+    assert "`ollama serve` starts it" in table(inside("models", OLLAMA_HOST=server.url))["ollama"]
 
 
 def test_what_cannot_be_listed(inside: Inside) -> None:

@@ -56,7 +56,7 @@ NAMES = [
     ("azure_openai:mine", "azure", "mine"),
     ("./qwen.GGUF", "local", "./qwen.GGUF"),
     ("gemini-3-pro", "gemini_compatible", "gemini-3-pro"),
-    ("ollama:qwen3:8b", "ollama_compatible", "qwen3:8b"),
+    ("ollama:qwen3:8b", "ollama", "qwen3:8b"),
 ]
 
 

@@ -1,7 +1,8 @@
 """``hocket models``: which providers can be used now, and which models a server has.
 
 What a provider tells about itself, both optional, is asked here only: its factory's ``setup_needed()`` returns None or,
-as one line, what has to be done before it can be used; its models' ``alist_models()`` asks the server what it serves.
+as one line, what has to be done before it can be used; its models' ``alist_models()`` asks the server what it serves. A name
+may have a ``note``, such as the model's size.
 """
 
 import argparse
@@ -41,7 +42,7 @@ def run(arguments: argparse.Namespace) -> None:
     if is_table:
         print_lines(_list_providers())
     else:
-        print_lines(map(squeeze, fetch_models(arguments.provider or "openai", arguments.base_url)))
+        print_lines(_write_names(fetch_models(arguments.provider or "openai", arguments.base_url)))
 
 
 def fetch_models(provider: str, base_url: str | None = None) -> Sequence[str]:
@@ -59,6 +60,15 @@ def fetch_models(provider: str, base_url: str | None = None) -> Sequence[str]:
     if ask is None:
         raise Unsupported("it has no list of its models", provider=provider)
     return run_in_portal(ask)
+
+
+def _write_names(names: Sequence[str]) -> Iterator[str]:
+    """Yield a line for each model, with the note that its name may have."""
+    notes = [squeeze(getattr(name, "note", "")) for name in names]
+    shown = list(map(squeeze, names))
+    width = max(map(len, shown), default=0)
+    for name, note in zip(shown, notes, strict=True):
+        yield f"{name:<{width}}  {note}" if note else name
 
 
 def _list_providers() -> Iterator[str]:

@@ -17,7 +17,7 @@ from urllib.parse import parse_qsl, quote, quote_plus, unquote, urlsplit
 from pydantic import SecretStr
 
 from hocket._secrets import MASK, Secret, has_secret, is_sensitive, redact, sort_secrets
-from hocket.errors import LLMError
+from hocket.errors import ConnectionFailed, LLMError
 
 __all__ = ["Guard", "find_secrets", "redact_headers", "redact_params"]
 
@@ -102,14 +102,18 @@ class Guard:
     Args:
         secrets: returns them; called only when an error is raised.
         provider, model: who was asked, for errors that do not say so.
+        way_out: what to do where the server cannot be reached, for that error; "": nothing is known.
     """
 
-    __slots__ = ("_model", "_provider", "_secrets")
+    __slots__ = ("_model", "_provider", "_secrets", "_way_out")
 
-    def __init__(self, secrets: Callable[[], Iterable[str]], provider: str, model: str | None) -> None:
+    def __init__(
+        self, secrets: Callable[[], Iterable[str]], provider: str, model: str | None, way_out: str = ""
+    ) -> None:
         self._secrets = secrets
         self._provider = provider
         self._model = model
+        self._way_out = way_out
 
     def __enter__(self) -> None: ...
 
@@ -123,6 +127,9 @@ class Guard:
         if isinstance(error, LLMError):
             error.provider = error.provider or self._provider
             error.model = error.model or self._model
+            if self._way_out and isinstance(error, ConnectionFailed):
+                error.message += f"; {self._way_out}"
+                error.args = (error.message,)
         if _shows_secret(error, secrets):
             replacement: BaseException = LLMError(redact(f"{type(error).__name__}: {error}", secrets))
             try:

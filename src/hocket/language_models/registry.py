@@ -32,7 +32,6 @@ _ALIASES = {
     "llama_cpp": "llamacpp",
     "lm_studio": "lmstudio",
     "mistralai": "mistral",
-    "ollama": "ollama_compatible",
     "together_ai": "together",
 }
 

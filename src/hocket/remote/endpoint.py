@@ -37,23 +37,27 @@ class Endpoint:
         name: of the provider, as ``model_provider`` and errors tell it.
         base_url: of its public API, or where a server on this machine listens by default; None: each has its own.
         hosts: further hosts of it; subdomains count.
-        url_variable: the environment variable that may hold another base URL.
+        url_variable: the environment variable that may hold another base URL. ``read_url``: returns the URL that its value
+            means; None: it is one.
         key_variables: those that may hold the key, in the order they are looked at.
         needs_key: whether it turns callers without a key away.
         key_header: the header that the key goes in; in ``authorization`` it is a bearer token.
         account_variables: further fields of a service, and the variables that may hold them.
         query_variables: parameters of the URL, and the variables that may hold them; for base URLs without a path.
+        start_command: what starts such a server on one's own machine, to be said where none answers; None: nothing does.
     """
 
     name: str
     base_url: str | None = None
     hosts: tuple[str, ...] = ()
     url_variable: str | None = None
+    read_url: Callable[[str], str] | None = None
     key_variables: tuple[str, ...] = ()
     needs_key: bool = True
     key_header: str = "authorization"
     account_variables: Mapping[str, str] = field(default_factory=dict[str, str], hash=False)
     query_variables: Mapping[str, str] = field(default_factory=dict[str, str], hash=False)
+    start_command: str | None = None
 
     @cached_property
     def all_hosts(self) -> tuple[str, ...]:
@@ -89,6 +93,8 @@ def resolve_fields(
         return resolved  # for the validator to refuse
     named = choose({**resolved, "base_url": None})
     named_url = environ.get(named.url_variable or "")
+    if named_url and named.read_url is not None:
+        named_url = named.read_url(named_url)
     url = url or named_url or named.base_url
     if not url:
         variable = f", or set {named.url_variable}" if named.url_variable else ""

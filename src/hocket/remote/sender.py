@@ -37,6 +37,7 @@ class Sender:
     Attributes:
         provider: the name of who is asked, for errors.
         key_header: the header that the key goes in.
+        start_command: what starts the server, for the error where none answers; None: nothing is known.
         model: the name of the model, for errors.
         api_key, headers: the service's.
         client: what sends instead of hocket's own client; None: nothing does.
@@ -49,6 +50,7 @@ class Sender:
 
     provider: str
     key_header: str
+    start_command: str | None
     model: str | None
     api_key: Key | None
     headers: Headers | None
@@ -178,7 +180,8 @@ class Sender:
 
     def _guard(self, signed: HTTPRequest) -> Guard:
         """Return what lets no secret of a request out with an error, and puts provider and model into it."""
-        return Guard(functools.partial(self._secrets, signed), self.provider, self.model)
+        way_out = f"is its server running? `{self.start_command}` starts it" if self.start_command else ""
+        return Guard(functools.partial(self._secrets, signed), self.provider, self.model, way_out)
 
     def _secrets(self, signed: HTTPRequest) -> list[str]:
         of_client: Mapping[str, str] = getattr(self.client, "headers", None) or {}

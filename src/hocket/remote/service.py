@@ -35,6 +35,7 @@ from hocket.http.request import HTTPReply, HTTPRequest, json_request
 from hocket.load import Serializable
 from hocket.load.field_errors import explain_fields
 from hocket.remote.endpoint import Endpoint, Headers, Key, resolve_fields
+from hocket.remote.model_name import ModelName
 from hocket.remote.options import FIELDS_INSTEAD, rename_fields
 from hocket.remote.reply import read_reply
 from hocket.remote.sender import Sender
@@ -233,6 +234,7 @@ class RemoteService(BaseModel):
         return Sender(
             provider=endpoint.name or type(self).__name__,
             key_header=endpoint.key_header,
+            start_command=endpoint.start_command,
             model=fields.get("model"),
             api_key=fields["api_key"],
             headers=fields["default_headers"],
@@ -275,13 +277,16 @@ class RemoteService(BaseModel):
         provider = self._provider
         return await self._sender.send(request, lambda reply: read_reply(reply, provider, read, expected))
 
-    async def _fetch_names(self, path: str, place: str, name: str) -> list[str]:
+    async def _fetch_names(
+        self, path: str, place: str, name: str, describe: Callable[[Mapping[str, Any]], str] | None = None
+    ) -> list[str]:
         """Return names out of a list that the API gives.
 
         Args:
             path: of the API.
             place: the field of the reply that holds the list.
             name: the field of each item that holds its name.
+            describe: returns what is said of an item beside its name, the ``note`` of a `ModelName`; None: nothing is.
 
         Raises:
             LLMError: see `_fetch`.
@@ -289,7 +294,10 @@ class RemoteService(BaseModel):
 
         def read(data: Mapping[str, Any]) -> list[str]:
             items: list[dict[str, object]] = data[place]
-            return [str(item[name]) for item in items]
+            return [
+                ModelName(str(item[name]), describe(item)) if describe is not None else str(item[name])
+                for item in items
+            ]
 
         request = HTTPRequest("GET", self._url(path), {"accept": "application/json"})
         return await self._fetch(request, read, "list of models")

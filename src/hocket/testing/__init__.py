@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         Events,
         Hangup,
         MistralFormat,
+        OllamaFormat,
         OpenAIFormat,
         ReceivedRequest,
         Reply,
@@ -43,6 +44,7 @@ __all__ = [
     "Events",
     "Hangup",
     "MistralFormat",
+    "OllamaFormat",
     "OpenAIFormat",
     "ReceivedRequest",
     "RemoteChatModelConformance",
@@ -65,6 +67,7 @@ __all__ = [
 _SERVER = (
     "AnthropicFormat",
     "MistralFormat",
+    "OllamaFormat",
     "OpenAIFormat",
     *("Body", "Cut", "Events", "Hangup", "ReceivedRequest", "Reply"),
     *("Server", "Split", "Status", "Stream", "Vectors", "serve"),

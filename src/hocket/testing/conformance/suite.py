@@ -59,6 +59,7 @@ class Suite:
         has_usage: whether answers report token usage.
         has_stream_usage: whether streamed ones do.
         has_tools: whether `bind_tools` works; if not, it refuses.
+        has_forced_calls: whether a model with tools can be made to call one; if not, that is refused.
         has_stop: whether ``stop`` works; if not, it is refused.
         has_images: whether images are read; if not, they are refused.
         patience: seconds after which something that should happen at once is given up. The machine may be busy.
@@ -73,6 +74,7 @@ class Suite:
     has_usage: bool = True
     has_stream_usage: bool = True
     has_tools: bool = True
+    has_forced_calls: bool = True
     has_stop: bool = True
     has_images: bool = True
     patience: float = 5

@@ -38,6 +38,7 @@ from hocket.testing.server.format import (
     write_event,
 )
 from hocket.testing.server.mistral import MistralFormat
+from hocket.testing.server.ollama import OllamaFormat
 from hocket.testing.server.openai import OpenAIFormat
 from hocket.testing.server.server import Script, Server, serve
 from hocket.testing.server.wire import Answer, Bill, End, ReceivedRequest, Step, Wait
@@ -56,6 +57,7 @@ __all__ = [
     "Format",
     "Hangup",
     "MistralFormat",
+    "OllamaFormat",
     "OpenAIFormat",
     "ReceivedRequest",
     "Reply",

@@ -1,0 +1,82 @@
+"""The chat model: a few lines between `RemoteChatModel` and the pure functions beside it."""
+
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
+
+from hocket._schemas.dialects import DRAFT_2020_12
+from hocket.http.request import HTTPReply, HTTPRequest
+from hocket.language_models.structured import StructuredMethod
+from hocket.language_models.tool_choice import ToolChoiceKind
+from hocket.messages import BaseMessage
+from hocket.outputs import ChatResult
+from hocket.providers.ollama.decode import decode_reply
+from hocket.providers.ollama.encode import encode_request
+from hocket.providers.ollama.options import REFUSED, OllamaOptions
+from hocket.providers.ollama.service import OllamaService
+from hocket.providers.ollama.stream import OllamaDecoder
+from hocket.providers.ollama.window import check_window
+from hocket.remote.chat_model import RemoteChatModel
+
+__all__ = ["ChatOllama"]
+
+
+class ChatOllama(OllamaService, OllamaOptions, RemoteChatModel):
+    """A chat model that a server of Ollama's runs, asked in Ollama's own API.
+
+        model = ChatOllama(model="qwen3:8b", num_ctx=32768)                      # on this machine, or where OLLAMA_HOST says
+        model = ChatOllama(model="gpt-oss:120b", base_url="https://ollama.com")  # the key: OLLAMA_API_KEY
+
+    Reasoning comes beside the content, as ``additional_kwargs["thinking"]``, and goes back as it came; ``content_blocks``
+    shows it. ``response_metadata`` has the server's durations in ns. A prompt that seems longer than the window
+    (``num_ctx``) is warned of, once for each model, since the server would cut it in silence.
+
+    Args:
+        streaming: have ``ainvoke`` stream, too, and fold.
+        include_response_headers: keep the reply's headers as ``response_metadata["headers"]``.
+
+    The options of the answer are those of `OllamaOptions`; `OllamaService` and `RemoteService` say how to reach the server.
+    The model decides itself whether it calls a tool: of the choices there are "auto" and "none".
+
+    Raises, from every verb:
+        LLMError: the server failed or refused, or could not be reached; its subclasses tell how.
+        InvalidInput: an unknown option, or a value outside its limits. Nothing was sent.
+        Unsupported: content that the server or the model cannot take; or an option, where ``unsupported`` is "raise".
+            Nothing was sent.
+    """
+
+    _options: ClassVar = OllamaOptions
+    _tool_choices: ClassVar = frozenset({ToolChoiceKind.AUTO, ToolChoiceKind.NONE})
+    _schema_dialect: ClassVar = DRAFT_2020_12
+
+    streaming: bool = False
+    include_response_headers: bool = False
+
+    @classmethod
+    def is_lc_serializable(cls) -> bool:
+        """A model travels as data, its key as a reference to a variable."""
+        return True
+
+    # -- hooks
+
+    @property
+    def _llm_type(self) -> str:
+        return "chat-ollama"
+
+    @property
+    def _refused_options(self) -> frozenset[str]:
+        return REFUSED
+
+    @property
+    def _structured_methods(self) -> Sequence[StructuredMethod]:
+        return ("json_schema", "json_mode")
+
+    def _request(self, messages: Sequence[BaseMessage], options: OllamaOptions, *, stream: bool) -> HTTPRequest:
+        request = self._post(self._url("api/chat"), encode_request(messages, options, stream=stream))
+        check_window(messages, options, len(request.content))
+        return request
+
+    def _decode(self, reply: HTTPReply) -> ChatResult:
+        return decode_reply(reply, include_headers=self.include_response_headers)
+
+    def _decoder(self, headers: Mapping[str, str]) -> OllamaDecoder:
+        return OllamaDecoder(headers, include_headers=self.include_response_headers)

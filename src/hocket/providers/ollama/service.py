@@ -1,0 +1,72 @@
+"""A server of Ollama's: where it is, which models it has, and what to do where it or a model is missing."""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
+
+from hocket.errors import LLMError
+from hocket.http.request import HTTPReply
+from hocket.messages.content import FieldsView
+from hocket.providers.ollama.host import read_host
+from hocket.remote.endpoint import Endpoint
+from hocket.remote.options import FIELDS_INSTEAD
+from hocket.remote.service import RemoteService
+
+__all__ = ["PROVIDER", "OllamaService"]
+
+PROVIDER = "ollama"
+
+_MISSING = re.compile(r"model ['\"]([^'\"]+)['\"] not found")
+
+
+class OllamaService(RemoteService):
+    """A server of Ollama's.
+
+    Args:
+        base_url: default: what ``OLLAMA_HOST`` says (scheme and port may be left out), else ``http://127.0.0.1:11434``.
+        api_key: for Ollama's cloud; default: ``OLLAMA_API_KEY``. A server on this machine needs none.
+
+    `RemoteService` tells the rest.
+    """
+
+    _endpoint: ClassVar = Endpoint(
+        name=PROVIDER,
+        base_url="http://127.0.0.1:11434",
+        hosts=("ollama.com",),
+        url_variable="OLLAMA_HOST",
+        read_url=read_host,
+        key_variables=("OLLAMA_API_KEY",),
+        needs_key=False,
+        start_command="ollama serve",
+    )
+
+    _renamed_fields: ClassVar[Mapping[str, str]] = {
+        **FIELDS_INSTEAD,
+        "format": "response_format={'type': 'json_object'}, or with_structured_output(schema)",
+        "reasoning": "think=True, think=False or think='low', or reasoning_effort=... as with every model",
+        "sync_client_kwargs": FIELDS_INSTEAD["client_kwargs"],
+        "validate_model_on_init": "nothing: `await model.alist_models()` names the models that the server has",
+    }
+
+    async def alist_models(self) -> list[str]:
+        """Return the names of the models that the server has, in its order; each has its size as its ``note``.
+
+        Raises:
+            LLMError: the server failed or refused, could not be reached, or gave no such list.
+        """
+        return await self._fetch_names("api/tags", "models", "model", _describe)
+
+    def _read_failure(self, reply: HTTPReply, secrets: Sequence[str]) -> LLMError:
+        error = super()._read_failure(reply, secrets)
+        if reply.status == 404 and (found := _MISSING.search(error.message)):
+            error.message += f"; `ollama pull {found[1]}` fetches it"
+            error.args = (error.message,)
+        return error
+
+
+def _describe(model: FieldsView) -> str:
+    """Return the size of a model on disk, as ``ollama list`` shows it; nothing, where that is not known."""
+    size = model.get("size")
+    if not isinstance(size, int) or size < 1_000_000:  # one in the cloud is a few hundred bytes here
+        return ""
+    return f"{size / 1e9:.1f} GB" if size >= 1_000_000_000 else f"{size / 1e6:.0f} MB"

@@ -1,0 +1,77 @@
+"""A streamed reply of Ollama's, line by line. It does no I/O and folds nothing.
+
+A call comes in one piece. The last line says that it is the last one (``done``), and what the answer cost; a line that has
+``error`` ends the stream as well.
+"""
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+from hocket.http.json_lines import JSONLines
+from hocket.messages.content import Fields, FieldsView
+from hocket.messages.fast_chunk import fast_chunk
+from hocket.messages.tool_calls import ToolCallChunk
+from hocket.outputs import ChatGenerationChunk
+from hocket.providers.ollama.decode import decode_usage, extra_fields, finish_facts, reply_facts, with_id
+from hocket.providers.ollama.service import PROVIDER
+from hocket.remote.function_calls import read_call
+from hocket.remote.reply import read_headers
+from hocket.remote.stream_decoder import Framing, StreamDecoder
+
+__all__ = ["OllamaDecoder"]
+
+
+class OllamaDecoder(StreamDecoder[ChatGenerationChunk]):
+    """Reads one stream.
+
+    Args:
+        headers: of the reply.
+        include_headers: whether to tell all of them.
+    """
+
+    framing: ClassVar[type[Framing]] = JSONLines
+
+    def __init__(self, headers: Mapping[str, str] | None = None, *, include_headers: bool = False) -> None:
+        super().__init__(PROVIDER, headers)
+        self._facts = {"model_provider": PROVIDER, **read_headers(self.headers, include_headers)}  # for the next chunk
+        self._is_named = False  # whether a chunk has said which model answers
+        self._calls = 0
+
+    def read(self, data: Fields, event: str) -> ChatGenerationChunk | None:
+        """Return what one line says; None: nothing. Lines that are not known say nothing."""
+        done = data.get("done")
+        message: Fields = data.get("message") or {}
+        if not (message or done):
+            return None
+        facts, self._facts = self._facts, {}
+        if not self._is_named and data.get("model"):
+            self._is_named, facts["model_name"] = True, data["model"]
+        kwargs, calls = None, None
+        if len(message) > 2:  # most have a role and a text
+            kwargs = extra_fields(message)
+            if raw := message.get("tool_calls"):
+                calls = [self._read_call(call, data) for call in raw]
+        content: str = message.get("content") or ""
+        if not done:
+            if logprobs := data.get("logprobs"):
+                facts["logprobs"] = logprobs
+            chunk = fast_chunk(content, None, additional_kwargs=kwargs, response_metadata=facts, tool_call_chunks=calls)
+            return ChatGenerationChunk(message=chunk)
+        self.done = self.ended = True
+        finish = finish_facts(data, bool(self._calls))
+        chunk = fast_chunk(
+            content,
+            None,
+            additional_kwargs=kwargs,
+            response_metadata={**facts, **reply_facts(data), **finish},
+            tool_call_chunks=calls,
+            usage_metadata=decode_usage(data),
+        )
+        return ChatGenerationChunk(message=chunk, generation_info=dict(finish) if finish else None)
+
+    def _read_call(self, raw: FieldsView, data: FieldsView) -> ToolCallChunk:
+        """Return a call. Its place is counted here: some servers leave its ``index`` out, or 0 in every line."""
+        call = read_call(with_id(raw, self._calls, data))
+        call["index"] = self._calls
+        self._calls += 1
+        return call
