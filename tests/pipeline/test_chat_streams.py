@@ -194,9 +194,10 @@ async def test_a_cancelled_pull_ends_the_run_as_cancelled(make: Callable[..., No
     """That is no leaving: the handlers hear of an error, and of what had come."""
     tasks = living_tasks()
     model = make(callbacks=[recorder])
-    with anyio.move_on_after(0.02) as scope:
-        async for _ in model.astream("hi"):
-            pass
+    with anyio.CancelScope() as scope:
+        async for one in model.astream("hi"):
+            if one.content == "3":  # the last that the silent one says
+                scope.deadline = anyio.current_time() + 0.02
     assert scope.cancelled_caught
     await settle(tasks, model)
     assert recorder.end == "on_llm_error"
