@@ -1,7 +1,7 @@
-"""The two kinds of answers, a message and texts: all that a stage would else have to ask the kind of model for.
+"""The two kinds of answers: a message, or texts. Here is all in which they differ, so that no stage need know the kind.
 
-They differ in the shape of prompt, chunk and result; the stages do not. An `AnswerKind` has no state: it is one object for
-all calls of its kind. What the chunks of one call have made so far is in its `AnswerFold`.
+They differ in the shape of prompt, chunk and result. An `AnswerKind` has no state: it is one object for all calls of its
+kind. The sum of the chunks of one call is in an `AnswerFold`.
 """
 
 from abc import ABC, abstractmethod

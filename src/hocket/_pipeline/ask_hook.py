@@ -1,7 +1,7 @@
 """The last stage: a model's own hook answers.
 
-Which of four hooks is asked, and whether directly, from a worker thread, or chunk by chunk, is decided here and nowhere
-else. An async hook is preferred under async verbs, a sync one under sync verbs; where only the other kind exists it is
+This module alone decides which of four hooks is called, and how: directly, in a worker thread, or chunk by chunk. An
+async hook is preferred under async verbs, a sync one under sync verbs; where only the other kind exists it is
 used all the same.
 """
 

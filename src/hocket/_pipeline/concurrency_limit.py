@@ -1,7 +1,7 @@
 """A cap on a model's calls in flight, over verbs, batches, threads and event loops.
 
-A place is taken for each attempt, and given back before the pause that follows one: whoever waits is not in flight. So
-an answer out of a cache takes none, equal calls that share a request take one, and a stream keeps its own until its hook
+A place is taken for each attempt, and given back before the pause after it: a call that waits is not in flight. So an
+answer out of a cache takes none, equal calls that share a request take one, and a stream keeps its own until its hook
 has ended. It is taken before the rate limiter is asked, whose permit says *now*.
 """
 

@@ -1,12 +1,12 @@
-"""Limits on time, held in one place for every provider: on what the hook hands over, not on what the network does.
+"""Limits on time, in one place for all providers. They hold for what the hook hands over, not for the network.
 
 ``total`` begins with the run, so that it covers the handlers that are told of its start: the caller waits for them, too.
 It does not cover those that are told of its end, which have a limit of their own (`hocket.callbacks.events`), for an end
 is always told. It is above the cache, so that of several calls that share a request each keeps to its own; ``first_token``
 and ``idle`` are right above the hook, anew for each attempt. While the consumer of a stream takes its time the clock stands
-still. What runs out of time is cancelled where it waits, and the error has what had come.
+still. A call that runs out of time is cancelled where it waits, and its error has the part of the answer that had come.
 
-Sync code cannot be interrupted: there ``total`` is looked at between chunks and attempts, and the others are not held.
+Sync code cannot be interrupted: there ``total`` is checked between chunks and attempts, and the other limits are ignored.
 """
 
 from collections.abc import Awaitable

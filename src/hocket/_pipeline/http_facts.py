@@ -1,4 +1,4 @@
-"""What handlers are told of a refusal by a provider, beside the error itself: HTTP status and request id."""
+"""The HTTP status and request id of a provider's refusal, for handlers."""
 
 from collections.abc import Mapping
 from typing import Any, cast

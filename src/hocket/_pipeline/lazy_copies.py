@@ -1,7 +1,7 @@
-"""Copies for those who look.
+"""Copies of messages, made at the first look.
 
 A handler must not be able to edit the caller's messages; but to copy a history of a thousand messages for every run
-costs more than everything else that hocket does, and most handlers never look. So the copies are made at the first look.
+costs more than everything else that hocket does, and most handlers never look.
 """
 
 import threading

@@ -1,8 +1,8 @@
-"""Exactly one start and one end for every run, whatever is raised, wherever.
+"""Exactly one start and one end for every run, whatever fails.
 
 A run counts as started as soon as the first handler may have heard of it, so that a start event that fails or is
-cancelled half way is followed by an end too. A cancelled caller waits until its handlers have been told, which have a
-few seconds each (see `hocket.callbacks.events`).
+cancelled half way is followed by an end too. A cancelled caller waits until its handlers have heard of the end; each
+handler has a few seconds (see `hocket.callbacks.events`).
 """
 
 import contextlib

@@ -1,4 +1,4 @@
-"""An answer in the pieces that it came in: their lengths are stored beside it, and a hit is cut by them."""
+"""The lengths of the pieces in which an answer came. They are stored with it, and a hit is cut into the same pieces."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any

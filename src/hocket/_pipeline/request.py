@@ -1,4 +1,4 @@
-"""What is asked of a model, complete before the pipeline begins. Nothing on the way changes it."""
+"""The request to a model, complete before the pipeline begins. No stage changes it."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple

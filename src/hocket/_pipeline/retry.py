@@ -1,8 +1,8 @@
 """Attempts: the one place where a model's request is made again.
 
-Never again once a chunk was handed out, to a consumer or to handlers that listen to tokens: nobody is to get the
-beginning twice. Never beyond the call's deadline either: where the server asks for a longer wait than that, its error is
-raised at once. The budget of attempts is the outermost policy's; what is nested inside spends from it.
+There is no other attempt once a chunk was handed out, to a consumer or to handlers that listen to tokens: nobody is to
+get the beginning twice. Nor is there one after the call's deadline: where the server asks for a longer wait, its error is
+raised at once. The outermost policy sets the number of attempts; policies inside it spend from the same budget.
 """
 
 from collections.abc import Awaitable

@@ -1,11 +1,12 @@
 """The kept event loop behind the sync verbs of models that only have async hooks.
 
 One daemon thread of our own runs it: ``anyio.from_thread.start_blocking_portal`` uses a thread that the interpreter
-joins at exit, so a portal that stays open hangs there. Nothing that a caller's coroutine raises may reach the loop,
-since anyio would then tear down the portal and every innocent sibling with it: outcomes travel in a box.
+joins at exit, so a portal that stays open hangs there. An exception of a caller's coroutine must not reach the loop:
+anyio would end the portal, and all other calls in it. So the coroutine's result or exception is put into a list, where
+the caller's thread finds it.
 
-After a fork the child makes a portal of its own and keeps the parent's alive, for collecting it would wait for a thread
-that does not exist in the child.
+After a fork the child makes a portal of its own. It also keeps a reference to the parent's: its garbage collection would
+wait for a thread that the child does not have.
 """
 
 import builtins
@@ -76,7 +77,7 @@ def run_in_portal(main: Callable[[], Awaitable[T]]) -> T:
 
     Context variables of the caller are seen by ``main``. Ctrl-C cancels it and waits for its end (5 s at most).
 
-    Where an event loop runs in the caller's thread it stands still meanwhile, of which a `BlockingCallWarning` tells.
+    An event loop that runs in the caller's thread stands still meanwhile: a `BlockingCallWarning` says so.
 
     Raises:
         SyncInLoop: called from the kept loop itself, where waiting would never end.
@@ -117,7 +118,7 @@ def run_in_portal(main: Callable[[], Awaitable[T]]) -> T:
 
 
 def holds_up_a_loop() -> bool:
-    """Whether an event loop runs in this thread, and somebody minds: in a notebook the cell waits anyway."""
+    """Whether an event loop runs in this thread, outside a notebook, where the cell waits anyway."""
     if hasattr(builtins, "__IPYTHON__"):
         return False
     asyncio, trio = sys.modules.get("asyncio"), sys.modules.get("trio")  # a loop runs only if its module was imported

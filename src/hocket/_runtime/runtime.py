@@ -1,12 +1,12 @@
 """One coroutine pipeline, two runtimes.
 
-Nothing in hocket is written twice for sync and async. Whatever may wait (a hook, a handler, a cache, a limiter, a
-sleep) is asked of a runtime:
+Nothing in hocket is written twice for sync and async. Code that may wait (for a hook, a handler, a cache, a limiter, a
+sleep) has a runtime do it:
 
 - ``ASYNC``, under the async verbs: coroutines are awaited, sync-only code goes to a worker thread.
 - ``BLOCKING``, under the sync verbs of models with sync hooks: sync code runs in the caller's own thread, and the
   pipeline never suspends, so that one ``send(None)`` drives it to its end (`drive`). Thread-bound objects and debuggers
-  just work, and no event loop is needed. What only exists as a coroutine runs on a loop elsewhere meanwhile.
+  just work, and no event loop is needed. Code that exists only as a coroutine runs on the loop of another thread.
 """
 
 import contextvars
@@ -160,7 +160,7 @@ def drive(coroutine: Coroutine[Any, Any, T]) -> T:
 def start_eagerly(coroutine: Coroutine[Any, Any, None]) -> Awaitable[None] | None:
     """Run a coroutine up to its first wait, in the task that calls this; return what to await for the rest, if there is any.
 
-    Most of what is done for every chunk never waits, and an ``await`` of a coroutine of one's own costs as much as that.
+    Most work on a chunk never waits, and to await a coroutine for it would cost as much as the work.
     """
     try:
         waiting_for = coroutine.send(None)

@@ -1,12 +1,12 @@
 """Streams as objects, over one producer.
 
-A producer is a coroutine function that hands items to a sink until it returns. It runs in a detached task, which holds,
-through the producer, whatever must not be held across a yield: the consumer holds nothing, so leaving it early (break,
-garbage collection, a cancelled pull, ``aclose`` from another task) can never close things in the wrong task, as async
+A producer is a coroutine function that hands items to a sink until it returns. It runs in a detached task, and holds
+there all cancel scopes, task groups and connections; the consumer holds none. So a consumer that leaves early (break,
+garbage collection, a cancelled pull, ``aclose`` from another task) cannot close them in the wrong task, as async
 generators do (PEP 533, PEP 789). The producer runs ahead of the consumer by `BOUND` items.
 
-The same producer, on the blocking runtime, is stepped by the consumer itself: the sink suspends it with the item in
-hand, and the next pull goes on. No thread, no loop.
+On the blocking runtime the consumer itself drives the producer: the sink suspends it at each item, and the next pull
+resumes it. This needs no thread and no loop.
 """
 
 import collections
@@ -48,7 +48,7 @@ Producer = Callable[[Sink[T]], Coroutine[Any, Any, None]]
 
 
 class _Channel(Generic[T]):
-    """What producer and consumer share; it outlives the `Stream`, whose loss it must be told of."""
+    """The state that producer and consumer share. It outlives the `Stream`, and is told when that is lost."""
 
     __slots__ = ("buffer", "closed", "done", "empty", "error", "full", "left", "over", "produce", "task", "trace")
 

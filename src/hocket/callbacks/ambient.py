@@ -1,4 +1,4 @@
-"""Handlers that listen to whatever runs in a context, without being passed along.
+"""Handlers that listen to all runs of a context, without being passed to each call.
 
 One context variable holds them all. LangChain makes one for each use and keeps each for ever in a list that every call
 scans, so that a service gets slower with every request (its issue #32300).
@@ -34,8 +34,8 @@ current_parent: ContextVar[Any] = ContextVar("hocket_parent", default=None)
 class Listening:
     """A context manager in whose block ``handler`` hears every run.
 
-    So it does in the tasks started there, and in threads that run in a copy of the context, as those of anyio, of
-    ``asyncio.to_thread`` and of hocket do.
+    It also hears the runs of tasks that the block starts, and of threads that run in a copy of its context: those of
+    anyio, of ``asyncio.to_thread`` and of hocket.
     """
 
     def __init__(self, handler: BaseCallbackHandler) -> None:
@@ -56,14 +56,15 @@ def register_configure_hook(
     handle_class: type[BaseCallbackHandler] | None = None,
     env_var: str | None = None,
 ) -> None:
-    """Have every run listened to by the handler that ``context_var`` holds at its start, if any (LangChain's hook).
+    """Let the handler in ``context_var`` listen to every run that starts while it is there (LangChain's hook).
 
-    Registering a variable again replaces how it was registered. For a handler that listens in one block, use
+    A second registration of a variable replaces the first. For a handler that listens in one block, use
     `Listening`, which registers nothing.
 
     Args:
         inheritable: whether the runs inside such a run are listened to, too.
-        handle_class: where nothing is held and ``env_var`` is set, a new one of these listens; and never two of a kind.
+        handle_class: of the handler that is made where the variable holds none and ``env_var`` is set. A run that has a
+            handler of this class gets no other.
         env_var: an environment variable, set if it is neither empty nor one of 0, false and False.
 
     Raises:

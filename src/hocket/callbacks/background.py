@@ -1,8 +1,8 @@
-"""Handlers that are told behind the run's back, because they are slow.
+"""Slow handlers. They hear of events in tasks of their own, so that no run waits for them.
 
-Each has a queue of its own in each event loop, drained by a task that lives only while there is something in it: so
-nothing is left of a handler that was made for one request. The queue is bounded: a run that is always faster than its
-handler waits for it in the end, which is better than to run out of memory, or to drop what happened.
+Each handler has one queue in each event loop. A task empties the queue, and ends when it is empty: so a handler that was
+made for one request leaves nothing behind. The queue is bounded: where events come faster than the handler takes them,
+the run waits in the end. Otherwise memory would run out, or events would be lost.
 """
 
 import collections
@@ -24,7 +24,7 @@ _log = logging.getLogger("hocket.callbacks")
 
 
 class _Queue:
-    """What one handler is still to be told in one event loop; the event that it is being told counts, too."""
+    """The events that one handler has not heard yet in one event loop, with the one that it hears now."""
 
     def __init__(self) -> None:
         self.waiting: collections.deque[Callable[[], Awaitable[None]]] = collections.deque()
@@ -44,7 +44,7 @@ def _mine() -> dict[object, _Queue]:
 
 
 async def put(handler: object, tell: Callable[[], Awaitable[None]]) -> None:
-    """Have ``tell`` called after all that ``handler`` is still to be told. Waits while its queue is full."""
+    """Add ``tell`` to the queue of ``handler``: it is called after the events before it. Waits while the queue is full."""
     if is_here():  # under a sync verb, whose caller cannot await `flush`
         await tell()
         return
@@ -78,9 +78,9 @@ async def put(handler: object, tell: Callable[[], Awaitable[None]]) -> None:
 
 
 async def flush(timeout: float | None = None) -> int:  # noqa: ASYNC109  # it says what is left
-    """Wait until the handlers with ``background=True`` have been told all that has happened in the running event loop.
+    """Wait until the handlers with ``background=True`` have heard all events of the running event loop.
 
-    Await it before a program, or its event loop, ends: what is still in a queue then is lost, and logged.
+    Await it before the event loop ends: events that are in a queue then are lost, and a warning is logged.
 
     Args:
         timeout: seconds after which to give up; None: never.

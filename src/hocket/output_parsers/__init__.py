@@ -1,4 +1,4 @@
-"""What a model's answer says, as data. LangChain's names; `OutputParserException` is raised where it cannot be read."""
+"""Parsers: they read a model's answer as data, or raise `OutputParserException`. The names are LangChain's."""
 
 from hocket.errors import OutputParserException
 from hocket.output_parsers.base import BaseGenerationOutputParser, BaseLLMOutputParser, BaseOutputParser

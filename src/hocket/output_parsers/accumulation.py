@@ -1,4 +1,4 @@
-"""The pieces of an answer, put together, and how often it pays to look at the whole."""
+"""The pieces of an answer as one text or message, and how often a look at the whole is worth its cost."""
 
 from typing import Generic, TypeVar
 

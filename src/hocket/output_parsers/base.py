@@ -1,8 +1,8 @@
 """What every parser has in common.
 
-A parser is pure: it never waits, so `invoke` runs in the caller's thread and `ainvoke` in the loop's. What a class can do
-with an input that comes in pieces is an object of its own for each run, `Incremental`, which whoever drives the pieces
-feeds. Where whole and pieces are read by the same object, they cannot disagree.
+A parser is pure: it never waits, so `invoke` runs in the caller's thread and `ainvoke` in the loop's. A parser that can
+read an input in pieces makes an `Incremental` for each run, and the stage of the stream feeds it. Where the same object
+reads the whole and the pieces, the two cannot disagree.
 """
 
 from abc import ABC, abstractmethod

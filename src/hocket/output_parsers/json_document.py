@@ -1,8 +1,8 @@
-"""Where in a model's answer the JSON is, and what it says.
+"""The JSON in a model's answer: its place, and its value.
 
-Models put JSON into a fence of backticks, with words around it, or write it down plainly. A fence is looked for where the
-answer does not begin like JSON; what stands before and after it is prose. Everything else counts: text after the value
-is refused, since a model that went on writing may have meant something else.
+Models put JSON into a fence of backticks, with words around it, or write it plainly. An answer that does not begin like
+JSON is searched for a fence; the text before and after a fence is prose, and ignored. Everywhere else, text after the
+value is refused: a model that went on writing may have meant something else.
 """
 
 import json

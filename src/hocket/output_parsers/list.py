@@ -1,7 +1,7 @@
 """Lists in an answer.
 
-Each parser reads pieces and whole answers with the same reader, which hands out an item when its end has come. A text is
-split where an item can end, once: nothing is read twice.
+Each parser reads pieces and whole answers with the same reader. It hands out an item as soon as the end of the item has
+come, and reads no character twice.
 """
 
 import re

@@ -1,7 +1,7 @@
 """Tool calls in an answer, as data or as pydantic models.
 
-As an answer comes in, the arguments of each call are read on, every character once (`PartialJSON`), and shown as far as
-they stand firm.
+While an answer comes in, the arguments of each call are read, every character once (`PartialJSON`). Shown is only what
+later pieces cannot change.
 """
 
 # The reader of an answer in pieces calls the hooks of the parser that it works for:

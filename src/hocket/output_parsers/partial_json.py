@@ -1,9 +1,9 @@
-"""JSON that is still being written: what it says so far, at a price that does not grow with what it said before.
+"""JSON that is still being written: its value so far, at a cost that does not grow with the text before.
 
 Parsing the text anew at every piece is quadratic. So this reads every character once, and keeps the containers that are
-still open on a stack. A snapshot copies these alone; values that are finished are shared between snapshots. Only what
-stands firm is shown: a number or a word (``tru``) when it is finished, a key when its value begins, a string as far as it
-goes, without half an escape. So every snapshot is a prefix of the final value.
+still open on a stack. A snapshot copies these alone; values that are finished are shared between snapshots. Shown is only
+what later text cannot change: a number or a word (``tru``) when it is finished, a key when its value begins, a string as
+far as it goes, without half an escape. So every snapshot is a prefix of the final value.
 
 This is no judge of validity: it falls silent at text that cannot be JSON, and the final text is parsed by `json`. It
 takes what `json` takes with ``strict=False``, line breaks in strings for one, which models write.

@@ -1,4 +1,4 @@
-"""Answers of which a word or a pattern is all that is wanted."""
+"""One word, or the match of a pattern, in an answer."""
 
 import re
 from typing import Annotated, Self
