@@ -5,7 +5,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hocket._pipeline.replay_sizes import cut, cut_text, length_of
+from hocket._pipeline.replay_sizes import cut, cut_by_lengths, length_of
 from hocket.caches import InMemoryCache
 from hocket.messages import AIMessageChunk
 from hocket.testing import ScriptedChatModel, Turn
@@ -48,7 +48,7 @@ def test_the_pieces_fold_to_the_content(content: Any, lengths: list[int]) -> Non
 @given(text, lengths)
 def test_the_pieces_of_a_text_have_the_lengths(whole: str, lengths: list[int]) -> None:
     """In their order, as far as the text goes; a last piece has the rest."""
-    pieces = cut_text(whole, lengths)
+    pieces = cut_by_lengths(whole, lengths)
     assert "".join(pieces) == whole
     assert all(pieces)
     wanted = [length for length in lengths if length > 0]

@@ -5,7 +5,7 @@ from typing import Any
 
 from hocket.messages.base import Content
 
-__all__ = ["cut", "cut_text", "length_of"]
+__all__ = ["cut", "cut_by_lengths", "length_of"]
 
 _TEXTS = ("text", "reasoning")
 
@@ -35,7 +35,7 @@ def cut(content: Content, lengths: Iterable[int]) -> list[Content]:
     return pieces
 
 
-def cut_text(text: str, lengths: Iterable[int]) -> list[str]:
+def cut_by_lengths(text: str, lengths: Iterable[int]) -> list[str]:
     """Return pieces of these lengths that make up ``text``; a last one has what is left."""
     return [*_cut(text, iter(length for length in lengths if length > 0))]
 

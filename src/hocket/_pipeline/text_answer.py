@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from hocket._pipeline.answer import CACHE_HIT, CHUNK_SIZES, PARTIAL, AnswerFold, AnswerKind, Restored, take_sizes
-from hocket._pipeline.replay_sizes import cut_text
+from hocket._pipeline.replay_sizes import cut_by_lengths
 from hocket._pipeline.request import CallRequest
 from hocket.errors import EmptyResponse, InvalidHook
 from hocket.messages.base import copy_containers
@@ -89,7 +89,7 @@ class TextAnswer(AnswerKind[LLMResult, GenerationChunk]):
 
     def make_chunks(self, result: LLMResult, sizes: Sequence[int]) -> list[GenerationChunk]:
         answer = result.generations[0][0]
-        chunks = [GenerationChunk(text=text) for text in cut_text(answer.text, sizes) or [""]]
+        chunks = [GenerationChunk(text=text) for text in cut_by_lengths(answer.text, sizes) or [""]]
         chunks[-1].generation_info = answer.generation_info
         return chunks
 
