@@ -14,9 +14,10 @@ import pytest
 from hocket.load import dumps, loads
 from hocket.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 from hocket.providers.anthropic import ChatAnthropic
+from hocket.providers.ollama import ChatOllama
 from hocket.providers.openai import ChatOpenAI
 from hocket.remote import RemoteChatModel
-from hocket.testing import AnthropicFormat, OpenAIFormat, Reply, serve
+from hocket.testing import AnthropicFormat, OllamaFormat, OpenAIFormat, Reply, serve
 from hocket.testing.server import Format, ScriptedToolCall
 
 
@@ -30,6 +31,7 @@ class Provider(NamedTuple):
 PROVIDERS = {
     "openai": Provider(OpenAIFormat(), ChatOpenAI),
     "anthropic": Provider(AnthropicFormat(), ChatAnthropic),
+    "ollama": Provider(OllamaFormat(), ChatOllama),
 }
 
 THOUGHT, SAID = "because-of-the-clouds", "Let me look that up."

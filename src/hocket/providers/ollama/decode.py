@@ -16,7 +16,7 @@ from hocket.remote.handover import make_call_id
 from hocket.remote.reply import normalize_finish, read_headers, read_reply
 from hocket.remote.usage import counts_at, make_usage
 
-__all__ = ["decode_reply", "decode_usage", "extra_fields", "finish_facts", "reply_facts", "with_id"]
+__all__ = ["decode_reply", "decode_usage", "fields_beside", "finish_facts", "reply_facts", "with_id"]
 
 FINISHES = {"stop": "stop", "length": "length", "load": "error", "unload": "error"}
 """The server's words. The last two are of requests that only load or unload a model: nothing was said."""
@@ -55,7 +55,7 @@ def _decode_message(data: FieldsView, facts: Fields) -> AIMessage:
     named = {"model_name": data["model"]} if data.get("model") else {}
     return AIMessage(
         said.get("content") or "",
-        additional_kwargs=extra_fields(said),
+        additional_kwargs=fields_beside(said),
         tool_calls=calls,
         invalid_tool_calls=invalid,
         usage_metadata=decode_usage(data),
@@ -77,7 +77,7 @@ def with_id(call: FieldsView, number: int, data: FieldsView) -> FieldsView:
     return {**call, "id": make_call_id(f"{data.get('created_at')} {number} {said}")}
 
 
-def extra_fields(message: FieldsView) -> Fields:
+def fields_beside(message: FieldsView) -> Fields:
     """Return what a message has beside its text and calls, for ``additional_kwargs``: ``thinking``, ``images``."""
     return {name: value for name, value in message.items() if value and name not in _SAID}
 

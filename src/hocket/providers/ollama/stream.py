@@ -12,7 +12,7 @@ from hocket.messages.content import Fields, FieldsView
 from hocket.messages.fast_chunk import fast_chunk
 from hocket.messages.tool_calls import ToolCallChunk
 from hocket.outputs import ChatGenerationChunk
-from hocket.providers.ollama.decode import decode_usage, extra_fields, finish_facts, reply_facts, with_id
+from hocket.providers.ollama.decode import decode_usage, fields_beside, finish_facts, reply_facts, with_id
 from hocket.providers.ollama.service import PROVIDER
 from hocket.remote.function_calls import read_call
 from hocket.remote.reply import read_headers
@@ -48,7 +48,7 @@ class OllamaDecoder(StreamDecoder[ChatGenerationChunk]):
             self._is_named, facts["model_name"] = True, data["model"]
         kwargs, calls = None, None
         if len(message) > 2:  # most have a role and a text
-            kwargs = extra_fields(message)
+            kwargs = fields_beside(message)
             if raw := message.get("tool_calls"):
                 calls = [self._read_call(call, data) for call in raw]
         content: str = message.get("content") or ""
