@@ -70,7 +70,7 @@ class RunnablePassthrough(RunnableWithRun[Input, Input], RunnableSerializable[In
         return True
 
     @classmethod
-    def assign(  # type: ignore[override]  # pyright: ignore[reportIncompatibleMethodOverride]  # LangChain's form: a method of the class
+    def assign(  # type: ignore[override]  # LangChain's form: a method of the class
         cls, **kwargs: RunnableLike
     ) -> "RunnableAssign":
         """Return a runnable that adds to its input, a mapping, the outputs of others for it, each under its name."""
