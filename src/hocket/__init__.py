@@ -66,6 +66,7 @@ if TYPE_CHECKING:
     from hocket.prompt_values import ChatPromptValue, PromptValue, StringPromptValue
     from hocket.prompts import ChatPromptTemplate, MessagesPlaceholder, PromptTemplate
     from hocket.providers.anthropic import ChatAnthropic
+    from hocket.providers.google import ChatGoogleGenerativeAI, GoogleGenerativeAIEmbeddings
     from hocket.providers.mistral import ChatMistralAI, MistralAIEmbeddings
     from hocket.providers.ollama import ChatOllama, OllamaEmbeddings
     from hocket.providers.openai import ChatOpenAI, OpenAI, OpenAIEmbeddings
@@ -140,6 +141,7 @@ _ROOMS = {
     "providers.anthropic": ("ChatAnthropic",),
     "providers.mistral": ("ChatMistralAI", "MistralAIEmbeddings"),
     "providers.ollama": ("ChatOllama", "OllamaEmbeddings"),
+    "providers.google": ("ChatGoogleGenerativeAI", "GoogleGenerativeAIEmbeddings"),
     "providers.openai": ("ChatOpenAI", "OpenAI", "OpenAIEmbeddings"),
     "rate_limiters": ("BaseRateLimiter", "InMemoryRateLimiter"),
     "retries": ("RetryPolicy",),
@@ -174,6 +176,7 @@ __all__ = [
     "ChatAnthropic",
     "ChatGeneration",
     "ChatGenerationChunk",
+    "ChatGoogleGenerativeAI",
     "ChatHistoryManager",
     "ChatMessage",
     "ChatMistralAI",
@@ -195,6 +198,7 @@ __all__ = [
     "Generation",
     "GenerationChunk",
     "GenericFakeChatModel",
+    "GoogleGenerativeAIEmbeddings",
     "HocketError",
     "HumanMessage",
     "InMemoryCache",

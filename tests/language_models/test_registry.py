@@ -55,8 +55,8 @@ NAMES = [
     ("accounts/fireworks/models/x", "fireworks", "accounts/fireworks/models/x"),
     ("azure_openai:mine", "azure", "mine"),
     ("./qwen.GGUF", "local", "./qwen.GGUF"),
-    ("gemini-3-pro", "gemini_compatible", "gemini-3-pro"),
     ("ollama:qwen3:8b", "ollama", "qwen3:8b"),
+    ("gemini-3-pro", "google", "gemini-3-pro"),
 ]
 
 

@@ -14,10 +14,11 @@ import pytest
 from hocket.load import dumps, loads
 from hocket.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 from hocket.providers.anthropic import ChatAnthropic
+from hocket.providers.google import ChatGoogleGenerativeAI
 from hocket.providers.ollama import ChatOllama
 from hocket.providers.openai import ChatOpenAI
 from hocket.remote import RemoteChatModel
-from hocket.testing import AnthropicFormat, OllamaFormat, OpenAIFormat, Reply, serve
+from hocket.testing import AnthropicFormat, GoogleFormat, OllamaFormat, OpenAIFormat, Reply, serve
 from hocket.testing.server import Format, ScriptedToolCall
 
 
@@ -32,6 +33,7 @@ PROVIDERS = {
     "openai": Provider(OpenAIFormat(), ChatOpenAI),
     "anthropic": Provider(AnthropicFormat(), ChatAnthropic),
     "ollama": Provider(OllamaFormat(), ChatOllama),
+    "google": Provider(GoogleFormat(), ChatGoogleGenerativeAI),
 }
 
 THOUGHT, SAID = "because-of-the-clouds", "Let me look that up."

@@ -26,7 +26,6 @@ _ALIASES = {
     "claude": "anthropic",
     "fireworks_ai": "fireworks",
     "gemini": "google",
-    "google": "gemini_compatible",
     "google_genai": "google",
     "grok": "xai",
     "llama_cpp": "llamacpp",

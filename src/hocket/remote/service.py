@@ -246,10 +246,11 @@ class RemoteService(BaseModel):
         )
 
     def _url(self, path: str) -> str:
-        """Return the URL of a path of the API."""
+        """Return the URL of a path of the API, which may have parameters of its own."""
         query = self.default_query
         parameters = urlencode({key: unwrap_secret(value) for key, value in query.items()}) if query else ""
-        return f"{self.base_url}/{path}" + (f"?{parameters}" if parameters else "")
+        joint = "&" if "?" in path else "?"
+        return f"{self.base_url}/{path}" + (f"{joint}{parameters}" if parameters else "")
 
     @staticmethod
     def _post(url: str, body: Mapping[str, object], headers: Headers | None = None) -> HTTPRequest:

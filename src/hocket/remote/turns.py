@@ -6,7 +6,7 @@ Anthropic's and Google's formats have it so. Messages of the same speaker become
 from collections.abc import Callable, Iterable, Sequence
 
 from hocket.errors import InvalidInput
-from hocket.messages import AIMessage, BaseMessage, ChatMessage, FunctionMessage, SystemMessage
+from hocket.messages import AIMessage, BaseMessage, ChatMessage, FunctionMessage, SystemMessage, ToolMessage
 from hocket.messages.content import Fields
 
 __all__ = ["USER", "join_turns", "role_in_turns", "split_instructions"]
@@ -28,26 +28,30 @@ def split_instructions(messages: Iterable[BaseMessage]) -> tuple[list[SystemMess
 
 
 def join_turns(
-    messages: Iterable[BaseMessage], write: Callable[[BaseMessage], Sequence[Fields]]
+    messages: Iterable[BaseMessage], write: Callable[[BaseMessage], Sequence[Fields]], *, results_apart: bool = False
 ) -> list[tuple[str, list[Fields]]]:
     """Return the turns of a conversation, each with its speaker ("user" or "assistant") and parts. None is empty.
 
     Args:
         messages: without system messages.
         write: returns the parts of one message.
+        results_apart: whether tools' results are not one turn with what the user says next.
 
     Raises:
         InvalidInput: a message is neither of the two speakers'.
     """
     turns: list[tuple[str, list[Fields]]] = []
+    last: tuple[str, bool] | None = None
     for message in messages:
         speaker, parts = role_in_turns(message), write(message)
         if not parts:
             continue
-        if turns and turns[-1][0] == speaker:
+        kind = (speaker, results_apart and isinstance(message, ToolMessage))
+        if kind == last:
             turns[-1][1].extend(parts)
         else:
             turns.append((speaker, list(parts)))
+        last = kind
     return turns
 
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         Body,
         Cut,
         Events,
+        GoogleFormat,
         Hangup,
         MistralFormat,
         OllamaFormat,
@@ -42,6 +43,7 @@ __all__ = [
     "ChatModelConformance",
     "Cut",
     "Events",
+    "GoogleFormat",
     "Hangup",
     "MistralFormat",
     "OllamaFormat",
@@ -66,6 +68,7 @@ __all__ = [
 
 _SERVER = (
     "AnthropicFormat",
+    "GoogleFormat",
     "MistralFormat",
     "OllamaFormat",
     "OpenAIFormat",

@@ -11,13 +11,18 @@ from typing import TypeAlias
 from hocket.messages.content import Annotation, Fields
 from hocket.messages.formats.blocks import Block, Native, Reader, Writer, no_place
 
-__all__ = ["AnnotationReader", "ProviderFormat", "Write", "write_each"]
+__all__ = ["AnnotationReader", "ProviderFormat", "SourcesReader", "Write", "write_each"]
 
 Write: TypeAlias = Callable[[Sequence[Block]], list[Fields]]
 """Writes standard blocks as a provider's content."""
 
 AnnotationReader: TypeAlias = Callable[[Native], list[Annotation]]
 """Reads one entry of a list of citations that came beside the content."""
+
+
+SourcesReader: TypeAlias = Callable[[Native, Sequence[str]], list[tuple[int, Annotation]]]
+"""Reads where texts come from, out of what a reply says about itself: given that and the texts of the message, returns
+citations, each with the position of its text among them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +35,7 @@ class ProviderFormat:
         texts: the types of blocks, other than ``text``, that hold text of the answer.
         reasoning: fields beside the content that hold the model's reasoning, as text.
         annotations: readers of citations beside the content, by the field that holds the list of them.
+        sources: readers of where the texts come from, by the key of ``response_metadata`` that says it.
         images: fields beside the content that hold a list of pictures, as base64.
         writes: functions that write content, by the name that `native_content` knows the format by.
     """
@@ -39,6 +45,7 @@ class ProviderFormat:
     texts: frozenset[str] = frozenset()
     reasoning: tuple[str, ...] = ()
     annotations: Mapping[str, AnnotationReader] = field(default_factory=dict[str, AnnotationReader])
+    sources: Mapping[str, SourcesReader] = field(default_factory=dict[str, SourcesReader])
     images: tuple[str, ...] = ()
     writes: Mapping[str, Write] = field(default_factory=dict[str, Write])
 

@@ -30,6 +30,7 @@ from hocket.messages.formats.blocks import (
     text_at,
 )
 from hocket.messages.formats.format import ProviderFormat, write_each
+from hocket.messages.formats.google_grounding import read_citations, read_grounding
 
 __all__ = ["FORMAT"]
 
@@ -204,5 +205,8 @@ _WRITERS: Mapping[str, Writer] = {
 }
 
 FORMAT = ProviderFormat(
-    readers=_READERS, parts=_PARTS, writes={"google": write_each(_WRITERS, "a message of Gemini's API")}
+    readers=_READERS,
+    parts=_PARTS,
+    sources={"grounding_metadata": read_grounding, "citation_metadata": read_citations},
+    writes={"google": write_each(_WRITERS, "a message of Gemini's API")},
 )

@@ -9,6 +9,7 @@ from hocket.messages.formats.blocks import (
     Native,
     Reader,
     guess_mime_type,
+    mapping_at,
     mappings_at,
     non_standard,
     text_at,
@@ -41,6 +42,7 @@ _PARTS: Final = _join(known.parts for known in FORMATS)
 _TEXTS: Final = frozenset[str]().union(*(known.texts for known in FORMATS))
 _REASONING: Final = tuple(name for known in FORMATS for name in known.reasoning)
 _ANNOTATIONS: Final = {name: read for known in FORMATS for name, read in known.annotations.items()}
+_SOURCES: Final = {name: read for known in FORMATS for name, read in known.sources.items()}
 _IMAGES: Final = tuple(name for known in FORMATS for name in known.images)
 
 
@@ -83,7 +85,7 @@ def content_blocks_of(
             becomes the first block, unless the content has some of its own. Citations become those of the text that they
             belong to, unless a text has its own. Pictures become the last blocks.
         response_metadata: ``output_version="v1"`` says that the content is standard already, and none of it is
-            translated.
+            translated. What it says of the sources of texts becomes their citations, unless a text has its own.
         tool_calls: The message's calls. They are what the message means: a call in the content takes their name and
             arguments, and calls that the content does not hold are appended.
         invalid_tool_calls: Likewise, the calls that could not be read.
@@ -114,6 +116,8 @@ def content_blocks_of(
     blocks = [settle(block) for block in blocks]
     if additional_kwargs:
         _add_from_beside(blocks, additional_kwargs)
+    if not _SOURCES.keys().isdisjoint(response_metadata):
+        _add_sources(blocks, response_metadata)
     return blocks
 
 
@@ -167,6 +171,23 @@ def _annotate(blocks: list[ContentBlock], entries: Sequence[Native], read: Annot
         place = entry.get("content_index")
         at = place if isinstance(place, int) and place in texts else texts[0]
         shown.setdefault(at, []).extend(read(entry))
+    _show(blocks, shown)
+
+
+def _add_sources(blocks: list[ContentBlock], facts: FieldsView) -> None:
+    """Show on the texts where they come from, out of what the reply says about itself."""
+    texts = [at for at, block in enumerate(blocks) if block["type"] == "text"]
+    if any("annotations" in blocks[at] for at in texts):
+        return
+    shown: dict[int, list[Annotation]] = {}
+    for name, read in _SOURCES.items():
+        if (said := mapping_at(facts, name)) is not None:
+            for place, citation in read(said, [cast(str, blocks[at].get("text")) for at in texts]):
+                shown.setdefault(texts[place], []).append(citation)
+    _show(blocks, shown)
+
+
+def _show(blocks: list[ContentBlock], shown: Mapping[int, list[Annotation]]) -> None:
     for at, annotations in shown.items():
         blocks[at] = cast(ContentBlock, {**blocks[at], "annotations": annotations})
 

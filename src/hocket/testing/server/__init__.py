@@ -37,6 +37,7 @@ from hocket.testing.server.format import (
     read_body,
     write_event,
 )
+from hocket.testing.server.google import GoogleFormat
 from hocket.testing.server.mistral import MistralFormat
 from hocket.testing.server.ollama import OllamaFormat
 from hocket.testing.server.openai import OpenAIFormat
@@ -55,6 +56,7 @@ __all__ = [
     "EventStream",
     "Events",
     "Format",
+    "GoogleFormat",
     "Hangup",
     "MistralFormat",
     "OllamaFormat",

@@ -1,0 +1,183 @@
+"""Replies of the Gemini API, read as messages: what a whole reply and a streamed one have in common.
+
+The parts stay as they came, so that they can go back unharmed. Text that is nothing but text is told as a string. The API
+may leave out the id of a call; the one that is made for it is never told to the API.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import cast
+
+from pydantic_core import to_json
+
+from hocket.http.request import HTTPReply
+from hocket.messages import AIMessage, UsageMetadata
+from hocket.messages.base import Content
+from hocket.messages.content import Fields, FieldsView
+from hocket.messages.formats import read_block
+from hocket.outputs import ChatGeneration, ChatResult
+from hocket.providers.google.content import call_in
+from hocket.providers.google.service import PROVIDER
+from hocket.remote.handover import make_call_id
+from hocket.remote.reply import normalize_finish, read_headers, read_reply
+from hocket.remote.usage import count_of, counts_at, make_usage
+
+__all__ = ["decode_reply", "decode_usage", "finish_facts", "id_of_call", "parts_of", "reply_facts"]
+
+_FILTERED = (
+    *("SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "LANGUAGE", "MODEL_ARMOR", "JAILBREAK"),
+    *("IMAGE_SAFETY", "IMAGE_PROHIBITED_CONTENT", "IMAGE_RECITATION"),
+)
+_FAILED = (
+    *("MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "TOO_MANY_TOOL_CALLS", "MISSING_THOUGHT_SIGNATURE"),
+    *("MALFORMED_RESPONSE", "OTHER", "NO_IMAGE", "IMAGE_OTHER"),
+)
+FINISHES = {
+    "STOP": "stop",
+    "MAX_TOKENS": "length",
+    "CONTINUATION": "paused",
+    **dict.fromkeys(_FILTERED, "content_filter"),
+    **dict.fromkeys(_FAILED, "error"),
+}
+
+_OWN_PLACE = frozenset(
+    {"candidates", "usageMetadata", "modelVersion", "responseId", "content", "index", "finishReason"}
+)
+_NAMES = {"logprobsResult": "logprobs"}
+
+
+def decode_reply(reply: HTTPReply, *, include_headers: bool = False) -> ChatResult:
+    """Return what a whole reply says. A prompt that was blocked has an empty answer, filtered.
+
+    Raises:
+        InvalidReply: it is not what the format says.
+        LLMError: it says that the request failed, although its status is that of a good one.
+    """
+    headers = read_headers(reply.headers, include_headers)
+
+    def read(data: FieldsView) -> ChatResult:
+        usage = data.get("usageMetadata")
+        facts = {
+            "model_provider": PROVIDER,
+            **headers,
+            **reply_facts(data),
+            **({"token_usage": usage} if usage else {}),
+        }
+        candidates: Sequence[FieldsView] = data.get("candidates") or [{}]
+        if candidates == [{}] and not data["promptFeedback"].get("blockReason"):
+            raise ValueError("neither an answer, nor why there is none")
+        return ChatResult(
+            generations=[_decode_candidate(candidate, data, facts) for candidate in candidates],
+            llm_output={"token_usage": usage or {}, "model_name": data.get("modelVersion")},
+        )
+
+    return read_reply(reply, PROVIDER, read, "answer of the Gemini API's")
+
+
+def _decode_candidate(candidate: FieldsView, data: FieldsView, facts: FieldsView) -> ChatGeneration:
+    parts = parts_of(candidate)
+    calls: dict[str, list[Fields]] = {"tool_call": [], "invalid_tool_call": []}
+    for part in parts:
+        if (told := call_in(part)) is None:
+            continue
+        [block] = (cast(Fields, block) for block in read_block(part))
+        call = {name: value for name, value in block.items() if name != "extras"}
+        calls[block["type"]].append(
+            {**call, "id": id_of_call(told, data.get("responseId"), sum(map(len, calls.values())))}
+        )
+    finish = finish_facts(candidate, data, called=bool(calls["tool_call"]))
+    message = AIMessage(
+        _shorten(parts),
+        id=data.get("responseId"),
+        tool_calls=cast("list[object]", calls["tool_call"]),
+        invalid_tool_calls=cast("list[object]", calls["invalid_tool_call"]),
+        usage_metadata=decode_usage(data.get("usageMetadata")),
+        response_metadata={**facts, **reply_facts(candidate), **finish},
+    )
+    return ChatGeneration(message=message, generation_info=finish)
+
+
+def parts_of(candidate: FieldsView) -> list[Fields]:
+    """Return the parts of an answer: none, where it was stopped before it said anything."""
+    content: FieldsView = candidate.get("content") or {}
+    parts: list[Fields] = content.get("parts") or []
+    return parts
+
+
+def id_of_call(call: FieldsView, response_id: object, number: int) -> str:
+    """Return the id of a call; where the API has given none, one that is the same each time the reply is read.
+
+    Args:
+        call: as the API has it.
+        response_id: that of the reply.
+        number: how many calls come before it.
+    """
+    seed = to_json([response_id, number, call.get("name"), call.get("args")]).decode()
+    return str(call.get("id") or f"lc_{make_call_id(seed)}")
+
+
+def _shorten(parts: list[Fields]) -> Content:
+    """Return content as a text, where it is nothing else."""
+    is_text = all(part.keys() == {"text"} for part in parts)
+    return "".join([str(part["text"]) for part in parts]) if is_text else list(parts)
+
+
+def reply_facts(data: FieldsView) -> Fields:
+    """Return what a reply, or one of its answers, says about itself, for ``response_metadata``.
+
+    Its names are those that the official SDK and LangChain give them (``grounding_metadata``); what is in them is as it
+    came.
+    """
+    facts = {_name(key): value for key, value in data.items() if key not in _OWN_PLACE and value is not None}
+    model, id = data.get("modelVersion"), data.get("responseId")
+    return {**({"id": id} if id else {}), **({"model_name": model} if model else {}), **facts}
+
+
+def _name(key: str) -> str:
+    return _NAMES.get(key) or re.sub(r"(?<!^)([A-Z])", r"_\1", key).lower()
+
+
+def finish_facts(candidate: FieldsView, data: FieldsView, *, called: bool) -> dict[str, str]:
+    """Return why an answer ended, in the API's word and in hocket's; nothing, where it has not ended.
+
+    Args:
+        candidate: the answer.
+        data: the reply, or the event, that it is in.
+        called: whether it calls tools: the API says STOP there, too.
+    """
+    feedback: FieldsView = data.get("promptFeedback") or {}
+    if not candidate and (reason := feedback.get("blockReason")):
+        return normalize_finish(reason, {reason: "content_filter"})
+    return normalize_finish(candidate.get("finishReason"), FINISHES, called=called)
+
+
+def decode_usage(usage: object) -> UsageMetadata | None:
+    """Return the usage that a reply reports; None where it reports none.
+
+    The API counts reasoning beside the answer, and what its own tools have read beside the prompt; hocket counts both in.
+    """
+    if not isinstance(usage, Mapping) or not usage:
+        return None
+    raw = cast(FieldsView, usage)
+    count = counts_at(raw, {name: name for name in raw})
+    into, out = count.get("promptTokenCount", 0), count.get("candidatesTokenCount", 0)
+    return make_usage(
+        into + count.get("toolUsePromptTokenCount", 0),
+        out + count.get("thoughtsTokenCount", 0),
+        count.get("totalTokenCount"),
+        input_details={
+            **counts_at(raw, {"cache_read": "cachedContentTokenCount"}),
+            **_count_audio(raw.get("promptTokensDetails")),
+        },
+        output_details={
+            **counts_at(raw, {"reasoning": "thoughtsTokenCount"}),
+            **_count_audio(raw.get("candidatesTokensDetails")),
+        },
+    )
+
+
+def _count_audio(details: object) -> dict[str, int]:
+    """Return the tokens of sound, out of counts for each kind of content."""
+    listed = cast("Sequence[FieldsView]", details) if isinstance(details, list) else ()
+    counts = [count_of(item.get("tokenCount")) or 0 for item in listed if item.get("modality") == "AUDIO"]
+    return {"audio": sum(counts)} if counts else {}

@@ -1,0 +1,15 @@
+"""`ChatGoogleGenerativeAI` passes the exam."""
+
+from hocket.language_models import BaseChatModel
+from hocket.providers.google import ChatGoogleGenerativeAI
+from hocket.testing import GoogleFormat, RemoteChatModelConformance
+
+
+class TestChatGoogleGenerativeAI(RemoteChatModelConformance):
+    """It has everything."""
+
+    format = GoogleFormat()
+    length_word = "MAX_TOKENS"
+
+    def make(self, server_url: str) -> BaseChatModel:
+        return ChatGoogleGenerativeAI(model="test-model", base_url=server_url, api_key=self.api_key)
