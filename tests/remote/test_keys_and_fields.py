@@ -104,9 +104,7 @@ def test_other_names_of_fields(name: str, value: Any, own: str, expected: Any) -
     [
         ("max_retries", "max_retries=2 is retry=3"),
         ("model_kwargs", "extra_body"),
-        ("reasoning", "reasoning_effort"),
         ("output_version", "content_blocks"),
-        ("use_responses_api", "chat completions"),
         ("disabled_params", "unsupported='drop'"),
         ("tiktoken_model_name", "custom_get_token_ids"),
         ("json_mode", "response_format"),
@@ -117,6 +115,16 @@ def test_names_that_have_no_equal(cls: Any, name: str, instead: str) -> None:
     """The error says what to write instead."""
     with pytest.raises(ValidationError, match=f"no field '{name}'; write .*{instead}"):
         cls(**{"model": "m", "api_key": "k", name: 1})
+
+
+@pytest.mark.parametrize(
+    ("name", "instead"),
+    [("reasoning", "reasoning_effort"), ("use_responses_api", r"ChatOpenAI\(use_responses_api=True\)")],
+)
+def test_names_that_another_class_has(name: str, instead: str) -> None:
+    """The error says what to write instead, or where the name belongs."""
+    with pytest.raises(ValidationError, match=f"no field '{name}'; write .*{instead}"):
+        OpenAIEmbeddings(**{"model": "m", "api_key": "k", name: 1})  # type: ignore[arg-type]
 
 
 def test_a_key_under_its_older_name_is_a_secret() -> None:

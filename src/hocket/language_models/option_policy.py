@@ -75,12 +75,15 @@ class OptionPolicyMixin(BaseModel, defer_build=True):
     profile: SkipValidation[ModelProfile] | None = Field(default=None, exclude=True, repr=False)
     unsupported: OptionPolicy = Field(default="raise", repr=False)
 
+    _api_options: ClassVar[frozenset[str]] = frozenset()
+    """The names of options beyond those that models have in common, which ``_refused_options`` may name as well."""
+
     _option_fields: ClassVar[tuple[str, ...]] = ()
 
     @classmethod
     def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
         super().__pydantic_init_subclass__(**kwargs)
-        cls._option_fields = tuple(name for name in cls.__pydantic_fields__ if name in VOCABULARY)
+        cls._option_fields = tuple(name for name in cls.__pydantic_fields__ if name in VOCABULARY | cls._api_options)
 
     @field_validator("profile", mode="before")
     @classmethod

@@ -16,6 +16,7 @@ __all__ = ["Blocks", "Content", "Deltas", "Text", "check_depth", "copy_container
 
 _KEPT = frozenset({"type", "id", "index"})  # the first says what a block is; a delta may call itself something else
 _IDENTITY = _KEPT | {"name", "role", "mime_type", "url", "file_id", "status", "format"}  # never concatenated
+_COUNTED = frozenset({"file_citation", "file_path"})  # whose ``index`` counts characters: each is one by itself
 _KIN = {"tool_call_chunk": "tool_call", "invalid_tool_call": "tool_call", "server_tool_call_chunk": "server_tool_call"}
 _ATOMS = frozenset({str, int, float, bool, type(None)})
 
@@ -164,6 +165,8 @@ def _continuation(held: FieldsView, item: FieldsView) -> FieldsView | None:
     if id_ and (held_id := held.get("id")) and held_id != id_:
         return None
     kind, held_kind = item.get("type"), held.get("type")
+    if isinstance(kind, str) and kind in _COUNTED:
+        return None
     if kind == held_kind or not (isinstance(kind, str) and isinstance(held_kind, str)):
         return item
     if not {kind, held_kind} <= KNOWN_BLOCK_TYPES:

@@ -72,10 +72,15 @@ def require_call_id(message: ToolMessage) -> str:
     return message.tool_call_id
 
 
-def mark_error(content: str | list[Fields]) -> str | list[Fields]:
-    """Return the result of a tool that has failed, with a word that says so: the format has no flag for it."""
+def mark_error(content: str | list[Fields], kind: str = "text") -> str | list[Fields]:
+    """Return the result of a tool that has failed, with a word that says so: the format has no flag for it.
+
+    Args:
+        content: the result.
+        kind: the type of a part that is text.
+    """
     if isinstance(content, list):
-        return [{"type": "text", "text": "Error: "}, *content]
+        return [{"type": kind, "text": "Error: "}, *content]
     return content if content[:5].lower() == "error" else f"Error: {content}"
 
 

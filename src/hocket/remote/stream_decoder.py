@@ -107,6 +107,8 @@ class StreamDecoder(ABC, Generic[T]):
             item = self._read(name, content)
             if item is not None:
                 yield item
+            if self.done:  # whatever follows is the same as if it had come later, when nobody reads any more
+                return
 
     def close(self) -> Iterable[T]:
         """Return what is left, the body having ended.

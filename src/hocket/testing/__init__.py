@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         MistralFormat,
         OllamaFormat,
         OpenAIFormat,
+        OpenAIResponsesFormat,
         ReceivedRequest,
         Reply,
         Server,
@@ -48,6 +49,7 @@ __all__ = [
     "MistralFormat",
     "OllamaFormat",
     "OpenAIFormat",
+    "OpenAIResponsesFormat",
     "ReceivedRequest",
     "RemoteChatModelConformance",
     "Reply",
@@ -72,6 +74,7 @@ _SERVER = (
     "MistralFormat",
     "OllamaFormat",
     "OpenAIFormat",
+    "OpenAIResponsesFormat",
     *("Body", "Cut", "Events", "Hangup", "ReceivedRequest", "Reply"),
     *("Server", "Split", "Status", "Stream", "Vectors", "serve"),
 )

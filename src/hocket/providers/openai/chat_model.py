@@ -7,24 +7,25 @@ from hocket.http.request import HTTPReply, HTTPRequest
 from hocket.language_models.structured import StructuredMethod
 from hocket.language_models.tool_choice import ToolChoiceKind
 from hocket.messages import BaseMessage
-from hocket.outputs import ChatResult
-from hocket.providers.openai.content import is_native
-from hocket.providers.openai.encode import encode_request
-from hocket.providers.openai.options import ModelOptions
+from hocket.messages.content import FieldsView
+from hocket.outputs import ChatGenerationChunk, ChatResult
+from hocket.providers.openai.api import ChatAPI, RequestFacts
+from hocket.providers.openai.chat_completions import CHAT_COMPLETIONS
+from hocket.providers.openai.options import OF_COMPLETIONS, OF_RESPONSES, ModelOptions
 from hocket.providers.openai.service import OpenAIService
-from hocket.remote.chat_completion import decode_completion
-from hocket.remote.chat_completion_stream import ChatDecoder
 from hocket.remote.chat_model import RemoteChatModel
+from hocket.remote.stream_decoder import StreamDecoder
 
 __all__ = ["ChatOpenAI"]
 
 
 class ChatOpenAI(OpenAIService, ModelOptions, RemoteChatModel):
-    """A chat model behind OpenAI's chat completions, or behind any server that speaks their format.
+    """A chat model behind OpenAI's chat completions or responses, or behind any server that speaks their formats.
 
         model = ChatOpenAI(model="gpt-5.2")                                              # the key: OPENAI_API_KEY
         model = ChatOpenAI(model="qwen3", base_url="http://localhost:8000/v1")           # vLLM and its like: no key
         model = ChatOpenAI(model="llama-3.3-70b", base_url="https://api.groq.com/openai/v1")   # GROQ_API_KEY
+        model = ChatOpenAI(model="gpt-5.2", use_responses_api=True, reasoning={"effort": "low", "summary": "auto"})
 
     What differs between servers is data: `Dialect`. Reasoning, refusals, audio and annotations are in the reply's
     ``additional_kwargs`` under the server's own names; ``content_blocks`` shows reasoning whatever it is called. Its
@@ -32,7 +33,13 @@ class ChatOpenAI(OpenAIService, ModelOptions, RemoteChatModel):
     ``normalized_finish_reason`` in a word that is the same for all providers, ``request_id``, ``token_usage`` as it came,
     and whatever else the server said.
 
+    With the Responses API the content of a reply is the list of the items that the server has sent: messages, reasoning,
+    calls, and what its own tools did. They go back as they came, reasoning encrypted if need be (``store=False``); ``text``
+    and ``content_blocks`` show them as those of any model. Its ``id`` is that of the response, and a refusal is in
+    ``additional_kwargs``.
+
     Args:
+        use_responses_api: whether to speak OpenAI's Responses API, not chat completions.
         streaming: have ``ainvoke`` stream, too, and fold.
         stream_usage: whether a stream reports usage; default: if the server is not known to refuse to.
         include_response_headers: keep the reply's headers as ``response_metadata["headers"]``.
@@ -50,7 +57,9 @@ class ChatOpenAI(OpenAIService, ModelOptions, RemoteChatModel):
 
     _options: ClassVar = ModelOptions
     _tool_choices: ClassVar = frozenset(ToolChoiceKind)
+    _api_options: ClassVar = OF_RESPONSES | OF_COMPLETIONS
 
+    use_responses_api: bool | None = None
     streaming: bool = False
     stream_usage: bool | None = None
     include_response_headers: bool = False
@@ -63,6 +72,14 @@ class ChatOpenAI(OpenAIService, ModelOptions, RemoteChatModel):
     # -- hooks
 
     @property
+    def _api(self) -> ChatAPI:
+        if not self.__dict__.get("use_responses_api"):
+            return CHAT_COMPLETIONS
+        from hocket.providers.openai.responses import RESPONSES  # most models never ask for it
+
+        return RESPONSES
+
+    @property
     def _llm_type(self) -> str:
         return "openai-chat"
 
@@ -72,24 +89,32 @@ class ChatOpenAI(OpenAIService, ModelOptions, RemoteChatModel):
         can = self._dialect.holds_to_schema and (self.profile or {}).get("structured_output", True)
         return ("json_schema", *methods) if can else methods
 
-    def _is_native(self, part: Mapping[str, Any]) -> bool:
-        return is_native(part)
+    @property
+    def _refused_options(self) -> frozenset[str]:
+        return self._api.list_refused(self._dialect)
+
+    def _is_native(self, part: FieldsView) -> bool:
+        return self._api.is_native(part)
 
     def _request(self, messages: Sequence[BaseMessage], options: ModelOptions, *, stream: bool) -> HTTPRequest:
-        dialect = self._dialect
+        dialect, profile = self._dialect, self._profile_for(options.model) or {}
         usage = dialect.stream_usage if self.stream_usage is None else self.stream_usage
-        body = encode_request(messages, options, dialect, stream=stream, stream_usage=usage)
-        return self._post_to("chat/completions", options.model, body)
+        facts = RequestFacts(dialect, stream, usage, can_reason=profile.get("reasoning_output", True))
+        return self._post_to_api("", options.model, self._api.encode(messages, options, facts))
+
+    def _request_count(self, messages: Sequence[BaseMessage], tools: Sequence[FieldsView]) -> HTTPRequest | None:
+        body = self._api.encode_count(messages, tools, self.model)
+        return None if body is None else self._post_to_api("/input_tokens", self.model, body)
+
+    def _read_count(self, data: Any) -> int:
+        return int(data["input_tokens"])
+
+    def _post_to_api(self, path: str, model: str, body: FieldsView) -> HTTPRequest:
+        api = self._api
+        return self._post_to(f"{api.path}{path}", model if api.has_deployments else "", body)
 
     def _decode(self, reply: HTTPReply) -> ChatResult:
-        return decode_completion(reply, self._provider, include_headers=self.include_response_headers)
+        return self._api.decode(reply, self._provider, include_headers=self.include_response_headers)
 
-    def _decoder(self, headers: Mapping[str, str]) -> ChatDecoder:
-        dialect = self._dialect
-        return ChatDecoder(
-            dialect.name,
-            headers,
-            include_headers=self.include_response_headers,
-            finishes=dialect.finishes,
-            sends_done=dialect.sends_done,
-        )
+    def _decoder(self, headers: Mapping[str, str]) -> StreamDecoder[ChatGenerationChunk]:
+        return self._api.make_decoder(self._dialect, headers, include_headers=self.include_response_headers)

@@ -23,6 +23,7 @@ __all__ = [
     "moonshot",
     "nebius",
     "ollama_compatible",
+    "openai_responses",
     "openrouter",
     "sambanova",
     "together",
@@ -34,16 +35,18 @@ __all__ = [
 
 @dataclass(frozen=True)
 class CompatibleProvider:
-    """What makes the models of one dialect.
+    """What makes the models of one dialect, or of one API.
 
     Attributes:
-        dialect: its name.
+        dialect: its name; None: known by the address.
+        use_responses_api: whether they speak the Responses API.
     """
 
-    dialect: str
+    dialect: str | None
+    use_responses_api: bool | None = None
 
     def __call__(self, **options: Any) -> ChatOpenAI:
-        """Return a model of this dialect.
+        """Return a model of this dialect and API.
 
         Args:
             options: fields of `ChatOpenAI`, ``model`` at least.
@@ -51,7 +54,7 @@ class CompatibleProvider:
         Raises:
             InvalidInput: the server needs a key, or has no address of its own, and none was given.
         """
-        fields: dict[str, Any] = {"dialect": self.dialect, **options}
+        fields: dict[str, Any] = {"dialect": self.dialect, "use_responses_api": self.use_responses_api, **options}
         return ChatOpenAI(**fields)
 
     def setup_needed(self) -> str | None:
@@ -74,6 +77,7 @@ lmstudio: CompatibleProvider = CompatibleProvider("lmstudio")
 moonshot: CompatibleProvider = CompatibleProvider("moonshot")
 nebius: CompatibleProvider = CompatibleProvider("nebius")
 ollama_compatible: CompatibleProvider = CompatibleProvider("ollama_compatible")
+openai_responses: CompatibleProvider = CompatibleProvider(None, use_responses_api=True)
 openrouter: CompatibleProvider = CompatibleProvider("openrouter")
 sambanova: CompatibleProvider = CompatibleProvider("sambanova")
 together: CompatibleProvider = CompatibleProvider("together")

@@ -13,9 +13,11 @@ from typing import Any
 
 from hocket.errors import InvalidInput, Unsupported
 from hocket.messages import AIMessage
+from hocket.messages.content import FieldsView
 from hocket.messages.formats import native_content
 from hocket.messages.formats.blocks import more, source_of
 from hocket.providers.openai.dialects import Dialect
+from hocket.providers.openai.items import is_item
 from hocket.remote.foreign import STANDARD, UNSPOKEN, read_parts
 
 __all__ = ["Part", "encode_content", "encode_reply", "is_native"]
@@ -52,14 +54,18 @@ def encode_reply(message: AIMessage, dialect: Dialect) -> str | list[Part]:
     if isinstance(message.content, str):
         return message.content
     parts = read_parts(message.content, is_native, _WORDS)
-    said = [part for part in parts if str(part.get("type")) not in UNSPOKEN and not _is_bare_citation(part)]
-    return [_encode(part, dialect) for part in said]
+    return [_encode(part, dialect) for part in parts if not (_is_unspoken(part) or _is_bare_citation(part))]
 
 
 def is_native(part: Mapping[str, object]) -> bool:
     """Whether a part is of the format itself, and no standard block."""
     kind = str(part.get("type"))
     return kind == "refusal" or isinstance(part.get(NATIVE.get(kind, "")), Mapping)
+
+
+def _is_unspoken(part: FieldsView) -> bool:
+    """Whether a part is no content: a call, reasoning, or what only the Responses API knows."""
+    return str(part.get("type")) in UNSPOKEN or is_item(part)
 
 
 def _is_bare_citation(part: Mapping[str, object]) -> bool:

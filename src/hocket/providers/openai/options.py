@@ -1,20 +1,28 @@
-"""What a call may say about how the model answers, beyond the options that all chat models have in common.
-
-`hocket.language_models.options` says where an option may be given, and which one counts. A server's own inventions go
-through ``extra_body``.
-"""
+"""What a call may say about how the model answers, in OpenAI's chat APIs, beyond what all chat models have in common."""
 
 from typing import Any
 
 from pydantic import Field
 
 from hocket.language_models.options import ChatOptions
+from hocket.messages.content import Fields
 
-__all__ = ["ModelOptions"]
+__all__ = ["OF_COMPLETIONS", "OF_RESPONSES", "ModelOptions"]
+
+OF_RESPONSES = frozenset(
+    {
+        *("reasoning", "text", "include", "truncation", "max_tool_calls", "context_management"),
+        *("conversation", "previous_response_id", "use_previous_response_id"),
+    }
+)
+"""Options that only the Responses API has."""
+
+OF_COMPLETIONS = frozenset({"modalities", "audio", "prediction", "web_search_options"})
+"""Options beyond those of all chat models that only chat completions have."""
 
 
 class ModelOptions(ChatOptions):
-    """The options of `ChatOptions`, and those that only this format has.
+    """The options of `ChatOptions`, and those that only these APIs have.
 
     Args:
         model: its name with the server; Azure: that of the deployment.
@@ -23,9 +31,20 @@ class ModelOptions(ChatOptions):
         prompt_cache_key, prompt_cache_retention, prompt_cache_options: how prompts are cached.
         safety_identifier: a stable name of the end user, hashed; ``user``: its predecessor.
         store: whether OpenAI keeps the answer.
-        modalities, audio: whether to speak, and how.
+        modalities, audio: whether to speak, and how. With chat completions only, as are the next two.
         prediction: what the answer is likely to be.
         web_search_options: how to search, for models that do.
+        reasoning: how to reason, in the API's words: ``{"effort": "low", "summary": "auto"}``. With the Responses API
+            only, as are all that follow.
+        text: form and verbosity of the answer, in the API's words.
+        include: what else the answer is to hold. With ``store=False`` the encrypted reasoning is asked for by itself.
+        truncation: "auto" lets the server shorten a conversation that is too long.
+        max_tool_calls: calls of the server's own tools at most.
+        context_management: when the server is to condense the conversation.
+        conversation: one that the server keeps, which this call goes on with.
+        previous_response_id: an answer that the server keeps, which this call goes on from: of the messages, those after
+            that answer are sent, or all, if it is not among them.
+        use_previous_response_id: whether to go on so from the last answer of the messages that the server has named.
     """
 
     model: str = Field(min_length=1)
@@ -41,3 +60,12 @@ class ModelOptions(ChatOptions):
     audio: dict[str, Any] | None = None
     prediction: dict[str, Any] | None = None
     web_search_options: dict[str, Any] | None = None
+    reasoning: Fields | None = None
+    text: Fields | None = None
+    include: list[str] | None = None
+    truncation: str | None = None
+    max_tool_calls: int | None = None
+    context_management: list[Fields] | None = None
+    conversation: str | Fields | None = None
+    previous_response_id: str | None = None
+    use_previous_response_id: bool | None = None

@@ -82,12 +82,12 @@ def build_url(
     """Return the URL of a path of the API.
 
     Azure has two: ``/openai/v1``, and an older one with the model in the path, which is meant where ``api-version`` is
-    given with a base URL that has no path itself.
+    given with a base URL that has no path itself. Some paths are not below a model there: then ``model`` is "".
     """
     root = base_url
     if not urlsplit(base_url).path.strip("/"):
         older = dialect.deployments and "api-version" in (query or {})
-        root += f"/openai/deployments/{quote(model, safe='')}" if older else dialect.root
+        root += (f"/openai/deployments/{quote(model, safe='')}" if model else "/openai") if older else dialect.root
     return f"{root}/{path}" + (
         f"?{urlencode({key: unwrap_secret(value) for key, value in query.items()})}" if query else ""
     )

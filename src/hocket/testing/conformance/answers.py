@@ -170,9 +170,10 @@ async def _ask_whole_and_streamed(model: BaseChatModel, question: str) -> tuple[
 
 
 def _essence_of(message: AIMessage) -> Any:
-    """What an answer says, whichever way it came."""
+    """What an answer says, whichever way it came; not the places that its parts had in a stream."""
     reason = message.response_metadata.get("finish_reason")
-    return message.text, message.tool_calls, message.content_blocks, reason
+    blocks = [{name: value for name, value in block.items() if name != "index"} for block in message.content_blocks]
+    return message.text, message.tool_calls, blocks, reason
 
 
 def _read_counts(usage: Any) -> tuple[int, int]:

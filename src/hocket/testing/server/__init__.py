@@ -41,6 +41,7 @@ from hocket.testing.server.google import GoogleFormat
 from hocket.testing.server.mistral import MistralFormat
 from hocket.testing.server.ollama import OllamaFormat
 from hocket.testing.server.openai import OpenAIFormat
+from hocket.testing.server.openai_responses import OpenAIResponsesFormat
 from hocket.testing.server.server import Script, Server, serve
 from hocket.testing.server.wire import Answer, Bill, End, ReceivedRequest, Step, Wait
 
@@ -61,6 +62,7 @@ __all__ = [
     "MistralFormat",
     "OllamaFormat",
     "OpenAIFormat",
+    "OpenAIResponsesFormat",
     "ReceivedRequest",
     "Reply",
     "ReplyContent",

@@ -1,0 +1,51 @@
+"""Chat completions, as one of the two APIs that `ChatOpenAI` speaks."""
+
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
+
+from hocket.http.request import HTTPReply
+from hocket.messages import BaseMessage
+from hocket.messages.content import Fields, FieldsView
+from hocket.outputs import ChatResult
+from hocket.providers.openai.api import ChatAPI, RequestFacts
+from hocket.providers.openai.content import is_native
+from hocket.providers.openai.dialects import Dialect
+from hocket.providers.openai.encode import encode_request
+from hocket.providers.openai.options import OF_RESPONSES, ModelOptions
+from hocket.remote.chat_completion import decode_completion
+from hocket.remote.chat_completion_stream import ChatDecoder
+
+__all__ = ["CHAT_COMPLETIONS"]
+
+
+class _ChatCompletions(ChatAPI):
+    path: ClassVar = "chat/completions"
+    has_deployments: ClassVar = True
+
+    def list_refused(self, dialect: Dialect) -> frozenset[str]:
+        return dialect.refused | OF_RESPONSES
+
+    def is_native(self, part: FieldsView) -> bool:
+        return is_native(part)
+
+    def encode(self, messages: Sequence[BaseMessage], options: ModelOptions, facts: RequestFacts) -> Fields:
+        usage = facts.stream_usage
+        return encode_request(messages, options, facts.dialect, stream=facts.stream, stream_usage=usage)
+
+    def encode_count(self, messages: Sequence[BaseMessage], tools: Sequence[FieldsView], model: str) -> Fields | None:
+        return None
+
+    def decode(self, reply: HTTPReply, provider: str, *, include_headers: bool) -> ChatResult:
+        return decode_completion(reply, provider, include_headers=include_headers)
+
+    def make_decoder(self, dialect: Dialect, headers: Mapping[str, str], *, include_headers: bool) -> ChatDecoder:
+        return ChatDecoder(
+            dialect.name,
+            headers,
+            include_headers=include_headers,
+            finishes=dialect.finishes,
+            sends_done=dialect.sends_done,
+        )
+
+
+CHAT_COMPLETIONS: ChatAPI = _ChatCompletions()

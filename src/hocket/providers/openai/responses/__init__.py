@@ -1,0 +1,46 @@
+"""OpenAI's Responses API: ``ChatOpenAI(use_responses_api=True)``. Loaded with the first request that speaks it."""
+
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
+
+from hocket.http.request import HTTPReply
+from hocket.messages import BaseMessage
+from hocket.messages.content import Fields, FieldsView
+from hocket.outputs import ChatResult
+from hocket.providers.openai.api import ChatAPI, RequestFacts
+from hocket.providers.openai.dialects import Dialect
+from hocket.providers.openai.options import ModelOptions
+from hocket.providers.openai.responses.content import is_native
+from hocket.providers.openai.responses.decode import decode_reply
+from hocket.providers.openai.responses.encode import encode_conversation, encode_request
+from hocket.providers.openai.responses.options import REFUSED
+from hocket.providers.openai.responses.stream import ResponsesDecoder
+from hocket.providers.openai.responses.tools import encode_tools
+
+__all__ = ["RESPONSES"]
+
+
+class _Responses(ChatAPI):
+    path: ClassVar = "responses"
+    has_deployments: ClassVar = False
+
+    def list_refused(self, dialect: Dialect) -> frozenset[str]:
+        return REFUSED
+
+    def is_native(self, part: FieldsView) -> bool:
+        return is_native(part)
+
+    def encode(self, messages: Sequence[BaseMessage], options: ModelOptions, facts: RequestFacts) -> Fields:
+        return encode_request(messages, options, stream=facts.stream, can_reason=facts.can_reason)
+
+    def encode_count(self, messages: Sequence[BaseMessage], tools: Sequence[FieldsView], model: str) -> Fields | None:
+        return {"model": model, **encode_conversation(messages, is_stored=True), **encode_tools(tools, None)}
+
+    def decode(self, reply: HTTPReply, provider: str, *, include_headers: bool) -> ChatResult:
+        return decode_reply(reply, provider, include_headers=include_headers)
+
+    def make_decoder(self, dialect: Dialect, headers: Mapping[str, str], *, include_headers: bool) -> ResponsesDecoder:
+        return ResponsesDecoder(dialect.name, headers, include_headers=include_headers)
+
+
+RESPONSES: ChatAPI = _Responses()

@@ -1,0 +1,117 @@
+"""Content blocks, written as items and parts of the Responses API. Pure functions.
+
+A reply's items pass as they are: the server knows them by their ids, and reasoning is encrypted. They go together, though:
+an item without the reasoning that led to it is refused, as is reasoning that led to nothing.
+"""
+
+from collections.abc import Sequence
+from itertools import groupby
+
+from hocket.messages import AIMessage
+from hocket.messages.content import Fields, FieldsView
+from hocket.messages.formats import native_content
+from hocket.messages.formats.blocks import source_of
+from hocket.providers.openai.items import is_item
+from hocket.remote.foreign import read_parts, read_reply_parts
+
+__all__ = ["encode_parts", "encode_reply", "is_native"]
+
+_WORDS = ("detail", "filename", "prompt_cache_breakpoint")
+_INPUTS = frozenset({"input_text", "input_image", "input_file"})
+_SPOKEN = frozenset({"message", "function_call", "custom_tool_call"})
+"""Items that need no id."""
+
+
+def is_native(part: FieldsView) -> bool:
+    """Whether a part is of the API's own format: an item, or a part of what users and tools say."""
+    return part.get("type") in _INPUTS or is_item(part)
+
+
+def encode_parts(content: Sequence[str | FieldsView]) -> list[Fields]:
+    """Return the parts of what a user, a tool or a system message says, the items among them as well.
+
+    Raises:
+        Unsupported: a part that the API has no place for; the text names its type.
+        InvalidInput: data without what the API needs to know about them.
+    """
+    return [_encode_part(part) for part in read_parts(content, is_native, _WORDS)]
+
+
+def _encode_part(part: Fields) -> Fields:
+    if is_native(part):
+        return part
+    [made] = native_content([part], "openai_responses_input")
+    if "file_data" in made:  # a name is obligatory, and its ending may decide how the file is read
+        made.setdefault("filename", f"file.{str(source_of(part).mime_type).rpartition('/')[2]}")
+    return made
+
+
+def encode_reply(message: AIMessage, *, is_stored: bool) -> list[Fields]:
+    """Return what the model said and called as items.
+
+    Args:
+        message: the model's.
+        is_stored: whether the server keeps what it is sent, so that it knows reasoning by its id.
+
+    Raises:
+        Unsupported: a block that a reply has no place for; the text names its type.
+    """
+    items: list[Fields] = []
+    for is_own, group in groupby(read_reply_parts(message, is_native), is_native):
+        parts = list(group)
+        items += (
+            map(_restore, parts) if is_own else map(_wrap, native_content(list(map(_mark, parts)), "openai_responses"))
+        )
+    refusal = message.additional_kwargs.get("refusal")
+    if refusal and isinstance(message.content, str):
+        items.append(_wrap({"type": "refusal", "refusal": refusal}))
+    return _pair(items, is_stored and message.response_metadata.get("store") is not False)
+
+
+def _restore(item: Fields) -> Fields:
+    """Return an item as the server has sent it, without the places that its parts had in a stream."""
+    restored = {
+        name: [_without_index(part) for part in value] if name in ("content", "summary") and value else value
+        for name, value in item.items()
+    }
+    if item["type"] == "reasoning":  # nulls, which SDKs write, are refused there
+        return {name: value for name, value in restored.items() if value is not None}
+    return restored
+
+
+def _without_index(part: Fields) -> Fields:
+    return {name: value for name, value in part.items() if name != "index"}
+
+
+def _mark(block: Fields) -> Fields:
+    """Return a block so that a call of a tool that takes any text, as chat completions have it, is written as one."""
+    extras: Fields = block.get("extras") or {}
+    return (
+        {**block, "extras": {"block_type": "custom_tool_call", **extras}} if extras.get("type") == "custom" else block
+    )
+
+
+def _wrap(item: Fields) -> Fields:
+    """Return an item; a refusal, which chat completions have by itself, within a message."""
+    return {"type": "message", "role": "assistant", "content": [item]} if item["type"] == "refusal" else item
+
+
+def _pair(items: Sequence[Fields], is_stored: bool) -> list[Fields]:
+    """Return the items that the server will take together.
+
+    Left out is reasoning that it can neither find nor decrypt, and reasoning without what it led to. What followed goes
+    without its id, as said anew; what cannot go without, a call of the server's own tools, is left out too.
+    """
+    last = max((at for at, item in enumerate(items) if item["type"] != "reasoning"), default=-1)
+    kept: list[Fields] = []
+    is_orphan = False
+    for at, item in enumerate(items):
+        if item["type"] == "reasoning":
+            is_orphan = not (item.get("encrypted_content") or (is_stored and item.get("id")))
+            if at < last and not is_orphan:
+                kept.append(item)
+        elif not is_orphan:
+            kept.append(item)
+        elif item["type"] in _SPOKEN:
+            kept.append({name: value for name, value in item.items() if name != "id"})
+    return kept
