@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from hocket.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
+from hocket.providers.google import ChatGoogleGenerativeAI
 from tests.kit.recordings import load_recordings, parametrize
 
 RECORDINGS = load_recordings("gemini")
@@ -53,6 +54,16 @@ def conversation_in(body: dict[str, Any]) -> list[BaseMessage]:
         else:
             messages.append(HumanMessage(turn["parts"]))
     return messages
+
+
+def model(**fields: Any) -> ChatGoogleGenerativeAI:
+    return ChatGoogleGenerativeAI(**{"model": "gemini-3.8-flash", "api_key": "AIza-test", **fields})
+
+
+def sent(messages: Any = "hi", *, name: str = "gemini-3.8-flash", **options: Any) -> dict[str, Any]:
+    """The body of a request."""
+    body: dict[str, Any] = model(model=name).render(messages, **options).json
+    return body
 
 
 @pytest.fixture(autouse=True)

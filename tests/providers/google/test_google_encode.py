@@ -6,22 +6,12 @@ import pytest
 
 from hocket.errors import InvalidInput, Unsupported
 from hocket.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
-from hocket.providers.google import ChatGoogleGenerativeAI
 from tests.kit.recordings import Recording
-from tests.providers.google.conftest import camelize, conversation_in
+from tests.providers.google.conftest import camelize, conversation_in, model, sent
 
 PNG = {"type": "image", "base64": "AAAA", "mime_type": "image/png"}
 OWN = {"model_provider": "google_genai"}
 SKIP = "skip_thought_signature_validator"
-
-
-def model(**fields: Any) -> ChatGoogleGenerativeAI:
-    return ChatGoogleGenerativeAI(**{"model": "gemini-3.8-flash", "api_key": "AIza-test", **fields})
-
-
-def sent(messages: Any = "hi", *, name: str = "gemini-3.8-flash", **options: Any) -> dict[str, Any]:
-    body: dict[str, Any] = model(model=name).render(messages, **options).json
-    return body
 
 
 def parts_of(message: BaseMessage) -> Any:
