@@ -17,7 +17,7 @@ from typing import Any, Protocol, cast
 from hocket._pipeline.call import Call, Next
 from hocket.messages import AIMessage, BaseMessage, ToolMessage
 from hocket.messages.base import copy_message
-from hocket.messages.content import KNOWN_BLOCK_TYPES, Fields, FieldsView
+from hocket.messages.content import Fields, FieldsView
 from hocket.messages.formats import content_blocks_of, read_block
 from hocket.remote.foreign import STANDARD, keep_standard
 
@@ -119,13 +119,13 @@ def _hand_over(message: AIMessage, provider: str, is_native: IsNative, left_out:
 
 
 def _passes(part: Fields, is_native: IsNative, is_own: bool) -> bool:
-    """Whether a part, of a reply of the provider's own or of nobody's, goes on as it is."""
-    if is_native(part):
-        return True
+    """Whether a part, of a reply of the provider's own or of nobody's, goes on as it is.
+
+    All of an own reply does: another library may have written it in its words, which the provider can read, and what
+    nobody knows is what the provider has come up with since.
+    """
     kind = part.get("type")
-    if is_own:  # what nobody knows is what its provider has come up with since
-        return kind in KNOWN_BLOCK_TYPES or read_block(part)[0]["type"] == "non_standard"
-    return kind in STANDARD or kind in _CALLS or kind == "non_standard"
+    return is_own or is_native(part) or kind in STANDARD or kind in _CALLS or kind == "non_standard"
 
 
 def _translate(part: Fields, left_out: list[str]) -> list[Fields]:

@@ -175,6 +175,28 @@ def test_langchains_signatures_are_taken_over() -> None:
     assert contents[1]["parts"] == [written]
 
 
+def test_langchains_own_words_for_parts_are_taken_over() -> None:
+    """Thoughts, signed texts and code, in the types that langchain-google-genai gives them; its notes stay out."""
+    reply = AIMessage(
+        [
+            {"type": "thinking", "thinking": "t", "signature": "YQ=="},
+            {"type": "text", "text": "hi", "extras": {"signature": "Yg=="}},
+            {"type": "executable_code", "executable_code": "1", "language": "python", "id": "e"},
+            {"type": "code_execution_result", "code_execution_result": "1", "outcome": 1, "tool_call_id": "e"},
+            {"type": "media", "mime_type": "image/png", "data": "AAAA"},
+            {"type": "a_note", "index": 0},
+        ],
+        response_metadata=OWN,
+    )
+    assert sent([HumanMessage("q"), reply])["contents"][1]["parts"] == [
+        {"text": "t", "thought": True, "thoughtSignature": "YQ=="},
+        {"text": "hi", "thoughtSignature": "Yg=="},
+        {"executableCode": {"id": "e", "language": "PYTHON", "code": "1"}},
+        {"codeExecutionResult": {"id": "e", "outcome": 1, "output": "1"}},
+        {"inlineData": {"mimeType": "image/png", "data": "AAAA"}},
+    ]
+
+
 def test_reasoning_of_others_stays_out() -> None:
     reply = AIMessage([{"type": "thinking", "thinking": "t", "signature": "s"}, {"type": "text", "text": "a"}])
     reply.response_metadata = {"model_provider": "anthropic"}

@@ -138,7 +138,9 @@ def _write_code(block: Block) -> Fields | None:
     if block["name"] != "code_interpreter" or "code" not in block["args"]:
         return None  # another provider's
     named = {"id": block["id"]} if block["id"] else {}
-    code = {**named, "language": "PYTHON", **block["args"], **inner_extras(block, "executableCode")}
+    args: Native = block["args"]
+    said = {**args, "language": str(args.get("language", "python")).upper()}  # an enumeration of the API's
+    code = {**named, **said, **inner_extras(block, "executableCode")}
     return _part(block, executableCode=code)
 
 

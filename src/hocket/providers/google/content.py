@@ -73,7 +73,7 @@ def _encode_reply(message: AIMessage) -> list[Fields]:
         call = call_in(part)
         if call and not is_signed(part) and (signature := signatures.get(str(call.get("id")))):
             part = {**part, "thoughtSignature": signature}
-        if part != {"text": ""}:
+        if part != {"text": ""} and "type" not in part:  # with a type it is a note of another library's
             parts.append(part)
     return parts
 
