@@ -1,50 +1,25 @@
-"""A chat-completions server that costs next to nothing: ``python -m benchmarks.http_server``, in a process of its own.
+"""A server of chat models that costs next to nothing: ``python -m benchmarks.http_server``, in a process of its own.
 
-It prints its port and serves until its input is closed. The first part of the path says how: ``/now/v1`` answers at
-once, ``/slow/v1`` after 20 ms. A stream is sent whole at once, except under ``/paced-30/v1``, which sends 30 tokens, at
-50 a second. Every event of a stream is an HTTP chunk of its own, as providers send them.
+It prints its port and serves until its input is closed. The first part of the path says how: ``/now/openai`` answers at
+once, ``/slow/openai`` after 20 ms. The second is the format (`REPLIES`), and whatever follows is the API's own path. A
+stream is sent whole at once, except under ``/paced-30/openai``, which sends 30 tokens, at 50 a second.
 """
 
 import asyncio
 import os
 import sys
 
-__all__ = ["CHUNKS", "LATENCY", "PACE"]
+from .replies import REPLIES, Replies
 
-CHUNKS = 200
-"""Tokens in a stream that is sent at once."""
+__all__ = ["LATENCY", "PACE"]
 
 PACE = 50
-"""Tokens a second in one that is not."""
+"""Tokens a second in a stream that is not sent at once."""
 
 LATENCY = 0.02
 """Seconds that ``/slow`` takes."""
 
-HEAD = '"id":"chatcmpl-123","created":1700000000,"model":"m","system_fingerprint":null'
-REPLY = (
-    "{" + HEAD + ',"object":"chat.completion","choices":[{"index":0,"message":{"role":"assistant","content":"hello",'
-    '"refusal":null},"logprobs":null,"finish_reason":"stop"}],'
-    '"usage":{"prompt_tokens":8,"completion_tokens":2,"total_tokens":10}}'
-).encode()
-WHOLE = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n%b" % (len(REPLY), REPLY)
-STREAM = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
-
-
-def chunk(text: str) -> bytes:
-    """Return one event as an HTTP chunk."""
-    return b"%x\r\n%b\r\n" % (len(text) + 8, f"data: {text}\n\n".encode())
-
-
-def event(delta: str, finish: str = "null") -> bytes:
-    """Return one event of a stream."""
-    choice = '{"index":0,"delta":{' + delta + '},"logprobs":null,"finish_reason":' + finish + "}"
-    return chunk("{" + HEAD + ',"object":"chat.completion.chunk","choices":[' + choice + "]}")
-
-
-FIRST = event('"role":"assistant","content":""')
-TOKEN = event('"content":"word "')
-LAST = event("", '"stop"') + chunk("[DONE]") + b"0\r\n\r\n"
-AT_ONCE = STREAM + FIRST + TOKEN * CHUNKS + LAST
+STREAMS = {name: replies.stream for name, replies in REPLIES.items()}
 
 
 async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -54,31 +29,33 @@ async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
             head = await reader.readuntil(b"\r\n\r\n")
             length = head.lower().partition(b"content-length:")[2].partition(b"\r\n")[0]
             body = await reader.readexactly(int(length or 0))
-            way, _, tokens = head.split(b"/", 2)[1].partition(b"-")
+            _, place, name, path = head.partition(b" HTTP")[0].split(b"/", 3)
+            way, _, tokens = place.partition(b"-")
+            form = name.decode()
             if way == b"slow":
                 await asyncio.sleep(LATENCY)
-            if b'"stream":true' not in body.replace(b" ", b""):
-                writer.write(WHOLE)
+            if b"stream" not in path and b'"stream":true' not in body.replace(b" ", b""):
+                writer.write(REPLIES[form].whole)
             elif way == b"paced":
-                await pace(writer, int(tokens))
+                await pace(writer, REPLIES[form], int(tokens))
             else:
-                writer.write(AT_ONCE)
+                writer.write(STREAMS[form])
     except (asyncio.IncompleteReadError, ConnectionError):
         pass
     finally:
         writer.close()
 
 
-async def pace(writer: asyncio.StreamWriter, tokens: int) -> None:
+async def pace(writer: asyncio.StreamWriter, replies: Replies, tokens: int) -> None:
     """Send a stream token by token, each at its time."""
     loop = asyncio.get_running_loop()
-    writer.write(STREAM + FIRST)
+    writer.write(replies.first)
     due = loop.time()
     for _ in range(tokens):
         due += 1 / PACE
         await asyncio.sleep(due - loop.time())
-        writer.write(TOKEN)
-    writer.write(LAST)
+        writer.write(replies.token)
+    writer.write(replies.last)
 
 
 async def main() -> None:

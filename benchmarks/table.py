@@ -10,15 +10,17 @@ __all__ = ["Row", "print_header", "print_row", "row_of"]
 
 @dataclass(frozen=True)
 class Row:
-    """One line of the table. ``unit`` is that of the three figures; ``ratio`` is hocket ÷ langchain-core."""
+    """One line of the table. ``unit`` is that of the four figures; ``ratio`` is hocket's ÷ LangChain's."""
 
     case: str
     what: str
     unit: str = "µs"
     hocket: float | None = None
     langchain: float | None = None
+    sdk: float | None = None
     bare: float | None = None
     ratio: float | None = None
+    over_sdk: float | None = None
     over_bare: float | None = None
     target: Target | None = None
     rounds: int = 0
@@ -29,7 +31,8 @@ class Row:
         """``meets`` or ``falls short``; ``failed: …`` where the figure that is judged could not be had."""
         if self.target is None:
             return f"failed: {self.failure}" if self.failure else ""
-        judged = {"langchain": self.ratio, "bare": self.over_bare, None: self.hocket}[self.target.over]
+        ratios = {"langchain": self.ratio, "sdk": self.over_sdk, "bare": self.over_bare}
+        judged = self.hocket if self.target.over is None else ratios[self.target.over]
         if judged is None:
             return f"failed: {self.failure or 'not measured'}"
         return "meets" if self.target.met_by(judged) else "falls short"
@@ -47,8 +50,10 @@ def row_of(case: str, what: str, samples: Samples, target: Target | None, unit: 
         unit=unit,
         hocket=samples.median("hocket"),
         langchain=samples.median("langchain"),
+        sdk=samples.median("sdk"),
         bare=samples.median("bare"),
         ratio=samples.ratio("hocket", "langchain"),
+        over_sdk=samples.ratio("hocket", "sdk"),
         over_bare=samples.ratio("hocket", "bare"),
         target=target,
         rounds=samples.rounds,
@@ -56,8 +61,9 @@ def row_of(case: str, what: str, samples: Samples, target: Target | None, unit: 
     )
 
 
-_COLUMNS = ("what", "unit", "hocket", "langchain", "bare", "÷ langchain", "÷ bare", "target", "rounds", "verdict")
-_WIDTHS = (56, 6, 8, 9, 7, 11, 7, 18, 6, 7)
+_FIGURES = ("hocket", "langchain", "sdk", "bare", "÷ langchain", "÷ sdk", "÷ bare")
+_COLUMNS = ("what", "unit", *_FIGURES, "target", "rounds", "verdict")
+_WIDTHS = (56, 6, 8, 9, 7, 7, 11, 6, 7, 18, 6, 7)
 
 
 def print_header() -> None:
@@ -68,7 +74,7 @@ def print_header() -> None:
 
 def print_row(row: Row) -> None:
     """Print a row as soon as it is known: a full run takes minutes."""
-    figures = (row.hocket, row.langchain, row.bare, row.ratio, row.over_bare)
+    figures = (row.hocket, row.langchain, row.sdk, row.bare, row.ratio, row.over_sdk, row.over_bare)
     target = "" if row.target is None else str(row.target)
     print(_line([row.what, row.unit, *map(_figure, figures), target, str(row.rounds), row.verdict]), flush=True)
 
@@ -76,8 +82,8 @@ def print_row(row: Row) -> None:
 def _line(cells: Iterable[str]) -> str:
     """Set the cells in columns, figures to the right."""
     set_cells = [
-        cell.rjust(width) if 2 <= place <= 6 or place == 8 else cell.ljust(width)
-        for place, (cell, width) in enumerate(zip(cells, _WIDTHS, strict=True))
+        cell.rjust(width) if name in (*_FIGURES, "rounds") else cell.ljust(width)
+        for name, cell, width in zip(_COLUMNS, cells, _WIDTHS, strict=True)
     ]
     return "  ".join(set_cells).rstrip()
 

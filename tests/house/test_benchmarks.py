@@ -70,16 +70,18 @@ def test_failing_contender_leaves_the_others() -> None:
         (Target(0.5), "meets"),
         (Target(0.4), "falls short"),
         (Target(3, over="bare"), "meets"),
+        (Target(0.3, over="sdk"), "meets"),
         (Target(20, over=None, at_least=True), "falls short"),
         (None, ""),
     ],
 )
 def test_verdict(target: Target | None, verdict: str) -> None:
     """A row is judged by its target: on a ratio, or on hocket's own figure."""
-    samples = Samples({"hocket": [10.0, 10.0, 1.0], "langchain": [20.0, 20.0, 20.0], "bare": [5.0, 4.0, 1.0]})
+    others = {"langchain": [20.0] * 3, "sdk": [40.0] * 3, "bare": [5.0, 4.0, 1.0]}
+    samples = Samples({"hocket": [10.0, 10.0, 1.0], **others})
     row = row_of("trivial", "a sum", samples, target)
 
-    assert (row.ratio, row.over_bare) == (0.5, 2.0)
+    assert (row.ratio, row.over_sdk, row.over_bare) == (0.5, 0.25, 2.0)
     assert row.verdict == verdict
 
 
@@ -91,7 +93,8 @@ def test_table_lines_up(capsys: pytest.CaptureFixture[str]) -> None:
 
     assert line.index("1,23") + len("1,234") == header.index("hocket") + len("hocket")
     assert line.index("÷") == header.index("target")
-    assert line.split()[3:] == ["1,234", "-", "0.123", "-", "-", "÷", "langchain", "≤", "0.08", "5", "failed:", "why"]
+    assert line.split()[3:10] == ["1,234", "-", "-", "0.123", "-", "-", "-"]
+    assert line.split()[10:] == ["÷", "langchain", "≤", "0.08", "5", "failed:", "why"]
 
 
 def test_queue_sees_who_jumps() -> None:

@@ -2,8 +2,12 @@
 
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
+import pytest
+
+import hocket.providers
 from hocket.language_models import BaseChatModel, BaseLanguageModel
 from hocket.messages import AIMessage
 
@@ -14,6 +18,8 @@ LATER = {
     *("hocket.runnables.binding", "hocket._schemas", "hocket.tokens", "hocket.tools"),
 }
 """What is loaded when it is first used."""
+
+PROVIDERS = sorted(path.parent.name for path in Path(hocket.providers.__path__[0]).glob("*/__init__.py"))
 
 
 def test_the_models_load_nothing_that_most_programs_do_not_need() -> None:
@@ -45,3 +51,18 @@ def test_a_model_class_with_its_type_of_answer_is_the_class_itself() -> None:
     parametrised: Any = BaseLanguageModel[AIMessage]
     assert parametrised is BaseLanguageModel
     assert issubclass(BaseChatModel, parametrised)
+
+
+@pytest.mark.parametrize("provider", PROVIDERS)
+def test_a_provider_loads_no_other(provider: str) -> None:
+    """Making a provider's chat model loads nothing of another provider's folder."""
+    code = f"""
+import sys
+import hocket.providers.{provider} as room
+
+kind = getattr(room, next(name for name in room.__all__ if name.startswith("Chat")))
+kind(model="m", **({{"api_key": "k"}} if "api_key" in kind.model_fields else {{}}))
+print(*sorted({{name.split(".")[2] for name in sys.modules if name.startswith("hocket.providers.")}}))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == [provider]
