@@ -66,6 +66,7 @@ if TYPE_CHECKING:
     from hocket.prompt_values import ChatPromptValue, PromptValue, StringPromptValue
     from hocket.prompts import ChatPromptTemplate, MessagesPlaceholder, PromptTemplate
     from hocket.providers.anthropic import ChatAnthropic
+    from hocket.providers.cohere import ChatCohere, CohereEmbeddings, CohereRerank
     from hocket.providers.google import ChatGoogleGenerativeAI, GoogleGenerativeAIEmbeddings
     from hocket.providers.mistral import ChatMistralAI, MistralAIEmbeddings
     from hocket.providers.ollama import ChatOllama, OllamaEmbeddings
@@ -139,6 +140,7 @@ _ROOMS = {
     "prompt_values": ("ChatPromptValue", "PromptValue", "StringPromptValue"),
     "prompts": ("ChatPromptTemplate", "MessagesPlaceholder", "PromptTemplate"),
     "providers.anthropic": ("ChatAnthropic",),
+    "providers.cohere": ("ChatCohere", "CohereEmbeddings", "CohereRerank"),
     "providers.mistral": ("ChatMistralAI", "MistralAIEmbeddings"),
     "providers.ollama": ("ChatOllama", "OllamaEmbeddings"),
     "providers.google": ("ChatGoogleGenerativeAI", "GoogleGenerativeAIEmbeddings"),
@@ -174,6 +176,7 @@ __all__ = [
     "BaseTool",
     "CallbackManager",
     "ChatAnthropic",
+    "ChatCohere",
     "ChatGeneration",
     "ChatGenerationChunk",
     "ChatGoogleGenerativeAI",
@@ -186,6 +189,8 @@ __all__ = [
     "ChatPromptValue",
     "ChatResult",
     "ChatStream",
+    "CohereEmbeddings",
+    "CohereRerank",
     "Collector",
     "Conversation",
     "DeterministicFakeEmbedding",

@@ -14,11 +14,22 @@ import pytest
 from hocket.load import dumps, loads
 from hocket.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 from hocket.providers.anthropic import ChatAnthropic
+from hocket.providers.cohere import ChatCohere
 from hocket.providers.google import ChatGoogleGenerativeAI
+from hocket.providers.mistral import ChatMistralAI
 from hocket.providers.ollama import ChatOllama
 from hocket.providers.openai import ChatOpenAI
 from hocket.remote import RemoteChatModel
-from hocket.testing import AnthropicFormat, GoogleFormat, OllamaFormat, OpenAIFormat, Reply, serve
+from hocket.testing import (
+    AnthropicFormat,
+    CohereFormat,
+    GoogleFormat,
+    MistralFormat,
+    OllamaFormat,
+    OpenAIFormat,
+    Reply,
+    serve,
+)
 from hocket.testing.server import Format, ScriptedToolCall
 
 
@@ -34,6 +45,8 @@ PROVIDERS = {
     "anthropic": Provider(AnthropicFormat(), ChatAnthropic),
     "ollama": Provider(OllamaFormat(), ChatOllama),
     "google": Provider(GoogleFormat(), ChatGoogleGenerativeAI),
+    "mistral": Provider(MistralFormat(), ChatMistralAI),
+    "cohere": Provider(CohereFormat(), ChatCohere),
 }
 
 THOUGHT, SAID = "because-of-the-clouds", "Let me look that up."

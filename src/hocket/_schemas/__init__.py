@@ -10,11 +10,12 @@ from hocket._runtime.lazy import Loader, loader
 if TYPE_CHECKING:
     from hocket._schemas.check import find_violations
     from hocket._schemas.compile import compile_schema, make_schema_name
-    from hocket._schemas.dialects import ANTHROPIC, DRAFT_2020_12, MISTRAL, OPENAI, SchemaDialect
+    from hocket._schemas.dialects import ANTHROPIC, COHERE, DRAFT_2020_12, MISTRAL, OPENAI, SchemaDialect
     from hocket._schemas.optional import drop_nulls, has_optional
 
 _LATER = {
     "ANTHROPIC": "dialects",
+    "COHERE": "dialects",
     "DRAFT_2020_12": "dialects",
     "MISTRAL": "dialects",
     "OPENAI": "dialects",
@@ -28,6 +29,7 @@ _LATER = {
 
 __all__ = [
     "ANTHROPIC",
+    "COHERE",
     "DRAFT_2020_12",
     "MISTRAL",
     "OPENAI",

@@ -6,7 +6,7 @@ Sources: the providers' guides to structured output and the converters in their 
 from dataclasses import dataclass
 from typing import Literal
 
-__all__ = ["ANTHROPIC", "DRAFT_2020_12", "MISTRAL", "OPENAI", "SchemaDialect"]
+__all__ = ["ANTHROPIC", "COHERE", "DRAFT_2020_12", "MISTRAL", "OPENAI", "SchemaDialect"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,6 +81,17 @@ ANTHROPIC = SchemaDialect(
 
 MISTRAL = SchemaDialect(name="Mistral", closes=True)
 """Mistral's ``chat.parse``."""
+
+COHERE = SchemaDialect(
+    name="Cohere",
+    closes=True,
+    keeps=frozenset({"pattern"}),
+    describes=None,
+    formats=frozenset({"date-time", "uuid", "date", "time"}),
+    references="inlined",
+    splits_unions=True,
+)
+"""Cohere's structured output, which knows no limits of numbers, lengths or lists: they are told in words."""
 
 DRAFT_2020_12 = SchemaDialect(name="JSON schema")
 """JSON schema as it is, as Gemini's ``responseJsonSchema`` takes it."""

@@ -105,10 +105,12 @@ class ChatOptions(TextOptions):
 
 
 OTHER_NAMES: Mapping[str, str] = {
+    "k": "top_k",
     "max_completion_tokens": "max_tokens",
     "max_output_tokens": "max_tokens",
     "max_tokens_to_sample": "max_tokens",
     "num_predict": "max_tokens",
+    "p": "top_p",
     "random_seed": "seed",
     "repeat_penalty": "repetition_penalty",
     "stop_sequences": "stop",

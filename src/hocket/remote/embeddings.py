@@ -12,19 +12,14 @@ from typing import ClassVar
 
 from pydantic import ConfigDict, Field
 
-from hocket._runtime import clock
-from hocket._runtime.alarm import Alarm
 from hocket._runtime.portal import run_in_portal
-from hocket._runtime.runtime import ASYNC
 from hocket.embeddings.base import Embeddings
-from hocket.errors import InvalidInput, InvalidReply, TotalTimeout
+from hocket.errors import InvalidInput, InvalidReply
 from hocket.http.request import HTTPReply, HTTPRequest
 from hocket.messages import UsageMetadata, add_usage
-from hocket.remote.service import RemoteService
-from hocket.retries import Failure, RetryPolicy, RetryPolicyLike, retry_async
+from hocket.remote.retrying_service import RetryingService
 from hocket.runnables import RunnableConfig
 from hocket.runnables.batch import Batch
-from hocket.timeouts import HTTP_TIMEOUT, TimeoutLike, connect_limit
 
 __all__ = ["EmbeddingResult", "RemoteEmbeddings"]
 
@@ -42,23 +37,20 @@ class EmbeddingResult:
     usage: UsageMetadata | None = None
 
 
-class RemoteEmbeddings(RemoteService, Embeddings, ABC):
+class RemoteEmbeddings(RetryingService, Embeddings, ABC):
     """An embedding model behind HTTP. A provider defines `_request` and `_decode`, and inherits the rest.
 
     Args:
         chunk_size: texts in one request, at most.
         max_concurrency: requests of one call that are made at once, at most.
-        timeout: limits on time, a `Timeout`; a number: seconds for all of a call; None: none. ``connect`` and ``total``
-            count here; by default 10 s and 20 minutes.
-        retry: when a failed request is made again, each by itself; by default three attempts in all.
+
+    `RetryingService` and `RemoteService` tell the other arguments.
     """
 
     model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
 
     chunk_size: int = Field(default=1000, ge=1)
     max_concurrency: int = Field(default=8, ge=1)
-    timeout: TimeoutLike | None = Field(default=HTTP_TIMEOUT, repr=False)
-    retry: RetryPolicyLike | None = Field(default=RetryPolicy(), repr=False)
 
     _max_tokens: ClassVar[int | None] = None
     """Tokens that one request may have in all; None: no limit."""
@@ -84,16 +76,13 @@ class RemoteEmbeddings(RemoteService, Embeddings, ABC):
             TotalTimeout: all of it took too long.
         """
         batches = list(self._batches(texts, _sizes(texts)))
-        total = self.timeout.total if self.timeout is not None else None
-        ends_at = None if total is None else clock.current().now() + total
-        embed = functools.partial(self._embed, ends_at)
-        requests = Batch(embed, batches, {"max_concurrency": self.max_concurrency}, return_exceptions=False)
-        with Alarm() as alarm:
-            alarm.set(total)
-            return _join(await requests.collect())
-        raise TotalTimeout(
-            f"the texts took longer than {total:g} s (the limit is Timeout(total=...))", provider=self._provider
-        )
+
+        async def run(ends_at: float | None) -> EmbeddingResult:
+            embed = functools.partial(self._embed, ends_at)
+            limits: RunnableConfig = {"max_concurrency": self.max_concurrency}
+            return _join(await Batch(embed, batches, limits, return_exceptions=False).collect())
+
+        return await self._run_in_time(run, "the texts")
 
     def embed(self, texts: list[str]) -> EmbeddingResult:
         """Return the vectors of the texts together with their token usage: the sync face of `aembed`."""
@@ -112,23 +101,7 @@ class RemoteEmbeddings(RemoteService, Embeddings, ABC):
                 raise InvalidReply(f"the reply has {len(result.embeddings)} vectors for {len(texts)} texts")
             return result
 
-        async def attempt(number: int) -> EmbeddingResult:
-            token = connect_limit.set(self.timeout.connect if self.timeout is not None else None)
-            try:
-                return await self._sender.send(self._request(texts), read)
-            finally:
-                connect_limit.reset(token)
-
-        policy = self.retry or RetryPolicy(max_attempts=1)
-        return await retry_async(
-            attempt,
-            policy,
-            ASYNC,
-            limit=policy.max_attempts,
-            ends_at=lambda: ends_at,
-            may_repeat=lambda: True,
-            tell=_tell_nobody,
-        )
+        return await self._send_again(lambda: self._request(texts), read, ends_at)
 
     def _batches(self, texts: list[str], sizes: list[int]) -> Iterator[list[str]]:
         """Yield the texts in lists of at most ``chunk_size``, none with more bytes than tokens are allowed.
@@ -146,10 +119,6 @@ class RemoteEmbeddings(RemoteService, Embeddings, ABC):
             total += size
         if batch:
             yield batch
-
-
-async def _tell_nobody(failure: Failure) -> None:
-    """Tell nobody: embeddings have no handlers."""
 
 
 def _join(results: list[EmbeddingResult]) -> EmbeddingResult:

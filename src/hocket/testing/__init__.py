@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from hocket.testing.server import (
         AnthropicFormat,
         Body,
+        CohereFormat,
         Cut,
         Events,
         GoogleFormat,
@@ -42,6 +43,7 @@ __all__ = [
     "Body",
     "ChatHistoryConformance",
     "ChatModelConformance",
+    "CohereFormat",
     "Cut",
     "Events",
     "GoogleFormat",
@@ -71,6 +73,7 @@ __all__ = [
 _SERVER = (
     "AnthropicFormat",
     "GoogleFormat",
+    "CohereFormat",
     "MistralFormat",
     "OllamaFormat",
     "OpenAIFormat",

@@ -27,6 +27,7 @@ from hocket.testing.server.behaviours import (
     Stream,
     Vectors,
 )
+from hocket.testing.server.cohere import CohereFormat
 from hocket.testing.server.content import ReplyContent, ScriptedToolCall, VectorContent, write_arguments
 from hocket.testing.server.format import (
     Document,
@@ -51,6 +52,7 @@ __all__ = [
     "Behaviour",
     "Bill",
     "Body",
+    "CohereFormat",
     "Cut",
     "Document",
     "End",

@@ -1,0 +1,111 @@
+"""A streamed reply of Cohere's, event by event. It does no I/O and folds nothing.
+
+The first part, where it is a text, comes as strings, since most answers are nothing else. Any other comes in pieces that
+name its ``index``. Plan, calls and citations come beside the content. The stream is whole with ``message-end``, which may
+also say that the answer has failed.
+"""
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+from hocket.messages.base import Content
+from hocket.messages.content import Fields
+from hocket.messages.fast_chunk import fast_chunk
+from hocket.messages.tool_calls import ToolCallChunk
+from hocket.outputs import ChatGenerationChunk
+from hocket.providers.cohere.decode import FINISHES, decode_usage, describe_failure
+from hocket.providers.cohere.service import PROVIDER
+from hocket.remote.function_calls import read_call
+from hocket.remote.reply import normalize_finish, read_headers
+from hocket.remote.stream_decoder import StreamDecoder
+
+__all__ = ["CohereDecoder"]
+
+
+class CohereDecoder(StreamDecoder[ChatGenerationChunk]):
+    """Reads one stream.
+
+    Args:
+        headers: of the reply.
+        include_headers: whether to tell all of them.
+    """
+
+    end_marker: ClassVar[bytes | None] = b"[DONE]"  # of some deployments
+
+    def __init__(self, headers: Mapping[str, str] | None = None, *, include_headers: bool = False) -> None:
+        super().__init__(PROVIDER, headers)
+        self._facts = {"model_provider": PROVIDER, **read_headers(self.headers, include_headers)}  # for the next chunk
+        self._id: str | None = None
+        self._called = False
+
+    def find_error(self, data: Fields) -> object:
+        """Return the part of an event that says that the request has failed: an end may do so."""
+        if data.get("type") == "message-end":
+            delta: Fields = data.get("delta") or {}
+            if delta.get("error") or delta.get("finish_reason") == "ERROR":
+                return describe_failure(delta.get("error"))
+        return super().find_error(data)
+
+    def read(self, data: Fields, event: str) -> ChatGenerationChunk | None:
+        """Return what one event says; None: nothing. Events that are not known say nothing."""
+        match data.get("type"):
+            case "content-delta" | "content-start":
+                if data.get("logprobs"):
+                    self._facts["logprobs"] = [data["logprobs"]]
+                return self._read_part(data.get("index") or 0, data["delta"]["message"]["content"])
+            case "tool-plan-delta":
+                return self._chunk("", kwargs={"tool_plan": data["delta"]["message"]["tool_plan"]})
+            case "tool-call-start" | "tool-call-delta":
+                raw: Fields = data["delta"]["message"]["tool_calls"]
+                self._called = True
+                return self._chunk("", calls=[read_call({**raw, "index": data.get("index")})])
+            case "citation-start":
+                return self._chunk("", kwargs={"citations": [data["delta"]["message"]["citations"]]})
+            case "message-start":
+                self._id = data.get("id")
+                if self._id:
+                    self._facts["id"] = self._id
+            case "message-end":
+                return self._finish(data["delta"])
+            case _:
+                pass
+        return None
+
+    def _read_part(self, index: int, part: Fields) -> ChatGenerationChunk | None:
+        """Return a piece of a part. What it does not hold is absent, or null."""
+        if text := part.get("text"):
+            return self._chunk([{"type": "text", "text": text, "index": index}] if index else text)
+        if thought := part.get("thinking"):
+            return self._chunk([{"type": "thinking", "thinking": thought, "index": index}])
+        if part.get("type") in ("text", "thinking", None):
+            return None
+        return self._chunk([{**part, "index": index}])
+
+    def _finish(self, delta: Fields) -> ChatGenerationChunk:
+        self.done = self.ended = True
+        finish = normalize_finish(delta.get("finish_reason"), FINISHES, called=self._called)
+        usage: Fields | None = delta.get("usage")
+        self._facts |= {**finish, **({"token_usage": usage} if usage else {})}
+        return self._chunk("", usage=usage, info=finish)
+
+    def _chunk(
+        self,
+        content: Content,
+        *,
+        kwargs: Fields | None = None,
+        calls: list[ToolCallChunk] | None = None,
+        usage: Fields | None = None,
+        info: Fields | None = None,
+    ) -> ChatGenerationChunk:
+        facts, self._facts = self._facts, {}
+        message = fast_chunk(
+            content,
+            self._id,
+            additional_kwargs=kwargs,
+            response_metadata=facts,
+            tool_call_chunks=calls,
+            usage_metadata=decode_usage(usage),
+        )
+        return (
+            ChatGenerationChunk(message=message, generation_info=info) if info else ChatGenerationChunk(message=message)
+        )

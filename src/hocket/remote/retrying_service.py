@@ -1,0 +1,87 @@
+"""A service whose requests are tried again by themselves, without a model's pipeline: for embeddings and rerankers."""
+
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+from pydantic import Field
+
+from hocket._runtime import clock
+from hocket._runtime.alarm import Alarm
+from hocket._runtime.runtime import ASYNC
+from hocket.errors import TotalTimeout
+from hocket.http.request import HTTPReply, HTTPRequest
+from hocket.remote.service import RemoteService
+from hocket.retries import Failure, RetryPolicy, RetryPolicyLike, retry_async
+from hocket.timeouts import HTTP_TIMEOUT, TimeoutLike, connect_limit
+
+__all__ = ["RetryingService"]
+
+T = TypeVar("T")
+
+
+class RetryingService(RemoteService):
+    """A server's address, and for how long and how often to ask it.
+
+    Args:
+        timeout: limits on time, a `Timeout`; a number: seconds for all of a call; None: none. ``connect`` and ``total``
+            count here; by default 10 s and 20 minutes.
+        retry: when a failed request is made again, each by itself; by default three attempts in all.
+    """
+
+    timeout: TimeoutLike | None = Field(default=HTTP_TIMEOUT, repr=False)
+    retry: RetryPolicyLike | None = Field(default=RetryPolicy(), repr=False)
+
+    async def _run_in_time(self, run: Callable[[float | None], Awaitable[T]], what: str) -> T:
+        """Return what ``run`` does, given the time by hocket's clock at which it must end (None: it may take for ever).
+
+        Args:
+            run: makes the requests of one call.
+            what: takes the time, for an error.
+
+        Raises:
+            TotalTimeout: it took too long.
+        """
+        total = self.timeout.total if self.timeout is not None else None
+        ends_at = None if total is None else clock.current().now() + total
+        with Alarm() as alarm:
+            alarm.set(total)
+            return await run(ends_at)
+        raise TotalTimeout(
+            f"{what} took longer than {total:g} s (the limit is Timeout(total=...))", provider=self._provider
+        )
+
+    async def _send_again(
+        self, make_request: Callable[[], HTTPRequest], read: Callable[[HTTPReply], T], ends_at: float | None
+    ) -> T:
+        """Make one request, and again where that may help, and return what ``read`` makes of its reply.
+
+        Args:
+            make_request: returns the request, but for its key.
+            read: given the reply.
+            ends_at: see `_run_in_time`.
+
+        Raises:
+            LLMError: the last attempt has failed.
+        """
+
+        async def attempt(number: int) -> T:
+            token = connect_limit.set(self.timeout.connect if self.timeout is not None else None)
+            try:
+                return await self._sender.send(make_request(), read)
+            finally:
+                connect_limit.reset(token)
+
+        policy = self.retry or RetryPolicy(max_attempts=1)
+        return await retry_async(
+            attempt,
+            policy,
+            ASYNC,
+            limit=policy.max_attempts,
+            ends_at=lambda: ends_at,
+            may_repeat=lambda: True,
+            tell=_tell_nobody,
+        )
+
+
+async def _tell_nobody(failure: Failure) -> None:
+    """Tell nobody: such a service has no handlers."""
