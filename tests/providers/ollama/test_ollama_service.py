@@ -1,5 +1,6 @@
 """Where the server is, what it has, and what is said where it or a model is missing."""
 
+import re
 import warnings
 from dataclasses import replace
 from typing import Any
@@ -8,9 +9,20 @@ from uuid import uuid4
 import pytest
 
 from hocket import ChatOllama, OllamaEmbeddings, dumps, init_chat_model, loads
-from hocket.errors import ConnectionFailed, ContextLengthExceeded, HocketWarning, ProviderUnavailable, ResourceNotFound
+from hocket.errors import (
+    AuthenticationError,
+    ConnectionFailed,
+    ContextLengthExceeded,
+    HocketWarning,
+    LLMError,
+    ProviderUnavailable,
+    RateLimitError,
+    ResourceNotFound,
+    Unsupported,
+)
 from hocket.providers.ollama.host import read_host
 from hocket.testing import Body, Hangup, OllamaFormat, ReceivedRequest, Reply, Status, Stream, Vectors, serve
+from tests.kit.recordings import Recording
 
 HOSTS = [
     ("127.0.0.1", "http://127.0.0.1:11434"),
@@ -108,6 +120,35 @@ async def test_models_are_listed_with_their_sizes() -> None:
     assert [getattr(name, "note") for name in names] == ["5.2 GB", "622 MB", "", ""]  # noqa: B009
 
 
+async def test_the_recorded_list_is_read(recordings: dict[str, Recording]) -> None:
+    """As the SDK reads it."""
+    case = recordings["ollama/tags"]
+    async with serve(OllamaFormat(models=None), Body(case["response"]["body"])) as server:
+        names = await ChatOllama(model="?", base_url=server.url).alist_models()
+    assert names == [model["model"] for model in case["sdk_parsed"]["models"]]
+    assert (server.requests[0].method, server.requests[0].path) == ("GET", case["request"]["path"])
+
+
+KINDS: dict[int, type[LLMError]] = {
+    400: Unsupported,
+    401: AuthenticationError,
+    429: RateLimitError,
+    500: ProviderUnavailable,
+}
+
+
+@pytest.mark.parametrize("verb", ["ainvoke", "astream"])
+async def test_a_recorded_refusal_is_an_error(refusal: Recording, verb: str) -> None:
+    """Of the class that its status and its words mean."""
+    response = refusal["response"]
+    async with serve(OllamaFormat(), Body(response["body"], status=response["status"])) as server:
+        model = ChatOllama(model="x", base_url=server.url, retry=None)
+        with pytest.raises(KINDS[response["status"]], match=re.escape(response["body"]["error"])) as caught:
+            await (model.ainvoke("hi") if verb == "ainvoke" else anext(model.astream("hi")))
+    assert (caught.value.status, caught.value.provider, caught.value.model) == (response["status"], "ollama", "x")
+    assert caught.value.retryable == (response["status"] >= 429)
+
+
 # -- the window
 
 
@@ -126,6 +167,17 @@ async def test_a_prompt_that_will_be_cut_is_warned_of_once() -> None:
             await ChatOllama(model="third", base_url=server.url).ainvoke("x" * 5000)  # 5,000 bytes, some 1,250 tokens
         with pytest.warns(HocketWarning, match="num_ctx=5000"):
             await model.ainvoke(prompt, num_ctx=5000)
+
+
+async def test_the_window_is_known_where_it_is_given_otherwise() -> None:
+    """In ``extra_body``; and a model in the cloud has all of its own."""
+    prompt = "word " * 5000
+    body = {"options": {"num_ctx": 16_000}}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ChatOllama(model=f"small-{uuid4()}", extra_body=body).render(prompt)
+        ChatOllama(model=f"small-{uuid4()}-cloud").render(prompt)
+        ChatOllama(model=f"small-{uuid4()}", base_url="https://ollama.com", api_key="k").render(prompt)
 
 
 async def test_tools_count_in_the_window() -> None:

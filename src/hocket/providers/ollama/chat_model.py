@@ -71,8 +71,10 @@ class ChatOllama(OllamaService, OllamaOptions, RemoteChatModel):
         return ("json_schema", "json_mode")
 
     def _request(self, messages: Sequence[BaseMessage], options: OllamaOptions, *, stream: bool) -> HTTPRequest:
-        request = self._post(self._url("api/chat"), encode_request(messages, options, stream=stream))
-        check_window(messages, options, len(request.content))
+        body = encode_request(messages, options, stream=stream)
+        request = self._post(self._url("api/chat"), body)
+        if not self._is_in_cloud(options.model):
+            check_window(messages, body, len(request.content))
         return request
 
     def _decode(self, reply: HTTPReply) -> ChatResult:

@@ -9,9 +9,10 @@ from hocket.errors import InvalidReply
 from hocket.http.request import HTTPReply
 from hocket.messages import AIMessage, UsageMetadata
 from hocket.messages.content import Fields, FieldsView
-from hocket.messages.tool_calls import default_tool_parser
+from hocket.messages.tool_calls import read_tool_calls
 from hocket.outputs import ChatGeneration, ChatResult
 from hocket.providers.ollama.service import PROVIDER
+from hocket.remote.function_calls import read_call
 from hocket.remote.handover import make_call_id
 from hocket.remote.reply import normalize_finish, read_headers, read_reply
 from hocket.remote.usage import counts_at, make_usage
@@ -51,7 +52,7 @@ def _decode_message(data: FieldsView, facts: Fields) -> AIMessage:
         raise InvalidReply("the reply is the beginning of a stream, which was not asked for")
     said: Fields = data["message"]
     raw: Sequence[Fields] = said.get("tool_calls") or ()
-    calls, invalid = default_tool_parser([with_id(call, number, data) for number, call in enumerate(raw)])
+    calls, invalid = read_tool_calls([read_call(with_id(call, number, data)) for number, call in enumerate(raw)])
     named = {"model_name": data["model"]} if data.get("model") else {}
     return AIMessage(
         said.get("content") or "",

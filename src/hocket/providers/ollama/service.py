@@ -8,7 +8,7 @@ from hocket.errors import LLMError
 from hocket.http.request import HTTPReply
 from hocket.messages.content import FieldsView
 from hocket.providers.ollama.host import read_host
-from hocket.remote.endpoint import Endpoint
+from hocket.remote.endpoint import Endpoint, is_local
 from hocket.remote.options import FIELDS_INSTEAD
 from hocket.remote.service import RemoteService
 
@@ -55,6 +55,11 @@ class OllamaService(RemoteService):
             LLMError: the server failed or refused, could not be reached, or gave no such list.
         """
         return await self._fetch_names("api/tags", "models", "model", _describe)
+
+    def _is_in_cloud(self, model: str) -> bool:
+        """Whether a model runs in Ollama's cloud, where it has all of its window."""
+        is_asked = self._endpoint.has_host(self.base_url) and not is_local(self.base_url)
+        return is_asked or model.endswith(("-cloud", ":cloud"))
 
     def _read_failure(self, reply: HTTPReply, secrets: Sequence[str]) -> LLMError:
         error = super()._read_failure(reply, secrets)
