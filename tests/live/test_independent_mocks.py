@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from hocket import AIMessage, HumanMessage, ToolMessage, init_chat_model
+from hocket import AIMessage, CohereEmbeddings, HumanMessage, OpenAIEmbeddings, ToolMessage, init_chat_model
 from hocket.errors import InvalidReply, LLMError, ProviderUnavailable, RateLimitError, StreamTruncated
 from hocket.http.clients import ClientSettings
 from hocket.http.exchange import send
@@ -57,6 +57,7 @@ class Place(NamedTuple):
 
 PLACES = {
     "anthropic": Place("", "/anthropic"),
+    "cohere": Place("", "/cohere"),
     "google": Place("", "/gemini", {"api_version": "v1beta"}),
     "mistral": Place(None, "/mistral/v1"),
     "ollama": Place("", None),
@@ -131,7 +132,7 @@ async def test_tools_are_called_and_their_results_taken(provider: str, verb: str
 
 
 @pytest.mark.parametrize("verb", VERBS)
-@pytest.mark.parametrize("provider", SPOKEN_BY_AIMOCK)
+@pytest.mark.parametrize("provider", [name for name in SPOKEN_BY_AIMOCK if name != "cohere"])  # as a text, by aimock
 async def test_reasoning_is_no_text(provider: str, verb: str, fixed: str) -> None:
     """It is a block of its own, and goes back without harm."""
     asked = model(provider, fixed, PLACES[provider].aimock)
@@ -154,6 +155,21 @@ async def test_a_refusal_is_an_error(provider: str, verb: str, fixed: str) -> No
     with pytest.raises(LLMError, match="not for you") as caught:
         await ask(asked, verb, "forbidden")
     assert (caught.value.status, caught.value.retryable) == (403, False)
+
+
+@pytest.mark.parametrize("provider", ["anthropic", "ollama", "openai"])  # the others' lists are OpenAI's there
+async def test_models_are_listed(provider: str, fixed: str) -> None:
+    """By their names."""
+    assert "gpt-4o" in await model(provider, fixed, PLACES[provider].aimock).alist_models()
+
+
+@pytest.mark.parametrize(("kind", "place"), [(OpenAIEmbeddings, "/v1"), (CohereEmbeddings, "")])
+async def test_texts_become_vectors(kind: Any, place: str, fixed: str) -> None:
+    """One for each, the same for the same text. (Those of Ollama and Gemini have another shape there than really.)"""
+    first, second, again = await kind(model="m", base_url=f"{fixed}{place}", api_key="k").aembed_documents(
+        ["one", "two", "one"]
+    )
+    assert first == again != second
 
 
 # -- llmock
@@ -225,5 +241,9 @@ async def test_arguments_that_are_no_json_are_an_invalid_call(provider: str, ver
     """Never an exception, and never a call; an object, as some formats have it, is always one."""
     await arm(faulty, {"type": "tool_fault", "kind": "malformed_arguments"})
     answer = await ask(model(provider, faulty, PLACES[provider].llmock).bind_tools([TOOL]), verb, "How is the weather?")
-    are_text = provider in ("openai", "mistral") or (provider, verb) == ("anthropic", "astream")  # elsewhere an object
+    # Elsewhere they are an object.
+    are_text = provider in ("cohere", "mistral", "openai") or (provider, verb) == (
+        "anthropic",
+        "astream",
+    )  # elsewhere an object
     assert bool(answer.invalid_tool_calls) == are_text
