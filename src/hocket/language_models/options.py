@@ -120,11 +120,14 @@ OTHER_NAMES: Mapping[str, str] = {
 INSTEAD: Mapping[str, str] = {
     "background": "nothing: a call waits for its answer; timeout=... gives it the time that it needs",
     "disabled_params": "unsupported='drop', which leaves out what the model cannot take",
+    "generation_config": "its entries as options of their own; what hocket has no name for goes into extra_body",
     "json_mode": "response_format={'type': 'json_object'}",
     "metadata": "extra_body={'metadata': ...} to send it, or config={'metadata': ...} to tell handlers",
     "model_kwargs": "its entries as options of their own; what hocket has no name for goes into extra_body",
     "output_version": "nothing: reply.content_blocks shows any content in one form",
     "reasoning": "reasoning_effort=...; further fields of it go into extra_body",
+    "response_json_schema": "response_format={'type': 'json_schema', 'json_schema': {...}}, or with_structured_output",
+    "response_schema": "response_format={'type': 'json_schema', 'json_schema': {...}}, or with_structured_output",
     "use_responses_api": "ChatOpenAI(use_responses_api=True), when the model is made: it is no option of a call",
 }
 """Other libraries' names that have no equal here, and what to write instead."""

@@ -45,7 +45,7 @@ SERVER_TOOLS = frozenset(
         *("web_search", "web_search_preview", "tool_search", "apply_patch", "namespace", "shell", "local_shell"),
         *("advisor", "bash", "browser", "code_execution", "mcp_toolset", "memory", "text_editor", "web_fetch"),
         *("enterprise_web_search", "google_maps", "google_search", "google_search_retrieval", "url_context"),
-        "computer_use",
+        *("computer_use", "exa_ai_search", "mcp_servers", "parallel_ai_search", "retrieval"),
     }
 )
 """Types of tools that servers run themselves; also with a date behind, as ``web_search_2025_08_26``.

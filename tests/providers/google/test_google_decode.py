@@ -167,6 +167,13 @@ def test_calls_without_ids_get_some() -> None:
     assert [block["type"] for block in streamed.content_blocks] == ["tool_call"] * 2
 
 
+def test_made_ids_are_of_one_reply() -> None:
+    """The same call in another reply has another id, even where the server names no reply."""
+    data = {"candidates": [{"content": {"parts": [{"functionCall": {"name": "f"}}]}, "finishReason": "STOP"}]}
+    ids = {message.tool_calls[0]["id"] for message in (decode(data), decode(data), fold(data), fold(data))}
+    assert len(ids) == 4
+
+
 def test_a_call_without_arguments_has_none() -> None:
     bare = {"functionCall": {"name": "f"}}
     assert decode(answer(bare)).tool_calls[0]["args"] == fold(answer(bare)).tool_calls[0]["args"] == {}

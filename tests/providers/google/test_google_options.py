@@ -178,6 +178,13 @@ async def test_answers_follow_a_schema() -> None:
     assert "tools" not in body
 
 
+@pytest.mark.parametrize("name", ["response_schema", "response_json_schema", "generation_config"])
+def test_names_that_have_no_equal_say_what_to_write(name: str) -> None:
+    option: dict[str, Any] = {name: {}}
+    with pytest.raises(InvalidInput, match=r"write (response_format|its entries)"):
+        sent("hi", **option)
+
+
 def test_a_number_where_a_name_belongs_is_refused() -> None:
     with pytest.raises(InvalidInput, match="thinking_level"):
         sent("hi", thinking_level=3)

@@ -45,7 +45,7 @@ def _source_of(chunk: Native) -> Native:
 
 def _cite(source: Native, place: tuple[int, int, int]) -> Annotation:
     said = {
-        "url": text_at(source, "uri") or text_at(source, "imageUri"),
+        "url": text_at(source, "uri") or text_at(source, "sourceUri") or text_at(source, "source_uri"),
         "title": text_at(source, "title"),
         "start_index": place[1],
         "end_index": place[2],

@@ -8,8 +8,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import cast
 
-from pydantic_core import to_json
-
+from hocket._runtime.ids import new_run_id
 from hocket.http.request import HTTPReply
 from hocket.messages import AIMessage, UsageMetadata
 from hocket.messages.base import Content
@@ -20,9 +19,9 @@ from hocket.providers.google.content import call_in
 from hocket.providers.google.service import PROVIDER
 from hocket.remote.handover import make_call_id
 from hocket.remote.reply import normalize_finish, read_headers, read_reply
-from hocket.remote.usage import count_of, counts_at, make_usage
+from hocket.remote.usage import count_of, make_usage
 
-__all__ = ["decode_reply", "decode_usage", "finish_facts", "id_of_call", "parts_of", "reply_facts"]
+__all__ = ["decode_reply", "decode_usage", "finish_facts", "id_of_call", "name_reply", "parts_of", "reply_facts"]
 
 _FILTERED = (
     *("SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "LANGUAGE", "MODEL_ARMOR", "JAILBREAK"),
@@ -63,18 +62,19 @@ def decode_reply(reply: HTTPReply, *, include_headers: bool = False) -> ChatResu
             **reply_facts(data),
             **({"token_usage": usage} if usage else {}),
         }
+        name = name_reply(data, headers)
         candidates: Sequence[FieldsView] = data.get("candidates") or [{}]
         if candidates == [{}] and not data["promptFeedback"].get("blockReason"):
             raise ValueError("neither an answer, nor why there is none")
         return ChatResult(
-            generations=[_decode_candidate(candidate, data, facts) for candidate in candidates],
+            generations=[_decode_candidate(candidate, data, facts, name) for candidate in candidates],
             llm_output={"token_usage": usage or {}, "model_name": data.get("modelVersion")},
         )
 
     return read_reply(reply, PROVIDER, read, "answer of the Gemini API's")
 
 
-def _decode_candidate(candidate: FieldsView, data: FieldsView, facts: FieldsView) -> ChatGeneration:
+def _decode_candidate(candidate: FieldsView, data: FieldsView, facts: FieldsView, name: str) -> ChatGeneration:
     parts = parts_of(candidate)
     calls: dict[str, list[Fields]] = {"tool_call": [], "invalid_tool_call": []}
     for part in parts:
@@ -82,9 +82,7 @@ def _decode_candidate(candidate: FieldsView, data: FieldsView, facts: FieldsView
             continue
         [block] = (cast(Fields, block) for block in read_block(part))
         call = {name: value for name, value in block.items() if name != "extras"}
-        calls[block["type"]].append(
-            {**call, "id": id_of_call(told, data.get("responseId"), sum(map(len, calls.values())))}
-        )
+        calls[block["type"]].append({**call, "id": id_of_call(told, name, sum(map(len, calls.values())))})
     finish = finish_facts(candidate, data, called=bool(calls["tool_call"]))
     message = AIMessage(
         _shorten(parts),
@@ -104,16 +102,20 @@ def parts_of(candidate: FieldsView) -> list[Fields]:
     return parts
 
 
-def id_of_call(call: FieldsView, response_id: object, number: int) -> str:
+def name_reply(data: FieldsView, facts: FieldsView) -> str:
+    """Return a name that no other reply has: the API's own, or what its headers say; some gateways leave both out."""
+    return str(data.get("responseId") or facts.get("request_id") or new_run_id().hex)
+
+
+def id_of_call(call: FieldsView, reply: str, number: int) -> str:
     """Return the id of a call; where the API has given none, one that is the same each time the reply is read.
 
     Args:
         call: as the API has it.
-        response_id: that of the reply.
+        reply: the name of the reply, see `name_reply`.
         number: how many calls come before it.
     """
-    seed = to_json([response_id, number, call.get("name"), call.get("args")]).decode()
-    return str(call.get("id") or f"lc_{make_call_id(seed)}")
+    return str(call.get("id") or f"lc_{make_call_id(f'{reply} {number}')}")
 
 
 def _shorten(parts: list[Fields]) -> Content:
@@ -159,25 +161,23 @@ def decode_usage(usage: object) -> UsageMetadata | None:
     if not isinstance(usage, Mapping) or not usage:
         return None
     raw = cast(FieldsView, usage)
-    count = counts_at(raw, {name: name for name in raw})
-    into, out = count.get("promptTokenCount", 0), count.get("candidatesTokenCount", 0)
+    into, read, out, thought = (count_of(raw.get(key)) for key in _COUNTS)
+    cached = count_of(raw.get("cachedContentTokenCount"))
     return make_usage(
-        into + count.get("toolUsePromptTokenCount", 0),
-        out + count.get("thoughtsTokenCount", 0),
-        count.get("totalTokenCount"),
-        input_details={
-            **counts_at(raw, {"cache_read": "cachedContentTokenCount"}),
-            **_count_audio(raw.get("promptTokensDetails")),
-        },
-        output_details={
-            **counts_at(raw, {"reasoning": "thoughtsTokenCount"}),
-            **_count_audio(raw.get("candidatesTokensDetails")),
-        },
+        (into or 0) + (read or 0),
+        (out or 0) + (thought or 0),
+        count_of(raw.get("totalTokenCount")),
+        input_details=_detail("cache_read", cached, raw.get("promptTokensDetails")),
+        output_details=_detail("reasoning", thought, raw.get("candidatesTokensDetails")),
     )
 
 
-def _count_audio(details: object) -> dict[str, int]:
-    """Return the tokens of sound, out of counts for each kind of content."""
-    listed = cast("Sequence[FieldsView]", details) if isinstance(details, list) else ()
-    counts = [count_of(item.get("tokenCount")) or 0 for item in listed if item.get("modality") == "AUDIO"]
-    return {"audio": sum(counts)} if counts else {}
+_COUNTS = ("promptTokenCount", "toolUsePromptTokenCount", "candidatesTokenCount", "thoughtsTokenCount")
+
+
+def _detail(name: str, count: int | None, kinds: object) -> dict[str, int]:
+    """Return a part of a count, and that of it which is sound, out of the counts of each kind of content."""
+    details = {} if count is None else {name: count}
+    listed = cast("Sequence[FieldsView]", kinds) if isinstance(kinds, list) else ()
+    audio = [count_of(item.get("tokenCount")) or 0 for item in listed if item.get("modality") == "AUDIO"]
+    return details | {"audio": sum(audio)} if audio else details

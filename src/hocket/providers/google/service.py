@@ -43,6 +43,7 @@ class GoogleService(RemoteService):
     )
     _renamed_fields: ClassVar[Mapping[str, str]] = {
         **FIELDS_INSTEAD,
+        "client_options": "base_url=..., proxy=... and default_headers=...",
         "convert_system_message_to_human": "nothing: the API takes system messages",
         "credentials": _VERTEX,
         "location": _VERTEX,

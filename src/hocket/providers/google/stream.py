@@ -15,13 +15,14 @@ from hocket.messages.fast_chunk import fast_chunk
 from hocket.messages.tool_calls import ToolCallChunk, tool_call_chunk
 from hocket.outputs import ChatGenerationChunk
 from hocket.providers.google.content import call_in
-from hocket.providers.google.decode import decode_usage, finish_facts, id_of_call, parts_of, reply_facts
+from hocket.providers.google.decode import decode_usage, finish_facts, id_of_call, name_reply, parts_of, reply_facts
 from hocket.providers.google.service import PROVIDER
 from hocket.remote.reply import read_headers
 from hocket.remote.stream_decoder import StreamDecoder
 
 __all__ = ["GoogleDecoder"]
 
+_CONTENT = frozenset({"content", "index"})
 _TEXT = frozenset({"text"})
 _GROWING = frozenset({"text", "thought"})
 
@@ -38,6 +39,7 @@ class GoogleDecoder(StreamDecoder[ChatGenerationChunk]):
         super().__init__(PROVIDER, headers)
         self._facts = {"model_provider": PROVIDER, **read_headers(self.headers, include_headers)}  # for the next chunk
         self._id: str | None = None
+        self._name = ""  # what ids of calls are made of
         self._usage: object = None
         self._count = 0  # of calls
         self._place = -1  # the index of the last part; -1: so far there are only texts
@@ -51,17 +53,18 @@ class GoogleDecoder(StreamDecoder[ChatGenerationChunk]):
             raise InvalidReply("the stream holds several answers at once; ask for them in one piece, or for n=1")
         if self._id is None:
             self._id = data.get("responseId")
+            self._name = self._id or self._name or name_reply(data, self._facts)
+        content, calls = self._read_parts(parts_of(candidate))
         if self._facts or "promptFeedback" in data:
             self._facts |= reply_facts(data)
-        if candidate.keys() - {"content", "index"}:
-            self._facts |= reply_facts(candidate)
-        content, calls = self._read_parts(parts_of(candidate))
-        finish = finish_facts(candidate, data, called=self._count > 0)
-        self.ended = self.ended or bool(finish)
+        finish: dict[str, str] = {}
+        if not candidate or candidate.keys() - _CONTENT:  # it says more than most events do
+            finish = finish_facts(candidate, data, called=self._count > 0)
+            self._facts |= {**reply_facts(candidate), **finish}
+            self.ended = self.ended or bool(finish)
         usage = data.get("usageMetadata")
         is_new = bool(usage) and usage != self._usage
         self._usage = usage or self._usage
-        self._facts |= finish
         if self._usage and (finish or (is_new and self.ended)):
             self._facts["token_usage"] = self._usage
         facts, self._facts = self._facts, {}
@@ -72,7 +75,9 @@ class GoogleDecoder(StreamDecoder[ChatGenerationChunk]):
             tool_call_chunks=calls,
             usage_metadata=decode_usage(usage) if is_new else None,  # a running total
         )
-        return ChatGenerationChunk(message=message, generation_info=finish or None)
+        if finish:
+            return ChatGenerationChunk(message=message, generation_info=finish)
+        return ChatGenerationChunk(message=message)
 
     def _read_parts(self, parts: list[Fields]) -> tuple[str | list[str | Fields], list[ToolCallChunk]]:
         if self._place < 0 and all(part.keys() == _TEXT for part in parts):
@@ -90,7 +95,7 @@ class GoogleDecoder(StreamDecoder[ChatGenerationChunk]):
             self._growing = growing
             placed.append({**part, "index": self._place})
             if (call := call_in(part)) is not None:
-                id = id_of_call(call, self._id, self._count)
+                id = id_of_call(call, self._name, self._count)
                 arguments = to_json(call.get("args") or {}).decode()
                 calls.append(tool_call_chunk(name=call["name"], args=arguments, id=id, index=self._place))
                 self._count += 1
