@@ -11,10 +11,13 @@ from typing import TypeAlias
 from hocket.messages.content import Annotation, Fields
 from hocket.messages.formats.blocks import Block, Native, Reader, Writer, no_place
 
-__all__ = ["AnnotationReader", "ProviderFormat", "SourcesReader", "Write", "write_each"]
+__all__ = ["AnnotationReader", "ProviderFormat", "SourcesReader", "TextReader", "Write", "write_each"]
 
 Write: TypeAlias = Callable[[Sequence[Block]], list[Fields]]
 """Writes standard blocks as a provider's content."""
+
+TextReader: TypeAlias = Callable[[Native], str]
+"""Returns the text in a block."""
 
 AnnotationReader: TypeAlias = Callable[[Native], list[Annotation]]
 """Reads one entry of a list of citations that came beside the content."""
@@ -32,7 +35,8 @@ class ProviderFormat:
     Attributes:
         readers: of blocks, by their ``type``.
         parts: readers of blocks that have no ``type``, by a key that they have.
-        texts: the types of blocks, other than ``text``, that hold text of the answer.
+        texts: for the types of blocks, other than ``text``, that hold text of the answer, what reads nothing else of them.
+            It is asked for each piece of a stream, so it must be quick, and agree with the block's reader.
         reasoning: fields beside the content that hold the model's reasoning, as text.
         annotations: readers of citations beside the content, by the field that holds the list of them.
         sources: readers of where the texts come from, by the key of ``response_metadata`` that says it.
@@ -42,7 +46,7 @@ class ProviderFormat:
 
     readers: Mapping[str, Reader] = field(default_factory=dict[str, Reader])
     parts: Mapping[str, Reader] = field(default_factory=dict[str, Reader])
-    texts: frozenset[str] = frozenset()
+    texts: Mapping[str, TextReader] = field(default_factory=dict[str, TextReader])
     reasoning: tuple[str, ...] = ()
     annotations: Mapping[str, AnnotationReader] = field(default_factory=dict[str, AnnotationReader])
     sources: Mapping[str, SourcesReader] = field(default_factory=dict[str, SourcesReader])

@@ -79,6 +79,25 @@ _TEXTS = frozenset({"output_text", "input_text", "text"})
 _PLAIN_MESSAGE = frozenset({"type", "id", "index", "role", "content"})
 
 
+def _text_of_part(native: Native) -> str:
+    return text_at(native, "text") or ""
+
+
+def _text_of_message(native: Native) -> str:
+    """The text of a message, none where `_message` reads it as something else."""
+    content = native.get("content")
+    if not isinstance(content, list) or native.get("role", "assistant") != "assistant":
+        return ""
+    texts: list[str] = []
+    for part in cast("list[object]", content):
+        if not isinstance(part, dict):
+            return ""
+        said = cast(Fields, part)
+        if said.get("type") in ("output_text", "input_text", "text") and isinstance(text := said.get("text"), str):
+            texts.append(text)
+    return "".join(texts)
+
+
 def _image(native: Native) -> list[ContentBlock] | None:
     if file_id := text_at(native, "file_id"):
         return [block("image", native, {"file_id"}, file_id=file_id)]
@@ -279,7 +298,7 @@ _INPUT_WRITERS: Mapping[str, Writer] = {
 
 FORMAT = ProviderFormat(
     readers=_READERS,
-    texts=frozenset({"message", "output_text", "input_text"}),
+    texts={"message": _text_of_message, "output_text": _text_of_part, "input_text": _text_of_part},
     writes={
         "openai_responses": _write_items,
         "openai_responses_input": write_each(_INPUT_WRITERS, "the input of the Responses API"),

@@ -39,7 +39,7 @@ _READERS: Final = _join(known.readers for known in FORMATS)
 _PARTS: Final = _join(known.parts for known in FORMATS)
 """For blocks without a type, by a key that they have."""
 
-_TEXTS: Final = frozenset[str]().union(*(known.texts for known in FORMATS))
+_TEXTS: Final = {kind: read for known in FORMATS for kind, read in known.texts.items()}
 _REASONING: Final = tuple(name for known in FORMATS for name in known.reasoning)
 _ANNOTATIONS: Final = {name: read for known in FORMATS for name, read in known.annotations.items()}
 _SOURCES: Final = {name: read for known in FORMATS for name, read in known.sources.items()}
@@ -61,9 +61,14 @@ def _text_in(native: Native) -> str:
     if kind == "text":
         text = native.get("text")
         return text if isinstance(text, str) else ""
-    if "text" in native if kind is None else isinstance(kind, str) and kind in _TEXTS:
-        return "".join([block["text"] for block in _translate(native) if block["type"] == "text"])
-    return ""
+    if kind is None:
+        return (
+            "".join([block["text"] for block in _translate(native) if block["type"] == "text"])
+            if "text" in native
+            else ""
+        )
+    read = _TEXTS.get(kind) if isinstance(kind, str) else None
+    return "" if read is None else read(native)
 
 
 def content_blocks_of(

@@ -164,9 +164,12 @@ class ResponsesDecoder(StreamDecoder[ChatGenerationChunk]):
             item |= self._openings[index]
         elif growth.part == "reasoning_text":
             item["summary"] = []
-        if growth.part != "refusal":
-            return self._chunk(_Said([item]))
-        return self._chunk(_Said([item], refusal=text))
+        beside: Fields | None = None
+        if growth.part == "refusal":
+            beside, self._refused = {"refusal": text}, True
+        facts, self._facts = self._facts, {}
+        message = fast_chunk([item], self._id, additional_kwargs=beside, response_metadata=facts)
+        return ChatGenerationChunk(message=message)
 
     def _grow_call(self, index: int, text: str, *, is_custom: bool) -> ChatGenerationChunk | None:
         if not text or index not in self._arguments:  # a call that has not begun comes whole
@@ -198,6 +201,7 @@ class ResponsesDecoder(StreamDecoder[ChatGenerationChunk]):
                     rest[field] = [self._end_part((index, field, at), part) for at, part in enumerate(parts)]
             said.items.append({**rest, "index": index})
             said.refusal += "".join(refusals_in(rest))
+        self._refused = self._refused or bool(said.refusal)
         return said
 
     def _end_part(self, place: tuple[int, str, int], part: Fields) -> Fields:
@@ -222,9 +226,7 @@ class ResponsesDecoder(StreamDecoder[ChatGenerationChunk]):
         self, said: _Said, usage: UsageMetadata | None = None, finish: Mapping[str, str] | None = None
     ) -> ChatGenerationChunk:
         facts, self._facts = self._facts, {}
-        beside: Fields | None = None
-        if said.refusal:
-            beside, self._refused = {"refusal": said.refusal}, True
+        beside: Fields | None = {"refusal": said.refusal} if said.refusal else None
         message = fast_chunk(
             said.items or "",
             self._id,
