@@ -4,6 +4,7 @@ Each provider's scripted server answers with reasoning, a text and two calls; th
 the results, to each other provider, whose scripted server then has to be content with it.
 """
 
+import functools
 import itertools
 import json
 from collections.abc import Callable
@@ -27,6 +28,7 @@ from hocket.testing import (
     MistralFormat,
     OllamaFormat,
     OpenAIFormat,
+    OpenAIResponsesFormat,
     Reply,
     serve,
 )
@@ -42,6 +44,7 @@ class Provider(NamedTuple):
 
 PROVIDERS = {
     "openai": Provider(OpenAIFormat(), ChatOpenAI),
+    "openai_responses": Provider(OpenAIResponsesFormat(), functools.partial(ChatOpenAI, use_responses_api=True)),
     "anthropic": Provider(AnthropicFormat(), ChatAnthropic),
     "ollama": Provider(OllamaFormat(), ChatOllama),
     "google": Provider(GoogleFormat(), ChatGoogleGenerativeAI),
@@ -134,7 +137,7 @@ def check_ids(sent: Any) -> None:
             for item in value:
                 walk(item)
         elif isinstance(value, dict):
-            is_call = {"name", "function", "functionCall", "functionResponse"} & value.keys()
+            is_call = "call_id" not in value and {"name", "function", "functionCall", "functionResponse"} & value.keys()
             found.extend(
                 text
                 for key, text in value.items()

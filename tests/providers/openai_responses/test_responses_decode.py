@@ -336,6 +336,18 @@ def test_calls_come_in_pieces(item: dict[str, Any], field: str, event: str, args
         assert message.response_metadata["normalized_finish_reason"] == "tool_calls"
 
 
+def test_calls_without_an_id_of_their_own() -> None:
+    """llama.cpp's server names an item by the call's id, and numbers none."""
+    item = {name: value for name, value in CALL.items() if name != "id"}
+    events = [
+        {"type": "response.output_item.added", "item": {**item, "arguments": ""}},
+        {"type": "response.function_call_arguments.delta", "item_id": "c1", "delta": item["arguments"]},
+        {"type": "response.output_item.done", "item": item},
+    ]
+    message = streamed(*events, output=[item])
+    assert (message.tool_calls, without_index(message.content)) == (decoded(item).tool_calls, [item])
+
+
 def test_arguments_that_cannot_be_read_are_an_invalid_call() -> None:
     """Nothing is raised, and the model's own text is kept."""
     broken = {**CALL, "arguments": '{"a":'}

@@ -64,8 +64,9 @@ def is_native(part: Mapping[str, object]) -> bool:
 
 
 def _is_unspoken(part: FieldsView) -> bool:
-    """Whether a part is no content: a call, reasoning, or what only the Responses API knows."""
-    return str(part.get("type")) in UNSPOKEN or is_item(part)
+    """Whether a part is no content: a call, reasoning, or what only the Responses API knows, such as its own tools."""
+    kind = str(part.get("type"))
+    return kind in UNSPOKEN or kind.startswith("server_tool_") or is_item(part)
 
 
 def _is_bare_citation(part: Mapping[str, object]) -> bool:

@@ -135,7 +135,8 @@ class ResponsesDecoder(StreamDecoder[ChatGenerationChunk]):
         index: int | None = data.get("output_index")
         if index is not None:
             return index
-        id: str = data["item_id"] if "item_id" in data else data["item"]["id"]
+        item: Fields = data.get("item") or {}
+        id: str = data.get("item_id") or item.get("id") or item["call_id"]
         return self._places.setdefault(id, len(self._places))
 
     def _open(self, index: int, item: Fields) -> ChatGenerationChunk | None:
