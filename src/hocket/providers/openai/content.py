@@ -53,8 +53,9 @@ def encode_reply(message: AIMessage, dialect: Dialect) -> str | list[Part]:
     """
     if isinstance(message.content, str):
         return message.content
-    parts = read_parts(message.content, is_native, _WORDS)
-    return [_encode(part, dialect) for part in parts if not (_is_unspoken(part) or _is_bare_citation(part))]
+    said = [part for part in message.content if isinstance(part, str) or not _is_silent_item(part)]
+    parts = [part for part in read_parts(said, is_native, _WORDS) if str(part.get("type")) not in UNSPOKEN]
+    return [_encode(part, dialect) for part in parts if not _is_bare_citation(part)]
 
 
 def is_native(part: Mapping[str, object]) -> bool:
@@ -63,10 +64,9 @@ def is_native(part: Mapping[str, object]) -> bool:
     return kind == "refusal" or isinstance(part.get(NATIVE.get(kind, "")), Mapping)
 
 
-def _is_unspoken(part: FieldsView) -> bool:
-    """Whether a part is no content: a call, reasoning, or what only the Responses API knows, such as its own tools."""
-    kind = str(part.get("type"))
-    return kind in UNSPOKEN or kind.startswith("server_tool_") or is_item(part)
+def _is_silent_item(part: FieldsView) -> bool:
+    """Whether a part is of the other API, and says nothing: a call, which stands beside, or what its server's tools did."""
+    return is_item(part) and part["type"] not in ("message", "image_generation_call")
 
 
 def _is_bare_citation(part: Mapping[str, object]) -> bool:
