@@ -18,6 +18,7 @@ from hocket.messages.formats.blocks import more
 __all__ = [
     "STANDARD",
     "UNSPOKEN",
+    "IsNative",
     "arguments_of",
     "check_results",
     "keep_standard",

@@ -5,16 +5,19 @@
 Mistral, Cohere and many servers write them like this, each with a difference or two.
 """
 
+from collections.abc import Iterable
+
 from pydantic_core import to_json
 
 from hocket.errors import InvalidInput
-from hocket.messages import ToolMessage
+from hocket.messages import AIMessage, ToolMessage
 from hocket.messages.calls import AnyToolCall
 from hocket.messages.content import Fields, FieldsView
 from hocket.messages.formats.openai_responses import CUSTOM_INPUT
 from hocket.messages.tool_calls import ToolCallChunk
+from hocket.remote.foreign import UNSPOKEN, IsNative, read_parts
 
-__all__ = ["join_texts", "mark_error", "read_call", "require_call_id", "write_call"]
+__all__ = ["join_texts", "mark_error", "read_call", "read_said", "require_call_id", "write_call"]
 
 _KNOWN = frozenset({"id", "type", "index", "function", "custom"})
 
@@ -59,6 +62,25 @@ def write_call(call: AnyToolCall) -> Fields:
         "type": "function",
         "function": {"name": call["name"] or "", "arguments": text},
     }
+
+
+def read_said(message: AIMessage, is_native: IsNative, words: Iterable[str] = ()) -> list[Fields]:
+    """Return the parts of a reply without its calls, for formats that have reasoning in the content.
+
+    Args:
+        message: the reply, with nothing in it of other providers' but standard blocks (`hocket.remote.handover`).
+        is_native, words: see `hocket.remote.foreign.read_parts`.
+    """
+    content = [message.content] if isinstance(message.content, str) else message.content
+    return [part for part in read_parts(content, is_native, words) if _is_said(part, is_native)]
+
+
+def _is_said(part: FieldsView, is_native: IsNative) -> bool:
+    """Whether a part says something. What is left of a citation that came in a piece of its own does not."""
+    kind = part.get("type")
+    if kind == "text":
+        return bool(part.get("text") or part.get("annotations"))
+    return kind not in UNSPOKEN or kind == "reasoning" or is_native(part)
 
 
 def require_call_id(message: ToolMessage) -> str:

@@ -213,6 +213,15 @@ def test_a_plan_goes_back_with_its_calls_and_reasoning_with_its_text() -> None:
     assert planned.keys() == {"role", "tool_plan", "tool_calls"} and planned["tool_plan"] == "I will look."
 
 
+def test_a_part_that_nobody_knows_goes_back_as_it_came() -> None:
+    """In a reply of the API's own, which has come up with it since; from anybody else it is refused."""
+    new = {"type": "brand_new", "x": 1}
+    own = AIMessage([{**new, "index": 0}], response_metadata={"model_provider": "cohere"})
+    assert sent([own, HumanMessage("?")])["messages"][0]["content"] == [new]
+    with pytest.raises(Unsupported, match="brand_new"):
+        sent([HumanMessage([new])])
+
+
 def test_nobody_else_speaks() -> None:
     with pytest.raises(InvalidInput, match="ChatMessage"):
         sent([ChatMessage("hm", role="critic")])

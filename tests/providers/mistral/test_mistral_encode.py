@@ -203,6 +203,15 @@ def test_a_reply_that_stands_last_is_the_beginning_of_the_answer() -> None:
     assert last == {"role": "assistant", "content": "d", "prefix": True}
 
 
+def test_a_part_that_nobody_knows_goes_back_as_it_came() -> None:
+    """In a reply of the API's own, which has come up with it since; from anybody else it is refused."""
+    new = {"type": "brand_new", "x": 1}
+    own = AIMessage([{**new, "index": 0}], response_metadata={"model_provider": "mistralai"})
+    assert sent([own, HumanMessage("?")])["messages"][0]["content"] == [new]
+    with pytest.raises(Unsupported, match="brand_new"):
+        sent([HumanMessage([new])])
+
+
 def test_speakers_names_stay_here() -> None:
     """The API has a place for the name of a tool, and for no other."""
     said = [SystemMessage("s", name="x"), HumanMessage("h", name="x"), AIMessage("a", name="x"), HumanMessage("h")]

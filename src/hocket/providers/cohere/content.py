@@ -8,10 +8,10 @@ from collections.abc import Mapping, Sequence
 
 from hocket.errors import Unsupported
 from hocket.messages import AIMessage
-from hocket.messages.content import Fields, FieldsView
+from hocket.messages.content import KNOWN_BLOCK_TYPES, Fields, FieldsView
 from hocket.messages.formats import native_content
-from hocket.remote.foreign import STANDARD, UNSPOKEN, keep_standard, read_parts
-from hocket.remote.function_calls import join_texts
+from hocket.remote.foreign import STANDARD, keep_standard, read_parts
+from hocket.remote.function_calls import join_texts, read_said
 
 __all__ = ["encode_content", "encode_reply", "is_native"]
 
@@ -23,6 +23,7 @@ _TAKEN: Mapping[str, frozenset[str]] = {
 }
 """The parts that a message may hold, by its role."""
 
+_NATIVE = frozenset({"thinking", "document", "image_url"})
 _THINKING = frozenset({"type", "thinking", "index"})
 
 
@@ -52,27 +53,17 @@ def encode_content(content: str | Sequence[str | FieldsView], role: str) -> str 
 
 
 def encode_reply(message: AIMessage) -> str | list[Fields]:
-    """Return what a message of the model's says, its reasoning included, without its calls.
-
-    Raises:
-        Unsupported, InvalidInput: as `encode_content`.
-    """
-    if isinstance(message.content, str):
-        return message.content
-    parts = [part for part in read_parts(message.content, is_native) if _is_spoken(part)]
-    return join_texts(_encode_parts(parts, "assistant"))
-
-
-def _is_spoken(part: FieldsView) -> bool:
-    """Whether a part is content of a reply: calls stand beside it, and so do citations, which may leave a text empty."""
-    kind = part.get("type")
-    return bool(part.get("text")) if kind == "text" else kind not in UNSPOKEN or kind == "reasoning" or is_native(part)
+    """Return what the model has said and thought, as `encode_content` does; parts that nobody knows as they came."""
+    return join_texts(_encode_parts(read_said(message, is_native), "assistant"))
 
 
 def _encode_parts(parts: Sequence[Fields], role: str) -> list[Fields]:
-    encoded = [_encode(part, role) for part in parts]
-    for part, written in zip(parts, encoded, strict=True):
-        if part.get("type") != "non_standard" and written["type"] not in _TAKEN[role]:
+    encoded: list[Fields] = []
+    for part in parts:
+        is_new = role == "assistant" and part.get("type") not in KNOWN_BLOCK_TYPES | _NATIVE
+        written = _drop_index(part) if is_new else _encode(part, role)
+        encoded.append(written)
+        if not is_new and part.get("type") != "non_standard" and written["type"] not in _TAKEN[role]:
             raise Unsupported(
                 f"a part of type {part['type']!r} has no place in a message of role {role!r}, which holds "
                 f"{' and '.join(sorted(_TAKEN[role]))} in Cohere's API; remove it, or send it elsewhere",
@@ -84,9 +75,13 @@ def _encode_parts(parts: Sequence[Fields], role: str) -> list[Fields]:
 def _encode(part: Fields, role: str) -> Fields:
     kind = part.get("type")
     if is_native(part):
-        return {name: value for name, value in part.items() if name != "index"}
+        return _drop_index(part)
     if kind in STANDARD:
         part = keep_standard(part, ("detail", "document"))
     is_plain = kind == "text-plain" and role != "tool"  # the words of a document, where none may stand
     [written] = native_content([part], "openai_chat" if is_plain else "cohere")
     return written
+
+
+def _drop_index(part: Fields) -> Fields:
+    return {name: value for name, value in part.items() if name != "index"}

@@ -76,11 +76,15 @@ def _make_failure(reply: HTTPReply, error: object) -> LLMError:
 
 def _shorten(parts: Sequence[Fields] | str) -> Content:
     """Return content as a text, where it is nothing else."""
-    if isinstance(parts, str):
-        return parts
-    if all(part.keys() == {"type", "text"} and part["type"] == "text" for part in parts):
-        return "".join(part["text"] for part in parts)
-    return list(parts)
+    match parts:
+        case str():
+            return parts
+        case []:
+            return ""
+        case [{"type": "text", "text": str(text)}]:
+            return text
+        case _:
+            return list(parts)
 
 
 def decode_usage(usage: FieldsView | None) -> UsageMetadata | None:

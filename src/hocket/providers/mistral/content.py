@@ -8,10 +8,10 @@ from collections.abc import Sequence
 
 from hocket.errors import Unsupported
 from hocket.messages import AIMessage
-from hocket.messages.content import Fields, FieldsView
+from hocket.messages.content import KNOWN_BLOCK_TYPES, Fields, FieldsView
 from hocket.messages.formats import native_content
-from hocket.remote.foreign import STANDARD, UNSPOKEN, keep_standard, read_parts
-from hocket.remote.function_calls import join_texts
+from hocket.remote.foreign import STANDARD, keep_standard, read_parts
+from hocket.remote.function_calls import join_texts, read_said
 
 __all__ = ["encode_content", "encode_reply", "encode_text", "is_native"]
 
@@ -70,23 +70,12 @@ def encode_text(content: str | Sequence[str | FieldsView], place: str) -> str:
 
 
 def encode_reply(message: AIMessage) -> str | list[Fields]:
-    """Return what a message of the model's says, its reasoning included, without its calls.
+    """Return what a message of the model's says, its reasoning included. Raises as `encode_content`.
 
-    Raises:
-        Unsupported, InvalidInput: as `encode_content`.
+    A part that nobody knows is one that the API has come up with since, and goes back as it came.
     """
-    if isinstance(message.content, str):
-        return message.content
-    parts = read_parts(message.content, is_native, _WORDS)
-    return join_texts([_encode(part) for part in parts if _is_spoken(part)])
-
-
-def _is_spoken(part: FieldsView) -> bool:
-    """Whether a part is content of a reply: calls stand beside it, and a citation that came by itself is no part."""
-    kind = part.get("type")
-    if kind == "text":
-        return bool(part.get("text") or part.get("annotations"))
-    return kind not in UNSPOKEN or kind == "reasoning" or is_native(part)
+    parts = read_said(message, is_native, _WORDS)
+    return join_texts([_encode(part) if part.get("type") in KNOWN_BLOCK_TYPES else _trim(part) for part in parts])
 
 
 def _encode(part: Fields) -> Fields:
@@ -101,9 +90,9 @@ def _encode(part: Fields) -> Fields:
 
 def _trim(part: Fields) -> Fields:
     """Return a part of the API's own without keys that are not: it refuses them."""
-    known = _KEYS.get(part["type"])
+    known = _KEYS.get(str(part.get("type")))
     kept = {name: value for name, value in part.items() if name != "index" and (known is None or name in known)}
-    if kept["type"] == "thinking":
+    if known is _KEYS["thinking"]:
         kept["thinking"] = [
             {name: value for name, value in piece.items() if name != "index"} for piece in kept["thinking"]
         ]
