@@ -210,9 +210,16 @@ def test_finish_reasons(word: str, normalized: str) -> None:
 
 
 def test_several_answers_come_whole() -> None:
-    data = {"candidates": [{"content": {"parts": [{"text": text}]}, "finishReason": "STOP"} for text in "ab"]}
-    result = decode_reply(HTTPReply(200, {}, json.dumps(data).encode()))
-    assert [generation.text for generation in result.generations] == ["a", "b"]
+    """In the order of their indices; the usage is told once, and no two have an id in common."""
+    call = {"functionCall": {"name": "f"}}
+    candidates = [{"content": {"parts": [{"text": text}, call]}, "finishReason": "STOP"} for text in "ba"]
+    data = {"candidates": [{**each, "index": 1 - at} for at, each in enumerate(candidates)], "responseId": "r1"}
+    data["usageMetadata"] = {"promptTokenCount": 1}
+    first, second = decode_reply(HTTPReply(200, {}, json.dumps(data).encode())).generations
+    assert (first.text, second.text) == ("a", "b")
+    messages: list[Any] = [first.message, second.message]
+    assert [message.usage_metadata is None for message in messages] == [False, True]
+    assert len({message.id for message in messages}) == len({m.tool_calls[0]["id"] for m in messages}) == 2
 
 
 @pytest.mark.parametrize("data", [{}, {"candidates": [{"content": {"parts": "x"}}]}, [], {"promptFeedback": {}}])

@@ -156,6 +156,8 @@ def test_the_servers_own_tools_stand_beside_functions() -> None:
         {"fileSearch": {"file_search_store_names": ["s"]}},
     ]
     assert body["toolConfig"] == {"retrievalConfig": {"languageCode": "de"}}
+    with pytest.raises(InvalidInput, match="tool_choice is for"):
+        sent("hi", tools=tools, tool_config={"function_calling_config": {"mode": "ANY"}})
     with pytest.raises(InvalidInput, match="runs itself"):
         sent("hi", tools=tools, tool_choice="google_search")
 

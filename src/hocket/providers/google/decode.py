@@ -14,6 +14,7 @@ from hocket.messages import AIMessage, UsageMetadata
 from hocket.messages.base import Content
 from hocket.messages.content import Fields, FieldsView
 from hocket.messages.formats import read_block
+from hocket.messages.pieces import copy_containers
 from hocket.outputs import ChatGeneration, ChatResult
 from hocket.providers.google.content import call_in
 from hocket.providers.google.service import PROVIDER
@@ -55,42 +56,41 @@ def decode_reply(reply: HTTPReply, *, include_headers: bool = False) -> ChatResu
     headers = read_headers(reply.headers, include_headers)
 
     def read(data: FieldsView) -> ChatResult:
-        usage = data.get("usageMetadata")
-        facts = {
-            "model_provider": PROVIDER,
-            **headers,
-            **reply_facts(data),
-            **({"token_usage": usage} if usage else {}),
-        }
-        name = name_reply(data, headers)
-        candidates: Sequence[FieldsView] = data.get("candidates") or [{}]
+        facts = {"model_provider": PROVIDER, **headers, **reply_facts(data)}
+        if data.get("usageMetadata"):
+            facts["token_usage"] = data["usageMetadata"]
+        candidates: list[Fields] = sorted(data.get("candidates") or [{}], key=lambda each: each.get("index") or 0)
         if candidates == [{}] and not data["promptFeedback"].get("blockReason"):
             raise ValueError("neither an answer, nor why there is none")
+        name = name_reply(data, headers)
         return ChatResult(
-            generations=[_decode_candidate(candidate, data, facts, name) for candidate in candidates],
-            llm_output={"token_usage": usage or {}, "model_name": data.get("modelVersion")},
+            generations=[_decode_candidate(each, data, facts, name, at) for at, each in enumerate(candidates)],
+            llm_output={key: facts[key] for key in ("token_usage", "model_name") if key in facts},
         )
 
     return read_reply(reply, PROVIDER, read, "answer of the Gemini API's")
 
 
-def _decode_candidate(candidate: FieldsView, data: FieldsView, facts: FieldsView, name: str) -> ChatGeneration:
+def _decode_candidate(candidate: Fields, data: FieldsView, facts: Fields, reply: str, at: int) -> ChatGeneration:
+    """Return one answer. The usage is that of the whole, so only the first one reports it."""
+    told = facts if at == 0 else copy_containers({key: facts[key] for key in facts if key != "token_usage"})
+    name = f"{reply}-{at}" if at else reply  # answers share a reply, but no message's or call's id
     parts = parts_of(candidate)
     calls: dict[str, list[Fields]] = {"tool_call": [], "invalid_tool_call": []}
     for part in parts:
-        if (told := call_in(part)) is None:
+        if (raw := call_in(part)) is None:
             continue
         [block] = (cast(Fields, block) for block in read_block(part))
-        call = {name: value for name, value in block.items() if name != "extras"}
-        calls[block["type"]].append({**call, "id": id_of_call(told, name, sum(map(len, calls.values())))})
+        call = {key: value for key, value in block.items() if key != "extras"}
+        calls[block["type"]].append({**call, "id": id_of_call(raw, name, sum(map(len, calls.values())))})
     finish = finish_facts(candidate, data, called=bool(calls["tool_call"]))
     message = AIMessage(
         _shorten(parts),
-        id=data.get("responseId"),
+        id=name if data.get("responseId") else None,
         tool_calls=cast("list[object]", calls["tool_call"]),
         invalid_tool_calls=cast("list[object]", calls["invalid_tool_call"]),
-        usage_metadata=decode_usage(data.get("usageMetadata")),
-        response_metadata={**facts, **reply_facts(candidate), **finish},
+        usage_metadata=decode_usage(told.get("token_usage")),
+        response_metadata={**told, **reply_facts(candidate), **finish},
     )
     return ChatGeneration(message=message, generation_info=finish)
 

@@ -10,6 +10,7 @@ from hocket.messages.content import Fields, FieldsView
 
 __all__ = ["encode_tools"]
 
+_CALLING = frozenset({"functionCallingConfig", "function_calling_config"})
 _MODES = {ToolChoiceKind.AUTO: "AUTO", ToolChoiceKind.NONE: "NONE", ToolChoiceKind.REQUIRED: "ANY"}
 
 
@@ -25,8 +26,10 @@ def encode_tools(tools: Sequence[FieldsView], choice: object, config: FieldsView
 
     Raises:
         InvalidInput: a name that no tool has; a choice that names a tool of the server's own, which cannot be forced; or a
-            call is required where there are no tools.
+            call is required where there are no tools; or ``config`` says what ``choice`` is to say.
     """
+    if config and not _CALLING.isdisjoint(config):
+        raise InvalidInput("tool_config says how to call functions, which is what tool_choice is for; say it there")
     parsed = parse_tool_choice(choice, tools)
     functions = [cast(FieldsView, tool["function"]) for tool in tools if tool.get("type") == "function"]
     offered = [{"functionDeclarations": [_describe(function) for function in functions]}] if functions else []
