@@ -197,6 +197,16 @@ def test_langchains_own_words_for_parts_are_taken_over() -> None:
     ]
 
 
+def test_parts_that_the_official_sdk_dumps_are_taken_over() -> None:
+    """Its names are in snake case, and what a part is not is null; a call in the content alone is a call."""
+    part = {"text": None, "thought": None, "function_call": {"id": "c1", "name": "f", "args": {"x": 1}}}
+    part["thought_signature"] = "YQ=="
+    asked = [HumanMessage("q"), AIMessage([part]), ToolMessage("1", tool_call_id="c1")]
+    contents = sent(asked)["contents"]
+    assert contents[1]["parts"] == [{name: value for name, value in part.items() if value is not None}]
+    assert contents[2]["parts"][0]["functionResponse"]["name"] == "f"
+
+
 def test_reasoning_of_others_stays_out() -> None:
     reply = AIMessage([{"type": "thinking", "thinking": "t", "signature": "s"}, {"type": "text", "text": "a"}])
     reply.response_metadata = {"model_provider": "anthropic"}

@@ -82,6 +82,20 @@ def test_vertex_is_refused_with_the_way_to_it(field: Any) -> None:
         model(**field)
 
 
+async def test_vertex_with_a_token_of_ones_own() -> None:
+    """The address says project and location; the token comes out of a function, asked for each request."""
+    place = "v1/projects/p/locations/l/publishers/google"
+    async with serve(GoogleFormat(), [Reply("a"), Reply("b")]) as server:
+        fields: dict[str, Any] = {"base_url": f"{server.url}/{place}", "api_version": ""}
+        asked = ChatGoogleGenerativeAI(model="m", api_key=lambda: "ya29.fresh", **fields)
+        assert (await asked.ainvoke("hi")).text == "a"
+        [chunk async for chunk in asked.astream("hi")]
+        first, second = server.requests
+    assert first.path == f"/{place}/models/m:generateContent"
+    assert second.path == f"/{place}/models/m:streamGenerateContent"
+    assert second.headers["authorization"] == "Bearer ya29.fresh"
+
+
 async def test_vectors_in_batches() -> None:
     """Vector i is that of text i; 100 texts in one request; a query is embedded as a query."""
     texts = [f"text {number}" for number in range(150)]

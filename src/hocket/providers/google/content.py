@@ -118,7 +118,7 @@ def _read_data(text: str) -> object:
 
 def _encode(part: Fields, words: tuple[str, ...] = _WORDS) -> Fields:
     if is_native(part):
-        return part
+        return {name: value for name, value in part.items() if value is not None}  # the SDK dumps parts with nulls
     if part.get("type") in KNOWN_BLOCK_TYPES and part["type"] != "non_standard":
         part = keep_standard(part, words)
     if part.get("type") == "invalid_tool_call":
