@@ -14,7 +14,11 @@ def length_of(content: Content) -> int:
     """Return how much text there is in the content of a chunk that can be cut where the chunk ends."""
     if isinstance(content, str):
         return len(content)
-    return sum(len(block[key]) for block in content if isinstance(block, dict) and (key := _text_key(block)))
+    length = 0
+    for block in content:
+        if isinstance(block, dict) and (key := _text_key(block)):
+            length += len(block[key])
+    return length
 
 
 def cut(content: Content, lengths: Iterable[int]) -> list[Content]:
@@ -52,4 +56,7 @@ def _text_key(block: dict[str, Any]) -> str:
     """Return where a block has its text, if its pieces would find together again: by their index."""
     if "index" not in block:
         return ""
-    return next((key for key in _TEXTS if isinstance(block.get(key), str)), "")
+    for key in _TEXTS:
+        if isinstance(block.get(key), str):
+            return key
+    return ""

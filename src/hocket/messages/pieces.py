@@ -18,6 +18,7 @@ _KEPT = frozenset({"type", "id", "index"})  # the first says what a block is; a 
 _IDENTITY = _KEPT | {"name", "role", "mime_type", "url", "file_id", "status", "format"}  # never concatenated
 _COUNTED = frozenset({"file_citation", "file_path"})  # whose ``index`` counts characters: each is one by itself
 _KIN = {"tool_call_chunk": "tool_call", "invalid_tool_call": "tool_call", "server_tool_call_chunk": "server_tool_call"}
+_PLACES = (int, str)  # what an ``index`` may be
 _ATOMS = frozenset({str, int, float, bool, type(None)})
 
 
@@ -90,8 +91,8 @@ class Deltas:
             held: Any = parts.get(key)
             if held is None:
                 parts[key] = value if type(value) is str and key in _IDENTITY else _open(value)
-            elif value is None or (type(value) is str and not value) or (key in _KEPT and held):
-                continue
+            elif held is value or value is None or (type(value) is str and not value) or (key in _KEPT and held):
+                continue  # a piece repeats its type and its place
             elif type(held) is Text and type(value) is str:
                 held.append(value)
             elif type(held) is Deltas and isinstance(value, Mapping):
@@ -127,7 +128,7 @@ class Blocks:
                 continue
             fields = cast(Fields, item)
             index = fields.get("index")
-            if not isinstance(index, int | str):
+            if not isinstance(index, _PLACES):
                 self._add_unnumbered(fields)
                 continue
             held = self.by_index.get(index)
