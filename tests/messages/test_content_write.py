@@ -484,7 +484,7 @@ GOOGLE = st.one_of(
         "server_tool_call",
         id=CALL,
         name="code_interpreter",
-        args=st.fixed_dictionaries({"code": WORDS, "language": NAMES}),
+        args=st.fixed_dictionaries({"code": WORDS, "language": NAMES.map(str.upper)}),
     ),
     blocks(
         "server_tool_result",
