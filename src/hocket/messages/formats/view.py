@@ -5,6 +5,7 @@ from typing import Final, TypeAlias, cast
 
 from hocket.errors import InvalidInput
 from hocket.messages.content import KNOWN_BLOCK_TYPES, Annotation, ContentBlock, Fields, FieldsView
+from hocket.messages.content_validate import validate_content_block
 from hocket.messages.formats.blocks import (
     Native,
     Reader,
@@ -253,9 +254,9 @@ def _as_whole(block: ContentBlock) -> ContentBlock:
         return block
     try:
         args = parse_tool_arguments(block.get("args"))
+        return validate_content_block({**block, "type": "server_tool_call", "args": args})
     except InvalidInput:
         return block
-    return cast(ContentBlock, {**block, "type": "server_tool_call", "args": args})
 
 
 def _as_fragment(block: ContentBlock) -> ContentBlock:
