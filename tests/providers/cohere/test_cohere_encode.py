@@ -213,6 +213,18 @@ def test_a_plan_goes_back_with_its_calls_and_reasoning_with_its_text() -> None:
     assert planned.keys() == {"role", "tool_plan", "tool_calls"} and planned["tool_plan"] == "I will look."
 
 
+def test_a_plan_that_langchain_tells_twice_goes_back_once() -> None:
+    """Its package for Cohere has it as the content as well, and citations and calls beside it."""
+    call: Any = {"name": "clock", "args": {}, "id": "c", "type": "tool_call"}
+    kwargs = {"tool_plan": "I will.", "citations": [{"start": 0}], "tool_calls": [{"id": "c"}], "documents": []}
+    asked = [AIMessage("I will.", additional_kwargs=kwargs, tool_calls=[call]), ToolMessage("1", tool_call_id="c")]
+    assert sent(asked)["messages"][0] == {
+        "role": "assistant",
+        "tool_plan": "I will.",
+        "tool_calls": [{"id": "c", "type": "function", "function": {"name": "clock", "arguments": "{}"}}],
+    }
+
+
 def test_a_part_that_nobody_knows_goes_back_as_it_came() -> None:
     """In a reply of the API's own, which has come up with it since; from anybody else it is refused."""
     new = {"type": "brand_new", "x": 1}

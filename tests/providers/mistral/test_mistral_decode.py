@@ -102,6 +102,14 @@ def test_a_stream_of_reasoning_folds_to_what_a_whole_reply_says() -> None:
     assert fold([stream_in(RECORDINGS["mistral/stream_text"])]).content == "Rome: 25 °C."
 
 
+def test_a_list_of_nothing_but_texts_is_a_text() -> None:
+    """Whole and streamed."""
+    parts = [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]
+    assert answer(completion({"content": parts})).content == "ab"
+    assert fold([stream({"content": parts}, {"content": "c"})]).content == "abc"
+    assert answer(completion({"content": []})).content == ""
+
+
 def test_citations_and_reasoning_may_alternate() -> None:
     """A part that does not grow is a part by itself, within reasoning too."""
     think = {"type": "thinking", "thinking": [{"type": "text", "text": "a"}]}

@@ -113,7 +113,9 @@ def _encode_reply(message: AIMessage) -> Fields:
     encoded: Fields = {"role": "assistant"}
     content, plan = encode_reply(message), message.additional_kwargs.get("tool_plan")
     calls = [write_call(call) for call in calls_of(message)]
-    if content or not calls:
+    if content == plan:  # LangChain's package tells it twice
+        content = ""
+    if content or not (calls or plan):
         encoded["content"] = content
     if plan:
         encoded["tool_plan"] = plan

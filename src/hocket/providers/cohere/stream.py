@@ -60,7 +60,8 @@ class CohereDecoder(StreamDecoder[ChatGenerationChunk]):
                 self._called = True
                 return self._chunk("", calls=[read_call({**raw, "index": data.get("index")})])
             case "citation-start":
-                return self._chunk("", kwargs={"citations": [data["delta"]["message"]["citations"]]})
+                found: object = data["delta"]["message"]["citations"]
+                return self._chunk("", kwargs={"citations": found if isinstance(found, list) else [found]})
             case "message-start":
                 self._id = data.get("id")
                 if self._id:

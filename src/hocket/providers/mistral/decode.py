@@ -21,6 +21,7 @@ PROVIDER = "mistralai"
 
 _NO_ID = ("null", "", None)
 _GROWING = frozenset({"text", "thinking"})
+_TEXT = {"type", "text"}
 
 
 def decode_reply(reply: HTTPReply, *, include_headers: bool = False) -> ChatResult:
@@ -34,11 +35,19 @@ def decode_reply(reply: HTTPReply, *, include_headers: bool = False) -> ChatResu
 
     def read(data: FieldsView) -> ChatResult:
         for choice in data["choices"]:
-            for place, call in enumerate(choice["message"].get("tool_calls") or ()):
+            message: Fields = choice["message"]
+            if isinstance(message.get("content"), list):
+                message["content"] = _shorten(message["content"])
+            for place, call in enumerate(message.get("tool_calls") or ()):
                 _identify(call, data.get("id"), choice.get("index"), place)
         return read_completion(data, PROVIDER, headers)
 
     return read_reply(reply, PROVIDER, read, "chat completion")
+
+
+def _shorten(parts: list[Fields]) -> str | list[Fields]:
+    """Return parts that are nothing but text as one text."""
+    return "".join(part["text"] for part in parts) if all(part.keys() == _TEXT for part in parts) else parts
 
 
 def _identify(call: Fields, *names: object) -> None:
@@ -78,9 +87,8 @@ class MistralDecoder(ChatDecoder):
 
     def _place(self, content: str | list[Fields]) -> str | list[Fields]:
         parts = [{"type": "text", "text": content}] if isinstance(content, str) else content
-        if self._outer.kind is None and all(part.keys() == {"type", "text"} for part in parts):
-            return "".join(part["text"] for part in parts)
-        return [self._place_part(part) for part in parts]
+        short = _shorten(parts) if self._outer.kind is None else parts
+        return short if isinstance(short, str) else [self._place_part(part) for part in parts]
 
     def _place_part(self, part: Fields) -> Fields:
         before = self._outer.index
@@ -101,7 +109,7 @@ class _Places:
 
     def find(self, part: FieldsView) -> int:
         """Return the index of the part that this is a piece of."""
-        kind = part["type"]
+        kind = part.get("type")
         if kind != self.kind or kind not in _GROWING:
             self.kind = kind
             self.index += 1
