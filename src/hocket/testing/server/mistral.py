@@ -1,13 +1,17 @@
 """Mistral's format: that of OpenAI's chat completions, embeddings and models, with what differs.
 
-Reasoning is a part of the content, which is then a list; calls come whole, and so does usage, without being asked for.
+Reasoning is a part of the content, which is then a list; calls come whole, and so does usage, without being asked for. A
+message or a part with a key that the API does not know is a problem of the test's: the API would refuse it.
 """
 
-from collections.abc import Mapping
-from typing import Any
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any, cast
 
+from hocket.errors import InvalidInput
+from hocket.messages.content import FieldsView
 from hocket.testing.server.content import ReplyContent
-from hocket.testing.server.format import Document, EventStream, cut_text, write_event
+from hocket.testing.server.format import Document, EventStream, cut_text, read_body, write_event
 from hocket.testing.server.openai import OpenAIFormat
 from hocket.testing.server.wire import ReceivedRequest
 
@@ -23,6 +27,24 @@ ERRORS: dict[int, tuple[str, str]] = {
 SERVER_ERROR = ("internal_server_error", "3000")
 
 
+_MESSAGES = {
+    "system": {"role", "content"},
+    "user": {"role", "content"},
+    "assistant": {"role", "content", "tool_calls", "prefix"},
+    "tool": {"role", "content", "tool_call_id", "name"},
+}
+_PARTS = {
+    "text": {"type", "text"},
+    "image_url": {"type", "image_url"},
+    "document_url": {"type", "document_url", "document_name"},
+    "input_audio": {"type", "input_audio"},
+    "file": {"type", "file_id"},
+    "reference": {"type", "reference_ids"},
+    "thinking": {"type", "thinking", "signature", "closed"},
+}
+_CALL_ID = re.compile("[a-zA-Z0-9]{9}")
+
+
 class MistralFormat(OpenAIFormat):
     """The format of Mistral's server.
 
@@ -31,7 +53,12 @@ class MistralFormat(OpenAIFormat):
     """
 
     def document(self, request: ReceivedRequest, reply: ReplyContent) -> Document:
-        """Return a chat completion."""
+        """Return a chat completion.
+
+        Raises:
+            InvalidInput: a message, or a part of one, has a key that the API does not know.
+        """
+        _check_keys(read_body(request).get("messages") or ())
         document = super().document(request, reply)
         for choice in document.content["choices"]:
             message = choice["message"]
@@ -68,6 +95,22 @@ class MistralFormat(OpenAIFormat):
         kind, code = ERRORS.get(status, SERVER_ERROR)
         text = message or f"The server was told to answer {status}."
         return {"object": "error", "message": text, "type": kind, "param": None, "code": code, **more}
+
+
+def _check_keys(messages: Iterable[FieldsView]) -> None:
+    for message in messages:
+        content: object = message.get("content")
+        parts = cast("list[FieldsView]", content) if isinstance(content, list) else []
+        for part, known in [
+            (message, _MESSAGES.get(message["role"])),
+            *((one, _PARTS.get(one["type"])) for one in parts),
+        ]:
+            if known is None or not part.keys() <= known:
+                raise InvalidInput(f"Mistral's API takes no {part!r}; the keys that it knows there are {known}")
+        calls: list[FieldsView] = message.get("tool_calls") or []
+        ids = [call["id"] for call in calls] + ([message["tool_call_id"]] if "tool_call_id" in message else [])
+        if wrong := [id for id in ids if not _CALL_ID.fullmatch(id)]:
+            raise InvalidInput(f"Mistral's API takes ids of calls that are nine letters and digits, not {wrong}")
 
 
 def _write_content(reasoning: str, text: str) -> Any:
