@@ -209,3 +209,10 @@ def test_another_package_announces_its_providers(tmp_path: Any) -> None:
 async def test_making_a_model_does_not_block_the_loop() -> None:
     """What exists was read when the module was imported; a provider's own module is an import like any other."""
     assert init_chat_model("openai:gpt-5.2", api_key="none")._llm_type == "openai-chat"
+
+
+@pytest.mark.parametrize("name", ["bedrock:m", "aws:m", "amazon_bedrock:m", "google_vertexai:m", "vertexai:m"])
+def test_roads_that_need_signing_say_the_way_round(name: str) -> None:
+    """Who asks for a cloud's own road to a model is told which address and key to use instead."""
+    with pytest.raises(UnknownModel, match=r"OpenAI-compatible endpoint .*docs/providers.md"):
+        init_chat_model(name)

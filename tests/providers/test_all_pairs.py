@@ -8,12 +8,24 @@ import functools
 import itertools
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 
+from hocket.chat_history import open_history
 from hocket.load import dumps, loads
-from hocket.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
+from hocket.messages import (
+    AIMessage,
+    BaseMessage,
+    HumanMessage,
+    SystemMessage,
+    ToolMessage,
+    merge_message_runs,
+    messages_from_dict,
+    messages_to_dict,
+    trim_messages,
+)
 from hocket.providers.anthropic import ChatAnthropic
 from hocket.providers.cohere import ChatCohere
 from hocket.providers.google import ChatGoogleGenerativeAI
@@ -120,6 +132,21 @@ async def test_a_conversation_goes_on(first: str, second: str, verb: str) -> Non
         assert keys_in(sent) <= keys_in(usual)
     check_order(written)
     check_ids(sent)
+
+
+@pytest.mark.parametrize("verb", ["ainvoke", "astream"])
+@pytest.mark.parametrize("name", PROVIDERS)
+async def test_an_own_reply_goes_back_the_same_wherever_it_was(name: str, verb: str, tmp_path: Path) -> None:
+    """Through a history's file, records, trimming and merging: what is sent is what would have been sent at once."""
+    messages = conversation(await answer_of(name, verb))
+    model = model_of(name)
+    expected = model.render(messages).json
+    async with open_history(str(tmp_path / "history.jsonl")) as history:
+        await history.aadd_messages(messages)
+        stored = await history.aget_messages()
+    kept = trim_messages(messages, max_tokens=10**6, token_counter="approximate")
+    for ways in (stored, messages_from_dict(messages_to_dict(messages)), kept, merge_message_runs(messages)):
+        assert model.render(ways).json == expected
 
 
 def check_order(written: str) -> None:

@@ -5,8 +5,6 @@ import sys
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeAlias
 
-from hocket.errors.hints import near_name
-
 __all__ = ["Loader", "loader"]
 
 Loader: TypeAlias = Callable[[str], Any]
@@ -21,6 +19,10 @@ class _UnknownName(AttributeError):
         self._name, self._known, self._explain = name, known, explain
 
     def __str__(self) -> str:
+        from hocket.errors.hints import (
+            near_name,
+        )  # the tree of errors takes a millisecond that most imports need not pay
+
         near = near_name(self._name, self._known)
         hint = f"did you mean {near!r}?" if near else self._explain(self._name)
         return f"{super().__str__()}; {hint}" if hint else super().__str__()

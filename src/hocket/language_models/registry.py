@@ -21,6 +21,7 @@ _GROUP = "hocket.providers"
 # Other names of providers, where none is called so: LangChain's keys, what people call them, and what stands in for one.
 _ALIASES = {
     "aws": "bedrock",
+    "amazon_bedrock": "bedrock",
     "aws_bedrock": "bedrock",
     "azure_openai": "azure",
     "claude": "anthropic",
@@ -32,6 +33,16 @@ _ALIASES = {
     "lm_studio": "lmstudio",
     "mistralai": "mistral",
     "together_ai": "together",
+    "vertex": "google_vertexai",
+    "vertexai": "google_vertexai",
+}
+
+# Roads to models that hocket has no provider for, and the way round.
+_ROUNDABOUT = {
+    "bedrock": "Bedrock wants requests signed: use openai:MODEL with the base_url of its OpenAI-compatible endpoint and a "
+    "Bedrock API key, or a gateway",
+    "google_vertexai": "Vertex AI wants OAuth tokens: use openai:MODEL with the base_url of its OpenAI-compatible endpoint "
+    "and a function that returns a token as api_key, or google:MODEL with a key of Google AI Studio",
 }
 
 # How a model's own name tells its provider, for those who leave it out. Also of providers that are not installed: to
@@ -185,6 +196,9 @@ def _find_provider(name: str) -> str | None:
 def _make_unknown_model(what: str, name: str = "") -> UnknownModel:
     names = list_providers()
     near = difflib.get_close_matches(_normalise(name), names)
+    way_round = _ROUNDABOUT.get(_ALIASES.get(_normalise(name), _normalise(name)))
+    if way_round:
+        return UnknownModel(f"{what}: {way_round} (docs/providers.md)")
     hint = f"; did you mean {' or '.join(near)}?" if near else ""
     return UnknownModel(f"{what}{hint}; there are: {', '.join([*near, *(one for one in names if one not in near)])}")
 

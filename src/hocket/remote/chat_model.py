@@ -24,7 +24,7 @@ from hocket.messages.content import Fields, FieldsView
 from hocket.messages.usage import add_counts
 from hocket.outputs import ChatGenerationChunk, ChatResult
 from hocket.remote.foreign import check_results, lift_results
-from hocket.remote.handover import Downgrade, hand_over, with_handover
+from hocket.remote.handover import PRIVATE, Downgrade, hand_over, lift_function_calls, with_handover
 from hocket.remote.model import RemoteModel, add_headers
 from hocket.remote.stream_decoder import StreamDecoder
 from hocket.tokens.token_count import TokenCount
@@ -36,12 +36,17 @@ class RemoteChatModel(RemoteModel, BaseChatModel, ABC):
     """A chat model behind HTTP. A provider defines `_request`, `_decode` and `_decoder`, and inherits the rest.
 
     Args:
+        streaming: have ``ainvoke`` stream, too, and fold.
+        include_response_headers: keep the reply's headers as ``response_metadata["headers"]``. A provider hands that on
+            to what reads its replies.
         foreign: what becomes of reasoning, and of tools that ran on the server, in replies of another provider. "convert":
             they are left out, and handlers are told (``on_downgrade``). "raise": the call is refused.
 
     `RemoteModel` and `RemoteService` tell the other arguments.
     """
 
+    streaming: bool = False
+    include_response_headers: bool = False
     foreign: Literal["convert", "raise"] = Field(default="convert", repr=False)
 
     _call_ids: ClassVar[re.Pattern[str] | None] = None
@@ -73,6 +78,16 @@ class RemoteChatModel(RemoteModel, BaseChatModel, ABC):
     @abstractmethod
     def _decoder(self, headers: Mapping[str, str]) -> StreamDecoder[ChatGenerationChunk]:
         """Return a decoder for one stream, given the headers of its reply."""
+
+    @property
+    def _knows_functions(self) -> bool:
+        """Whether the API takes ``function_call`` and function messages, the predecessors of tools."""
+        return False
+
+    @property
+    def _takes_back(self) -> frozenset[str]:
+        """Types of standard blocks, beside those that say or call something, that the API takes in replies of its own."""
+        return PRIVATE
 
     def _is_native(self, part: FieldsView) -> bool:
         """Whether a part of a reply's content is of the provider's own format, so that it goes back as it is."""
@@ -151,9 +166,9 @@ class RemoteChatModel(RemoteModel, BaseChatModel, ABC):
         """
         if all(map(_is_plain, messages)):
             return messages, None
-        lifted = lift_results(messages)
+        lifted = lift_results(messages if self._knows_functions else lift_function_calls(messages))
         check_results(lifted)
-        adapted, downgrade = hand_over(lifted, self._provider, self._is_native, self._call_ids)
+        adapted, downgrade = hand_over(lifted, self._provider, self._is_native, self._call_ids, self._takes_back)
         if downgrade is not None and self.foreign == "raise":
             raise Unsupported(
                 f"the conversation holds {', '.join(downgrade.block_types)} of another provider ({downgrade.count} "

@@ -15,18 +15,23 @@ from dataclasses import dataclass
 from typing import Any, Protocol, cast
 
 from hocket._pipeline.call import Call, Next
-from hocket.messages import AIMessage, BaseMessage, ToolMessage
+from hocket.messages import AIMessage, BaseMessage, FunctionMessage, ToolMessage
 from hocket.messages.base import copy_message
+from hocket.messages.calls import function_call_of
 from hocket.messages.content import Fields, FieldsView
 from hocket.messages.formats import content_blocks_of, read_block
+from hocket.messages.tool_calls import read_tool_calls, tool_call_chunk
 from hocket.remote.foreign import STANDARD, keep_standard
 
-__all__ = ["Downgrade", "hand_over", "make_call_id", "with_handover"]
+__all__ = ["PRIVATE", "Downgrade", "hand_over", "lift_function_calls", "make_call_id", "with_handover"]
 
 
 IsNative = Callable[[FieldsView], bool]
 
 _CALLS = frozenset({"tool_call", "invalid_tool_call", "tool_call_chunk"})
+PRIVATE = frozenset({"reasoning", "server_tool_call", "server_tool_result", "server_tool_call_chunk", "non_standard"})
+"""Types of standard blocks that only the provider that wrote them can use."""
+
 _KEPT_BESIDE = ("function_call", "refusal")
 """What every provider may read beside the content: a call, as old messages have it, and a refusal."""
 
@@ -77,7 +82,11 @@ async def _tell_and_go_on(
 
 
 def hand_over(
-    messages: Sequence[BaseMessage], provider: str, is_native: IsNative, call_ids: re.Pattern[str] | None = None
+    messages: Sequence[BaseMessage],
+    provider: str,
+    is_native: IsNative,
+    call_ids: re.Pattern[str] | None = None,
+    takes_back: frozenset[str] = PRIVATE,
 ) -> tuple[Sequence[BaseMessage], Downgrade | None]:
     """Return a conversation as one provider can take it, and what was left out. The messages themselves stay as they are.
 
@@ -87,10 +96,11 @@ def hand_over(
         is_native: whether a part of a reply's content is of the provider's own format.
         call_ids: what the ids of tool calls must look like; one that does not is replaced, in its result as well. None:
             any will do.
+        takes_back: types of standard blocks, beside those that say or call something, that it takes in replies of its own.
     """
     left_out: list[str] = []
     made: Sequence[BaseMessage] = [
-        _hand_over(message, provider, is_native, left_out) if isinstance(message, AIMessage) else message
+        _hand_over(message, provider, is_native, takes_back, left_out) if isinstance(message, AIMessage) else message
         for message in messages
     ]
     if call_ids is not None:
@@ -98,15 +108,19 @@ def hand_over(
     return made, Downgrade(provider, tuple(sorted(set(left_out))), len(left_out)) if left_out else None
 
 
-def _hand_over(message: AIMessage, provider: str, is_native: IsNative, left_out: list[str]) -> AIMessage:
+def _hand_over(
+    message: AIMessage, provider: str, is_native: IsNative, takes_back: frozenset[str], left_out: list[str]
+) -> AIMessage:
     author = message.response_metadata.get("model_provider")
     is_own, is_foreign = author == provider, author not in (None, provider)
     changes: Fields = {}
     if not isinstance(message.content, str):
         parts: list[str | Fields] = []
         for part in message.content:
-            if isinstance(part, str) or (not is_foreign and _passes(part, is_native, is_own)):
+            if isinstance(part, str) or (not is_foreign and _passes(part, is_native)):
                 parts.append(part)
+            elif is_own:
+                parts.extend(_keep_own(part, takes_back, left_out))
             else:
                 parts.extend(_translate(part, left_out))
         if parts != message.content:
@@ -118,14 +132,22 @@ def _hand_over(message: AIMessage, provider: str, is_native: IsNative, left_out:
     return copy_message(message, **changes) if changes else message
 
 
-def _passes(part: Fields, is_native: IsNative, is_own: bool) -> bool:
-    """Whether a part, of a reply of the provider's own or of nobody's, goes on as it is.
-
-    All of an own reply does: another library may have written it in its words, which the provider can read, and what
-    nobody knows is what the provider has come up with since.
-    """
+def _passes(part: Fields, is_native: IsNative) -> bool:
+    """Whether a part, of a reply of the provider's own or of nobody's, goes on as it is."""
     kind = part.get("type")
-    return is_own or is_native(part) or kind in STANDARD or kind in _CALLS or kind == "non_standard"
+    return is_native(part) or kind in STANDARD or kind in _CALLS or kind == "non_standard"
+
+
+def _keep_own(part: Fields, takes_back: frozenset[str], left_out: list[str]) -> list[Fields]:
+    """Return what goes back of a part of an own reply that is not of the provider's format.
+
+    Another library may have written it in its words, or another of the provider's APIs. What nobody knows is what the
+    provider has come up with since.
+    """
+    blocks = [cast(Fields, block) for block in read_block(part)]
+    refused = [block for block in blocks if block["type"] in PRIVATE - takes_back]
+    left_out.extend(block["type"] for block in refused)
+    return [block for block in blocks if block not in refused] if refused else [part]
 
 
 def _translate(part: Fields, left_out: list[str]) -> list[Fields]:
@@ -161,6 +183,33 @@ def _strip_beside(beside: Fields, content: str | list[str | Fields], left_out: l
         texts: list[str | Fields] = ([content] if content else []) if isinstance(content, str) else content
         changes["content"] = [*texts, *pictures]
     return changes
+
+
+# -- calls from before there were tools
+
+
+def lift_function_calls(messages: Sequence[BaseMessage]) -> Sequence[BaseMessage]:
+    """Return a conversation with each old ``function_call`` as a tool call, and its function message as that call's result.
+
+    They name no call, so ids are made up, the same ones each time. The messages themselves stay as they are.
+    """
+    lifted: list[BaseMessage] = []
+    waiting: str | None = None  # the id of the call whose result is to come
+    for place, message in enumerate(messages):
+        function = function_call_of(message) if isinstance(message, AIMessage) else None
+        if function is not None:
+            waiting = make_call_id(f"{place} {function}")
+            chunk = tool_call_chunk(name=function.get("name"), args=function.get("arguments"), id=waiting)
+            calls, invalid = read_tool_calls([chunk])
+            beside = {name: value for name, value in message.additional_kwargs.items() if name != "function_call"}
+            changes: Fields = {"tool_calls": calls, "invalid_tool_calls": invalid, "additional_kwargs": beside}
+            lifted.append(copy_message(message, **changes))
+        elif isinstance(message, FunctionMessage) and waiting is not None:
+            lifted.append(ToolMessage(message.content, tool_call_id=waiting, name=message.name))
+            waiting = None
+        else:
+            lifted.append(message)
+    return lifted
 
 
 # -- ids of tool calls

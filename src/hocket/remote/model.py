@@ -42,6 +42,9 @@ class RemoteModel(RemoteService):
     _options: ClassVar[type[BaseModel]] = BaseModel
     """What options there are: a `ChatOptions` or `TextOptions`, or a pydantic class with some of their fields."""
 
+    _refuses: ClassVar[frozenset[str]] = frozenset()
+    """The options that the API has no word for."""
+
     _call_options: ClassVar[type[BaseModel]] = CallFields
     """The options of a call: those, and `CallFields`."""
 
@@ -54,6 +57,11 @@ class RemoteModel(RemoteService):
             cls._call_options = make_call_options(cls._options)
 
     # -- what tells one model from another
+
+    @classmethod
+    def is_lc_serializable(cls) -> bool:
+        """A model of hocket's travels as data, its key as a reference to a variable. A provider of yours says so itself."""
+        return cls.__module__.partition(".")[0] == "hocket"
 
     @property
     def lc_secrets(self) -> dict[str, str]:
@@ -68,6 +76,10 @@ class RemoteModel(RemoteService):
     @property
     def _identifying_params(self) -> Mapping[str, Any]:
         return {"model_name": self._served_model, **collect_options(self, self._options)}
+
+    @property
+    def _refused_options(self) -> frozenset[str]:
+        return self._refuses
 
     def _get_ls_params(self, stop: list[str] | None = None, **kwargs: Any) -> LangSmithParams:
         return {**super()._get_ls_params(stop, **kwargs), "ls_provider": self._provider}  # type: ignore[misc]  # a model's

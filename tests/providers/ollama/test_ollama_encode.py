@@ -6,7 +6,7 @@ import pytest
 
 from hocket import AIMessage, ChatMessage, HumanMessage, SystemMessage, ToolMessage
 from hocket.errors import InvalidInput, Unsupported
-from hocket.messages import BaseMessage, FunctionMessage
+from hocket.messages import BaseMessage
 from hocket.messages.tool_calls import tool_call
 from hocket.providers.ollama import ChatOllama
 from tests.kit.recordings import Recording
@@ -291,13 +291,3 @@ def test_a_result_names_its_tool_and_its_call() -> None:
         {"role": "tool", "content": "1", "tool_call_id": "a", "tool_name": "get_weather"},
         {"role": "tool", "content": "Error: gone", "tool_call_id": "b", "tool_name": "get_time"},
     ]
-
-
-def test_old_function_calls_are_calls() -> None:
-    """A function message answers by name, as Ollama's results do."""
-    call = AIMessage("", additional_kwargs={"function_call": {"name": "f", "arguments": '{"a": 1}'}})
-    with pytest.warns(DeprecationWarning, match="FunctionMessage"):
-        answer = FunctionMessage("1", name="f")
-    _, reply, result = body_of([HumanMessage("hi"), call, answer])["messages"]
-    assert reply["tool_calls"] == [{"function": {"name": "f", "arguments": {"a": 1}}}]
-    assert result == {"role": "tool", "content": "1", "tool_name": "f"}

@@ -43,7 +43,6 @@ class ChatAnthropic(AnthropicOptions, RemoteChatModel):
     Args:
         streaming: have ``ainvoke`` stream, too, and fold. Answers of more than 21,333 tokens always are.
         anthropic_version: of the API; default: 2026-10-21, or 2023-06-01 where temperature, top_p or top_k is given.
-        include_response_headers: keep the reply's headers as ``response_metadata["headers"]``.
 
     ``max_tokens`` is by default what the model's profile says. The other options are those of `AnthropicOptions`;
     `RemoteService` says how to reach the server. A key that begins with ``sk-ant-oat`` is sent as a bearer token.
@@ -57,6 +56,7 @@ class ChatAnthropic(AnthropicOptions, RemoteChatModel):
 
     _options: ClassVar = AnthropicOptions
     _tool_choices: ClassVar = frozenset(ToolChoiceKind)
+    _refuses: ClassVar = REFUSED
     _schema_dialect: ClassVar = ANTHROPIC
     _endpoint: ClassVar = Endpoint(
         name=PROVIDER,
@@ -66,14 +66,7 @@ class ChatAnthropic(AnthropicOptions, RemoteChatModel):
         key_header="x-api-key",
     )
 
-    streaming: bool = False
     anthropic_version: str | None = None
-    include_response_headers: bool = False
-
-    @classmethod
-    def is_lc_serializable(cls) -> bool:
-        """A model travels as data, its key as a reference to a variable."""
-        return True
 
     async def alist_models(self) -> list[str]:
         """Return the names of the models that the server offers to this key, in its order.
@@ -88,10 +81,6 @@ class ChatAnthropic(AnthropicOptions, RemoteChatModel):
     @property
     def _llm_type(self) -> str:
         return "anthropic-chat"
-
-    @property
-    def _refused_options(self) -> frozenset[str]:
-        return REFUSED
 
     @property
     def _structured_methods(self) -> Sequence[StructuredMethod]:

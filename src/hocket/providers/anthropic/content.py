@@ -19,7 +19,7 @@ MARK = "cache_control"
 _WORDS = (MARK, "citations", "title", "context")
 _OWN = frozenset(
     {
-        *("redacted_thinking", "server_tool_use", "mcp_tool_use", "search_result", "container_upload", "compaction"),
+        *("redacted_thinking", "server_tool_use", "mcp_tool_use", "search_result", "container_upload"),
         *("input_json_delta", "tool_result", "tool_reference"),
     }
 )
@@ -34,6 +34,8 @@ def is_native(part: FieldsView) -> bool:
             return part.keys() <= _TEXT
         case "image" | "document":
             return "source" in part
+        case "compaction":
+            return "content" in part
         case "thinking":
             return "signature" in part
         case "tool_use":

@@ -9,12 +9,10 @@ from collections.abc import Mapping
 
 from hocket.errors import InvalidInput
 from hocket.messages.content import Fields
-from hocket.messages.fast_chunk import fast_chunk
-from hocket.messages.tool_calls import ToolCallChunk, parse_tool_arguments, tool_call_chunk
+from hocket.messages.tool_calls import parse_tool_arguments, tool_call_chunk
 from hocket.outputs import ChatGenerationChunk
 from hocket.providers.anthropic.decode import PROVIDER, decode_usage, finish_facts, reply_facts
-from hocket.remote.reply import read_headers
-from hocket.remote.stream_decoder import StreamDecoder
+from hocket.remote.chat_stream_decoder import ChatStreamDecoder
 
 __all__ = ["AnthropicDecoder"]
 
@@ -22,7 +20,7 @@ __all__ = ["AnthropicDecoder"]
 _TOOLS = frozenset({"tool_use", "server_tool_use", "mcp_tool_use"})
 
 
-class AnthropicDecoder(StreamDecoder[ChatGenerationChunk]):
+class AnthropicDecoder(ChatStreamDecoder):
     """Reads one stream.
 
     Args:
@@ -31,9 +29,7 @@ class AnthropicDecoder(StreamDecoder[ChatGenerationChunk]):
     """
 
     def __init__(self, headers: Mapping[str, str] | None = None, *, include_headers: bool = False) -> None:
-        super().__init__(PROVIDER, headers)
-        self._facts = {"model_provider": PROVIDER, **read_headers(self.headers, include_headers)}  # for the next chunk
-        self._id: str | None = None
+        super().__init__(PROVIDER, headers, include_headers=include_headers)
         self._usage: Fields = {}
         self._open: dict[int, Fields] = {}  # blocks of tools, until they are complete
         self._arguments: dict[int, list[str]] = {}
@@ -59,10 +55,10 @@ class AnthropicDecoder(StreamDecoder[ChatGenerationChunk]):
         return None
 
     def _begin(self, message: Fields) -> ChatGenerationChunk:
-        self._id = message.get("id")
+        self.id = message.get("id")
         self._usage = dict(message.get("usage") or {})
-        self._facts |= reply_facts(message)
-        return self._chunk("", usage=True)
+        self.facts |= reply_facts(message)
+        return self.make_chunk("", usage=decode_usage(self._usage))
 
     def _start_block(self, index: int, block: Fields) -> ChatGenerationChunk | None:
         if block["type"] in _TOOLS:
@@ -70,10 +66,10 @@ class AnthropicDecoder(StreamDecoder[ChatGenerationChunk]):
             if block["type"] != "tool_use":
                 return None
             call = tool_call_chunk(name=block["name"], args="", id=block["id"], index=index)
-            return self._chunk("", calls=[call])
+            return self.make_chunk("", calls=[call])
         if block["type"] == "text":
             return self._text(index, block["text"]) if block.get("text") else None
-        return self._chunk([{**block, "index": index}])
+        return self.make_chunk([{**block, "index": index}])
 
     def _read_delta(self, index: int, delta: Fields) -> ChatGenerationChunk | None:
         match delta["type"]:
@@ -86,18 +82,18 @@ class AnthropicDecoder(StreamDecoder[ChatGenerationChunk]):
                 self._arguments[index].append(text)
                 if self._open[index]["type"] != "tool_use":
                     return None
-                return self._chunk("", calls=[tool_call_chunk(args=text, index=index)])
+                return self.make_chunk("", calls=[tool_call_chunk(args=text, index=index)])
             case "thinking_delta" | "signature_delta":
                 said = {name: value for name, value in delta.items() if name in ("thinking", "signature")}
-                return self._chunk([{"type": "thinking", **said, "index": index}])
+                return self.make_chunk([{"type": "thinking", **said, "index": index}])
             case "citations_delta":
                 place = {} if index == 0 else {"index": index}  # the first text comes as strings, which have none
-                return self._chunk([{"type": "text", "citations": [delta["citation"]], **place}])
+                return self.make_chunk([{"type": "text", "citations": [delta["citation"]], **place}])
             case _:
                 return None
 
     def _text(self, index: int, text: str) -> ChatGenerationChunk:
-        return self._chunk(text if index == 0 else [{"type": "text", "text": text, "index": index}])
+        return self.make_chunk(text if index == 0 else [{"type": "text", "text": text, "index": index}])
 
     def _stop_block(self, index: int) -> ChatGenerationChunk | None:
         block = self._open.pop(index, None)
@@ -108,35 +104,13 @@ class AnthropicDecoder(StreamDecoder[ChatGenerationChunk]):
             whole = {**block, "input": parse_tool_arguments(text)} if text else block
         except InvalidInput:  # the message tells it among its invalid calls
             whole = {**block, "partial_json": text}
-        return self._chunk([{**whole, "index": index}])
+        return self.make_chunk([{**whole, "index": index}])
 
     def _finish(self, data: Fields) -> ChatGenerationChunk:
         usage: Fields = data.get("usage") or {}
         self._usage |= {name: value for name, value in usage.items() if value is not None}  # running totals
         finish = finish_facts(data["delta"])
-        self._facts |= {**reply_facts(data["delta"]), **finish, "token_usage": self._usage}
+        self.facts |= {**reply_facts(data["delta"]), "token_usage": self._usage}
         if finish:
             self.ended = True
-        return self._chunk("", usage=True, info=finish)
-
-    def _chunk(
-        self,
-        content: str | list[str | Fields],
-        *,
-        calls: list[ToolCallChunk] | None = None,
-        usage: bool = False,
-        info: Mapping[str, str] | None = None,
-    ) -> ChatGenerationChunk:
-        facts, self._facts = self._facts, {}
-        message = fast_chunk(
-            content,
-            self._id,
-            response_metadata=facts,
-            tool_call_chunks=calls,
-            usage_metadata=decode_usage(self._usage) if usage else None,
-        )
-        return (
-            ChatGenerationChunk(message=message, generation_info=dict(info))
-            if info
-            else ChatGenerationChunk(message=message)
-        )
+        return self.make_chunk("", usage=decode_usage(self._usage), finish=finish)

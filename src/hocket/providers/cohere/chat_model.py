@@ -30,10 +30,6 @@ class ChatCohere(CohereService, CohereOptions, RemoteChatModel):
     ``content_blocks`` shows them on the text that they belong to. What the model planned before it called tools is in
     ``additional_kwargs["tool_plan"]``, and goes back with the calls.
 
-    Args:
-        streaming: have ``ainvoke`` stream, too, and fold.
-        include_response_headers: keep the reply's headers as ``response_metadata["headers"]``.
-
     The other options are those of `CohereOptions`; `CohereService` and `RemoteService` say how to reach the server.
 
     Raises, from every verb:
@@ -45,25 +41,14 @@ class ChatCohere(CohereService, CohereOptions, RemoteChatModel):
 
     _options: ClassVar = CohereOptions
     _tool_choices: ClassVar = frozenset(ToolChoiceKind)
+    _refuses: ClassVar = REFUSED
     _schema_dialect: ClassVar = COHERE
-
-    streaming: bool = False
-    include_response_headers: bool = False
-
-    @classmethod
-    def is_lc_serializable(cls) -> bool:
-        """A model travels as data, its key as a reference to a variable."""
-        return True
 
     # -- hooks
 
     @property
     def _llm_type(self) -> str:
         return "cohere-chat"
-
-    @property
-    def _refused_options(self) -> frozenset[str]:
-        return REFUSED
 
     @property
     def _structured_methods(self) -> Sequence[StructuredMethod]:

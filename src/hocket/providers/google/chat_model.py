@@ -33,10 +33,6 @@ class ChatGoogleGenerativeAI(GoogleService, GoogleOptions, RemoteChatModel):
     a search has found as citations of the text. A prompt that was blocked has an empty reply whose
     ``normalized_finish_reason`` is content_filter; ``response_metadata["prompt_feedback"]`` says why.
 
-    Args:
-        streaming: have ``ainvoke`` stream, too, and fold.
-        include_response_headers: keep the reply's headers as ``response_metadata["headers"]``.
-
     The options are those of `GoogleOptions`; `GoogleService` and `RemoteService` say how to reach the server.
 
     Raises, from every verb:
@@ -48,15 +44,8 @@ class ChatGoogleGenerativeAI(GoogleService, GoogleOptions, RemoteChatModel):
 
     _options: ClassVar = GoogleOptions
     _tool_choices: ClassVar = frozenset(ToolChoiceKind)
+    _refuses: ClassVar = REFUSED
     _schema_dialect: ClassVar = DRAFT_2020_12
-
-    streaming: bool = False
-    include_response_headers: bool = False
-
-    @classmethod
-    def is_lc_serializable(cls) -> bool:
-        """A model travels as data, its key as a reference to a variable."""
-        return True
 
     async def alist_models(self) -> list[str]:
         """Return the names of the models that the server offers to this key, in its order, without ``models/``.
@@ -72,10 +61,6 @@ class ChatGoogleGenerativeAI(GoogleService, GoogleOptions, RemoteChatModel):
     @property
     def _llm_type(self) -> str:
         return "chat-google-generative-ai"
-
-    @property
-    def _refused_options(self) -> frozenset[str]:
-        return REFUSED
 
     @property
     def _structured_methods(self) -> Sequence[StructuredMethod]:

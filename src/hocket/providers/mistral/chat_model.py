@@ -30,10 +30,6 @@ class ChatMistralAI(MistralService, MistralOptions, RemoteChatModel):
     beginning of the answer, which the model goes on with. Ids of calls that other providers made are replaced by such as
     the API takes, nine letters and digits.
 
-    Args:
-        streaming: have ``ainvoke`` stream, too, and fold.
-        include_response_headers: keep the reply's headers as ``response_metadata["headers"]``.
-
     The other options are those of `MistralOptions`; `RemoteService` says how to reach the server.
 
     Raises, from every verb:
@@ -45,26 +41,15 @@ class ChatMistralAI(MistralService, MistralOptions, RemoteChatModel):
 
     _options: ClassVar = MistralOptions
     _tool_choices: ClassVar = frozenset(ToolChoiceKind)
+    _refuses: ClassVar = REFUSED
     _schema_dialect: ClassVar = MISTRAL
     _call_ids: ClassVar = re.compile("[a-zA-Z0-9]{9}")
-
-    streaming: bool = False
-    include_response_headers: bool = False
-
-    @classmethod
-    def is_lc_serializable(cls) -> bool:
-        """A model travels as data, its key as a reference to a variable."""
-        return True
 
     # -- hooks
 
     @property
     def _llm_type(self) -> str:
         return "mistralai-chat"
-
-    @property
-    def _refused_options(self) -> frozenset[str]:
-        return REFUSED
 
     @property
     def _structured_methods(self) -> Sequence[StructuredMethod]:

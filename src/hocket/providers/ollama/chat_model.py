@@ -30,10 +30,6 @@ class ChatOllama(OllamaService, OllamaOptions, RemoteChatModel):
     shows it. ``response_metadata`` has the server's durations in ns. A prompt that seems longer than the window
     (``num_ctx``) is warned of, once for each model, since the server would cut it in silence.
 
-    Args:
-        streaming: have ``ainvoke`` stream, too, and fold.
-        include_response_headers: keep the reply's headers as ``response_metadata["headers"]``.
-
     The options of the answer are those of `OllamaOptions`; `OllamaService` and `RemoteService` say how to reach the server.
     The model decides itself whether it calls a tool: of the choices there are "auto" and "none".
 
@@ -46,25 +42,14 @@ class ChatOllama(OllamaService, OllamaOptions, RemoteChatModel):
 
     _options: ClassVar = OllamaOptions
     _tool_choices: ClassVar = frozenset({ToolChoiceKind.AUTO, ToolChoiceKind.NONE})
+    _refuses: ClassVar = REFUSED
     _schema_dialect: ClassVar = DRAFT_2020_12
-
-    streaming: bool = False
-    include_response_headers: bool = False
-
-    @classmethod
-    def is_lc_serializable(cls) -> bool:
-        """A model travels as data, its key as a reference to a variable."""
-        return True
 
     # -- hooks
 
     @property
     def _llm_type(self) -> str:
         return "chat-ollama"
-
-    @property
-    def _refused_options(self) -> frozenset[str]:
-        return REFUSED
 
     @property
     def _structured_methods(self) -> Sequence[StructuredMethod]:

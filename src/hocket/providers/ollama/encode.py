@@ -11,12 +11,11 @@ from hocket.errors import InvalidInput, Unsupported
 from hocket.language_models.options import collect_options
 from hocket.language_models.tool_choice import ToolChoiceKind, get_tool_name, parse_tool_choice
 from hocket.messages import AIMessage, BaseMessage, ChatMessage, ToolMessage
-from hocket.messages.calls import calls_of, function_call_of
+from hocket.messages.calls import calls_of
 from hocket.messages.content import Fields, FieldsView
 from hocket.messages.formats import native_content
 from hocket.messages.formats.blocks import source_of
 from hocket.messages.roles import role_of
-from hocket.messages.tool_calls import default_tool_parser
 from hocket.providers.ollama.options import OllamaOptions, RunnerOptions
 from hocket.providers.ollama.service import PROVIDER
 from hocket.remote.foreign import arguments_of, read_parts, read_reply_parts
@@ -35,7 +34,7 @@ _EFFORTS: Mapping[str, bool | str] = {
     "medium": "medium",
     "high": "high",
 }
-_ROLES = {"system": "system", "human": "user", "tool": "tool", "function": "tool"}
+_ROLES = {"system": "system", "human": "user", "tool": "tool"}
 _CALLS = frozenset({"tool_call", "invalid_tool_call"})
 
 
@@ -161,9 +160,6 @@ def _encode_reply(message: AIMessage) -> Fields:
     beside = message.additional_kwargs
     parts = read_reply_parts(message, _is_native)
     calls = [part for part in parts if part.get("type") in _CALLS]
-    if function := function_call_of(message):
-        read, unread = default_tool_parser([{"function": function}])
-        calls += [dict(call) for call in (*read, *unread)]
     said = _encode_parts([part for part in parts if part.get("type") not in _CALLS and not _is_blank(part)])
     thought = beside.get("thinking") or beside.get("reasoning_content")  # LangChain's name
     if isinstance(thought, str) and thought:

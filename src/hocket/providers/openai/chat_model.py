@@ -40,9 +40,7 @@ class ChatOpenAI(OpenAIService, ModelOptions, RemoteChatModel):
 
     Args:
         use_responses_api: whether to speak OpenAI's Responses API, not chat completions.
-        streaming: have ``ainvoke`` stream, too, and fold.
         stream_usage: whether a stream reports usage; default: if the server is not known to refuse to.
-        include_response_headers: keep the reply's headers as ``response_metadata["headers"]``.
 
     The options of the answer are those of `ModelOptions`; `OpenAIService` and `RemoteService` say how to reach the server. A
     call may override each option by name, and unset it with None. What was set is sent, and what the server or the model
@@ -60,14 +58,7 @@ class ChatOpenAI(OpenAIService, ModelOptions, RemoteChatModel):
     _api_options: ClassVar = OF_RESPONSES | OF_COMPLETIONS
 
     use_responses_api: bool | None = None
-    streaming: bool = False
     stream_usage: bool | None = None
-    include_response_headers: bool = False
-
-    @classmethod
-    def is_lc_serializable(cls) -> bool:
-        """A model travels as data, its key as a reference to a variable."""
-        return True
 
     # -- hooks
 
@@ -88,6 +79,14 @@ class ChatOpenAI(OpenAIService, ModelOptions, RemoteChatModel):
         methods: tuple[StructuredMethod, ...] = ("function_calling", "json_mode")
         can = self._dialect.holds_to_schema and (self.profile or {}).get("structured_output", True)
         return ("json_schema", *methods) if can else methods
+
+    @property
+    def _knows_functions(self) -> bool:
+        return not self.use_responses_api
+
+    @property
+    def _takes_back(self) -> frozenset[str]:
+        return super()._takes_back if self.use_responses_api else frozenset()
 
     @property
     def _refused_options(self) -> frozenset[str]:

@@ -72,11 +72,6 @@ class OpenAI(OpenAIService, CompletionOptions, RemoteLLM):
 
     streaming: bool = False
 
-    @classmethod
-    def is_lc_serializable(cls) -> bool:
-        """A model travels as data, its key as a reference to a variable."""
-        return True
-
     # -- hooks
 
     @property

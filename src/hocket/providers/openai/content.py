@@ -13,11 +13,9 @@ from typing import Any
 
 from hocket.errors import InvalidInput, Unsupported
 from hocket.messages import AIMessage
-from hocket.messages.content import FieldsView
 from hocket.messages.formats import native_content
 from hocket.messages.formats.blocks import more, source_of
 from hocket.providers.openai.dialects import Dialect
-from hocket.providers.openai.items import is_item
 from hocket.remote.foreign import STANDARD, UNSPOKEN, read_parts
 
 __all__ = ["Part", "encode_content", "encode_reply", "is_native"]
@@ -53,8 +51,7 @@ def encode_reply(message: AIMessage, dialect: Dialect) -> str | list[Part]:
     """
     if isinstance(message.content, str):
         return message.content
-    said = [part for part in message.content if isinstance(part, str) or not _is_silent_item(part)]
-    parts = [part for part in read_parts(said, is_native, _WORDS) if str(part.get("type")) not in UNSPOKEN]
+    parts = [part for part in read_parts(message.content, is_native, _WORDS) if str(part.get("type")) not in UNSPOKEN]
     return [_encode(part, dialect) for part in parts if not _is_bare_citation(part)]
 
 
@@ -62,11 +59,6 @@ def is_native(part: Mapping[str, object]) -> bool:
     """Whether a part is of the format itself, and no standard block."""
     kind = str(part.get("type"))
     return kind == "refusal" or isinstance(part.get(NATIVE.get(kind, "")), Mapping)
-
-
-def _is_silent_item(part: FieldsView) -> bool:
-    """Whether a part is of the other API, and says nothing: a call, which stands beside, or what its server's tools did."""
-    return is_item(part) and part["type"] not in ("message", "image_generation_call")
 
 
 def _is_bare_citation(part: Mapping[str, object]) -> bool:
