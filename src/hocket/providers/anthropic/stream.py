@@ -55,9 +55,9 @@ class AnthropicDecoder(ChatStreamDecoder):
         return None
 
     def _begin(self, message: Fields) -> ChatGenerationChunk:
-        self.id = message.get("id")
+        self.id: str | None = message.get("id")
         self._usage = dict(message.get("usage") or {})
-        self.facts |= reply_facts(message)
+        self.facts.update(reply_facts(message))
         return self.make_chunk("", usage=decode_usage(self._usage))
 
     def _start_block(self, index: int, block: Fields) -> ChatGenerationChunk | None:
@@ -110,7 +110,7 @@ class AnthropicDecoder(ChatStreamDecoder):
         usage: Fields = data.get("usage") or {}
         self._usage |= {name: value for name, value in usage.items() if value is not None}  # running totals
         finish = finish_facts(data["delta"])
-        self.facts |= {**reply_facts(data["delta"]), "token_usage": self._usage}
+        self.facts.update({**reply_facts(data["delta"]), "token_usage": self._usage})
         if finish:
             self.ended = True
         return self.make_chunk("", usage=decode_usage(self._usage), finish=finish)

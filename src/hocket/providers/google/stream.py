@@ -61,7 +61,8 @@ class GoogleDecoder(StreamDecoder[ChatGenerationChunk]):
         if not candidate or candidate.keys() - _CONTENT:  # it says more than most events do
             finish = finish_facts(candidate, data, called=self._count > 0)
             self._facts |= {**reply_facts(candidate), **finish}
-            self.ended = self.ended or bool(finish)
+            if finish:
+                self.ended = True
         usage = data.get("usageMetadata")
         is_new = bool(usage) and usage != self._usage
         self._usage = usage or self._usage
