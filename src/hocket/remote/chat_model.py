@@ -93,6 +93,14 @@ class RemoteChatModel(RemoteModel, BaseChatModel, ABC):
         """Whether a part of a reply's content is of the provider's own format, so that it goes back as it is."""
         return False
 
+    def _has_beginning(self, params: FieldsView) -> bool:
+        """Whether the messages of a call are all of its conversation; else its server holds the beginning.
+
+        Args:
+            params: what the call says.
+        """
+        return True
+
     def _request_count(self, messages: Sequence[BaseMessage], tools: Sequence[FieldsView]) -> HTTPRequest | None:
         """Return a request for the number of a conversation's tokens, but for its key; None: the API counts none.
 
@@ -128,7 +136,7 @@ class RemoteChatModel(RemoteModel, BaseChatModel, ABC):
             from hocket.tools import convert_to_openai_tools  # a program without tools need not load them
 
             described = convert_to_openai_tools(tools)
-        request = self._request_count(self._adapt(list(messages))[0], described)
+        request = self._request_count(self._adapt(list(messages), {})[0], described)
         if request is None:
             raise Unsupported(
                 "the API has no way to count tokens; count them here, with exact=False", provider=self._provider
@@ -157,8 +165,14 @@ class RemoteChatModel(RemoteModel, BaseChatModel, ABC):
         request = self._write(messages, stop, kwargs, stream=True)
         return self._sender.receive(request, self._decoder, self._decode_as_stream)
 
-    def _adapt(self, messages: Sequence[BaseMessage]) -> tuple[Sequence[BaseMessage], Downgrade | None]:
+    def _adapt(
+        self, messages: Sequence[BaseMessage], params: FieldsView
+    ) -> tuple[Sequence[BaseMessage], Downgrade | None]:
         """Return a conversation as the provider can take it, and what that leaves out.
+
+        Args:
+            messages: the conversation.
+            params: what the call says.
 
         Raises:
             InvalidHistory: a tool call without its result, or a result without its call.
@@ -167,7 +181,7 @@ class RemoteChatModel(RemoteModel, BaseChatModel, ABC):
         if all(map(_is_plain, messages)):
             return messages, None
         lifted = lift_results(messages if self._knows_functions else lift_function_calls(messages))
-        check_results(lifted)
+        check_results(lifted, has_beginning=self._has_beginning(params))
         adapted, downgrade = hand_over(lifted, self._provider, self._is_native, self._call_ids, self._takes_back)
         if downgrade is not None and self.foreign == "raise":
             raise Unsupported(
@@ -197,7 +211,7 @@ class RemoteChatModel(RemoteModel, BaseChatModel, ABC):
         messages = self._to_messages(input)
         sent = {name: value for name, value in params.items() if name != "unsupported"}
         stop, sent, _ = self._apply_option_policy(stop, sent, params.get("unsupported"), messages)
-        return self._write(self._adapt(messages)[0], stop, sent, stream=stream)
+        return self._write(self._adapt(messages, params)[0], stop, sent, stream=stream)
 
     def _combine_llm_outputs(self, llm_outputs: list[Fields | None]) -> Fields:
         """Return the usage of all answers together, in the server's words, and the model (LangChain's form)."""

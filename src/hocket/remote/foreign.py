@@ -87,8 +87,12 @@ def _results_in(message: HumanMessage) -> list[ToolMessage]:
     ]
 
 
-def check_results(messages: Sequence[BaseMessage]) -> None:
+def check_results(messages: Sequence[BaseMessage], *, has_beginning: bool = True) -> None:
     """Refuse a conversation in which a tool call has no result, or a result no call: no server takes it.
+
+    Args:
+        messages: the conversation.
+        has_beginning: whether it has one; else a result may answer a call that is not here.
 
     Raises:
         InvalidHistory: the message names the places, and the way out.
@@ -97,7 +101,8 @@ def check_results(messages: Sequence[BaseMessage]) -> None:
         return
     from hocket.message_toolkit.repair import validate_history  # a program without tools need not load it
 
-    problems = [problem for problem in validate_history(messages) if problem.code in _REFUSED]
+    refused = _REFUSED if has_beginning else _REFUSED - {"orphaned_result"}
+    problems = [problem for problem in validate_history(messages) if problem.code in refused]
     if problems:
         words = "; ".join(f"message {problem.index}: {problem.detail}" for problem in problems[:5])
         raise InvalidHistory(

@@ -54,7 +54,9 @@ class Downgrade:
 class _AdaptingModel(Protocol):
     """What the stage needs of a model."""
 
-    def _adapt(self, messages: Sequence[BaseMessage]) -> tuple[Sequence[BaseMessage], Downgrade | None]: ...
+    def _adapt(
+        self, messages: Sequence[BaseMessage], params: FieldsView
+    ) -> tuple[Sequence[BaseMessage], Downgrade | None]: ...
 
 
 def with_handover(call_next: Next) -> Next:
@@ -63,7 +65,7 @@ def with_handover(call_next: Next) -> Next:
     def start(call: Call) -> Awaitable[Any]:
         model: _AdaptingModel = call.request.model
         messages = call.request.prompts[0]
-        adapted, downgrade = model._adapt(messages)  # pyright: ignore[reportPrivateUsage]  # the stage's own hook
+        adapted, downgrade = model._adapt(messages, call.request.params)  # pyright: ignore[reportPrivateUsage]  # the stage's own hook
         if adapted is messages:
             return call_next(call)
         return _tell_and_go_on(call, adapted, downgrade, call_next)

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from hocket.errors import InvalidInput, Unsupported
+from hocket.errors import InvalidHistory, InvalidInput, Unsupported
 from hocket.messages import (
     AIMessage,
     BaseMessage,
@@ -428,6 +428,16 @@ def test_what_is_new_since_an_answer_is_sent() -> None:
     assert len(body(messages, previous_response_id="resp_1")["input"]) == 3
     assert len(body(messages, previous_response_id="resp_9")["input"]) == 5
     assert body(messages[:4], use_previous_response_id=True)["input"] == [SENT_RESULT]
+
+
+def test_a_result_may_answer_a_call_that_the_server_keeps() -> None:
+    """Where the beginning of the conversation is the server's, by the model's word or the call's; else it is refused."""
+    assert body([RESULT], previous_response_id="resp_9")["input"] == [SENT_RESULT]
+    assert body([RESULT], fields={"conversation": "conv_1"})["input"] == [SENT_RESULT]
+    with pytest.raises(InvalidHistory):
+        body([RESULT])
+    with pytest.raises(InvalidHistory):
+        body([HumanMessage("x"), reply(CALLED)], previous_response_id="resp_9")
 
 
 # -- tools

@@ -95,6 +95,10 @@ class ChatOpenAI(OpenAIService, ModelOptions, RemoteChatModel):
     def _is_native(self, part: FieldsView) -> bool:
         return self._api.is_native(part)
 
+    def _has_beginning(self, params: FieldsView) -> bool:
+        fields = {**self.__dict__, **params}
+        return fields["previous_response_id"] is None and fields["conversation"] is None
+
     def _request(self, messages: Sequence[BaseMessage], options: ModelOptions, *, stream: bool) -> HTTPRequest:
         dialect, profile = self._dialect, self._profile_for(options.model) or {}
         usage = dialect.stream_usage if self.stream_usage is None else self.stream_usage
