@@ -377,6 +377,67 @@ def test_a_call_that_was_changed_goes_back_so() -> None:
     assert sent_input(HumanMessage("x"), message, RESULT)[1] == {**CALLED, "arguments": '{"on":false}'}
 
 
+CITATION = {"url": "u", "title": "T", "start_index": 0, "end_index": 1}
+OTHERS = {
+    "responses/v1": AIMessage(
+        [
+            {**REASONING, "index": 0},
+            {
+                "type": "text",
+                "text": "Hi",
+                "annotations": [{"type": "url_citation", **CITATION}],
+                "id": "m",
+                "phase": "commentary",
+            },
+            {"type": "refusal", "refusal": "No.", "id": "m"},
+            CALLED,
+        ],
+        tool_calls=[CALL],
+        response_metadata={"model_provider": "openai", "id": "resp_1"},
+    ),
+    "v1": AIMessage(
+        [
+            {"type": "reasoning", "id": "rs_1", "reasoning": "", "extras": {"encrypted_content": "gA=="}},
+            {
+                "type": "text",
+                "text": "Hi",
+                "annotations": [{"type": "citation", **CITATION}],
+                "id": "m",
+                "extras": {"phase": "commentary"},
+            },
+            {"type": "non_standard", "value": {"type": "refusal", "refusal": "No."}},
+            {**CALL, "extras": {"item_id": "fc_1", "status": "completed", "arguments": CALLED["arguments"]}},
+        ],
+        tool_calls=[CALL],
+        response_metadata={"model_provider": "openai", "id": "resp_1", "output_version": "v1"},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_replies_that_langchain_has_read_go_back(name: str) -> None:
+    """In the forms that its package for OpenAI gives them: as the items that they were."""
+    sent = sent_input(HumanMessage("x"), OTHERS[name], RESULT)[1:-1]
+    text = {"type": "output_text", "text": "Hi", "annotations": [{"type": "url_citation", **CITATION}]}
+    message = {"type": "message", "role": "assistant"}
+    assert sent == [
+        REASONING,
+        {**message, "id": "m", "phase": "commentary", "content": [text]},
+        {**message, "content": [{"type": "refusal", "refusal": "No."}]},
+        CALLED,
+    ]
+
+
+def test_replies_in_langchains_oldest_form_go_back() -> None:
+    """Reasoning and what the server's tools did stand beside the content."""
+    beside = {"reasoning": REASONING, "tool_outputs": [SEARCHED], "__openai_function_call_ids__": {"c1": "fc_1"}}
+    old = AIMessage(
+        [{"type": "text", "text": "Hi"}], additional_kwargs=beside, response_metadata={"model_provider": "openai"}
+    )
+    sent = sent_input(HumanMessage("x"), old, HumanMessage("y"))
+    assert sent[1:3] == [REASONING, SEARCHED] and sent[3]["content"][0]["text"] == "Hi"
+
+
 PAIRS: list[tuple[bool | None, list[dict[str, Any]], list[dict[str, Any]]]] = [
     (None, [REASONING], []),
     (False, [REASONING], []),

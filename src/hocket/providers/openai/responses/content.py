@@ -6,6 +6,7 @@ an item without the reasoning that led to it is refused, as is reasoning that le
 
 from collections.abc import Sequence
 from itertools import groupby
+from typing import cast
 
 from hocket.messages import AIMessage
 from hocket.messages.content import Fields, FieldsView
@@ -56,7 +57,7 @@ def encode_reply(message: AIMessage, *, is_stored: bool) -> list[Fields]:
     Raises:
         Unsupported: a block that a reply has no place for; the text names its type.
     """
-    items: list[Fields] = []
+    items = _read_items_beside(message)
     for is_own, group in groupby(read_reply_parts(message, is_native), is_native):
         parts = list(group)
         items += (
@@ -70,30 +71,51 @@ def encode_reply(message: AIMessage, *, is_stored: bool) -> list[Fields]:
 
 def _restore(item: Fields) -> Fields:
     """Return an item as the server has sent it, without the places that its parts had in a stream."""
+    if item["type"] not in ("message", "reasoning"):
+        return item
     restored = {
         name: [_without_index(part) for part in value] if name in ("content", "summary") and value else value
         for name, value in item.items()
     }
-    if item["type"] == "reasoning":  # nulls, which SDKs write, are refused there
-        return {name: value for name, value in restored.items() if value is not None}
-    return restored
+    if item["type"] == "message":
+        return restored
+    return {
+        name: value for name, value in restored.items() if value is not None
+    }  # nulls, which SDKs write, are refused
 
 
 def _without_index(part: Fields) -> Fields:
     return {name: value for name, value in part.items() if name != "index"}
 
 
+def _read_items_beside(message: AIMessage) -> list[Fields]:
+    """Return the items that LangChain's oldest form of a reply has beside the content: reasoning, and the server's tools."""
+    beside: Fields = message.additional_kwargs
+    items: list[object] = [beside.get("reasoning"), *(beside.get("tool_outputs") or ())]
+    return [cast(Fields, item) for item in items if isinstance(item, dict) and is_item(cast(Fields, item))]
+
+
 def _mark(block: Fields) -> Fields:
-    """Return a block so that a call of a tool that takes any text, as chat completions have it, is written as one."""
+    """Return a block so that what other forms of a reply say about it stands where its writer looks for that.
+
+    That is the phase of a message, with a text of it; and of a call by chat completions, that its tool takes any text.
+    """
     extras: Fields = block.get("extras") or {}
-    return (
-        {**block, "extras": {"block_type": "custom_tool_call", **extras}} if extras.get("type") == "custom" else block
-    )
+    if extras.get("type") == "custom":
+        return {**block, "extras": {"block_type": "custom_tool_call", **extras}}
+    phase = block.get("phase") or extras.get("phase")
+    if phase is None or block["type"] != "text":
+        return block
+    others = {name: value for name, value in extras.items() if name != "phase"}
+    kept = {name: value for name, value in block.items() if name != "phase"}
+    return {**kept, "extras": {**others, "message": {"phase": phase}}}
 
 
 def _wrap(item: Fields) -> Fields:
-    """Return an item; a refusal, which chat completions have by itself, within a message."""
-    return {"type": "message", "role": "assistant", "content": [item]} if item["type"] == "refusal" else item
+    """Return an item; a refusal, which other forms of a reply have by itself, within a message."""
+    if item["type"] != "refusal":
+        return item
+    return {"type": "message", "role": "assistant", "content": [{"type": "refusal", "refusal": item["refusal"]}]}
 
 
 def _pair(items: Sequence[Fields], is_stored: bool) -> list[Fields]:
