@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from hocket.errors import InvalidInput
 from hocket.messages import AIMessage, BaseMessage, ChatMessage, FunctionMessage, SystemMessage, ToolMessage
 from hocket.messages.content import Fields
-from hocket.providers.openai.items import is_item
 from hocket.providers.openai.options import ModelOptions
 from hocket.providers.openai.responses.content import encode_parts, encode_reply
+from hocket.providers.openai.responses.items import is_item
 from hocket.providers.openai.responses.options import encode_options
 from hocket.providers.openai.responses.tools import encode_tools
 from hocket.remote.function_calls import mark_error, require_call_id

@@ -1,4 +1,4 @@
-"""Items of the Responses API, as opposed to parts of messages: told by their form, for either API may meet them."""
+"""Items of the Responses API, as opposed to parts of messages: told by their form."""
 
 from hocket.messages.content import KNOWN_BLOCK_TYPES, FieldsView
 
