@@ -8,6 +8,7 @@ import pytest
 from hocket.errors import (
     AuthenticationError,
     ContextLengthExceeded,
+    InvalidReply,
     InvalidRequest,
     LLMError,
     PermissionDenied,
@@ -242,6 +243,28 @@ def test_usage_is_in_whole_tokens(usage: Any, read: Any) -> None:
     details = made.get("input_token_details", {})
     assert (made["input_tokens"], made["output_tokens"], details.get("cache_read")) == read
     assert all(type(made[name]) is int for name in ("input_tokens", "output_tokens", "total_tokens"))  # type: ignore[literal-required]
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        {"type": "content-delta", "index": 0, "delta": {"message": {"content": {"text": 5}}}},
+        {"type": "content-delta", "index": 0, "delta": {"message": {"content": "a"}}},
+        {"type": "tool-call-start", "index": 0, "delta": {"message": {"tool_calls": [CALL]}}},
+        {"type": "message-end", "delta": {"finish_reason": 7}},
+        {"type": "citation-start", "delta": None},
+    ],
+)
+def test_an_odd_event_is_an_invalid_reply(event: Any) -> None:
+    assert isinstance(outcome_of(CohereDecoder(), f"data: {json.dumps(event)}\n\n".encode()), InvalidReply)
+
+
+@pytest.mark.parametrize(
+    "message", [None, [], {"content": [5]}, {"content": 5}, {"tool_calls": [5]}, {"tool_calls": 5}]
+)
+def test_an_odd_reply_is_an_invalid_one(message: Any) -> None:
+    with pytest.raises(InvalidReply):
+        decode_reply(HTTPReply(200, {}, json.dumps({"finish_reason": "COMPLETE", "message": message}).encode()))
 
 
 def test_log_probabilities_are_kept() -> None:

@@ -6,7 +6,14 @@ from typing import Any
 
 import pytest
 
-from hocket.errors import AuthenticationError, InvalidRequest, LLMError, ProviderUnavailable, RateLimitError
+from hocket.errors import (
+    AuthenticationError,
+    InvalidReply,
+    InvalidRequest,
+    LLMError,
+    ProviderUnavailable,
+    RateLimitError,
+)
 from hocket.http import classify_error
 from hocket.http.request import HTTPReply
 from hocket.load import dumps, loads
@@ -188,6 +195,25 @@ def test_a_call_that_comes_in_pieces_is_one_call() -> None:
     ]
     [call] = fold([stream(*({"tool_calls": [piece]} for piece in pieces), finish="tool_calls")]).tool_calls
     assert (call["id"], call["args"]) == ("aaaaaaaaa", {"a": 1})
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        None,
+        [],
+        {"content": [5]},
+        {"content": 5},
+        {"content": "a", "tool_calls": [5]},
+        {"content": "a", "tool_calls": 5},
+    ],
+)
+def test_an_odd_reply_is_an_invalid_one(message: Any) -> None:
+    """Whole and streamed."""
+    with pytest.raises(InvalidReply):
+        answer(completion(message))
+    if message:
+        assert isinstance(outcome_of(MistralDecoder(), stream(message)), InvalidReply)
 
 
 @pytest.mark.parametrize(

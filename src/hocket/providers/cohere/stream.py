@@ -54,7 +54,7 @@ class CohereDecoder(StreamDecoder[ChatGenerationChunk]):
                     self._facts["logprobs"] = [data["logprobs"]]
                 return self._read_part(data.get("index") or 0, data["delta"]["message"]["content"])
             case "tool-plan-delta":
-                return self._chunk("", kwargs={"tool_plan": data["delta"]["message"]["tool_plan"]})
+                return self._chunk("", kwargs={"tool_plan": str(data["delta"]["message"]["tool_plan"])})
             case "tool-call-start" | "tool-call-delta":
                 raw: Fields = data["delta"]["message"]["tool_calls"]
                 self._called = True
@@ -63,9 +63,8 @@ class CohereDecoder(StreamDecoder[ChatGenerationChunk]):
                 found: object = data["delta"]["message"]["citations"]
                 return self._chunk("", kwargs={"citations": found if isinstance(found, list) else [found]})
             case "message-start":
-                self._id = data.get("id")
-                if self._id:
-                    self._facts["id"] = self._id
+                if data.get("id"):
+                    self._facts["id"] = self._id = str(data["id"])
             case "message-end":
                 return self._finish(data["delta"])
             case _:
@@ -74,9 +73,12 @@ class CohereDecoder(StreamDecoder[ChatGenerationChunk]):
 
     def _read_part(self, index: int, part: Fields) -> ChatGenerationChunk | None:
         """Return a piece of a part. What it does not hold is absent, or null."""
-        if text := part.get("text"):
+        text, thought = part.get("text"), part.get("thinking")
+        if not isinstance(text, str | None) or not isinstance(thought, str | None):
+            raise TypeError("a part holds something else than a text")
+        if text:
             return self._chunk([{"type": "text", "text": text, "index": index}] if index else text)
-        if thought := part.get("thinking"):
+        if thought:
             return self._chunk([{"type": "thinking", "thinking": thought, "index": index}])
         if part.get("type") in ("text", "thinking", None):
             return None
