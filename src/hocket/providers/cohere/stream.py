@@ -8,21 +8,18 @@ also say that the answer has failed.
 from collections.abc import Mapping
 from typing import ClassVar
 
-from hocket.messages.base import Content
 from hocket.messages.content import Fields
-from hocket.messages.fast_chunk import fast_chunk
-from hocket.messages.tool_calls import ToolCallChunk
 from hocket.outputs import ChatGenerationChunk
 from hocket.providers.cohere.decode import FINISHES, decode_usage, describe_failure
 from hocket.providers.cohere.service import PROVIDER
+from hocket.remote.chat_stream_decoder import ChatStreamDecoder
 from hocket.remote.function_calls import read_call
-from hocket.remote.reply import normalize_finish, read_headers
-from hocket.remote.stream_decoder import StreamDecoder
+from hocket.remote.reply import normalize_finish
 
 __all__ = ["CohereDecoder"]
 
 
-class CohereDecoder(StreamDecoder[ChatGenerationChunk]):
+class CohereDecoder(ChatStreamDecoder):
     """Reads one stream.
 
     Args:
@@ -33,9 +30,7 @@ class CohereDecoder(StreamDecoder[ChatGenerationChunk]):
     end_marker: ClassVar[bytes | None] = b"[DONE]"  # of some deployments
 
     def __init__(self, headers: Mapping[str, str] | None = None, *, include_headers: bool = False) -> None:
-        super().__init__(PROVIDER, headers)
-        self._facts = {"model_provider": PROVIDER, **read_headers(self.headers, include_headers)}  # for the next chunk
-        self._id: str | None = None
+        super().__init__(PROVIDER, headers, include_headers=include_headers)
         self._called = False
 
     def find_error(self, data: Fields) -> object:
@@ -51,20 +46,20 @@ class CohereDecoder(StreamDecoder[ChatGenerationChunk]):
         match data.get("type"):
             case "content-delta" | "content-start":
                 if data.get("logprobs"):
-                    self._facts["logprobs"] = [data["logprobs"]]
+                    self.facts["logprobs"] = [data["logprobs"]]
                 return self._read_part(data.get("index") or 0, data["delta"]["message"]["content"])
             case "tool-plan-delta":
-                return self._chunk("", kwargs={"tool_plan": str(data["delta"]["message"]["tool_plan"])})
+                return self.make_chunk("", beside={"tool_plan": str(data["delta"]["message"]["tool_plan"])})
             case "tool-call-start" | "tool-call-delta":
                 raw: Fields = data["delta"]["message"]["tool_calls"]
                 self._called = True
-                return self._chunk("", calls=[read_call({**raw, "index": data.get("index")})])
+                return self.make_chunk("", calls=[read_call({**raw, "index": data.get("index")})])
             case "citation-start":
                 found: object = data["delta"]["message"]["citations"]
-                return self._chunk("", kwargs={"citations": found if isinstance(found, list) else [found]})
+                return self.make_chunk("", beside={"citations": found if isinstance(found, list) else [found]})
             case "message-start":
                 if data.get("id"):
-                    self._facts["id"] = self._id = str(data["id"])
+                    self.facts["id"] = self.id = str(data["id"])
             case "message-end":
                 return self._finish(data["delta"])
             case _:
@@ -77,38 +72,17 @@ class CohereDecoder(StreamDecoder[ChatGenerationChunk]):
         if not isinstance(text, str | None) or not isinstance(thought, str | None):
             raise TypeError("a part holds something else than a text")
         if text:
-            return self._chunk([{"type": "text", "text": text, "index": index}] if index else text)
+            return self.make_chunk([{"type": "text", "text": text, "index": index}] if index else text)
         if thought:
-            return self._chunk([{"type": "thinking", "thinking": thought, "index": index}])
+            return self.make_chunk([{"type": "thinking", "thinking": thought, "index": index}])
         if part.get("type") in ("text", "thinking", None):
             return None
-        return self._chunk([{**part, "index": index}])
+        return self.make_chunk([{**part, "index": index}])
 
     def _finish(self, delta: Fields) -> ChatGenerationChunk:
         self.done = self.ended = True
         finish = normalize_finish(delta.get("finish_reason"), FINISHES, called=self._called)
         usage: Fields | None = delta.get("usage")
-        self._facts |= {**finish, **({"token_usage": usage} if usage else {})}
-        return self._chunk("", usage=usage, info=finish)
-
-    def _chunk(
-        self,
-        content: Content,
-        *,
-        kwargs: Fields | None = None,
-        calls: list[ToolCallChunk] | None = None,
-        usage: Fields | None = None,
-        info: Fields | None = None,
-    ) -> ChatGenerationChunk:
-        facts, self._facts = self._facts, {}
-        message = fast_chunk(
-            content,
-            self._id,
-            additional_kwargs=kwargs,
-            response_metadata=facts,
-            tool_call_chunks=calls,
-            usage_metadata=decode_usage(usage),
-        )
-        return (
-            ChatGenerationChunk(message=message, generation_info=info) if info else ChatGenerationChunk(message=message)
-        )
+        if usage:
+            self.facts["token_usage"] = usage
+        return self.make_chunk("", usage=decode_usage(usage), finish=finish)
