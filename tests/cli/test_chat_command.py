@@ -86,9 +86,9 @@ def test_wrong_calls_are_one_line(hocket: Run, inside: Inside) -> None:
     assert_one_line(inside("chat", "  "), 2, "the question is empty")
     assert_one_line(inside("chat", "hi", "--model", "opnai:gpt"), 4, "did you mean openai?", "local")
     assert_one_line(
-        inside("chat", "hi", "--model", "claude-opus-5"),
+        inside("chat", "hi", "--model", "sonar-pro"),
         4,
-        "is a model of 'anthropic'",
+        "is a model of 'perplexity'",
         "give --base-url URL; there are",
     )
     assert_one_line(inside("chat", "hi", "--model", "openai", OPENAI_API_KEY="x"), 2, "name its model, openai:MODEL")

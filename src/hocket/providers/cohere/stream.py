@@ -59,7 +59,8 @@ class CohereDecoder(ChatStreamDecoder):
                 return self.make_chunk("", beside={"citations": found if isinstance(found, list) else [found]})
             case "message-start":
                 if data.get("id"):
-                    self.facts["id"] = self.id = str(data["id"])
+                    self.id: str | None = str(data["id"])
+                    self.facts["id"] = self.id
             case "message-end":
                 return self._finish(data["delta"])
             case _:
