@@ -202,6 +202,22 @@ def test_how_much_to_think(name: str, options: dict[str, Any], thinking: Any, ef
     assert (body["thinking"], body.get("output_config", {}).get("effort")) == (thinking, effort)
 
 
+@pytest.mark.parametrize(
+    ("max_tokens", "effort", "budget"),
+    [(1025, "max", 1024), (2000, "low", 1024), (10_001, "high", 8000), (160_001, "high", 128_000)],
+)
+def test_a_budget_has_bounds(max_tokens: int, effort: str, budget: int) -> None:
+    """What the API takes at least, and models answer with at most; below the answer's tokens, some of which it leaves."""
+    body = model(model="claude-sonnet-4-5", max_tokens=max_tokens).render("hi", reasoning_effort=effort).json
+    assert body["thinking"] == {"type": "enabled", "budget_tokens": budget}
+    assert budget < body["max_tokens"]
+
+
+def test_models_that_do_not_think_are_not_asked_to() -> None:
+    with pytest.raises(Unsupported, match="'claude-3-haiku' takes no reasoning_effort"):
+        model(model="claude-3-haiku").render("hi", reasoning_effort="low")
+
+
 def test_a_budget_needs_tokens() -> None:
     with pytest.raises(InvalidInput, match="1024"):
         model(model="claude-3-7-sonnet", max_tokens=1024).render("hi", reasoning_effort="low")
@@ -224,6 +240,16 @@ def test_options_go_where_the_api_has_them() -> None:
     assert body.headers["anthropic-beta"] == "a,b"
     wanted = {"stop_sequences": ["END"], "metadata": {"user_id": "u1"}, "service_tier": "auto", "x": 1}
     assert wanted.items() <= body.json.items()
+
+
+@pytest.mark.parametrize("names", ["abc", "acb", "bac", "bca", "cab", "cba"])
+def test_betas_are_added_up_whoever_names_them(names: str) -> None:
+    """The model, its headers and the call; in whatever order. None in a call takes the model's back."""
+    first, second, third = names
+    asked = model(betas=[first], default_headers={"Anthropic-Beta": f"{second}, {first}"})
+    assert asked.render("hi", betas=[third, first]).headers["anthropic-beta"] == "a,b,c"
+    assert asked.render("hi", betas=None).headers["anthropic-beta"] == ",".join(sorted([first, second]))
+    assert "anthropic-beta" not in model(betas=[first]).render("hi", betas=None).headers
 
 
 @pytest.mark.parametrize("option", ["seed", "n", "logprobs", "presence_penalty", "response_mime_type", "min_p"])

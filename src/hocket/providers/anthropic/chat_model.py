@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from hocket._schemas.dialects import ANTHROPIC
+from hocket._secrets import unwrap_secret
 from hocket.http.request import HTTPReply, HTTPRequest
 from hocket.language_models.structured import StructuredMethod
 from hocket.language_models.tool_choice import ToolChoiceKind
@@ -26,6 +27,8 @@ LONG = 21_333
 
 DEFAULT_MAX_TOKENS = 4096
 """Tokens of an answer where neither the caller nor the model's profile says how many. (LangChain's number.)"""
+
+BETA = "anthropic-beta"
 
 VERSION, SAMPLING_VERSION = "2026-10-21", "2023-06-01"
 """The API's version; and the one to ask with temperature, top_p or top_k, which the newer one refuses."""
@@ -118,8 +121,18 @@ class ChatAnthropic(AnthropicOptions, RemoteChatModel):
     def _make_headers(self, options: AnthropicOptions) -> Fields:
         is_sampled = not (options.temperature is options.top_p is options.top_k is None)
         version = self.anthropic_version or (SAMPLING_VERSION if is_sampled else VERSION)
-        betas = {"anthropic-beta": ",".join(dict.fromkeys(options.betas))} if options.betas else {}
-        return {"anthropic-version": version, **betas}
+        betas = self._collect_betas(options.betas)
+        return {"anthropic-version": version, **({BETA: ",".join(betas)} if betas else {})}
+
+    def _collect_betas(self, of_call: Sequence[str] | None) -> list[str]:
+        """Return the names of all betas to use, in an order that does not depend on who named them.
+
+        Args:
+            of_call: those that the call or else the model names; None: neither, or the call takes the model's back.
+        """
+        header = unwrap_secret((self.default_headers or {}).get(BETA, ""))
+        named = [] if of_call is None else [*(self.betas or ()), *of_call]
+        return sorted({name for part in (header, *named) for name in part.replace(" ", "").split(",") if name})
 
     def _decode(self, reply: HTTPReply) -> ChatResult:
         return decode_reply(reply, include_headers=self.include_response_headers)

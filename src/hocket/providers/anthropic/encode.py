@@ -35,7 +35,8 @@ _BUDGETED = re.compile(r".*claude-(3-7|(sonnet|opus)-4(?!-[5-9]\b)|(sonnet|haiku
 _SHARES = {"minimal": 10, "low": 20, "medium": 50, "high": 80, "xhigh": 90, "max": 95}
 """The budget of each effort, in percent of the tokens of an answer."""
 
-MIN_BUDGET = 1024
+MIN_BUDGET, MAX_BUDGET = 1024, 128_000
+"""The least budget that the API takes, and as many tokens as its models answer with at most."""
 
 
 def encode_request(
@@ -116,7 +117,7 @@ def _compute_budget(effort: str, max_tokens: int) -> int:
             f"reasoning_effort={effort!r} needs at least {MIN_BUDGET} tokens to think with, and max_tokens={max_tokens} "
             "leaves none for the answer; raise max_tokens"
         )
-    return max(MIN_BUDGET, max_tokens * _SHARES[effort] // 100)
+    return min(MAX_BUDGET, max(MIN_BUDGET, max_tokens * _SHARES[effort] // 100))
 
 
 def _encode_format(form: FieldsView) -> Fields:

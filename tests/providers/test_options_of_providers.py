@@ -1,0 +1,106 @@
+"""What an option says to each provider: it goes out as it was given, under one name, and nobody's dict is changed."""
+
+import copy
+from typing import Any
+
+import pytest
+
+from hocket.messages import HumanMessage, SystemMessage
+from hocket.providers.anthropic import ChatAnthropic
+from hocket.providers.cohere import ChatCohere
+from hocket.providers.google import ChatGoogleGenerativeAI
+from hocket.providers.mistral import ChatMistralAI
+from hocket.providers.ollama import ChatOllama
+from hocket.providers.openai import ChatOpenAI
+
+MAKERS: dict[str, Any] = {
+    "openai": ChatOpenAI,
+    "openai_responses": lambda **fields: ChatOpenAI(use_responses_api=True, **fields),
+    "anthropic": ChatAnthropic,
+    "google": ChatGoogleGenerativeAI,
+    "mistral": ChatMistralAI,
+    "cohere": ChatCohere,
+    "ollama": ChatOllama,
+}
+
+TOKEN_LIMITS = {
+    "openai": "max_completion_tokens",
+    "openai_responses": "max_output_tokens",
+    "anthropic": "max_tokens",
+    "google": "maxOutputTokens",
+    "mistral": "max_tokens",
+    "cohere": "max_tokens",
+    "ollama": "num_predict",
+}
+
+DEEP = {"type": "object", "properties": {"city": {"type": "string", "default": None}}}
+TOOL = {"type": "function", "function": {"name": "weather", "description": "d", "parameters": DEEP}}
+FORM = {"type": "json_schema", "json_schema": {"name": "answer", "schema": DEEP}}
+FOR_THE_CACHE = {"cache_control": {"type": "ephemeral", "ttl": "1h"}}
+
+SEARCHES: list[dict[str, Any]] = [
+    {},
+    {"search_context_size": "low"},
+    {"user_location": {"type": "approximate", "approximate": {"country": "GB", "city": "Leeds", "region": "Leeds"}}},
+    {"search_context_size": "high", "user_location": {"type": "approximate", "approximate": {"country": "GB"}}},
+]
+
+
+def sent(provider: str, asked: Any = "hi", model: str = "m", **options: Any) -> dict[str, Any]:
+    body: dict[str, Any] = MAKERS[provider](model=model, api_key="k").render(asked, **options).json
+    return body
+
+
+def find(body: dict[str, Any], name: str) -> list[Any]:
+    """The values that a body has under a name, inside of other fields too."""
+    deeper = [value for inner in body.values() if isinstance(inner, dict) for value in find(inner, name)]
+    return [*([body[name]] if name in body else []), *deeper]
+
+
+@pytest.mark.parametrize("provider", MAKERS)
+def test_a_temperature_that_is_unset_is_absent_and_zero_is_sent(provider: str) -> None:
+    """0 is a value like any other; where nothing was said, the server decides."""
+    assert find(sent(provider), "temperature") == []
+    assert find(sent(provider, temperature=0), "temperature") == [0]
+    assert find(sent(provider, temperature=0.7), "temperature") == [0.7]
+
+
+@pytest.mark.parametrize(("provider", "name"), TOKEN_LIMITS.items())
+def test_the_tokens_of_an_answer_have_one_name(provider: str, name: str) -> None:
+    """The provider's own, and no other."""
+    body = sent(provider, max_tokens=77)
+    assert {word: find(body, word) for word in TOKEN_LIMITS.values() if find(body, word)} == {name: [77]}
+
+
+@pytest.mark.parametrize("provider", MAKERS)
+def test_an_option_of_the_caller_is_not_changed(provider: str) -> None:
+    """Tools, forms and messages are the same after the request was written as before."""
+    asked = [SystemMessage([{"type": "text", "text": "be brief"}]), HumanMessage([{"type": "text", "text": "hi"}])]
+    options: dict[str, Any] = {"tools": [TOOL], "extra_body": {"x": {"y": [1]}}}
+    if provider != "cohere":  # which takes no form beside tools
+        options["response_format"] = FORM
+    before = copy.deepcopy((asked, options))
+    sent(provider, asked, **options)
+    assert (asked, options) == before
+
+
+@pytest.mark.parametrize("name", ["thinking", "output_config"])
+def test_how_to_think_stays_the_callers(name: str) -> None:
+    """An effort that is given beside it is not written into it."""
+    said = {"type": "adaptive", "display": "summarized"}
+    sent("anthropic", model="claude-opus-5", reasoning_effort="high", **{name: said})
+    assert said == {"type": "adaptive", "display": "summarized"}
+
+
+@pytest.mark.parametrize("search", SEARCHES)
+def test_how_to_search_is_sent_as_it_is(search: dict[str, Any]) -> None:
+    """An empty dict says to search, and is there."""
+    assert sent("openai", web_search_options=search)["web_search_options"] == search
+    assert "web_search_options" not in sent("openai")
+
+
+@pytest.mark.parametrize("block", [FOR_THE_CACHE, {"extras": FOR_THE_CACHE}])
+def test_instructions_keep_their_mark_for_the_cache(block: dict[str, Any]) -> None:
+    """With its duration, and though they are hoisted."""
+    asked = [SystemMessage([{"type": "text", "text": "be brief", **block}]), HumanMessage("hi")]
+    assert sent("anthropic", asked)["system"] == [{"type": "text", "text": "be brief", **FOR_THE_CACHE}]
