@@ -78,6 +78,23 @@ def test_nothing_is_guessed(name: str, provider: str | None) -> None:
     assert find_profile(name, provider) is None
 
 
+THINKERS = (
+    *("gpt-5", "GPT-5", "gpt-5-mini", "o1", "o1-preview", "o1-mini", "o3", "o3-mini", "o3-2025-04-16", "o4-mini"),
+    *("claude-3-7-sonnet-20250219", "claude-sonnet-4-20250514", "claude-opus-4-20250514", "claude-sonnet-4-5"),
+    *("deepseek-reasoner", "grok-4.20-reasoning", "gemini-2.5-pro"),
+)
+TALKERS = (
+    *("gpt-4", "gpt-4o", "gpt-4-turbo", "gpt-3.5-turbo", "claude-3-opus-20240229", "claude-3-5-sonnet-20241022"),
+    *("deepseek-chat", "grok-3", "grok-4.20-non-reasoning", "gemini-2.0-flash", "llama-3.1-8b-instruct"),
+)
+
+
+@pytest.mark.parametrize(("name", "thinks"), [*((n, True) for n in THINKERS), *((n, False) for n in TALKERS)])
+def test_which_models_reason(name: str, thinks: bool) -> None:
+    """Each is known by its name, in any case, and by that of a snapshot."""
+    assert (find_profile(name) or {}).get("reasoning_output") is thinks
+
+
 def test_the_longest_name_counts() -> None:
     """A snapshot with a row of its own is known by that."""
     assert (find_profile("gpt-4o-2024-05-13") or {})["max_output_tokens"] == 4096

@@ -4,12 +4,10 @@ Each provider's scripted server answers with reasoning, a text and two calls; th
 the results, to each other provider, whose scripted server then has to be content with it.
 """
 
-import functools
 import itertools
 import json
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 
@@ -26,43 +24,13 @@ from hocket.messages import (
     messages_to_dict,
     trim_messages,
 )
-from hocket.providers.anthropic import ChatAnthropic
-from hocket.providers.cohere import ChatCohere
-from hocket.providers.google import ChatGoogleGenerativeAI
-from hocket.providers.mistral import ChatMistralAI
-from hocket.providers.ollama import ChatOllama
-from hocket.providers.openai import ChatOpenAI
 from hocket.remote import RemoteChatModel
 from hocket.testing import (
-    AnthropicFormat,
-    CohereFormat,
-    GoogleFormat,
-    MistralFormat,
-    OllamaFormat,
-    OpenAIFormat,
-    OpenAIResponsesFormat,
     Reply,
     serve,
 )
-from hocket.testing.server import Format, ScriptedToolCall
-
-
-class Provider(NamedTuple):
-    """A provider: its server's format, and a model that asks such a server."""
-
-    format: Format
-    make: Callable[..., RemoteChatModel]
-
-
-PROVIDERS = {
-    "openai": Provider(OpenAIFormat(), ChatOpenAI),
-    "openai_responses": Provider(OpenAIResponsesFormat(), functools.partial(ChatOpenAI, use_responses_api=True)),
-    "anthropic": Provider(AnthropicFormat(), ChatAnthropic),
-    "ollama": Provider(OllamaFormat(), ChatOllama),
-    "google": Provider(GoogleFormat(), ChatGoogleGenerativeAI),
-    "mistral": Provider(MistralFormat(), ChatMistralAI),
-    "cohere": Provider(CohereFormat(), ChatCohere),
-}
+from hocket.testing.server import ScriptedToolCall
+from tests.kit.providers import PROVIDERS
 
 THOUGHT, SAID = "because-of-the-clouds", "Let me look that up."
 CALLS: list[ScriptedToolCall] = [

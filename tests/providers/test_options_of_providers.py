@@ -6,22 +6,7 @@ from typing import Any
 import pytest
 
 from hocket.messages import HumanMessage, SystemMessage
-from hocket.providers.anthropic import ChatAnthropic
-from hocket.providers.cohere import ChatCohere
-from hocket.providers.google import ChatGoogleGenerativeAI
-from hocket.providers.mistral import ChatMistralAI
-from hocket.providers.ollama import ChatOllama
-from hocket.providers.openai import ChatOpenAI
-
-MAKERS: dict[str, Any] = {
-    "openai": ChatOpenAI,
-    "openai_responses": lambda **fields: ChatOpenAI(use_responses_api=True, **fields),
-    "anthropic": ChatAnthropic,
-    "google": ChatGoogleGenerativeAI,
-    "mistral": ChatMistralAI,
-    "cohere": ChatCohere,
-    "ollama": ChatOllama,
-}
+from tests.kit.providers import PROVIDERS
 
 TOKEN_LIMITS = {
     "openai": "max_completion_tokens",
@@ -47,7 +32,7 @@ SEARCHES: list[dict[str, Any]] = [
 
 
 def sent(provider: str, asked: Any = "hi", model: str = "m", **options: Any) -> dict[str, Any]:
-    body: dict[str, Any] = MAKERS[provider](model=model, api_key="k").render(asked, **options).json
+    body: dict[str, Any] = PROVIDERS[provider].make(model=model, api_key="k").render(asked, **options).json
     return body
 
 
@@ -57,7 +42,7 @@ def find(body: dict[str, Any], name: str) -> list[Any]:
     return [*([body[name]] if name in body else []), *deeper]
 
 
-@pytest.mark.parametrize("provider", MAKERS)
+@pytest.mark.parametrize("provider", PROVIDERS)
 def test_a_temperature_that_is_unset_is_absent_and_zero_is_sent(provider: str) -> None:
     """0 is a value like any other; where nothing was said, the server decides."""
     assert find(sent(provider), "temperature") == []
@@ -72,7 +57,7 @@ def test_the_tokens_of_an_answer_have_one_name(provider: str, name: str) -> None
     assert {word: find(body, word) for word in TOKEN_LIMITS.values() if find(body, word)} == {name: [77]}
 
 
-@pytest.mark.parametrize("provider", MAKERS)
+@pytest.mark.parametrize("provider", PROVIDERS)
 def test_an_option_of_the_caller_is_not_changed(provider: str) -> None:
     """Tools, forms and messages are the same after the request was written as before."""
     asked = [SystemMessage([{"type": "text", "text": "be brief"}]), HumanMessage([{"type": "text", "text": "hi"}])]

@@ -205,6 +205,23 @@ def test_events_that_say_nothing_make_no_chunk() -> None:
     assert chunks[1].generation_info == {"finish_reason": "stop"}
 
 
+def test_a_finish_reason_is_not_taken_back() -> None:
+    """A null after it says nothing, and usage in a last event without choices is that of the whole."""
+    usage = {"prompt_tokens": 3, "completion_tokens": 1, "total_tokens": 4}
+    message = said(delta(content="a"), delta("length"), delta(), {**delta(), "choices": [], "usage": usage})
+    assert message.response_metadata["finish_reason"] == "length"
+    assert message.usage_metadata == {"input_tokens": 3, "output_tokens": 1, "total_tokens": 4}
+
+
+def test_an_event_may_have_a_line_of_a_megabyte() -> None:
+    """Among comments, and without the blank that most servers write before their data."""
+    text = "x" * 2**20
+    large, end = (json.dumps(one) for one in (delta(content=text), delta("stop")))
+    body = f": OPENROUTER PROCESSING\n\n:\n\nid: 1\nretry: 5\ndata:{large}\n\n: ping\ndata:{end}\n\ndata:[DONE]\n\n"
+    message = folded(decoded([body[at : at + 65_536].encode() for at in range(0, len(body), 65_536)]))
+    assert message.content == text and "stream_end" not in message.response_metadata
+
+
 def test_a_running_total_counts_once() -> None:
     """vLLM reports usage with every chunk, and means the whole each time."""
     usages = [{"prompt_tokens": 5, "completion_tokens": count, "total_tokens": 5 + count} for count in (1, 2, 3)]
