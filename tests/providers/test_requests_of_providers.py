@@ -1,11 +1,15 @@
-"""What an option says to each provider: it goes out as it was given, under one name, and nobody's dict is changed."""
+"""What goes out to each provider: options as they were given, under one name each, and nothing that is the program's."""
 
+import base64
 import copy
+import json
+import os
 from typing import Any
 
 import pytest
 
-from hocket.messages import HumanMessage, SystemMessage
+from hocket.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
+from hocket.timeouts import Timeout
 from tests.kit.providers import PROVIDERS
 
 TOKEN_LIMITS = {
@@ -89,3 +93,51 @@ def test_instructions_keep_their_mark_for_the_cache(block: dict[str, Any]) -> No
     """With its duration, and though they are hoisted."""
     asked = [SystemMessage([{"type": "text", "text": "be brief", **block}]), HumanMessage("hi")]
     assert sent("anthropic", asked)["system"] == [{"type": "text", "text": "be brief", **FOR_THE_CACHE}]
+
+
+@pytest.mark.parametrize("provider", PROVIDERS)
+def test_an_artifact_stays_here(provider: str) -> None:
+    """What a tool has made for the program is not the model's; nor is anything in the metadata of messages."""
+    asked = [
+        HumanMessage("hi", response_metadata={"secret": "not-to-be-sent-1"}),
+        AIMessage("", tool_calls=[{"name": "weather", "args": {}, "id": "c1", "type": "tool_call"}]),
+        ToolMessage("rain", tool_call_id="c1", artifact={"raw": "not-to-be-sent-2"}),
+    ]
+    written = json.dumps(sent(provider, asked, tools=[TOOL]))
+    assert "rain" in written and "not-to-be-sent" not in written
+
+
+@pytest.mark.parametrize("provider", PROVIDERS)
+def test_text_and_picture_are_one_message_in_their_order(provider: str) -> None:
+    """Bytes go out as the base64 of themselves, beside the question."""
+    picture = {"type": "image", "base64": base64.b64encode(b"Hello, world!").decode(), "mime_type": "image/png"}
+    body = sent(provider, [HumanMessage([{"type": "text", "text": "What is in it?"}, picture])])
+    [message] = body.get("messages") or body.get("contents") or body["input"]
+    written = json.dumps(message)
+    assert message["role"] == "user"
+    assert written.count("SGVsbG8sIHdvcmxkIQ==") == 1
+    assert provider == "ollama" or written.index("What is in it?") < written.index("SGVsbG8sIHdvcmxkIQ==")
+
+
+DEFAULTS = {
+    "openai": ("https://api.openai.com/v1/chat/completions", "authorization"),
+    "openai_responses": ("https://api.openai.com/v1/responses", "authorization"),
+    "anthropic": ("https://api.anthropic.com/v1/messages", "x-api-key"),
+    "google": ("https://generativelanguage.googleapis.com/v1/models/m:generateContent", "x-goog-api-key"),
+    "mistral": ("https://api.mistral.ai/v1/chat/completions", "authorization"),
+    "cohere": ("https://api.cohere.com/v2/chat", "authorization"),
+    "ollama": ("http://127.0.0.1:11434/api/chat", "authorization"),
+}
+
+
+@pytest.mark.parametrize("provider", PROVIDERS)
+def test_where_requests_go_by_default(provider: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The provider's own address, with the key in its own header, within limits of time."""
+    for name in [*os.environ]:
+        if name.startswith(("OPENAI_", "ANTHROPIC_", "GOOGLE_", "MISTRAL_", "CO_", "COHERE_", "OLLAMA_")):
+            monkeypatch.delenv(name)
+    model = PROVIDERS[provider].make(model="m", api_key="k")
+    request = model.render("hi")
+    [holder] = {"authorization", "x-api-key", "x-goog-api-key"} & request.headers.keys()
+    assert (request.url, holder) == DEFAULTS[provider]
+    assert model.timeout == Timeout(connect=10, first_token=300, idle=120, total=1200)
