@@ -5,6 +5,9 @@ values are valid by construction, sets all fields at once. A property test compa
 chunk with pieces of tool calls leaves ``tool_calls`` out: `AIMessageChunk` parses them when they are first read.
 """
 
+from collections.abc import Iterable
+from typing import cast
+
 from hocket.load.construct import set_state
 from hocket.messages.ai import AIMessageChunk
 from hocket.messages.content import Fields
@@ -25,7 +28,13 @@ def fast_chunk(
     tool_call_chunks: list[ToolCallChunk] | None = None,
     usage_metadata: UsageMetadata | None = None,
 ) -> AIMessageChunk:
-    """Return a chunk out of valid fields, whose containers are its own from now on."""
+    """Return a chunk out of valid fields, whose containers are its own from now on.
+
+    Raises:
+        TypeError: what a server sent is of another type than the field: its decoder makes an `InvalidReply` of that.
+    """
+    if content.__class__ is not str or (id is not None and id.__class__ is not str) or tool_call_chunks:
+        _check_types(content, id, tool_call_chunks or ())
     fields: Fields = {
         "content": content,
         "additional_kwargs": {} if additional_kwargs is None else additional_kwargs,
@@ -46,3 +55,13 @@ def fast_chunk(
     made = AIMessageChunk.__new__(AIMessageChunk)
     set_state(made, fields, _FIELDS.copy(), {})
     return made
+
+
+def _check_types(content: object, id: object, calls: Iterable[ToolCallChunk]) -> None:
+    """Refuse what folding could not go on with. Most chunks are a text, and do not come by here."""
+    parts = cast("list[object]", content) if isinstance(content, list) else ()
+    if not isinstance(content, str | list) or not all(isinstance(part, str | dict) for part in parts):
+        raise TypeError("content is neither a text nor a list of texts and parts")
+    said = [id, *(call.get(name) for call in calls for name in ("id", "name", "args"))]
+    if not all(isinstance(value, str | None) for value in said):
+        raise TypeError("an id, or the name or the arguments of a call, is no text")

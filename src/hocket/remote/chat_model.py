@@ -15,7 +15,7 @@ from pydantic import Field
 from hocket._pipeline.call import Next
 from hocket._pipeline.chat_answer import as_chunk
 from hocket._runtime.portal import run_in_portal
-from hocket.errors import Unsupported
+from hocket.errors import InvalidInput, Unsupported
 from hocket.http.request import HTTPReply, HTTPRequest
 from hocket.language_models.chat_models import BaseChatModel
 from hocket.language_models.options import merge_options
@@ -176,13 +176,17 @@ class RemoteChatModel(RemoteModel, BaseChatModel, ABC):
 
         Raises:
             InvalidHistory: a tool call without its result, or a result without its call.
+            InvalidInput: a part of a message is not what its type says.
             Unsupported: something would be left out, and ``foreign`` is "raise".
         """
         if all(map(_is_plain, messages)):
             return messages, None
-        lifted = lift_results(messages if self._knows_functions else lift_function_calls(messages))
-        check_results(lifted, has_beginning=self._has_beginning(params))
-        adapted, downgrade = hand_over(lifted, self._provider, self._is_native, self._call_ids, self._takes_back)
+        try:
+            lifted = lift_results(messages if self._knows_functions else lift_function_calls(messages))
+            check_results(lifted, has_beginning=self._has_beginning(params))
+            adapted, downgrade = hand_over(lifted, self._provider, self._is_native, self._call_ids, self._takes_back)
+        except _ODD_SHAPES as error:
+            raise _make_malformed(error) from error
         if downgrade is not None and self.foreign == "raise":
             raise Unsupported(
                 f"the conversation holds {', '.join(downgrade.block_types)} of another provider ({downgrade.count} "
@@ -197,10 +201,14 @@ class RemoteChatModel(RemoteModel, BaseChatModel, ABC):
         """Return the request of one call.
 
         Raises:
-            InvalidInput: an option that does not exist, or a value outside its limits.
+            InvalidInput: an option that does not exist, or a value outside its limits; or a part of a message is not what
+                its type says: a server, or a file, may have said anything.
         """
         options: Any = merge_options(self, params if stop is None else {**params, "stop": stop}, self._call_options)
-        request = self._request(messages, options, stream=stream)
+        try:
+            request = self._request(messages, options, stream=stream)
+        except _ODD_SHAPES as error:
+            raise _make_malformed(error) from error
         return add_headers(request, options.extra_headers) if options.extra_headers else request
 
     def _decode_as_stream(self, reply: HTTPReply) -> list[ChatGenerationChunk]:
@@ -221,6 +229,17 @@ class RemoteChatModel(RemoteModel, BaseChatModel, ABC):
                 usage = add_counts(combined.get("token_usage") or {}, output.get("token_usage") or {})
                 combined |= {**output, "token_usage": usage}
         return combined
+
+
+_ODD_SHAPES = (TypeError, KeyError, AttributeError, IndexError)
+"""What reading a part raises that holds something else than its type says."""
+
+
+def _make_malformed(error: Exception) -> InvalidInput:
+    return InvalidInput(
+        f"the conversation cannot be written: a part of a message is not what its type says ({type(error).__name__}: "
+        f"{error}); remove it, or mend it"
+    )
 
 
 def _is_plain(message: BaseMessage) -> bool:

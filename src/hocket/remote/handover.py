@@ -136,7 +136,7 @@ def _hand_over(
 
 def _passes(part: Fields, is_native: IsNative) -> bool:
     """Whether a part, of a reply of the provider's own or of nobody's, goes on as it is."""
-    kind = part.get("type")
+    kind = str(part.get("type"))
     return is_native(part) or kind in STANDARD or kind in _CALLS or kind == "non_standard"
 
 

@@ -78,7 +78,8 @@ def _is_unsigned(part: Fields) -> bool:
 
 
 def _is_blank(block: Fields) -> bool:
-    return block.get("type") == "text" and not block["text"].strip()
+    text = block.get("text")
+    return block.get("type") == "text" and not (isinstance(text, str) and text.strip())
 
 
 def _encode(part: Fields) -> Fields:

@@ -1,0 +1,85 @@
+"""A server may say anything: what it says becomes a message that can be used and sent, or one of hocket's errors.
+
+Recorded replies with one value replaced by another of the wrong type, whole and streamed, at places drawn by a fixed seed.
+"""
+
+import json
+import random
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Any
+
+import pytest
+
+from hocket import ChatAnthropic, ChatCohere, ChatGoogleGenerativeAI, ChatMistralAI, ChatOllama, ChatOpenAI
+from hocket.errors import HocketError
+from hocket.http.request import HTTPReply
+from hocket.load import dumps
+from hocket.messages import AIMessage, HumanMessage
+from hocket.remote import RemoteChatModel
+from tests.kit.recordings import decode_pieces, fold_chunks, load_recordings, stream_in
+
+MODELS: dict[str, RemoteChatModel] = {
+    "anthropic": ChatAnthropic(model="m", api_key="k"),
+    "cohere_v2": ChatCohere(model="m", api_key="k"),
+    "gemini": ChatGoogleGenerativeAI(model="m", api_key="k"),
+    "mistral": ChatMistralAI(model="m", api_key="k"),
+    "ollama": ChatOllama(model="m"),
+    "openai_chat": ChatOpenAI(model="m", api_key="k"),
+    "openai_responses": ChatOpenAI(model="m", api_key="k", use_responses_api=True),
+}
+ODD: list[Any] = [None, 5, -1.5, "x", [], {}, [1], {"a": 1}, True, "", [[]], [None]]
+DRAWS = 6
+
+
+def paths_in(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """The ways to all values inside of JSON."""
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, item in items:
+        yield (*path, key)
+        yield from paths_in(item, (*path, key))
+
+
+def spoil(data: Any, draw: random.Random) -> Iterator[Any]:
+    """Copies of JSON with one value of the wrong type."""
+    for path in draw.sample(found := list(paths_in(data)), min(DRAWS, len(found))):
+        copy = inner = json.loads(json.dumps(data))
+        for key in path[:-1]:
+            inner = inner[key]
+        inner[path[-1]] = draw.choice(ODD)
+        yield copy
+
+
+def use(model: RemoteChatModel, message: AIMessage) -> None:
+    """Look at a message in all the ways there are, store it, and go on with it."""
+    assert isinstance(message.text, str) and isinstance(message.content_blocks, list)
+    assert dumps(message) and message.pretty_repr()
+    with suppress(HocketError):
+        model.render([HumanMessage("a"), message, HumanMessage("b")])
+
+
+@pytest.mark.parametrize("folder", MODELS)
+def test_a_stream_with_an_odd_value(folder: str) -> None:
+    model, draw = MODELS[folder], random.Random(folder)
+    for recording in load_recordings(folder).values():
+        lines = stream_in(recording).decode().split("\n") if isinstance(recording["response"], dict) else []
+        for at, line in enumerate(lines):
+            head, brace, rest = line.partition("{")
+            for data in spoil(json.loads(brace + rest), draw) if brace and head in ("", "data: ") else ():
+                body = "\n".join([*lines[:at], head + json.dumps(data), *lines[at + 1 :]]).encode()
+                with suppress(HocketError):
+                    use(model, fold_chunks(decode_pieces(model._decoder({}), [body])))
+
+
+@pytest.mark.parametrize("folder", MODELS)
+def test_a_reply_with_an_odd_value(folder: str) -> None:
+    model, draw = MODELS[folder], random.Random(folder)
+    for recording in load_recordings(folder).values():
+        body = recording["response"].get("body") if isinstance(recording["response"], dict) else None
+        for data in [copy for _ in range(DRAWS) for copy in spoil(body, draw)] if isinstance(body, dict) else ():
+            try:
+                message = model._decode(HTTPReply(200, {}, json.dumps(data).encode())).generations[0].message
+            except HocketError:
+                continue
+            assert isinstance(message, AIMessage)
+            use(model, message)
