@@ -1,0 +1,142 @@
+"""Code of the application around each call of the model and each call of a tool.
+
+LangChain has six hooks, each twice. Here are two: what happens before and after a call are lines around
+``handler(request)``. A hook may be ``def`` or ``async def``, whichever verb the agent is run by: a sync one runs in a
+worker thread, where its handler waits for the loop.
+"""
+
+import inspect
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Generic, TypeVar
+
+from anyio import from_thread
+
+from hocket._runtime.runtime import ASYNC
+from hocket.errors import InvalidHook
+from hocket.messages import AIMessage, BaseMessage, ToolCall, ToolMessage
+from hocket.runnables import Runnable
+from hocket.tools import BaseTool
+
+__all__ = ["AgentMiddleware", "ModelRequest", "ToolCallRequest", "compose_model_calls", "compose_tool_calls"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelRequest:
+    """One call of the model, before it is made.
+
+    Args:
+        model: is asked.
+        messages: are sent: the system's text first, then what was said, as far as it fits.
+        tools: that the model may call, that of the typed answer included.
+        tool_choice: as `BaseChatModel.bind_tools` takes it; None: the model's own choice.
+        options: further arguments of the call, ``temperature`` for example.
+        step: the number of the call in its run, from 1.
+    """
+
+    model: Runnable[Any, AIMessage]
+    messages: Sequence[BaseMessage]
+    tools: Sequence[BaseTool] = ()
+    tool_choice: str | None = None
+    options: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    step: int = 1
+
+    def override(self, **changes: Any) -> "ModelRequest":
+        """Return a copy with some fields changed."""
+        return replace(self, **changes)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolCallRequest:
+    """One call of a tool, before it is made.
+
+    Args:
+        tool_call: as the model wrote it.
+        tool: that is called; None: there is none of that name, and the handler tells the model so.
+        step: the number of the model's call that asked for it, from 1.
+    """
+
+    tool_call: ToolCall
+    tool: BaseTool | None
+    step: int = 1
+
+    def override(self, **changes: Any) -> "ToolCallRequest":
+        """Return a copy with some fields changed."""
+        return replace(self, **changes)
+
+
+ModelHandler = Callable[[ModelRequest], Coroutine[Any, Any, AIMessage]]
+ToolHandler = Callable[[ToolCallRequest], Coroutine[Any, Any, ToolMessage]]
+
+
+class AgentMiddleware:
+    """Wraps an agent's calls. Subclass it, and define one or both hooks, each with ``def`` or ``async def``.
+
+    A hook may look at the request, change it (``request.override(...)``), call ``handler`` once, several times or not at
+    all, and look at what it returns. What it raises ends the run if it wraps the model, and is told to the model if it
+    wraps a tool. One object serves all runs of its agent, at once.
+
+    Example:
+        >>> class Shout(AgentMiddleware):
+        ...     async def wrap_tool_call(self, request, handler):
+        ...         result = await handler(request)
+        ...         return result.model_copy(update={"content": result.text.upper()})
+    """
+
+    def wrap_model_call(self, request: ModelRequest, handler: Callable[[ModelRequest], Any]) -> Any:
+        """Return the model's answer, an `AIMessage`. By default what ``handler`` returns."""
+        return handler(request)
+
+    def wrap_tool_call(self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Any]) -> Any:
+        """Return the result of the call, a `ToolMessage`. By default what ``handler`` returns."""
+        return handler(request)
+
+
+def compose_model_calls(middleware: Sequence[AgentMiddleware], innermost: ModelHandler) -> ModelHandler:
+    """Return ``innermost`` within the hooks of the model, the first middleware's outermost."""
+    handler = innermost
+    for one in reversed(middleware):
+        if type(one).wrap_model_call is not AgentMiddleware.wrap_model_call:
+            handler = _Wrapped(one.wrap_model_call, handler, AIMessage)
+    return handler
+
+
+def compose_tool_calls(middleware: Sequence[AgentMiddleware], innermost: ToolHandler) -> ToolHandler:
+    """Return ``innermost`` within the hooks of the tools, the first middleware's outermost."""
+    handler = innermost
+    for one in reversed(middleware):
+        if type(one).wrap_tool_call is not AgentMiddleware.wrap_tool_call:
+            handler = _Wrapped(one.wrap_tool_call, handler, ToolMessage)
+    return handler
+
+
+Request = TypeVar("Request")
+Message = TypeVar("Message")
+
+
+class _Wrapped(Generic[Request, Message]):
+    """A handler within a hook."""
+
+    def __init__(
+        self,
+        hook: Callable[[Request, Callable[[Request], Any]], Any],
+        handler: Callable[[Request], Coroutine[Any, Any, Message]],
+        kind: type[Message],
+    ) -> None:
+        self._hook = hook
+        self._handler = handler
+        self._kind = kind
+
+    async def __call__(self, request: Request) -> Message:
+        if inspect.iscoroutinefunction(self._hook):
+            message: object = await self._hook(request, self._handler)
+        else:
+            message = await ASYNC.call_sync(self._hook, request, self._call_from_thread)
+        if not isinstance(message, self._kind):
+            name = getattr(self._hook, "__qualname__", repr(self._hook))
+            got = type(message).__name__
+            raise InvalidHook(f"{name} returned {got}; it must return a {self._kind.__name__}, as its handler does")
+        return message
+
+    def _call_from_thread(self, request: Request) -> Message:
+        return from_thread.run(self._handler, request)
