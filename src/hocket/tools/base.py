@@ -59,6 +59,8 @@ class BaseTool(RunnableSerializable[ToolInput, Any], ABC):
         handle_validation_error: the same, for arguments that do not fit the schema. True: it is a text
             that explains what does not fit.
         response_format: "content", or "content_and_artifact" if the hook returns both, as a tuple.
+        timeout: seconds that a call may take under an event loop; None: as long as the caller allows. A thread cannot be
+            stopped: a sync hook is left behind, and under `invoke` it has no limit.
         extras: what a provider wants to know of the tool beyond the standard.
     """
 
@@ -75,6 +77,7 @@ class BaseTool(RunnableSerializable[ToolInput, Any], ABC):
     handle_tool_error: bool | str | Callable[[ToolException], str | Sequence[str | dict[str, Any]]] | None = False
     handle_validation_error: bool | str | Callable[[ValidationError], str] | None = False
     response_format: Literal["content", "content_and_artifact"] = "content"
+    timeout: float | None = Field(default=None, gt=0)
     extras: dict[str, Any] | None = None
 
     @field_validator("name")

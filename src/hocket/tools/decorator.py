@@ -28,6 +28,9 @@ class _Options(TypedDict, total=False):
     parse_docstring: bool
     error_on_invalid_docstring: bool
     extras: dict[str, object] | None
+    timeout: float | None
+    tags: list[str] | None
+    metadata: dict[str, object] | None
 
 
 @overload
@@ -68,6 +71,8 @@ def tool(
             the extra ``tools``. Without it the model is shown the docstring as it is.
         error_on_invalid_docstring: whether a docstring that describes no parameter is an error then; by default it is.
         extras: what a provider wants to know of the tool beyond the standard.
+        timeout: seconds that a call may take.
+        tags, metadata: of every run.
 
     Returns:
         the tool, or, where no function was given, a decorator.

@@ -12,7 +12,7 @@ from hocket.errors.hints import LONGEST_NAME, near_name_hint
 from hocket.messages import ToolMessage
 from hocket.tools.arguments import JSON_SCHEMA
 
-__all__ = ["ERROR_KIND", "explain_validation_error", "make_error_message", "make_result_message"]
+__all__ = ["ERROR_KIND", "cut_result", "explain_validation_error", "make_error_message", "make_result_message"]
 
 ERROR_KIND = "tool_error"
 """Under this key of ``response_metadata`` a failed call's message says how it failed: ``unknown_tool``,
@@ -44,6 +44,37 @@ def make_error_message(content: object, call_id: str | None, name: str | None, k
         status="error",
         response_metadata={ERROR_KIND: kind},
     )
+
+
+def cut_result(message: ToolMessage, limit: int) -> ToolMessage:
+    """Return a result of at most ``limit`` characters of text, with a note of what is left out; the artifact stays.
+
+    Of content blocks, those behind the limit are left out if they are text; pictures and the like stay.
+    """
+    content = message.content
+    if isinstance(content, str):
+        if len(content) <= limit:
+            return message
+        return message.model_copy(update={"content": content[:limit] + _note_cut(len(content) - limit)})
+    room, missing = limit, 0
+    kept: list[str | dict[str, Any]] = []
+    for block in content:
+        text = block if isinstance(block, str) else block.get("text")
+        if not isinstance(text, str):
+            kept.append(block)
+            continue
+        short = text[:room]
+        room -= len(short)
+        missing += len(text) - len(short)
+        if short or not text:
+            kept.append(short if isinstance(block, str) else {**block, "text": short})
+    if not missing:
+        return message
+    return message.model_copy(update={"content": [*kept, {"type": "text", "text": _note_cut(missing)}]})
+
+
+def _note_cut(missing: int) -> str:
+    return f"\n[The result was too long: {missing} more characters are left out. Ask for less, or for the next part.]"
 
 
 def explain_validation_error(error: ValidationError, known: Collection[str], hidden: Collection[str] = ()) -> str:

@@ -56,6 +56,8 @@ class RunTool(Protocol):
     @property
     def metadata(self) -> dict[str, Any] | None: ...
     @property
+    def timeout(self) -> float | None: ...
+    @property
     def response_format(self) -> str: ...
     @property
     def handle_tool_error(self) -> bool | str | Callable[[ToolException], Content] | None: ...
@@ -82,7 +84,7 @@ class Job:
         call_id: of the tool call that is answered; None: nobody asked for a message.
         config: of the call.
         verbose: whether to print.
-        timeout: seconds that it may take; async runs only.
+        timeout: seconds that it may take, async runs only; None: as the tool says.
         explain: whether invalid arguments are answered with an explanation, if the tool has no answer of its own.
         details: what handlers are told besides.
     """
@@ -153,12 +155,13 @@ def _copy_visible(tool: RunTool, given: str | Mapping[str, object]) -> str | dic
 
 
 async def _run_in_time(tool: RunTool, runtime: Runtime, job: Job, run: AsyncCallbackManagerForToolRun | None) -> object:
-    if job.timeout is None:
+    seconds = tool.timeout if job.timeout is None else job.timeout
+    if seconds is None or not runtime.is_async:
         return await _answer(tool, runtime, job, run)
     with Alarm() as alarm:
-        alarm.set(job.timeout)
+        alarm.set(seconds)
         return await _answer(tool, runtime, job, run)
-    raise ToolTimeout(f"it took longer than {job.timeout:g} s")
+    raise ToolTimeout(f"it took longer than {seconds:g} s")
 
 
 async def _answer(tool: RunTool, runtime: Runtime, job: Job, run: AsyncCallbackManagerForToolRun | None) -> object:

@@ -1,0 +1,137 @@
+"""One tool call of a model, run: it is answered by exactly one message, whatever happens.
+
+A call that fails, takes too long or is cancelled is answered with what the model can make use of. So the conversation
+stays whole: providers refuse one in which a call has no answer.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import cast
+
+from hocket._runtime.cancellation import is_stray
+from hocket._runtime.runtime import ASYNC
+from hocket.errors import InvalidInput, StopRun, ToolException, ToolTimeout
+from hocket.errors.hints import LONGEST_NAME, excerpt, near_name
+from hocket.messages import InvalidToolCall, ToolCall, ToolMessage
+from hocket.runnables import RunnableConfig
+from hocket.tools.base import BaseTool
+from hocket.tools.result_messages import cut_result, make_error_message
+from hocket.tools.run import Job, run_tool
+
+__all__ = ["Call", "CallRunner"]
+
+_LONGEST = 2_000  # characters of a failure that the model is told
+
+Call = ToolCall | InvalidToolCall
+
+
+class CallRunner:
+    """Runs the tool calls of a message, one by one, or many at once.
+
+    Args:
+        tools: those that may be called, by name.
+        timeout: seconds that a call may take, where its tool has no limit of its own.
+        timeouts: the same for single tools, by name; they go before the tools' own.
+        max_result_chars: of a result; what is longer is cut.
+        config: for the run of each tool.
+        injected: values of injected arguments, by name.
+
+    Raises:
+        InvalidInput: a limit is not above 0.
+    """
+
+    def __init__(
+        self,
+        tools: Mapping[str, BaseTool],
+        config: RunnableConfig,
+        *,
+        timeout: float | None = None,
+        timeouts: Mapping[str, float] | None = None,
+        max_result_chars: int | None = None,
+        injected: Mapping[str, object] | None = None,
+    ) -> None:
+        if timeout is not None and not timeout > 0:
+            raise InvalidInput(f"timeout is {timeout!r}; it is seconds above 0, or None")
+        if max_result_chars is not None and not max_result_chars > 0:
+            raise InvalidInput(f"max_result_chars is {max_result_chars!r}; it is a number above 0, or None")
+        self._tools = tools
+        self._timeout = timeout
+        self._timeouts = timeouts or {}
+        self._max_result_chars = max_result_chars
+        self._config = config
+        self._injected = injected or {}
+        self._stops: list[tuple[Call, StopRun]] = []
+
+    def check_injected(self, calls: Sequence[Call]) -> None:
+        """Refuse to start where a tool would lack what only the application can give.
+
+        Raises:
+            InvalidInput: an injected argument is missing.
+        """
+        for call in calls:
+            tool = self._tools.get(call["name"] or "")
+            missing = sorted(tool.arguments.required_injected - self._injected.keys()) if tool else []
+            if missing:
+                raise InvalidInput(f"{call['name']} needs what is injected: pass injected={{{missing[0]!r}: ...}}")
+
+    def find_stop(self, calls: Sequence[Call]) -> StopRun | None:
+        """Return what a tool raised to stop the run: that of the first of ``calls``, if there are several."""
+        return next((stop for call in calls for other, stop in self._stops if other is call), None)
+
+    async def answer(self, call: Call) -> ToolMessage:
+        """Run a call, and return the message that answers it. Only a cancellation gets out."""
+        name, call_id = call["name"], call["id"] or ""
+        tool = self._tools.get(name or "")
+        if tool is None:
+            shown = None if name is None else name[:LONGEST_NAME]  # a model may make up a megabyte of it
+            return make_error_message(self._describe_unknown(name), call_id, shown, "unknown_tool")
+        arguments = call["args"]
+        if not isinstance(arguments, dict):
+            reason = str(call.get("error") or "they are not a JSON object")[:_LONGEST]
+            text = f"The arguments of {name} could not be read: {reason}. Call it again with valid JSON."
+            return make_error_message(text, call_id, name, "invalid_arguments")
+        return await self.guard(call, lambda: self._run(tool, arguments, call_id))
+
+    async def guard(self, call: Call, work: Callable[[], Awaitable[ToolMessage]]) -> ToolMessage:
+        """Return what ``work`` returns, or the message that says how it failed. Only a cancellation gets out."""
+        name, call_id = call["name"] or "", call["id"] or ""
+        try:
+            result = await work()
+        except StopRun as stop:
+            self._stops.append((call, stop))
+            return make_error_message(str(stop) or "The run was stopped.", call_id, name, "stopped")
+        except Exception as error:
+            return make_error_message(_describe_failure(name, error), call_id, name, _get_error_kind(error))
+        except BaseException as error:
+            if not is_stray(error):
+                raise
+            return make_error_message(f"{name} was cancelled before it was done.", call_id, name, "cancelled")
+        if result.tool_call_id != call_id:
+            result = result.model_copy(update={"tool_call_id": call_id})
+        return result if self._max_result_chars is None else cut_result(result, self._max_result_chars)
+
+    async def _run(self, tool: BaseTool, arguments: dict[str, object], call_id: str) -> ToolMessage:
+        hidden = tool.arguments.injected
+        given = {key: value for key, value in arguments.items() if key not in hidden}  # the model may have guessed
+        given |= {key: self._injected[key] for key in hidden if key in self._injected}
+        seconds = self._timeouts.get(tool.name, self._timeout if tool.timeout is None else tool.timeout)
+        output = await run_tool(tool, ASYNC, Job(given, call_id, self._config, timeout=seconds, explain=True))
+        if isinstance(output, list):
+            count = len(cast("list[object]", output))
+            raise ToolException(f"it returned {count} messages; a call is answered by one")
+        return cast(ToolMessage, output)
+
+    def _describe_unknown(self, name: str | None) -> str:
+        near = near_name(name or "", self._tools)
+        hint = f" Did you mean {near!r}?" if near else ""
+        return f"There is no tool named {excerpt(name)}.{hint} The tools are: {', '.join(self._tools) or 'none'}."
+
+
+def _describe_failure(name: str, error: Exception) -> str:
+    if isinstance(error, ToolTimeout):
+        return f"{name} failed: {error}. Try something smaller, or go on without it."
+    text = str(error) if isinstance(error, ToolException) else f"{type(error).__name__}: {error}"
+    return f"{name} failed: {text}"[:_LONGEST]
+
+
+def _get_error_kind(error: Exception) -> str:
+    return "timeout" if isinstance(error, ToolTimeout) else "failed"
