@@ -23,8 +23,8 @@ from hocket.messages import AIMessage, BaseMessage, ToolMessage
 from hocket.messages.content import Fields, FieldsView
 from hocket.messages.usage import add_counts
 from hocket.outputs import ChatGenerationChunk, ChatResult
-from hocket.remote.foreign import check_results, lift_results
 from hocket.remote.handover import PRIVATE, Downgrade, hand_over, lift_function_calls, with_handover
+from hocket.remote.message_parts import check_results, lift_results
 from hocket.remote.model import RemoteModel, add_headers
 from hocket.remote.stream_decoder import StreamDecoder
 from hocket.tokens.token_count import TokenCount

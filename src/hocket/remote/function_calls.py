@@ -15,7 +15,7 @@ from hocket.messages.calls import AnyToolCall
 from hocket.messages.content import Fields, FieldsView
 from hocket.messages.formats.openai_responses import CUSTOM_INPUT
 from hocket.messages.tool_calls import ToolCallChunk
-from hocket.remote.foreign import UNSPOKEN, IsNative, read_parts
+from hocket.remote.message_parts import UNSPOKEN, IsNative, read_parts
 
 __all__ = ["join_texts", "mark_error", "read_call", "read_said", "require_call_id", "write_call"]
 
@@ -69,7 +69,7 @@ def read_said(message: AIMessage, is_native: IsNative, words: Iterable[str] = ()
 
     Args:
         message: the reply, with nothing in it of other providers' but standard blocks (`hocket.remote.handover`).
-        is_native, words: see `hocket.remote.foreign.read_parts`.
+        is_native, words: see `hocket.remote.message_parts.read_parts`.
     """
     content = [message.content] if isinstance(message.content, str) else message.content
     return [part for part in read_parts(content, is_native, words) if _is_said(part, is_native)]

@@ -21,12 +21,9 @@ from hocket.messages.calls import function_call_of
 from hocket.messages.content import Fields, FieldsView
 from hocket.messages.formats import content_blocks_of, read_block
 from hocket.messages.tool_calls import read_tool_calls, tool_call_chunk
-from hocket.remote.foreign import STANDARD, keep_standard
+from hocket.remote.message_parts import STANDARD, IsNative, keep_standard
 
 __all__ = ["PRIVATE", "Downgrade", "hand_over", "lift_function_calls", "make_call_id", "with_handover"]
-
-
-IsNative = Callable[[FieldsView], bool]
 
 _CALLS = frozenset({"tool_call", "invalid_tool_call", "tool_call_chunk"})
 PRIVATE = frozenset({"reasoning", "server_tool_call", "server_tool_result", "server_tool_call_chunk", "non_standard"})

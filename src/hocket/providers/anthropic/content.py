@@ -9,7 +9,7 @@ from hocket.errors import InvalidInput
 from hocket.messages import AIMessage, BaseMessage, ToolMessage
 from hocket.messages.content import Fields, FieldsView
 from hocket.messages.formats import native_content
-from hocket.remote.foreign import arguments_of, read_parts, read_reply_parts
+from hocket.remote.message_parts import arguments_of, read_parts, read_reply_parts
 
 __all__ = ["MARK", "encode_content", "is_native"]
 

@@ -10,8 +10,8 @@ from hocket.errors import Unsupported
 from hocket.messages import AIMessage
 from hocket.messages.content import KNOWN_BLOCK_TYPES, Fields, FieldsView
 from hocket.messages.formats import native_content
-from hocket.remote.foreign import STANDARD, keep_standard, read_parts
 from hocket.remote.function_calls import join_texts, read_said
+from hocket.remote.message_parts import STANDARD, keep_standard, read_parts
 
 __all__ = ["encode_content", "encode_reply", "is_native"]
 

@@ -12,7 +12,7 @@ from hocket.errors import InvalidInput
 from hocket.messages import AIMessage, BaseMessage, ToolMessage
 from hocket.messages.content import KNOWN_BLOCK_TYPES, Fields, FieldsView
 from hocket.messages.formats import native_content
-from hocket.remote.foreign import arguments_of, keep_standard, read_parts, read_reply_parts
+from hocket.remote.message_parts import arguments_of, keep_standard, read_parts, read_reply_parts
 
 __all__ = ["call_in", "encode_content", "encode_result", "is_native", "is_signed"]
 

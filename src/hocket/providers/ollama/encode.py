@@ -18,8 +18,8 @@ from hocket.messages.formats.blocks import source_of
 from hocket.messages.roles import role_of
 from hocket.providers.ollama.options import OllamaOptions, RunnerOptions
 from hocket.providers.ollama.service import PROVIDER
-from hocket.remote.foreign import arguments_of, read_parts, read_reply_parts
 from hocket.remote.function_calls import mark_error
+from hocket.remote.message_parts import arguments_of, read_parts, read_reply_parts
 from hocket.remote.options import write_options
 
 __all__ = ["encode_messages", "encode_options", "encode_request"]

@@ -16,7 +16,7 @@ from hocket.messages import AIMessage
 from hocket.messages.formats import native_content
 from hocket.messages.formats.blocks import more, source_of
 from hocket.providers.openai.dialects import Dialect
-from hocket.remote.foreign import STANDARD, UNSPOKEN, read_parts
+from hocket.remote.message_parts import STANDARD, UNSPOKEN, read_parts
 
 __all__ = ["Part", "encode_content", "encode_reply", "is_native"]
 

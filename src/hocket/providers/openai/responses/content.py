@@ -13,7 +13,7 @@ from hocket.messages.content import Fields, FieldsView
 from hocket.messages.formats import native_content
 from hocket.messages.formats.blocks import source_of
 from hocket.providers.openai.responses.items import is_item
-from hocket.remote.foreign import read_parts, read_reply_parts
+from hocket.remote.message_parts import read_parts, read_reply_parts
 
 __all__ = ["encode_parts", "encode_reply", "is_native"]
 

@@ -1,7 +1,8 @@
-"""Conversations that began elsewhere: with another provider, or in another library.
+"""How a provider reads the parts of a message, to write them in its own format.
 
-A message keeps its content in the form it came in, and a provider has to write it in its own. What no server takes, a
-call without its result or a result without its call, is refused with the way out.
+A part is in the form it came in: the provider's own, another provider's, another library's, or a standard block. A part of
+the provider's own form goes as it is; every other one is read as a standard block. A tool's result that lies in a user's
+message is read, too. `hocket.remote.handover` works before this: it decides what a provider is told at all.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
