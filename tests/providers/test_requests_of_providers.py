@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from hocket.errors import Unsupported
 from hocket.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
 from hocket.timeouts import Timeout
 from tests.kit.providers import PROVIDERS
@@ -26,6 +27,15 @@ DEEP = {"type": "object", "properties": {"city": {"type": "string", "default": N
 TOOL = {"type": "function", "function": {"name": "weather", "description": "d", "parameters": DEEP}}
 FORM = {"type": "json_schema", "json_schema": {"name": "answer", "schema": DEEP}}
 FOR_THE_CACHE = {"cache_control": {"type": "ephemeral", "ttl": "1h"}}
+
+THOUGHTS: list[tuple[str, str, str, Any]] = [
+    ("openai_responses", "gpt-4o", "reasoning", {"effort": "low"}),
+    ("anthropic", "claude-3-5-haiku-20241022", "thinking", {"type": "enabled", "budget_tokens": 2048}),
+    ("google", "gemini-2.0-flash", "thinking_level", "low"),
+    ("google", "gemini-2.0-flash", "thinking_budget", 512),
+    ("google", "gemini-2.0-flash", "include_thoughts", True),
+    ("ollama", "llama-3.1-8b-instruct", "think", "low"),
+]
 
 SEARCHES: list[dict[str, Any]] = [
     {},
@@ -79,6 +89,28 @@ def test_how_to_think_stays_the_callers(name: str) -> None:
     said = {"type": "adaptive", "display": "summarized"}
     sent("anthropic", model="claude-opus-5", reasoning_effort="high", **{name: said})
     assert said == {"type": "adaptive", "display": "summarized"}
+
+
+@pytest.mark.parametrize(("provider", "model", "name", "value"), THOUGHTS)
+def test_a_model_that_cannot_think_is_not_asked_to(provider: str, model: str, name: str, value: Any) -> None:
+    """In the words of its own provider as little as by ``reasoning_effort``; and a model that can is."""
+    with pytest.raises(Unsupported, match=f"{model!r} takes no {name} .*reasoning_output is False"):
+        sent(provider, model=model, **{name: value})
+    made = PROVIDERS[provider].make(model=model, api_key="k", unsupported="drop", **{name: value})
+    assert made.render("hi").json == sent(provider, model=model)
+    assert sent(provider, model="m", **{name: value}) != sent(provider, model="m")
+
+
+@pytest.mark.parametrize(
+    ("provider", "model", "off"),
+    [
+        ("anthropic", "claude-3-5-haiku", {"thinking": {"type": "disabled"}}),
+        ("ollama", "llama-3.1-8b-instruct", {"think": False}),
+    ],
+)
+def test_any_model_may_be_asked_not_to_think(provider: str, model: str, off: dict[str, Any]) -> None:
+    """That is what it does anyway."""
+    assert off.items() <= sent(provider, model=model, **off).items()
 
 
 @pytest.mark.parametrize("search", SEARCHES)

@@ -78,12 +78,16 @@ class OptionPolicyMixin(BaseModel, defer_build=True):
     _api_options: ClassVar[frozenset[str]] = frozenset()
     """The names of options beyond those that models have in common, which ``_refused_options`` may name as well."""
 
+    _reasoning_options: ClassVar[frozenset[str]] = frozenset()
+    """The names of those among them that ask a model to reason, as ``reasoning_effort`` does."""
+
     _option_fields: ClassVar[tuple[str, ...]] = ()
 
     @classmethod
     def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
         super().__pydantic_init_subclass__(**kwargs)
-        cls._option_fields = tuple(name for name in cls.__pydantic_fields__ if name in VOCABULARY | cls._api_options)
+        known = VOCABULARY | cls._api_options | cls._reasoning_options
+        cls._option_fields = tuple(name for name in cls.__pydantic_fields__ if name in known)
 
     @field_validator("profile", mode="before")
     @classmethod
@@ -152,7 +156,7 @@ class OptionPolicyMixin(BaseModel, defer_build=True):
             options["stop"] = stop
         options = {name: value for name, value in options.items() if value is not None and value != []}
         _check_forms(options)
-        refused = find_refused(options, refuses, profile or {})
+        refused = find_refused(options, refuses, profile or {}, self._reasoning_options)
         if not refused:
             return stop, params, ()
         return self._without(refused, stop, params, cast(OptionPolicy, policy or self.unsupported))
@@ -191,7 +195,10 @@ class OptionPolicyMixin(BaseModel, defer_build=True):
 
 
 def find_refused(
-    options: Mapping[str, Any], refuses: frozenset[str], profile: Mapping[str, Any]
+    options: Mapping[str, Any],
+    refuses: frozenset[str],
+    profile: Mapping[str, Any],
+    reasoning_options: frozenset[str] = frozenset(),
 ) -> dict[str, str | None]:
     """Return the options that cannot be taken.
 
@@ -199,6 +206,7 @@ def find_refused(
         options: those that are set.
         refuses: those that the server has no word for.
         profile: the model's.
+        reasoning_options: those of one provider that ask the model to reason.
 
     Returns:
         for each, the key of the profile that says so; None: the server has no word for it.
@@ -209,11 +217,18 @@ def find_refused(
         if name == "response_format" and isinstance(value, Mapping):
             is_schema = cast("Mapping[str, object]", value).get("type") == "json_schema"
             key = "structured_output" if is_schema else key
+        elif name in reasoning_options and not _is_off(value):
+            key = "reasoning_output"
         if name in refuses:
             refused[name] = None
         elif key is not None and profile.get(key) is False:
             refused[name] = key
     return refused
+
+
+def _is_off(value: object) -> bool:
+    """Whether an option asks the model not to reason, which each can do."""
+    return not value or (isinstance(value, Mapping) and cast("Mapping[str, object]", value).get("type") == "disabled")
 
 
 def _check_forms(options: Mapping[str, object]) -> None:

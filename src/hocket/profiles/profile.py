@@ -17,6 +17,7 @@ class ModelProfile(TypedDict, total=False):
         open_weights: whether the weights are public.
         max_input_tokens: tokens that a conversation may have at most; where prompt and answer share one window, the window.
         max_output_tokens: tokens that an answer may have at most, reasoning included.
+        system_messages: whether a message may be of the role ``system``, or ``developer``.
         text_inputs, image_inputs, image_url_inputs, pdf_inputs, audio_inputs, video_inputs: what a message may hold.
         image_tool_message, pdf_tool_message: what a tool's result may hold.
         text_outputs, image_outputs, audio_outputs, video_outputs: what an answer may hold.
@@ -38,6 +39,7 @@ class ModelProfile(TypedDict, total=False):
     open_weights: bool
 
     max_input_tokens: int
+    system_messages: bool
     text_inputs: bool
     image_inputs: bool
     image_url_inputs: bool

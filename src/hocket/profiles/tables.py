@@ -3,7 +3,7 @@
 A row is the name, the tokens that go in and out at most (``-``: not known), and what the model can do: ``image``,
 ``audio``, ``video``, ``pdf`` go in; ``draws``, ``speaks``; ``reasons``; ``tools``, ``schema`` (held to a JSON schema by the
 server), ``temperature``. What a row does not name the model cannot do; ``schema?`` says that it is not known, and a row of
-sizes alone that nothing else is.
+sizes alone that nothing else is. ``no-system``: it refuses system messages.
 
 A wrong "cannot" refuses what would have worked, so where sources differ the kinder one counts.
 
@@ -91,8 +91,8 @@ gpt-oss-120b              131072   65536  reasons tools schema temperature
 gpt-oss-20b               131072   65536  reasons tools schema temperature
 o1                        200000  100000  image pdf reasons tools schema
 o1-pro                    200000  100000  image pdf reasons tools schema
-o1-mini                   128000   65536  reasons
-o1-preview                128000   32768  reasons
+o1-mini                   128000   65536  reasons no-system
+o1-preview                128000   32768  reasons no-system
 o3                        200000  100000  image pdf reasons tools schema
 o3-pro                    200000  100000  image pdf reasons tools schema
 o3-mini                   200000  100000  reasons tools schema
@@ -238,6 +238,8 @@ def _profile(tokens_in: str, tokens_out: str, words: list[str]) -> ModelProfile:
         unknown = {word.removesuffix("?") for word in words if word.endswith("?")}
         profile = {"text_inputs": True, "text_outputs": True}
         profile |= {key: word in words for word, key in _KEYS.items() if word not in unknown}
+    if "no-system" in words:
+        profile["system_messages"] = False
     for key, number in (("max_input_tokens", tokens_in), ("max_output_tokens", tokens_out)):
         if number != "-":
             profile[key] = int(number)

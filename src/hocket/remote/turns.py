@@ -6,10 +6,20 @@ Anthropic's and Google's formats have it so. Messages of the same speaker become
 from collections.abc import Callable, Iterable, Sequence
 
 from hocket.errors import InvalidInput
-from hocket.messages import AIMessage, BaseMessage, ChatMessage, FunctionMessage, SystemMessage, ToolMessage
+from hocket.messages import (
+    AIMessage,
+    BaseMessage,
+    ChatMessage,
+    FunctionMessage,
+    HumanMessage,
+    SystemMessage,
+    ToolMessage,
+)
+from hocket.messages.base import Content, copy_message
 from hocket.messages.content import Fields
+from hocket.messages.pieces import merge_content
 
-__all__ = ["USER", "join_turns", "role_in_turns", "split_instructions"]
+__all__ = ["USER", "join_turns", "prepend_instructions", "role_in_turns", "split_instructions"]
 
 
 USER, ASSISTANT = "user", "assistant"
@@ -25,6 +35,23 @@ def split_instructions(messages: Iterable[BaseMessage]) -> tuple[list[SystemMess
         else:
             others.append(message)
     return instructions, others
+
+
+def prepend_instructions(messages: Sequence[BaseMessage]) -> Sequence[BaseMessage]:
+    """Return a conversation whose first question begins with the system messages, for models that refuse these.
+
+    A blank line stands between them. The messages themselves stay as they are.
+    """
+    instructions, others = split_instructions(messages)
+    contents: list[Content] = [message.content for message in instructions if message.content]
+    if not contents:
+        return others
+    at = next((at for at, message in enumerate(others) if isinstance(message, HumanMessage)), None)
+    question = HumanMessage("") if at is None else others[at]
+    contents += [question.content] if question.content else []
+    joined = merge_content(*[part for content in contents for part in ("\n\n", content)][1:])
+    asked = copy_message(question, content=joined)
+    return [asked, *others] if at is None else [*others[:at], asked, *others[at + 1 :]]
 
 
 def join_turns(

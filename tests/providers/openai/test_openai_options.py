@@ -7,6 +7,7 @@ import pytest
 from hocket.errors import InvalidInput, Unsupported
 from hocket.language_models.option_policy import VOCABULARY
 from hocket.language_models.options import ChatOptions
+from hocket.messages import AIMessage, HumanMessage, SystemMessage
 from hocket.providers.openai import ChatOpenAI, OpenAI
 from hocket.providers.openai.dialects import DIALECTS
 from hocket.providers.openai.options import OF_RESPONSES, ModelOptions
@@ -220,6 +221,35 @@ def test_tools_and_schemas_where_there_are_none() -> None:
         assert body(model, **options, unsupported="drop") == body(model)
     assert body(model, tools=[], response_format={"type": "json_object"})["response_format"] == {"type": "json_object"}
     assert model._structured_methods[0] == "function_calling"
+
+
+@pytest.mark.parametrize("name", ["o1-mini", "o1-preview-2024-09-12", "openai/o1-mini"])
+def test_models_that_refuse_system_messages(name: str) -> None:
+    """What they would say begins the first question, with a blank line between; other models keep theirs."""
+    asked = [
+        SystemMessage("Be brief."),
+        HumanMessage("Hi"),
+        AIMessage("Yes?"),
+        SystemMessage("In French."),
+        ("user", "So?"),
+    ]
+    told = [
+        {"role": "user", "content": "Be brief.\n\nIn French.\n\nHi"},
+        {"role": "assistant", "content": "Yes?"},
+        {"role": "user", "content": "So?"},
+    ]
+    assert made(model=name).render(asked).json["messages"] == told
+    assert made(model="o1").render(asked).json["messages"][0] == {"role": "system", "content": "Be brief."}
+
+
+def test_instructions_without_a_question() -> None:
+    """They are the question; one of several parts keeps them, and an empty one says nothing."""
+    model = made(model="o1-mini")
+    assert model.render([SystemMessage("Be brief.")]).json["messages"] == [{"role": "user", "content": "Be brief."}]
+    parts = [{"type": "text", "text": "So?"}]
+    said = model.render([SystemMessage(""), SystemMessage("Be brief."), HumanMessage(parts)]).json["messages"]
+    assert said == [{"role": "user", "content": [{"type": "text", "text": "Be brief.\n\n"}, *parts]}]
+    assert model.render([SystemMessage(""), HumanMessage("Hi")]).json["messages"] == [{"role": "user", "content": "Hi"}]
 
 
 def test_images_are_never_left_out() -> None:

@@ -60,6 +60,7 @@ class ChatAnthropic(AnthropicOptions, RemoteChatModel):
     _options: ClassVar = AnthropicOptions
     _tool_choices: ClassVar = frozenset(ToolChoiceKind)
     _refuses: ClassVar = REFUSED
+    _reasoning_options: ClassVar = frozenset({"thinking"})
     _schema_dialect: ClassVar = ANTHROPIC
     _endpoint: ClassVar = Endpoint(
         name=PROVIDER,

@@ -42,6 +42,7 @@ class ChatCohere(CohereService, CohereOptions, RemoteChatModel):
     _options: ClassVar = CohereOptions
     _tool_choices: ClassVar = frozenset(ToolChoiceKind)
     _refuses: ClassVar = REFUSED
+    _reasoning_options: ClassVar = frozenset({"thinking"})
     _schema_dialect: ClassVar = COHERE
 
     # -- hooks

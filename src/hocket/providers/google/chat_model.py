@@ -45,6 +45,7 @@ class ChatGoogleGenerativeAI(GoogleService, GoogleOptions, RemoteChatModel):
     _options: ClassVar = GoogleOptions
     _tool_choices: ClassVar = frozenset(ToolChoiceKind)
     _refuses: ClassVar = REFUSED
+    _reasoning_options: ClassVar = frozenset({"thinking_level", "thinking_budget", "include_thoughts"})
     _schema_dialect: ClassVar = DRAFT_2020_12
 
     async def alist_models(self) -> list[str]:

@@ -43,6 +43,7 @@ class ChatOllama(OllamaService, OllamaOptions, RemoteChatModel):
     _options: ClassVar = OllamaOptions
     _tool_choices: ClassVar = frozenset({ToolChoiceKind.AUTO, ToolChoiceKind.NONE})
     _refuses: ClassVar = REFUSED
+    _reasoning_options: ClassVar = frozenset({"think"})
     _schema_dialect: ClassVar = DRAFT_2020_12
 
     # -- hooks

@@ -15,6 +15,7 @@ from hocket.providers.openai.options import OF_COMPLETIONS, OF_RESPONSES, ModelO
 from hocket.providers.openai.service import OpenAIService
 from hocket.remote.chat_model import RemoteChatModel
 from hocket.remote.stream_decoder import StreamDecoder
+from hocket.remote.turns import prepend_instructions
 
 __all__ = ["ChatOpenAI"]
 
@@ -56,6 +57,7 @@ class ChatOpenAI(OpenAIService, ModelOptions, RemoteChatModel):
     _options: ClassVar = ModelOptions
     _tool_choices: ClassVar = frozenset(ToolChoiceKind)
     _api_options: ClassVar = OF_RESPONSES | OF_COMPLETIONS
+    _reasoning_options: ClassVar = frozenset({"reasoning"})
 
     use_responses_api: bool | None = None
     stream_usage: bool | None = None
@@ -101,6 +103,8 @@ class ChatOpenAI(OpenAIService, ModelOptions, RemoteChatModel):
 
     def _request(self, messages: Sequence[BaseMessage], options: ModelOptions, *, stream: bool) -> HTTPRequest:
         dialect, profile = self._dialect, self._profile_for(options.model) or {}
+        if not profile.get("system_messages", True):
+            messages = prepend_instructions(messages)
         usage = dialect.stream_usage if self.stream_usage is None else self.stream_usage
         facts = RequestFacts(dialect, stream, usage, can_reason=profile.get("reasoning_output", True))
         return self._post_to_api("", options.model, self._api.encode(messages, options, facts))
