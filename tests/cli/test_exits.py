@@ -29,7 +29,7 @@ def test_each_error_has_its_code() -> None:
         if issubclass(error, errors.HocketError):
             code = next(CODES[base.__name__] for base in error.__mro__ if base.__name__ in CODES)
             assert (name, exit_code(error("x"))) == (name, code)
-    assert exit_code(ValueError()) == 1
+    assert exit_code(ValueError()) == exit_code(errors.Unsupported("said the server", status=501)) == 1
     assert set(CODES.values()) <= EXIT_CODES.keys()
 
 
@@ -53,7 +53,7 @@ def test_refused_options_are_one_line(options: dict[str, object], line: str) -> 
     """It names the option, and no value but a wrong one."""
     with pytest.raises(ValidationError) as caught:
         Options.model_validate(options)
-    assert explain(caught.value) == line
+    assert (explain(caught.value), exit_code(caught.value)) == (line, 2)
 
 
 def test_errors_are_one_line() -> None:

@@ -4,11 +4,15 @@ import re
 
 from hocket.cli.output import note, print_traceback, squeeze
 from hocket.errors import (
-    ErrorCode,
+    AuthenticationError,
     HistoryUnavailable,
     HocketError,
     InvalidInput,
-    LLMError,
+    ProviderUnavailable,
+    QuotaExceeded,
+    RateLimitError,
+    RequestTimeout,
+    ResourceNotFound,
     StreamTruncated,
     UnknownModel,
     Unsupported,
@@ -33,15 +37,6 @@ EXIT_CODES = {
     PIPE_CLOSED: "nobody reads the output",
 }
 
-_OF_CODE = {
-    ErrorCode.AUTHENTICATION: ACCOUNT,
-    ErrorCode.QUOTA_EXCEEDED: ACCOUNT,
-    ErrorCode.RESOURCE_NOT_FOUND: MODEL,
-    ErrorCode.PROVIDER_UNAVAILABLE: UNREACHABLE,
-    ErrorCode.TIMEOUT: UNREACHABLE,
-    ErrorCode.RATE_LIMIT: LIMITED,
-}
-
 # Errors name the way out as Python writes it. What the command calls otherwise, or has no word for, it says in its own.
 _IN_PYTHON = (
     (r",? or give api_key=\.\.\.", ""),  # keys come from the environment only
@@ -59,17 +54,21 @@ def exit_code(error: BaseException) -> int:
     """Return the exit code of an error, by `EXIT_CODES`."""
     from pydantic import ValidationError
 
-    if isinstance(error, UnknownModel):
-        return MODEL
-    if isinstance(error, InvalidInput | ValidationError):
-        return MISUSED  # whatever goes into a model comes from the command line
-    if isinstance(error, StreamTruncated):
-        return TRUNCATED
-    if isinstance(error, HistoryUnavailable):
-        return UNREACHABLE
-    if isinstance(error, Unsupported) and error.status is None:
-        return MISUSED  # refused here, before anything was sent
-    return _OF_CODE.get(error.code, FAILED) if isinstance(error, LLMError) else FAILED
+    match error:
+        case AuthenticationError() | QuotaExceeded():
+            return ACCOUNT
+        case UnknownModel() | ResourceNotFound():
+            return MODEL
+        case InvalidInput() | ValidationError() | Unsupported(status=None):
+            return MISUSED  # refused before anything was sent: whatever goes into a model comes from the command line
+        case ProviderUnavailable() | RequestTimeout() | HistoryUnavailable():
+            return UNREACHABLE
+        case RateLimitError():
+            return LIMITED
+        case StreamTruncated():
+            return TRUNCATED
+        case _:
+            return FAILED
 
 
 def report(error: Exception, *, debug: bool) -> None:
