@@ -7,7 +7,7 @@ A recording is a JSON file in `tests/fixtures`, in a folder for each format. Its
 import json
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import pytest
 
@@ -15,17 +15,15 @@ from hocket.errors import LLMError, StreamTruncated
 from hocket.http.request import HTTPReply
 from hocket.messages import AIMessage
 from hocket.messages.ai import Collector
-from hocket.outputs import ChatGenerationChunk
+from hocket.outputs import ChatGenerationChunk, ChatResult
 from hocket.remote.stream_decoder import StreamDecoder
 
 __all__ = [
+    "Reader",
     "Recording",
-    "check_cuts",
-    "decode_pieces",
-    "fold_chunks",
     "load_recordings",
-    "outcome_of",
-    "parametrize",
+    "make_reply",
+    "parametrize_by",
     "reply_in",
     "stream_in",
     "without_index",
@@ -46,14 +44,35 @@ def load_recordings(*folders: str) -> dict[str, Recording]:
     }
 
 
-def parametrize(
-    metafunc: pytest.Metafunc, recordings: Mapping[str, Recording], kinds: Mapping[str, Callable[[Recording], bool]]
-) -> None:
-    """Run a test that takes one of ``kinds`` with each recording of that kind. To be called by `pytest_generate_tests`."""
-    for kind, belongs in kinds.items():
-        if kind in metafunc.fixturenames:
-            cases = {name: case for name, case in recordings.items() if belongs(case)}
-            metafunc.parametrize(kind, cases.values(), ids=cases.keys())
+KINDS: dict[str, Callable[[Recording], bool]] = {
+    "chat_stream": lambda case: "sse" in case["response"],
+    "failure": lambda case: "status" in case["response"] and case["response"]["status"] >= 400,
+}
+"""What a format's own kinds are beside."""
+
+
+def parametrize_by(
+    recordings: Mapping[str, Recording], **kinds: Callable[[Recording], bool]
+) -> Callable[[pytest.Metafunc], None]:
+    """Return a `pytest_generate_tests` that runs a test with each recording of the kind that it takes as an argument.
+
+    Args:
+        recordings: those of a format.
+        kinds: whether a recording is of a kind; `KINDS` are there by themselves.
+    """
+
+    def generate_tests(metafunc: pytest.Metafunc) -> None:
+        for kind, belongs in (KINDS | kinds).items():
+            if kind in metafunc.fixturenames:
+                cases = {name: case for name, case in recordings.items() if belongs(case)}
+                metafunc.parametrize(kind, cases.values(), ids=cases.keys())
+
+    return generate_tests
+
+
+def make_reply(data: object) -> HTTPReply:
+    """Return a whole reply whose body is this data."""
+    return HTTPReply(200, {}, json.dumps(data).encode())
 
 
 def reply_in(recording: Recording) -> HTTPReply:
@@ -71,46 +90,62 @@ def stream_in(recording: Recording) -> bytes:
     return "".join(text).encode()
 
 
-def decode_pieces(decoder: Decoder, pieces: Iterable[bytes]) -> list[ChatGenerationChunk]:
-    """Return the chunks that a stream's decoder makes of these bytes, and of their end."""
-    chunks: list[ChatGenerationChunk] = []
-    for piece in pieces:
-        chunks += decoder.feed(piece)
-    return [*chunks, *decoder.close()]
+class Reader(NamedTuple):
+    """How a provider reads what its server sends.
 
-
-def fold_chunks(chunks: Iterable[ChatGenerationChunk]) -> AIMessage:
-    """Return the message that chunks make."""
-    collector = Collector()
-    for chunk in chunks:
-        collector.add(chunk.message)  # type: ignore[arg-type]
-    return collector.message()
-
-
-def outcome_of(decoder: Decoder, body: bytes) -> AIMessage | LLMError:
-    """Return the message that a stream makes, or the error that it ends in."""
-    try:
-        return fold_chunks(decode_pieces(decoder, [body]))
-    except LLMError as error:
-        return error
-
-
-def check_cuts(make_decoder: Callable[[], Decoder], body: bytes, whole_at: int) -> None:
-    """Cut a stream at every byte: before ``whole_at`` it must be truncated, from there on its content is all there.
-
-    Args:
-        make_decoder: returns a new decoder.
-        body: of the stream.
-        whole_at: how many bytes of it make the answer whole; more than there are: it fails, and never becomes so.
+    Attributes:
+        decode_reply: reads a whole reply.
+        make_decoder: returns a decoder for one stream.
     """
-    whole = outcome_of(make_decoder(), body)
-    for cut in range(len(body) + 1):
-        made = outcome_of(make_decoder(), body[:cut])
-        if cut < whole_at:
-            assert isinstance(made, StreamTruncated) or (type(made), str(made)) == (type(whole), str(whole)), cut
-        else:
-            assert isinstance(made, AIMessage) and isinstance(whole, AIMessage), (cut, made)
-            assert (made.content, made.tool_calls) == (whole.content, whole.tool_calls), cut
+
+    decode_reply: Callable[[HTTPReply], ChatResult]
+    make_decoder: Callable[[], Decoder]
+
+    def read(self, reply: HTTPReply) -> AIMessage:
+        """Return the message of a whole reply, the first one if there are several."""
+        message = self.decode_reply(reply).generations[0].message
+        assert isinstance(message, AIMessage)
+        return message
+
+    def decode_stream(self, pieces: Iterable[bytes]) -> list[ChatGenerationChunk]:
+        """Return the chunks of a stream that comes in these pieces, and then ends."""
+        decoder = self.make_decoder()
+        chunks = [chunk for piece in pieces for chunk in decoder.feed(piece)]
+        return [*chunks, *decoder.close()]
+
+    def fold_stream(self, *pieces: bytes) -> AIMessage:
+        """Return the message that the chunks of a stream make."""
+        collector = Collector()
+        for chunk in self.decode_stream(pieces):
+            collector.add(chunk.message)  # type: ignore[arg-type]
+        return collector.message()
+
+    def outcome_of(self, body: bytes) -> AIMessage | LLMError:
+        """Return the message that a stream makes, or the error that it ends in."""
+        try:
+            return self.fold_stream(body)
+        except LLMError as error:
+            return error
+
+    def check_bytes(self, body: bytes) -> None:
+        """Fail if a stream that comes byte by byte is not read as if it had come at once."""
+        assert self.decode_stream(body[at : at + 1] for at in range(len(body))) == self.decode_stream([body])
+
+    def check_cuts(self, body: bytes, whole_at: int) -> None:
+        """Cut a stream at every byte: before ``whole_at`` it must be truncated, from there on its content is all there.
+
+        Args:
+            body: of the stream.
+            whole_at: how many bytes of it make the answer whole; more than there are: it fails, and never becomes so.
+        """
+        whole = self.outcome_of(body)
+        for cut in range(len(body) + 1):
+            made = self.outcome_of(body[:cut])
+            if cut < whole_at:
+                assert isinstance(made, StreamTruncated) or (type(made), str(made)) == (type(whole), str(whole)), cut
+            else:
+                assert isinstance(made, AIMessage) and isinstance(whole, AIMessage), (cut, made)
+                assert (made.content, made.tool_calls) == (whole.content, whole.tool_calls), cut
 
 
 def without_index(content: Any) -> Any:

@@ -13,11 +13,10 @@ import pytest
 
 from hocket import ChatAnthropic, ChatCohere, ChatGoogleGenerativeAI, ChatMistralAI, ChatOllama, ChatOpenAI
 from hocket.errors import HocketError
-from hocket.http.request import HTTPReply
 from hocket.load import dumps
 from hocket.messages import AIMessage, HumanMessage
 from hocket.remote import RemoteChatModel
-from tests.kit.recordings import decode_pieces, fold_chunks, load_recordings, stream_in
+from tests.kit.recordings import Reader, load_recordings, make_reply, stream_in
 
 MODELS: dict[str, RemoteChatModel] = {
     "anthropic": ChatAnthropic(model="m", api_key="k"),
@@ -61,6 +60,7 @@ def use(model: RemoteChatModel, message: AIMessage) -> None:
 @pytest.mark.parametrize("folder", MODELS)
 def test_a_stream_with_an_odd_value(folder: str) -> None:
     model, draw = MODELS[folder], random.Random(folder)
+    reader = Reader(model._decode, lambda: model._decoder({}))
     for recording in load_recordings(folder).values():
         lines = stream_in(recording).decode().split("\n") if isinstance(recording["response"], dict) else []
         for at, line in enumerate(lines):
@@ -68,18 +68,18 @@ def test_a_stream_with_an_odd_value(folder: str) -> None:
             for data in spoil(json.loads(brace + rest), draw) if brace and head in ("", "data: ") else ():
                 body = "\n".join([*lines[:at], head + json.dumps(data), *lines[at + 1 :]]).encode()
                 with suppress(HocketError):
-                    use(model, fold_chunks(decode_pieces(model._decoder({}), [body])))
+                    use(model, reader.fold_stream(body))
 
 
 @pytest.mark.parametrize("folder", MODELS)
 def test_a_reply_with_an_odd_value(folder: str) -> None:
     model, draw = MODELS[folder], random.Random(folder)
+    reader = Reader(model._decode, lambda: model._decoder({}))
     for recording in load_recordings(folder).values():
         body = recording["response"].get("body") if isinstance(recording["response"], dict) else None
         for data in [copy for _ in range(DRAWS) for copy in spoil(body, draw)] if isinstance(body, dict) else ():
             try:
-                message = model._decode(HTTPReply(200, {}, json.dumps(data).encode())).generations[0].message
+                message = reader.read(make_reply(data))
             except HocketError:
                 continue
-            assert isinstance(message, AIMessage)
             use(model, message)

@@ -12,18 +12,10 @@ from hocket.messages import AIMessage, HumanMessage, ToolMessage
 from hocket.providers.anthropic import ChatAnthropic
 from hocket.providers.anthropic.decode import decode_reply, decode_usage
 from hocket.providers.anthropic.stream import AnthropicDecoder
-from hocket.remote.stream_decoder import StreamDecoder
-from tests.kit.recordings import (
-    Recording,
-    check_cuts,
-    decode_pieces,
-    fold_chunks,
-    load_recordings,
-    outcome_of,
-    reply_in,
-    stream_in,
-    without_index,
-)
+from tests.kit.recordings import Reader, Recording, load_recordings, reply_in, stream_in, without_index
+
+READER = Reader(decode_reply, AnthropicDecoder)
+RECORDINGS = load_recordings("anthropic")
 
 
 def known(value: Any) -> Any:
@@ -91,19 +83,18 @@ def fold_parsed(events: Any) -> dict[str, Any]:
 
 
 def test_a_reply_is_what_the_sdk_parsed(chat_answer: Recording) -> None:
-    check_equal(decode_reply(reply_in(chat_answer)).generations[0].message, chat_answer["sdk_parsed"])  # type: ignore[arg-type]
+    check_equal(READER.read(reply_in(chat_answer)), chat_answer["sdk_parsed"])
 
 
 def test_a_stream_folds_to_what_the_sdk_parsed(chat_stream: Recording) -> None:
     """Whole, and byte by byte; where the SDK raised, so do we."""
     body = stream_in(chat_stream)
     if "sdk_parsed" not in chat_stream:
-        made = outcome_of(AnthropicDecoder(), body)
+        made = READER.outcome_of(body)
         assert isinstance(made, Overloaded) and made.retryable
         return
-    chunks = decode_pieces(AnthropicDecoder(), [body])
-    check_equal(fold_chunks(chunks), fold_parsed(chat_stream["sdk_parsed"]))
-    assert decode_pieces(AnthropicDecoder(), [body[at : at + 1] for at in range(len(body))]) == chunks
+    check_equal(READER.fold_stream(body), fold_parsed(chat_stream["sdk_parsed"]))
+    READER.check_bytes(body)
 
 
 def test_a_cut_stream_is_never_taken_for_whole(chat_stream: Recording) -> None:
@@ -111,7 +102,7 @@ def test_a_cut_stream_is_never_taken_for_whole(chat_stream: Recording) -> None:
     body = stream_in(chat_stream)
     ends = [at for name in (b'"stop_reason": "', b"event: message_stop") if (at := body.find(name)) >= 0]
     whole_at = body.index(b"\n\n", min(ends)) + 2 if ends else len(body) + 1
-    check_cuts(AnthropicDecoder, body, whole_at)
+    READER.check_cuts(body, whole_at)
 
 
 def test_a_failure_is_of_its_kind(failure: Recording) -> None:
@@ -129,15 +120,15 @@ def test_a_failure_is_of_its_kind(failure: Recording) -> None:
 @pytest.mark.parametrize("name", ["full_conversation", "server_tools_citations_redacted", "tool_use"])
 def test_a_reply_goes_back_byte_for_byte(name: str) -> None:
     """Reasoning with its signature, what the server's tools did, calls: in their places, through a dump as well."""
-    recording = load_recordings("anthropic")[f"anthropic/{name}"]
-    message = loads(dumps(decode_reply(reply_in(recording)).generations[0].message))
+    recording = RECORDINGS[f"anthropic/{name}"]
+    message = loads(dumps(READER.read(reply_in(recording))))
     check_goes_back(message, recording["response"]["body"]["content"])
 
 
 @pytest.mark.parametrize("name", ["stream_thinking_text_citation", "stream_server_tools", "stream_parallel_tool_use"])
 def test_a_streamed_reply_goes_back_as_if_it_had_come_whole(name: str) -> None:
-    recording = load_recordings("anthropic")[f"anthropic/{name}"]
-    message = fold_chunks(decode_pieces(AnthropicDecoder(), [stream_in(recording)]))
+    recording = RECORDINGS[f"anthropic/{name}"]
+    message = READER.fold_stream(stream_in(recording))
     check_goes_back(loads(dumps(message)), fold_parsed(recording["sdk_parsed"])["content"])
 
 
@@ -151,7 +142,7 @@ def check_goes_back(message: Any, said: list[Any]) -> None:
 
 def test_citations_of_a_first_text_join_it() -> None:
     """The first text comes as strings; a citation that follows makes them a block that has it."""
-    message = fold_chunks(decode_pieces(AnthropicDecoder(), [_stream_of_a_cited_text()]))
+    message = READER.fold_stream(_stream_of_a_cited_text())
     [block] = message.content
     assert block == {"type": "text", "text": "It is so.", "citations": [{"type": "char_location", "cited_text": "so"}]}
     assert message.text == "It is so."
@@ -185,9 +176,9 @@ def _stream_of_a_cited_text() -> bytes:
     ],
 )
 def test_why_an_answer_ended(reason: str, normalized: str) -> None:
-    recording = load_recordings("anthropic")["anthropic/stop_refusal"]
+    recording = RECORDINGS["anthropic/stop_refusal"]
     recording["response"]["body"]["stop_reason"] = reason
-    facts = decode_reply(reply_in(recording)).generations[0].message.response_metadata
+    facts = READER.read(reply_in(recording)).response_metadata
     assert (facts["finish_reason"], facts["normalized_finish_reason"]) == (reason, normalized)
 
 
@@ -197,9 +188,9 @@ def test_usage_that_is_missing_is_none() -> None:
 
 def test_a_call_that_cannot_be_read_is_told_as_such() -> None:
     """Its text is kept, and its answer goes back with an object, which is all that the API takes."""
-    recording = load_recordings("anthropic")["anthropic/stream_parallel_tool_use"]
+    recording = RECORDINGS["anthropic/stream_parallel_tool_use"]
     body = stream_in(recording).replace(b'\\"', b"", 1)
-    message = fold_chunks(decode_pieces(AnthropicDecoder(), [body]))
+    message = READER.fold_stream(body)
     assert message.invalid_tool_calls
     results = [
         ToolMessage("no", tool_call_id=str(call["id"])) for call in (*message.tool_calls, *message.invalid_tool_calls)
@@ -211,6 +202,6 @@ def test_a_call_that_cannot_be_read_is_told_as_such() -> None:
 def test_decoders_are_made_for_each_stream() -> None:
     """A decoder of a model tells the headers of its reply."""
     model = ChatAnthropic(model="m", api_key="k", include_response_headers=True)
-    decoder: StreamDecoder[Any] = model._decoder({"request-id": "req_1"})
-    facts = fold_chunks(decode_pieces(decoder, [_stream_of_a_cited_text()])).response_metadata
+    reader = Reader(decode_reply, lambda: model._decoder({"request-id": "req_1"}))
+    facts = reader.fold_stream(_stream_of_a_cited_text()).response_metadata
     assert facts["request_id"] == "req_1" and facts["headers"] == {"request-id": "req_1"}

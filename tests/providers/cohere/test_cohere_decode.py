@@ -17,25 +17,16 @@ from hocket.errors import (
     RequestCanceled,
 )
 from hocket.http import classify_error
-from hocket.http.request import HTTPReply
 from hocket.load import dumps, loads
 from hocket.messages import AIMessage, HumanMessage, ToolMessage
 from hocket.providers.cohere import ChatCohere
 from hocket.providers.cohere.decode import decode_reply, decode_usage
 from hocket.providers.cohere.stream import CohereDecoder
 from hocket.testing import Body, CohereFormat, serve
-from tests.kit.recordings import (
-    Recording,
-    check_cuts,
-    decode_pieces,
-    fold_chunks,
-    outcome_of,
-    reply_in,
-    stream_in,
-    without_index,
-)
-from tests.providers.cohere.conftest import RECORDINGS
+from tests.kit.recordings import Reader, Recording, load_recordings, make_reply, reply_in, stream_in, without_index
 
+READER = Reader(decode_reply, CohereDecoder)
+RECORDINGS = load_recordings("cohere_v2")
 USAGE = {
     "input_tokens": 140,
     "output_tokens": 15,
@@ -47,9 +38,7 @@ CALL = {"id": "f_1", "type": "function", "function": {"name": "f", "arguments": 
 
 def answer(message: dict[str, Any], finish: str = "COMPLETE", **more: Any) -> AIMessage:
     body = {"id": "1", "finish_reason": finish, "message": {"role": "assistant", **message}, **more}
-    made = decode_reply(HTTPReply(200, {}, json.dumps(body).encode())).generations[0].message
-    assert isinstance(made, AIMessage)
-    return made
+    return READER.read(make_reply(body))
 
 
 def write(kind: str, index: int | None = None, **delta: Any) -> bytes:
@@ -64,14 +53,13 @@ def content(index: int, kind: str = "content-delta", **part: Any) -> bytes:
 def fold(*events: bytes, finish: str = "COMPLETE", **end: Any) -> AIMessage:
     begin = b'data: {"type": "message-start", "id": "1", "delta": {}}\n\n'
     body = [begin, *events, write("message-end", finish_reason=finish, **end)]
-    return fold_chunks(decode_pieces(CohereDecoder(), body))
+    return READER.fold_stream(*body)
 
 
 def test_a_reply_is_what_the_sdk_parsed(chat_answer: Recording) -> None:
     """Content, citations, usage, why it ended, and the server's name for the request."""
     reply, parsed = reply_in(chat_answer), chat_answer["sdk_parsed"]
-    made, said = decode_reply(reply).generations[0].message, parsed["message"]
-    assert isinstance(made, AIMessage)
+    made, said = READER.read(reply), parsed["message"]
     parts = said["content"]
     assert made.content == (parts[0]["text"] if len(parts) == 1 else parts)
     assert made.additional_kwargs.get("citations") == said["citations"]
@@ -87,11 +75,10 @@ def test_a_stream_folds_to_what_the_sdk_parsed(chat_stream: Recording) -> None:
     """Whole, and byte by byte; and an end that says so is an error, which the SDK leaves to its user."""
     body = stream_in(chat_stream)
     if chat_stream["case"] == "stream_error_end":
-        made = outcome_of(CohereDecoder(), body)
+        made = READER.outcome_of(body)
         assert isinstance(made, ProviderUnavailable) and "boom" in str(made) and made.retryable
         return
-    chunks = decode_pieces(CohereDecoder(), [body])
-    folded = fold_chunks(chunks)
+    folded = READER.fold_stream(body)
     whole = [{"type": "thinking", "thinking": "Easy."}, {"type": "text", "text": "Rome: 25 °C."}]
     assert without_index(folded.content) == whole
     citations = [
@@ -100,13 +87,13 @@ def test_a_stream_folds_to_what_the_sdk_parsed(chat_stream: Recording) -> None:
     assert folded.additional_kwargs == {"citations": citations}
     assert (folded.id, folded.usage_metadata) == ("1", USAGE)
     assert folded.response_metadata["normalized_finish_reason"] == "stop"
-    assert decode_pieces(CohereDecoder(), [body[at : at + 1] for at in range(len(body))]) == chunks
+    READER.check_bytes(body)
 
 
 def test_citations_are_shown_on_their_text() -> None:
     """One for each source, with what the API says of it."""
     body = RECORDINGS["cohere_v2/full_conversation"]
-    [block] = decode_reply(reply_in(body)).generations[0].message.content_blocks
+    [block] = READER.read(reply_in(body)).content_blocks
     annotations: Any = block.get("annotations")
     assert [(one["start_index"], one["end_index"], one["extras"]["source"]["type"]) for one in annotations] == [
         (0, 4, "tool"),
@@ -119,7 +106,7 @@ def test_a_cut_stream_is_never_taken_for_whole(chat_stream: Recording) -> None:
     body = stream_in(chat_stream)
     failed = chat_stream["case"] == "stream_error_end"
     whole_at = len(body) + 1 if failed else body.index(b"\n\n", body.index(b"event: message-end")) + 2
-    check_cuts(CohereDecoder, body, whole_at)
+    READER.check_cuts(body, whole_at)
 
 
 def test_a_failure_is_of_its_kind(failure: Recording) -> None:
@@ -144,7 +131,7 @@ def test_an_answer_that_has_failed_is_an_error() -> None:
     """Whole and streamed; its text tells what kind of one."""
     for text, kind in (("boom", ProviderUnavailable), ("too many tokens", ContextLengthExceeded)):
         end = b"".join([content(0, text="a"), write("message-end", finish_reason="ERROR", error=text)])
-        assert type(outcome_of(CohereDecoder(), end)) is kind
+        assert type(READER.outcome_of(end)) is kind
     with pytest.raises(ProviderUnavailable, match="internal error"):
         answer({"content": []}, "ERROR")
 
@@ -256,7 +243,7 @@ def test_usage_is_in_whole_tokens(usage: Any, read: Any) -> None:
     ],
 )
 def test_an_odd_event_is_an_invalid_reply(event: Any) -> None:
-    assert isinstance(outcome_of(CohereDecoder(), f"data: {json.dumps(event)}\n\n".encode()), InvalidReply)
+    assert isinstance(READER.outcome_of(f"data: {json.dumps(event)}\n\n".encode()), InvalidReply)
 
 
 @pytest.mark.parametrize(
@@ -264,7 +251,7 @@ def test_an_odd_event_is_an_invalid_reply(event: Any) -> None:
 )
 def test_an_odd_reply_is_an_invalid_one(message: Any) -> None:
     with pytest.raises(InvalidReply):
-        decode_reply(HTTPReply(200, {}, json.dumps({"finish_reason": "COMPLETE", "message": message}).encode()))
+        decode_reply(make_reply({"finish_reason": "COMPLETE", "message": message}))
 
 
 def test_log_probabilities_are_kept() -> None:
@@ -278,7 +265,7 @@ def test_log_probabilities_are_kept() -> None:
 
 
 def test_a_reply_goes_back_as_it_came_after_a_round_trip(chat_answer: Recording) -> None:
-    received = decode_reply(reply_in(chat_answer)).generations[0].message
+    received = READER.read(reply_in(chat_answer))
     kept = loads(dumps(received))
     assert kept == received
     message = ChatCohere(model="m", api_key="k").render([kept, HumanMessage("?")]).json["messages"][0]

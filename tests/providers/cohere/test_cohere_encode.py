@@ -8,9 +8,9 @@ from pydantic import BaseModel
 from hocket.errors import InvalidInput, Unsupported
 from hocket.messages import AIMessage, ChatMessage, HumanMessage, SystemMessage, ToolMessage
 from hocket.providers.cohere import ChatCohere
-from tests.kit.recordings import Recording
-from tests.providers.cohere.conftest import RECORDINGS, conversation_in
+from tests.kit.recordings import Recording, load_recordings
 
+RECORDINGS = load_recordings("cohere_v2")
 WEATHER = {"type": "function", "function": {"name": "weather", "parameters": {"type": "object", "properties": {}}}}
 CLOCK = {"type": "function", "function": {"name": "clock", "description": "The time.", "strict": True}}
 PNG = {"type": "image", "base64": "AA", "mime_type": "image/png"}
@@ -42,7 +42,7 @@ def test_a_request_is_the_official_sdks(chat_request: Recording) -> None:
     if "tool_choice" in said:
         said["tool_choice"] = said["tool_choice"].lower()
     asked = model(model=expected["model"], profile={})
-    request = asked.render(conversation_in(expected), stream="stream" in expected, **said)
+    request = asked.render(expected["messages"], stream="stream" in expected, **said)
     assert request.json == expected
     assert request.url == f"https://api.cohere.com{chat_request['request']['path']}"
     assert request.headers["authorization"] == "Bearer **********"

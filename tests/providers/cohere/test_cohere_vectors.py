@@ -9,7 +9,7 @@ from pydantic import ValidationError
 from hocket.errors import InvalidInput, InvalidReply, RateLimitError, TotalTimeout
 from hocket.providers.cohere import CohereEmbeddings, CohereRerank
 from hocket.testing import Body, CohereFormat, Hangup, Status, Vectors, serve
-from tests.providers.cohere.conftest import RECORDINGS
+from tests.kit.recordings import load_recordings
 
 RANKED = [{"index": 1, "relevance_score": 0.9}, {"index": 0, "relevance_score": 0.1}]
 REPLY = Body({"id": "1", "results": [{**one, "document": {"text": "t"}} for one in RANKED], "meta": {}})
@@ -22,7 +22,7 @@ def reranker(url: str, **fields: Any) -> CohereRerank:
 
 async def test_a_request_for_vectors_is_the_official_sdks() -> None:
     """The body and the vectors of the recorded exchange; what it costs is told."""
-    recorded = RECORDINGS["cohere_v2/embed"]
+    recorded = load_recordings("cohere_v2")["cohere_v2/embed"]
     async with serve(CohereFormat(), Body(recorded["response"]["body"])) as server:
         embeddings = CohereEmbeddings(base_url=server.url, api_key="co-test", dimensions=2, truncate=None)
         result = await embeddings.aembed(["a"])

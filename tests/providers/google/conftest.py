@@ -1,32 +1,23 @@
-"""Exchanges recorded with Google's official SDK, and no key of this machine."""
+"""Exchanges recorded with Google's official SDK."""
 
 import json
 import re
 from typing import Any
 
-import pytest
-
 from hocket.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 from hocket.providers.google import ChatGoogleGenerativeAI
-from tests.kit.recordings import load_recordings, parametrize
-
-RECORDINGS = load_recordings("gemini")
-
-KINDS = {
-    "chat_request": lambda case: "enerateContent" in case["request"]["path"] and "batch" not in case["case"],
-    "chat_answer": lambda case: (
-        "enerateContent" in case["request"]["path"]
-        and "batch" not in case["case"]
-        and "body" in case["response"]
-        and "sdk_parsed" in case
-    ),
-    "chat_stream": lambda case: "sse" in case["response"],
-    "failure": lambda case: case["response"].get("status", 200) >= 400,
-}
+from tests.kit.recordings import Recording, load_recordings, parametrize_by
 
 
-def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    parametrize(metafunc, RECORDINGS, KINDS)
+def is_request(case: Recording) -> bool:
+    return "enerateContent" in case["request"]["path"] and "batch" not in case["case"]
+
+
+pytest_generate_tests = parametrize_by(
+    load_recordings("gemini"),
+    chat_request=is_request,
+    chat_answer=lambda case: is_request(case) and "body" in case["response"] and "sdk_parsed" in case,
+)
 
 
 def camelize(value: Any) -> Any:
@@ -64,10 +55,3 @@ def sent(messages: Any = "hi", *, name: str = "gemini-3.8-flash", **options: Any
     """The body of a request."""
     body: dict[str, Any] = model(model=name).render(messages, **options).json
     return body
-
-
-@pytest.fixture(autouse=True)
-def bare_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No key and no address of the machine that the tests run on."""
-    for name in ("GOOGLE_API_KEY", "GEMINI_API_KEY", "GOOGLE_GEMINI_BASE_URL", "GOOGLE_GENAI_API_VERSION"):
-        monkeypatch.delenv(name, raising=False)

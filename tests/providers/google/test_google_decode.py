@@ -7,28 +7,19 @@ import pytest
 
 from hocket.errors import InvalidReply, ProviderUnavailable, RateLimitError
 from hocket.http import classify_error
-from hocket.http.request import HTTPReply
 from hocket.load import dumps, loads
 from hocket.messages import AIMessage, HumanMessage, ToolMessage
 from hocket.providers.google import ChatGoogleGenerativeAI
 from hocket.providers.google.decode import decode_reply, decode_usage
 from hocket.providers.google.stream import GoogleDecoder
-from tests.kit.recordings import (
-    Recording,
-    check_cuts,
-    decode_pieces,
-    fold_chunks,
-    load_recordings,
-    outcome_of,
-    reply_in,
-    stream_in,
-    without_index,
-)
+from tests.kit.recordings import Reader, Recording, load_recordings, make_reply, reply_in, stream_in, without_index
+
+READER = Reader(decode_reply, GoogleDecoder)
+RECORDINGS = load_recordings("gemini")
 
 
 def decode(data: Any) -> AIMessage:
-    message: Any = decode_reply(HTTPReply(200, {}, json.dumps(data).encode())).generations[0].message
-    return message
+    return READER.read(make_reply(data))
 
 
 def answer(*parts: Any, **facts: Any) -> dict[str, Any]:
@@ -41,7 +32,7 @@ def events(*datas: Any) -> bytes:
 
 
 def fold(*datas: Any) -> AIMessage:
-    return fold_chunks(decode_pieces(GoogleDecoder(), [events(*datas)]))
+    return READER.fold_stream(events(*datas))
 
 
 def texts_in(parsed: list[dict[str, Any]], *, thought: bool) -> str:
@@ -74,7 +65,7 @@ def check_equal(message: AIMessage, parsed: list[dict[str, Any]]) -> None:
 
 
 def test_a_reply_is_what_the_sdk_parsed(chat_answer: Recording) -> None:
-    message: Any = decode_reply(reply_in(chat_answer)).generations[0].message
+    message = READER.read(reply_in(chat_answer))
     check_equal(message, [chat_answer["sdk_parsed"]])
 
 
@@ -82,19 +73,18 @@ def test_a_stream_folds_to_what_the_sdk_parsed(chat_stream: Recording) -> None:
     """Whole, and byte by byte; where the SDK raised, so do we."""
     body = stream_in(chat_stream)
     if "sdk_parsed" not in chat_stream:
-        made = outcome_of(GoogleDecoder(), body)
+        made = READER.outcome_of(body)
         assert isinstance(made, ProviderUnavailable) and made.retryable
         return
-    chunks = decode_pieces(GoogleDecoder(), [body])
-    check_equal(fold_chunks(chunks), chat_stream["sdk_parsed"])
-    assert decode_pieces(GoogleDecoder(), [body[at : at + 1] for at in range(len(body))]) == chunks
+    check_equal(READER.fold_stream(body), chat_stream["sdk_parsed"])
+    READER.check_bytes(body)
 
 
 def test_a_cut_stream_is_never_taken_for_whole(chat_stream: Recording) -> None:
     """Whole it is with its finish reason: there is no end marker."""
     body = stream_in(chat_stream)
     end = body.find(b'"finishReason"')
-    check_cuts(GoogleDecoder, body, body.index(b"\n\r\n", end) + 3 if end >= 0 else len(body) + 1)
+    READER.check_cuts(body, body.index(b"\n\r\n", end) + 3 if end >= 0 else len(body) + 1)
 
 
 def test_a_failure_is_of_its_kind(failure: Recording) -> None:
@@ -181,7 +171,7 @@ def test_a_call_without_arguments_has_none() -> None:
 
 @pytest.mark.parametrize("streamed", [False, True])
 def test_a_blocked_prompt_is_an_empty_answer_that_says_why(streamed: bool) -> None:
-    body = load_recordings("gemini")["gemini/prompt_blocked"]["response"]["body"]
+    body = RECORDINGS["gemini/prompt_blocked"]["response"]["body"]
     message = fold(body) if streamed else decode(body)
     assert message.content == ""
     facts = message.response_metadata
@@ -215,7 +205,7 @@ def test_several_answers_come_whole() -> None:
     candidates = [{"content": {"parts": [{"text": text}, call]}, "finishReason": "STOP"} for text in "ba"]
     data = {"candidates": [{**each, "index": 1 - at} for at, each in enumerate(candidates)], "responseId": "r1"}
     data["usageMetadata"] = {"promptTokenCount": 1}
-    first, second = decode_reply(HTTPReply(200, {}, json.dumps(data).encode())).generations
+    first, second = decode_reply(make_reply(data)).generations
     assert (first.text, second.text) == ("a", "b")
     messages: list[Any] = [first.message, second.message]
     assert [message.usage_metadata is None for message in messages] == [False, True]

@@ -1,7 +1,6 @@
 """What Mistral answers is read as the official SDK reads it, whole and streamed, and goes back as it came."""
 
 import json
-from collections.abc import Iterable
 from typing import Any
 
 import pytest
@@ -15,24 +14,15 @@ from hocket.errors import (
     RateLimitError,
 )
 from hocket.http import classify_error
-from hocket.http.request import HTTPReply
 from hocket.load import dumps, loads
 from hocket.messages import AIMessage, HumanMessage, ToolMessage
 from hocket.providers.mistral import ChatMistralAI, MistralAIEmbeddings
 from hocket.providers.mistral.decode import MistralDecoder, decode_reply
 from hocket.testing import Body, MistralFormat, Vectors, serve
-from tests.kit.recordings import (
-    Recording,
-    check_cuts,
-    decode_pieces,
-    fold_chunks,
-    outcome_of,
-    reply_in,
-    stream_in,
-    without_index,
-)
-from tests.providers.mistral.conftest import RECORDINGS
+from tests.kit.recordings import Reader, Recording, load_recordings, make_reply, reply_in, stream_in, without_index
 
+READER = Reader(decode_reply, MistralDecoder)
+RECORDINGS = load_recordings("mistral")
 USAGE = {
     "input_tokens": 40,
     "output_tokens": 12,
@@ -42,9 +32,7 @@ USAGE = {
 
 
 def answer(body: Any) -> AIMessage:
-    made = decode_reply(HTTPReply(200, {}, json.dumps(body).encode())).generations[0].message
-    assert isinstance(made, AIMessage)
-    return made
+    return READER.read(make_reply(body))
 
 
 def completion(message: dict[str, Any], finish: str = "stop", **more: Any) -> dict[str, Any]:
@@ -60,14 +48,10 @@ def stream(*deltas: dict[str, Any], finish: str | None = "stop", done: bool = Tr
     return "".join(f"data: {line}\n\n" for line in lines).encode()
 
 
-def fold(pieces: Iterable[bytes]) -> AIMessage:
-    return fold_chunks(decode_pieces(MistralDecoder(), pieces))
-
-
 def test_a_reply_is_what_the_sdk_parsed(chat_answer: Recording) -> None:
     """Content, calls, usage, why it ended, who answered, and the server's name for the request."""
     reply = reply_in(chat_answer)
-    parsed, made = chat_answer["sdk_parsed"], decode_reply(reply).generations[0].message
+    parsed, made = chat_answer["sdk_parsed"], READER.read(reply)
     [choice] = parsed["choices"]
     said = choice["message"]
     assert isinstance(made, AIMessage)
@@ -86,8 +70,7 @@ def test_a_reply_is_what_the_sdk_parsed(chat_answer: Recording) -> None:
 def test_a_stream_folds_to_what_the_sdk_parsed(chat_stream: Recording) -> None:
     """Whole, and byte by byte."""
     body = stream_in(chat_stream)
-    chunks = decode_pieces(MistralDecoder(), [body])
-    made = fold_chunks(chunks)
+    made = READER.fold_stream(body)
     deltas = [event["data"]["choices"][0]["delta"]["content"] for event in chat_stream["sdk_parsed"]]
     texts = [delta if isinstance(delta, str) else "" for delta in deltas]
     assert made.text == "".join(texts)
@@ -95,25 +78,25 @@ def test_a_stream_folds_to_what_the_sdk_parsed(chat_stream: Recording) -> None:
     assert "".join(b["reasoning"] for b in made.content_blocks if b["type"] == "reasoning") == "".join(thoughts)
     assert made.usage_metadata == USAGE
     assert made.response_metadata["finish_reason"] == "stop"
-    assert decode_pieces(MistralDecoder(), [body[at : at + 1] for at in range(len(body))]) == chunks
+    READER.check_bytes(body)
 
 
 def test_a_stream_of_reasoning_folds_to_what_a_whole_reply_says() -> None:
     """Each piece is of one part; what only text is, is a text."""
-    folded = fold([stream_in(RECORDINGS["mistral/stream_thinking"])])
+    folded = READER.fold_stream(stream_in(RECORDINGS["mistral/stream_thinking"]))
     whole = [
         {"type": "thinking", "thinking": [{"type": "text", "text": "Easy."}], "closed": True},
         {"type": "text", "text": "42"},
     ]
     assert without_index(folded.content) == whole
-    assert fold([stream_in(RECORDINGS["mistral/stream_text"])]).content == "Rome: 25 °C."
+    assert READER.fold_stream(stream_in(RECORDINGS["mistral/stream_text"])).content == "Rome: 25 °C."
 
 
 def test_a_list_of_nothing_but_texts_is_a_text() -> None:
     """Whole and streamed."""
     parts = [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]
     assert answer(completion({"content": parts})).content == "ab"
-    assert fold([stream({"content": parts}, {"content": "c"})]).content == "abc"
+    assert READER.fold_stream(stream({"content": parts}, {"content": "c"})).content == "abc"
     assert answer(completion({"content": []})).content == ""
 
 
@@ -123,7 +106,7 @@ def test_citations_and_reasoning_may_alternate() -> None:
     cite = {"type": "reference", "reference_ids": [1]}
     inner = {"type": "thinking", "thinking": [cite, {"type": "text", "text": "b"}]}
     deltas: list[Any] = [[think], [inner], "x", "y", [cite], [cite], "z", [think]]
-    made = fold([stream(*({"content": delta} for delta in deltas))])
+    made = READER.fold_stream(stream(*({"content": delta} for delta in deltas)))
     assert without_index(made.content) == [
         {"type": "thinking", "thinking": [{"type": "text", "text": "a"}, cite, {"type": "text", "text": "b"}]},
         {"type": "text", "text": "xy"},
@@ -140,7 +123,7 @@ def test_citations_and_reasoning_may_alternate() -> None:
 def test_a_cut_stream_is_never_taken_for_whole(chat_stream: Recording) -> None:
     """Whole it is with its finish reason."""
     body = stream_in(chat_stream)
-    check_cuts(MistralDecoder, body, body.index(b"\n\n", body.index(b'"finish_reason": "')) + 2)
+    READER.check_cuts(body, body.index(b"\n\n", body.index(b'"finish_reason": "')) + 2)
 
 
 def test_a_failure_is_of_its_kind(failure: Recording) -> None:
@@ -171,7 +154,7 @@ def test_a_failure_is_of_its_kind(failure: Recording) -> None:
 def test_an_error_inside_a_stream_is_an_error(event: dict[str, Any]) -> None:
     """And so is one that comes with a status of success."""
     begun = stream({"content": "a"}, finish=None, done=False)
-    made = outcome_of(MistralDecoder(), begun + f"data: {json.dumps(event)}\n\n".encode())
+    made = READER.outcome_of(begun + f"data: {json.dumps(event)}\n\n".encode())
     assert isinstance(made, ProviderUnavailable) and "over capacity" in str(made)
     with pytest.raises(ProviderUnavailable, match="over capacity"):
         answer(event)
@@ -184,7 +167,10 @@ def test_a_call_without_an_id_gets_one(missing: dict[str, Any]) -> None:
     made = answer(completion({"content": "", "tool_calls": raw}, "tool_calls"))
     ids = [call["id"] for call in made.tool_calls]
     assert len(set(ids)) == 2 and all(id and len(id) == 9 and id.isalnum() for id in ids)
-    assert fold([stream({"content": "", "tool_calls": raw}, finish="tool_calls")]).tool_calls == made.tool_calls
+    assert (
+        READER.fold_stream(stream({"content": "", "tool_calls": raw}, finish="tool_calls")).tool_calls
+        == made.tool_calls
+    )
 
 
 def test_a_call_that_comes_in_pieces_is_one_call() -> None:
@@ -193,7 +179,7 @@ def test_a_call_that_comes_in_pieces_is_one_call() -> None:
         {"id": "aaaaaaaaa", "index": 0, "function": {"name": "f", "arguments": '{"a":'}},
         {"id": "null", "index": 0, "function": {"name": "", "arguments": "1}"}},
     ]
-    [call] = fold([stream(*({"tool_calls": [piece]} for piece in pieces), finish="tool_calls")]).tool_calls
+    [call] = READER.fold_stream(stream(*({"tool_calls": [piece]} for piece in pieces), finish="tool_calls")).tool_calls
     assert (call["id"], call["args"]) == ("aaaaaaaaa", {"a": 1})
 
 
@@ -213,7 +199,7 @@ def test_an_odd_reply_is_an_invalid_one(message: Any) -> None:
     with pytest.raises(InvalidReply):
         answer(completion(message))
     if message:
-        assert isinstance(outcome_of(MistralDecoder(), stream(message)), InvalidReply)
+        assert isinstance(READER.outcome_of(stream(message)), InvalidReply)
 
 
 @pytest.mark.parametrize(
@@ -222,7 +208,7 @@ def test_an_odd_reply_is_an_invalid_one(message: Any) -> None:
 )
 def test_why_an_answer_ended(word: str, normalized: str) -> None:
     """The API's word as it came, whole and streamed, and hocket's."""
-    for made in (answer(completion({"content": "a"}, word)), fold([stream({"content": "a"}, finish=word)])):
+    for made in (answer(completion({"content": "a"}, word)), READER.fold_stream(stream({"content": "a"}, finish=word))):
         facts = made.response_metadata
         assert (facts["finish_reason"], facts["normalized_finish_reason"]) == (word, normalized)
 
@@ -244,13 +230,13 @@ def test_no_usage_is_none() -> None:
 
 def test_several_answers_have_ids_of_their_own() -> None:
     choices = [{"index": n, "message": {"content": str(n)}, "finish_reason": "stop"} for n in (1, 0)]
-    made = decode_reply(HTTPReply(200, {}, json.dumps({"id": "c", "choices": choices}).encode())).generations
+    made = decode_reply(make_reply({"id": "c", "choices": choices})).generations
     assert [(one.text, one.message.id) for one in made] == [("0", "c"), ("1", "c-1")]
 
 
 def test_a_reply_goes_back_as_it_came_after_a_round_trip(chat_answer: Recording) -> None:
     """Written down and read again, its content is what was received, and its calls are whole."""
-    received = decode_reply(reply_in(chat_answer)).generations[0].message
+    received = READER.read(reply_in(chat_answer))
     kept = loads(dumps(received))
     assert kept == received
     calls: Any = received.tool_calls  # type: ignore[attr-defined]

@@ -8,9 +8,9 @@ from pydantic import BaseModel
 from hocket.errors import InvalidInput, Unsupported
 from hocket.messages import AIMessage, ChatMessage, HumanMessage, SystemMessage, ToolMessage
 from hocket.providers.mistral import ChatMistralAI
-from tests.kit.recordings import Recording
-from tests.providers.mistral.conftest import RECORDINGS, conversation_in
+from tests.kit.recordings import Recording, load_recordings
 
+RECORDINGS = load_recordings("mistral")
 WEATHER = {"type": "function", "function": {"name": "weather", "parameters": {"type": "object", "properties": {}}}}
 CLOCK = {"type": "function", "function": {"name": "clock", "description": "The time.", "strict": True}}
 PDF = {"type": "file", "base64": "AAAA", "mime_type": "application/pdf"}
@@ -45,7 +45,7 @@ def test_a_request_is_the_official_sdks(chat_request: Recording) -> None:
         names.get(name, name): value for name, value in expected.items() if name not in ("model", "messages", "stream")
     }
     asked = model(model=expected["model"], profile={})  # the recordings hold what not every model reads
-    request = asked.render(conversation_in(expected), stream="stream" in expected, **said)
+    request = asked.render(expected["messages"], stream="stream" in expected, **said)
     body = request.json
     if expected.get("tool_choice") == "required":  # another word for the same
         expected["tool_choice"] = "any"

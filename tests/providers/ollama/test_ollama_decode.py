@@ -10,8 +10,10 @@ from hocket.http.request import HTTPReply
 from hocket.messages import AIMessage
 from hocket.providers.ollama.decode import decode_reply
 from hocket.providers.ollama.stream import OllamaDecoder
-from tests.kit.recordings import Recording, check_cuts, decode_pieces, fold_chunks, outcome_of, reply_in, stream_in
+from tests.kit.recordings import Reader, Recording, load_recordings, make_reply, reply_in, stream_in
 
+READER = Reader(decode_reply, OllamaDecoder)
+RECORDINGS = load_recordings("ollama")
 DONE: dict[str, Any] = {
     "model": "qwen3",
     "created_at": "2026-11-21T00:00:00Z",
@@ -26,24 +28,20 @@ CALL = {"function": {"name": "f", "arguments": {"a": 1}}}
 
 def read(**fields: Any) -> AIMessage:
     """Return the message of a whole reply."""
-    content = json.dumps({**DONE, **fields}).encode()
-    message = decode_reply(HTTPReply(200, {}, content)).generations[0].message
-    assert isinstance(message, AIMessage)
-    return message
+    return READER.read(make_reply({**DONE, **fields}))
 
 
 def stream(*lines: dict[str, Any]) -> AIMessage:
     """Return the message of a streamed reply."""
     head = {"model": "qwen3", "created_at": "2026-11-21T00:00:00Z", "done": False}
     body = [json.dumps({**head, "message": {"role": "assistant", "content": "", **line}}) for line in lines]
-    return fold_chunks(decode_pieces(OllamaDecoder(), ["\n".join([*body, json.dumps(DONE), ""]).encode()]))
+    return READER.fold_stream("\n".join([*body, json.dumps(DONE), ""]).encode())
 
 
 def test_an_answer_is_what_the_sdk_parsed(chat_answer: Recording) -> None:
     """Text, reasoning, why it ended, what it cost, and how long it took."""
     parsed = chat_answer["sdk_parsed"]
-    message = decode_reply(reply_in(chat_answer)).generations[0].message
-    assert isinstance(message, AIMessage)
+    message = READER.read(reply_in(chat_answer))
     facts = message.response_metadata
 
     assert message.content == parsed["message"]["content"]
@@ -59,10 +57,10 @@ def test_an_answer_is_what_the_sdk_parsed(chat_answer: Recording) -> None:
     assert message.usage_metadata == {"input_tokens": 40, "output_tokens": 12, "total_tokens": 52}
 
 
-def test_a_stream_is_what_the_sdk_parsed(recordings: dict[str, Recording]) -> None:
+def test_a_stream_is_what_the_sdk_parsed() -> None:
     """Calls, with the ids and places that the SDK drops, counts and durations."""
-    case = recordings["ollama/stream_tool_calls"]
-    message = fold_chunks(decode_pieces(OllamaDecoder(), [stream_in(case)]))
+    case = RECORDINGS["ollama/stream_tool_calls"]
+    message = READER.fold_stream(stream_in(case))
     parsed = [call["function"] for line in case["sdk_parsed"] for call in line["message"]["tool_calls"] or ()]
 
     assert [(call["name"], call["args"]) for call in message.tool_calls] == [
@@ -77,28 +75,26 @@ def test_a_stream_is_what_the_sdk_parsed(recordings: dict[str, Recording]) -> No
     assert facts["total_duration"] == 5_000_000
 
 
-def test_a_stream_is_whole_with_its_last_line(recordings: dict[str, Recording]) -> None:
+def test_a_stream_is_whole_with_its_last_line() -> None:
     """Cut at every byte before, it is truncated; the last line end need not come."""
-    body = stream_in(recordings["ollama/stream_tool_calls"])
-    check_cuts(OllamaDecoder, body, len(body) - 1)
+    body = stream_in(RECORDINGS["ollama/stream_tool_calls"])
+    READER.check_cuts(body, len(body) - 1)
 
 
-def test_an_error_in_a_stream_is_one(recordings: dict[str, Recording]) -> None:
+def test_an_error_in_a_stream_is_one() -> None:
     """A line that says so, in a reply whose status is that of a good one; worth another attempt."""
-    case = recordings["ollama/stream_error_midway"]
+    case = RECORDINGS["ollama/stream_error_midway"]
     body = stream_in(case)
-    error = outcome_of(OllamaDecoder(), body)
+    error = READER.outcome_of(body)
     assert isinstance(error, LLMError) and not isinstance(error, StreamTruncated)
     assert error.message.startswith("model runner has unexpectedly stopped")
     assert error.retryable
-    check_cuts(OllamaDecoder, body, len(body) + 1)
+    READER.check_cuts(body, len(body) + 1)
 
 
-def test_every_cut_of_the_network_reads_alike(recordings: dict[str, Recording]) -> None:
+def test_every_cut_of_the_network_reads_alike() -> None:
     """Byte by byte, a stream says what it says in one piece."""
-    body = stream_in(recordings["ollama/stream_tool_calls"])
-    pieces = [body[at : at + 1] for at in range(len(body))]
-    assert fold_chunks(decode_pieces(OllamaDecoder(), pieces)) == fold_chunks(decode_pieces(OllamaDecoder(), [body]))
+    READER.check_bytes(stream_in(RECORDINGS["ollama/stream_tool_calls"]))
 
 
 def test_reasoning_streams_beside_the_text() -> None:
@@ -177,7 +173,7 @@ def test_log_probabilities_are_kept() -> None:
         json.dumps({"message": {"role": "assistant", "content": "b"}, "logprobs": [two], "done": False}),
         json.dumps(DONE),
     ]
-    message = fold_chunks(decode_pieces(OllamaDecoder(), ["\n".join(lines).encode()]))
+    message = READER.fold_stream("\n".join(lines).encode())
     assert message.response_metadata["logprobs"] == [one, two]
 
 
@@ -193,7 +189,7 @@ def test_what_is_not_known_is_kept_or_skipped() -> None:
 def test_another_shape_is_no_answer(body: Any) -> None:
     """The beginning of a stream is none either."""
     with pytest.raises(InvalidReply):
-        decode_reply(HTTPReply(200, {}, json.dumps(body).encode()))
+        decode_reply(make_reply(body))
 
 
 def test_an_error_in_a_good_reply_is_one() -> None:

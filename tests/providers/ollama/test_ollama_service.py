@@ -22,8 +22,9 @@ from hocket.errors import (
 )
 from hocket.providers.ollama.host import read_host
 from hocket.testing import Body, Hangup, OllamaFormat, ReceivedRequest, Reply, Status, Stream, Vectors, serve
-from tests.kit.recordings import Recording
+from tests.kit.recordings import Recording, load_recordings
 
+RECORDINGS = load_recordings("ollama")
 HOSTS = [
     ("127.0.0.1", "http://127.0.0.1:11434"),
     ("0.0.0.0", "http://127.0.0.1:11434"),
@@ -120,9 +121,9 @@ async def test_models_are_listed_with_their_sizes() -> None:
     assert [getattr(name, "note") for name in names] == ["5.2 GB", "622 MB", "", ""]  # noqa: B009
 
 
-async def test_the_recorded_list_is_read(recordings: dict[str, Recording]) -> None:
+async def test_the_recorded_list_is_read() -> None:
     """As the SDK reads it."""
-    case = recordings["ollama/tags"]
+    case = RECORDINGS["ollama/tags"]
     async with serve(OllamaFormat(models=None), Body(case["response"]["body"])) as server:
         names = await ChatOllama(model="?", base_url=server.url).alist_models()
     assert names == [model["model"] for model in case["sdk_parsed"]["models"]]
@@ -138,9 +139,9 @@ KINDS: dict[int, type[LLMError]] = {
 
 
 @pytest.mark.parametrize("verb", ["ainvoke", "astream"])
-async def test_a_recorded_refusal_is_an_error(refusal: Recording, verb: str) -> None:
+async def test_a_recorded_refusal_is_an_error(failure: Recording, verb: str) -> None:
     """Of the class that its status and its words mean."""
-    response = refusal["response"]
+    response = failure["response"]
     async with serve(OllamaFormat(), Body(response["body"], status=response["status"])) as server:
         model = ChatOllama(model="x", base_url=server.url, retry=None)
         with pytest.raises(KINDS[response["status"]], match=re.escape(response["body"]["error"])) as caught:

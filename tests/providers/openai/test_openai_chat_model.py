@@ -132,6 +132,7 @@ async def test_failures(behaviour: Any, error: type[Exception], retryable: bool,
     assert KEY not in f"{failure!r} {failure} {failure.details} {failure.__cause__}"
 
 
+@pytest.mark.usefixtures("virtual_clock")
 @pytest.mark.parametrize("how", ["end", "eof", "reset"])
 async def test_a_cut_stream_is_truncated(how: str) -> None:
     """However the connection ends, the part that came is in the error, also when `ainvoke` folds."""

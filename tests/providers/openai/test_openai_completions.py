@@ -178,6 +178,7 @@ def test_odd_replies(said: HTTPReply, count: int, message: str) -> None:
         decode_completions(said, count, "openai")
 
 
+@pytest.mark.usefixtures("virtual_clock")
 async def test_an_error() -> None:
     """It names the provider and the model."""
     async with serve(OpenAIFormat(), Status(429)) as server:

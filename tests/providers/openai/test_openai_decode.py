@@ -16,6 +16,9 @@ from hocket.providers.openai import ChatOpenAI
 from hocket.providers.openai.dialects import DIALECTS
 from hocket.providers.openai.encode import encode_messages
 from hocket.remote.chat_completion import decode_completion, decode_token_usage
+from tests.kit.recordings import load_recordings
+
+RECORDINGS = load_recordings("openai_chat", "openai_compat")
 
 
 def answers(body: Any, headers: dict[str, str] | None = None, **options: Any) -> list[ChatGeneration]:
@@ -226,10 +229,10 @@ def test_what_is_no_chat_completion_is_an_invalid_reply(content: bytes) -> None:
         decode_completion(HTTPReply(200, {}, content), "openai")
 
 
-def test_an_error_in_a_good_reply_is_one(recordings: dict[str, Any]) -> None:
+def test_an_error_in_a_good_reply_is_one() -> None:
     """Some gateways answer 200 and say in the body that it went wrong; a key that it repeats is masked."""
     with pytest.raises(ProviderUnavailable, match="Provider returned error"):
-        answers(recordings["openai_compat/openrouter_200_error_body"]["response"]["body"])
+        answers(RECORDINGS["openai_compat/openrouter_200_error_body"]["response"]["body"])
     with pytest.raises(AuthenticationError) as caught:
         answers({"error": {"message": "bad key sk-secret1234567", "code": "invalid_api_key"}})
     assert "secret" not in str(caught.value)

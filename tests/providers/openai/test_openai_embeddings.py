@@ -118,6 +118,7 @@ async def test_usage_is_that_of_all_requests() -> None:
     assert len(result.embeddings) == 10
 
 
+@pytest.mark.usefixtures("virtual_clock")
 async def test_the_first_failure_is_raised_as_itself() -> None:
     """The requests beside it are cancelled, and their connections closed."""
 

@@ -25,7 +25,9 @@ from hocket.messages import (
 from hocket.providers.openai import ChatOpenAI
 from hocket.providers.openai.dialects import DIALECTS, Dialect
 from hocket.providers.openai.encode import encode_messages
+from tests.kit.recordings import load_recordings
 
+RECORDINGS = load_recordings("openai_chat", "openai_compat")
 OPENAI, DEEPSEEK, OPENROUTER, VLLM = (DIALECTS[name] for name in ("openai", "deepseek", "openrouter", "vllm"))
 LIGHTS = {"type": "function", "function": {"name": "lights", "parameters": {"type": "object", "properties": {}}}}
 CALL = {"name": "lights", "args": {"on": True}, "id": "c1", "type": "tool_call"}
@@ -56,9 +58,9 @@ def test_requests_equal_the_official_sdks(chat_request: dict[str, Any]) -> None:
     assert request.url.endswith("/chat/completions")
 
 
-def test_a_prompt_of_standard_blocks_equals_the_official_sdks(recordings: dict[str, Any]) -> None:
+def test_a_prompt_of_standard_blocks_equals_the_official_sdks() -> None:
     """The same picture, recording and file as standard blocks go out as the parts that the format has for them."""
-    expected = recordings["openai_chat/multimodal_parts"]["request"]["body"]["messages"]
+    expected = RECORDINGS["openai_chat/multimodal_parts"]["request"]["body"]["messages"]
     blocks = [
         create_text_block("q"),
         create_image_block(url="https://e.x/i.png"),

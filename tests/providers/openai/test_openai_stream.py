@@ -17,7 +17,9 @@ from hocket.outputs import ChatGenerationChunk
 from hocket.providers.openai.dialects import COMPATIBLE, DIALECTS, Dialect
 from hocket.remote.chat_completion import decode_completion
 from hocket.remote.chat_completion_stream import ChatDecoder
+from tests.kit.recordings import load_recordings
 
+RECORDINGS = load_recordings("openai_chat", "openai_compat")
 OPENAI = DIALECTS["openai"]
 FINISH = re.compile(rb'"finish_reason": "(?!error)')  # an error is told by the event it comes with
 ERROR = re.compile(rb'"error": \{')
@@ -121,12 +123,12 @@ def test_pieces_do_not_matter(whole_stream: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("name", ["openai_chat/stream_error_midway", "openai_compat/openrouter_midstream_error"])
-def test_an_error_event_is_an_error(name: str, recordings: dict[str, Any]) -> None:
+def test_an_error_event_is_an_error(name: str) -> None:
     """After the chunks that came before it, and with what the server said."""
     decoder = ChatDecoder("openai")
     chunks: list[ChatGenerationChunk] = []
     with pytest.raises(LLMError) as caught:
-        for chunk in decoder.feed(recordings[name]["response"]["sse"].encode()):
+        for chunk in decoder.feed(RECORDINGS[name]["response"]["sse"].encode()):
             chunks.append(chunk)
     assert (caught.value.code, caught.value.provider) == (ErrorCode.PROVIDER_UNAVAILABLE, "openai")
     assert len(chunks) == 1

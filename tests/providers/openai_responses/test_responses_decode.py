@@ -1,5 +1,6 @@
 """What the API answers is read as the official SDK reads it, whole and streamed, and goes back as it came."""
 
+import functools
 import json
 from collections.abc import Sequence
 from typing import Any
@@ -7,31 +8,19 @@ from typing import Any
 import pytest
 
 from hocket.errors import ContentFiltered, InvalidReply, LLMError, ProviderUnavailable, RateLimitError, StreamTruncated
-from hocket.http.request import HTTPReply
 from hocket.load import dumps, loads
 from hocket.messages import AIMessage, HumanMessage
 from hocket.providers.openai import ChatOpenAI
 from hocket.providers.openai.responses.decode import decode_reply, decode_usage
 from hocket.providers.openai.responses.stream import ResponsesDecoder
-from tests.kit.recordings import (
-    Recording,
-    check_cuts,
-    decode_pieces,
-    fold_chunks,
-    outcome_of,
-    reply_in,
-    stream_in,
-    without_index,
-)
+from tests.kit.recordings import Reader, Recording, load_recordings, make_reply, reply_in, stream_in, without_index
 
+READER = Reader(functools.partial(decode_reply, provider="openai"), functools.partial(ResponsesDecoder, "openai"))
+RECORDINGS = load_recordings("openai_responses")
 TERMINAL = (b"event: response.completed", b"event: response.incomplete")
 BEGUN = {"id": "resp_1", "object": "response", "status": "in_progress", "model": "m", "output": [], "usage": None}
 MESSAGE = {"type": "message", "id": "msg_1", "role": "assistant", "status": "completed", "phase": "final_answer"}
 CITED = {"type": "file_citation", "file_id": "f1", "filename": "a.txt", "index": 3}
-
-
-def make_decoder() -> ResponsesDecoder:
-    return ResponsesDecoder("openai")
 
 
 def known(value: Any) -> Any:
@@ -44,7 +33,7 @@ def known(value: Any) -> Any:
 def decoded(*items: Any, **said: Any) -> AIMessage:
     """Return the message that a whole response makes."""
     data = {**BEGUN, "status": "completed", "output": list(items), **said}
-    [generation] = decode_reply(HTTPReply(200, {}, json.dumps(data).encode()), "openai").generations
+    [generation] = decode_reply(make_reply(data), "openai").generations
     return generation.message
 
 
@@ -56,7 +45,7 @@ def streamed(*events: dict[str, Any], **ended: Any) -> AIMessage:
     """Return the message that a stream makes; it ends well, unless something else is said."""
     last = {"type": "response.completed", "response": {**BEGUN, "status": "completed", **ended}}
     first = {"type": "response.created", "response": BEGUN}
-    return fold_chunks(decode_pieces(make_decoder(), [written([first, *events, last])]))
+    return READER.fold_stream(written([first, *events, last]))
 
 
 def check_equal(message: AIMessage, parsed: dict[str, Any]) -> None:
@@ -90,35 +79,33 @@ def check_equal(message: AIMessage, parsed: dict[str, Any]) -> None:
 # -- recordings
 
 
-def test_answers_equal_the_official_sdks(answer: Recording) -> None:
+def test_answers_equal_the_official_sdks(chat_answer: Recording) -> None:
     """Items, text, refusal, calls, usage, id, model and status."""
-    [generation] = decode_reply(reply_in(answer), "openai").generations
-    check_equal(generation.message, answer["sdk_parsed"])
-    assert generation.message.response_metadata.get("request_id") == (answer["response"].get("headers") or {}).get(
+    message = READER.read(reply_in(chat_answer))
+    check_equal(message, chat_answer["sdk_parsed"])
+    assert message.response_metadata.get("request_id") == (chat_answer["response"].get("headers") or {}).get(
         "x-request-id"
     )
 
 
-def test_a_stream_equals_the_official_sdks(recordings: dict[str, Recording]) -> None:
+def test_a_stream_equals_the_official_sdks() -> None:
     """It folds to what its last event says, which nobody reads for that."""
-    recording = recordings["openai_responses/stream_text_reasoning"]
-    message = fold_chunks(decode_pieces(make_decoder(), [stream_in(recording)]))
+    recording = RECORDINGS["openai_responses/stream_text_reasoning"]
+    message = READER.fold_stream(stream_in(recording))
     check_equal(message, recording["sdk_parsed"][-1]["response"])
     assert message.content_blocks[0]["type"] == "reasoning"
 
 
-def test_a_stream_that_is_cut_is_never_taken_for_whole(stream: Recording) -> None:
+def test_a_stream_that_is_cut_is_never_taken_for_whole(chat_stream: Recording) -> None:
     """At whichever byte; it is whole with the event that says how the response ended, and nothing is read after that."""
-    body = stream_in(stream)
+    body = stream_in(chat_stream)
     ends = [body.index(b"\n\n", at) + 2 for word in TERMINAL if (at := body.find(word)) >= 0]
-    check_cuts(make_decoder, body, min(ends, default=len(body) + 1))
+    READER.check_cuts(body, min(ends, default=len(body) + 1))
 
 
-def test_every_event_is_read_or_skipped(recordings: dict[str, Recording]) -> None:
+def test_every_event_is_read_or_skipped() -> None:
     """What the server's own tools did, calls, reasoning and a refusal come; the events between say nothing."""
-    message = fold_chunks(
-        decode_pieces(make_decoder(), [stream_in(recordings["openai_responses/stream_every_event_type"])])
-    )
+    message = READER.fold_stream(stream_in(RECORDINGS["openai_responses/stream_every_event_type"]))
     kinds = [part["type"] for part in message.content if isinstance(part, dict)]
     assert kinds == [
         *("web_search_call", "code_interpreter_call", "file_search_call", "image_generation_call", "mcp_list_tools"),
@@ -132,11 +119,11 @@ def test_every_event_is_read_or_skipped(recordings: dict[str, Recording]) -> Non
     assert [block["type"] for block in message.content_blocks if block["type"] == "image"] == ["image"]
 
 
-def test_a_failure_in_a_good_reply_is_an_error(recordings: dict[str, Recording]) -> None:
+def test_a_failure_in_a_good_reply_is_an_error() -> None:
     """A body whose status says so, and an event that does."""
     with pytest.raises(ProviderUnavailable, match="boom"):
-        decode_reply(reply_in(recordings["openai_responses/failed_body_200"]), "openai")
-    error = outcome_of(make_decoder(), stream_in(recordings["openai_responses/stream_error_object"]))
+        decode_reply(reply_in(RECORDINGS["openai_responses/failed_body_200"]), "openai")
+    error = READER.outcome_of(stream_in(RECORDINGS["openai_responses/stream_error_object"]))
     assert isinstance(error, ProviderUnavailable) and "boom" in str(error)
 
 
@@ -167,7 +154,7 @@ def test_a_failure_in_a_good_reply_is_an_error(recordings: dict[str, Recording])
 )
 def test_an_error_in_a_stream_has_its_type(event: dict[str, Any], kind: type[LLMError]) -> None:
     """By the server's own word."""
-    error = outcome_of(make_decoder(), written([{"type": "response.created", "response": BEGUN}, event]))
+    error = READER.outcome_of(written([{"type": "response.created", "response": BEGUN}, event]))
     assert isinstance(error, kind)
 
 
@@ -175,14 +162,14 @@ def test_odd_shapes_are_invalid_replies() -> None:
     """Whatever a server says ends in one of hocket's errors."""
     for data in ({}, {"output": None}, {"output": [{"id": "x"}]}, {"output": "text"}):
         with pytest.raises(InvalidReply):
-            decode_reply(HTTPReply(200, {}, json.dumps(data).encode()), "openai")
+            decode_reply(make_reply(data), "openai")
     for event in (
         {"type": "response.output_text.delta"},
         {"type": "response.output_item.done", "output_index": 0},
         {"type": "response.completed"},
     ):
-        assert isinstance(outcome_of(make_decoder(), written([event])), InvalidReply)
-    assert isinstance(outcome_of(make_decoder(), written([{"type": "something.new"}])), StreamTruncated)
+        assert isinstance(READER.outcome_of(written([event])), InvalidReply)
+    assert isinstance(READER.outcome_of(written([{"type": "something.new"}])), StreamTruncated)
 
 
 # -- ends
@@ -271,7 +258,7 @@ def test_nothing_is_told_twice() -> None:
 def test_the_first_piece_says_what_it_is_of() -> None:
     """An id and a phase: whether it is a comment or the answer, before all of it has come."""
     events = [{"type": "response.created", "response": BEGUN}, *text_events("Ro", "me")]
-    first, second = make_decoder().feed(written(events))
+    first, second = READER.make_decoder().feed(written(events))
     assert first.message.content[0].items() >= {"id": "msg_1", "phase": "final_answer"}.items()  # type: ignore[union-attr]
     assert (first.message.text, second.message.text) == ("Ro", "me")
     assert (first.message.id, second.message.id) == ("resp_1", "resp_1")
@@ -387,11 +374,11 @@ def test_a_refusal_is_told_where_all_models_tell_it() -> None:
 # -- there and back
 
 
-def test_a_reply_goes_back_after_it_was_stored(stream: Recording, recordings: dict[str, Recording]) -> None:
+def test_a_reply_goes_back_after_it_was_stored(chat_stream: Recording) -> None:
     """Through `dumps` and `loads`, streamed as whole: byte for byte."""
-    whole = recordings["openai_responses/full_conversation"]
-    replies = [decode_reply(reply_in(whole), "openai").generations[0].message]
-    if isinstance(told := outcome_of(make_decoder(), stream_in(stream)), AIMessage) and not told.tool_calls:
+    whole = RECORDINGS["openai_responses/full_conversation"]
+    replies = [READER.read(reply_in(whole))]
+    if isinstance(told := READER.outcome_of(stream_in(chat_stream)), AIMessage) and not told.tool_calls:
         replies.append(told)
     model = ChatOpenAI(model="m", api_key="k", use_responses_api=True)
     for reply in replies:

@@ -88,9 +88,9 @@ def read_messages(recorded: dict[str, Any]) -> list[BaseMessage]:
 # -- requests
 
 
-def test_requests_equal_the_official_sdks(sent: dict[str, Any]) -> None:
+def test_requests_equal_the_official_sdks(chat_request: dict[str, Any]) -> None:
     """Given the same conversation and options, the body is the same, to the last field."""
-    expected = dict(sent["request"]["body"])
+    expected = dict(chat_request["request"]["body"])
     options = {
         name: value for name, value in expected.items() if name not in ("input", "instructions", "stream", "tools")
     }
