@@ -5,18 +5,48 @@ from typing import TYPE_CHECKING
 from hocket._runtime.lazy import Loader, loader
 
 if TYPE_CHECKING:
+    from hocket.agents.agent import Agent
+    from hocket.agents.approval import Resume
+    from hocket.agents.create import create_agent
+    from hocket.agents.events import AgentEvent, AgentStream
+    from hocket.agents.limits import AgentLimits
     from hocket.agents.middleware import AgentMiddleware, ModelRequest, ToolCallRequest
+    from hocket.agents.result import AgentResult
     from hocket.agents.steps import AgentAction, AgentFinish, AgentStep
+    from hocket.errors import LimitReached
 
 _LATER = {
+    "Agent": "agent",
     "AgentAction": "steps",
+    "AgentEvent": "events",
     "AgentFinish": "steps",
+    "AgentLimits": "limits",
     "AgentMiddleware": "middleware",
+    "AgentResult": "result",
     "AgentStep": "steps",
+    "AgentStream": "events",
+    "LimitReached": ".errors",
     "ModelRequest": "middleware",
+    "Resume": "approval",
     "ToolCallRequest": "middleware",
+    "create_agent": "create",
 }
 
-__all__ = ["AgentAction", "AgentFinish", "AgentMiddleware", "AgentStep", "ModelRequest", "ToolCallRequest"]
+__all__ = [
+    "Agent",
+    "AgentAction",
+    "AgentEvent",
+    "AgentFinish",
+    "AgentLimits",
+    "AgentMiddleware",
+    "AgentResult",
+    "AgentStep",
+    "AgentStream",
+    "LimitReached",
+    "ModelRequest",
+    "Resume",
+    "ToolCallRequest",
+    "create_agent",
+]
 
 __getattr__: Loader = loader(__name__, _LATER)

@@ -9,7 +9,7 @@ beginning: a long conversation would be slow, and cost more, at every question. 
 quarter, and then stays where it is until it is full again.
 """
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeAlias, TypeVar, cast
 
@@ -24,7 +24,7 @@ from hocket.profiles import ModelProfile
 from hocket.runnables import Runnable, RunnableConfig
 from hocket.tokens import count_tokens_approximately
 
-__all__ = ["Limits", "WindowedModel"]
+__all__ = ["Limits", "WindowedModel", "find_token_limit"]
 
 Options: TypeAlias = dict[str, Any]
 """A call's options for the model; any type, as in LangChain's verbs."""
@@ -197,7 +197,8 @@ class WindowedModel:
         if not rest:  # it is what is asked
             head, rest = rest, head
         *older, last = split_at_questions(rest)
-        window = _Window(self._instructions(head), older, last, self._most_tokens(kwargs))
+        limit = find_token_limit(self._model, kwargs.get("max_tokens"), self._limits.max_tokens)
+        window = _Window(self._instructions(head), older, last, limit)
         if limits.skipped and limits.memory is None:
             count = sum(map(len, older)) - limits.skipped
             window = window.with_last(count) if count > 0 else window
@@ -215,18 +216,6 @@ class WindowedModel:
         if head and self._limits.memory is not None:
             return [SystemMessage(f"{self._system}\n\n{head[0].text}")]
         return [SystemMessage(self._system)]
-
-    def _most_tokens(self, kwargs: Mapping[str, Any]) -> int | None:
-        """Return how many tokens may be sent; None: nobody says."""
-        profile = cast(ModelProfile, getattr(self._model, "profile", None) or {})
-        window, asked_for = profile.get("max_input_tokens"), self._limits.max_tokens
-        if window is None:
-            return asked_for
-        answer = kwargs.get("max_tokens") or getattr(self._model, "max_tokens", None)
-        if not isinstance(answer, int):
-            answer = min(profile.get("max_output_tokens") or window, window // SHARE)
-        room = max(window - answer, window // SHARE)
-        return room if asked_for is None else min(room, asked_for)
 
     def _cut(self, window: _Window, limit: int) -> _Window:
         """Return ``window`` with as many of its exchanges as have ``limit`` tokens."""
@@ -248,6 +237,27 @@ class WindowedModel:
         if usage and window.limit is not None and usage["input_tokens"] * SHARE >= window.limit:
             estimated = await runtime.call_sync(self._count, window.messages)
             self._limits.scale = usage["input_tokens"] / max(estimated, 1)
+
+
+def find_token_limit(
+    model: Runnable[Any, AIMessage], answer_tokens: int | None = None, asked_for: int | None = None
+) -> int | None:
+    """Return how many tokens may be sent to a model; None: nobody says.
+
+    Args:
+        model: whose profile may say how much its window holds; room for the answer is left.
+        answer_tokens: how long the answer may be; None: as the model says.
+        asked_for: a limit of the caller's own.
+    """
+    profile = cast(ModelProfile, getattr(model, "profile", None) or {})
+    window = profile.get("max_input_tokens")
+    if window is None:
+        return asked_for
+    answer = answer_tokens or getattr(model, "max_tokens", None)
+    if not isinstance(answer, int):
+        answer = min(profile.get("max_output_tokens") or window, window // SHARE)
+    room = max(window - answer, window // SHARE)
+    return room if asked_for is None else min(room, asked_for)
 
 
 class _UsageObserver:

@@ -40,6 +40,7 @@
         ├── ToolException                    a tool failed, in words that the model may hear
         │   ├── RetryTool                    the model is to call it again, differently
         │   └── ToolTimeout (TimeoutError)   a tool took longer than it may
+        ├── LimitReached (RuntimeError)      a run of an agent used all that it may
         ├── StopRun                          a tool ends the run that its call belongs to
         ├── ScriptExhausted (LookupError)    a scripted model was asked more often than its script says
         └── FakeListLLMError                 the failure that a fake was told to raise
@@ -91,6 +92,7 @@ from hocket.errors.own import (
     InvalidHistory,
     InvalidHook,
     InvalidInput,
+    LimitReached,
     LoadError,
     LocalModelError,
     MissingDependency,
@@ -130,6 +132,7 @@ __all__ = [
     "InvalidReply",
     "InvalidRequest",
     "LLMError",
+    "LimitReached",
     "LoadError",
     "LocalModelError",
     "MissingDependency",

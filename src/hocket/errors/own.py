@@ -16,6 +16,7 @@ __all__ = [
     "InvalidHistory",
     "InvalidHook",
     "InvalidInput",
+    "LimitReached",
     "LoadError",
     "LocalModelError",
     "MissingDependency",
@@ -149,6 +150,20 @@ class StopRun(HocketError):
         super().__init__(message)
         self.value = value
         self.results: list[Any] = []
+
+
+class LimitReached(HocketError, RuntimeError):
+    """A run of an agent has reached a limit, and its agent was made with ``at_limit="raise"``.
+
+    Attributes:
+        limit: which one; see `hocket.agents.AgentLimits`.
+        result: of the run so far.
+    """
+
+    def __init__(self, message: str, limit: str, result: Any) -> None:
+        super().__init__(message)
+        self.limit = limit
+        self.result = result
 
 
 class ScriptExhausted(HocketError, LookupError):

@@ -61,6 +61,10 @@ class CallRunner:
         self._injected = injected or {}
         self._stops: list[tuple[Call, StopRun]] = []
 
+    def get_tool(self, name: str | None) -> BaseTool | None:
+        """Return the tool of a name, if there is one."""
+        return self._tools.get(name or "")
+
     def check_injected(self, calls: Sequence[Call]) -> None:
         """Refuse to start where a tool would lack what only the application can give.
 

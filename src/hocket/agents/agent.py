@@ -1,0 +1,195 @@
+"""The agent: a model, its tools, and what it may do, as configuration. No run leaves anything on it."""
+
+import functools
+from collections.abc import Mapping, Sequence
+from typing import Any, Generic, TypeVar
+
+from hocket._runtime.runtime import ASYNC
+from hocket._runtime.stream import Producer, Sink
+from hocket.agents.approval import Resume
+from hocket.agents.events import AgentEvent, AgentStream, EventSink, SyncAgentStream
+from hocket.agents.limits import AgentLimits
+from hocket.agents.loop import AgentRun
+from hocket.agents.plan import AgentPlan
+from hocket.agents.result import AgentResult
+from hocket.chat_history import BaseChatMessageHistory
+from hocket.chat_history.turn import coerce_messages
+from hocket.errors import InvalidInput, ToolException
+from hocket.message_toolkit.calls import is_empty
+from hocket.messages import BaseMessage, HumanMessage, convert_to_messages
+from hocket.runnables import Runnable, RunnableConfig, ensure_config
+from hocket.runnables.chain_run import ChainRun
+from hocket.tools import BaseTool, StructuredTool
+
+__all__ = ["Agent", "AgentInput"]
+
+Output = TypeVar("Output")
+T = TypeVar("T")
+
+AgentInput = str | BaseMessage | Sequence[BaseMessage] | Mapping[str, Any] | Resume
+"""A text, messages, LangChain's ``{"messages": [...]}``, or what goes on with the last run of a history."""
+
+
+class Agent(Runnable[AgentInput, AgentResult[Output]], Generic[Output]):
+    """A model that works with tools until it is done. Made by `create_agent`; the verbs are those of every runnable.
+
+    Beside ``config``, each call takes ``history=``, where the conversation is kept, and ``limits=``, instead of the agent's.
+
+    Attributes:
+        name: of its runs, for handlers.
+        limits: of each run, unless a call has its own.
+    """
+
+    def __init__(self, plan: AgentPlan[Output], limits: AgentLimits, name: str | None) -> None:
+        self.name: str | None = name
+        self.limits: AgentLimits = limits
+        self._plan = plan
+
+    async def ainvoke(
+        self,
+        input: AgentInput,
+        config: RunnableConfig | None = None,
+        *,
+        history: BaseChatMessageHistory | None = None,
+        limits: AgentLimits | None = None,
+        **kwargs: Any,
+    ) -> AgentResult[Output]:
+        """Run the agent to its end, or to its next pause.
+
+        Args:
+            input: see `AgentInput`.
+            config: callbacks, tags, metadata of the run.
+            history: what was said before is read from it, and each message of the run is stored in it before what the
+                message causes. One run of a conversation at a time: others wait.
+            limits: of this run.
+            kwargs: there are no others; a name that is not known is refused.
+
+        Raises:
+            InvalidInput: the input is none of these, or says nothing; or there is nothing to resume.
+            LimitReached: a limit was reached, and ``at_limit`` is "raise".
+            Exception: what the model, or the history, raises.
+        """
+        return await self._execute(input, config, history, limits, None, kwargs)
+
+    def invoke(
+        self,
+        input: AgentInput,
+        config: RunnableConfig | None = None,
+        *,
+        history: BaseChatMessageHistory | None = None,
+        limits: AgentLimits | None = None,
+        **kwargs: Any,
+    ) -> AgentResult[Output]:
+        """Run the agent: the sync face of `ainvoke`. It runs on hocket's own event loop."""
+        return super().invoke(input, config, history=history, limits=limits, **kwargs)
+
+    def astream(  # type: ignore[override]
+        self,
+        input: AgentInput,
+        config: RunnableConfig | None = None,
+        *,
+        history: BaseChatMessageHistory | None = None,
+        limits: AgentLimits | None = None,
+        **kwargs: Any,
+    ) -> AgentStream[Output]:
+        """Run the agent, and return what happens as it happens; the last event, "end", has the result.
+
+        Leaving the stream cancels the run; what was finished is stored.
+        """
+        return AgentStream(self._producer(input, config, history, limits, kwargs))
+
+    def stream(  # type: ignore[override]
+        self,
+        input: AgentInput,
+        config: RunnableConfig | None = None,
+        *,
+        history: BaseChatMessageHistory | None = None,
+        limits: AgentLimits | None = None,
+        **kwargs: Any,
+    ) -> SyncAgentStream[Output]:
+        """Run the agent, and return what happens as it happens: the sync face of `astream`."""
+        return SyncAgentStream(self._producer(input, config, history, limits, kwargs))
+
+    def as_tool(self, name: str | None = None, description: str = "", **kwargs: Any) -> BaseTool:
+        """Return a tool that has this agent do something: it takes one text, and returns the agent's output.
+
+        It shares the callbacks, the cancellation, the deadline and the bill of the run that calls it.
+
+        Raises:
+            InvalidInput: there is no name, or no description; or the agent may pause, for which a tool cannot wait.
+        """
+        if self._plan.approvals:
+            raise InvalidInput("an agent with interrupt_on cannot be a tool: nobody could be asked while the tool runs")
+        name = name or self.name
+        if not name or not description:
+            raise InvalidInput("a tool needs a name and a description: as_tool('research', 'Finds out ...')")
+
+        async def ask(question: str) -> Any:
+            result = await self.ainvoke(question)  # inside the tool's run: with its callbacks
+            if result.output is None:
+                raise ToolException(f"it ended without an answer ({result.stop})")
+            return result.output
+
+        return StructuredTool.from_function(coroutine=ask, name=name, description=description, **kwargs)
+
+    # -- one run
+
+    def _producer(
+        self,
+        input: AgentInput,
+        config: RunnableConfig | None,
+        history: BaseChatMessageHistory | None,
+        limits: AgentLimits | None,
+        kwargs: Mapping[str, object],
+    ) -> Producer[AgentEvent]:
+        config = ensure_config(config)
+
+        async def produce(sink: Sink[AgentEvent]) -> None:
+            result = await self._execute(input, config, history, limits, sink, kwargs)
+            waiting = sink.put(AgentEvent(kind="end", result=result))
+            if waiting is not None:
+                await waiting
+
+        return produce
+
+    async def _execute(
+        self,
+        input: AgentInput,
+        config: RunnableConfig | None,
+        history: BaseChatMessageHistory | None,
+        limits: AgentLimits | None,
+        sink: Sink[AgentEvent] | None,
+        kwargs: Mapping[str, object],
+    ) -> AgentResult[Output]:
+        if kwargs:
+            raise InvalidInput(
+                f"an agent takes no {', '.join(map(repr, kwargs))}; beside config there are history and limits. Options "
+                "of the model are bound to it: create_agent(model.bind(...), ...)"
+            )
+        asked = _read_input(input, history)
+        run = ChainRun(ASYNC, self.get_name(), ensure_config(config))
+        emit: EventSink | None = None if sink is None else sink.put
+        agent_run = AgentRun(self._plan, limits or self.limits, history, run, run.config_inside(), emit)
+        work = functools.partial(agent_run.execute, asked)
+        return await run.execute(input, work, lambda: sink is not None and sink.closed)
+
+
+def _read_input(input: AgentInput, history: BaseChatMessageHistory | None) -> list[BaseMessage] | Resume:
+    if history is not None and not isinstance(history, BaseChatMessageHistory):  # pyright: ignore[reportUnnecessaryIsInstance]  # a caller's mistake
+        raise InvalidInput(f"history is {type(history).__name__}; it is a chat history: open_history(...), for example")
+    if isinstance(input, Resume):
+        if history is None:
+            raise InvalidInput("to resume takes the history of the run that paused: pass history=...")
+        return input
+    given: Any = input
+    if isinstance(input, Mapping):
+        unknown = set(input) - {"messages"}
+        if "messages" not in input or unknown:
+            raise InvalidInput(
+                f"a mapping has the key 'messages', and no others; this one has {sorted(map(str, input))}"
+            )
+        given = convert_to_messages(input["messages"])
+    messages = coerce_messages(given, HumanMessage, "what an agent is asked")
+    if all(is_empty(message) for message in messages):
+        raise InvalidInput("the question is empty")
+    return messages

@@ -1,0 +1,165 @@
+"""Which calls of a message are run, which wait for a person, and which are answered without being run."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeGuard, cast
+
+from hocket.agents.approval import Decision, Resume, read_decisions
+from hocket.agents.plan import AgentPlan
+from hocket.agents.state import RunState
+from hocket.errors import OutputParserException
+from hocket.messages import AIMessage, ToolCall, ToolMessage
+from hocket.tools.call_runner import Call
+from hocket.tools.result_messages import make_error_message
+
+__all__ = ["BEYOND", "ToolTurn", "answer_open_calls", "is_valid", "resume_calls", "sort_calls"]
+
+BEYOND = "This call was not run: the run has no calls of tools left. Answer with what you know."
+
+_UNKNOWN = "This call was begun, and nobody saw its end: its outcome is unknown. Find out before you make it again."
+_UNAPPROVED = "This call was not approved: a person asked something else instead. It was not run."
+_ANSWERED = "This call was not run: the answer was given along with it."
+
+
+@dataclass
+class ToolTurn:
+    """The calls of one message.
+
+    Attributes:
+        message: that makes them.
+        step: its number in the run.
+        calls: that are run now, as they are run: a person may have changed the arguments.
+        waiting: that wait for a person.
+        results: that are there, by the ids of the calls.
+        notes: what is added to the result of a call, by its id.
+        left: how many of the calls are still to be finished.
+        output: the answer that was given as a call; None: none was.
+        is_limited: whether a call was not run because there were too many.
+    """
+
+    message: AIMessage
+    step: int
+    calls: list[Call] = field(default_factory=list[Call])
+    waiting: list[ToolCall] = field(default_factory=list[ToolCall])
+    results: dict[str, ToolMessage] = field(default_factory=dict[str, ToolMessage])
+    notes: dict[str, str] = field(default_factory=dict[str, str])
+    left: int = 0
+    output: object = None
+    is_limited: bool = False
+
+    def answer(self, call: Call, text: str, kind: str | None = None) -> None:
+        """Answer a call without running it: with a failure, or, where no ``kind`` of failure is given, with a result."""
+        call_id = call["id"] or ""
+        if kind is None:
+            self.results[call_id] = ToolMessage(text, tool_call_id=call_id, name=call["name"])
+        else:
+            self.results[call_id] = make_error_message(text, call_id, call["name"], kind)
+
+    def sort_results(self, order: Sequence[Call]) -> list[ToolMessage]:
+        """Return the results that are there, in the order of the calls."""
+        return [self.results[call["id"] or ""] for call in order if (call["id"] or "") in self.results]
+
+
+def is_valid(call: Call) -> TypeGuard[ToolCall]:
+    """Whether the model has written a call so that it can be read."""
+    return "error" not in call
+
+
+def sort_calls(plan: AgentPlan[Any], turn: ToolTurn, calls: Sequence[Call], left: float) -> None:
+    """Sort the calls of a new answer into a turn.
+
+    Args:
+        plan: of the agent.
+        turn: gets the calls.
+        calls: of its message.
+        left: how many calls of tools the run may still make.
+    """
+    for call in calls:
+        if plan.answer is not None and call["name"] == plan.answer.name and is_valid(call):
+            _read_answer(plan, turn, call)
+        elif is_valid(call) and plan.approvals.is_needed(call):
+            turn.waiting.append(call)
+        elif len(turn.calls) >= left:
+            turn.answer(call, BEYOND, "limit")
+            turn.is_limited = True
+        else:
+            turn.calls.append(call)
+    if turn.output is not None:
+        for call in turn.waiting:
+            turn.answer(call, _ANSWERED, "rejected")
+        turn.waiting = []
+
+
+def _read_answer(plan: AgentPlan[Any], turn: ToolTurn, call: ToolCall) -> None:
+    """Take the answer that a call gives, or tell the model what does not fit."""
+    assert plan.answer is not None
+    try:
+        turn.output = plan.answer.read_call(call)
+    except OutputParserException as error:
+        turn.answer(call, f"{error.observation or error} Call {call['name']} again.", "invalid_arguments")
+    else:
+        turn.answer(call, "The answer was taken.")
+
+
+def answer_open_calls(plan: AgentPlan[Any], state: RunState) -> list[ToolMessage]:
+    """Return results for the open calls of a run that is not resumed: something else is asked instead."""
+    turn = ToolTurn(AIMessage(""), 0)
+    for call in state.open_calls:
+        if is_valid(call) and plan.approvals.is_needed(call):
+            turn.answer(call, _UNAPPROVED, "rejected")
+        else:
+            turn.answer(call, _UNKNOWN, "unknown_outcome")
+    return turn.sort_results(state.open_calls)
+
+
+def resume_calls(plan: AgentPlan[Any], state: RunState, resume: Resume) -> ToolTurn | None:
+    """Return the open calls of a run that goes on, as was decided; None: none are open.
+
+    Raises:
+        InvalidInput: a decision is none, or for no call that waits.
+    """
+    needed = {call["id"] or "": call for call in state.open_calls if is_valid(call) and plan.approvals.is_needed(call)}
+    decisions = read_decisions(resume, needed)
+    if not state.open_calls:
+        return None
+    answer = next(message for message in reversed(state.messages) if isinstance(message, AIMessage))
+    turn = ToolTurn(answer, 0)
+    for call in state.open_calls:
+        call_id = call["id"] or ""
+        if not is_valid(call):
+            turn.calls.append(call)
+        elif call_id in decisions:
+            _apply_decision(turn, call, decisions[call_id])
+        elif call_id in needed:
+            turn.waiting.append(call)
+        elif plan.answer is not None and call["name"] == plan.answer.name:
+            _read_answer(plan, turn, call)
+        elif _may_rerun(plan, call, resume):
+            turn.calls.append(call)
+        else:
+            turn.answer(call, _UNKNOWN, "unknown_outcome")
+    return turn
+
+
+def _may_rerun(plan: AgentPlan[Any], call: ToolCall, resume: Resume) -> bool:
+    """Whether a call may be made again whose end nobody saw. A tool that does not exist does no harm."""
+    tool = plan.tools.get(call["name"])
+    if tool is None or resume.rerun == "always":
+        return True
+    return resume.rerun == "idempotent" and bool((tool.metadata or {}).get("idempotent"))
+
+
+def _apply_decision(turn: ToolTurn, call: ToolCall, decision: Decision) -> None:
+    """Have a call run, or answered, as a person decided."""
+    if decision.kind == "approve":
+        turn.calls.append(call)
+    elif decision.kind == "edit":
+        args = decision.args or {}
+        turn.calls.append(cast(ToolCall, {**call, "args": args}))
+        why = f" {decision.message}" if decision.message else ""
+        turn.notes[call["id"] or ""] = f"\n[A person changed this call before it was run, to {args!r}.{why}]"
+    elif decision.kind == "reject":
+        why = f": {decision.message}" if decision.message else "."
+        turn.answer(call, f"A person rejected this call{why} It was not run.", "rejected")
+    else:
+        turn.answer(call, decision.message)

@@ -1,0 +1,69 @@
+"""How much one run of an agent may use."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Literal
+
+from hocket.errors import InvalidInput
+
+__all__ = ["AgentLimits", "LimitPolicy", "StopReason"]
+
+StopReason = Literal[
+    "done", "direct", "stopped", "paused", "model_calls", "tool_calls", "tokens", "seconds", "loop", "budget"
+]
+"""Why a run has ended: the model is done; a tool with ``return_direct`` was called; a tool raised `StopRun`; a call waits
+for a decision; or a limit was reached."""
+
+LimitPolicy = Literal["answer", "stop", "raise"]
+"""What happens at a limit: the model answers once more, without tools; the run ends; or `LimitReached` is raised."""
+
+_WHOLE = ("model_calls", "tool_calls", "tokens", "result_chars", "repeats", "max_concurrency")
+
+
+@dataclass(frozen=True, kw_only=True)
+class AgentLimits:
+    """How much one run of an agent may use. Each limit is checked before the call that would go beyond it; None: no limit.
+
+    Args:
+        model_calls: calls of the model, those before a pause included.
+        tool_calls: calls of tools; those beyond are not run, and the model is told.
+        tokens: that the run uses: what was reported so far, an estimate of what is about to be sent, and the answer's
+            ``max_tokens``, if the model has one set, come to no more.
+        seconds: of the whole run.
+        tool_seconds: of one call of a tool that has no ``timeout`` of its own.
+        per_tool_seconds: the same by the tool's name; goes before the tool's own.
+        result_chars: characters of a result; a longer one is cut.
+        repeats: times that the model may make the same calls, with the same results, one after another: then it is told;
+            two times later the run ends.
+        max_concurrency: calls of one message that run at once.
+
+    Raises:
+        InvalidInput: a limit is no number, or not above 0.
+    """
+
+    model_calls: int | None = 25
+    tool_calls: int | None = None
+    tokens: int | None = None
+    seconds: float | None = None
+    tool_seconds: float | None = 60
+    per_tool_seconds: Mapping[str, float] = field(default_factory=dict[str, float])
+    result_chars: int | None = 50_000
+    repeats: int | None = 3
+    max_concurrency: int = 16
+
+    def __post_init__(self) -> None:
+        for one in fields(self):
+            value: object = getattr(self, one.name)
+            if isinstance(value, Mapping):
+                for tool, seconds in self.per_tool_seconds.items():
+                    _check(f"per_tool_seconds[{tool!r}]", seconds, is_whole=False)
+            elif value is not None or one.name == "max_concurrency":
+                _check(one.name, value, is_whole=one.name in _WHOLE)
+
+
+def _check(name: str, value: object, *, is_whole: bool) -> None:
+    kinds = (int,) if is_whole else (int, float)
+    if not isinstance(value, kinds) or isinstance(value, bool) or not value > 0 or value == math.inf:
+        what = "a whole number" if is_whole else "a number of seconds"
+        raise InvalidInput(f"{name} is {value!r}; it is {what} above 0, or None for no limit")

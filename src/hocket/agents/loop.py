@@ -1,0 +1,342 @@
+"""One run of an agent: ask the model, run the calls that it makes, tell it the results, until it is done.
+
+The run is a plain coroutine, and holds all that changes: an agent may have any number of runs at once. What it adds to
+the conversation goes through `RunRecord`, so that the history is good for the next question whatever ends the run.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import Any, Generic, TypeVar, cast
+
+from hocket._runtime.alarm import Alarm
+from hocket.agents.approval import Resume
+from hocket.agents.calls import BEYOND, ToolTurn, answer_open_calls, is_valid, resume_calls, sort_calls
+from hocket.agents.events import AgentEvent, EventSink
+from hocket.agents.limits import AgentLimits, StopReason
+from hocket.agents.middleware import ModelRequest, compose_model_calls
+from hocket.agents.model_call import FEEDBACK, ModelCaller
+from hocket.agents.plan import AgentPlan
+from hocket.agents.record import RunRecord
+from hocket.agents.repeats import PATIENCE, RepeatCounter, describe_repetition
+from hocket.agents.result import AgentResult
+from hocket.agents.run_usage import RunUsage
+from hocket.agents.state import RunState, read_state
+from hocket.agents.steps import AgentFinish
+from hocket.agents.turn import TurnRunner, add_note
+from hocket.agents.window import ContextWindow
+from hocket.chat_history import BaseChatMessageHistory
+from hocket.errors import InvalidInput, LimitReached, OutputParserException
+from hocket.message_toolkit.calls import is_empty, with_calls
+from hocket.messages import AIMessage, BaseMessage, HumanMessage, ToolCall, ToolMessage
+from hocket.messages.calls import calls_of
+from hocket.runnables import RunnableConfig
+from hocket.runnables.chain_run import ChainRun
+from hocket.runnables.config import merge_configs
+from hocket.tools.call_runner import Call, CallRunner
+
+__all__ = ["AgentRun"]
+
+Output = TypeVar("Output")
+
+_EMPTY = "Your reply was empty. Call a tool, or give your answer."
+
+
+class AgentRun(Generic[Output]):
+    """One run.
+
+    Args:
+        plan: of the agent.
+        limits: of this run.
+        history: where the conversation is kept; None: nowhere.
+        run: as handlers see it.
+        config: for the runs inside it.
+        emit: takes events; None: nobody wants them.
+    """
+
+    def __init__(
+        self,
+        plan: AgentPlan[Output],
+        limits: AgentLimits,
+        history: BaseChatMessageHistory | None,
+        run: ChainRun,
+        config: RunnableConfig,
+        emit: EventSink | None,
+    ) -> None:
+        self._plan = plan
+        self._limits = limits
+        self._history = history
+        self._run = run
+        self._emit = emit
+        self._usage = RunUsage()
+        inside = merge_configs(config, {"callbacks": [self._usage]})
+        self._caller = ModelCaller(plan.format, plan.hosted_tools, inside, emit)
+        self._ask_model = compose_model_calls(plan.middleware, self._count_and_ask)
+        self._runner = CallRunner(
+            plan.tools,
+            inside,
+            timeout=limits.tool_seconds,
+            timeouts=limits.per_tool_seconds,
+            max_result_chars=limits.result_chars,
+        )
+        self._record = RunRecord(history)
+        self._turns = TurnRunner(
+            self._runner, plan.middleware, self._record, run, emit, limits.max_concurrency, self._note_repetition
+        )
+        self._offered = plan.offered
+        self._window = ContextWindow(plan.model, self._offered)
+        self._before = RunState()  # of the history: what the run has used before this call
+        self._context: list[BaseMessage] = []  # what the model is shown
+        self._call_ids: set[str | None] = set()
+        self._repeats = RepeatCounter()
+        self._repeated = 0
+        self._step = 0
+        self._model_calls = self._tool_calls = 0
+
+    async def execute(self, input: list[BaseMessage] | Resume) -> AgentResult[Output]:
+        """Run to the end, or to the next pause.
+
+        Raises:
+            InvalidInput: there is nothing to resume, or a decision is for no call that waits. Nothing was run.
+            LimitReached: a limit was reached, and the agent is to raise.
+            Exception: what the model or the history raises.
+        """
+        if self._history is None:
+            return await self._run_in_time(input, [])
+        return await self._run_in_time(input, await self._history.aget_messages())
+
+    async def _run_in_time(self, input: list[BaseMessage] | Resume, stored: list[BaseMessage]) -> AgentResult[Output]:
+        if self._limits.seconds is None:
+            return await self._work(input, stored)
+        with Alarm() as alarm:
+            alarm.set(self._limits.seconds)
+            return await self._work(input, stored)
+        return await self._reach_limit("seconds")
+
+    async def _work(self, input: list[BaseMessage] | Resume, stored: list[BaseMessage]) -> AgentResult[Output]:
+        self._before = state = read_state(stored)
+        self._call_ids = {call["id"] for message in state.messages for call in calls_of(message)}
+        self._context = [*([self._plan.system] if self._plan.system else []), *state.messages]
+        result: AgentResult[Output] | None = None
+        if isinstance(input, Resume):
+            result = await self._resume(input, state)
+        else:
+            self._ask_question(input, state)
+        while result is None:
+            result = await self._make_step()
+        return result
+
+    # -- the beginning
+
+    def _ask_question(self, question: list[BaseMessage], state: RunState) -> None:
+        """Begin with a question. Calls that are still open are answered first."""
+        answers = answer_open_calls(self._plan, state)
+        state.model_calls = state.tool_calls = state.tokens = 0
+        self._record.question = [*answers, *question]
+        self._context = [*self._context, *answers, *question]
+
+    async def _resume(self, resume: Resume, state: RunState) -> AgentResult[Output] | None:
+        """Go on with the last run of the history: with its open calls, or with the model's next answer."""
+        if state.is_over:
+            raise InvalidInput("there is nothing to resume: the last run of this history has ended")
+        turn = resume_calls(self._plan, state, resume)
+        return None if turn is None else await self._run_turn(turn, state.open_calls)
+
+    # -- a step
+
+    async def _make_step(self) -> AgentResult[Output] | None:
+        """Ask the model once, and do what it asks for; return the result, if that is the end."""
+        limit = self._find_limit()
+        if limit is not None:
+            return await self._reach_limit(limit)
+        reply = await self._ask(self._offered)
+        feedback = reply.response_metadata.get(FEEDBACK) or (_EMPTY if is_empty(reply) else None)
+        if feedback is None:
+            return await self._take_reply(reply)
+        self._tell_model(reply, feedback)
+        return None
+
+    def _find_limit(self) -> StopReason | None:
+        """Return the limit that the next call of the model would break."""
+        limits = self._limits
+        if limits.model_calls is not None and self._before.model_calls + self._model_calls >= limits.model_calls:
+            return "model_calls"
+        if limits.tokens is not None:
+            used = self._before.tokens + self._usage.total["total_tokens"]
+            if used + self._window.estimate(self._context) + self._window.answer_tokens > limits.tokens:
+                return "tokens"
+        return None
+
+    async def _ask(self, tools: Sequence[Any], tool_choice: str | None = None) -> AIMessage:
+        """Return the model's answer, its calls with ids of their own."""
+        self._step += 1
+
+        async def ask(messages: list[BaseMessage]) -> AIMessage:
+            request = ModelRequest(
+                model=self._plan.model, messages=messages, tools=tools, tool_choice=tool_choice, step=self._step
+            )
+            return await self._ask_model(request)
+
+        reply, self._context = await self._window.ask(self._context, ask)
+        return self._name_calls(reply)
+
+    async def _count_and_ask(self, request: ModelRequest) -> AIMessage:
+        self._model_calls += 1
+        return await self._caller.ask(request)
+
+    def _name_calls(self, reply: AIMessage) -> AIMessage:
+        """Give an id to each call that has none, or that of another call in the conversation."""
+        ids: dict[int, str | None] = {}
+        for place, call in enumerate(calls_of(reply)):
+            call_id, number = call["id"] or f"call_{self._step}_{place + 1}", 1
+            while call_id in self._call_ids:
+                number += 1
+                call_id = f"{call['id'] or f'call_{self._step}_{place + 1}'}_{number}"
+            self._call_ids.add(call_id)
+            ids[place] = call_id
+        if all(call["id"] == ids[place] for place, call in enumerate(calls_of(reply))):
+            return reply
+        return with_calls(reply, ids)
+
+    def _tell_model(self, reply: AIMessage, feedback: str) -> None:
+        """Show the model its reply, and what is wrong with it. Neither is part of the conversation that is stored."""
+        self._context = [*self._context, *([] if is_empty(reply) else [reply]), HumanMessage(feedback)]
+
+    async def _take_reply(self, reply: AIMessage) -> AgentResult[Output] | None:
+        calls = calls_of(reply)
+        if calls:
+            turn = self._sort_calls(reply, calls)
+            return await self._run_turn(turn, calls, is_new=True)
+        output: Any = reply.text
+        if self._plan.answer is not None:
+            try:
+                output = self._plan.answer.read_text(reply.text)
+            except OutputParserException as error:
+                self._tell_model(reply, error.observation or str(error))
+                return None
+        await self._add_answer(reply)
+        return await self._finish("done", output)
+
+    async def _add_answer(self, reply: AIMessage) -> None:
+        self._context.append(reply)
+        await self._record.add_answer(reply)
+        await self._tell(AgentEvent(kind="message", step=self._step, message=reply))
+
+    # -- the calls of an answer
+
+    def _sort_calls(self, reply: AIMessage, calls: Sequence[Call]) -> ToolTurn:
+        turn, most = ToolTurn(reply, self._step), self._limits.tool_calls
+        left = math.inf if most is None else most - self._before.tool_calls - self._tool_calls
+        sort_calls(self._plan, turn, calls, left)
+        return turn
+
+    async def _run_turn(
+        self, turn: ToolTurn, calls: Sequence[Call], *, is_new: bool = False
+    ) -> AgentResult[Output] | None:
+        """Keep the answer, run its calls, show the results to the model; return the result, if that is the end."""
+        self._runner.check_injected(turn.calls)
+        self._tool_calls += len(turn.calls)
+        try:
+            await self._turns.run(turn, self._add_answer if is_new else None)
+        finally:  # also where the run is cut off by its limit on time: it has a result
+            results = turn.sort_results(calls)
+            self._context.extend(results)
+            self._record.messages.extend(results)
+        stop = self._runner.find_stop(turn.calls)
+        if stop is not None:
+            return await self._finish("stopped", stop.value)
+        if turn.waiting:
+            return await self._pause(turn.waiting)
+        if turn.output is not None:
+            return await self._finish("done", turn.output)
+        direct = next((result for result in results if self._is_direct(result)), None)
+        if direct is not None:
+            return await self._finish("direct", direct.text)
+        if turn.is_limited:
+            return await self._reach_limit("tool_calls")
+        return await self._watch_repetition(turn, results)
+
+    def _is_direct(self, result: ToolMessage) -> bool:
+        tool = self._plan.tools.get(result.name or "")
+        return tool is not None and tool.return_direct and result.status != "error"
+
+    def _note_repetition(self, turn: ToolTurn, last: ToolMessage) -> ToolMessage:
+        """Return the last result of a turn, with a note if the model goes round in circles."""
+        results = [*turn.results.values(), last]
+        self._repeated = self._repeats.add([call for call in turn.calls if is_valid(call)], results)
+        most = self._limits.repeats
+        return add_note(last, describe_repetition(self._repeated)) if most and self._repeated >= most else last
+
+    async def _watch_repetition(self, turn: ToolTurn, results: Sequence[ToolMessage]) -> AgentResult[Output] | None:
+        if not turn.calls:
+            self._repeated = self._repeats.add([call for call in calls_of(turn.message) if is_valid(call)], results)
+        most = self._limits.repeats
+        if most is not None and self._repeated >= most + PATIENCE:
+            return await self._reach_limit("loop")
+        return None
+
+    # -- the end
+
+    async def _reach_limit(self, limit: StopReason) -> AgentResult[Output]:
+        """End at a limit as the agent says."""
+        if self._plan.at_limit == "raise":
+            raise LimitReached(f"the run has reached its limit: {limit}", limit, self._make_result(limit, None))
+        if self._plan.at_limit == "stop" or limit in ("tokens", "seconds"):
+            return await self._finish(limit, None)
+        return await self._finish(limit, await self._ask_for_answer())
+
+    async def _ask_for_answer(self) -> Any:
+        """Return the answer that the model gives when it may call no tools any more; None: it gives none."""
+        answer = self._plan.answer
+        if answer is None:
+            reply = await self._ask((), None)
+        else:
+            reply = await self._ask([answer.tool], answer.name)
+        calls = calls_of(reply)
+        if answer is not None and calls:
+            turn = self._sort_calls(reply, calls)
+            for call in turn.calls:
+                turn.answer(call, BEYOND, "limit")
+            turn.calls = []
+            await self._turns.run(turn, self._add_answer)
+            self._record.messages.extend(turn.sort_results(calls))
+            return turn.output
+        reply = with_calls(reply, {}) if calls else reply
+        if is_empty(reply) or reply.response_metadata.get(FEEDBACK):
+            return None
+        await self._add_answer(reply)
+        if answer is None:
+            return reply.text
+        try:
+            return answer.read_text(reply.text)
+        except OutputParserException:
+            return None
+
+    async def _pause(self, waiting: list[ToolCall]) -> AgentResult[Output]:
+        for call in waiting:
+            await self._tell(AgentEvent(kind="paused", step=self._step, call=call))
+        return self._make_result("paused", None, waiting)
+
+    async def _finish(self, stop: StopReason, output: Any) -> AgentResult[Output]:
+        if self._run.has_listener("on_agent_finish"):
+            last = self._record.messages[-1] if self._record.messages else None
+            log = last.text if isinstance(last, AIMessage) else ""
+            await self._run.tell("on_agent_finish", AgentFinish({"output": output}, log))
+        return self._make_result(stop, output)
+
+    def _make_result(self, stop: StopReason, output: Any, pending: Sequence[ToolCall] = ()) -> AgentResult[Output]:
+        return AgentResult(
+            output=cast("Output | None", output),
+            stop=stop,
+            new_messages=self._record.messages,
+            past=self._before.messages,
+            pending=[*pending],
+            usage=self._usage.total,
+            usage_unknown=self._usage.unknown,
+            model_calls=self._model_calls,
+            tool_calls=self._tool_calls,
+            excess_tokens=self._window.excess,
+        )
+
+    async def _tell(self, event: AgentEvent) -> None:
+        if self._emit is not None and (waiting := self._emit(event)) is not None:
+            await waiting

@@ -1,0 +1,164 @@
+"""One call of an agent's model, natively or in text: the innermost handler of `AgentMiddleware.wrap_model_call`.
+
+The text style is a codec around the same call: the conversation is rendered, and the reply is read into a message with
+tool calls. So the loop sees the same messages in both styles, and so does the history.
+"""
+
+from collections.abc import Awaitable, Mapping, Sequence
+from typing import Any, cast
+
+from hocket._runtime.runtime import ASYNC
+from hocket.agents.events import AgentEvent, EventSink
+from hocket.agents.middleware import ModelRequest
+from hocket.agents.text_format import AnswerFilter, TextFormat
+from hocket.errors import InvalidHook, Unsupported
+from hocket.messages import AIMessage, AIMessageChunk, BaseMessage, Collector, message_chunk_to_message
+from hocket.messages.content import FieldsView
+from hocket.runnables import Runnable, RunnableConfig
+from hocket.tools import BaseTool
+
+__all__ = ["FEEDBACK", "ModelCaller", "bind_tools"]
+
+FEEDBACK = "feedback"
+"""Under this key of ``response_metadata`` a reply that could not be read has what the model is told. It is not stored."""
+
+
+class ModelCaller:
+    """Asks a model.
+
+    Args:
+        format: of the text style; None: tools are called natively.
+        hosted_tools: that the provider runs, in its words.
+        config: of the calls.
+        emit: takes the pieces of the answers; None: nobody wants them.
+    """
+
+    def __init__(
+        self,
+        format: TextFormat | None,
+        hosted_tools: Sequence[FieldsView],
+        config: RunnableConfig,
+        emit: EventSink | None,
+    ) -> None:
+        self._format = format
+        self._hosted_tools = hosted_tools
+        self._config = config
+        self._emit = emit
+        self._bound: tuple[object, object, object, Runnable[Any, AIMessage]] | None = None
+        self._takes_stop = True
+
+    async def ask(self, request: ModelRequest) -> AIMessage:
+        """Return the model's answer.
+
+        Raises:
+            InvalidHook: the model, or what was given for one, returned no message of a model.
+            Exception: what the model raises.
+        """
+        if self._format is None:
+            return await self._ask(self._bind(request), request.messages, request.options, request.step, None)
+        messages = self._format.render(request.messages, request.tools)
+        stream_filter = self._format.stream_filter()
+        try:
+            options = self._with_stop(request.options, self._format)
+            reply = await self._ask(request.model, messages, options, request.step, stream_filter)
+        except Unsupported:  # before anything was sent: a model that reasons takes no stop words
+            if not self._takes_stop:
+                raise
+            self._takes_stop = False
+            reply = await self._ask(request.model, messages, request.options, request.step, stream_filter)
+        answer = self._format.read(reply, request.tools)
+        if answer.feedback is None:
+            return answer.message
+        return _with_facts(answer.message, {FEEDBACK: answer.feedback})
+
+    def _with_stop(self, options: Mapping[str, Any], format: TextFormat) -> Mapping[str, Any]:
+        return {"stop": list(format.stop), **options} if self._takes_stop else options
+
+    def _bind(self, request: ModelRequest) -> Runnable[Any, AIMessage]:
+        """Return the model with its tools. They are the same at each step, unless a middleware changes them."""
+        bound = self._bound
+        if (
+            bound is None
+            or bound[0] is not request.model
+            or bound[1] is not request.tools
+            or bound[2] != request.tool_choice
+        ):
+            model = bind_tools(request.model, request.tools, self._hosted_tools, request.tool_choice)
+            self._bound = bound = (request.model, request.tools, request.tool_choice, model)
+        return bound[3]
+
+    async def _ask(
+        self,
+        model: Runnable[Any, AIMessage],
+        messages: Sequence[BaseMessage],
+        options: Mapping[str, Any],
+        step: int,
+        stream_filter: AnswerFilter | None,
+    ) -> AIMessage:
+        asked, kwargs = [*messages], dict(options)
+        if self._emit is None:
+            reply: object = await model._invoke(ASYNC, asked, self._config, kwargs)  # pyright: ignore[reportPrivateUsage]  # the hook of every Runnable
+        else:
+            sink = _ChunkSink(self._emit, step, stream_filter)
+            await model._produce(ASYNC, asked, self._config, kwargs, sink)  # pyright: ignore[reportPrivateUsage]  # the hook of every Runnable
+            reply = await sink.finish()
+        if not isinstance(reply, AIMessage):  # pyright: ignore[reportUnnecessaryIsInstance]  # a runnable of the user's own
+            raise InvalidHook(f"the model returned {type(reply).__name__}; an agent's model returns an AIMessage")
+        return cast(AIMessage, message_chunk_to_message(reply))
+
+
+def bind_tools(
+    model: Runnable[Any, AIMessage],
+    tools: Sequence[BaseTool],
+    hosted_tools: Sequence[FieldsView] = (),
+    tool_choice: str | None = None,
+) -> Runnable[Any, AIMessage]:
+    """Return a model with tools bound; the model itself if there are none.
+
+    Raises:
+        NotImplementedError: the model cannot be given tools.
+    """
+    if not tools and not hosted_tools:
+        return model
+    bind: Any = getattr(model, "bind_tools", None)
+    if bind is None:
+        raise NotImplementedError(f"{type(model).__name__} cannot be given tools")
+    return cast("Runnable[Any, AIMessage]", bind([*tools, *hosted_tools], tool_choice=tool_choice))
+
+
+class _ChunkSink:
+    """A sink that shows the pieces of an answer, as far as they are for the user, and puts them together."""
+
+    closed = False
+
+    def __init__(self, emit: EventSink, step: int, stream_filter: AnswerFilter | None) -> None:
+        self._emit = emit
+        self._step = step
+        self._filter = stream_filter
+        self._collector = Collector()
+        self._whole: AIMessage | None = None
+
+    def put(self, item: AIMessage) -> Awaitable[None] | None:
+        """Take a piece; of a runnable that does not stream, the whole answer."""
+        if isinstance(item, AIMessageChunk):
+            self._collector.add(item)
+            shown = item if self._filter is None else _make_text_chunk(self._filter.feed(item.text))
+        else:
+            self._whole = item
+            shown = _make_text_chunk(item.text if self._filter is None else self._filter.feed(item.text))
+        return None if shown is None else self._emit(AgentEvent(kind="chunk", step=self._step, chunk=shown))
+
+    async def finish(self) -> AIMessage:
+        """Show what was held back, and return the whole answer."""
+        rest = None if self._filter is None else _make_text_chunk(self._filter.close())
+        if rest is not None and (waiting := self._emit(AgentEvent(kind="chunk", step=self._step, chunk=rest))):
+            await waiting
+        return self._collector.message() if self._whole is None else self._whole
+
+
+def _make_text_chunk(text: str) -> AIMessageChunk | None:
+    return AIMessageChunk(text) if text else None
+
+
+def _with_facts(message: AIMessage, facts: FieldsView) -> AIMessage:
+    return message.model_copy(update={"response_metadata": {**message.response_metadata, **facts}})

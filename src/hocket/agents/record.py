@@ -1,0 +1,72 @@
+"""What a run has added to its conversation: in the store, and in what the model is shown next."""
+
+from collections.abc import Sequence
+
+from hocket._runtime.runtime import ASYNC
+from hocket.chat_history import BaseChatMessageHistory
+from hocket.messages import BaseMessage, ToolMessage
+
+__all__ = ["RunRecord"]
+
+
+class RunRecord:
+    """Keeps the messages of a run: each one is stored before what it causes.
+
+    Nothing is stored before there is an answer of the model: a question that was never answered is not part of a
+    conversation.
+
+    Args:
+        history: the store; None: there is none.
+
+    Attributes:
+        messages: that were added.
+        question: that are added together with the first answer.
+    """
+
+    def __init__(self, history: BaseChatMessageHistory | None) -> None:
+        self.messages: list[BaseMessage] = []
+        self.question: list[BaseMessage] = []
+        self._history = history
+        self._stored: set[str] = set()  # the ids of results
+        self._waiting: list[ToolMessage] = []
+        self._is_storing = False
+
+    async def add_answer(self, answer: BaseMessage) -> None:
+        """Add an answer of the model, and the question before it, in one step."""
+        added = [*self.question, answer]
+
+        async def keep() -> None:
+            if self._history is not None:
+                await self._history.aadd_messages(added)
+            self.question = []
+            self.messages.extend(added)
+
+        self._stored.clear()
+        await (keep() if self._history is None else ASYNC.run_shielded(keep()))
+
+    def holds(self, answer: BaseMessage) -> bool:
+        """Whether an answer is the last message that was added."""
+        return bool(self.messages) and self.messages[-1] is answer
+
+    async def add_results(self, results: Sequence[ToolMessage]) -> None:
+        """Store results of calls, those that are not stored yet; what comes while others are written is written next."""
+        if self._history is None:
+            return
+        new = [result for result in results if result.tool_call_id not in self._stored]
+        self._stored.update(result.tool_call_id for result in new)
+        self._waiting.extend(new)
+        if self._waiting and not self._is_storing:
+            await ASYNC.run_shielded(self._write_waiting(self._history))
+
+    async def _write_waiting(self, history: BaseChatMessageHistory) -> None:
+        self._is_storing = True
+        try:
+            while self._waiting:
+                messages, self._waiting = self._waiting, []
+                try:
+                    await history.aadd_messages(messages)
+                except BaseException:
+                    self._waiting = [*messages, *self._waiting]  # for one more try, when the run ends
+                    raise
+        finally:
+            self._is_storing = False

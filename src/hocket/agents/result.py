@@ -1,0 +1,82 @@
+"""What a run of an agent brings."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
+
+from hocket.agents.limits import StopReason
+from hocket.agents.steps import AgentAction, AgentStep
+from hocket.messages import AIMessage, BaseMessage, ToolCall, ToolMessage, UsageMetadata
+
+__all__ = ["AgentResult", "collect_steps", "make_action"]
+
+Output = TypeVar("Output")
+
+_LANGCHAIN = {"messages": "messages", "structured_response": "output"}
+
+
+def _no_usage() -> UsageMetadata:
+    return {"input_tokens": 0, "output_tokens": 0, "total_tokens": 0}
+
+
+@dataclass(frozen=True, kw_only=True)
+class AgentResult(Generic[Output]):
+    """What a run of an agent brings. LangChain's ``result["messages"]`` and ``result["structured_response"]`` work, too.
+
+    Attributes:
+        output: the model's text, or the object that it made; what a tool with ``return_direct`` or a `StopRun` has; None:
+            there is none.
+        stop: why the run has ended.
+        new_messages: those of this call: the question, answers, results.
+        past: what was said before.
+        pending: calls that wait for a decision.
+        usage: tokens of all models that were called in the run, by tools and other agents too; answers out of a cache
+            cost nothing.
+        usage_unknown: replies that reported no usage.
+        model_calls, tool_calls: calls that this agent made.
+        excess_tokens: by how much, at least once, what was sent was estimated to be longer than the window of the model:
+            nothing more could be left out.
+    """
+
+    output: Output | None
+    stop: StopReason
+    new_messages: list[BaseMessage]
+    past: list[BaseMessage] = field(default_factory=list[BaseMessage], repr=False)
+    pending: list[ToolCall] = field(default_factory=list[ToolCall])
+    usage: UsageMetadata = field(default_factory=_no_usage)
+    usage_unknown: int = 0
+    model_calls: int = 0
+    tool_calls: int = 0
+    excess_tokens: int = 0
+
+    @property
+    def messages(self) -> list[BaseMessage]:
+        """All that was said, before and now."""
+        return [*self.past, *self.new_messages]
+
+    @property
+    def steps(self) -> list[AgentStep]:
+        """The calls of tools in this call's messages, each with its result, in order (LangChain's words)."""
+        return collect_steps(self.new_messages)
+
+    def __getitem__(self, key: str) -> Any:
+        if key not in _LANGCHAIN:
+            raise KeyError(f"{key!r}: a result has the keys {', '.join(_LANGCHAIN)}; its attributes say more")
+        return getattr(self, _LANGCHAIN[key])
+
+
+def collect_steps(messages: Sequence[BaseMessage]) -> list[AgentStep]:
+    """Return the calls in ``messages`` that have a result there, each with it, in the order of the calls."""
+    results = {message.tool_call_id: message.text for message in messages if isinstance(message, ToolMessage)}
+    return [
+        AgentStep(make_action(call, message), results[call["id"] or ""])
+        for message in messages
+        if isinstance(message, AIMessage)
+        for call in message.tool_calls
+        if (call["id"] or "") in results
+    ]
+
+
+def make_action(call: ToolCall, message: AIMessage) -> AgentAction:
+    """Return a call of ``message`` in LangChain's words."""
+    return AgentAction(call["name"], call["args"], message.text, call["id"] or "")

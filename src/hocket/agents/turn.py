@@ -1,0 +1,133 @@
+"""The calls of one message, from the announcement to the last result.
+
+The message is in the store before a tool runs, and each result as soon as it is there. So a process that dies leaves a
+history in which no call is forgotten, and none that was answered is made again. A run that is cancelled answers the calls
+that were not finished, and stores that, before the cancellation goes on.
+"""
+
+import contextlib
+import time
+from collections.abc import Awaitable, Callable, Sequence
+
+from hocket._runtime.runtime import ASYNC
+from hocket.agents.calls import ToolTurn, is_valid
+from hocket.agents.events import AgentEvent, EventSink
+from hocket.agents.middleware import AgentMiddleware, ToolCallRequest, ToolHandler, compose_tool_calls
+from hocket.agents.record import RunRecord
+from hocket.agents.result import make_action
+from hocket.messages import AIMessage, ToolMessage
+from hocket.runnables import RunnableConfig
+from hocket.runnables.batch import Batch
+from hocket.runnables.chain_run import ChainRun
+from hocket.tools.call_runner import Call, CallRunner
+
+__all__ = ["TurnRunner", "add_note"]
+
+
+class TurnRunner:
+    """Runs the calls of messages, for one run of an agent.
+
+    Args:
+        runner: runs a call.
+        middleware: around each call.
+        record: where results are kept.
+        run: is told of actions.
+        emit: takes events; None: nobody wants them.
+        at_once: calls that run at once.
+        finish_last: is given the turn and its last result, before that is kept; returns it, perhaps with a note.
+    """
+
+    def __init__(
+        self,
+        runner: CallRunner,
+        middleware: Sequence[AgentMiddleware],
+        record: RunRecord,
+        run: ChainRun,
+        emit: EventSink | None,
+        at_once: int,
+        finish_last: Callable[[ToolTurn, ToolMessage], ToolMessage],
+    ) -> None:
+        self._runner = runner
+        self._record = record
+        self._run = run
+        self._emit = emit
+        self._at_once = at_once
+        self._finish_last = finish_last
+        self._tells_actions = run.has_listener("on_agent_action")
+        self._handler: ToolHandler = compose_tool_calls(middleware, self._answer)
+        self._is_wrapped = self._handler != self._answer
+
+    async def run(self, turn: ToolTurn, announce: Callable[[AIMessage], Awaitable[None]] | None = None) -> None:
+        """Run the calls of a turn at once; what is answered already is kept first.
+
+        Args:
+            turn: gets the results.
+            announce: keeps the message before anything runs; None: it is kept already.
+        """
+        turn.left = len(turn.calls)
+        try:
+            if announce is not None:
+                await announce(turn.message)
+            if turn.results:
+                await self._record.add_results(list(turn.results.values()))
+            if len(turn.calls) == 1:
+                await self._run_call(turn, turn.calls[0])
+            elif turn.calls:
+
+                async def run_call(call: Call, _: RunnableConfig) -> None:
+                    await self._run_call(turn, call)
+
+                await Batch(run_call, turn.calls, {"max_concurrency": self._at_once}, return_exceptions=False).collect()
+        except BaseException:
+            if announce is None or self._record.holds(turn.message):  # else its calls do not exist
+                await self._cancel(turn)
+            raise
+
+    async def _run_call(self, turn: ToolTurn, call: Call) -> None:
+        if self._tells_actions and is_valid(call):
+            await self._run.tell("on_agent_action", make_action(call, turn.message))
+        if self._emit is not None:
+            await self._tell(AgentEvent(kind="tool_start", step=turn.step, call=call))
+        began = time.perf_counter()
+        result = await self._get_result(turn, call)
+        seconds = time.perf_counter() - began
+        note = turn.notes.get(result.tool_call_id)
+        if note is not None:
+            result = add_note(result, note)
+        turn.left -= 1
+        if not turn.left:
+            result = self._finish_last(turn, result)
+        turn.results[result.tool_call_id] = result
+        await self._record.add_results([result])
+        if self._emit is not None:
+            await self._tell(AgentEvent(kind="tool_end", step=turn.step, call=call, result=result, seconds=seconds))
+
+    async def _get_result(self, turn: ToolTurn, call: Call) -> ToolMessage:
+        if not self._is_wrapped or not is_valid(call):
+            return await self._runner.answer(call)
+        request = ToolCallRequest(tool_call=call, tool=self._runner.get_tool(call["name"]), step=turn.step)
+        return await self._runner.guard(call, lambda: self._handler(request))
+
+    async def _answer(self, request: ToolCallRequest) -> ToolMessage:
+        return await self._runner.answer(request.tool_call)
+
+    async def _tell(self, event: AgentEvent) -> None:
+        assert self._emit is not None
+        waiting = self._emit(event)
+        if waiting is not None:
+            await waiting
+
+    async def _cancel(self, turn: ToolTurn) -> None:
+        """Answer the calls that were not finished, and those that wait: the run is over."""
+        for call in [*turn.calls, *turn.waiting]:
+            if (call["id"] or "") not in turn.results:
+                turn.answer(call, f"{call['name']} was cancelled before it was done.", "cancelled")
+        with contextlib.suppress(Exception):  # of the store: what ended the run is what its caller has to know
+            await ASYNC.finish_within_grace(self._record.add_results(list(turn.results.values())))
+
+
+def add_note(message: ToolMessage, note: str) -> ToolMessage:
+    """Return a result with a note behind it."""
+    content = message.content
+    changed = content + note if isinstance(content, str) else [*content, {"type": "text", "text": note}]
+    return message.model_copy(update={"content": changed})
