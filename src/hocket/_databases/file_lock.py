@@ -3,13 +3,23 @@
 Each open file has its own lock, so that they keep threads apart as well.
 """
 
+import os
+import stat
 import sys
+import threading
+from contextlib import suppress
 
-__all__ = ["lock_file"]
+from hocket._databases.writes import finish_write
+from hocket._runtime.fork import after_fork
+from hocket._runtime.runtime import ASYNC
+from hocket.errors import HocketError
+
+__all__ = ["FileLock", "lock_file"]
+
+_OWNER_ONLY = 0o600
 
 if sys.platform == "win32":
     import msvcrt
-    import os
     import time
 
     _BEYOND = 1 << 40  # a byte that no file has: on Windows what is locked cannot be read by others
@@ -29,6 +39,13 @@ if sys.platform == "win32":
         finally:
             os.lseek(file, position, os.SEEK_SET)
 
+    def _try_lock(file: int) -> bool:
+        try:
+            msvcrt.locking(file, msvcrt.LK_NBLCK, 1)
+        except PermissionError:
+            return False
+        return True
+
 else:
     import fcntl
 
@@ -38,3 +55,118 @@ else:
         It is given back when the file is closed.
         """
         fcntl.flock(file, fcntl.LOCK_SH if shared else fcntl.LOCK_EX)
+
+    def _try_lock(file: int) -> bool:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True
+
+
+class FileLock:
+    """One hold of a lock that lasts: on a file of its own, which is there while somebody has the lock.
+
+    Who waits for it does so by attempts. So that one who takes it again and again leaves others a chance, there is a gate
+    before it, a second file: who has the gate is the next, and only the next may try for the lock itself.
+
+    Args:
+        path: of what the lock is on; the lock's file stands beside it, whichever link leads there.
+        suffix: is put behind the path to name the lock's file.
+        error_type: what a failure becomes.
+    """
+
+    lease: float | None = None  # the system keeps it as long as the process lives
+    interval = 0.0
+
+    def __init__(self, path: str, suffix: str, error_type: type[HocketError]) -> None:
+        self._target = path
+        self._suffix = suffix
+        self._error_type = error_type
+        self._changing = threading.Lock()  # an attempt that was left behind may still go on in its thread
+        self._held: dict[str, int] = {}
+        self._is_over = False
+
+    async def attempt(self) -> bool:
+        """Take it, unless somebody else has it; whether it was taken."""
+        return await ASYNC.call_sync(self._attempt)
+
+    async def renew(self) -> bool:
+        """It needs no renewal."""
+        return True
+
+    async def release(self) -> None:
+        """Give it back, or give up the attempts."""
+        await finish_write(lambda: ASYNC.call_sync(self._give_all_back))
+
+    def __del__(self) -> None:  # of a loop that ended without its tasks
+        self._give_all_back()
+
+    def _attempt(self) -> bool:
+        path = os.path.realpath(self._target) + self._suffix
+        gate = path + ".next"
+        with self._changing:
+            try:
+                won = self._take(gate) and self._take(path)
+            except OSError as error:
+                raise self._error_type(f"{path}: {error.strerror or error}") from error
+            if won:
+                self._give_back(gate)
+        if self._is_over:
+            self._give_all_back()
+        return won
+
+    def _take(self, path: str) -> bool:
+        if path in self._held:
+            return True
+        file = os.open(path, os.O_RDWR | os.O_CREAT, self._mode())
+        _open_files.add(file)
+        if _try_lock(file) and _is_at(file, path):
+            self._held[path] = file
+            return True
+        _close(file)
+        return False
+
+    def _mode(self) -> int:
+        """Return who may open the lock's file: those who may open what it is on."""
+        try:
+            return stat.S_IMODE(os.stat(self._target).st_mode)
+        except FileNotFoundError:
+            return _OWNER_ONLY
+
+    def _give_all_back(self) -> None:
+        self._is_over = True
+        if self._changing.acquire(blocking=False):  # else an attempt that was left behind does so at its end
+            try:
+                for path in list(self._held):
+                    self._give_back(path)
+            finally:
+                self._changing.release()
+
+    def _give_back(self, path: str) -> None:
+        with suppress(OSError):  # Windows removes no file that is open
+            os.unlink(path)
+        _close(self._held.pop(path))
+
+
+def _is_at(file: int, path: str) -> bool:
+    """Whether an open file is the one at ``path``, and was not removed by who had it before."""
+    try:
+        return os.path.samestat(os.fstat(file), os.stat(path))
+    except FileNotFoundError:
+        return False
+
+
+_open_files: set[int] = set()
+
+
+def _close(file: int) -> None:
+    _open_files.discard(file)
+    os.close(file)
+
+
+@after_fork
+def _close_copies() -> None:
+    """Close a forked child's copies, with which a lock would outlive the parent."""
+    while _open_files:
+        _close(_open_files.pop())

@@ -5,6 +5,7 @@ its own; it may be given to a store instead.
 """
 
 import collections
+import os
 import selectors
 import threading
 import weakref
@@ -16,6 +17,7 @@ from urllib.parse import urlsplit, urlunsplit
 import anyio
 
 from hocket._databases.server import maybe_await
+from hocket._runtime.fork import after_fork
 from hocket._secrets import Secret, redact_url
 from hocket.errors import InvalidInput, MissingDependency
 
@@ -40,6 +42,7 @@ __all__ = [
     "UndefinedTable",
     "check_postgres_url",
     "execute",
+    "hold_connection",
     "is_postgres_unavailable",
     "read_postgres_pool_size",
 ]
@@ -115,6 +118,10 @@ class ConnectionPool:
         self._conninfo = Secret(make_conninfo(bare, **missing))
         self._free = threading.BoundedSemaphore(self._size)
         self._idle: collections.deque[Connection] = collections.deque()
+        self._session: Connection | None = None
+        self._session_users: set[object] = set()
+        self._changing = threading.Lock()
+        _pools.add(self)
 
     @contextmanager
     def connection(self) -> Generator[Connection]:
@@ -137,8 +144,35 @@ class ConnectionPool:
         finally:
             self._free.release()
 
+    def lock_session(self, user: object) -> Connection:
+        """Return the connection that all session locks of this process are on; it is one more than the pool's size.
+
+        Args:
+            user: needs it until `leave_session`.
+        """
+        with self._changing:
+            if self._session is None or self._session.closed:
+                self._session = self._connect()
+            self._session_users.add(user)
+            return self._session
+
+    def leave_session(self, user: object) -> None:
+        """Need the connection for session locks no longer. It stays open, for the next one."""
+        with self._changing:
+            self._session_users.discard(user)
+
+    def leave_session_to_parent(self) -> None:
+        """Let go of the parent's session in a forked child: with a copy of its socket the locks would outlive the parent."""
+        if self._session is not None and not self._session.closed:
+            nothing = os.open(os.devnull, os.O_RDWR)
+            os.dup2(nothing, self._session.fileno())  # to close it would tell the server that the parent has left
+            os.close(nothing)
+
     def close_idle(self) -> None:
         """Close the connections that nobody has borrowed."""
+        with self._changing:
+            if self._session is not None and not self._session_users:
+                self._session.close()
         while self._idle:
             try:
                 self._idle.pop().close()
@@ -154,6 +188,9 @@ class ConnectionPool:
             if _is_silent(connection):
                 return connection
             connection.close()
+        return self._connect()
+
+    def _connect(self) -> Connection:
         return psycopg.connect(self._conninfo, autocommit=True)
 
     def _give_back(self, connection: Connection) -> None:
@@ -161,6 +198,15 @@ class ConnectionPool:
             self._idle.append(connection)
         else:
             connection.close()
+
+
+_pools: weakref.WeakSet[ConnectionPool] = weakref.WeakSet()
+
+
+@after_fork
+def _leave_sessions_to_parent() -> None:
+    for pool in list(_pools):
+        pool.leave_session_to_parent()
 
 
 def _is_silent(connection: Connection) -> bool:
@@ -182,6 +228,16 @@ async def execute(client: PostgresClient, statement: str, *parameters: object) -
         executing: object = cursor.execute(statement.encode(), parameters or None)
         await maybe_await(executing)
         return await maybe_await(cursor.fetchall()) if cursor.description else []
+
+
+@asynccontextmanager
+async def hold_connection(client: PostgresClient) -> AsyncGenerator[Connection | AsyncConnection]:
+    """Have one connection of a pool for as long as the context is open, over any number of statements."""
+    if isinstance(client, psycopg.Connection | psycopg.AsyncConnection):
+        yield client
+    else:
+        async with _enter(client.connection()) as connection:
+            yield connection
 
 
 @asynccontextmanager

@@ -4,11 +4,13 @@ A store defines three operations, read, append and clear, once: with sync method
 leaves out is derived from the other, so that both kinds of code can use it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
+from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Any, Self
 
 from hocket._databases.writes import finish_write
 from hocket._runtime.runtime import ASYNC, BLOCKING, drive
+from hocket.chat_history.exclusive import Exclusive
 from hocket.messages import AIMessage, BaseMessage, HumanMessage, get_buffer_string
 
 __all__ = ["BaseChatMessageHistory"]
@@ -106,6 +108,36 @@ class BaseChatMessageHistory:
     async def aclear(self) -> None:
         """Forget all messages. By default `clear`, in a worker thread."""
         await finish_write(lambda: ASYNC.call_sync(self.clear))
+
+    @property
+    def exclusive_key(self) -> Hashable:
+        """Which conversation this is: in this process, `exclusive` keeps objects with equal keys apart.
+
+        By default each object is a conversation of its own; a store of which several objects may be one names it here.
+        """
+        return id(self)
+
+    def exclusive(self, timeout: float | None = None) -> AbstractAsyncContextManager[None, None]:
+        """Have the conversation alone, for one run of an agent: ``async with history.exclusive(): ...``.
+
+        One block at a time is inside, whichever tasks, threads and event loops want to be: those of this process, and for
+        hocket's stores in files and databases of all processes. The others wait, the first to come first within a
+        process, and no process is passed over for long. A block ends as usual, or with its process: after ``kill -9`` the
+        next one goes in.
+
+        It keeps apart only who asks for it: reading and appending go on, inside and elsewhere.
+
+        Args:
+            timeout: seconds to wait at most; 0: not at all; None: as long as it takes.
+
+        Raises:
+            InvalidInput: the timeout is not a number of at least 0. When it is entered: this task is inside already, and
+                would wait for itself. (A task that waits for another one, which wants to be inside, does so unnoticed.)
+            HistoryBusy: when it is entered: it took longer.
+            HistoryLockLost: when it is left: a server forgot that the conversation is ours, and the block was cancelled.
+            HistoryError: when it is entered: the store cannot be used.
+        """
+        return Exclusive(self, self.exclusive_key, timeout)
 
     def close(self) -> None:
         """Give back what the store holds open: files, connections. By default nothing; a later call opens it anew."""

@@ -10,12 +10,13 @@ import json
 import os
 import stat
 from collections.abc import Generator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractAsyncContextManager, contextmanager, suppress
 from typing import Any, cast
 
-from hocket._databases.file_lock import lock_file
+from hocket._databases.file_lock import FileLock, lock_file
 from hocket._databases.urls import check_path
 from hocket.chat_history.base import BaseChatMessageHistory
+from hocket.chat_history.exclusive import Exclusive
 from hocket.chat_history.records import check_messages
 from hocket.errors import HistoryError, LoadError
 from hocket.messages import BaseMessage
@@ -84,6 +85,18 @@ class FileChatMessageHistory(BaseChatMessageHistory):
         with suppress(FileNotFoundError), self._open_locked(os.O_RDWR) as file:
             os.ftruncate(file, 0)
             os.fsync(file)
+
+    @property
+    def exclusive_key(self) -> tuple[str, str]:
+        """The path as it was given; the lock itself knows the file by any name."""
+        return "file", self.file_path
+
+    def exclusive(self, timeout: float | None = None) -> AbstractAsyncContextManager[None, None]:
+        """Have the conversation alone, also among processes: see `BaseChatMessageHistory.exclusive`.
+
+        The lock is the operating system's, on a file beside this one (``.lock``), which is removed afterwards.
+        """
+        return Exclusive(self, self.exclusive_key, timeout, FileLock(self.file_path, ".lock", HistoryError))
 
     def __repr__(self) -> str:
         return f"FileChatMessageHistory({self.file_path!r})"

@@ -26,6 +26,7 @@ from hocket._databases.postgres import (
     is_postgres_unavailable,
     read_postgres_pool_size,
 )
+from hocket._databases.postgres_lock import AdvisoryLock
 from hocket._databases.server import DatabaseServer
 from hocket._runtime.runtime import drive
 from hocket._secrets import redact_url
@@ -140,6 +141,13 @@ class PostgresChatMessageHistory(ServerHistory[PostgresClient]):
         """Close the process's idle connections to the URL; the next operation opens another. Given ones stay open."""
         if self._server.url is not None:
             cast(ConnectionPool, self._server.sync_client()).close_idle()
+
+    @property
+    def _conversation(self) -> str:
+        return f"{self.table_name} {self.session_id}"
+
+    def _make_lock(self) -> AdvisoryLock:
+        return AdvisoryLock(self._conversation)
 
     async def _read(self, client: PostgresClient) -> Sequence[str]:
         return await self._select(client, _READ, self.session_id)

@@ -18,6 +18,7 @@ from hocket._databases.redis import (
     is_redis_unavailable,
     read_redis_pool_size,
 )
+from hocket._databases.redis_lock import RedisLock
 from hocket._databases.server import DatabaseServer, maybe_await
 from hocket._secrets import redact_url
 from hocket.chat_history.records import check_session_id
@@ -90,6 +91,13 @@ class RedisChatMessageHistory(ServerHistory[RedisClient]):
     def key(self) -> str:
         """The key of the list."""
         return self.key_prefix + self.session_id
+
+    @property
+    def _conversation(self) -> str:
+        return self.key
+
+    def _make_lock(self) -> RedisLock:
+        return RedisLock(self.key)
 
     def close(self) -> None:
         """Close the process's idle connections to the URL; the next operation opens another. A given client stays open."""

@@ -2,17 +2,39 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Generic, TypeVar
+from contextlib import AbstractAsyncContextManager
+from typing import Generic, Protocol, TypeVar
 
 from hocket._databases.server import DatabaseServer
 from hocket._databases.writes import finish_write
 from hocket.chat_history.base import BaseChatMessageHistory
+from hocket.chat_history.exclusive import Exclusive
 from hocket.chat_history.records import dumps_messages, loads_messages
 from hocket.messages import BaseMessage
 
-__all__ = ["ServerHistory"]
+__all__ = ["ServerHistory", "ServerLock"]
 
 Client = TypeVar("Client")
+ClientT = TypeVar("ClientT", contravariant=True)
+
+
+class ServerLock(Protocol[ClientT]):
+    """One hold of a lock on a server: `hocket.chat_history.exclusive.ProcessLock`, over a client."""
+
+    lease: float | None
+    interval: float
+
+    async def attempt(self, client: ClientT) -> bool:
+        """Take it, unless somebody else has it."""
+        ...
+
+    async def renew(self, client: ClientT) -> bool:
+        """Keep it."""
+        ...
+
+    async def release(self, client: ClientT) -> None:
+        """Give it back."""
+        ...
 
 
 class ServerHistory(BaseChatMessageHistory, ABC, Generic[Client]):
@@ -42,6 +64,15 @@ class ServerHistory(BaseChatMessageHistory, ABC, Generic[Client]):
         """Return the sessions of the store."""
 
     @property
+    @abstractmethod
+    def _conversation(self) -> str:
+        """The conversation's name on the server."""
+
+    @abstractmethod
+    def _make_lock(self) -> ServerLock[Client]:
+        """Return a lock on the session, for one hold."""
+
+    @property
     def messages(self) -> list[BaseMessage]:
         """The messages, oldest first."""
         return self._server.call(self._load)
@@ -66,6 +97,22 @@ class ServerHistory(BaseChatMessageHistory, ABC, Generic[Client]):
         """Forget all messages of the session."""
         await finish_write(lambda: self._server.acall(self._clear))
 
+    @property
+    def exclusive_key(self) -> tuple[object, ...]:
+        """The store, by its URL or the clients that were given, and the session."""
+        url = self._server.url
+        clients = (id(self._server.client), id(self._server.async_client)) if url is None else ()
+        return type(self), url, *clients, self._conversation
+
+    def exclusive(self, timeout: float | None = None) -> AbstractAsyncContextManager[None, None]:
+        """Have the conversation alone, among all who use the server: see `BaseChatMessageHistory.exclusive`.
+
+        The lock is the server's, and renewed in the background. If that fails, the block is cancelled and
+        `HistoryLockLost` raised, so no block may stand around a ``yield``.
+        """
+        lock = _LockOfServer(self._server, self._make_lock())
+        return Exclusive(self, self.exclusive_key, timeout, lock)
+
     def list_sessions(self, prefix: str = "") -> list[str]:
         """Return the sessions of this store that have messages, sorted. See `hocket.chat_history.list_sessions`."""
         return sorted(self._server.call(self._list_sessions, prefix))
@@ -79,3 +126,25 @@ class ServerHistory(BaseChatMessageHistory, ABC, Generic[Client]):
     async def _store(self, client: Client, messages: Sequence[BaseMessage]) -> None:
         if records := dumps_messages(messages):
             await self._append(client, records)
+
+
+class _LockOfServer(Generic[Client]):
+    """A lock, over the client that serves where it is used."""
+
+    def __init__(self, server: DatabaseServer[Client], lock: ServerLock[Client]) -> None:
+        self._server = server
+        self._lock = lock
+        self.lease: float | None = lock.lease
+        self.interval = lock.interval
+
+    async def attempt(self) -> bool:
+        """Take it."""
+        return await self._server.acall(self._lock.attempt)
+
+    async def renew(self) -> bool:
+        """Keep it."""
+        return await self._server.acall(self._lock.renew)
+
+    async def release(self) -> None:
+        """Give it back."""
+        await finish_write(lambda: self._server.acall(self._lock.release))

@@ -1,14 +1,17 @@
 """A history in an SQLite database: a row a message, a turn one transaction, flushed to the disk."""
 
+import hashlib
 import os
 import sqlite3
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from typing import Any
 
+from hocket._databases.file_lock import FileLock
 from hocket._databases.sqlite import SQLiteDatabase, shared_database, transaction
 from hocket._databases.urls import check_path
 from hocket.chat_history.base import BaseChatMessageHistory
+from hocket.chat_history.exclusive import Exclusive
 from hocket.chat_history.records import check_session_id, dumps_messages, loads_messages
 from hocket.errors import HistoryError, InvalidInput
 from hocket.messages import BaseMessage
@@ -76,6 +79,20 @@ class SQLiteChatMessageHistory(BaseChatMessageHistory):
         """Return the sessions of the database that have messages, sorted. See `hocket.chat_history.list_sessions`."""
         with self._open() as connection:
             return sorted(name for (name,) in connection.execute(_SESSIONS, (prefix,)))
+
+    @property
+    def exclusive_key(self) -> tuple[str, str, str]:
+        """The database's path as it was given, and the session; the lock itself knows the file by any name."""
+        return "sqlite", self.path, self.session_id
+
+    def exclusive(self, timeout: float | None = None) -> AbstractAsyncContextManager[None, None]:
+        """Have the conversation alone, also among processes: see `BaseChatMessageHistory.exclusive`.
+
+        The lock is the operating system's, on a file beside the database (``.lock``), one for each session, which is
+        removed afterwards: a transaction would keep all other sessions from writing.
+        """
+        digest = hashlib.sha256(self.session_id.encode()).hexdigest()[:16]
+        return Exclusive(self, self.exclusive_key, timeout, FileLock(self.path, f"-{digest}.lock", HistoryError))
 
     def close(self) -> None:
         """Close the connection; the next operation opens another."""

@@ -9,7 +9,9 @@
         ├── LoadError (ValueError)           data that names a type which may not be built
         ├── InvalidHistory (ValueError)      a conversation that providers refuse
         ├── HistoryError (RuntimeError)      a store of conversations could not be read or written
-        │   └── HistoryUnavailable           its server could not be reached, broke off or took too long
+        │   ├── HistoryUnavailable           its server could not be reached, broke off or took too long
+        │   │   └── HistoryLockLost          a run lost the conversation that it had to itself
+        │   └── HistoryBusy (TimeoutError)   another run has the conversation to itself
         ├── SummaryTooLong (RuntimeError)    a model that was to shorten a conversation did not
         ├── OutputParserException (ValueError)  what a model said is not what the parser takes
         ├── MissingDependency (ImportError)  an optional package or its data is not installed
@@ -85,7 +87,9 @@ from hocket.errors.own import (
     DroppedStateWarning,
     EmptyResponse,
     FakeListLLMError,
+    HistoryBusy,
     HistoryError,
+    HistoryLockLost,
     HistoryUnavailable,
     HocketError,
     HocketWarning,
@@ -121,7 +125,9 @@ __all__ = [
     "ErrorCode",
     "FakeListLLMError",
     "FirstTokenTimeout",
+    "HistoryBusy",
     "HistoryError",
+    "HistoryLockLost",
     "HistoryUnavailable",
     "HocketError",
     "HocketWarning",

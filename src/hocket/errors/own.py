@@ -9,7 +9,9 @@ __all__ = [
     "DroppedStateWarning",
     "EmptyResponse",
     "FakeListLLMError",
+    "HistoryBusy",
     "HistoryError",
+    "HistoryLockLost",
     "HistoryUnavailable",
     "HocketError",
     "HocketWarning",
@@ -116,6 +118,14 @@ class HistoryError(HocketError, RuntimeError):
 
 class HistoryUnavailable(HistoryError):
     """The server of a store could not be reached, broke off, or took too long: another try may do better."""
+
+
+class HistoryBusy(HistoryError, TimeoutError):
+    """Another run has the conversation to itself, for longer than this one was to wait. See ``history.exclusive()``."""
+
+
+class HistoryLockLost(HistoryUnavailable):
+    """A run no longer has the conversation to itself, so its block of ``history.exclusive()`` was cancelled."""
 
 
 class SummaryTooLong(HocketError, RuntimeError):

@@ -21,7 +21,7 @@ pytest is imported here and nowhere above.
 
 import pytest
 
-_TESTS = ("answers", "failures", "histories", "leaving", "loops", "remote_suite", "requests", "streams")
+_TESTS = ("answers", "exclusive", "failures", "histories", "leaving", "loops", "remote_suite", "requests", "streams")
 pytest.register_assert_rewrite(*(f"{__name__}.{part}" for part in _TESTS))
 
 from hocket.testing.conformance.histories import ChatHistoryConformance  # noqa: E402

@@ -11,8 +11,7 @@ Its sessions are UUIDs of their own, cleared and closed when a test has ended.
 
 import gc
 import random
-import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any, ClassVar
@@ -36,7 +35,9 @@ from hocket.messages import (
     get_buffer_string,
 )
 from hocket.testing.blocking import assert_no_blocking
+from hocket.testing.conformance.exclusive import ExclusiveExam
 from hocket.testing.conformance.suite import BACKENDS, IMAGE
+from hocket.testing.conformance.threads import run_in_threads
 
 __all__ = ["ChatHistoryConformance"]
 
@@ -58,8 +59,8 @@ _SIGNATURE = "EqQBCgYIARgC" * 200 + "=="
 _OLD = pytest.mark.filterwarnings("ignore:FunctionMessage is deprecated:DeprecationWarning")
 
 
-class ChatHistoryConformance:
-    """Tests of a history, for its own suite to inherit: order, whole turns among many writers, both kinds of code."""
+class ChatHistoryConformance(ExclusiveExam):
+    """Tests of a history, for its own suite to inherit: order, whole turns among many writers, one run at a time."""
 
     pytestmark: ClassVar[Any] = [pytest.mark.anyio]
 
@@ -229,7 +230,7 @@ class ChatHistoryConformance:
                 history.add_messages(_make_turn(writer, number))
             _read_whole_turns(history.messages)
 
-        _run_in_threads([partial(write, writer) for writer in range(WRITERS)])
+        run_in_threads([partial(write, writer) for writer in range(WRITERS)])
         _assert_complete(_read_whole_turns(self.history(session).messages))
 
     async def test_a_cancelled_append_is_whole_or_not_at_all(self) -> None:
@@ -285,7 +286,7 @@ class ChatHistoryConformance:
             for number in range(TURNS):
                 anyio.run(history.aadd_messages, _make_turn(writer, number), backend=backend)
 
-        _run_in_threads([partial(run, backend, writer) for writer, backend in enumerate(BACKENDS * 3)])
+        run_in_threads([partial(run, backend, writer) for writer, backend in enumerate(BACKENDS * 3)])
         assert len(_read_whole_turns(history.messages)) == len(BACKENDS) * 3 * TURNS
 
     async def test_a_long_history_leaves_the_loop_free(self) -> None:
@@ -366,22 +367,3 @@ def _assert_complete(turns: Sequence[tuple[int, int]]) -> None:
     for writer in range(WRITERS):
         own = [turn for turn in turns if turn[0] == writer]
         assert own == sorted(own), "the turns of one writer changed places"
-
-
-def _run_in_threads(jobs: Sequence[Callable[[], None]]) -> None:
-    """Run jobs at once, a thread each, and raise what the first of them to fail has raised."""
-    failures: list[BaseException] = []
-
-    def run(job: Callable[[], None]) -> None:
-        try:
-            job()
-        except BaseException as error:
-            failures.append(error)
-
-    threads = [threading.Thread(target=run, args=(job,)) for job in jobs]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    if failures:
-        raise failures[0]
