@@ -102,7 +102,8 @@ class AgentRun(Generic[Output]):
         """
         if self._history is None:
             return await self._run_in_time(input, [])
-        return await self._run_in_time(input, await self._history.aget_messages())
+        async with self._history.exclusive():
+            return await self._run_in_time(input, await self._history.aget_messages())
 
     async def _run_in_time(self, input: list[BaseMessage] | Resume, stored: list[BaseMessage]) -> AgentResult[Output]:
         if self._limits.seconds is None:
