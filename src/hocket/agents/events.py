@@ -1,7 +1,7 @@
 """What a streamed run of an agent tells."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, Generic, Literal, TypeVar
 
 from hocket._runtime.stream import Producer, Stream, SyncStream
@@ -13,7 +13,7 @@ __all__ = ["AgentEvent", "AgentStream", "EventSink", "SyncAgentStream"]
 Output = TypeVar("Output")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class AgentEvent:
     """Something that happens in a run.
 
@@ -35,6 +35,10 @@ class AgentEvent:
     call: ToolCall | InvalidToolCall | None = None
     result: ToolMessage | AgentResult[Any] | None = None
     seconds: float | None = None
+
+    def __repr__(self) -> str:
+        values = ((one.name, getattr(self, one.name)) for one in fields(self))
+        return f"AgentEvent({', '.join(f'{name}={value!r}' for name, value in values if value is not None)})"
 
 
 EventSink = Callable[[AgentEvent], Awaitable[None] | None]

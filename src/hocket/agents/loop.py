@@ -22,6 +22,7 @@ from hocket.agents.result import AgentResult
 from hocket.agents.run_usage import RunUsage
 from hocket.agents.state import RunState, read_state
 from hocket.agents.steps import AgentFinish
+from hocket.agents.text_format import FEEDBACK_NAME
 from hocket.agents.turn import TurnRunner, add_note
 from hocket.agents.window import ContextWindow
 from hocket.chat_history import BaseChatMessageHistory
@@ -39,6 +40,10 @@ __all__ = ["AgentRun"]
 Output = TypeVar("Output")
 
 _EMPTY = "Your reply was empty. Call a tool, or give your answer."
+
+
+class _OverLimitError(Exception):
+    """A middleware asks the model more often than the run may."""
 
 
 class AgentRun(Generic[Output]):
@@ -90,6 +95,7 @@ class AgentRun(Generic[Output]):
         self._repeats = RepeatCounter()
         self._repeated = 0
         self._step = 0
+        self._is_closing = False  # whether the model is asked for its last answer
         self._model_calls = self._tool_calls = 0
 
     async def execute(self, input: list[BaseMessage] | Resume) -> AgentResult[Output]:
@@ -149,7 +155,10 @@ class AgentRun(Generic[Output]):
         limit = self._find_limit()
         if limit is not None:
             return await self._reach_limit(limit)
-        reply = await self._ask(self._offered)
+        try:
+            reply = await self._ask(self._offered)
+        except _OverLimitError:
+            return await self._reach_limit("model_calls")
         feedback = reply.response_metadata.get(FEEDBACK) or (_EMPTY if is_empty(reply) else None)
         if feedback is None:
             return await self._take_reply(reply)
@@ -159,7 +168,7 @@ class AgentRun(Generic[Output]):
     def _find_limit(self) -> StopReason | None:
         """Return the limit that the next call of the model would break."""
         limits = self._limits
-        if limits.model_calls is not None and self._before.model_calls + self._model_calls >= limits.model_calls:
+        if self._is_exhausted:
             return "model_calls"
         if limits.tokens is not None:
             used = self._before.tokens + self._usage.total["total_tokens"]
@@ -180,7 +189,15 @@ class AgentRun(Generic[Output]):
         reply, self._context = await self._window.ask(self._context, ask)
         return self._name_calls(reply)
 
+    @property
+    def _is_exhausted(self) -> bool:
+        """Whether the model may not be called again, but for a last answer."""
+        most = self._limits.model_calls
+        return most is not None and self._before.model_calls + self._model_calls >= most
+
     async def _count_and_ask(self, request: ModelRequest) -> AIMessage:
+        if self._is_exhausted and not self._is_closing:  # a middleware asks once too often
+            raise _OverLimitError
         self._model_calls += 1
         return await self._caller.ask(request)
 
@@ -200,7 +217,11 @@ class AgentRun(Generic[Output]):
 
     def _tell_model(self, reply: AIMessage, feedback: str) -> None:
         """Show the model its reply, and what is wrong with it. Neither is part of the conversation that is stored."""
-        self._context = [*self._context, *([] if is_empty(reply) else [reply]), HumanMessage(feedback)]
+        self._context = [
+            *self._context,
+            *([] if is_empty(reply) else [reply]),
+            HumanMessage(feedback, name=FEEDBACK_NAME),
+        ]
 
     async def _take_reply(self, reply: AIMessage) -> AgentResult[Output] | None:
         calls = calls_of(reply)
@@ -287,9 +308,9 @@ class AgentRun(Generic[Output]):
 
     async def _ask_for_answer(self) -> Any:
         """Return the answer that the model gives when it may call no tools any more; None: it gives none."""
-        answer = self._plan.answer
+        answer, self._is_closing = self._plan.answer, True
         if answer is None:
-            reply = await self._ask((), None)
+            reply = await self._ask(())
         else:
             reply = await self._ask([answer.tool], answer.name)
         calls = calls_of(reply)

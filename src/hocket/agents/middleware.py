@@ -135,7 +135,7 @@ class _Wrapped(Generic[Request, Message]):
         if not isinstance(message, self._kind):
             name = getattr(self._hook, "__qualname__", repr(self._hook))
             got = type(message).__name__
-            raise InvalidHook(f"{name} returned {got}; it must return a {self._kind.__name__}, as its handler does")
+            raise InvalidHook(f"{name} returned {got}; it must return what its handler does: {self._kind.__name__}")
         return message
 
     def _call_from_thread(self, request: Request) -> Message:

@@ -9,7 +9,10 @@ from typing import Protocol
 from hocket.messages import AIMessage, BaseMessage
 from hocket.tools import BaseTool
 
-__all__ = ["AnswerFilter", "TextFormat", "TextReply"]
+__all__ = ["FEEDBACK_NAME", "AnswerFilter", "TextFormat", "TextReply"]
+
+FEEDBACK_NAME = "format_feedback"
+"""The ``name`` of a human message that tells the model why its reply could not be used: it asks no question."""
 
 
 class TextReply(Protocol):
