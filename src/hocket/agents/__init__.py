@@ -7,11 +7,15 @@ from hocket._runtime.lazy import Loader, loader
 if TYPE_CHECKING:
     from hocket.agents.agent import Agent
     from hocket.agents.approval import Resume
+    from hocket.agents.builtin.calculator import calculate, calculator_tool
+    from hocket.agents.builtin.search import search_tool
+    from hocket.agents.builtin.sql import sql_tool
     from hocket.agents.create import create_agent
     from hocket.agents.events import AgentEvent, AgentStream
     from hocket.agents.limits import AgentLimits
     from hocket.agents.middleware import AgentMiddleware, ModelRequest, ToolCallRequest
     from hocket.agents.result import AgentResult
+    from hocket.agents.safety import SafetyManager
     from hocket.agents.steps import AgentAction, AgentFinish, AgentStep
     from hocket.errors import LimitReached
 
@@ -28,8 +32,13 @@ _LATER = {
     "LimitReached": ".errors",
     "ModelRequest": "middleware",
     "Resume": "approval",
+    "SafetyManager": "safety",
     "ToolCallRequest": "middleware",
+    "calculate": "builtin.calculator",
+    "calculator_tool": "builtin.calculator",
     "create_agent": "create",
+    "search_tool": "builtin.search",
+    "sql_tool": "builtin.sql",
 }
 
 __all__ = [
@@ -45,8 +54,13 @@ __all__ = [
     "LimitReached",
     "ModelRequest",
     "Resume",
+    "SafetyManager",
     "ToolCallRequest",
+    "calculate",
+    "calculator_tool",
     "create_agent",
+    "search_tool",
+    "sql_tool",
 ]
 
 __getattr__: Loader = loader(__name__, _LATER)

@@ -16,7 +16,8 @@ __all__ = ["ERROR_KIND", "cut_result", "explain_validation_error", "make_error_m
 
 ERROR_KIND = "tool_error"
 """Under this key of ``response_metadata`` a failed call's message says how it failed: ``unknown_tool``,
-``invalid_arguments``, ``retry``, ``timeout``, ``cancelled``, ``stopped`` or ``failed``."""
+``invalid_arguments``, ``retry``, ``timeout``, ``cancelled``, ``stopped`` or ``failed``; or ``blocked``, where it was not
+made (see `hocket.agents.SafetyManager`)."""
 
 _BLOCKS = frozenset(
     {
