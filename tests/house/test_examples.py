@@ -20,9 +20,9 @@ from typing import Any
 import anyio
 import pytest
 
-from tests.measures.source import MODULES, ROOT
+from tests.measures.source import HAS_MCP, MODULES, ROOT
 
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PAGES = [ROOT / "README.md", *(one for one in sorted((ROOT / "docs").rglob("*.md")) if HAS_MCP or one.stem != "mcp")]
 
 FENCE = re.compile(
     r"^(?P<indent> *)```(?P<info>[^\n`]*)\n(?P<body>.*?)^(?P=indent)```[ ]*$",

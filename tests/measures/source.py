@@ -2,6 +2,7 @@
 
 import ast
 import functools
+import importlib.util
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -18,8 +19,10 @@ def name_of(path: Path) -> str:
 
 
 ALL_MODULES = {name_of(path): path for path in FILES}
-# `__main__` is for running, not for importing.
-MODULES = {name: path for name, path in ALL_MODULES.items() if path.stem != "__main__"}
+# The package `mcp` wants a newer pydantic than the lowest that hocket takes: with that one, what needs it is left out.
+HAS_MCP = importlib.util.find_spec("mcp") is not None
+NOT_FOR_IMPORT = ("hocket.__main__", *(() if HAS_MCP else ("hocket.agents.mcp",)))
+MODULES = {name: path for name, path in ALL_MODULES.items() if not name.startswith(NOT_FOR_IMPORT)}
 PUBLIC_MODULES = {name: path for name, path in MODULES.items() if "._" not in name}
 
 

@@ -10,7 +10,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from hocket.cli import chat, models, setup
+from hocket.cli import chat, mcp, models, setup
 from hocket.cli.arguments import OneLineParser
 from hocket.cli.exits import INTERRUPTED, MISUSED, PIPE_CLOSED, exit_code, report
 
@@ -49,7 +49,7 @@ def _build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"hocket {importlib.metadata.version('hocket')}")
     parser.set_defaults(run=None, debug=False)
     commands = parser.add_subparsers(title="commands", metavar="")
-    for name, module in (("chat", chat), ("models", models), ("setup", setup)):
+    for name, module in (("chat", chat), ("models", models), ("mcp", mcp), ("setup", setup)):
         command = commands.add_parser(name, help=module.HELP, description=module.HELP)
         command.add_argument("--debug", action="store_true", help="show the traceback of an error")
         module.configure(command)

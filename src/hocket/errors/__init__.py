@@ -41,6 +41,7 @@
         │   └── StreamTruncated              provider_unavailable  a stream ended before its terminal event
         ├── ToolException                    a tool failed, in words that the model may hear
         │   ├── RetryTool                    the model is to call it again, differently
+        │   ├── ToolServerUnavailable        a server of tools is not there, or does not answer
         │   └── ToolTimeout (TimeoutError)   a tool took longer than it may
         ├── LimitReached (RuntimeError)      a run of an agent used all that it may
         ├── StopRun                          a tool ends the run that its call belongs to
@@ -107,6 +108,7 @@ from hocket.errors.own import (
     SummaryTooLong,
     SyncInLoop,
     ToolException,
+    ToolServerUnavailable,
     ToolTimeout,
     UnknownModel,
     UnsupportedOptionWarning,
@@ -158,6 +160,7 @@ __all__ = [
     "SummaryTooLong",
     "SyncInLoop",
     "ToolException",
+    "ToolServerUnavailable",
     "ToolTimeout",
     "TotalTimeout",
     "UnknownModel",

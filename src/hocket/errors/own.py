@@ -29,6 +29,7 @@ __all__ = [
     "SummaryTooLong",
     "SyncInLoop",
     "ToolException",
+    "ToolServerUnavailable",
     "ToolTimeout",
     "UnknownModel",
     "UnsupportedOptionWarning",
@@ -142,6 +143,10 @@ class RetryTool(ToolException):
 
 class ToolTimeout(ToolException, TimeoutError):
     """A tool took longer than whoever ran it allowed."""
+
+
+class ToolServerUnavailable(ToolException):
+    """A server of tools cannot be started or reached, did not answer in time, or has gone."""
 
 
 class StopRun(HocketError):

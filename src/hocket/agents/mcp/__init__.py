@@ -1,0 +1,19 @@
+"""Tools of MCP servers as hocket's tools, and hocket's tools as an MCP server (https://modelcontextprotocol.io).
+
+The protocol is spoken by its official package, the extra ``mcp``, which takes two seconds to import: that is why none of
+this stands in `hocket.agents`.
+"""
+
+from hocket.errors import MissingDependency
+
+try:
+    # The SDK loads it with the first result that has a schema, and would hold up the event loop.
+    import jsonschema as _jsonschema  # type: ignore[import-untyped]  # noqa: F401  # pyright: ignore[reportUnusedImport]
+    from mcp import Client as _Client  # noqa: F401  # pyright: ignore[reportUnusedImport]  # versions before 2 have none
+except ImportError as _error:
+    raise MissingDependency("tools of MCP servers need a package; run `pip install 'hocket[mcp]'`") from _error
+
+from hocket.agents.mcp.client import MCPTools, mcp_tools
+from hocket.agents.mcp.server import ToolServer, mcp_server
+
+__all__ = ["MCPTools", "ToolServer", "mcp_server", "mcp_tools"]

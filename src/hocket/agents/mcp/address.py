@@ -1,0 +1,143 @@
+"""Where a server of tools is, and what of that may be shown.
+
+Errors of tools go to models and into logs. So of a URL only its origin is shown: some servers have a key in the path. Of
+a command, values of options that sound secret are masked, and so is whatever the environment holds under such a name.
+"""
+
+import os
+import shlex
+import sys
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
+from typing import NamedTuple, TypeAlias, cast
+from urllib.parse import urlsplit
+
+import httpx2
+from mcp import MCPError, StdioServerParameters, stdio_client
+from mcp.client import Transport
+from mcp.client.streamable_http import streamable_http_client
+from mcp.server import MCPServer, Server
+
+from hocket._runtime.cancellation import only
+from hocket._runtime.runtime import ASYNC
+from hocket._secrets import MASK, is_sensitive, redact, redact_url
+from hocket.agents.mcp.server import ToolServer
+from hocket.errors import InvalidInput
+from hocket.http.address import parse_url
+
+__all__ = ["MCPServerLike", "ServerAddress", "read_address"]
+
+MCPServerLike: TypeAlias = "str | Sequence[str] | ToolServer | StdioServerParameters | Transport | Server | MCPServer"
+"""A command, a URL, what `mcp_server` returned, or what the client of the package ``mcp`` takes."""
+
+SDKServer: TypeAlias = "Transport | Server | MCPServer"
+
+_PATIENCE = 30.0  # seconds to connect, and to send
+_LONGEST = 300  # characters of a command, or of a failure, that are shown
+
+
+class ServerAddress(NamedTuple):
+    """Where a server is.
+
+    Attributes:
+        shown: what it is called in errors.
+        connect: returns what is entered while it is used, and gives what the SDK's client takes.
+        secrets: what must not be shown, beyond what looks like a key.
+    """
+
+    shown: str
+    connect: Callable[[], "AbstractAsyncContextManager[SDKServer]"]
+    secrets: Sequence[str] = ()
+
+    def explain(self, error: BaseException) -> str:
+        """Return an error, or the first one of a group, in words that can be shown."""
+        cause = only(error)
+        text = cause.message if isinstance(cause, MCPError) else f"{type(cause).__name__}: {cause}"
+        return redact(text, self.secrets)[:_LONGEST]
+
+
+def read_address(server: MCPServerLike) -> ServerAddress:
+    """Return the address of a server.
+
+    Raises:
+        InvalidInput: it is none.
+    """
+    if isinstance(server, ToolServer):
+        return ServerAddress(f"the server {server.name!r}", lambda: nullcontext(server.sdk))
+    if isinstance(server, Server | MCPServer):
+        return ServerAddress(f"the server {server.name!r}", lambda: nullcontext(server))
+    if isinstance(server, StdioServerParameters):
+        return _read_command([server.command, *server.args], server)
+    if isinstance(server, str):
+        if server.startswith(("http://", "https://")):
+            return _read_url(server)
+        return _read_command(_split(server))
+    if isinstance(server, AbstractAsyncContextManager):
+        return ServerAddress("the server", lambda: nullcontext(server))
+    if isinstance(server, Sequence) and all(isinstance(part, str) for part in cast("Sequence[object]", server)):
+        return _read_command(server)
+    raise InvalidInput(
+        f"server is {type(server).__name__}; it is a command (a text, or a list of texts), a URL (http://… or https://…), "
+        "what mcp_server() returned, or what mcp.Client takes"
+    )
+
+
+def _read_url(url: str) -> ServerAddress:
+    parse_url(url)
+    parts = urlsplit(url)
+    origin = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
+    secrets = [url, parts.password or "", parts.username or "", parts.path, parts.query]
+    return ServerAddress(f"the server at {origin}", lambda: _reach(url), secrets)
+
+
+@asynccontextmanager
+async def _reach(url: str) -> AsyncGenerator[SDKServer]:
+    """Give the SDK a client of HTTP that was made in a thread: it imports modules, and reads certificates from files.
+
+    How long a call may take is not its business, but the connection's.
+    """
+    timeout = httpx2.Timeout(_PATIENCE, read=None)
+    async with await ASYNC.call_sync(httpx2.AsyncClient, timeout=timeout) as client:
+        yield streamable_http_client(url, http_client=client)
+
+
+def _split(command: str) -> list[str]:
+    try:
+        return shlex.split(command)
+    except ValueError as error:
+        raise InvalidInput(f"the command of the server cannot be read: {error}; give a list of its parts") from None
+
+
+def _read_command(parts: Sequence[str], parameters: StdioServerParameters | None = None) -> ServerAddress:
+    if not parts or not parts[0]:
+        raise InvalidInput("the command of the server is empty; name a program, and its arguments")
+    if any("\0" in part for part in parts):
+        raise InvalidInput("the command of the server holds a NUL, which no argument of a program can")
+    given = StdioServerParameters(command=parts[0], args=[*parts[1:]]) if parameters is None else parameters
+    masked, secrets = _mask_options(parts)
+    secrets += [value for name, value in {**os.environ, **(given.env or {})}.items() if is_sensitive(name)]
+    shown = redact(shlex.join(masked), secrets)
+    shown = shown if len(shown) <= _LONGEST else f"{shown[:_LONGEST]}…"
+    # Not `sys.stderr`, which has no file descriptor in a notebook, or where a test captures it.
+    errors = sys.__stderr__ or sys.stderr
+    return ServerAddress(f"the server {shown!r}", lambda: nullcontext(stdio_client(given, errlog=errors)), secrets)
+
+
+def _mask_options(parts: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Return a command without the values of options, and of variables, whose names sound secret; and these values."""
+    shown: list[str] = []
+    secrets: list[str] = []
+    is_value = False
+    for part in parts:
+        name, has_value, value = part.partition("=")
+        is_secret = is_sensitive(name) and bool(shown)
+        if is_value and not part.startswith("-"):
+            shown.append(MASK)
+            secrets.append(part)
+        elif is_secret and has_value:
+            shown.append(f"{name}={MASK}")
+            secrets.append(value)
+        else:
+            shown.append(redact_url(part))
+        is_value = part.startswith("-") and is_secret and not has_value
+    return shown, secrets

@@ -1,0 +1,99 @@
+"""Results of tools in both vocabularies: MCP's content, and hocket's blocks and artifacts. Pure functions."""
+
+import json
+from typing import Literal, cast
+
+from mcp.types import (
+    AudioContent,
+    BlobResourceContents,
+    CallToolResult,
+    ContentBlock,
+    EmbeddedResource,
+    ImageContent,
+    ResourceLink,
+    TextContent,
+)
+
+from hocket.messages import ToolMessage
+from hocket.messages.content import Fields, FieldsView
+
+__all__ = ["read_error", "read_result", "write_result"]
+
+_MEDIA: dict[str, Literal["image", "audio", "video"]] = {"image": "image", "audio": "audio", "video": "video"}
+
+
+def read_result(result: CallToolResult) -> tuple[str | list[Fields], object]:
+    """Return a result's content, a text if it is one, and its structured content, the artifact.
+
+    A result that has structured content alone is shown to the model as JSON.
+    """
+    structured: object = result.structured_content
+    blocks = [_read_block(block) for block in result.content]
+    if len(blocks) == 1 and blocks[0]["type"] == "text":
+        return blocks[0]["text"], structured
+    if not blocks:
+        return "" if structured is None else json.dumps(structured, ensure_ascii=False), structured
+    return blocks, structured
+
+
+def read_error(result: CallToolResult) -> str:
+    """Return what a result says that is an error."""
+    content, _ = read_result(result)
+    if not isinstance(content, str):
+        content = "\n".join(block["text"] for block in content if block["type"] == "text")
+    return content or "it gave no reason"
+
+
+def write_result(message: ToolMessage) -> CallToolResult:
+    """Return the message that answers a call as MCP's result: an artifact that is a JSON object as structured content."""
+    content = message.content
+    is_text = isinstance(content, str)
+    blocks = [{"type": "text", "text": content}] if is_text else cast("list[Fields]", message.content_blocks)
+    return CallToolResult(
+        content=[_write_block(block) for block in blocks],
+        structured_content=_read_object(message.artifact),
+        is_error=message.status == "error",
+    )
+
+
+def _read_block(block: ContentBlock) -> Fields:
+    match block:
+        case TextContent():
+            return {"type": "text", "text": block.text}
+        case ImageContent() | AudioContent():
+            return {"type": block.type, "base64": block.data, "mime_type": block.mime_type}
+        case ResourceLink():
+            lines = [f"{block.title or block.name}: {block.uri}", block.description]
+            return {"type": "text", "text": "\n".join(line for line in lines if line)}
+        case EmbeddedResource(resource=BlobResourceContents() as resource):
+            mime_type = resource.mime_type or "application/octet-stream"
+            kind = _MEDIA.get(mime_type.partition("/")[0], "file")
+            return {"type": kind, "base64": resource.blob, "mime_type": mime_type}
+        case EmbeddedResource():
+            return {"type": "text", "text": cast("str", getattr(block.resource, "text", ""))}
+
+
+def _write_block(block: FieldsView) -> ContentBlock:
+    kind, data, url = block["type"], block.get("base64"), block.get("url")
+    mime_type = str(block.get("mime_type") or "application/octet-stream")
+    if kind == "text":
+        return TextContent(text=block["text"])
+    if isinstance(data, str):
+        if kind == "image":
+            return ImageContent(data=data, mime_type=mime_type)
+        if kind == "audio":
+            return AudioContent(data=data, mime_type=mime_type)
+        return EmbeddedResource(resource=BlobResourceContents(uri=f"hocket:{kind}", blob=data, mime_type=mime_type))
+    if isinstance(url, str) and not url.startswith("data:"):
+        return ResourceLink(name=kind, uri=url, mime_type=block.get("mime_type"))
+    return TextContent(text=json.dumps(block, ensure_ascii=False, default=str))
+
+
+def _read_object(artifact: object) -> object:
+    """Return an artifact that is a JSON object, else None."""
+    if not isinstance(artifact, dict):
+        return None
+    try:
+        return cast("object", json.loads(json.dumps(artifact, allow_nan=False)))
+    except (TypeError, ValueError, RecursionError):
+        return None

@@ -1,0 +1,86 @@
+"""``hocket mcp serve``: tools of a module, served to any program that speaks the Model Context Protocol."""
+
+import argparse
+import contextlib
+import signal
+import socket
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from hocket.cli.output import note
+
+if TYPE_CHECKING:
+    from hocket.agents.mcp import ToolServer
+
+__all__ = ["HELP", "configure", "run"]
+
+HELP = "Serve tools to programs that speak the Model Context Protocol (MCP)."
+_GRACE = 3  # seconds that calls may take to end after Ctrl-C
+_SERVE = "Serve the tools of a module: over standard input and output, or over HTTP."
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of this subcommand."""
+    serve = parser.add_subparsers(title="commands", metavar="", required=True).add_parser(
+        "serve", help=_SERVE, description=_SERVE
+    )
+    serve.add_argument("tools", metavar="MODULE:NAME", help="a tool, a function, or a list of them")
+    serve.add_argument(
+        "--http",
+        metavar="HOST:PORT",
+        type=_parse_listener,
+        help="serve streamable HTTP at http://HOST:PORT/mcp, to everybody who can reach it; port 0: a free one",
+    )
+    serve.add_argument("--debug", action="store_true", default=argparse.SUPPRESS, help="show the traceback of an error")
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Serve until the client leaves, or, over HTTP, until Ctrl-C.
+
+    Raises:
+        InvalidInput: there are no such tools, or they cannot be served.
+        MissingDependency: the extra ``mcp`` is not installed.
+        OSError: the address is taken.
+    """
+    from hocket.cli.named_tools import load_tools
+
+    tools = load_tools(arguments.tools)
+    from hocket.agents.mcp import mcp_server  # it takes seconds, and a typing mistake is known before
+
+    server = mcp_server(tools)
+    if arguments.http is None:
+        import anyio
+
+        # A thread that reads standard input cannot be cancelled: Python's own handler would wait for the next line.
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        anyio.run(server.run_stdio)
+    else:
+        _serve_http(server, *arguments.http)
+
+
+def _serve_http(server: "ToolServer", host: str, port: int) -> None:
+    import uvicorn
+
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.create_server((host, port), family=family) as listener:
+        shown = f"[{host}]" if ":" in host else host
+        note(f"{len(server.tools)} tools at http://{shown}:{listener.getsockname()[1]}/mcp")
+        config = uvicorn.Config(
+            server.make_http_app(host), log_level="warning", ws="none", timeout_graceful_shutdown=_GRACE
+        )
+        uvicorn.Server(config).run(sockets=[listener])
+
+
+def _parse_listener(text: str) -> tuple[str, int]:
+    """Return a host and a port.
+
+    Raises:
+        ArgumentTypeError: it is none.
+    """
+    host, port, rest = None, None, ""
+    with contextlib.suppress(ValueError):  # a port that is no number, half of an IPv6 address
+        parts = urlsplit(f"//{text}")
+        host, port, rest = parts.hostname, parts.port, f"{parts.path}{parts.query}{parts.username or ''}"
+    if not host or port is None or rest:
+        raise argparse.ArgumentTypeError(f"{text!r} is no host and port; they look like 127.0.0.1:8000")
+    return host, port

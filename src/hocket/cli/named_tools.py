@@ -1,0 +1,46 @@
+"""Tools that the command line names as ``module:name``, of a module in the working directory or an installed one."""
+
+import contextlib
+import importlib
+import os
+import sys
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, cast
+
+if TYPE_CHECKING:
+    from hocket.tools import BaseTool
+
+__all__ = ["load_tools"]
+
+
+def load_tools(name: str) -> "list[BaseTool | Callable[..., object]]":
+    """Return the tool, the function or the list of them that ``module:name`` means.
+
+    What the module prints when it is imported goes to standard error: standard output may be a protocol's.
+
+    Raises:
+        InvalidInput: there is no such module, or no such name in it.
+    """
+    from hocket.errors import InvalidInput
+    from hocket.errors.hints import near_name_hint
+
+    module_name, _, path = name.partition(":")
+    if not module_name or not path:
+        raise InvalidInput(f"{name!r} names no tools; it looks like module:name")
+    if (here := os.getcwd()) not in sys.path:  # as `python -m` has it
+        sys.path.insert(0, here)
+    try:
+        with contextlib.redirect_stdout(sys.stderr):
+            found: object = importlib.import_module(module_name)
+    except ModuleNotFoundError as error:
+        if error.name != module_name.partition(".")[0] and error.name != module_name:
+            raise
+        raise InvalidInput(f"there is no module {module_name!r}, neither here nor installed") from None
+    for step in path.split("."):
+        if not hasattr(found, step):
+            known = [one for one in dir(found) if not one.startswith("_")]
+            raise InvalidInput(f"{module_name} has no {path!r}; {near_name_hint(step, known)}")
+        found = getattr(found, step)
+    if isinstance(found, Sequence) and not isinstance(found, str):
+        return [*cast("Sequence[BaseTool | Callable[..., object]]", found)]
+    return [cast("BaseTool | Callable[..., object]", found)]

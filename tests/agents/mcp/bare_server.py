@@ -1,0 +1,84 @@
+"""An MCP server of the standard library alone, which starts in no time and speaks the protocol of 2025, by hand.
+
+Run as ``python bare_server.py MARK [HABIT]``: the mark tells its process from others; a habit is "die" (at the start, with
+exit code 3), "mute" (never answers) or "stubborn" (does not end with its input, and forks a child that does not either).
+"""
+
+import json
+import os
+import sys
+import threading
+import time
+
+TOOLS = {
+    "add": {"a": {"type": "integer"}, "b": {"type": "integer"}},
+    "wait": {"seconds": {"type": "number"}},
+    "list.cancelled": {},
+    "environ": {},
+    "crash": {},
+}
+
+cancelled: list[object] = []
+lock = threading.Lock()
+
+
+def send(**message: object) -> None:
+    with lock:
+        print(json.dumps({"jsonrpc": "2.0", **message}), flush=True)
+
+
+def call(name: str, arguments: dict[str, float]) -> object:
+    if name == "add":
+        return arguments["a"] + arguments["b"]
+    if name == "wait":
+        time.sleep(arguments["seconds"])
+    if name == "list.cancelled":
+        return cancelled
+    if name == "environ":
+        return sorted(os.environ)
+    if name == "crash":
+        os.kill(os.getpid(), 9)
+    return "done"
+
+
+def answer(request: dict[str, object]) -> None:
+    method, params = request["method"], request.get("params", {})
+    if method == "initialize":
+        server = {"name": "bare", "version": "1"}
+        send(
+            id=request["id"],
+            result={"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}, "serverInfo": server},
+        )
+    elif method == "tools/list":
+        listed = [
+            {"name": name, "inputSchema": {"type": "object", "properties": schema, "required": list(schema)}}
+            for name, schema in TOOLS.items()
+        ]
+        send(id=request["id"], result={"tools": listed})
+    elif method == "tools/call":
+        text = json.dumps(call(params["name"], params.get("arguments", {})))  # type: ignore[index, attr-defined]
+        if request["id"] not in cancelled:
+            send(id=request["id"], result={"content": [{"type": "text", "text": text}]})
+    else:
+        send(id=request["id"], error={"code": -32601, "message": "Method not found"})
+
+
+def serve() -> None:
+    for line in sys.stdin:
+        request = json.loads(line)
+        if request["method"] == "notifications/cancelled":
+            cancelled.append(request["params"]["requestId"])
+        elif "id" in request:
+            threading.Thread(target=answer, args=(request,), daemon=True).start()
+
+
+if __name__ == "__main__":
+    habit = sys.argv[2] if len(sys.argv) > 2 else ""
+    if habit == "die":
+        sys.exit(3)
+    if habit in ("mute", "stubborn"):
+        if habit == "stubborn":
+            os.fork()
+            threading.Thread(target=serve, daemon=True).start()
+        time.sleep(600)
+    serve()

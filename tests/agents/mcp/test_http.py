@@ -1,0 +1,92 @@
+"""Servers over streamable HTTP: the same promises as for processes, and who may ask."""
+
+import anyio
+import httpx
+import pytest
+
+from hocket.agents.mcp import mcp_tools
+from hocket.tools import BaseTool, arun_tool_calls
+from tests.agents.mcp.conftest import Serving, call, start_serving, stop_serving
+
+
+async def ask(tools: list[BaseTool], name: str, limit: float | None = None, **arguments: object) -> str:
+    """Return the text of a call's result; ``limit`` is in seconds."""
+    (result,) = await arun_tool_calls([call(name, **arguments)], tools, timeout=limit)
+    return result.text
+
+
+async def test_the_tools_of_a_url(serving: Serving) -> None:
+    async with mcp_tools(serving.url, prefix="far_") as tools:
+        assert [tool.name for tool in tools] == ["far_add", "far_wait", "far_count_stopped", "far_refuse", "far_crash"]
+        assert await ask(tools, "far_add", a=1, b=2) == "3"
+        assert await ask(tools, "far_refuse") == "far_refuse failed: not today"
+
+
+async def test_a_call_that_ends_early_leaves_the_server_usable(serving: Serving) -> None:
+    """By a deadline, by a cancellation: the tool is cancelled over there, too."""
+    async with mcp_tools(serving.url) as tools:
+        before = int(await ask(tools, "count_stopped"))
+        assert "took longer than 0.3 s" in await ask(tools, "wait", limit=0.3, seconds=20)
+        with anyio.move_on_after(0.3) as scope:
+            await ask(tools, "wait", seconds=20)
+        assert scope.cancelled_caught
+        while int(await ask(tools, "count_stopped")) < before + 2:  # noqa: ASYNC110 - of another process
+            await anyio.sleep(0.01)
+
+
+async def test_fifty_calls_at_once(serving: Serving) -> None:
+    async with mcp_tools(serving.url) as tools:
+        results = await arun_tool_calls([call("add", a=1, b=number) for number in range(50)], tools)
+    assert [result.text for result in results] == [str(1 + number) for number in range(50)]
+
+
+async def test_closed_from_another_task_while_a_call_runs(serving: Serving) -> None:
+    connection = mcp_tools(serving.url)
+    tools = await connection.__aenter__()
+    said: list[str] = []
+
+    async def wait() -> None:
+        said.append(await ask(tools, "wait", seconds=600))
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(wait)
+        await anyio.wait_all_tasks_blocked()
+        group.start_soon(connection.aclose)
+    assert "was closed" in said[0]
+
+
+async def test_an_error_inside_comes_out_as_itself(serving: Serving) -> None:
+    with pytest.raises(KeyError, match="mine"):
+        async with mcp_tools(serving.url):
+            raise KeyError("mine")
+
+
+async def test_a_server_that_is_killed() -> None:
+    """Calls that run, and later ones, end with an error, and the close raises nothing of the SDK's."""
+    serving = await anyio.to_thread.run_sync(start_serving)
+    said: list[str] = []
+    try:
+        async with mcp_tools(serving.url) as tools, mcp_tools(serving.url) as others:
+
+            async def wait() -> None:
+                said.append(await ask(tools, "wait", seconds=600))
+
+            async with anyio.create_task_group() as group:
+                group.start_soon(wait)
+                group.start_soon(wait)
+                await anyio.wait_all_tasks_blocked()
+                said.append(await ask(tools, "crash"))
+            said.append(await ask(tools, "add", a=1, b=2))
+            said.append(await ask(others, "add", a=1, b=2))
+    finally:
+        await anyio.to_thread.run_sync(stop_serving, serving)
+    assert ["has gone" in text for text in said] == [True] * 5
+
+
+def test_a_web_page_cannot_reach_a_server_of_this_machine(serving: Serving) -> None:
+    """A name that somebody points to this machine, or a page of another origin, is refused."""
+    body = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+    accept = {"accept": "application/json, text/event-stream"}
+    for header in ({"host": "evil.example"}, {"origin": "http://evil.example"}):
+        refused = httpx.post(serving.url, json=body, headers={**accept, **header})
+        assert refused.status_code in (403, 421)
