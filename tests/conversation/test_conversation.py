@@ -1,10 +1,11 @@
 """`Conversation`: turns that are whole, in order, and stored."""
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import anyio
+import anyio.to_thread
 import pytest
 
 from hocket import ScriptedChatModel, Turn
@@ -14,7 +15,7 @@ from hocket.conversation import Conversation
 from hocket.errors import InvalidInput, RateLimitError, UnknownModel
 from hocket.language_models import FakeListChatModel
 from hocket.memory import ConversationBufferMemory
-from hocket.messages import AIMessage, HumanMessage, ToolMessage, validate_history
+from hocket.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage, validate_history
 
 CALL: Any = {"name": "look", "args": {}, "id": "c1"}
 
@@ -93,6 +94,64 @@ async def test_calls_and_their_results() -> None:
     await conversation.asend("3?")
     assert [validate_history(request.messages) for request in model.requests] == [[]] * 4
     assert [message.type for message in model.requests[1].messages] == ["human", "ai", "tool"]
+
+
+@pytest.mark.parametrize("verb", ["asend", "astream", "left", "send"])
+async def test_calls_that_stay_open_are_answered_in_the_store(verb: str) -> None:
+    """By the turn that leaves them open, in its append: as the model was told, behind the results that came."""
+    appended: list[list[BaseMessage]] = []
+
+    class Watched(InMemoryChatMessageHistory):
+        def add_messages(self, messages: Sequence[BaseMessage]) -> None:
+            appended.append(list(messages))
+            super().add_messages(messages)
+
+    calls = [{**CALL, "id": id} for id in ("c1", "c2", "c3")]
+    history = Watched([HumanMessage("1?"), AIMessage("", tool_calls=calls), ToolMessage("one", tool_call_id="c1")])
+    appended.clear()
+    model = ScriptedChatModel(script=[Turn(text=["so ", "it ", "is"])])
+    conversation = Conversation(model, history=history)
+    said: list[BaseMessage] = [ToolMessage("three", tool_call_id="c3"), HumanMessage("2?")]
+    if verb == "asend":
+        await conversation.asend(said)
+    elif verb == "send":
+        await anyio.to_thread.run_sync(conversation.send, said)
+    else:
+        async with conversation.astream(said) as stream:
+            async for _ in stream:
+                if verb == "left":
+                    break
+    (turn,) = appended
+    assert validate_history(history.messages) == []
+    assert [getattr(message, "tool_call_id", message.type) for message in turn] == ["c3", "c2", "human", "ai"]
+    results = {message.tool_call_id: message.text for message in turn if isinstance(message, ToolMessage)}
+    shown = [message for message in model.requests[0].messages if isinstance(message, ToolMessage)]
+    assert results.items() <= {message.tool_call_id: message.text for message in shown}.items()
+
+
+async def test_calls_that_stay_open_in_a_turn_that_fails() -> None:
+    """It leaves nothing, their answers neither; so the next one brings them."""
+    history = InMemoryChatMessageHistory([HumanMessage("1?"), AIMessage("", tool_calls=[CALL])])
+    conversation = Conversation(
+        ScriptedChatModel(script=[Turn(error=RateLimitError("slow down")), "so"]), history=history
+    )
+    with pytest.raises(RateLimitError):
+        await conversation.asend("2?")
+    assert [message.type for message in history.messages] == ["human", "ai"]
+    await conversation.asend([ToolMessage("late", tool_call_id="c1")])
+    assert [message.text for message in history.messages] == ["1?", "", "late", "so"]
+
+
+async def test_calls_that_no_append_can_answer() -> None:
+    """An older one, or one without an id: the model is shown a conversation that is whole, and the store gets the turn."""
+    for open_call in ({**CALL, "id": None}, CALL):
+        last: list[BaseMessage] = [HumanMessage("well?"), AIMessage("well")] if open_call is CALL else []
+        history = InMemoryChatMessageHistory([HumanMessage("1?"), AIMessage("", tool_calls=[open_call]), *last])
+        before = len(history.messages)
+        model = ScriptedChatModel(script=["so"])
+        await Conversation(model, history=history).asend("2?")
+        assert [message.text for message in history.messages[before:]] == ["2?", "so"]
+        assert validate_history(model.requests[0].messages) == []
 
 
 @pytest.mark.parametrize("streams", [False, True], ids=["whole", "streamed"])

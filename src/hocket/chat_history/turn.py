@@ -9,9 +9,10 @@ from hocket.chat_history.base import BaseChatMessageHistory
 from hocket.errors import InvalidInput
 from hocket.message_toolkit import repair_history, validate_history
 from hocket.message_toolkit.calls import is_empty
+from hocket.message_toolkit.turns import match_calls
 from hocket.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 
-__all__ = ["append_partial", "append_turn", "coerce_messages", "join_messages", "read_messages"]
+__all__ = ["add_missing_results", "append_partial", "append_turn", "coerce_messages", "join_messages", "read_messages"]
 
 _NO_ANSWERS = ("orphaned_result", "duplicate_result")
 
@@ -62,6 +63,22 @@ def join_messages(past: Sequence[BaseMessage], asked: Sequence[BaseMessage]) -> 
         if problem.index >= len(past) and problem.code in _NO_ANSWERS:
             raise InvalidInput(f"what is asked is no answer to the calls before: {problem.detail}")
     return repair_history(messages)
+
+
+def add_missing_results(past: Sequence[BaseMessage], asked: Sequence[BaseMessage]) -> list[BaseMessage]:
+    """Return what is asked, with results for those calls of the last answer that it leaves open, as a store is to keep it.
+
+    They are the results that the model is shown in their place (`repair_history`). They stand before the question, behind
+    the results that came. An older call cannot be answered by appending, nor one that no result can name.
+    """
+    last = next((at for at in reversed(range(len(past))) if not isinstance(past[at], ToolMessage)), len(past))
+    results = next((at for at, message in enumerate(asked) if not isinstance(message, ToolMessage)), len(asked))
+    calls = match_calls([*past, *asked[:results]])
+    used = [call.id for call in calls]
+    is_open = {call.id for call in calls if call.index == last and call.result is None and used.count(call.id) == 1}
+    mended = repair_history(past[last:]) if is_open else []
+    made = [message for message in mended if isinstance(message, ToolMessage) and message.tool_call_id in is_open]
+    return [*asked[:results], *made, *asked[results:]]
 
 
 def coerce_messages(value: object, speaker: type[HumanMessage] | type[AIMessage], what: str) -> list[BaseMessage]:

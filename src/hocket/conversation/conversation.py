@@ -11,7 +11,7 @@ from hocket._pipeline.concurrency_limit import ConcurrencyLimiter
 from hocket._runtime.runtime import ASYNC, BLOCKING, Runtime, drive
 from hocket._runtime.stream import Producer, Sink
 from hocket.chat_history import BaseChatMessageHistory, InMemoryChatMessageHistory
-from hocket.chat_history.turn import append_partial, append_turn, coerce_messages, read_messages
+from hocket.chat_history.turn import add_missing_results, append_partial, append_turn, coerce_messages, read_messages
 from hocket.conversation.reading import ConversationStream, Reading, SyncConversationStream
 from hocket.conversation.window import Limits, Options, WindowedModel
 from hocket.errors import InvalidInput
@@ -31,9 +31,12 @@ class Conversation:
     """A conversation: what was said before goes to the model with each question, as far as it fits.
 
     A turn is stored at its end, question and answer together, by one append to the history; a turn that fails, is
-    cancelled or brings no answer leaves nothing, and a stream that is left early what was read of it. Turns of one object
-    are taken one after another, in the order in which they were asked for, on any number of tasks, threads and event
-    loops. Other objects, and other processes, may use the same history: their turns come between, whole.
+    cancelled or brings no answer leaves nothing, and a stream that is left early what was read of it. Calls of the last
+    answer for which a question brings no results are answered with it: the model is told that there are none, and so the
+    history keeps it, in the same append.
+
+    Turns of one object are taken one after another, in the order in which they were asked for, on any number of tasks,
+    threads and event loops. Other objects, and other processes, may use the same history: their turns come between, whole.
 
     What is sent is a conversation that providers take: it begins with the system's text and then a user's message, no
     tool call is without its result, and it fits the limits; if the model still finds it too long, the older half is left
@@ -227,7 +230,8 @@ class _Turn(RunnableWithRun[list[BaseMessage], AIMessage]):
     ) -> AIMessage:
         past = await read_messages(runtime, self._history)
         answer = await self._model.ask(runtime, past, input, config, kwargs)
-        await append_turn(runtime, self._history, input, [message_chunk_to_message(answer)])
+        turn = add_missing_results(past, input)
+        await append_turn(runtime, self._history, turn, [message_chunk_to_message(answer)])
         return answer
 
     async def _run_streamed(
@@ -239,13 +243,14 @@ class _Turn(RunnableWithRun[list[BaseMessage], AIMessage]):
         sink: Sink[AIMessage],
     ) -> None:
         past = await read_messages(runtime, self._history)
+        turn = add_missing_results(past, input)
         try:
             await self._model.stream(runtime, past, input, config, kwargs, sink)
         except BaseException as error:
             if sink.closed or not isinstance(error, Exception):  # the reader has left, or was cancelled
-                await append_partial(runtime, self._history, input, self._reading.message)
+                await append_partial(runtime, self._history, turn, self._reading.message)
             raise
-        await append_turn(runtime, self._history, input, [self._reading.message])
+        await append_turn(runtime, self._history, turn, [self._reading.message])
 
 
 def _open_model(model: object) -> Runnable[Any, AIMessage]:
