@@ -207,20 +207,23 @@ def test_a_forked_child_has_a_line_of_its_own() -> None:
 
 
 async def test_nobody_is_passed_over(store: Store) -> None:
-    """Who takes a conversation again and again leaves others a chance."""
+    """Who takes a conversation again and again, and at once, lets who waits go before."""
     greedy = _start(
         "async def main():",
         f"    history = {store.code}",
         "    print('begins', flush=True)",
         "    while True:",
-        "        async with history.exclusive(): await anyio.sleep(0.01)",
+        "        async with history.exclusive():",
+        "            await history.aadd_messages([HumanMessage('again')])",
+        "            await anyio.sleep(0.2)",
         "anyio.run(main)",
     )
     await _hear(greedy, "begins")
     history = store.open()
-    for _ in range(5):
+    for _ in range(4):
+        before = len(await history.aget_messages())
         async with history.exclusive(timeout=LONG):
-            pass
+            assert len(await history.aget_messages()) - before <= 3, "it went before, and before"
     await _end(greedy)
     async with history.exclusive(timeout=LONG):
         pass
