@@ -8,7 +8,7 @@ from typing import Any, Literal, Optional
 import pytest
 from pydantic import BaseModel, Field, create_model
 
-from hocket._schemas import ANTHROPIC, DRAFT_2020_12, MISTRAL, OPENAI, compile_schema, make_schema_name
+from hocket._schemas import ANTHROPIC, COHERE, DRAFT_2020_12, MISTRAL, OPENAI, compile_schema, make_schema_name
 from hocket.errors import InvalidInput
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
@@ -220,3 +220,50 @@ def test_schemas_by_hand_are_refused_as_well(schema: dict[str, Any], what: str) 
 def test_names(text: str, name: str) -> None:
     """At most 64 letters, digits, underscores and hyphens."""
     assert make_schema_name(text) == name
+
+
+def test_cohere_is_told_limits_in_words() -> None:
+    """Numbers, lengths, lists, other formats, and patterns that say where a text begins: none of them binds its model."""
+    properties = {
+        "count": {"type": "integer", "minimum": 1},
+        "names": {"type": "array", "items": {"type": "string"}, "minItems": 1},
+        "code": {"type": "string", "pattern": "^[A-Z]+$"},
+        "number": {"type": "string", "pattern": "[A-Z]{3}[0-9]{7}"},
+        "mail": {"type": "string", "format": "email"},
+        "day": {"type": "string", "format": "date"},
+    }
+    made: Any = compile_schema({"type": "object", "properties": properties, "required": ["count"]}, COHERE)
+    told = made["properties"]
+    assert made["required"] == ["count"] and made["additionalProperties"] is False
+    for name, keyword in (("count", "minimum"), ("names", "minItems"), ("code", "pattern"), ("mail", "format")):
+        assert keyword not in told[name] and keyword in told[name]["description"]
+    assert told["number"] == properties["number"] and told["day"] == properties["day"]
+
+
+@pytest.mark.parametrize(
+    ("schema", "fault"),
+    [
+        ({"type": "array", "items": {"type": "string"}}, "must be an object"),
+        ({"type": "object", "properties": {"a": {"type": "string"}}}, "requires none of its properties"),
+        (
+            {
+                "type": "object",
+                "required": ["a"],
+                "properties": {"a": {"type": "object", "properties": {"b": {"type": "string"}}}},
+            },
+            "the schema's a requires none",
+        ),
+        (
+            {
+                "type": "object",
+                "required": ["a"],
+                "properties": {"a": {"allOf": [{"type": "string"}, {"enum": ["x"]}]}},
+            },
+            "'allOf'",
+        ),
+    ],
+)
+def test_what_cohere_would_refuse_is_refused_before(schema: Any, fault: str) -> None:
+    """Its guide to structured outputs lists it."""
+    with pytest.raises(InvalidInput, match=fault):
+        compile_schema(schema, COHERE)

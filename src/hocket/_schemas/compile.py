@@ -28,6 +28,7 @@ _SILENT = frozenset(
     {"$schema", "$id", "$comment", "discriminator", "readOnly", "writeOnly"}
 )  # say nothing of the value
 _TYPING = frozenset({"type", "anyOf", "oneOf", "allOf", "enum", "const", "$ref"})
+_ANCHOR = frozenset("^$")
 _LOOKAROUND = re.compile(r"\(\?<?[=!]")
 
 _WAYS_OUT: Mapping[str, str] = {
@@ -176,8 +177,12 @@ class _Compiler:
         if key == "format":
             return dialect.formats is None or value in dialect.formats
         if key == "minItems" and dialect.describes is None:
-            return value in (0, 1)  # Anthropic's limit
-        return key in dialect.keeps and not (key == "pattern" and _LOOKAROUND.search(str(value)))
+            return key in dialect.keeps and value in (0, 1)  # Anthropic's limit
+        if key == "pattern" and (
+            _LOOKAROUND.search(str(value)) or not (dialect.anchors or _ANCHOR.isdisjoint(str(value)))
+        ):
+            return False
+        return key in dialect.keeps
 
     def _close_object(self, node: Schema, compiled: JSONObject, path: str) -> None:
         """Forbid further properties of an object, and require those that it has, as far as the dialect wants that."""
@@ -188,6 +193,8 @@ class _Compiler:
         if self._is_strict and properties is None and "additionalProperties" not in node:
             _refuse(dialect, path, "is an object without properties", "name its keys, as fields of a model")
         compiled["additionalProperties"] = copy_containers(node.get("additionalProperties", False))
+        if dialect.requires_one and not compiled.get("required"):
+            _refuse(dialect, path, "requires none of its properties", "give a field no default, so that it is required")
         if dialect.requires_all:
             nullable = find_optional(node)
             names = as_object(properties)

@@ -21,9 +21,11 @@ class SchemaDialect:
         closes: whether every object must say ``additionalProperties: false``.
         requires_all: whether every property must be required. One that was optional, and has no default, may then be
             null, which stands for its absence.
+        requires_one: whether every object must require one of its properties.
         keeps: the other keywords that are understood; None: all of them.
         describes: those that become words in the ``description``: they bind the model no more, but it is told.
             None: all that are not understood.
+        anchors: whether a ``pattern`` may say that a text begins or ends.
         formats: the values of ``format`` that are understood; None: all.
         references: what becomes of what stands beside a ``$ref``. "kept": it stays. "inlined": the definition is written
             out. "bare": it goes.
@@ -37,8 +39,10 @@ class SchemaDialect:
     name: str
     closes: bool = False
     requires_all: bool = False
+    requires_one: bool = False
     keeps: frozenset[str] | None = None
     describes: frozenset[str] | None = frozenset()
+    anchors: bool = True
     formats: frozenset[str] | None = None
     references: Literal["kept", "inlined", "bare"] = "kept"
     splits_unions: bool = False
@@ -69,7 +73,7 @@ OPENAI = SchemaDialect(
 ANTHROPIC = SchemaDialect(
     name="Anthropic",
     closes=True,
-    keeps=frozenset(),
+    keeps=frozenset({"minItems"}),
     describes=None,
     formats=_FORMATS | {"uri"},
     references="bare",
@@ -85,13 +89,18 @@ MISTRAL = SchemaDialect(name="Mistral", closes=True)
 COHERE = SchemaDialect(
     name="Cohere",
     closes=True,
+    requires_one=True,
     keeps=frozenset({"pattern"}),
     describes=None,
+    anchors=False,
     formats=frozenset({"date-time", "uuid", "date", "time"}),
     references="inlined",
     splits_unions=True,
+    merges_all=False,
+    is_object=True,
 )
-"""Cohere's structured output, which knows no limits of numbers, lengths or lists: they are told in words."""
+"""Cohere's structured output, which knows no limits of numbers, lengths or lists: they are told in words. (Its guide to
+structured outputs, version 2 of the API, August 2026.)"""
 
 DRAFT_2020_12 = SchemaDialect(name="JSON schema")
 """JSON schema as it is, as Gemini's ``responseJsonSchema`` takes it."""

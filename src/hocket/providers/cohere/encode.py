@@ -23,7 +23,8 @@ _BUDGETS: dict[str, int | None] = {
     "xhigh": None,
     "max": None,
 }
-"""How many tokens to think with, by effort; None: as many as the model likes."""
+"""How many tokens to think with, by effort; None: as many as the model likes, which its guide recommends. (Where a limit is
+set, it asks to leave 1,000 of an answer's 32,000 tokens; August 2026.)"""
 
 _ELSEWHERE = ("reasoning_effort", "thinking", "response_format", "strict_tools")
 

@@ -22,7 +22,8 @@ class MistralAIEmbeddings(MistralService, RemoteEmbeddings):
     Args:
         model: its name.
         dimensions: numbers in a vector, where the model can shorten them. Default: as many as it has.
-        chunk_size: texts in one request, at most; the API takes 16,384 tokens in all, which is kept, too.
+        chunk_size: texts in one request, at most. The API refuses more than 256, as was observed, and more than 16,384
+            tokens in all, which is kept, too.
 
     `RemoteEmbeddings` and `RemoteService` tell the rest.
 
