@@ -15,14 +15,16 @@ from pydantic import Field
 from hocket._pipeline.call import Next
 from hocket._pipeline.chat_answer import as_chunk
 from hocket._runtime.portal import run_in_portal
-from hocket.errors import InvalidInput, Unsupported
+from hocket.errors import HocketError, InvalidInput, Unsupported
 from hocket.http.request import HTTPReply, HTTPRequest
 from hocket.language_models.chat_models import BaseChatModel
 from hocket.language_models.options import merge_options
-from hocket.messages import AIMessage, BaseMessage, ToolMessage
+from hocket.messages import AIMessage, BaseMessage, ToolMessage, validate_content_block
+from hocket.messages.base import copy_message
 from hocket.messages.content import Fields, FieldsView
 from hocket.messages.usage import add_counts
 from hocket.outputs import ChatGenerationChunk, ChatResult
+from hocket.remote.chat_stream_decoder import ChatStreamDecoder
 from hocket.remote.handover import PRIVATE, Downgrade, hand_over, lift_function_calls, with_handover
 from hocket.remote.message_parts import check_results, lift_results
 from hocket.remote.model import RemoteModel, add_headers
@@ -157,13 +159,24 @@ class RemoteChatModel(RemoteModel, BaseChatModel, ABC):
     async def _agenerate(
         self, messages: list[BaseMessage], stop: list[str] | None = None, run_manager: Any = None, **kwargs: Any
     ) -> ChatResult:
-        return await self._sender.send(self._write(messages, stop, kwargs, stream=False), self._decode)
+        options = self._merge_options(stop, kwargs)
+        result = await self._sender.send(self._write(messages, options, stream=False), self._decode)
+        for generation in result.generations:
+            generation.message.response_metadata.setdefault("model_name", self._name_asked(options))
+        return result
 
     def _astream(
         self, messages: list[BaseMessage], stop: list[str] | None = None, **kwargs: Any
     ) -> AsyncGenerator[ChatGenerationChunk, None]:
-        request = self._write(messages, stop, kwargs, stream=True)
-        return self._sender.receive(request, self._decoder, self._decode_as_stream)
+        options = self._merge_options(stop, kwargs)
+
+        def start(headers: Mapping[str, str]) -> StreamDecoder[ChatGenerationChunk]:
+            decoder = self._decoder(headers)
+            if isinstance(decoder, ChatStreamDecoder):
+                decoder.facts.setdefault("model_name", self._name_asked(options))
+            return decoder
+
+        return self._sender.receive(self._write(messages, options, stream=True), start, self._decode_as_stream)
 
     def _adapt(
         self, messages: Sequence[BaseMessage], params: FieldsView
@@ -195,21 +208,41 @@ class RemoteChatModel(RemoteModel, BaseChatModel, ABC):
             )
         return adapted, downgrade
 
-    def _write(
-        self, messages: Sequence[BaseMessage], stop: list[str] | None, params: FieldsView, *, stream: bool
-    ) -> HTTPRequest:
+    def _merge_options(self, stop: list[str] | None, params: FieldsView) -> Any:
+        """Return the options of one call.
+
+        Raises:
+            InvalidInput: one that does not exist, or a value outside its limits.
+        """
+        return merge_options(self, params if stop is None else {**params, "stop": stop}, self._call_options)
+
+    def _name_asked(self, options: Any) -> str:
+        """Return the name of the model that a call asks: some servers do not repeat it in their replies."""
+        return getattr(options, "model", None) or str(self._served_model)
+
+    def _write(self, messages: Sequence[BaseMessage], options: Any, *, stream: bool) -> HTTPRequest:
         """Return the request of one call.
 
         Raises:
-            InvalidInput: an option that does not exist, or a value outside its limits; or a part of a message is not what
-                its type says: a server, or a file, may have said anything.
+            InvalidInput: a part of a message is not what its type says: a server, or a file, may have said anything.
         """
-        options: Any = merge_options(self, params if stop is None else {**params, "stop": stop}, self._call_options)
         try:
             request = self._request(messages, options, stream=stream)
         except _ODD_SHAPES as error:
-            raise _make_malformed(error) from error
+            if self._can_write(list(map(_keep_checked, messages)), options, stream=stream):
+                raise _make_malformed(error) from error
+            raise  # not the conversation is at fault
         return add_headers(request, options.extra_headers) if options.extra_headers else request
+
+    def _can_write(self, messages: Sequence[BaseMessage], options: Any, *, stream: bool) -> bool:
+        """Whether a request meets no odd shape, be it refused."""
+        try:
+            self._request(messages, options, stream=stream)
+        except _ODD_SHAPES:
+            return False
+        except HocketError:
+            pass
+        return True
 
     def _decode_as_stream(self, reply: HTTPReply) -> list[ChatGenerationChunk]:
         message = self._decode(reply).generations[0].message
@@ -219,7 +252,7 @@ class RemoteChatModel(RemoteModel, BaseChatModel, ABC):
         messages = self._to_messages(input)
         sent = {name: value for name, value in params.items() if name != "unsupported"}
         stop, sent, _ = self._apply_option_policy(stop, sent, params.get("unsupported"), messages)
-        return self._write(self._adapt(messages, params)[0], stop, sent, stream=stream)
+        return self._write(self._adapt(messages, params)[0], self._merge_options(stop, sent), stream=stream)
 
     def _combine_llm_outputs(self, llm_outputs: list[Fields | None]) -> Fields:
         """Return the usage of all answers together, in the server's words, and the model (LangChain's form)."""
@@ -240,6 +273,24 @@ def _make_malformed(error: Exception) -> InvalidInput:
         f"the conversation cannot be written: a part of a message is not what its type says ({type(error).__name__}: "
         f"{error}); remove it, or mend it"
     )
+
+
+def _keep_checked(message: BaseMessage) -> BaseMessage:
+    """Return a message without what may be of any shape: parts that are no sound standard blocks, and what is beside."""
+    content = message.content
+    if not isinstance(content, str):
+        content = [
+            part if isinstance(part, str) or _is_sound(part) else {"type": "text", "text": "-"} for part in content
+        ]
+    return copy_message(message, content=content, additional_kwargs={}, response_metadata={})
+
+
+def _is_sound(part: FieldsView) -> bool:
+    try:
+        validate_content_block(part)
+    except InvalidInput:
+        return False
+    return True
 
 
 def _is_plain(message: BaseMessage) -> bool:

@@ -1,0 +1,83 @@
+"""What a chat model behind HTTP says of what its provider does not: the model's name, and whose mistake an odd shape is."""
+
+from typing import Any
+
+import pytest
+
+from hocket.callbacks import get_usage_metadata_callback
+from hocket.errors import InvalidInput
+from hocket.messages import AIMessage, HumanMessage
+from hocket.providers.cohere import ChatCohere
+from hocket.providers.openai import ChatOpenAI
+from hocket.testing import Body, CohereFormat, Events, OpenAIFormat, Reply, serve
+
+TEXT = {"type": "text", "text": "hi"}
+PICTURE = {"type": "image", "url": "https://e.x/i.png"}
+ODD = {"type": "text", "text": 7}
+
+
+async def test_a_reply_that_names_no_model_is_of_the_one_that_was_asked() -> None:
+    """Cohere's never do. Whole and streamed, and so usage is counted under a name."""
+    async with serve(CohereFormat(), [Reply("yes", usage={"input_tokens": 3, "output_tokens": 1})] * 3) as server:
+        model = ChatCohere(model="command-a", base_url=server.url, api_key="k")
+        with get_usage_metadata_callback() as usage:
+            whole = await model.ainvoke("hi")
+            chunks = [chunk async for chunk in model.astream("hi")]
+            other = await model.ainvoke("hi", model="command-r")
+    streamed = sum(chunks[1:], chunks[0])
+    names = [message.response_metadata["model_name"] for message in (whole, streamed, other)]
+    assert names == ["command-a", "command-a", "command-r"]
+    assert usage.usage_metadata.keys() == {"command-a", "command-r"}
+
+
+async def test_a_server_knows_better_what_it_is() -> None:
+    """What a reply says counts, and what the events of a stream say."""
+    whole = {"choices": [{"message": {"role": "assistant", "content": "yes"}, "finish_reason": "stop"}]}
+    events = [{"choices": [{"delta": {"content": "yes"}}]}, {"choices": [{"delta": {}, "finish_reason": "stop"}]}]
+    script = [Body({**whole, "model": "real"}), Events([{**event, "model": "real"} for event in events]), Body(whole)]
+    async with serve(OpenAIFormat(), script) as server:
+        model = ChatOpenAI(model="alias", base_url=server.url, api_key="k")
+        first = await model.ainvoke("hi")
+        chunks = [chunk async for chunk in model.astream("hi")]
+        silent = await model.ainvoke("hi")
+    replies = (first, sum(chunks[1:], chunks[0]), silent)
+    assert [reply.response_metadata["model_name"] for reply in replies] == ["real", "real", "alias"]
+
+
+class Clumsy(ChatOpenAI):
+    """A provider that takes texts and pictures, and has made a mistake."""
+
+    mistake: str = ""
+
+    def _request(self, messages: Any, options: Any, *, stream: bool) -> Any:
+        for message in messages:
+            for part in [] if isinstance(message.content, str) else message.content:
+                if part["type"] == "image" and self.mistake == "with pictures":
+                    raise TypeError("a mistake")
+                len(part.get("text", ""))
+        if self.mistake == "always":
+            raise TypeError("a mistake")
+        return super()._request(messages, options, stream=stream)
+
+
+@pytest.mark.parametrize(
+    ("mistake", "message"),
+    [
+        ("always", HumanMessage("hi")),
+        ("always", HumanMessage([TEXT, PICTURE])),
+        ("always", AIMessage("hi", additional_kwargs={"audio": {"id": 1}})),
+        ("with pictures", HumanMessage([TEXT, PICTURE])),
+    ],
+)
+def test_a_mistake_of_a_provider_is_its_own(mistake: str, message: Any) -> None:
+    """Also where the conversation holds what nobody has checked: without that, it fails as well."""
+    with pytest.raises(TypeError, match="a mistake"):
+        Clumsy(model="m", api_key="k", mistake=mistake).render([message])
+
+
+@pytest.mark.parametrize("parts", [[ODD], [TEXT, ODD, PICTURE]])
+def test_a_part_that_is_not_what_it_says_is_the_conversations_fault(parts: list[Any]) -> None:
+    """The way out names it, and what the provider met is the cause."""
+    with pytest.raises(InvalidInput, match="a part of a message is not what its type says") as caught:
+        Clumsy(model="m", api_key="k").render([HumanMessage(parts)])
+    assert isinstance(caught.value.__cause__, TypeError)
