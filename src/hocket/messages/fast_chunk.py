@@ -10,7 +10,7 @@ from typing import cast
 
 from hocket.load.construct import set_state
 from hocket.messages.ai import AIMessageChunk
-from hocket.messages.content import Fields
+from hocket.messages.content import Fields, FieldsView
 from hocket.messages.tool_calls import ToolCallChunk
 from hocket.messages.usage import UsageMetadata
 
@@ -33,8 +33,12 @@ def fast_chunk(
     Raises:
         TypeError: what a server sent is of another type than the field: its decoder makes an `InvalidReply` of that.
     """
-    if content.__class__ is not str or (id is not None and id.__class__ is not str) or tool_call_chunks:
-        _check_types(content, id, tool_call_chunks or ())
+    if not isinstance(content, str):
+        _check_parts(content)
+    if id is not None and id.__class__ is not str:
+        raise TypeError("an id is no text")
+    if tool_call_chunks:
+        _check_calls(tool_call_chunks)
     fields: Fields = {
         "content": content,
         "additional_kwargs": {} if additional_kwargs is None else additional_kwargs,
@@ -57,11 +61,17 @@ def fast_chunk(
     return made
 
 
-def _check_types(content: object, id: object, calls: Iterable[ToolCallChunk]) -> None:
-    """Refuse what folding could not go on with. Most chunks are a text, and do not come by here."""
-    parts = cast("list[object]", content) if isinstance(content, list) else ()
-    if not isinstance(content, str | list) or not all(isinstance(part, str | dict) for part in parts):
+def _check_parts(content: object) -> None:
+    """Refuse content that folding could not go on with."""
+    if not isinstance(content, list):
         raise TypeError("content is neither a text nor a list of texts and parts")
-    said = [id, *(call.get(name) for call in calls for name in ("id", "name", "args"))]
-    if not all(isinstance(value, str | None) for value in said):
-        raise TypeError("an id, or the name or the arguments of a call, is no text")
+    for part in cast("list[object]", content):
+        if not isinstance(part, dict | str):
+            raise TypeError("content is neither a text nor a list of texts and parts")
+
+
+def _check_calls(calls: Iterable[FieldsView]) -> None:
+    """Refuse pieces of calls that folding could not go on with."""
+    for call in calls:
+        if not all(isinstance(call.get(name), str | None) for name in ("id", "name", "args")):
+            raise TypeError("the id, the name or the arguments of a call are no text")

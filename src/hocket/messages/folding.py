@@ -95,12 +95,13 @@ class Fold:
 
     def add(self, fields: FieldsView) -> None:
         """Add the fields of one chunk. They are read now: editing the chunk later changes nothing here."""
-        content = fields["content"]
+        content, id = fields["content"], fields["id"]
         if type(content) is str:
-            self.add_text(content, fields["id"])
+            self.add_text(content, id)
         else:
             self.content.add(content)
-            self._take_id(fields["id"])
+            if id is not self.id:
+                self._take_id(id)
         if "additional_kwargs" not in fields:
             return  # the chunk is bare
         if kwargs := fields["additional_kwargs"]:

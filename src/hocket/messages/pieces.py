@@ -123,17 +123,16 @@ class Blocks:
     def extend(self, items: Sequence[Any]) -> None:
         """Go on with ``items``, elements or pieces of them."""
         for item in items:
+            fields: Fields = item
             if not isinstance(item, dict):
                 self.parts.append(_open(item))
                 continue
-            fields = cast(Fields, item)
             index = fields.get("index")
             if not isinstance(index, _PLACES):
                 self._add_unnumbered(fields)
                 continue
             held = self.by_index.get(index)
-            delta = None if held is None else _continuation(held.parts, fields)
-            if held is not None and delta is not None:
+            if held is not None and (delta := _continuation(held.parts, fields)) is not None:
                 held.add(delta)
             else:
                 self.by_index[index] = block = Deltas(fields)
@@ -166,9 +165,11 @@ def _continuation(held: FieldsView, item: FieldsView) -> FieldsView | None:
     if id_ and (held_id := held.get("id")) and held_id != id_:
         return None
     kind, held_kind = item.get("type"), held.get("type")
-    if isinstance(kind, str) and kind in _COUNTED:
+    if not isinstance(kind, str):
+        return item
+    if kind in _COUNTED:
         return None
-    if kind == held_kind or not (isinstance(kind, str) and isinstance(held_kind, str)):
+    if kind == held_kind or not isinstance(held_kind, str):
         return item
     if not {kind, held_kind} <= KNOWN_BLOCK_TYPES:
         return item

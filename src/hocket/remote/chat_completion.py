@@ -20,7 +20,7 @@ from hocket.messages.content import Fields, FieldsView
 from hocket.messages.pieces import copy_containers
 from hocket.messages.tool_calls import read_tool_calls
 from hocket.outputs import ChatGeneration, ChatResult
-from hocket.remote.function_calls import read_call
+from hocket.remote.function_calls import fields_beside, read_call
 from hocket.remote.reply import excerpt_reply, normalize_finish, read_headers, read_reply
 from hocket.remote.usage import count_of, counts_at, make_usage
 
@@ -31,7 +31,6 @@ __all__ = [
     "decode_completion",
     "decode_content",
     "decode_token_usage",
-    "extra_fields",
     "read_completion",
 ]
 
@@ -57,7 +56,6 @@ FINISHES = {
 _NAMES = {"model": "model_name", "usage": "token_usage"}  # LangChain's
 _UNTOLD_OF_REPLY = frozenset({"object", "created", "choices", "obfuscation", "error"})
 _UNTOLD_OF_ANSWER = frozenset({"index", "message", "delta", "finish_reason"})
-_OWN_PLACE = frozenset({"role", "content", "tool_calls"})
 
 
 def decode_completion(reply: HTTPReply, provider: str, *, include_headers: bool = False) -> ChatResult:
@@ -98,7 +96,7 @@ def _answer(choice: FieldsView, facts: FieldsView, at: int) -> ChatGeneration:
     told = facts if at == 0 else {name: copy_containers(fact) for name, fact in facts.items() if name != "token_usage"}
     raw: list[Fields] = message.get("tool_calls") or []
     calls, invalid = read_tool_calls(map(read_call, raw)) if raw else ([], [])
-    kwargs = extra_fields(message)
+    kwargs = fields_beside(message)
     finish = normalize_finish(
         choice.get("finish_reason"), FINISHES, called=bool(calls or invalid), refused="refusal" in kwargs
     )
@@ -111,13 +109,9 @@ def _answer(choice: FieldsView, facts: FieldsView, at: int) -> ChatGeneration:
         usage_metadata=decode_token_usage(told.get("token_usage")),
         id=f"{id}-{at}" if (id := facts.get("id")) and at else id,  # candidates share a reply, but no message's id
     )
-    info = {"finish_reason": finish["finish_reason"]} if finish else None
-    return construct(ChatGeneration, text=made.text, generation_info=info, type="ChatGeneration", message=made)
-
-
-def extra_fields(message: FieldsView) -> Fields:
-    """Return what a message, or a piece of one, says that has no place of its own in ours."""
-    return {name: value for name, value in message.items() if name not in _OWN_PLACE and value}
+    return construct(
+        ChatGeneration, text=made.text, generation_info=finish or None, type="ChatGeneration", message=made
+    )
 
 
 def completion_facts(data: FieldsView) -> Fields:

@@ -15,7 +15,6 @@ from hocket.errors import InvalidReply
 from hocket.http.failures import has_failed
 from hocket.messages.base import Content
 from hocket.messages.content import Fields
-from hocket.messages.fast_chunk import fast_chunk
 from hocket.messages.formats.openai_responses import CUSTOM_INPUT
 from hocket.messages.tool_calls import ToolCallChunk, tool_call_chunk
 from hocket.outputs import ChatGenerationChunk
@@ -25,10 +24,10 @@ from hocket.remote.chat_completion import (
     completion_facts,
     decode_content,
     decode_token_usage,
-    extra_fields,
 )
-from hocket.remote.function_calls import read_call
-from hocket.remote.reply import normalize_finish, read_headers
+from hocket.remote.chat_stream_decoder import ChatStreamDecoder
+from hocket.remote.function_calls import fields_beside, read_call
+from hocket.remote.reply import normalize_finish
 from hocket.remote.stream_decoder import StreamDecoder
 
 __all__ = ["ChatDecoder", "EventDecoder"]
@@ -76,7 +75,7 @@ class EventDecoder(StreamDecoder[T], ABC, Generic[T]):
         return self.ended or (self.done and not self.finishes)
 
 
-class ChatDecoder(EventDecoder[ChatGenerationChunk]):
+class ChatDecoder(ChatStreamDecoder, EventDecoder[ChatGenerationChunk]):
     """Reads the stream of one chat completion.
 
     Args:
@@ -93,10 +92,10 @@ class ChatDecoder(EventDecoder[ChatGenerationChunk]):
         finishes: bool = True,
         sends_done: bool = True,
     ) -> None:
-        super().__init__(provider, headers, finishes=finishes, sends_done=sends_done)
-        self._facts = {"model_provider": provider, **read_headers(self.headers, include_headers)}  # for the next chunk
+        super().__init__(provider, headers, include_headers=include_headers)
+        self.finishes: bool = finishes
+        self.sends_done: bool = sends_done
         self._is_named = False  # whether a chunk has said which model answers
-        self._id: str | None = None
         self._index: int | None = None
         self._called = self._refused = False
         self._custom: list[int | None] = []  # indices of calls whose arguments are text, and so far without an end
@@ -105,10 +104,10 @@ class ChatDecoder(EventDecoder[ChatGenerationChunk]):
         """Return what one event says; None: nothing."""
         choices: list[Fields] | None = data.get("choices")
         usage: object = data.get("usage")
-        if self._id is None and data.get("id"):
-            self._id = str(data["id"])
+        if self.id is None and data.get("id"):
+            self.id: str | None = str(data["id"])
         if not self._is_named or not data.keys() <= _USUAL:
-            self._facts |= completion_facts(data)
+            self.facts.update(completion_facts(data))
             of_groq: dict[str, object] = data.get("x_groq") or {}
             usage = usage or of_groq.get("usage")
         choice: Fields = self._choice(choices) if choices else {}
@@ -117,7 +116,7 @@ class ChatDecoder(EventDecoder[ChatGenerationChunk]):
         if delta := choice.get("delta"):
             content = decode_content(delta.get("content"))
             if not content or len(delta) > 1:
-                kwargs = extra_fields(delta)
+                kwargs = fields_beside(delta)
                 if raw := delta.get("tool_calls"):
                     calls = [self._call(one) for one in raw]
                     self._called = True
@@ -127,36 +126,25 @@ class ChatDecoder(EventDecoder[ChatGenerationChunk]):
                 self._refused = self._refused or "refusal" in kwargs
         if reason := choice.get("finish_reason"):
             finish = normalize_finish(reason, FINISHES, called=self._called, refused=self._refused)
-            self._facts |= {**completion_facts(data), **finish}
+            self.facts.update(completion_facts(data))
             calls = [*(calls or ()), *self._close_calls()]
             self.ended = True
         if choice and (choice.get("logprobs") or not choice.keys() <= _USUAL_OF_ANSWER):
-            self._facts |= answer_facts(choice)
+            self.facts.update(answer_facts(choice))
         if usage:
-            self._facts["token_usage"] = usage
+            self.facts["token_usage"] = usage
         if not (content or kwargs or calls or finish or usage):
             return None
-        facts, self._facts, self._is_named = self._facts, {}, True
-        message = fast_chunk(
-            content,
-            self._id,
-            additional_kwargs=kwargs,
-            response_metadata=facts,
-            tool_call_chunks=calls,
-            usage_metadata=decode_token_usage(usage) if usage else None,
-        )
-        if finish:
-            return ChatGenerationChunk(message=message, generation_info={"finish_reason": reason})
-        return ChatGenerationChunk(message=message)
+        self._is_named = True
+        told = decode_token_usage(usage) if usage else None
+        return self.make_chunk(content, beside=kwargs, calls=calls, usage=told, finish=finish)
 
     def read_end(self) -> Iterable[ChatGenerationChunk]:
         """Return what has not been told, and that ``[DONE]`` is missing where the server sends it."""
-        facts = self._facts
         if not self.done and self.sends_done:
-            facts = {**facts, "stream_end": "no [DONE]"}
-        if not (facts and self._is_named):  # of an answer that never came there is nothing to tell
-            return ()
-        return [ChatGenerationChunk(message=fast_chunk("", self._id, response_metadata=facts))]
+            self.facts["stream_end"] = "no [DONE]"
+        # of an answer that never came there is nothing to tell
+        return [self.make_chunk("")] if self.facts and self._is_named else ()
 
     def _choice(self, choices: list[Fields]) -> Fields:
         choice = choices[0]

@@ -28,6 +28,7 @@ from hocket.remote.chat_stream_decoder import ChatStreamDecoder
 from hocket.remote.handover import PRIVATE, Downgrade, hand_over, lift_function_calls, with_handover
 from hocket.remote.message_parts import check_results, lift_results
 from hocket.remote.model import RemoteModel, add_headers
+from hocket.remote.options import CallFields
 from hocket.remote.stream_decoder import StreamDecoder
 from hocket.tokens.token_count import TokenCount
 
@@ -208,7 +209,7 @@ class RemoteChatModel(RemoteModel, BaseChatModel, ABC):
             )
         return adapted, downgrade
 
-    def _merge_options(self, stop: list[str] | None, params: FieldsView) -> Any:
+    def _merge_options(self, stop: list[str] | None, params: FieldsView) -> CallFields:
         """Return the options of one call.
 
         Raises:
@@ -216,11 +217,11 @@ class RemoteChatModel(RemoteModel, BaseChatModel, ABC):
         """
         return merge_options(self, params if stop is None else {**params, "stop": stop}, self._call_options)
 
-    def _name_asked(self, options: Any) -> str:
+    def _name_asked(self, options: CallFields) -> str:
         """Return the name of the model that a call asks: some servers do not repeat it in their replies."""
         return getattr(options, "model", None) or str(self._served_model)
 
-    def _write(self, messages: Sequence[BaseMessage], options: Any, *, stream: bool) -> HTTPRequest:
+    def _write(self, messages: Sequence[BaseMessage], options: CallFields, *, stream: bool) -> HTTPRequest:
         """Return the request of one call.
 
         Raises:
@@ -234,7 +235,7 @@ class RemoteChatModel(RemoteModel, BaseChatModel, ABC):
             raise  # not the conversation is at fault
         return add_headers(request, options.extra_headers) if options.extra_headers else request
 
-    def _can_write(self, messages: Sequence[BaseMessage], options: Any, *, stream: bool) -> bool:
+    def _can_write(self, messages: Sequence[BaseMessage], options: CallFields, *, stream: bool) -> bool:
         """Whether a request meets no odd shape, be it refused."""
         try:
             self._request(messages, options, stream=stream)

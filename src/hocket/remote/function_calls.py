@@ -17,9 +17,15 @@ from hocket.messages.formats.openai_responses import CUSTOM_INPUT
 from hocket.messages.tool_calls import ToolCallChunk
 from hocket.remote.message_parts import UNSPOKEN, IsNative, read_parts
 
-__all__ = ["join_texts", "mark_error", "read_call", "read_said", "require_call_id", "write_call"]
+__all__ = ["fields_beside", "join_texts", "mark_error", "read_call", "read_said", "require_call_id", "write_call"]
 
 _KNOWN = frozenset({"id", "type", "index", "function", "custom"})
+_SAID = frozenset({"role", "content", "tool_calls"})
+
+
+def fields_beside(message: FieldsView) -> Fields:
+    """Return what a reply, or a piece of one, says beside its content and its calls, for ``additional_kwargs``."""
+    return {name: value for name, value in message.items() if value and name not in _SAID}
 
 
 def read_call(raw: FieldsView) -> ToolCallChunk:

@@ -45,7 +45,7 @@ class RemoteModel(RemoteService):
     _refuses: ClassVar[frozenset[str]] = frozenset()
     """The options that the API has no word for."""
 
-    _call_options: ClassVar[type[BaseModel]] = CallFields
+    _call_options: ClassVar[type[CallFields]] = CallFields
     """The options of a call: those, and `CallFields`."""
 
     _call_verbs: ClassVar[frozenset[str]] = BaseLanguageModel._call_verbs | {"render", "arender"}  # pyright: ignore[reportPrivateUsage]  # the base's

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import ClassVar
+from typing import ClassVar, cast
 
 from pydantic import BaseModel, ConfigDict, create_model
 
@@ -68,9 +68,11 @@ class CallFields(BaseModel):
 
 
 @lru_cache
-def make_call_options(options: type[BaseModel]) -> type[BaseModel]:
+def make_call_options(options: type[BaseModel]) -> type[CallFields]:
     """Return the class of one call's options: those of a model, and `CallFields`. It refuses other names."""
-    return create_model(f"Call{options.__name__}", __base__=(CallFields, options), __module__=options.__module__)
+    bases: tuple[type[BaseModel], ...] = (CallFields, options)
+    made = create_model(f"Call{options.__name__}", __base__=bases, __module__=options.__module__)
+    return cast("type[CallFields]", made)
 
 
 def write_options(values: FieldsView, words: Mapping[str, str], *elsewhere: str) -> Fields:

@@ -285,3 +285,78 @@ def test_what_is_repeated_word_by_word_is_cited() -> None:
 def test_several_answers_in_one_stream_are_refused() -> None:
     with pytest.raises(InvalidReply, match="several answers"):
         fold({"candidates": [{"content": {"parts": [{"text": "b"}]}, "index": 1}]})
+
+
+def piece(call: dict[str, Any], /, **beside: Any) -> dict[str, Any]:
+    """An event with a piece of a call, as Vertex AI sends it."""
+    return {
+        "candidates": [{"content": {"role": "model", "parts": [{"functionCall": call, **beside}]}}],
+        "responseId": "r1",
+    }
+
+
+def value(path: str, **of: Any) -> dict[str, Any]:
+    return piece({"partialArgs": [{"jsonPath": path, **of}], "willContinue": True})
+
+
+COOKING = [
+    piece({"name": "cook", "willContinue": True}, thoughtSignature="c2ln"),
+    value("$.steps[0].text", stringValue="Bo", willContinue=True),
+    value("$.steps[0].text", stringValue="il"),
+    value("$.steps[0].minutes", numberValue=2.5),
+    piece({"willContinue": True}),
+    value("$.steps[1]['a \"b\".c']", boolValue=False),
+    value("$.note", nullValue="NULL_VALUE"),
+    value("$.word", stringValue="NULL_VALUE"),
+    piece({}),
+]
+COOKED = {
+    "steps": [{"text": "Boil", "minutes": 2.5}, {'a "b".c': False}],
+    "note": None,
+    "word": "NULL_VALUE",
+}
+
+
+def test_a_call_that_comes_in_pieces_is_told_when_it_is_whole() -> None:
+    """With its signature, so that it can go back; another call may follow."""
+    after = [piece({"name": "wait"}), piece({"name": "stir", "willContinue": True}), value("$.times", numberValue=3)]
+    body = events(*COOKING, *after, piece({}), answer({"text": ""}))
+    message = READER.fold_stream(body)
+    assert [(call["name"], call["args"]) for call in message.tool_calls] == [
+        ("cook", COOKED),
+        ("wait", {}),
+        ("stir", {"times": 3}),
+    ]
+    assert without_index(message.content)[0] == {
+        "functionCall": {"name": "cook", "args": COOKED},
+        "thoughtSignature": "c2ln",
+    }
+    assert message.response_metadata["normalized_finish_reason"] == "tool_calls"
+    READER.check_bytes(body)
+    READER.check_cuts(body, body.rindex(b"}") + len(b"}\r\n\r"))
+
+
+def test_the_last_piece_of_a_call_may_hold_arguments() -> None:
+    """It is the last one because it does not say that more is to come; so is one that another call follows."""
+    last = piece({"partialArgs": [{"jsonPath": "$.a", "numberValue": 1}]})
+    started = piece({"name": "one", "willContinue": True})
+    message = fold(started, last, started, value("$.a", numberValue=2), started, last, answer({"text": ""}))
+    assert [call["args"] for call in message.tool_calls] == [{"a": 1}, {"a": 2}, {"a": 1}]
+
+
+def test_a_call_that_the_end_cuts_is_no_call() -> None:
+    """It is among the invalid ones, with what has come of it."""
+    message = fold(*COOKING[:3], answer({"text": ""}, finishReason="MAX_TOKENS"))
+    [call] = message.invalid_tool_calls
+    assert (call["name"], call["args"], message.tool_calls) == ("cook", '{"steps":[{"text":"Boil"}]', [])
+    assert message.response_metadata["normalized_finish_reason"] == "length"
+
+
+@pytest.mark.parametrize(
+    "path", ["", "$", "a", "$.a[2]", "$.a[0].b.c", "$[0]", "$.a.*", "$..a", "$.a[999999999999]", 7]
+)
+def test_a_piece_for_no_place_is_an_odd_reply(path: Any) -> None:
+    """Nothing is guessed, and no list grows but at its end."""
+    start = [piece({"name": "x", "willContinue": True}), value("$.a[0].b", stringValue="c")]
+    with pytest.raises(InvalidReply):
+        fold(*start, value(path, numberValue=1), piece({}), answer({"text": ""}))

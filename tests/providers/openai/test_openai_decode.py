@@ -50,7 +50,7 @@ def test_replies_say_what_the_official_sdk_reads(chat_answer: dict[str, Any]) ->
             (call["id"], call["function"]["name"], as_object(call["function"]["arguments"]))
             for call in said["tool_calls"] or ()
         ]
-        assert generation.generation_info == {"finish_reason": choice["finish_reason"]}
+        assert (generation.generation_info or {})["finish_reason"] == choice["finish_reason"]
         facts = message.response_metadata
         assert {name: facts.get(name) for name in ("id", "system_fingerprint", "service_tier")} == {
             name: parsed[name] for name in ("id", "system_fingerprint", "service_tier")

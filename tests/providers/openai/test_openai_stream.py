@@ -204,7 +204,7 @@ def test_events_that_say_nothing_make_no_chunk() -> None:
     assert [chunk.text for chunk in chunks] == ["a", ""]
     first = chunks[0].message.response_metadata
     assert (first["model_name"], first["prompt_filter_results"]) == ("m", [{"prompt_index": 0}])
-    assert chunks[1].generation_info == {"finish_reason": "stop"}
+    assert chunks[1].generation_info == {"finish_reason": "stop", "normalized_finish_reason": "stop"}
 
 
 def test_a_finish_reason_is_not_taken_back() -> None:

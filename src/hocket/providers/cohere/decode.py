@@ -15,7 +15,7 @@ from hocket.messages.content import Fields, FieldsView
 from hocket.messages.tool_calls import read_tool_calls
 from hocket.outputs import ChatGeneration, ChatResult
 from hocket.providers.cohere.service import PROVIDER
-from hocket.remote.function_calls import read_call
+from hocket.remote.function_calls import fields_beside, read_call
 from hocket.remote.reply import normalize_finish, read_headers, read_reply
 from hocket.remote.usage import count_of, make_usage
 
@@ -30,7 +30,6 @@ FINISHES = {
     "ERROR": "error",
     "TIMEOUT": "error",
 }
-_OWN_PLACE = frozenset({"role", "content", "tool_calls"})
 _TOLD = frozenset({"message", "finish_reason", "usage"})
 
 
@@ -54,7 +53,7 @@ def decode_reply(reply: HTTPReply, *, include_headers: bool = False) -> ChatResu
         made = AIMessage(
             _shorten(message.get("content") or []),
             id=data.get("id"),
-            additional_kwargs={name: value for name, value in message.items() if value and name not in _OWN_PLACE},
+            additional_kwargs=fields_beside(message),
             tool_calls=calls,
             invalid_tool_calls=invalid,
             usage_metadata=decode_usage(data.get("usage")),

@@ -12,19 +12,18 @@ from hocket.messages.content import Fields, FieldsView
 from hocket.messages.tool_calls import read_tool_calls
 from hocket.outputs import ChatGeneration, ChatResult
 from hocket.providers.ollama.service import PROVIDER
-from hocket.remote.function_calls import read_call
+from hocket.remote.function_calls import fields_beside, read_call
 from hocket.remote.handover import make_call_id
 from hocket.remote.reply import normalize_finish, read_headers, read_reply
 from hocket.remote.usage import counts_at, make_usage
 
-__all__ = ["decode_reply", "decode_usage", "fields_beside", "finish_facts", "reply_facts", "with_id"]
+__all__ = ["decode_reply", "decode_usage", "finish_facts", "reply_facts", "with_id"]
 
 FINISHES = {"stop": "stop", "length": "length", "load": "error", "unload": "error"}
 """The server's words. The last two are of requests that only load or unload a model: nothing was said."""
 
 _COUNTS = {"input_tokens": "prompt_eval_count", "output_tokens": "eval_count"}
 _OWN_PLACE = frozenset({"message", "model", "done", "done_reason"})
-_SAID = frozenset({"role", "content", "tool_calls"})
 
 
 def decode_reply(reply: HTTPReply, *, include_headers: bool = False) -> ChatResult:
@@ -76,11 +75,6 @@ def with_id(call: FieldsView, number: int, data: FieldsView) -> FieldsView:
         return call
     said = to_json(call.get("function")).decode()
     return {**call, "id": make_call_id(f"{data.get('created_at')} {number} {said}")}
-
-
-def fields_beside(message: FieldsView) -> Fields:
-    """Return what a message has beside its text and calls, for ``additional_kwargs``: ``thinking``, ``images``."""
-    return {name: value for name, value in message.items() if value and name not in _SAID}
 
 
 def reply_facts(data: FieldsView) -> Fields:

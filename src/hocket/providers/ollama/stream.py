@@ -9,19 +9,18 @@ from typing import ClassVar
 
 from hocket.http.json_lines import JSONLines
 from hocket.messages.content import Fields, FieldsView
-from hocket.messages.fast_chunk import fast_chunk
 from hocket.messages.tool_calls import ToolCallChunk
 from hocket.outputs import ChatGenerationChunk
-from hocket.providers.ollama.decode import decode_usage, fields_beside, finish_facts, reply_facts, with_id
+from hocket.providers.ollama.decode import decode_usage, finish_facts, reply_facts, with_id
 from hocket.providers.ollama.service import PROVIDER
-from hocket.remote.function_calls import read_call
-from hocket.remote.reply import read_headers
-from hocket.remote.stream_decoder import Framing, StreamDecoder
+from hocket.remote.chat_stream_decoder import ChatStreamDecoder
+from hocket.remote.function_calls import fields_beside, read_call
+from hocket.remote.stream_decoder import Framing
 
 __all__ = ["OllamaDecoder"]
 
 
-class OllamaDecoder(StreamDecoder[ChatGenerationChunk]):
+class OllamaDecoder(ChatStreamDecoder):
     """Reads one stream.
 
     Args:
@@ -32,8 +31,7 @@ class OllamaDecoder(StreamDecoder[ChatGenerationChunk]):
     framing: ClassVar[type[Framing]] = JSONLines
 
     def __init__(self, headers: Mapping[str, str] | None = None, *, include_headers: bool = False) -> None:
-        super().__init__(PROVIDER, headers)
-        self._facts = {"model_provider": PROVIDER, **read_headers(self.headers, include_headers)}  # for the next chunk
+        super().__init__(PROVIDER, headers, include_headers=include_headers)
         self._is_named = False  # whether a chunk has said which model answers
         self._calls = 0
 
@@ -43,9 +41,8 @@ class OllamaDecoder(StreamDecoder[ChatGenerationChunk]):
         message: Fields = data.get("message") or {}
         if not (message or done):
             return None
-        facts, self._facts = self._facts, {}
         if not self._is_named and data.get("model"):
-            self._is_named, facts["model_name"] = True, data["model"]
+            self._is_named, self.facts["model_name"] = True, data["model"]
         kwargs, calls = None, None
         if len(message) > 2:  # most have a role and a text
             kwargs = fields_beside(message)
@@ -54,20 +51,12 @@ class OllamaDecoder(StreamDecoder[ChatGenerationChunk]):
         content: str = message.get("content") or ""
         if not done:
             if logprobs := data.get("logprobs"):
-                facts["logprobs"] = logprobs
-            chunk = fast_chunk(content, None, additional_kwargs=kwargs, response_metadata=facts, tool_call_chunks=calls)
-            return ChatGenerationChunk(message=chunk)
+                self.facts["logprobs"] = logprobs
+            return self.make_chunk(content, beside=kwargs, calls=calls)
         self.done = self.ended = True
+        self.facts.update(reply_facts(data))
         finish = finish_facts(data, bool(self._calls))
-        chunk = fast_chunk(
-            content,
-            None,
-            additional_kwargs=kwargs,
-            response_metadata={**facts, **reply_facts(data), **finish},
-            tool_call_chunks=calls,
-            usage_metadata=decode_usage(data),
-        )
-        return ChatGenerationChunk(message=chunk, generation_info=dict(finish) if finish else None)
+        return self.make_chunk(content, beside=kwargs, calls=calls, usage=decode_usage(data), finish=finish)
 
     def _read_call(self, raw: FieldsView, data: FieldsView) -> ToolCallChunk:
         """Return a call. Its place is counted here: some servers leave its ``index`` out, or 0 in every line."""

@@ -10,7 +10,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from hocket.messages.content import Fields
-from hocket.messages.fast_chunk import fast_chunk
 from hocket.messages.formats.openai_responses import CUSTOM_INPUT
 from hocket.messages.tool_calls import ToolCallChunk, tool_call_chunk
 from hocket.messages.usage import UsageMetadata
@@ -24,8 +23,7 @@ from hocket.providers.openai.responses.decode import (
     reply_facts,
     write_custom_input,
 )
-from hocket.remote.reply import read_headers
-from hocket.remote.stream_decoder import StreamDecoder
+from hocket.remote.chat_stream_decoder import ChatStreamDecoder
 
 __all__ = ["ResponsesDecoder"]
 
@@ -53,19 +51,17 @@ _GROWTHS = {
 
 
 class _Said:
-    """What a chunk says: items, or pieces of them; calls; and a refusal."""
+    """What is left to tell of items that are complete: the items, calls, and a refusal."""
 
     __slots__ = ("calls", "items", "refusal")
 
-    def __init__(
-        self, items: list[str | Fields] | None = None, calls: list[ToolCallChunk] | None = None, refusal: str = ""
-    ) -> None:
-        self.items: list[str | Fields] = [] if items is None else items
-        self.calls: list[ToolCallChunk] = [] if calls is None else calls
-        self.refusal = refusal
+    def __init__(self) -> None:
+        self.items: list[str | Fields] = []
+        self.calls: list[ToolCallChunk] = []
+        self.refusal = ""
 
 
-class ResponsesDecoder(StreamDecoder[ChatGenerationChunk]):
+class ResponsesDecoder(ChatStreamDecoder):
     """Reads one stream.
 
     Args:
@@ -77,9 +73,7 @@ class ResponsesDecoder(StreamDecoder[ChatGenerationChunk]):
     def __init__(
         self, provider: str, headers: Mapping[str, str] | None = None, *, include_headers: bool = False
     ) -> None:
-        super().__init__(provider, headers)
-        self._facts = {"model_provider": provider, **read_headers(self.headers, include_headers)}  # for the next chunk
-        self._id: str | None = None
+        super().__init__(provider, headers, include_headers=include_headers)
         self._places: dict[str, int] = {}  # of items, by their ids, for servers that do not number them
         self._openings: dict[int, Fields] = {}  # what messages said about themselves when they began
         self._untold: set[int] = set()  # those of which that has not been told
@@ -108,7 +102,7 @@ class ResponsesDecoder(StreamDecoder[ChatGenerationChunk]):
             case "response.output_item.added":
                 return self._open(self._place(data), data["item"])
             case "response.output_item.done":
-                return self._chunk(self._close([(self._place(data), data["item"])]))
+                return self._tell(self._close([(self._place(data), data["item"])]))
             case "response.created" | "response.queued" | "response.in_progress":
                 self._begin(data["response"])
             case "response.completed" | "response.incomplete":
@@ -118,8 +112,8 @@ class ResponsesDecoder(StreamDecoder[ChatGenerationChunk]):
         return None
 
     def _begin(self, response: Fields) -> None:
-        self._id = response.get("id") or self._id
-        self._facts |= reply_facts(response)
+        self.id: str | None = response.get("id") or self.id
+        self.facts.update(reply_facts(response))
 
     def _finish(self, response: Fields) -> ChatGenerationChunk:
         """Tell how the response ended, and whatever no event has told of it."""
@@ -127,9 +121,8 @@ class ResponsesDecoder(StreamDecoder[ChatGenerationChunk]):
         items: Sequence[Fields] = response.get("output") or ()
         said = self._close((index, item) for index, item in enumerate(items) if index not in self._closed)
         finish = finish_facts(response, called=self._called, refused=self._refused)
-        self._facts |= finish
         self.done = self.ended = True
-        return self._chunk(said, decode_usage(response.get("usage")), finish)
+        return self._tell(said, usage=decode_usage(response.get("usage")), finish=finish)
 
     def _place(self, data: Fields) -> int:
         index: int | None = data.get("output_index")
@@ -149,42 +142,40 @@ class ResponsesDecoder(StreamDecoder[ChatGenerationChunk]):
         self._arguments[index], self._called = 0, True
         call = decode_call({**item, CALLS[kind]: ""}, index)
         call["args"] = f'{{"{CUSTOM_INPUT}":"' if kind == "custom_tool_call" else ""
-        return self._chunk(_Said(calls=[call]))
+        return self.make_chunk("", calls=[call])
 
     def _grow(self, data: Fields, growth: _Growth) -> ChatGenerationChunk | None:
         text: str = data["delta"]
         if not text:
             return None
-        index, at = self._place(data), data.get(growth.number) or 0
-        place = index, growth.field, at
+        kind, field, part, number = growth
+        index, at = self._place(data), data.get(number) or 0
+        place = index, field, at
         self._lengths[place] = self._lengths.get(place, 0) + len(text)
-        part = {"type": growth.part, _GROWS[growth.part]: text, "index": at}
-        item: Fields = {"type": growth.kind, growth.field: [part], "index": index}
+        item: Fields = {"type": kind, field: [{"type": part, _GROWS[part]: text, "index": at}], "index": index}
         if index in self._untold:
             self._untold.discard(index)
             item |= self._openings[index]
-        elif growth.part == "reasoning_text":
+        elif part == "reasoning_text":
             item["summary"] = []
         beside: Fields | None = None
-        if growth.part == "refusal":
+        if part == "refusal":
             beside, self._refused = {"refusal": text}, True
-        facts, self._facts = self._facts, {}
-        message = fast_chunk([item], self._id, additional_kwargs=beside, response_metadata=facts)
-        return ChatGenerationChunk(message=message)
+        return self.make_chunk([item], beside=beside)
 
     def _grow_call(self, index: int, text: str, *, is_custom: bool) -> ChatGenerationChunk | None:
         if not text or index not in self._arguments:  # a call that has not begun comes whole
             return None
         self._arguments[index] += len(text)
         args = write_custom_input(text) if is_custom else text
-        return self._chunk(_Said(calls=[tool_call_chunk(args=args, index=index)]))
+        return self.make_chunk("", calls=[tool_call_chunk(args=args, index=index)])
 
     def _annotate(self, data: Fields) -> ChatGenerationChunk:
         index, at = self._place(data), data.get("content_index") or 0
         place = index, "annotations", at
         self._lengths[place] = self._lengths.get(place, 0) + 1
         part = {"type": "output_text", "text": "", "annotations": [data["annotation"]], "index": at}
-        return self._chunk(_Said([{"type": "message", "content": [part], "index": index}]))
+        return self.make_chunk([{"type": "message", "content": [part], "index": index}])
 
     def _close(self, items: Iterable[tuple[int, Fields]]) -> _Said:
         """Return what is left to tell of items that are complete."""
@@ -223,19 +214,8 @@ class ResponsesDecoder(StreamDecoder[ChatGenerationChunk]):
         rest = f'{write_custom_input(text)}"}}' if item["type"] == "custom_tool_call" else text
         return [tool_call_chunk(args=rest, index=index)] if rest else []
 
-    def _chunk(
-        self, said: _Said, usage: UsageMetadata | None = None, finish: Mapping[str, str] | None = None
+    def _tell(
+        self, said: _Said, *, usage: UsageMetadata | None = None, finish: Mapping[str, str] | None = None
     ) -> ChatGenerationChunk:
-        facts, self._facts = self._facts, {}
         beside: Fields | None = {"refusal": said.refusal} if said.refusal else None
-        message = fast_chunk(
-            said.items or "",
-            self._id,
-            additional_kwargs=beside,
-            response_metadata=facts,
-            tool_call_chunks=said.calls,
-            usage_metadata=usage,
-        )
-        if finish:
-            return ChatGenerationChunk(message=message, generation_info=dict(finish))
-        return ChatGenerationChunk(message=message)
+        return self.make_chunk(said.items or "", beside=beside, calls=said.calls, usage=usage, finish=finish)
