@@ -1,5 +1,6 @@
 """The history in PostgreSQL."""
 
+import subprocess
 import sys
 import threading
 from collections.abc import Callable
@@ -264,3 +265,28 @@ def test_without_the_package_the_extra_is_named(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.delitem(sys.modules, "hocket._databases.postgres")
     with pytest.raises(MissingDependency, match=r"pip install 'hocket\[postgres\]'"):
         import_module("hocket.chat_history.postgres")
+
+
+FAMILY = """
+import atexit, os, sys
+from hocket._databases.postgres import ConnectionPool
+
+def ask():
+    with pool.connection() as connection:
+        return connection.execute("SELECT pg_backend_pid()").fetchone()
+
+pool = ConnectionPool(sys.argv[1])
+before = ask()
+if os.fork() == 0:
+    atexit._run_exitfuncs()
+    os._exit(0)
+os.wait()
+print(ask() == before)
+"""
+
+
+def test_a_process_closes_the_connections_that_it_opened(postgres_url: str) -> None:
+    """At its end, without a warning; a forked child's end leaves its parent's connection as it is."""
+    command = [sys.executable, "-W", "error", "-c", FAMILY, postgres_url]
+    family = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    assert (family.stdout, family.stderr) == ("True\n", "")

@@ -4,6 +4,7 @@ The pool is a stack, so that the few that are needed stay warm. psycopg's own po
 its own; it may be given to a store instead.
 """
 
+import atexit
 import collections
 import os
 import selectors
@@ -105,7 +106,7 @@ def is_postgres_unavailable(error: Exception) -> bool:
 
 
 class ConnectionPool:
-    """Connections to one URL, in autocommit mode, opened when they are needed.
+    """Connections to one URL, in autocommit mode, opened when they are needed and closed with the process at the latest.
 
     Args:
         url: its query says more, as for libpq; and ``max_connections``, which is ours (default: 10).
@@ -201,12 +202,21 @@ class ConnectionPool:
 
 
 _pools: weakref.WeakSet[ConnectionPool] = weakref.WeakSet()
+"""Those that this process has made."""
 
 
 @after_fork
 def _leave_sessions_to_parent() -> None:
     for pool in list(_pools):
         pool.leave_session_to_parent()
+    _pools.clear()  # the parent's connections are not to be closed here
+
+
+@atexit.register
+def _close_pools() -> None:
+    """Close what nobody has borrowed: psycopg warns of each connection that is open when its process ends."""
+    for pool in list(_pools):
+        pool.close_idle()
 
 
 def _is_silent(connection: Connection) -> bool:
