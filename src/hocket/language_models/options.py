@@ -38,7 +38,7 @@ Count = Annotated[int, Field(ge=1)]
 Stop = Annotated[list[str], BeforeValidator(_as_list)]
 
 
-class TextOptions(BaseModel):
+class TextOptions(BaseModel, defer_build=True):
     """The options of whatever writes text.
 
     Args:

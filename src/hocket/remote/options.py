@@ -62,7 +62,7 @@ class CallFields(BaseModel):
             a traceback either.
     """
 
-    model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid", frozen=True)
+    model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
     extra_headers: Headers | None = None
 

@@ -17,7 +17,7 @@ REFUSED = frozenset(
 """Options that the API has no word for."""
 
 
-class RunnerOptions(BaseModel):
+class RunnerOptions(BaseModel, defer_build=True):
     """How the server runs a model. A change of one of these loads the model anew.
 
     Args:
