@@ -88,7 +88,7 @@ class AgentRun(Generic[Output]):
             self._runner, plan.middleware, self._record, run, emit, limits.max_concurrency, self._note_repetition
         )
         self._offered = plan.offered
-        self._window = ContextWindow(plan.model, self._offered)
+        self._window = ContextWindow(plan.model, self._offered, getattr(plan.format, "language", "en"))
         self._before = RunState()  # of the history: what the run has used before this call
         self._context: list[BaseMessage] = []  # what the model is shown
         self._call_ids: set[str | None] = set()

@@ -1,12 +1,17 @@
 """The part of a long run that its model can take.
 
-Tokens are estimated, message by message, each once; a reply that reports its usage says how many there really were.
+Tokens are estimated, message by message, each once; a reply that reports its usage says how many there really were. What
+is too long is made a quarter shorter than it has to be: models keep what they have computed of a beginning, which should
+not be another one at each step.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any
+from typing import Any, Literal
 
+from hocket._runtime.runtime import ASYNC
+from hocket.agents.compact import compact
 from hocket.conversation.window import find_token_limit
+from hocket.errors import ContextLengthExceeded
 from hocket.messages import AIMessage, BaseMessage
 from hocket.runnables import Runnable
 from hocket.tokens import count_tokens_approximately
@@ -21,17 +26,21 @@ class ContextWindow:
     """Asks a model with as much of a conversation as it can take.
 
     Args:
-        model: whose profile says how much that is; None of it: there is no limit.
+        model: whose profile says how much that is; if it does not, the model is believed when it says that it is too much.
         tools: that it is shown along.
+        language: of the lines that take the place of what is left out.
 
     Attributes:
         answer_tokens: how many the answer may have at most, if the model has a limit set; else 0.
         excess: by how many tokens, at most, what was sent was estimated to be too long.
     """
 
-    def __init__(self, model: Runnable[Any, AIMessage], tools: Sequence[BaseTool]) -> None:
+    def __init__(
+        self, model: Runnable[Any, AIMessage], tools: Sequence[BaseTool], language: Literal["en", "zh"] = "en"
+    ) -> None:
         self._limit = find_token_limit(model)
         self._tools = tools
+        self._language: Literal["en", "zh"] = language
         most = getattr(model, "max_tokens", None)
         self.answer_tokens = most if isinstance(most, int) else 0
         self.excess = 0
@@ -48,8 +57,33 @@ class ContextWindow:
         return self._tokens
 
     async def ask(self, context: list[BaseMessage], ask: Ask) -> tuple[AIMessage, list[BaseMessage]]:
-        """Return the model's answer, and the conversation as it was sent."""
-        reply = await ask(context)
-        if reply.usage_metadata and (tokens := reply.usage_metadata["input_tokens"]):
-            self._tokens, self._seen = tokens, len(context)
-        return reply, context
+        """Return the model's answer, and the conversation as it was sent.
+
+        Raises:
+            ContextLengthExceeded: the model says that it is too long, and nothing more can be left out.
+        """
+        if self._limit is not None and self.estimate(context) > self._limit:
+            context, self.excess = await self._shorten(context, self._limit)
+        while True:
+            try:
+                reply = await ask(context)
+            except ContextLengthExceeded:
+                shorter, _ = await self._shorten(context, self.estimate(context) // 2)
+                if len(shorter) == len(context) and all(map(lambda one, other: one is other, shorter, context)):
+                    raise
+                context = shorter
+            else:
+                if reply.usage_metadata and (tokens := reply.usage_metadata["input_tokens"]):
+                    self._tokens, self._seen = tokens, len(context)
+                return reply, context
+
+    async def _shorten(self, context: list[BaseMessage], limit: int) -> tuple[list[BaseMessage], int]:
+        """Return a conversation made to fit a limit, and by how many tokens it does not."""
+        estimated = self.estimate(context)
+        counted = max(1, count_tokens_approximately(context))
+        beside = max(0, estimated - counted) if self._tools else 0  # tools are sent along, and cannot be cut
+        wanted = max(0, (limit - beside) * 3 // 4)
+        result = await ASYNC.call_sync(compact, context, wanted, language=self._language)
+        self._tokens = max(0, estimated - result.saved)
+        self._seen = len(result.messages)
+        return result.messages, max(0, self._tokens - limit)
