@@ -10,6 +10,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from . import (
+    agents,
     calls,
     chains,
     folding,
@@ -49,6 +50,7 @@ CASES: dict[str, Case] = {
     **structured.CASES,
     **serialising.CASES,
     **histories.CASES,
+    **agents.CASES,
 }
 
 
