@@ -12,8 +12,10 @@ if TYPE_CHECKING:
     from hocket.agents.builtin.sql import sql_tool
     from hocket.agents.create import create_agent
     from hocket.agents.events import AgentEvent, AgentStream
+    from hocket.agents.final_answer_stream import FinalAnswerStream
     from hocket.agents.limits import AgentLimits
     from hocket.agents.middleware import AgentMiddleware, ModelRequest, ToolCallRequest
+    from hocket.agents.react import ReActFormat
     from hocket.agents.result import AgentResult
     from hocket.agents.safety import SafetyManager
     from hocket.agents.steps import AgentAction, AgentFinish, AgentStep
@@ -29,8 +31,10 @@ _LATER = {
     "AgentResult": "result",
     "AgentStep": "steps",
     "AgentStream": "events",
+    "FinalAnswerStream": "final_answer_stream",
     "LimitReached": ".errors",
     "ModelRequest": "middleware",
+    "ReActFormat": "react",
     "Resume": "approval",
     "SafetyManager": "safety",
     "ToolCallRequest": "middleware",
@@ -51,8 +55,10 @@ __all__ = [
     "AgentResult",
     "AgentStep",
     "AgentStream",
+    "FinalAnswerStream",
     "LimitReached",
     "ModelRequest",
+    "ReActFormat",
     "Resume",
     "SafetyManager",
     "ToolCallRequest",

@@ -1,0 +1,21 @@
+"""The style of agents for models that cannot call tools natively: they think, act and answer in text."""
+
+from typing import TYPE_CHECKING
+
+from hocket._runtime.lazy import Loader, loader
+
+if TYPE_CHECKING:
+    from hocket.agents.react.format import ReActAnswer, ReActFormat
+    from hocket.agents.react.parse import ReActReply
+    from hocket.agents.react.stream_filter import AnswerFilter
+
+_LATER = {
+    "AnswerFilter": "stream_filter",
+    "ReActAnswer": "format",
+    "ReActFormat": "format",
+    "ReActReply": "parse",
+}
+
+__all__ = ["AnswerFilter", "ReActAnswer", "ReActFormat", "ReActReply"]
+
+__getattr__: Loader = loader(__name__, _LATER)
