@@ -7,15 +7,15 @@ from hocket._runtime.lazy import Loader, loader
 if TYPE_CHECKING:
     from hocket.agents.react.format import ReActAnswer, ReActFormat
     from hocket.agents.react.parse import ReActReply
-    from hocket.agents.react.stream_filter import AnswerFilter
+    from hocket.agents.react.stream_filter import FinalAnswerFilter
 
 _LATER = {
-    "AnswerFilter": "stream_filter",
+    "FinalAnswerFilter": "stream_filter",
     "ReActAnswer": "format",
     "ReActFormat": "format",
     "ReActReply": "parse",
 }
 
-__all__ = ["AnswerFilter", "ReActAnswer", "ReActFormat", "ReActReply"]
+__all__ = ["FinalAnswerFilter", "ReActAnswer", "ReActFormat", "ReActReply"]
 
 __getattr__: Loader = loader(__name__, _LATER)

@@ -6,7 +6,7 @@ from typing import Final, cast
 
 from hocket._json import JSON
 from hocket._runtime.ids import new_run_id
-from hocket.agents.react.calls import Call, read_literal
+from hocket.agents.react.calls import TextCall, read_literal
 from hocket.agents.react.json_text import Fault, read_json
 from hocket.messages import ToolCall
 from hocket.messages.content import Fields
@@ -19,7 +19,7 @@ _NO_NAME: Final = re.compile(r"[^A-Za-z0-9_-]+")
 _BEGUN_OBJECT: Final = re.compile(r"\{\s{0,64}\"([^\"\n]{1,100})\"\s{0,64}:")
 
 
-def make_tool_call(call: Call, tools: Sequence[BaseTool]) -> ToolCall:
+def make_tool_call(call: TextCall, tools: Sequence[BaseTool]) -> ToolCall:
     """Return a call as a message holds it, with a new id.
 
     The name is that of the tool, whatever the case of the letters. A name that no provider takes, and so no tool has,
@@ -43,7 +43,7 @@ def find_tool(name: str, tools: Sequence[BaseTool]) -> BaseTool | None:
     return like[0] if len(like) == 1 else None
 
 
-def find_cut_json(call: Call, tools: Sequence[BaseTool]) -> str | None:
+def find_cut_json(call: TextCall, tools: Sequence[BaseTool]) -> str | None:
     """Return what is wrong with an input that was to be an object of the tool's arguments, and is no JSON.
 
     Such an input would be taken for a text, and the tool would run on half a call.
@@ -56,7 +56,7 @@ def find_cut_json(call: Call, tools: Sequence[BaseTool]) -> str | None:
     return read.text if isinstance(read, Fault) else "there is text behind it"
 
 
-def _fit_arguments(call: Call, tool: BaseTool) -> Fields:
+def _fit_arguments(call: TextCall, tool: BaseTool) -> Fields:
     if isinstance(call.input, dict):
         return cast(Fields, call.input)
     schemas = cast("dict[str, dict[str, JSON]]", tool.args)

@@ -8,11 +8,11 @@ from hocket._json import JSON
 from hocket.agents.react.json_text import Fault, read_json, read_json_object
 
 __all__ = [
-    "Call",
+    "TextCall",
     "clean_name",
     "is_finish",
     "is_none",
-    "read_call",
+    "read_call_syntax",
     "read_input",
     "read_literal",
     "split_arguments",
@@ -34,7 +34,7 @@ _WORDS_OF_PYTHON: Final[dict[str, JSON]] = {"True": True, "False": False, "None"
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class TextCall:
     """A call of a tool, as the model wrote it.
 
     Attributes:
@@ -86,7 +86,7 @@ def read_input(text: str, mark: str = "") -> str | dict[str, JSON]:
     return text if made is None else made
 
 
-def read_call(text: str) -> tuple[Call, int] | None:
+def read_call_syntax(text: str) -> tuple[TextCall, int] | None:
     """Return the call that ``text`` begins with, in call syntax, and where it ends; None: there is none, or it is cut."""
     head = _CALL.match(text)
     name = clean_name(head[1]) if head else ""
@@ -98,9 +98,9 @@ def read_call(text: str) -> tuple[Call, int] | None:
     raw = text[head.end() : closing].strip()
     value = read_input(raw)
     if isinstance(value, dict):
-        return Call(name, value), closing + 1
+        return TextCall(name, value), closing + 1
     parts = split_arguments(raw)
-    return Call(name, value, _read_keywords(parts), parts), closing + 1
+    return TextCall(name, value, _read_keywords(parts), parts), closing + 1
 
 
 def _find_closing(text: str, start: int, bracket: str) -> int | None:

@@ -7,9 +7,9 @@ from typing import Final, cast
 from hocket.agents.react.arguments import find_cut_json, make_tool_call
 from hocket.agents.react.calls import is_finish, is_none
 from hocket.agents.react.forms import Code
-from hocket.agents.react.parse import ReActReply, Reading, read_reply
+from hocket.agents.react.parse import ReActReply, ReadReply, read_text_reply
 from hocket.agents.react.render import FEEDBACK, describe_tools, find_question, write_example, write_turns
-from hocket.agents.react.stream_filter import AnswerFilter
+from hocket.agents.react.stream_filter import FinalAnswerFilter
 from hocket.agents.react.words import LANGUAGES, Failure, Language, Words
 from hocket.errors import InvalidInput
 from hocket.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, message_chunk_to_message
@@ -95,8 +95,8 @@ class ReActFormat:
 
         Args:
             messages: of the conversation, in native form. What follows the last question is the run: results belong to
-                their calls by id. A human message named ``format_feedback`` is no question, but what `read` says of a
-                reply that could not be read.
+                their calls by id. A human message named ``format_feedback`` is no question: it says what was
+                wrong with the reply before.
             tools: that may be called. Without any, only the answer is asked for.
 
         Raises:
@@ -133,7 +133,7 @@ class ReActFormat:
 
     def parse(self, text: str) -> ReActReply:
         """Return what a reply asks for. It never raises, and takes time in proportion to the text."""
-        return read_reply(text).reply
+        return read_text_reply(text).reply
 
     def read(self, reply: AIMessage, tools: Sequence[BaseTool]) -> ReActAnswer:
         """Return a reply as a message of the conversation, with its calls in native form.
@@ -148,7 +148,7 @@ class ReActFormat:
         message = cast(AIMessage, message_chunk_to_message(reply))
         if message.tool_calls or message.invalid_tool_calls:
             return ReActAnswer(message)
-        reading = read_reply(message.text)
+        reading = read_text_reply(message.text)
         if not tools:
             return ReActAnswer(_replace_text(message, _find_last_answer(reading, message.text)))
         if reading.reply.kind == "finish":
@@ -161,9 +161,9 @@ class ReActFormat:
         calls = [make_tool_call(call, tools) for call in reading.calls]
         return ReActAnswer(_replace_text(message, reading.reply.thought, tool_calls=calls))
 
-    def stream_filter(self) -> AnswerFilter:
+    def stream_filter(self) -> FinalAnswerFilter:
         """Return what shows, of one reply that comes in pieces, the final answer alone."""
-        return AnswerFilter()
+        return FinalAnswerFilter()
 
     # -- what else the model is told
 
@@ -209,7 +209,7 @@ def _join_blocks(text: str, question: HumanMessage | None) -> Content:
     return [{"type": "text", "text": text}, *others] if others else text
 
 
-def _find_last_answer(reading: Reading, text: str) -> str:
+def _find_last_answer(reading: ReadReply, text: str) -> str:
     reply = reading.reply
     return reply.output if reply.kind == "finish" else reply.thought if reply.kind == "action" else text
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from hocket._json import JSON
-from hocket.agents.react.calls import Call, clean_name, is_finish, is_none, read_input
+from hocket.agents.react.calls import TextCall, clean_name, is_finish, is_none, read_input
 from hocket.agents.react.json_text import Fault, read_json
 
 __all__ = ["Code", "Item", "find_forms", "make_item"]
@@ -54,13 +54,13 @@ class Item:
     kind: Literal["call", "final", "error", "stray", "none"]
     start: int
     end: int
-    call: Call | None = None
+    call: TextCall | None = None
     text: str = ""
     code: Code | None = None
     rest: int | None = None
 
 
-def make_item(call: Call, start: int, end: int) -> Item:
+def make_item(call: TextCall, start: int, end: int) -> Item:
     """Return what a call asks for: some names of tools end the run, or mean nothing."""
     if not call.tool:
         return Item("stray", start, end)
@@ -71,7 +71,7 @@ def make_item(call: Call, start: int, end: int) -> Item:
     return Item("call", start, end, call)
 
 
-def _write_answer(call: Call) -> str:
+def _write_answer(call: TextCall) -> str:
     """Return the answer that a call of "finish" gives: its input, or the only value in it."""
     value: JSON = call.input
     values = call.args if call.args is not None else value if isinstance(value, dict) else None
@@ -108,11 +108,11 @@ def _read_form(text: str, match: re.Match[str]) -> list[Item]:
         return [Item("final", start, after, text=text[match.end() : end].strip())]
     if match["tool"] is not None:
         end, after = _find_end(text, match.end(), "</tool_input>", "<observation>")
-        return [make_item(Call(clean_name(match["tool"]), read_input(text[match.end() : end])), start, after)]
+        return [make_item(TextCall(clean_name(match["tool"]), read_input(text[match.end() : end])), start, after)]
     if match["named"]:
         end = text.find("\n", match.end())
         end = len(text) if end < 0 else end
-        return [make_item(Call(clean_name(match["named"]), read_input(text[match.end() : end])), start, end)]
+        return [make_item(TextCall(clean_name(match["named"]), read_input(text[match.end() : end])), start, end)]
     return []
 
 
@@ -143,7 +143,7 @@ def _read_actions(text: str, start: int, place: int, *, is_named: bool) -> list[
     return items if len(items) == len(objects) else []
 
 
-def _read_action(value: JSON, *, is_named: bool) -> Call | None:
+def _read_action(value: JSON, *, is_named: bool) -> TextCall | None:
     if not isinstance(value, dict):
         return None
     fields = {key.strip().lower(): one for key, one in value.items()}
@@ -155,7 +155,7 @@ def _read_action(value: JSON, *, is_named: bool) -> Call | None:
     if not isinstance(name, str | None):
         return None
     made = given if isinstance(given, dict) else read_input(_write_text(given))
-    return Call("none" if name is None else clean_name(name), made)
+    return TextCall("none" if name is None else clean_name(name), made)
 
 
 def _write_text(value: JSON) -> str:

@@ -18,6 +18,7 @@ __all__ = [
     "Section",
     "ThoughtFilter",
     "find_value",
+    "make_sections",
     "may_become_label",
     "read_head",
     "split_text",

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
-from hocket.agents.react.calls import Call, clean_name, is_none, read_call, read_input
+from hocket.agents.react.calls import TextCall, clean_name, is_none, read_call_syntax, read_input
 from hocket.agents.react.forms import Code, Item, find_forms, make_item
 from hocket.agents.react.labels import (
     COLON,
@@ -27,7 +27,7 @@ from hocket.agents.react.labels import (
 )
 from hocket.messages.content import Fields
 
-__all__ = ["ReActReply", "Reading", "read_reply", "read_text"]
+__all__ = ["ReActReply", "ReadReply", "read_text", "read_text_reply"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,11 +53,11 @@ class ReActReply:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class ReadReply:
     """A `ReActReply` and its calls with all that was read of them."""
 
     reply: ReActReply
-    calls: tuple[Call, ...] = ()
+    calls: tuple[TextCall, ...] = ()
 
 
 _ACTIONS: Final = ("call", "error")
@@ -80,17 +80,17 @@ _INLINE_ACTION: Final = _compile_inline("action")
 _INLINE_INPUT: Final = _compile_inline("input")
 
 
-def read_reply(text: str) -> Reading:
+def read_text_reply(text: str) -> ReadReply:
     """Return what a reply asks for, whatever the text: this never raises."""
     thoughts = ThoughtFilter()
     return read_text(thoughts.feed(text) + thoughts.close())
 
 
-def read_text(text: str) -> Reading:
+def read_text(text: str) -> ReadReply:
     """Return what a reply asks for from which the model's thinking aloud was removed."""
     text = _unwrap(text)
     if not text.strip():
-        return Reading(ReActReply("error", code="empty"))
+        return ReadReply(ReActReply("error", code="empty"))
     sections = _split_inline(text, split_text(text))
     forms = [find_forms(text, one.value, one.end) if one.kind == "thought" else [] for one in sections]
     sections = _cut_inventions(text, sections, forms)
@@ -118,7 +118,7 @@ def _split_inline(text: str, sections: Sequence[Section]) -> list[Section]:
     """Return the sections, those of actions split where another label stands in their first line."""
     made: list[Section] = []
     for one in sections:
-        is_name = one.kind == "action" and read_call(one.read(text)) is None
+        is_name = one.kind == "action" and read_call_syntax(one.read(text)) is None
         made += _split_action(text, one) if is_name else [one]
     return made
 
@@ -165,22 +165,22 @@ def _read_labels(text: str, sections: Sequence[Section]) -> list[Item]:
 def _read_labelled(text: str, action: Section, input: Section) -> Item:
     """Return what an action asks for that has a label for its input."""
     written = action.read(text).removesuffix(action.mark)
-    call = read_call(written)
+    call = read_call_syntax(written)
     name = call[0].tool if call else clean_name(written)
-    return make_item(Call(name, read_input(input.read(text), input.mark)), action.start, input.end)
+    return make_item(TextCall(name, read_input(input.read(text), input.mark)), action.start, input.end)
 
 
 def _read_alone(text: str, action: Section) -> list[Item]:
     """Return what an action asks for that has no label for its input: call syntax or JSON, or else it is an error."""
     written = action.read(text).removesuffix(action.mark)
-    call = read_call(written)
+    call = read_call_syntax(written)
     if call:
         return [make_item(call[0], action.start, action.end)]
     found = find_forms(text, action.value, action.end)
     if found:
         return found
     rest = written.partition("\n")[2].strip()
-    made = make_item(Call(clean_name(written), rest), action.start, action.end)
+    made = make_item(TextCall(clean_name(written), rest), action.start, action.end)
     if made.kind == "call" or (made.kind == "final" and not rest):
         return [Item("error", action.start, action.end, text=clean_name(written), code="missing_action_input")]
     return [made]
@@ -197,7 +197,7 @@ def _find_inline(text: str, sections: Sequence[Section]) -> list[Item]:
             if label:
                 name = clean_name(text[find_value(text, action)[0] : label.start()])
                 value, mark = find_value(text, label)
-                return [make_item(Call(name, read_input(text[value : one.end], mark)), action.start(), one.end)]
+                return [make_item(TextCall(name, read_input(text[value : one.end], mark)), action.start(), one.end)]
     finals = [match for one in thoughts for match in _INLINE_FINAL.finditer(text, one.value, one.end)]
     if not finals:
         return []
@@ -216,7 +216,7 @@ def _read_thought(text: str, section: Section, forms: Sequence[Item]) -> str:
     return (before[: fence.start()] if fence else before).strip()
 
 
-def _decide(text: str, items: Sequence[Item], thoughts: Sequence[tuple[int, str]]) -> Reading:
+def _decide(text: str, items: Sequence[Item], thoughts: Sequence[tuple[int, str]]) -> ReadReply:
     """Return what all items together ask for."""
     finals = [item for item in items if item.kind == "final"]
     actions = [item for item in items if item.kind in _ACTIONS]
@@ -225,18 +225,18 @@ def _decide(text: str, items: Sequence[Item], thoughts: Sequence[tuple[int, str]
         is_open = final.rest is not None and not actions
         output = text[final.rest :].strip() if is_open else final.text
         said = "\n".join(thought for start, thought in thoughts if start <= final.start)
-        return Reading(ReActReply("finish", thought=said, output=output))
+        return ReadReply(ReActReply("finish", thought=said, output=output))
     thought = "\n".join(thought for _, thought in thoughts)
     if finals:
-        return Reading(ReActReply("error", thought=thought, code="action_and_final"))
+        return ReadReply(ReActReply("error", thought=thought, code="action_and_final"))
     error = next((item for item in actions if item.kind == "error"), None)
     if error or not actions:
         code = error.code if error else "missing_action"
-        return Reading(ReActReply("error", thought=thought, code=code, detail=error.text if error else ""))
+        return ReadReply(ReActReply("error", thought=thought, code=code, detail=error.text if error else ""))
     calls = tuple(item.call for item in actions if item.call)
-    return Reading(ReActReply("action", [_describe(call) for call in calls], thought), calls)
+    return ReadReply(ReActReply("action", [_describe(call) for call in calls], thought), calls)
 
 
-def _describe(call: Call) -> Fields:
+def _describe(call: TextCall) -> Fields:
     fields: Fields = {"tool": call.tool, "input": call.input}
     return fields if call.args is None else {**fields, "args": call.args}

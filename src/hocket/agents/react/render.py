@@ -21,7 +21,7 @@ from hocket.tools import BaseTool
 __all__ = ["FEEDBACK", "describe_tools", "find_question", "write_example", "write_turns"]
 
 FEEDBACK: Final = "format_feedback"
-"""The ``name`` of a human message that tells the model why its reply could not be read: it asks no question."""
+"""The ``name`` of a human message that asks nothing: it tells the model what was wrong with its reply."""
 
 _TAG: Final = re.compile(r"<(/?think(?:ing)?)>", re.IGNORECASE)
 _PLAIN: Final = re.compile(r"[^\W_][^\n\r\"'`<>(){}\[\]（）【】“”=:：,，|*]{0,200}")

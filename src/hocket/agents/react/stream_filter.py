@@ -6,12 +6,12 @@ from typing import Literal
 from hocket.agents.react.labels import LABEL, ThoughtFilter, find_value, may_become_label
 from hocket.agents.react.parse import read_text
 
-__all__ = ["AnswerFilter"]
+__all__ = ["FinalAnswerFilter"]
 
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 
 
-class AnswerFilter:
+class FinalAnswerFilter:
     """Of a reply that comes in pieces, shows the final answer and nothing else, wherever the pieces are cut.
 
     An answer behind a label at the start of a line is shown as it comes; only what may be the beginning of another label
