@@ -185,7 +185,9 @@ def _choose_format(
         bind_tools(model, tools, hosted)
         chosen = None
     else:
-        raise InvalidInput(f"{type(model).__name__} cannot be given tools; give it a style of text")
+        from hocket.agents.react import ReActFormat  # which a model with tools need not load
+
+        chosen = ReActFormat()
     if chosen is not None and hosted:
         raise InvalidInput(
             f"{dict(hosted[0])!r} is run by the provider, which takes native calls only, and not this style"

@@ -16,7 +16,7 @@ class RunUsage(UsageMetadataCallbackHandler):
 
     def __init__(self) -> None:
         super().__init__()
-        self.unknown = 0
+        self.unknown: int = 0
 
     def on_llm_end(self, response: LLMResult, **kwargs: object) -> None:
         """Add the usage of a reply."""

@@ -42,8 +42,8 @@ class ContextWindow:
         self._tools = tools
         self._language: Literal["en", "zh"] = language
         most = getattr(model, "max_tokens", None)
-        self.answer_tokens = most if isinstance(most, int) else 0
-        self.excess = 0
+        self.answer_tokens: int = most if isinstance(most, int) else 0
+        self.excess: int = 0
         self._seen = 0  # messages that are in the estimate
         self._tokens: int | None = None
 
