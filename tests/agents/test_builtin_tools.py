@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from hocket.agents import calculator_tool, search_tool, sql_tool
+from hocket import ScriptedChatModel, Turn
+from hocket.agents import SafetyManager, calculator_tool, create_agent, search_tool, sql_tool
 from hocket.messages import ToolMessage
 from hocket.tools import BaseTool, arun_tool_calls, convert_to_openai_tool
 
@@ -84,3 +85,20 @@ class TestEachTool:
         for args in ({case.argument: 5}, {"other": "x"}, {}):
             (message,) = await arun_tool_calls([make_call(tool, **args)], [tool])  # type: ignore[arg-type]  # what a model may send
             assert message.status == "error"
+
+
+async def test_an_agent_works_with_them() -> None:
+    """What is 3 pm of China in New York: the difference is searched for, the hour computed, and nothing else is allowed."""
+    search = search_tool(lambda query: [{"title": "Time zones", "snippet": "New York is 13 hours behind China."}])
+    script = [
+        Turn(tool_calls=[make_call(search, query="time difference China New York")]),
+        Turn(tool_calls=[make_call(calculator_tool, expression="（15 − 13 ＋ 24）% 24")]),  # noqa: RUF001
+        "It is 2 am.",
+    ]
+    safety = SafetyManager(["search", "calculator"], max_execution_time=10)
+    agent = create_agent(ScriptedChatModel(script=script), [search, calculator_tool], middleware=[safety])
+
+    result = await agent.ainvoke("What is 3 pm in China in New York?")
+
+    assert (result.output, result.stop) == ("It is 2 am.", "done")
+    assert [step.observation for step in result.steps] == ["1. Time zones\nNew York is 13 hours behind China.", "2"]
