@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from hocket.agents.react import ReActFormat
     from hocket.agents.result import AgentResult
     from hocket.agents.safety import SafetyManager
+    from hocket.agents.serve import react_app
     from hocket.agents.steps import AgentAction, AgentFinish, AgentStep
     from hocket.errors import LimitReached
 
@@ -41,6 +42,7 @@ _LATER = {
     "calculate": "builtin.calculator",
     "calculator_tool": "builtin.calculator",
     "create_agent": "create",
+    "react_app": "serve",
     "search_tool": "builtin.search",
     "sql_tool": "builtin.sql",
 }
@@ -65,6 +67,7 @@ __all__ = [
     "calculate",
     "calculator_tool",
     "create_agent",
+    "react_app",
     "search_tool",
     "sql_tool",
 ]

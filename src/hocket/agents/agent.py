@@ -45,6 +45,11 @@ class Agent(Runnable[AgentInput, AgentResult[Output]], Generic[Output]):
         self.limits: AgentLimits = limits
         self._plan = plan
 
+    @property
+    def may_pause(self) -> bool:
+        """Whether a run may end before it is done, since a call waits for a person."""
+        return bool(self._plan.approvals)
+
     async def ainvoke(
         self,
         input: AgentInput,
@@ -118,7 +123,7 @@ class Agent(Runnable[AgentInput, AgentResult[Output]], Generic[Output]):
         Raises:
             InvalidInput: there is no name, or no description; or the agent may pause, for which a tool cannot wait.
         """
-        if self._plan.approvals:
+        if self.may_pause:
             raise InvalidInput("an agent with interrupt_on cannot be a tool: nobody could be asked while the tool runs")
         name = name or self.name
         if not name or not description:

@@ -1,0 +1,222 @@
+"""An agent over HTTP: an ASGI application, which every server of that kind runs, and no framework.
+
+``POST /react {"query": "..."}`` is answered with ``{"response": "..."}``. Everything else is refused in one line of plain
+text. A run costs money, and may take minutes: so a client that goes away takes its run with it.
+"""
+
+import json
+import logging
+import math
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from typing import Any, Literal, NamedTuple, TypeAlias, cast, get_args
+
+import anyio
+from pydantic_core import to_jsonable_python
+
+from hocket._runtime.alarm import Alarm
+from hocket._secrets import redact
+from hocket.agents.agent import Agent
+from hocket.errors import HocketError, InvalidInput
+from hocket.messages.content import Fields, FieldsView
+
+__all__ = ["ASGIApp", "Language", "Receive", "Send", "react_app"]
+
+Receive: TypeAlias = Callable[[], Awaitable[FieldsView]]
+Send: TypeAlias = Callable[[Fields], Awaitable[None]]
+ASGIApp: TypeAlias = Callable[[FieldsView, Receive, Send], Coroutine[Any, Any, None]]
+"""What ASGI calls an application: it is given a scope, and what receives and sends the events of it."""
+
+Language = Literal["zh", "en"]
+
+_TEXTS: Mapping[Language, Mapping[int, str]] = {
+    "zh": {
+        400: "无效的请求格式",
+        404: "没有这个地址",
+        405: "仅支持POST请求",
+        500: "处理请求时出错",
+        504: "处理请求超时",
+    },
+    "en": {
+        400: "invalid request format",
+        404: "there is nothing at this address",
+        405: "only POST requests are served",
+        500: "the request failed",
+        504: "the request took too long",
+    },
+}
+
+_log = logging.getLogger("hocket.agents")
+
+
+def react_app(
+    agent: Agent[Any],
+    *,
+    path: str = "/react",
+    language: Language = "zh",
+    timeout: float | None = None,
+    max_body: int = 1_000_000,
+) -> ASGIApp:
+    """Return an ASGI application that serves an agent: ``uvicorn module:app``, for example.
+
+    Each request is a conversation of its own. The answer is JSON: ``{"response": ...}``, with the agent's output, a text or,
+    for a typed answer, its fields. A failure is plain text:
+
+    - 400: the body is no JSON object with a text under "query" that is not empty, or is too large;
+    - 404, 405: another path, or another method than POST (the header Allow says so);
+    - 500: the run failed, or ended without an answer. The text is that of hocket's own errors, which name no key; of other
+      errors nothing is said. What happened is logged, as "hocket.agents";
+    - 504: ``timeout`` has passed.
+
+    A client that goes away cancels its run. A server that stops cancels the requests itself.
+
+    Args:
+        agent: runs once for each request; any number at once.
+        path: where it is served, below the ``root_path`` of the server.
+        language: of the texts of failures. "zh" says what services of this interface are known to say; or "en".
+        timeout: seconds for a request, from its first byte to its answer; None: no limit but those of the agent.
+        max_body: bytes of a request.
+
+    Raises:
+        InvalidInput: the agent may pause, for which no request can wait; or an option is not of its kind.
+
+    Example:
+        >>> from hocket import ScriptedChatModel
+        >>> from hocket.agents import create_agent, react_app
+        >>> app = react_app(create_agent(ScriptedChatModel(script=["Hello."])), timeout=120)
+    """
+    if not isinstance(agent, Agent):  # pyright: ignore[reportUnnecessaryIsInstance]  # a caller's mistake
+        raise InvalidInput(f"agent is {type(agent).__name__}; it is what create_agent returns")
+    if agent.may_pause:
+        raise InvalidInput("an agent with interrupt_on cannot be served: nobody could be asked while the request waits")
+    if not isinstance(path, str) or not path.startswith("/"):  # pyright: ignore[reportUnnecessaryIsInstance]  # a caller's mistake
+        raise InvalidInput(f"path is {path!r}; it is a text that begins with /")
+    if language not in get_args(Language):
+        raise InvalidInput(f"language is {language!r}; it is one of {', '.join(get_args(Language))}")
+    if timeout is not None:
+        _check_above_0("timeout", timeout, (int, float))
+    _check_above_0("max_body", max_body, (int,))
+    return _ReactApp(agent, path, _TEXTS[language], timeout, max_body)
+
+
+def _check_above_0(name: str, value: float, kinds: tuple[type, ...]) -> None:
+    if not isinstance(value, kinds) or isinstance(value, bool) or not 0 < value < math.inf:
+        raise InvalidInput(f"{name} is {value!r}; it is a number above 0")
+
+
+class _Reply(NamedTuple):
+    """What is sent to the client: a status, a body, and its type."""
+
+    status: int
+    body: bytes
+    content_type: str = "text/plain; charset=utf-8"
+
+
+class _ReactApp:
+    """The application; nothing of a request is kept on it."""
+
+    def __init__(
+        self, agent: Agent[Any], path: str, texts: Mapping[int, str], timeout: float | None, max_body: int
+    ) -> None:
+        self._agent = agent
+        self._path = path
+        self._texts = texts
+        self._timeout = timeout
+        self._max_body = max_body
+
+    async def __call__(self, scope: FieldsView, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await _live(receive, send)
+        elif scope["type"] == "websocket":
+            await send({"type": "websocket.close", "code": 1000})  # before it is accepted: refused
+        elif (reply := await self._answer_in_time(scope, receive)) is not None:
+            await _send_reply(reply, send)
+
+    async def _answer_in_time(self, scope: FieldsView, receive: Receive) -> _Reply | None:
+        """Return what the client gets; None: it has gone."""
+        with Alarm() as alarm:
+            alarm.set(self._timeout)
+            return await self._answer(scope, receive)
+        return self._refuse(504)
+
+    async def _answer(self, scope: FieldsView, receive: Receive) -> _Reply | None:
+        if scope["path"].removeprefix(scope.get("root_path", "")) != self._path:
+            return self._refuse(404)
+        if scope["method"] != "POST":
+            return self._refuse(405)
+        body = await _read_body(receive, self._max_body)
+        if body is None:
+            return None
+        query = _read_query(body) if len(body) <= self._max_body else None
+        if query is None:
+            return self._refuse(400)
+        reply = None
+        async with anyio.create_task_group() as group:
+            group.start_soon(_cancel_when_gone, receive, group.cancel_scope)
+            reply = await self._run_agent(query)
+            group.cancel_scope.cancel()
+        return reply
+
+    async def _run_agent(self, query: str) -> _Reply:
+        try:
+            result = await self._agent.ainvoke(query)
+            if result.output is None:
+                return self._refuse(500, f"the run ended without an answer ({result.stop})")
+            response = {"response": to_jsonable_python(result.output, inf_nan_mode="null")}
+        except Exception as error:  # of whatever kind: a server has to answer
+            _log.error("a run for %s failed: %s", self._path, redact(f"{type(error).__name__}: {error}"))
+            return self._refuse(500, redact(str(error)) if isinstance(error, HocketError) else "")
+        # A lone surrogate, which a model may make of half an escape, is no UTF-8.
+        body = json.dumps(response, ensure_ascii=False).encode(errors="replace")
+        return _Reply(200, body, "application/json")
+
+    def _refuse(self, status: int, text: str = "") -> _Reply:
+        return _Reply(status, (text or self._texts[status]).encode(errors="replace"))
+
+
+async def _live(receive: Receive, send: Send) -> None:
+    """Say yes to the server's start and to its end: there is nothing to do for either."""
+    while True:
+        kind = (await receive())["type"]
+        await send({"type": f"{kind}.complete"})
+        if kind == "lifespan.shutdown":
+            return
+
+
+async def _read_body(receive: Receive, most: int) -> bytes | None:
+    """Return the body, or somewhat more than ``most`` bytes of it; None: the client has gone."""
+    body = bytearray()
+    is_whole = False
+    while not is_whole and len(body) <= most:
+        event = await receive()
+        if event["type"] == "http.disconnect":
+            return None
+        body += event.get("body", b"")
+        is_whole = not event.get("more_body", False)
+    return bytes(body)
+
+
+def _read_query(body: bytes) -> str | None:
+    """Return what is asked; None: it cannot be read."""
+    try:
+        fields: object = json.loads(body)
+        query = cast(Fields, fields)["query"] if isinstance(fields, dict) else None
+        if isinstance(query, str) and query.strip():
+            query.encode()
+            return query
+    except (ValueError, KeyError, RecursionError):  # no JSON; no query; JSON that is nested too deep
+        pass
+    return None
+
+
+async def _cancel_when_gone(receive: Receive, scope: anyio.CancelScope) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+    scope.cancel()
+
+
+async def _send_reply(reply: _Reply, send: Send) -> None:
+    headers = [(b"content-type", reply.content_type.encode()), (b"content-length", b"%d" % len(reply.body))]
+    if reply.status == 405:
+        headers.append((b"allow", b"POST"))
+    await send({"type": "http.response.start", "status": reply.status, "headers": headers})
+    await send({"type": "http.response.body", "body": reply.body})
