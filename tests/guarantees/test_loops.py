@@ -19,12 +19,10 @@ import pytest
 import trio
 
 from hocket import BaseChatModel
-from hocket.callbacks import BaseCallbackHandler
 from hocket.http import clients
-from hocket.messages import AIMessage, AIMessageChunk
-from hocket.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
 from hocket.providers.openai import ChatOpenAI
 from hocket.testing import OpenAIFormat, Reply, serve
+from tests.kit import Recorder, hook_model
 
 
 @pytest.fixture
@@ -129,42 +127,6 @@ def test_loops_that_end_amid_a_stream(model: ChatOpenAI, server: Any) -> None:
     assert len(server.requests) == 6 * 3
 
 
-class Sync(BaseChatModel):
-    """Has sync hooks only."""
-
-    work: Callable[[], object] = lambda: None
-
-    def _generate(self, messages: Any, stop: Any = None, **kwargs: Any) -> ChatResult:
-        self.work()
-        return ChatResult(generations=[ChatGeneration(message=AIMessage("yes"))])
-
-    def _stream(self, messages: Any, stop: Any = None, **kwargs: Any) -> Iterator[ChatGenerationChunk]:
-        self.work()
-        yield ChatGenerationChunk(message=AIMessageChunk("yes"))
-
-    @property
-    def _llm_type(self) -> str:
-        return "sync"
-
-
-class Names(BaseCallbackHandler):
-    """Notes what it is told of a call's way."""
-
-    run_inline = True
-
-    def __init__(self) -> None:
-        self.told: list[str] = []
-
-    def on_chat_model_start(self, *args: Any, **details: Any) -> None:
-        self.told.append("start")
-
-    def on_offload(self, **details: Any) -> None:
-        self.told.append("offload")
-
-    def on_llm_end(self, *args: Any, **details: Any) -> None:
-        self.told.append("end")
-
-
 async def call_at_once(model: BaseChatModel, verb: str, count: int) -> float:
     """Make ``count`` calls; return the seconds of the processor that they took together."""
 
@@ -193,7 +155,12 @@ async def test_two_hundred_sync_hooks_run_at_once(verb: str) -> None:
     others = anyio.to_thread.current_default_thread_limiter()
     together = threading.Barrier(200, lambda: borrowed.append(others.borrowed_tokens))
     borrowed: list[float] = []
-    model = Sync(work=lambda: together.wait(30))
+
+    def meet(call: object) -> str:
+        together.wait(30)
+        return "yes"
+
+    model = hook_model(meet, "generate", "stream")
     spent = [await call_at_once(model, verb, 200) for _ in range(3)]
     assert borrowed == [0] * 3
     assert min(spent) < 2
@@ -201,19 +168,19 @@ async def test_two_hundred_sync_hooks_run_at_once(verb: str) -> None:
 
 async def test_an_event_says_that_a_hook_went_to_a_thread() -> None:
     """Once for each request, and of nothing that needs none."""
-    handler = Names()
-    model = Sync(callbacks=[handler])
+    recorder = Recorder("on_chat_model_start", "on_offload", "on_llm_end")
+    model = hook_model("yes", "generate", "stream", callbacks=[recorder])
     await model.ainvoke("hi")
     async for _ in model.astream("hi"):
         pass
-    assert handler.told == ["start", "offload", "end"] * 2
+    assert recorder.names == ["on_chat_model_start", "on_offload", "on_llm_end"] * 2
 
 
 def test_a_sync_verb_needs_no_thread() -> None:
     """The hook runs where it was asked for."""
-    handler = Names()
-    Sync(callbacks=[handler]).invoke("hi")
-    assert handler.told == ["start", "end"]
+    recorder = Recorder("on_chat_model_start", "on_offload", "on_llm_end")
+    hook_model("yes", "generate", "stream", callbacks=[recorder]).invoke("hi")
+    assert recorder.names == ["on_chat_model_start", "on_llm_end"]
 
 
 # -- in a process of its own

@@ -5,35 +5,22 @@ from typing import Any
 
 import anyio.to_thread
 import pytest
-from pydantic import Field
 
 from hocket import (
-    AIMessage,
-    BaseChatModel,
     BaseMessage,
-    ChatGeneration,
     ChatPromptValue,
-    ChatResult,
     FakeListLLM,
     HumanMessage,
     StringPromptValue,
     SystemMessage,
 )
 from hocket.errors import InvalidInput
+from tests.kit import HookCall, hook_model
 
 
-class Listening(BaseChatModel):
-    """Keeps what it is asked."""
-
-    heard: list[list[BaseMessage]] = Field(default_factory=list)
-
-    async def _agenerate(self, messages: list[BaseMessage], stop: Any = None, **kwargs: Any) -> ChatResult:
-        self.heard.append(messages)
-        return ChatResult(generations=[ChatGeneration(message=AIMessage("yes"))])
-
-    @property
-    def _llm_type(self) -> str:
-        return "listening"
+def inputs_of(model: Any) -> list[list[BaseMessage]]:
+    """Return what the hook was asked."""
+    return [call.input for call in model.requests]
 
 
 BRIEF = SystemMessage("Be brief.")
@@ -57,17 +44,17 @@ HI = HumanMessage("hi")
 )
 async def test_an_input_becomes_messages(given: Any, heard: list[BaseMessage]) -> None:
     """BCM-19, BLM-02: a text, a prompt value, or a sequence of message-likes in any of their forms; every verb alike."""
-    model = Listening()
+    model = hook_model()
     await model.ainvoke(given)
     [chunk async for chunk in model.astream(given)]
     await model.abatch([given])
-    assert model.heard == [heard, heard, heard]
+    assert inputs_of(model) == [heard, heard, heard]
 
 
 @pytest.mark.parametrize("given", [42, None, 3.5, b"hi", HI, {"role": "user", "content": "hi"}, object], ids=repr)
 async def test_anything_else_is_refused(given: Any, recorder: Any) -> None:
     """BCM-19: the error names the type; no run was started, and no hook asked."""
-    model = Listening(callbacks=[recorder])
+    model = hook_model(callbacks=[recorder])
     kind = type(given).__name__
     with pytest.raises(InvalidInput, match=kind):
         await model.ainvoke(given)
@@ -75,16 +62,16 @@ async def test_anything_else_is_refused(given: Any, recorder: Any) -> None:
         model.astream(given)
     with pytest.raises(InvalidInput, match=kind):
         await anyio.to_thread.run_sync(model.invoke, given)
-    assert (model.heard, recorder.events) == ([], [])
+    assert (inputs_of(model), recorder.events) == ([], [])
 
 
 @pytest.mark.parametrize("given", [[], (), ChatPromptValue(messages=[])], ids=repr)
 async def test_no_message_at_all_is_refused(given: Any) -> None:
     """BCM-19: an empty conversation is the caller's mistake, and told before anything is sent."""
     with pytest.raises(InvalidInput, match="no messages"):
-        await Listening().ainvoke(given)
+        await hook_model().ainvoke(given)
     with pytest.raises(InvalidInput, match="no messages"):
-        await Listening().agenerate([[HI], []])
+        await hook_model().agenerate([[HI], []])
 
 
 @pytest.mark.parametrize(
@@ -102,7 +89,7 @@ async def test_no_message_at_all_is_refused(given: Any) -> None:
 async def test_what_is_no_message_is_named(given: Any, why: str) -> None:
     """BCM-19: an unknown role, a mapping without one, a number among the messages."""
     with pytest.raises(InvalidInput, match=why):
-        await Listening().ainvoke(given)
+        await hook_model().ainvoke(given)
 
 
 @pytest.mark.parametrize(
@@ -110,24 +97,24 @@ async def test_what_is_no_message_is_named(given: Any, why: str) -> None:
 )
 async def test_generate_takes_conversations(given: Any) -> None:
     """BCM-21: one list too few is told: a text is not read letter by letter, nor a message field by field."""
-    model = Listening()
+    model = hook_model()
     with pytest.raises(InvalidInput, match="conversation"):
         await model.agenerate(given)
     with pytest.raises(InvalidInput, match="conversation"):
         await anyio.to_thread.run_sync(model.generate, given)
-    assert model.heard == []
+    assert inputs_of(model) == []
 
 
 async def test_generate_reads_message_likes() -> None:
     """BCM-19: inside a conversation any message-like will do."""
-    model = Listening()
+    model = hook_model()
     await model.agenerate([[("system", "Be brief."), "hi"]])  # type: ignore[list-item]
-    assert model.heard == [[BRIEF, HI]]
+    assert inputs_of(model) == [[BRIEF, HI]]
 
 
 async def test_no_conversation_gives_no_answer() -> None:
     """BCM-33: nothing asked, nothing said, no run."""
-    result = await Listening().agenerate([])
+    result = await hook_model().agenerate([])
     assert (result.generations, result.llm_output, result.run) == ([], {}, [])
 
 
@@ -138,10 +125,10 @@ OPENAI_AUDIO = {"type": "input_audio", "input_audio": {"data": "AAAA", "format":
 @pytest.mark.parametrize(("block", "kind"), [(OPENAI_FILE, "file"), (OPENAI_AUDIO, "audio")], ids=["file", "audio"])
 async def test_content_comes_as_standard_blocks(block: dict[str, Any], kind: str) -> None:
     """BCM-29: the hook sees standard blocks, whatever dialect was given, and the caller's message stays as it was."""
-    model = Listening()
+    model = hook_model()
     message = HumanMessage([{"type": "text", "text": "look"}, dict(block)])
     await model.ainvoke([message])
-    ((heard,),) = model.heard
+    ((heard,),) = inputs_of(model)
     assert heard.content[1]["type"] == kind  # type: ignore[index]
     assert heard.content[1]["base64"] == "AAAA"  # type: ignore[index]
     assert message.content[1] == block
@@ -150,26 +137,26 @@ async def test_content_comes_as_standard_blocks(block: dict[str, Any], kind: str
 async def test_the_callers_list_is_not_the_hooks() -> None:
     """BCM-29: a hook that edits its list of messages does not edit the caller's."""
 
-    class Appending(Listening):
-        async def _agenerate(self, messages: list[BaseMessage], stop: Any = None, **kwargs: Any) -> ChatResult:
-            messages.append(HumanMessage("and?"))
-            return await super()._agenerate(messages, stop, **kwargs)
+    def append(call: HookCall) -> str:
+        call.input.append(HumanMessage("and?"))
+        return "yes"
 
+    model = hook_model(append)
     conversation = [HI]
-    await Appending().ainvoke(conversation)
-    await Appending().agenerate([conversation])
-    await Appending().ainvoke(ChatPromptValue(messages=conversation))
+    await model.ainvoke(conversation)
+    await model.agenerate([conversation])
+    await model.ainvoke(ChatPromptValue(messages=conversation))
     assert conversation == [HI]
 
 
 async def test_stop_words_are_a_list() -> None:
     """A text given for the list of stop words would be read letter by letter; it is refused, and the form shown."""
     with pytest.raises(InvalidInput, match=r"it must be a list of texts: \['END'\]"):
-        await Listening().ainvoke("hi", stop="END")  # type: ignore[arg-type]
+        await hook_model().ainvoke("hi", stop="END")
     with pytest.raises(InvalidInput, match="list of texts"):
         await FakeListLLM(responses=["a"]).ainvoke("hi", stop="END")  # type: ignore[arg-type]
     with pytest.raises(InvalidInput, match="list of texts"):
-        await Listening().agenerate([[HI]], stop="END")  # type: ignore[arg-type]
+        await hook_model().agenerate([[HI]], stop="END")
 
 
 @pytest.mark.parametrize(
@@ -196,4 +183,4 @@ async def test_stop_words_are_a_list() -> None:
 def test_a_config_with_an_unknown_key_is_refused(verb: Callable[..., Any], config: Any, why: str) -> None:
     """BCM-18: a typo in a config would otherwise do nothing, silently."""
     with pytest.raises(InvalidInput, match=why):
-        verb(Listening(), config)
+        verb(hook_model(), config)

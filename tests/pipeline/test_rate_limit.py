@@ -1,5 +1,6 @@
 """The rate limiter in use: asked before each real request, in order, and told of; cancelled waiters leave nothing."""
 
+import functools
 from typing import Any
 
 import anyio
@@ -7,44 +8,15 @@ import anyio.lowlevel
 import pytest
 
 from hocket.caches import InMemoryCache
-from hocket.language_models import BaseChatModel, BaseLLM
-from hocket.messages import AIMessage, HumanMessage
-from hocket.outputs import ChatGeneration, ChatResult, Generation, LLMResult
+from hocket.messages import HumanMessage
 from hocket.rate_limiters import BaseRateLimiter, InMemoryRateLimiter
 from hocket.testing import VirtualClock
+from tests.kit import hook_llm, hook_model
 
+HOOKS = ("generate", "agenerate")
+make_chat, make_text = functools.partial(hook_model, "yes", *HOOKS), functools.partial(hook_llm, "yes", *HOOKS)
 
-class Chat(BaseChatModel):
-    """Answers at once, in sync or async code."""
-
-    def _generate(self, messages: Any, stop: Any = None, **kwargs: Any) -> ChatResult:
-        return ChatResult(generations=[ChatGeneration(message=AIMessage("yes"))])
-
-    async def _agenerate(self, messages: Any, stop: Any = None, **kwargs: Any) -> ChatResult:
-        return self._generate(messages)
-
-    @property
-    def _llm_type(self) -> str:
-        return "chat"
-
-
-class Text(BaseLLM):
-    """Answers all prompts at once, in sync or async code."""
-
-    def _generate(self, prompts: Any, stop: Any = None, **kwargs: Any) -> LLMResult:
-        return LLMResult(generations=[[Generation(text="yes")] for _ in prompts])
-
-    async def _agenerate(self, prompts: Any, stop: Any = None, **kwargs: Any) -> LLMResult:
-        return self._generate(prompts)
-
-    @property
-    def _llm_type(self) -> str:
-        return "text"
-
-
-Model = type[Chat] | type[Text]
-
-both = pytest.mark.parametrize("cls", [Chat, Text], ids=["chat", "text"])
+both = pytest.mark.parametrize("make", [make_chat, make_text], ids=["chat", "text"])
 
 
 def per_second(rate: float, **more: Any) -> InMemoryRateLimiter:
@@ -52,9 +24,9 @@ def per_second(rate: float, **more: Any) -> InMemoryRateLimiter:
 
 
 @both
-async def test_every_request_waits_its_turn(cls: Model, virtual_clock: VirtualClock) -> None:
+async def test_every_request_waits_its_turn(make: Any, virtual_clock: VirtualClock) -> None:
     """Invoked, streamed or in a batch; text models too."""
-    model = cls(rate_limiter=per_second(2))
+    model = make(rate_limiter=per_second(2))
     await model.ainvoke("hi")
     assert virtual_clock.now() == 0.5
     assert [chunk async for chunk in model.astream("hi")]
@@ -64,9 +36,9 @@ async def test_every_request_waits_its_turn(cls: Model, virtual_clock: VirtualCl
 
 
 @both
-def test_sync_verbs_wait_too(cls: Model, virtual_clock: VirtualClock) -> None:
+def test_sync_verbs_wait_too(make: Any, virtual_clock: VirtualClock) -> None:
     """In their own thread."""
-    model = cls(rate_limiter=per_second(2))
+    model = make(rate_limiter=per_second(2))
     model.invoke("hi")
     assert list(model.stream("hi"))
     assert virtual_clock.now() == pytest.approx(1)
@@ -74,7 +46,7 @@ def test_sync_verbs_wait_too(cls: Model, virtual_clock: VirtualClock) -> None:
 
 async def test_one_permit_for_each_request_and_not_for_each_prompt(virtual_clock: VirtualClock) -> None:
     """A chat model makes a request for each conversation, a text model one for all texts."""
-    chat, text = Chat(rate_limiter=per_second(1)), Text(rate_limiter=per_second(1))
+    chat, text = make_chat(rate_limiter=per_second(1)), make_text(rate_limiter=per_second(1))
     await text.agenerate(["a", "b", "c"])
     assert virtual_clock.now() == 1
     await chat.agenerate([[HumanMessage("a")], [HumanMessage("b")], [HumanMessage("c")]])
@@ -82,18 +54,18 @@ async def test_one_permit_for_each_request_and_not_for_each_prompt(virtual_clock
 
 
 @both
-async def test_one_limiter_serves_several_models(cls: Model, virtual_clock: VirtualClock) -> None:
+async def test_one_limiter_serves_several_models(make: Any, virtual_clock: VirtualClock) -> None:
     """One account, one rate."""
     limiter = per_second(1)
-    for model in (cls(rate_limiter=limiter), Chat(rate_limiter=limiter), Text(rate_limiter=limiter)):
+    for model in (make(rate_limiter=limiter), make_chat(rate_limiter=limiter), make_text(rate_limiter=limiter)):
         await model.ainvoke("hi")
     assert virtual_clock.now() == 3
 
 
 @both
-async def test_a_hit_does_not_ask_it(cls: Model, virtual_clock: VirtualClock) -> None:
+async def test_a_hit_does_not_ask_it(make: Any, virtual_clock: VirtualClock) -> None:
     """The cache comes first."""
-    model = cls(rate_limiter=per_second(1), cache=InMemoryCache())
+    model = make(rate_limiter=per_second(1), cache=InMemoryCache())
     for _ in range(3):
         await model.ainvoke("hi")
         assert [chunk async for chunk in model.astream("hi")]
@@ -104,7 +76,7 @@ async def test_a_hit_does_not_ask_it(cls: Model, virtual_clock: VirtualClock) ->
 @pytest.mark.parametrize("cached", [False, True], ids=["no cache", "a cache"])
 async def test_handlers_hear_how_long_the_wait_was(cached: bool, recorder: Any, virtual_clock: VirtualClock) -> None:
     """After the start, before the first token; no wait, no event."""
-    model = Chat(
+    model = make_chat(
         rate_limiter=per_second(0.25, max_bucket_size=2),
         callbacks=[recorder],
         cache=InMemoryCache() if cached else False,
@@ -120,22 +92,22 @@ async def test_handlers_hear_how_long_the_wait_was(cached: bool, recorder: Any, 
 
 def test_sync_verbs_tell_of_it_too(recorder: Any, virtual_clock: VirtualClock) -> None:
     """Async handlers as well."""
-    Chat(rate_limiter=per_second(0.25), callbacks=[recorder]).invoke("a")
+    make_chat(rate_limiter=per_second(0.25), callbacks=[recorder]).invoke("a")
     assert recorder.firsts("on_limiter_wait") == [4.0]
 
 
 async def test_text_models_tell_of_it(recorder: Any, virtual_clock: VirtualClock) -> None:
     """Each of the runs that waited."""
-    model = Text(rate_limiter=per_second(0.5), callbacks=[recorder])
+    model = make_text(rate_limiter=per_second(0.5), callbacks=[recorder])
     await model.agenerate(["a", "b"])
     assert recorder.firsts("on_limiter_wait") == [2.0, 2.0]
 
 
 @both
-async def test_a_cancelled_waiter_leaves_the_queue_and_its_run_ends(cls: Model, recorder: Any) -> None:
+async def test_a_cancelled_waiter_leaves_the_queue_and_its_run_ends(make: Any, recorder: Any) -> None:
     """Permits go to those who are left."""
     limiter = per_second(0.001)
-    model = cls(rate_limiter=limiter, callbacks=[recorder])
+    model = make(rate_limiter=limiter, callbacks=[recorder])
     async with anyio.create_task_group() as group:
         for _ in range(5):
             group.start_soon(model.ainvoke, "hi")
@@ -149,7 +121,7 @@ async def test_a_cancelled_waiter_leaves_the_queue_and_its_run_ends(cls: Model, 
 async def test_a_stream_left_while_it_waits_ends_as_left(recorder: Any) -> None:
     """Before anything was sent."""
     limiter = per_second(0.001)
-    stream = Chat(rate_limiter=limiter, callbacks=[recorder]).astream("hi")
+    stream = make_chat(rate_limiter=limiter, callbacks=[recorder]).astream("hi")
     async with anyio.create_task_group() as group:
 
         async def read() -> None:
@@ -174,18 +146,18 @@ class Refusing(BaseRateLimiter):
 
 
 @both
-async def test_a_limiter_that_fails_fails_the_call(cls: Model, recorder: Any) -> None:
+async def test_a_limiter_that_fails_fails_the_call(make: Any, recorder: Any) -> None:
     """Unlike a cache: to go on without it would break the limit. The run ends."""
-    model = cls(rate_limiter=Refusing(), callbacks=[recorder])
+    model = make(rate_limiter=Refusing(), callbacks=[recorder])
     with pytest.raises(ConnectionError, match="store is down"):
         await model.ainvoke("hi")
     assert recorder.end == "on_llm_error"
 
 
 @both
-def test_a_limiter_that_fails_fails_the_sync_call(cls: Model, recorder: Any) -> None:
+def test_a_limiter_that_fails_fails_the_sync_call(make: Any, recorder: Any) -> None:
     """The same in sync code."""
-    model = cls(rate_limiter=Refusing(), callbacks=[recorder])
+    model = make(rate_limiter=Refusing(), callbacks=[recorder])
     with pytest.raises(ConnectionError, match="store is down"):
         model.invoke("hi")
     assert recorder.end == "on_llm_error"

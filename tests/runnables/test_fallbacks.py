@@ -15,9 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hocket import (
-    LLM,
     AIMessage,
-    AsyncCallbackHandler,
     ChatOpenAI,
     FakeListChatModel,
     FakeListLLM,
@@ -28,6 +26,7 @@ from hocket import (
 from hocket.errors import AuthenticationError, InvalidInput, ProviderUnavailable, RateLimitError, TotalTimeout
 from hocket.runnables import Runnable, RunnableConfig, RunnableWithFallbacks
 from hocket.testing import OpenAIFormat, Reply, Status, VirtualClock, serve
+from tests.kit import CHAIN_EVENTS, AsyncRecorder, hook_llm
 
 
 async def in_thread(call: Callable[[], Any]) -> Any:
@@ -69,6 +68,9 @@ def saying(*texts: str) -> ScriptedChatModel:
     return ScriptedChatModel(script=list(texts))
 
 
+WATCHED = (*CHAIN_EVENTS, "on_retry", "on_chat_model_start")
+
+
 @each_verb
 async def test_the_next_one_answers(verb: str) -> None:
     """In order, each asked once, and no further than needed."""
@@ -78,21 +80,10 @@ async def test_the_next_one_answers(verb: str) -> None:
     assert [len(model.requests) for model in models] == [1, 1, 1, 0]
 
 
-class Broken(LLM):
-    """Never answers."""
-
-    def _call(self, prompt: str, stop: list[str] | None = None, **kwargs: Any) -> str:
-        raise KeyError("no")
-
-    @property
-    def _llm_type(self) -> str:
-        return "broken"
-
-
 @each_verb
 async def test_text_models_and_sync_ones(verb: str) -> None:
     """The kinds may be mixed, so long as they answer in the same way."""
-    text = Broken().with_fallbacks([FakeListLLM(responses=["ab"])])
+    text = hook_llm(KeyError("no"), "generate").with_fallbacks([FakeListLLM(responses=["ab"])])
     assert said(await VERBS[verb](text)) == "ab"
     sync = FakeListChatModel(responses=["ab"])
     assert said(await VERBS[verb](failing(KeyError("no")).with_fallbacks([sync]))) == "ab"
@@ -134,7 +125,8 @@ async def test_what_is_no_exception_is_no_failure(error: BaseException) -> None:
 @pytest.mark.parametrize("verb", ["ainvoke", "astream"])
 async def test_a_cancellation_is_no_failure(verb: str) -> None:
     """Nobody else is asked, and the run ends once."""
-    first, second, starts = ScriptedChatModel(script=[Turn(text="late", delay=600)]), saying("ab"), Starts()
+    first, second = ScriptedChatModel(script=[Turn(text="late", delay=600)]), saying("ab")
+    recorder = AsyncRecorder(*WATCHED)
     with anyio.CancelScope() as scope:
         async with anyio.create_task_group() as group:
 
@@ -144,10 +136,10 @@ async def test_a_cancellation_is_no_failure(verb: str) -> None:
                 scope.cancel()
 
             group.start_soon(cancel)
-            await VERBS[verb](first.with_fallbacks([second]), config={"callbacks": [starts]})
+            await VERBS[verb](first.with_fallbacks([second]), config={"callbacks": [recorder]})
     assert scope.cancelled_caught
     assert second.requests == []
-    assert [name for name, _, _ in starts.events] == ["start", "error"]
+    assert recorder.names == ["on_chain_start", "on_chat_model_start", "on_chain_error"]
 
 
 @pytest.mark.parametrize("verb", ["astream", "stream"])
@@ -206,11 +198,11 @@ async def test_a_limit_for_what_has_none_of_its_own() -> None:
 async def test_what_is_bound_survives_the_change_of_model(verb: str) -> None:
     """Tools, stop words, arguments and config of the first hold for the others; what these have of their own wins."""
     first, second, third = failing(KeyError("no")), failing(KeyError("no")), saying("ab")
-    starts = Starts()
+    recorder = AsyncRecorder(*WATCHED)
     chain = (
         first.bind_tools([TOOL], tool_choice="look")
         .bind(stop=["."], seed=1, model="first")
-        .with_config(tags=["bound"], metadata={"m": 1, "n": 1}, callbacks=[starts], run_name="first")
+        .with_config(tags=["bound"], metadata={"m": 1, "n": 1}, callbacks=[recorder], run_name="first")
         .with_fallbacks([second.bind(seed=2), third.with_config(tags=["own"], metadata={"n": 2})])
     )
     assert said(await VERBS[verb](chain, temperature=0)) == "ab"
@@ -222,9 +214,10 @@ async def test_what_is_bound_survives_the_change_of_model(verb: str) -> None:
         {**carried, "seed": 1},
     ]
     assert [model.requests[0].stop for model in (first, second, third)] == [["."]] * 3
-    assert [set(start["tags"]) for start in starts.starts] == [{"bound"}, {"bound"}, {"bound", "own"}]
-    assert [(start["metadata"]["m"], start["metadata"]["n"]) for start in starts.starts] == [(1, 1), (1, 1), (1, 2)]
-    assert [start["name"] for start in starts.starts] == ["first", None, None]
+    starts = [event.details for event in recorder.named("on_chat_model_start")]
+    assert [set(start["tags"]) for start in starts] == [{"bound"}, {"bound"}, {"bound", "own"}]
+    assert [(start["metadata"]["m"], start["metadata"]["n"]) for start in starts] == [(1, 1), (1, 1), (1, 2)]
+    assert [start["name"] for start in starts] == ["first", None, None]
 
 
 @each_verb
@@ -332,46 +325,29 @@ async def test_one_deadline(virtual_clock: VirtualClock) -> None:
 # -- who hears of it
 
 
-class Starts(AsyncCallbackHandler):
-    """Notes what it is told."""
-
-    def __init__(self) -> None:
-        self.starts: list[dict[str, Any]] = []
-        self.events: list[tuple[str, Any, dict[str, Any]]] = []
-
-    async def on_chat_model_start(self, *args: Any, **details: Any) -> None:
-        self.starts.append(details)
-
-    async def on_chain_start(self, serialized: Any, inputs: Any, **details: Any) -> None:
-        self.events.append(("start", inputs, details))
-
-    async def on_chain_end(self, outputs: Any, **details: Any) -> None:
-        self.events.append(("end", outputs, details))
-
-    async def on_chain_error(self, error: Any, **details: Any) -> None:
-        self.events.append(("error", error, details))
-
-    async def on_retry(self, retry_state: Any, **details: Any) -> None:
-        self.events.append(("retry", retry_state, details))
-
-
 @pytest.mark.parametrize("verb", ["ainvoke", "astream", "invoke", "stream"])
 async def test_those_asked_are_runs_inside_one(verb: str) -> None:
     """Callbacks of the config are told of a chain's run, of the failure, and of the runs inside, which know their parent."""
-    starts, error = Starts(), RateLimitError("slow", status=429)
+    recorder, error = AsyncRecorder(*WATCHED), RateLimitError("slow", status=429)
     chain = failing(error).with_fallbacks([saying("ab")])
-    await VERBS[verb](chain, config={"callbacks": [starts], "tags": ["t"]})
-    (start, asked, start_details), (_, _, retry), (_, answer, _) = starts.events
-    assert (start, asked, start_details["tags"]) == ("start", "x", ["t"])
+    await VERBS[verb](chain, config={"callbacks": [recorder], "tags": ["t"]})
+    (_, (_, asked), start), model, (_, _, retry), other, (_, (answer,), _) = recorder.events
+    assert (asked, start["tags"]) == ("x", ["t"])
     assert (retry["attempt"], retry["error"], retry["status"], retry["delay"]) == (1, error, 429, 0)
     assert answer.text == "ab"
-    run_id = start_details["run_id"]
-    assert [(one["parent_run_id"], one["tags"]) for one in starts.starts] == [(run_id, ["t"])] * 2
+    for name, _, details in (model, other):
+        assert (name, details["parent_run_id"], details["tags"]) == ("on_chat_model_start", start["run_id"], ["t"])
 
-    starts = Starts()
+    recorder = AsyncRecorder(*WATCHED)
     with pytest.raises(RateLimitError):
-        await VERBS[verb](failing(error).with_fallbacks([failing(KeyError("no"))]), config={"callbacks": [starts]})
-    assert [name for name, _, _ in starts.events] == ["start", "retry", "error"]
+        await VERBS[verb](failing(error).with_fallbacks([failing(KeyError("no"))]), config={"callbacks": [recorder]})
+    assert recorder.names == [
+        "on_chain_start",
+        "on_chat_model_start",
+        "on_retry",
+        "on_chat_model_start",
+        "on_chain_error",
+    ]
 
 
 # -- results belong to their inputs
