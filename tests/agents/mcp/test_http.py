@@ -1,5 +1,9 @@
 """Servers over streamable HTTP: the same promises as for processes, and who may ask."""
 
+import json
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
 import anyio
 import httpx
 import pytest
@@ -59,6 +63,50 @@ async def test_an_error_inside_comes_out_as_itself(serving: Serving) -> None:
     with pytest.raises(KeyError, match="mine"):
         async with mcp_tools(serving.url):
             raise KeyError("mine")
+
+
+class Talkative(BaseHTTPRequestHandler):
+    """A server of 2025, by hand, that sends a result of three megabytes as one event."""
+
+    def do_POST(self) -> None:
+        """Answer a message."""
+        request = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        results = {
+            "initialize": {
+                "protocolVersion": "2025-06-18",
+                "capabilities": {"tools": {}},
+                "serverInfo": {"name": "talkative", "version": "1"},
+            },
+            "tools/list": {"tools": [{"name": "talk", "inputSchema": {"type": "object"}}]},
+            "tools/call": {"content": [{"type": "text", "text": "a" * 3_000_000}]},
+        }
+        answer: dict[str, object] = {"jsonrpc": "2.0", "id": request.get("id")}
+        if request["method"] in results:
+            answer["result"] = results[request["method"]]
+        else:
+            answer["error"] = {"code": -32601, "message": "Method not found"}
+        body = f"event: message\ndata: {json.dumps(answer)}\n\n".encode() if "id" in request else b""
+        self.send_response(200 if body else 202)
+        self.send_header("content-type", "text/event-stream")
+        self.send_header("content-length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Say nothing."""
+
+
+# The SDK leaves the generators of an event stream to the garbage collector, and trio says so when it closes them.
+@pytest.mark.filterwarnings("ignore:Async generator 'http:ResourceWarning")
+async def test_a_large_result_as_an_event() -> None:
+    """A picture is easily larger than the megabyte that the SDK allows."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), Talkative) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        try:
+            async with mcp_tools(f"http://127.0.0.1:{server.server_port}/mcp") as tools:
+                assert await ask(tools, "talk") == "a" * 3_000_000
+        finally:
+            server.shutdown()
 
 
 async def test_a_server_that_is_killed() -> None:

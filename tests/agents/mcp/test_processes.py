@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import anyio
+import anyio.lowlevel
 import pytest
 
 from hocket.agents.mcp import MCPTools, mcp_tools
@@ -184,6 +185,23 @@ async def test_an_opening_that_is_given_up(way: str, bare: MakeBare) -> None:
             await connection.aclose()
     assert server.list_processes() == []
     assert ["was closed" in text for text in said] == ([] if way == "cancelled" else [True])
+
+
+async def test_cancelled_at_any_point(bare: MakeBare) -> None:
+    """While the process starts, while it is asked for its tools, in a call: none is left."""
+    server = bare()
+
+    async def use() -> None:
+        async with mcp_tools(server.command, only=["wait"]) as tools:
+            await ask(tools, "wait", seconds=600)
+
+    for steps in (*range(12), 40, 400):
+        async with anyio.create_task_group() as group:
+            group.start_soon(use)
+            for _ in range(steps):
+                await anyio.lowlevel.checkpoint()
+            group.cancel_scope.cancel()
+        assert server.list_processes() == []
 
 
 async def test_a_server_that_does_not_end_by_itself(bare: MakeBare) -> None:

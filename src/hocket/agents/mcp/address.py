@@ -33,6 +33,7 @@ MCPServerLike: TypeAlias = "str | Sequence[str] | ToolServer | StdioServerParame
 SDKServer: TypeAlias = "Transport | Server | MCPServer"
 
 _PATIENCE = 30.0  # seconds to connect, and to send
+_LARGEST = 64 * 2**20  # bytes of one event, which holds a whole result, pictures and all; the SDK's default is one MiB
 _LONGEST = 300  # characters of a command, or of a failure, that are shown
 
 
@@ -98,7 +99,7 @@ async def _reach(url: str) -> AsyncGenerator[SDKServer]:
     """
     timeout = httpx2.Timeout(_PATIENCE, read=None)
     async with await ASYNC.call_sync(httpx2.AsyncClient, timeout=timeout) as client:
-        yield streamable_http_client(url, http_client=client)
+        yield streamable_http_client(url, http_client=client, max_sse_event_size=_LARGEST)
 
 
 def _split(command: str) -> list[str]:
