@@ -1,22 +1,20 @@
 """Whatever strikes a run, wherever it waits: it ends once, and leaves nothing behind. In this process, without a server."""
 
 from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import aclosing
 from typing import Any
 
 import anyio
 import anyio.lowlevel
 import pytest
-from pydantic import Field
 
 from hocket.caches import BaseCache
 from hocket.errors import ProviderUnavailable
-from hocket.language_models import BaseChatModel, BaseLLM
 from hocket.messages import AIMessageChunk
-from hocket.outputs import ChatGenerationChunk, Generation, GenerationChunk
+from hocket.outputs import Generation
 from hocket.rate_limiters import InMemoryRateLimiter
 from hocket.retries import RetryPolicy
 from hocket.timeouts import Timeout
+from tests.kit import hook_llm, hook_model
 
 pytestmark = pytest.mark.usefixtures("nothing_is_logged")
 
@@ -109,45 +107,23 @@ class Hook:
                 self.fuse.step("hook")
                 yield text
 
-
-class Chat(BaseChatModel):
-    hook: Any = Field(exclude=True)
-
-    async def _astream(self, messages: Any, stop: Any = None, **kwargs: Any) -> AsyncIterator[ChatGenerationChunk]:
-        async with aclosing(self.hook.pieces()) as pieces:
-            async for text in pieces:
-                yield ChatGenerationChunk(message=AIMessageChunk(text))
-
-    @property
-    def _llm_type(self) -> str:
-        return "chat"
-
-
-class InThread(BaseChatModel):
-    hook: Any = Field(exclude=True)
-
-    def _stream(self, messages: Any, stop: Any = None, **kwargs: Any) -> Iterator[ChatGenerationChunk]:
-        self.hook.ask()
+    def sync_pieces(self) -> Iterator[str]:
+        self.ask()
         for text in TEXTS:
-            self.hook.fuse.step("hook")
-            yield ChatGenerationChunk(message=AIMessageChunk(text))
-
-    @property
-    def _llm_type(self) -> str:
-        return "thread"
+            self.fuse.step("hook")
+            yield text
 
 
-class Text(BaseLLM):
-    hook: Any = Field(exclude=True)
+def make_chat(hook: Hook, **fields: Any) -> Any:
+    return hook_model(lambda call: hook.pieces(), "astream", **fields)
 
-    async def _astream(self, prompt: str, stop: Any = None, **kwargs: Any) -> AsyncIterator[GenerationChunk]:
-        async with aclosing(self.hook.pieces()) as pieces:
-            async for text in pieces:
-                yield GenerationChunk(text=text)
 
-    @property
-    def _llm_type(self) -> str:
-        return "text"
+def make_chat_in_thread(hook: Hook, **fields: Any) -> Any:
+    return hook_model(lambda call: hook.sync_pieces(), "stream", **fields)
+
+
+def make_text(hook: Hook, **fields: Any) -> Any:
+    return hook_llm(lambda call: hook.pieces(), "astream", **fields)
 
 
 AT_ONCE = RetryPolicy(max_attempts=4, first_pause=0)
@@ -155,12 +131,12 @@ LIMITS = Timeout(first_token=60, idle=60, total=60)
 
 
 SCENES: dict[str, Any] = {
-    "bare": (Chat, {}),
-    "everything": (Chat, {"everything": True}),
-    "strict handlers": (Chat, {"everything": True, "is_strict": True}),
-    "handlers in threads": (Chat, {"everything": True, "in_threads": True}),
-    "hook in a thread": (InThread, {"everything": True}),
-    "text": (Text, {"everything": True}),
+    "bare": (make_chat, {}),
+    "everything": (make_chat, {"everything": True}),
+    "strict handlers": (make_chat, {"everything": True, "is_strict": True}),
+    "handlers in threads": (make_chat, {"everything": True, "in_threads": True}),
+    "hook in a thread": (make_chat_in_thread, {"everything": True}),
+    "text": (make_text, {"everything": True}),
 }
 """With everything: cache, limiter, cap, limits, and a hook whose first attempt fails."""
 
@@ -168,7 +144,7 @@ SCENES: dict[str, Any] = {
 @pytest.fixture(params=SCENES)
 def scene(request: pytest.FixtureRequest, handlers: Any, scenes: Any) -> Any:
     """A model with handlers."""
-    cls, options = SCENES[request.param]
+    make, options = SCENES[request.param]
     everything = options.get("everything", False)
 
     class Here(scenes):  # type: ignore[misc]
@@ -182,7 +158,7 @@ def scene(request: pytest.FixtureRequest, handlers: Any, scenes: Any) -> Any:
             self.cache = Slow(self.fuse) if everything else None
             more = {"rate_limiter": self.limiter, "max_in_flight": 3, "retry": AT_ONCE, "timeout": LIMITS}
             fields: dict[str, Any] = more if everything else {}
-            self.model = cls(hook=self.hook, cache=self.cache or False, callbacks=self.handlers, **fields)
+            self.model = make(self.hook, cache=self.cache or False, callbacks=self.handlers, **fields)
 
         async def look(self, struck_at: float | None = None) -> float:
             seconds = await super().look(struck_at)
@@ -258,23 +234,21 @@ def test_a_failure_anywhere_under_a_sync_verb(scene: Any, call: Any, fault: Base
     raise AssertionError("it never got through")
 
 
-class Reporting(Chat):
-    """Says what the prompt cost before it says anything, and never ends."""
-
-    async def _astream(self, messages: Any, stop: Any = None, **kwargs: Any) -> AsyncIterator[ChatGenerationChunk]:
-        yield ChatGenerationChunk(message=AIMessageChunk("", usage_metadata=USAGE))
-        yield ChatGenerationChunk(message=AIMessageChunk("Hel"))
-        await anyio.sleep_forever()
-
-
 USAGE: Any = {"input_tokens": 7, "output_tokens": 0, "total_tokens": 7}
+
+
+async def report() -> AsyncIterator[AIMessageChunk]:
+    """Say what the prompt cost before anything else, and never end."""
+    yield AIMessageChunk("", usage_metadata=USAGE)
+    yield AIMessageChunk("Hel")
+    await anyio.sleep_forever()
 
 
 @pytest.mark.parametrize("cancelled", [False, True])
 async def test_usage_so_far_is_told_and_flagged(cancelled: bool, handlers: Any) -> None:
     watch, _ = handlers()
     with anyio.CancelScope() as scope:
-        async with Reporting(hook=None, callbacks=[watch]).astream("hi") as stream:
+        async with hook_model(lambda call: report(), "astream", callbacks=[watch]).astream("hi") as stream:
             async for chunk in stream:
                 if chunk.content and cancelled:
                     scope.cancel()
