@@ -12,6 +12,7 @@ from typing import Any, Literal, TypeAlias, cast, get_args
 from hocket.errors import InvalidInput
 from hocket.errors.hints import near_name_hint
 from hocket.messages import ToolCall
+from hocket.messages.base import copy_containers
 from hocket.messages.content import Fields, FieldsView
 
 __all__ = ["ApprovalRules", "Decision", "DecisionKind", "InterruptOn", "Rerun", "Resume", "read_decisions"]
@@ -102,7 +103,7 @@ class ApprovalRules:
         if rule is None or isinstance(rule, bool):
             return rule is True
         try:
-            return bool(rule(call))
+            return bool(rule(cast(ToolCall, copy_containers(call))))  # a rule is asked, and changes nothing
         except Exception:  # of arguments that the model made up, for example
             return True
 
@@ -139,7 +140,7 @@ def _read_decision(call_id: str, decision: object) -> Decision:
     if unknown := values.keys() - needed - allowed:
         raise InvalidInput(f"the decision {kind!r} for {call_id!r} has no {', '.join(map(repr, sorted(unknown)))}")
     args, message = cast(object, values.get("args")), values.get("message", "")
-    if args is not None and not isinstance(args, dict):
+    if "args" in values and not isinstance(args, dict):
         raise InvalidInput(f"args for {call_id!r} is {type(args).__name__}; it is a dict of arguments")
     if not isinstance(message, str):
         raise InvalidInput(f"message for {call_id!r} is {type(message).__name__}; it is a text")

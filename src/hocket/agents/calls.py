@@ -159,7 +159,7 @@ def _apply_decision(turn: ToolTurn, call: ToolCall, decision: Decision) -> None:
         why = f" {decision.message}" if decision.message else ""
         turn.notes[call["id"] or ""] = f"\n[A person changed this call before it was run, to {args!r}.{why}]"
     elif decision.kind == "reject":
-        why = f": {decision.message}" if decision.message else "."
-        turn.answer(call, f"A person rejected this call{why} It was not run.", "rejected")
+        why = f" The reason: {decision.message}" if decision.message else ""
+        turn.answer(call, f"A person rejected this call. It was not run.{why}", "rejected")
     else:
         turn.answer(call, decision.message)
