@@ -37,11 +37,15 @@ class RunnableVerbs(ABC, Generic[Input, Output]):
         base = name or getattr(self, "name", None) or type(self).__name__
         return base if not suffix else f"{base}_{suffix}" if base[0].islower() else base + suffix.title()
 
+    def _defines(self, verb: str) -> bool:
+        """Whether the class has a verb of its own."""
+        return getattr(type(self), verb) is not getattr(RunnableVerbs, verb)
+
     # -- one
 
     async def ainvoke(self, input: Input, config: RunnableConfig | None = None, **kwargs: Any) -> Output:
         """Turn one input into its output. By default `invoke`, in a worker thread."""
-        if type(self).invoke is RunnableVerbs.invoke:  # pyright: ignore[reportUnknownMemberType]  # only compared
+        if not self._defines("invoke"):
             raise InvalidHook(f"{type(self).__name__} defines neither ainvoke nor invoke")
         return await ASYNC.call_sync(self.invoke, input, config, **kwargs)
 
@@ -106,9 +110,9 @@ class RunnableVerbs(ABC, Generic[Input, Output]):
         sink: Sink[Output],
     ) -> None:
         """Push the output into ``sink``, on a runtime. Other runnables on that runtime call this."""
-        if runtime.is_async and type(self).astream is not RunnableVerbs.astream:  # pyright: ignore[reportUnknownMemberType]  # a class of the user's own
+        if runtime.is_async and self._defines("astream"):
             await drain(runtime, self.astream(input, config, **kwargs), sink)
-        elif type(self).stream is not RunnableVerbs.stream:  # pyright: ignore[reportUnknownMemberType]  # only compared
+        elif self._defines("stream"):
             await drain(runtime, self.stream(input, config, **kwargs), sink, in_thread=runtime.is_async)
         else:
             await put_one(sink, await self._invoke(runtime, input, config, kwargs))
@@ -117,7 +121,7 @@ class RunnableVerbs(ABC, Generic[Input, Output]):
         self, runtime: Runtime, config: RunnableConfig | None, kwargs: dict[str, object], sink: Sink[Output]
     ) -> Stage[Input, Output]:
         """Return the stage that runs this runnable inside a stream. By default it waits for its whole input."""
-        if runtime.is_async and type(self).atransform is not RunnableVerbs.atransform:  # pyright: ignore[reportUnknownMemberType]  # only compared
+        if runtime.is_async and self._defines("atransform"):
             return AsyncGeneratorStage(
                 runtime, ensure_config(config), lambda pieces: self.atransform(pieces, config, **kwargs), sink
             )
@@ -130,7 +134,7 @@ class RunnableVerbs(ABC, Generic[Input, Output]):
     @property
     def _can_step(self) -> bool:
         """Whether a sync stream needs no event loop: on the blocking runtime, `_produce` and `_make_stage` never suspend."""
-        return type(self).invoke is not RunnableVerbs.invoke  # pyright: ignore[reportUnknownMemberType]  # only compared
+        return self._defines("invoke")
 
     @property
     def _is_cumulative(self) -> bool:
