@@ -340,7 +340,7 @@ async def test_at_a_limit_only_the_answer_may_be_called(make_agent: MakeAgent):
     result = await agent.ainvoke("go")
     assert (result.output, result.stop) == (Sum(total=3), "model_calls")
     params = model.requests[1].params
-    assert [one["function"]["name"] for one in params["tools"]] == ["Sum"] and params["tool_choice"] == "Sum"
+    assert [one["function"]["name"] for one in params["tools"]] == ["Sum"] and params["tool_choice"] == "required"
 
 
 # -- watching

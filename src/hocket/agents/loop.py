@@ -26,13 +26,14 @@ from hocket.agents.text_format import FEEDBACK_NAME
 from hocket.agents.turn import TurnRunner, add_note
 from hocket.agents.window import ContextWindow
 from hocket.chat_history import BaseChatMessageHistory
-from hocket.errors import InvalidInput, LimitReached, OutputParserException
+from hocket.errors import InvalidInput, LimitReached, OutputParserException, Unsupported
 from hocket.message_toolkit.calls import is_empty, with_calls
 from hocket.messages import AIMessage, BaseMessage, HumanMessage, ToolCall, ToolMessage
 from hocket.messages.calls import calls_of
 from hocket.runnables import RunnableConfig
 from hocket.runnables.chain_run import ChainRun
 from hocket.runnables.config import merge_configs
+from hocket.tools import BaseTool
 from hocket.tools.call_runner import Call, CallRunner
 
 __all__ = ["AgentRun"]
@@ -176,7 +177,7 @@ class AgentRun(Generic[Output]):
                 return "tokens"
         return None
 
-    async def _ask(self, tools: Sequence[Any], tool_choice: str | None = None) -> AIMessage:
+    async def _ask(self, tools: Sequence[BaseTool], tool_choice: str | None = None) -> AIMessage:
         """Return the model's answer, its calls with ids of their own."""
         self._step += 1
 
@@ -312,7 +313,7 @@ class AgentRun(Generic[Output]):
         if answer is None:
             reply = await self._ask(())
         else:
-            reply = await self._ask([answer.tool], answer.name)
+            reply = await self._demand_answer(answer.tool)
         calls = calls_of(reply)
         if answer is not None and calls:
             turn = self._sort_calls(reply, calls)
@@ -332,6 +333,13 @@ class AgentRun(Generic[Output]):
             return answer.read_text(reply.text)
         except OutputParserException:
             return None
+
+    async def _demand_answer(self, tool: BaseTool) -> AIMessage:
+        """Ask with nothing but the answer to call; a server that cannot be told to call it may do so all the same."""
+        try:
+            return await self._ask([tool], "required")
+        except Unsupported:
+            return await self._ask([tool])
 
     async def _pause(self, waiting: list[ToolCall]) -> AgentResult[Output]:
         for call in waiting:
