@@ -7,6 +7,7 @@ from hocket._runtime.lazy import Loader, loader
 if TYPE_CHECKING:
     from hocket.agents.agent import Agent
     from hocket.agents.approval import Resume
+    from hocket.agents.benchmark import PromptBenchmark, PromptMetrics, abenchmark_prompts, benchmark_prompts
     from hocket.agents.builtin.calculator import calculate, calculator_tool
     from hocket.agents.builtin.search import search_tool
     from hocket.agents.builtin.sql import sql_tool
@@ -35,10 +36,14 @@ _LATER = {
     "FinalAnswerStream": "final_answer_stream",
     "LimitReached": ".errors",
     "ModelRequest": "middleware",
+    "PromptBenchmark": "benchmark",
+    "PromptMetrics": "benchmark",
     "ReActFormat": "react",
     "Resume": "approval",
     "SafetyManager": "safety",
     "ToolCallRequest": "middleware",
+    "abenchmark_prompts": "benchmark",
+    "benchmark_prompts": "benchmark",
     "calculate": "builtin.calculator",
     "calculator_tool": "builtin.calculator",
     "create_agent": "create",
@@ -60,10 +65,14 @@ __all__ = [
     "FinalAnswerStream",
     "LimitReached",
     "ModelRequest",
+    "PromptBenchmark",
+    "PromptMetrics",
     "ReActFormat",
     "Resume",
     "SafetyManager",
     "ToolCallRequest",
+    "abenchmark_prompts",
+    "benchmark_prompts",
     "calculate",
     "calculator_tool",
     "create_agent",

@@ -20,7 +20,7 @@ from hocket.runnables import Runnable
 from hocket.tools import BaseTool
 from hocket.tools.calls import index_by_name
 
-__all__ = ["create_agent"]
+__all__ = ["ToolLike", "create_agent"]
 
 T = TypeVar("T")
 

@@ -12,9 +12,11 @@ from hocket.agents.events import AgentEvent, EventSink
 from hocket.agents.middleware import ModelRequest
 from hocket.agents.text_format import AnswerFilter, TextFormat
 from hocket.errors import InvalidHook, Unsupported
+from hocket.language_models import BaseChatModel
 from hocket.messages import AIMessage, AIMessageChunk, BaseMessage, Collector, message_chunk_to_message
 from hocket.messages.content import FieldsView
 from hocket.runnables import Runnable, RunnableConfig
+from hocket.runnables.base import RunnableWrapper
 from hocket.tools import BaseTool
 
 __all__ = ["FEEDBACK", "ModelCaller", "bind_tools"]
@@ -45,7 +47,7 @@ class ModelCaller:
         self._config = config
         self._emit = emit
         self._bound: tuple[object, object, object, Runnable[Any, AIMessage]] | None = None
-        self._takes_stop = True
+        self._refuses_stop: object = None  # the model that has said that it takes no stop words
 
     async def ask(self, request: ModelRequest) -> AIMessage:
         """Return the model's answer.
@@ -58,21 +60,20 @@ class ModelCaller:
             return await self._ask(self._bind(request), request.messages, request.options, request.step, None)
         messages = self._format.render(request.messages, request.tools)
         stream_filter = self._format.stream_filter()
+        options: Mapping[str, Any] = {"stop": list(self._format.stop), **request.options}
+        if self._refuses_stop is request.model or not _takes_stop(request.model):
+            options = request.options
         try:
-            options = self._with_stop(request.options, self._format)
             reply = await self._ask(request.model, messages, options, request.step, stream_filter)
         except Unsupported:  # before anything was sent: a model that reasons takes no stop words
-            if not self._takes_stop:
+            if options is request.options:
                 raise
-            self._takes_stop = False
+            self._refuses_stop = request.model
             reply = await self._ask(request.model, messages, request.options, request.step, stream_filter)
         answer = self._format.read(reply, request.tools)
         if answer.feedback is None:
             return answer.message
         return _with_facts(answer.message, {FEEDBACK: answer.feedback})
-
-    def _with_stop(self, options: Mapping[str, Any], format: TextFormat) -> Mapping[str, Any]:
-        return {"stop": list(format.stop), **options} if self._takes_stop else options
 
     def _bind(self, request: ModelRequest) -> Runnable[Any, AIMessage]:
         """Return the model with its tools. They are the same at each step, unless a middleware changes them."""
@@ -105,6 +106,13 @@ class ModelCaller:
         if not isinstance(reply, AIMessage):  # pyright: ignore[reportUnnecessaryIsInstance]  # a runnable of the user's own
             raise InvalidHook(f"the model returned {type(reply).__name__}; an agent's model returns an AIMessage")
         return cast(AIMessage, message_chunk_to_message(reply))
+
+
+def _takes_stop(model: Runnable[Any, AIMessage]) -> bool:
+    """Whether stop words are an argument of a call: of a chat model's, and of what wraps chat models alone."""
+    if isinstance(model, RunnableWrapper):
+        return all(map(_takes_stop, model._get_wrapped()))  # pyright: ignore[reportPrivateUsage]  # the hook of every wrapper
+    return isinstance(model, BaseChatModel)
 
 
 def bind_tools(

@@ -8,7 +8,14 @@ from hocket.agents.react.arguments import find_cut_json, make_tool_call
 from hocket.agents.react.calls import is_finish, is_none
 from hocket.agents.react.forms import Code
 from hocket.agents.react.parse import ReActReply, ReadReply, read_text_reply
-from hocket.agents.react.render import FEEDBACK, describe_tools, find_question, write_example, write_turns
+from hocket.agents.react.render import (
+    FEEDBACK,
+    describe_tools,
+    find_question,
+    translate_failure,
+    write_example,
+    write_turns,
+)
 from hocket.agents.react.stream_filter import FinalAnswerFilter
 from hocket.agents.react.words import LANGUAGES, Failure, Language, Words
 from hocket.errors import InvalidInput
@@ -179,8 +186,7 @@ class ReActFormat:
             tool: the name that was called.
             detail: what happened, in hocket's own English words; in English they are the text.
         """
-        text = self._words.failures.get(kind, "{detail}")
-        return text.replace("{tool}", tool) if "{tool}" in text else text.replace("{detail}", detail)
+        return translate_failure(self._words, kind, tool, detail)
 
     def summarize_thought(self, tools: Sequence[str]) -> str:
         """Return the text that stands for a long thought, when the conversation has to become shorter.

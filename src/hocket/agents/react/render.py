@@ -17,14 +17,16 @@ from hocket.agents.react.words import Words
 from hocket.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 from hocket.messages.content import FieldsView
 from hocket.tools import BaseTool
+from hocket.tools.result_messages import ERROR_KIND
 
-__all__ = ["FEEDBACK", "describe_tools", "find_question", "write_example", "write_turns"]
+__all__ = ["FEEDBACK", "describe_tools", "find_question", "translate_failure", "write_example", "write_turns"]
 
 FEEDBACK: Final = "format_feedback"
 """The ``name`` of a human message that asks nothing: it tells the model what was wrong with its reply."""
 
 _TAG: Final = re.compile(r"<(/?think(?:ing)?)>", re.IGNORECASE)
 _PLAIN: Final = re.compile(r"[^\W_][^\n\r\"'`<>(){}\[\]（）【】“”=:：,，|*]{0,200}")
+_NOTE: Final = re.compile(r"\n\[[^\n]*\]\Z")  # what an agent adds to a result
 _QUESTION: Final = re.compile(r"^(?=(?:question|问题)[ \t]{0,8}[:：])", re.IGNORECASE | re.MULTILINE)
 
 
@@ -79,8 +81,25 @@ def _write_reply(
     for number, call in zip(numbers, calls, strict=True):
         result = results.get(call["id"] or "")
         if result is not None:
-            lines.append(_add_number(words.observation, number) + _set_off(_get_text(result)))
+            lines.append(_add_number(words.observation, number) + _set_off(_get_result(result, words)))
     return "\n".join(lines)
+
+
+def _get_result(message: ToolMessage, words: Words) -> str:
+    """Return the text of a result; of a failure, in the words of the language."""
+    text, kind = _get_text(message), str(message.response_metadata.get(ERROR_KIND))
+    if kind not in words.failures:
+        return text
+    name = message.name or ""
+    told = translate_failure(words, kind, name, text.removeprefix(f"{name} failed: "))
+    note = _NOTE.search(text)
+    return told if note is None or told.endswith(note[0]) else told + note[0]
+
+
+def translate_failure(words: Words, kind: str, tool: str, detail: str) -> str:
+    """Return what a model is told of a call that failed; ``detail`` itself, where the language has no words for it."""
+    text = words.failures.get(kind, "{detail}")
+    return text.replace("{tool}", tool) if "{tool}" in text else text.replace("{detail}", detail)
 
 
 def _write_call(words: Words, number: str, name: str, input: str) -> str:

@@ -9,8 +9,20 @@ from hocket.agents.react.forms import Code
 __all__ = ["LANGUAGES", "Failure", "Language", "Words"]
 
 Language = Literal["en", "zh"]
-Failure = Literal["unknown_tool", "invalid_arguments", "retry", "timeout", "cancelled", "stopped", "failed"]
-"""How a call of a tool failed: the words of `arun_tool_calls` in ``response_metadata["tool_error"]``."""
+Failure = Literal[
+    "unknown_tool",
+    "invalid_arguments",
+    "retry",
+    "timeout",
+    "cancelled",
+    "stopped",
+    "failed",
+    "limit",
+    "rejected",
+    "unknown_outcome",
+]
+"""How a call of a tool failed, or why it was not made: the words of `arun_tool_calls`, and those of agents, in
+``response_metadata["tool_error"]``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,6 +202,9 @@ _CHINESE: Final = Words(
         "cancelled": "工具执行已取消",
         "stopped": "工具执行已停止: {detail}",
         "failed": "工具执行错误: 工具执行崩溃: {detail}",
+        "limit": "工具没有执行: 工具调用次数已经用完。请根据已知的信息回答。",
+        "rejected": "工具没有执行, 此调用没有得到批准: {detail}",
+        "unknown_outcome": "工具已经开始执行, 但结果不明。再次调用之前, 请先查明结果。",
     },
     summary="推理摘要: 经考虑后决定使用工具{name}并获得结果",
     plain_summary="推理摘要: 经考虑后没有使用工具",
