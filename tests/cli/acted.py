@@ -5,11 +5,13 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Any
 
 import anyio
+import anyio.lowlevel
 
 from hocket import errors
 from hocket.language_models import BaseChatModel, ScriptedChatModel, Turn
-from hocket.messages import AIMessageChunk, BaseMessage
-from hocket.outputs import ChatGenerationChunk
+from hocket.language_models.tool_choice import ToolChoiceKind
+from hocket.messages import AIMessage, AIMessageChunk, BaseMessage, ToolMessage
+from hocket.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
 
 USAGE: Any = {"input_tokens": 12, "output_tokens": 3, "total_tokens": 15}
 
@@ -41,6 +43,32 @@ class Echo(BaseChatModel):
         return [f"{self.base_url} one", "two"]
 
 
+class Caller(BaseChatModel):
+    """Makes the calls that it is asked for, as JSON, and answers with their results; answers other questions at once."""
+
+    model: str = "caller"
+    _tool_choices = frozenset(ToolChoiceKind)
+
+    @property
+    def _llm_type(self) -> str:
+        return "caller"
+
+    async def _agenerate(self, messages: list[BaseMessage], **kwargs: Any) -> ChatResult:
+        await anyio.lowlevel.checkpoint()
+        results = [message.text for message in messages if isinstance(message, ToolMessage)]
+        if results:
+            message = AIMessage("; ".join(results))
+        elif messages[-1].text.startswith("["):
+            calls = [
+                {"type": "tool_call", "name": name, "args": args, "id": f"call_{number}"}
+                for number, (name, args) in enumerate(json.loads(messages[-1].text), 1)
+            ]
+            message = AIMessage("Let me see.", tool_calls=calls)
+        else:
+            message = AIMessage(messages[-1].text)
+        return ChatResult(generations=[ChatGeneration(message=message)])
+
+
 TURNS: dict[str, Turn] = {
     "thinks": Turn(reasoning="hm, ", text="so be it", usage=USAGE),
     "counts": Turn(text=["one ", "two ", "three"], usage=USAGE),
@@ -54,7 +82,7 @@ def make(model: str = "echo", **options: Any) -> BaseChatModel:
     """Return the model."""
     if model in TURNS:
         return ScriptedChatModel(script=[TURNS[model]] * 9, **options)
-    return Echo(model=model, **options)
+    return Caller(**options) if model == "caller" else Echo(model=model, **options)
 
 
 make.setup_needed = lambda: "press the red button"  # type: ignore[attr-defined]

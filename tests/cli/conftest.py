@@ -90,7 +90,7 @@ class Terminal:
         self._mark = 0
         self._screen, inside = pty.openpty()
         self.process = subprocess.Popen(
-            [sys.executable, "-c", IN_TERMINAL, "chat", *arguments],
+            [sys.executable, "-c", IN_TERMINAL, *arguments],
             stdin=inside,
             stdout=inside if stdout is None else stdout,
             stderr=inside,
@@ -144,13 +144,13 @@ class Terminal:
 
 @pytest.fixture
 def terminal(environ: dict[str, str]) -> Iterator[Callable[..., Terminal]]:
-    """Start `hocket chat` in a terminal."""
+    """Start `hocket chat`, or another ``command``, in a terminal."""
     if not Path("/proc/self/stat").exists():
         pytest.skip("these tests tell from /proc when the command waits for a key")
     opened: list[Terminal] = []
 
-    def start(*arguments: str, stdout: int | None = None, **more: str) -> Terminal:
-        opened.append(Terminal(arguments, {**environ, **more}, stdout))
+    def start(*arguments: str, command: str = "chat", stdout: int | None = None, **more: str) -> Terminal:
+        opened.append(Terminal((command, *arguments), {**environ, **more}, stdout))
         return opened[-1]
 
     yield start

@@ -1,7 +1,8 @@
 """The ``hocket`` command.
 
-Each subcommand is a file with ``configure(parser)`` and ``run(arguments)``; what they need is imported when they run,
-so that ``hocket --help`` is quick. Whatever goes wrong ends as one line on stderr and a non-zero exit code.
+Each subcommand is a file with ``configure(parser)`` and ``run(arguments)``, which may return an exit code. What they need
+is imported when they run, so that ``hocket --help`` is quick. Whatever goes wrong ends as one line on stderr and a
+non-zero exit code.
 """
 
 import argparse
@@ -10,7 +11,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from hocket.cli import chat, mcp, models, setup
+from hocket.cli import agent, chat, mcp, models, setup
 from hocket.cli.arguments import OneLineParser
 from hocket.cli.exits import INTERRUPTED, MISUSED, PIPE_CLOSED, exit_code, report
 
@@ -32,7 +33,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         parser.print_help(sys.stderr)
         return MISUSED
     try:
-        arguments.run(arguments)
+        code: int | None = arguments.run(arguments)
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:
@@ -41,7 +42,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except Exception as error:
         report(error, debug=arguments.debug)
         return exit_code(error)
-    return 0
+    return code or 0
 
 
 def _build_parser() -> argparse.ArgumentParser:
@@ -49,7 +50,7 @@ def _build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"hocket {importlib.metadata.version('hocket')}")
     parser.set_defaults(run=None, debug=False)
     commands = parser.add_subparsers(title="commands", metavar="")
-    for name, module in (("chat", chat), ("models", models), ("mcp", mcp), ("setup", setup)):
+    for name, module in (("agent", agent), ("chat", chat), ("models", models), ("mcp", mcp), ("setup", setup)):
         command = commands.add_parser(name, help=module.HELP, description=module.HELP)
         command.add_argument("--debug", action="store_true", help="show the traceback of an error")
         module.configure(command)

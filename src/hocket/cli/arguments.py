@@ -8,7 +8,20 @@ from urllib.parse import urlsplit
 from hocket.cli.exits import EXIT_CODES, MISUSED
 from hocket.cli.output import note, squeeze
 
-__all__ = ["OneLineParser", "parse_base_url", "parse_count", "parse_temperature"]
+__all__ = [
+    "DEFAULT_SESSION",
+    "OneLineParser",
+    "add_history_options",
+    "add_model_options",
+    "parse_base_url",
+    "parse_count",
+    "parse_temperature",
+    "read_model_options",
+]
+
+DEFAULT_SESSION = "default"  # where no other is named, of a history that is the user's own
+
+_MODEL_FIELDS = ("max_tokens", "temperature", "seed")
 
 
 class OneLineParser(argparse.ArgumentParser):
@@ -73,3 +86,42 @@ def parse_base_url(text: str) -> str:
     if not is_address:
         raise argparse.ArgumentTypeError(f"{text!r} is no address of a server; it looks like http://localhost:8080/v1")
     return text
+
+
+def add_model_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options that choose a model, and how it answers."""
+    parser.add_argument(
+        "--model", help="provider:model, see `hocket models` (default: local, which runs in this process)"
+    )
+    parser.add_argument("--system", help="instructions that come before the question")
+    parser.add_argument(
+        "--base-url",
+        metavar="URL",
+        type=parse_base_url,
+        help="a server that speaks OpenAI's format; without --model, the one it serves",
+    )
+    parser.add_argument("--max-tokens", metavar="N", type=parse_count, help="tokens to answer with at most")
+    parser.add_argument(
+        "--temperature", metavar="X", type=parse_temperature, help="0 is steady; the higher, the more varied"
+    )
+    parser.add_argument("--seed", metavar="N", type=int, help="the same seed gives the same answer")
+
+
+def add_history_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options that name a conversation that is kept."""
+    parser.add_argument(
+        "--history",
+        metavar="WHERE",
+        help="go on with the conversation that is kept there, and keep what is said: a file, or a directory/ with one for "
+        "each session; sqlite:///..., redis://... or postgresql://...",
+    )
+    parser.add_argument(
+        "--session",
+        metavar="NAME",
+        help=f"which of the conversations that are kept there (default: {DEFAULT_SESSION}; on a server, name yours)",
+    )
+
+
+def read_model_options(arguments: argparse.Namespace) -> dict[str, int | float]:
+    """Return the fields of the model that the command line sets."""
+    return {name: value for name in _MODEL_FIELDS if (value := getattr(arguments, name)) is not None}

@@ -18,9 +18,20 @@ from hocket.errors import (
     Unsupported,
 )
 
-__all__ = ["EXIT_CODES", "INTERRUPTED", "MISUSED", "PIPE_CLOSED", "exit_code", "explain", "report", "use_command_words"]
+__all__ = [
+    "EXIT_CODES",
+    "FAILED",
+    "INTERRUPTED",
+    "MISUSED",
+    "PAUSED",
+    "PIPE_CLOSED",
+    "exit_code",
+    "explain",
+    "report",
+    "use_command_words",
+]
 
-FAILED, MISUSED, ACCOUNT, MODEL, UNREACHABLE, LIMITED, TRUNCATED = range(1, 8)  # 2 is argparse's
+FAILED, MISUSED, ACCOUNT, MODEL, UNREACHABLE, LIMITED, TRUNCATED, PAUSED = range(1, 9)  # 2 is argparse's
 INTERRUPTED = 128 + 2  # SIGINT: the shell's own code for a command that Ctrl-C ended
 PIPE_CLOSED = 128 + 13  # SIGPIPE, a number that Windows has no name for
 
@@ -33,6 +44,7 @@ EXIT_CODES = {
     UNREACHABLE: "the server cannot be reached, fails, or takes too long: try again later",
     LIMITED: "too many requests or tokens for now: try again later",
     TRUNCATED: "the answer broke off before its end",
+    PAUSED: "a call of a tool waits for approval; `hocket agent --resume --decide ID=approve` goes on",
     INTERRUPTED: "Ctrl-C",
     PIPE_CLOSED: "nobody reads the output",
 }
@@ -44,6 +56,7 @@ _IN_PYTHON = (
     (r", or raise ChatLocal\(n_ctx=\.\.\.\) if the weights allow for more", ""),
     (r"\bgive ChatLocal\(model=\.\.\.\) or", "give --model local:PATH or"),
     (r"\bopen_history\(address, session_id=\.\.\.\)", "--session NAME"),
+    (r"\binterrupt_on names\b", "--interrupt-on names"),
     (r"\bmax_tokens=", "--max-tokens "),
     (r"\b(temperature|seed)=", r"--\1 "),
     (r"\bbase_url=", "--base-url "),

@@ -4,15 +4,24 @@ What a server says (an error, the name of a model, an answer) must not move the 
 the direction of the writing round, so that a line reads as something else. A test holds the other files to this door.
 """
 
+import io
 import sys
 import traceback
 from collections.abc import Iterable
+from typing import cast
 
-__all__ = ["make_printable", "note", "print_lines", "print_traceback", "squeeze"]
+__all__ = ["accept_any_text", "make_printable", "note", "print_lines", "print_traceback", "squeeze"]
 
 _CONTROLS = [code for code in (*range(32), *range(127, 160)) if chr(code) not in "\t\n"]
 _DIRECTIONS = (*range(0x202A, 0x202F), *range(0x2066, 0x206A))  # embeddings, overrides, isolates and their ends
 _STEERING = dict.fromkeys((*_CONTROLS, *_DIRECTIONS))
+
+
+def accept_any_text() -> None:
+    """Have standard output replace characters that it cannot show: such a one is not worth an answer."""
+    stdout: object = sys.stdout
+    if isinstance(stdout, io.TextIOWrapper):
+        cast("io.TextIOWrapper", stdout).reconfigure(errors="replace")
 
 
 def make_printable(text: str) -> str:

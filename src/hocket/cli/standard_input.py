@@ -14,11 +14,12 @@ __all__ = ["read_question", "replace_undecodable"]
 PATIENCE = 5.0  # seconds in which something must come out of a pipe that nobody asked to be waited for
 
 
-def read_question(words: Sequence[str]) -> str | None:
+def read_question(words: Sequence[str], command: str = 'hocket chat "Why is the sky blue?"') -> str | None:
     """Return what to ask.
 
     Args:
         words: of the command line; ``-`` stands for what is piped in, which else follows them.
+        command: an example, for the error.
 
     Returns:
         The question; None: nothing yet, a person will type it.
@@ -38,7 +39,7 @@ def read_question(words: Sequence[str]) -> str | None:
         parts = (_read_piped().strip("\n") if is_input else " ".join(group) for is_input, group in groups)
         question = "\n\n".join(filter(None, map(replace_undecodable, parts)))
     if not question.strip():
-        raise InvalidInput('the question is empty; write  hocket chat "Why is the sky blue?"')
+        raise InvalidInput(f"the question is empty; write  {command}")
     return question
 
 

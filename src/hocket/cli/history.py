@@ -1,0 +1,55 @@
+"""Which conversation is gone on with: a history that the command line names, tried before anything is asked."""
+
+import os
+from typing import TYPE_CHECKING
+
+from hocket.cli.arguments import DEFAULT_SESSION
+
+if TYPE_CHECKING:
+    from hocket.chat_history import BaseChatMessageHistory
+
+__all__ = ["open_kept_history"]
+
+
+def open_kept_history(where: str | None, session: str | None) -> "BaseChatMessageHistory":
+    """Return the history to go on with, tried: what cannot be read, or written, is told before anything is asked.
+
+    Raises:
+        InvalidInput: the address is none, its directory is not there or closed to us, or the session is missing or one
+            too many.
+        HistoryUnavailable: a server cannot be reached.
+        HistoryError: it refuses, or the file is damaged.
+    """
+    from hocket._databases.urls import parse_address
+    from hocket.chat_history import InMemoryChatMessageHistory, open_history
+    from hocket.errors import InvalidInput
+
+    if where is None:
+        if session is not None:
+            raise InvalidInput("--session names a conversation in a history: say which one, with --history")
+        return InMemoryChatMessageHistory()
+    kind, place = parse_address(where, "a history")
+    if kind in ("sqlite", "file"):
+        _check_place(place)
+    if kind == "sqlite":
+        session = session or DEFAULT_SESSION
+    if kind in ("redis", "postgres") and session is None:
+        raise InvalidInput("a server keeps the conversations of many: name yours, with --session NAME")
+    history = open_history(where, session)
+    history.messages  # noqa: B018  (a server may be down, a file damaged)
+    return history
+
+
+def _check_place(path: str) -> None:
+    """Look whether a file can be written, or made where it is not there.
+
+    Raises:
+        InvalidInput: it cannot.
+    """
+    from hocket.errors import InvalidInput
+
+    directory = os.path.dirname(path) or os.curdir
+    if not os.path.isdir(directory):
+        raise InvalidInput(f"--history {path}: there is no directory {directory}; make it first")
+    if not os.access(path if os.path.exists(path) else directory, os.W_OK):
+        raise InvalidInput(f"--history {path} cannot be written; what is said would be lost")
