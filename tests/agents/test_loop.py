@@ -10,17 +10,10 @@ from hocket import ScriptedChatModel, Turn
 from hocket.agents import AgentLimits, LimitReached, create_agent
 from hocket.agents.agent import AgentInput
 from hocket.errors import InvalidInput, RateLimitError, StopRun
-from hocket.language_models.tool_choice import ToolChoiceKind
 from hocket.messages import AIMessage, HumanMessage, ToolMessage
 from hocket.tools import tool
 from tests.agents.conftest import MakeAgent, add, call
-from tests.kit import HookCall, Recorder, hook_class
-
-
-class ToolModel(hook_class()):
-    """A model that can be given tools."""
-
-    _tool_choices = frozenset(ToolChoiceKind)
+from tests.kit import HookCall, Recorder, tool_model
 
 
 def kinds(messages: list[Any]) -> list[str]:
@@ -153,7 +146,7 @@ async def test_runs_of_one_agent_do_not_mix():
         return AIMessage("", tool_calls=[call("add", a=int(last.text), b=1)])
 
     answers: dict[int, str | None] = {}
-    agent = create_agent(ToolModel(do=reply), [add])
+    agent = create_agent(tool_model(reply), [add])
     async with anyio.create_task_group() as group:
         for number in range(50):
             group.start_soon(ask, number)

@@ -17,11 +17,10 @@ from hocket import ScriptedChatModel, Turn
 from hocket.agents import AgentLimits, create_agent, react_app
 from hocket.agents.serve import ASGIApp, Language
 from hocket.errors import AuthenticationError, InvalidInput
-from hocket.language_models.tool_choice import ToolChoiceKind
 from hocket.messages import AIMessage, ToolMessage
 from hocket.testing import virtual_clock
 from tests.agents.conftest import MakeAgent, add, call, wait
-from tests.kit import HookCall, hook_class
+from tests.kit import HookCall, hook_model, tool_model
 
 KEY = "sk-proj-abcdefghijklmnop"
 
@@ -197,10 +196,6 @@ async def test_a_body_that_is_too_large_is_not_read_to_its_end(make_agent: MakeA
     assert client.got[0]["status"] == 400 and len(client.events) == 6
 
 
-class Watched(hook_class()):
-    """A model that notes how its calls end."""
-
-
 async def test_a_client_that_leaves_cancels_its_run():
     """Nothing is sent, and no tool goes on."""
     began = anyio.Event()
@@ -216,7 +211,7 @@ async def test_a_client_that_leaves_cancels_its_run():
 
     client = RawClient(QUERY)
     async with anyio.create_task_group() as group:
-        group.start_soon(client.ask, react_app(create_agent(Watched(do=hang))))
+        group.start_soon(client.ask, react_app(create_agent(hook_model(hang))))
         await began.wait()
         client.left.set()
     assert (ended, client.got) == (["cancelled"], [])
@@ -253,9 +248,6 @@ async def test_a_request_has_its_time(make_agent: MakeAgent, events: Sequence[di
 async def test_many_requests_at_once_do_not_mix():
     """Three hundred, with a tool each; all are under way together."""
 
-    class ToolModel(hook_class()):
-        _tool_choices = frozenset(ToolChoiceKind)
-
     under_way, together = 0, anyio.Event()
 
     async def reply(asked: HookCall) -> AIMessage:
@@ -273,7 +265,7 @@ async def test_many_requests_at_once_do_not_mix():
         answers[number] = (await send(app, json={"query": f"{number}"})).json()["response"]
 
     answers: dict[int, str] = {}
-    app = react_app(create_agent(ToolModel(do=reply), [add]))
+    app = react_app(create_agent(tool_model(reply), [add]))
     async with anyio.create_task_group() as group:
         for number in range(300):
             group.start_soon(ask, number)

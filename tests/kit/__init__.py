@@ -8,12 +8,23 @@ model = hook_model("yes", callbacks=[recorder])
 """
 
 from tests.kit.growth import assert_linear, cpu_seconds
-from tests.kit.models import HookCall, HookModel, TextHookModel, hook_class, hook_llm, hook_model
+from tests.kit.models import (
+    HOOKS,
+    HookCall,
+    HookModel,
+    TextHookModel,
+    ToolHookModel,
+    hook_class,
+    hook_llm,
+    hook_model,
+    tool_model,
+)
 from tests.kit.recorders import CHAIN_EVENTS, MODEL_EVENTS, TOOL_EVENTS, AsyncRecorder, Event, Recorder
 from tests.kit.services import CountingLimiter, DictCache
 
 __all__ = [
     "CHAIN_EVENTS",
+    "HOOKS",
     "MODEL_EVENTS",
     "TOOL_EVENTS",
     "AsyncRecorder",
@@ -24,9 +35,11 @@ __all__ = [
     "HookModel",
     "Recorder",
     "TextHookModel",
+    "ToolHookModel",
     "assert_linear",
     "cpu_seconds",
     "hook_class",
     "hook_llm",
     "hook_model",
+    "tool_model",
 ]

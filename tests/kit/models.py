@@ -13,10 +13,12 @@ from typing import Any
 from pydantic import Field, PrivateAttr
 
 from hocket.language_models import BaseChatModel, BaseLLM
+from hocket.language_models.tool_choice import ToolChoiceKind
 from hocket.messages import AIMessage, AIMessageChunk, BaseMessage
 from hocket.outputs import ChatGeneration, ChatGenerationChunk, ChatResult, Generation, GenerationChunk, LLMResult
 
 HOOKS = ("agenerate", "generate", "astream", "stream")
+"""All that a model can have."""
 
 
 @dataclass(frozen=True)
@@ -80,6 +82,12 @@ class HookModel(_HookFields, BaseChatModel):
     do: Any = Field(default="yes", exclude=True)
 
     _requests: list[HookCall] = PrivateAttr(default_factory=list)
+
+
+class ToolHookModel(HookModel):
+    """The same for a chat model that can be given tools, with every choice among them. Make one with `tool_model`."""
+
+    _tool_choices = frozenset(ToolChoiceKind)
 
 
 class TextHookModel(_HookFields, BaseLLM):
@@ -179,6 +187,11 @@ def hook_class(*hooks: str, base: Any = HookModel) -> Any:
 def hook_model(do: Any = "yes", *hooks: str, **fields: Any) -> Any:
     """Make a chat model with these hooks (default: ``"agenerate"``) that do what ``do`` says (`HookModel`)."""
     return hook_class(*hooks)(do=do, **fields)
+
+
+def tool_model(do: Any = "yes", *hooks: str, **fields: Any) -> Any:
+    """Make a chat model that can be given tools, with these hooks (default: ``"agenerate"``) (`HookModel`)."""
+    return hook_class(*hooks, base=ToolHookModel)(do=do, **fields)
 
 
 def hook_llm(do: Any = "yes", *hooks: str, **fields: Any) -> Any:

@@ -17,6 +17,7 @@ from tests.kit import (
     hook_class,
     hook_llm,
     hook_model,
+    tool_model,
 )
 
 
@@ -102,6 +103,16 @@ async def test_what_a_hook_does_may_be_a_message_pieces_a_function_or_an_excepti
     for hook in ("agenerate", "stream"):
         with pytest.raises(KeyError, match="gone"):
             await hook_model(KeyError("gone"), hook).ainvoke("hi")
+
+
+async def test_a_tool_model_can_be_given_tools() -> None:
+    """Another model refuses them."""
+    offered = {"name": "add", "description": "Add.", "input_schema": {"type": "object"}}
+    model = tool_model("yes")
+    await model.bind_tools([offered], tool_choice="any").ainvoke("hi")
+    assert model.requests[0].params["tools"]
+    with pytest.raises(NotImplementedError):
+        hook_model("yes").bind_tools([offered])
 
 
 async def test_a_test_adds_fields_to_a_hook_class() -> None:

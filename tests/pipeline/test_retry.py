@@ -5,7 +5,7 @@ import contextvars
 import itertools
 import pickle
 import threading
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from typing import Any
@@ -14,10 +14,9 @@ import anyio
 import anyio.lowlevel
 import anyio.to_thread
 import pytest
-from pydantic import BaseModel, Field, PrivateAttr
 from tenacity import RetryCallState
 
-from hocket import AIMessage, AIMessageChunk, BaseChatModel, BaseLLM, ChatOpenAI, InMemoryCache, RetryPolicy
+from hocket import AIMessage, AIMessageChunk, ChatOpenAI, InMemoryCache, RetryPolicy
 from hocket.callbacks import UsageMetadataCallbackHandler
 from hocket.errors import (
     AuthenticationError,
@@ -35,78 +34,45 @@ from hocket.errors import (
     StreamTruncated,
     TotalTimeout,
 )
-from hocket.outputs import ChatGeneration, ChatGenerationChunk, ChatResult, Generation, GenerationChunk, LLMResult
 from hocket.testing import Events, OpenAIFormat, Reply, Status, VirtualClock, serve
-from tests.kit import AsyncRecorder, CountingLimiter
+from tests.kit import HOOKS, AsyncRecorder, CountingLimiter, HookCall, hook_llm, hook_model
 
 USAGE: Any = {"input_tokens": 3, "output_tokens": 2, "total_tokens": 5}
 EXACT = RetryPolicy(jitter=0)
 WHERE: contextvars.ContextVar[str] = contextvars.ContextVar("where")
 CLOSED: list[str] = []
+STREAMS = ("astream", "stream")
 
 
 def busy(**more: Any) -> ProviderUnavailable:
     return ProviderUnavailable("busy", **{"status": 503, "retryable": True, **more})
 
 
-class _Flaky(BaseModel):
-    """Fails as often as it has failures, and then answers; of a stream, after ``chunks`` chunks."""
+def _flaky(failures: Iterable[BaseException], chunks: int, first: Any) -> Callable[[HookCall], Iterator[Any]]:
+    left = iter(failures)
 
-    failures: list[Any] = Field(default_factory=list, exclude=True)
-    chunks: int = 0
-    _calls: int = PrivateAttr(default=0)
-
-    def _fail(self) -> None:
-        self._calls += 1
-        if self._calls <= len(self.failures):
-            raise self.failures[self._calls - 1]
-
-    @property
-    def _llm_type(self) -> str:
-        return "flaky"
-
-
-class Chat(_Flaky, BaseChatModel):
-    def _chunk(self, text: str) -> ChatGenerationChunk:
-        return ChatGenerationChunk(message=AIMessageChunk(text, usage_metadata=USAGE if text == "a" else None))
-
-    def _generate(self, messages: Any, stop: Any = None, **kwargs: Any) -> ChatResult:
-        self._fail()
-        return ChatResult(generations=[ChatGeneration(message=AIMessage("ab"))])
-
-    async def _agenerate(self, messages: Any, stop: Any = None, **kwargs: Any) -> ChatResult:
-        return self._generate(messages)
-
-    def _stream(self, messages: Any, stop: Any = None, **kwargs: Any) -> Iterator[ChatGenerationChunk]:
-        yield from [self._chunk("a")][: self.chunks]
-        self._fail()
+    def answer(call: HookCall) -> Iterator[Any]:
+        yield from [first][:chunks]
+        for failure in left:
+            raise failure
         try:
-            yield from [self._chunk("a"), self._chunk("b")][self.chunks :]
+            yield from [first, "b"][chunks:]
         except GeneratorExit:
             CLOSED.append(WHERE.get(""))
             raise
 
-    async def _astream(self, messages: Any, stop: Any = None, **kwargs: Any) -> AsyncIterator[ChatGenerationChunk]:
-        for chunk in self._stream(messages):
-            yield chunk
+    return answer
 
 
-class Text(_Flaky, BaseLLM):
-    def _generate(self, prompts: Any, stop: Any = None, **kwargs: Any) -> LLMResult:
-        self._fail()
-        return LLMResult(generations=[[Generation(text="ab")] for _ in prompts])
+def chat_model(*hooks: str, failures: Iterable[BaseException] = (), chunks: int = 0, **fields: Any) -> Any:
+    """Make a model that fails as often as it has failures, and then answers; of a stream, after ``chunks`` chunks."""
+    first = AIMessageChunk("a", usage_metadata=USAGE)
+    return hook_model(_flaky(failures, chunks, first), *(hooks or HOOKS), **fields)
 
-    async def _agenerate(self, prompts: Any, stop: Any = None, **kwargs: Any) -> LLMResult:
-        return self._generate(prompts)
 
-    def _stream(self, prompt: Any, stop: Any = None, **kwargs: Any) -> Iterator[GenerationChunk]:
-        yield from [GenerationChunk(text="a")][: self.chunks]
-        self._fail()
-        yield from [GenerationChunk(text="a"), GenerationChunk(text="b")][self.chunks :]
-
-    async def _astream(self, prompt: Any, stop: Any = None, **kwargs: Any) -> AsyncIterator[GenerationChunk]:
-        for chunk in self._stream(prompt):
-            yield chunk
+def text_model(failures: Iterable[BaseException] = (), chunks: int = 0, **fields: Any) -> Any:
+    """Make a text model that does the same."""
+    return hook_llm(_flaky(failures, chunks, "a"), *HOOKS, **fields)
 
 
 def said(answer: Any) -> str:
@@ -129,20 +95,20 @@ VERBS: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 each_verb = pytest.mark.parametrize("verb", VERBS)
-each_kind = pytest.mark.parametrize("kind", [Chat, Text])
+each_make = pytest.mark.parametrize("make", [chat_model, text_model])
 
 
 # -- how
 
 
-@each_kind
+@each_make
 @each_verb
 async def test_every_verb_tries_again_and_says_so(
-    kind: Any, verb: str, recorder: Any, virtual_clock: VirtualClock
+    make: Any, verb: str, recorder: Any, virtual_clock: VirtualClock
 ) -> None:
     """Chat and text models, sync and async, whole and streamed; each attempt that failed is an event."""
     first, second = busy(), RateLimitError("slow", status=429, retryable=True, retry_after=7)
-    model = kind(failures=[first, second], retry=EXACT)
+    model = make(failures=[first, second], retry=EXACT)
     assert said(await VERBS[verb](model, {"callbacks": [recorder]})) == "ab"
     assert virtual_clock.now() == 0.5 + 7
     assert recorder.names[1:] == ["on_retry", "on_retry", "on_llm_end"]
@@ -158,14 +124,14 @@ async def test_every_verb_tries_again_and_says_so(
 @pytest.mark.usefixtures("virtual_clock")
 async def test_the_other_verbs_try_again() -> None:
     """Batches, and several at once: each item its own attempts."""
-    for kind, question in ((Chat, [[AIMessage("x")]]), (Text, ["x", "y"])):
-        model: Any = kind(failures=[busy()] * 2, retry=EXACT)
+    for make, question in ((chat_model, [[AIMessage("x")]]), (text_model, ["x", "y"])):
+        model: Any = make(failures=[busy()] * 2, retry=EXACT)
         assert (await model.agenerate(question)).generations[0][0].text == "ab"
-        model = kind(failures=[busy()] * 2, retry=EXACT)
+        model = make(failures=[busy()] * 2, retry=EXACT)
         assert (await in_thread(lambda model=model, q=question: model.generate(q))).generations[0][0].text == "ab"
-        model = kind(failures=[busy()] * 4, retry=EXACT)
+        model = make(failures=[busy()] * 4, retry=EXACT)
         assert [said(one) for one in await model.abatch(["x"] * 3)] == ["ab"] * 3
-        assert model._calls == 7
+        assert len(model.requests) == 7
 
 
 def test_pauses() -> None:
@@ -212,7 +178,7 @@ async def test_what_is_tried_again(error: Any, also: Any, again: bool, verb: str
     """What says that it helps, and what the caller names. An error that says it is useless is believed."""
     if verb in ("invoke", "stream") and not isinstance(error, Exception):
         verb = "ainvoke"  # a thread cannot raise it
-    model = Chat(failures=[error], retry=RetryPolicy(also=also, max_attempts=2))
+    model = chat_model(failures=[error], retry=RetryPolicy(also=also, max_attempts=2))
     if again:
         assert said(await VERBS[verb](model, None)) == "ab"
     else:
@@ -220,16 +186,16 @@ async def test_what_is_tried_again(error: Any, also: Any, again: bool, verb: str
             await VERBS[verb](model, None)
         assert caught.value is error
         assert virtual_clock.now() == 0
-    assert model._calls == 1 + again
+    assert len(model.requests) == 1 + again
 
 
-@each_kind
+@each_make
 @each_verb
 async def test_a_stream_is_tried_again_until_its_first_chunk_is_out(
-    kind: Any, verb: str, virtual_clock: VirtualClock
+    make: Any, verb: str, virtual_clock: VirtualClock
 ) -> None:
     """A consumer never gets a beginning twice; where nobody had it, the answer is begun again, and not doubled."""
-    model = kind(failures=[busy()], retry=EXACT, chunks=1)
+    model = make(failures=[busy()], retry=EXACT, chunks=1)
     streams = "stream" in verb
     if streams:
         with pytest.raises(ProviderUnavailable) as caught:
@@ -238,24 +204,24 @@ async def test_a_stream_is_tried_again_until_its_first_chunk_is_out(
     else:
         bound = model.bind(stream=True)
         assert said(await VERBS[verb](bound, None)) == "ab"
-    assert model._calls == (1 if streams else 2)
+    assert len(model.requests) == (1 if streams else 2)
     assert virtual_clock.now() == (0 if streams else 0.5)
 
 
 async def test_nothing_is_tried_again_once_a_handler_had_a_token(recorder: Any) -> None:
     """Handlers that listen to tokens are consumers, too."""
-    model = Chat(failures=[busy()], retry=EXACT, chunks=1)
+    model = chat_model(failures=[busy()], retry=EXACT, chunks=1)
     with pytest.raises(ProviderUnavailable):
         await model.ainvoke("x", {"callbacks": [recorder]}, stream=True)
-    assert (model._calls, recorder.names) == (1, ["on_chat_model_start", "on_llm_error"])
+    assert (len(model.requests), recorder.names) == (1, ["on_chat_model_start", "on_llm_error"])
 
 
 @pytest.mark.usefixtures("virtual_clock")
 async def test_a_withheld_stream_is_tried_again() -> None:
     """Chunks that are only gathered have reached nobody."""
-    model = Chat(failures=[busy()], retry=EXACT, chunks=1, disable_streaming="tool_calling")
+    model = chat_model(failures=[busy()], retry=EXACT, chunks=1, disable_streaming="tool_calling")
     pieces = [piece.text async for piece in model.astream("x", tools=[{"name": "t"}])]
-    assert (pieces, model._calls) == (["ab"], 2)
+    assert (pieces, len(model.requests)) == (["ab"], 2)
 
 
 async def test_a_request_that_may_have_been_sent_is_not_sent_again_when_its_loop_dies() -> None:
@@ -285,52 +251,45 @@ async def test_a_request_that_may_have_been_sent_is_not_sent_again_when_its_loop
 async def test_attempts_end(verb: str, virtual_clock: VirtualClock) -> None:
     """The last error is raised as itself; a call's own limit counts, and None is none."""
     errors = [busy(), busy(), busy(), busy()]
-    model = Chat(failures=errors, retry=RetryPolicy(max_attempts=3, jitter=0))
+    model = chat_model(failures=errors, retry=RetryPolicy(max_attempts=3, jitter=0))
     with pytest.raises(ProviderUnavailable) as caught:
         await VERBS[verb](model, None)
-    assert (caught.value, model._calls) == (errors[2], 3)
+    assert (caught.value, len(model.requests)) == (errors[2], 3)
     assert virtual_clock.now() == 1.5
     for own, calls in ((None, 1), (2, 2), (RetryPolicy(max_attempts=1), 1)):
-        model = Chat(failures=errors, retry=3)
+        model = chat_model(failures=errors, retry=3)
         with pytest.raises(ProviderUnavailable):
             await VERBS[verb](model.bind(retry=own), None)
-        assert model._calls == calls
+        assert len(model.requests) == calls
 
 
 async def test_a_model_that_asks_another_spends_one_budget(virtual_clock: VirtualClock) -> None:
     """However attempts are nested, the outermost policy's number is the most that are made."""
 
-    class Router(BaseChatModel):
-        inner: Any = Field(exclude=True)
-
-        async def _agenerate(self, messages: Any, stop: Any = None, **kwargs: Any) -> ChatResult:
-            return ChatResult(generations=[ChatGeneration(message=await self.inner.ainvoke(messages))])
-
-        @property
-        def _llm_type(self) -> str:
-            return "router"
+    def route(inner: Any, **fields: Any) -> Any:
+        return hook_model(lambda call: inner.ainvoke(call.input), **fields)
 
     for outer, inner, made in ((4, 3, 4), (2, 3, 2), (5, 2, 5)):
-        model = Chat(failures=[busy()] * 9, retry=RetryPolicy(max_attempts=inner, jitter=0))
-        router = Router(inner=Router(inner=model), retry=RetryPolicy(max_attempts=outer, jitter=0))
+        model = chat_model(failures=[busy()] * 9, retry=RetryPolicy(max_attempts=inner, jitter=0))
+        router = route(route(model), retry=RetryPolicy(max_attempts=outer, jitter=0))
         with pytest.raises(ProviderUnavailable):
             await router.ainvoke("x")
-        assert model._calls == made
-        assert await Chat(failures=[busy()] * 2, retry=EXACT).ainvoke("x"), "and the next call has its own"
+        assert len(model.requests) == made
+        assert await chat_model(failures=[busy()] * 2, retry=EXACT).ainvoke("x"), "and the next call has its own"
 
 
 @pytest.mark.usefixtures("virtual_clock")
 def test_nothing_is_held_between_two_pulls_of_a_sync_stream() -> None:
     """A consumer's own calls do not spend the stream's budget, and it may pull from any context."""
-    stream = Chat(retry=1).stream("x")
+    stream = chat_model(retry=1).stream("x")
     CLOSED.clear()
     assert next(stream).text == "a"
-    assert Chat(failures=[busy()] * 2, retry=EXACT).invoke("x").text == "ab"
+    assert chat_model(failures=[busy()] * 2, retry=EXACT).invoke("x").text == "ab"
     assert contextvars.copy_context().run(next, stream).text == "b"
     rest = threading.Thread(target=contextvars.Context().run, args=(list, stream))
     rest.start()
     rest.join()
-    left = Chat(retry=1).stream("x")
+    left = chat_model(retry=1).stream("x")
     contextvars.copy_context().run(lambda: (WHERE.set("here"), next(left)))
     contextvars.Context().run(left.close)
     assert CLOSED == ["here"], "a hook is closed where it began"
@@ -339,12 +298,12 @@ def test_nothing_is_held_between_two_pulls_of_a_sync_stream() -> None:
 @pytest.mark.parametrize("value", [0, -1, True, "3", 2.5, [3]])
 async def test_a_policy_that_is_none_is_refused(value: Any) -> None:
     """At the door: nothing is sent."""
-    model = Chat()
+    model = chat_model()
     with pytest.raises(InvalidInput, match="retry is"):
         await model.ainvoke("x", retry=value)
-    assert model._calls == 0
+    assert len(model.requests) == 0
     with pytest.raises(ValueError, match="retry"):
-        Chat(retry=value)
+        chat_model(retry=value)
 
 
 def test_policies_are_data() -> None:
@@ -355,7 +314,7 @@ def test_policies_are_data() -> None:
         RetryPolicy(max_attempt=2)  # type: ignore[call-arg]
     policy = RetryPolicy(max_attempts=2, also=(KeyError,))
     assert pickle.loads(pickle.dumps(policy)) == policy
-    assert Chat(retry=2).retry == RetryPolicy(max_attempts=2)
+    assert chat_model(retry=2).retry == RetryPolicy(max_attempts=2)
 
 
 # -- deadline, limiter, cancellation
@@ -365,20 +324,20 @@ def test_policies_are_data() -> None:
 async def test_a_wait_beyond_the_deadline_is_not_begun(verb: str, virtual_clock: VirtualClock) -> None:
     """The server's error is raised at once, and says for how long it would have been."""
     asked = RateLimitError("slow", retryable=True, retry_after=90)
-    model = Chat(failures=[busy(), asked], retry=EXACT, timeout=60)
+    model = chat_model(failures=[busy(), asked], retry=EXACT, timeout=60)
     with pytest.raises(RateLimitError) as caught:
         await VERBS[verb](model, None)
-    assert (caught.value.retry_after, model._calls, virtual_clock.now()) == (90, 2, 0.5)
+    assert (caught.value.retry_after, len(model.requests), virtual_clock.now()) == (90, 2, 0.5)
     assert "90 s" in caught.value.__notes__[0]
 
 
-@each_kind
+@each_make
 @each_verb
 @pytest.mark.usefixtures("virtual_clock")
-async def test_each_attempt_asks_the_limiter(kind: Any, verb: str) -> None:
+async def test_each_attempt_asks_the_limiter(make: Any, verb: str) -> None:
     """A limiter counts requests, not calls."""
     limiter = CountingLimiter()
-    await VERBS[verb](kind(failures=[busy(), busy()], retry=EXACT, rate_limiter=limiter), None)
+    await VERBS[verb](make(failures=[busy(), busy()], retry=EXACT, rate_limiter=limiter), None)
     assert limiter.count == 3
 
 
@@ -386,7 +345,7 @@ async def test_each_attempt_asks_the_limiter(kind: Any, verb: str) -> None:
 async def test_a_cancellation_ends_the_pause(verb: str, recorder: Any, virtual_clock: VirtualClock) -> None:
     """At once, with one end, and without another attempt."""
     virtual_clock.autojump = False
-    model = Chat(failures=[busy()] * 2, retry=EXACT)
+    model = chat_model(failures=[busy()] * 2, retry=EXACT)
     with anyio.CancelScope() as scope:
         async with anyio.create_task_group() as group:
 
@@ -397,17 +356,10 @@ async def test_a_cancellation_ends_the_pause(verb: str, recorder: Any, virtual_c
 
             group.start_soon(cancel)
             await VERBS[verb](model, {"callbacks": [recorder]})
-    assert (recorder.end, model._calls, virtual_clock.now()) == ("on_llm_error", 1, 0)
+    assert (recorder.end, len(model.requests), virtual_clock.now()) == ("on_llm_error", 1, 0)
 
 
 # -- equal calls
-
-
-class Streaming(Chat):
-    """Has stream hooks alone."""
-
-    _generate = BaseChatModel._generate
-    _agenerate = BaseChatModel._agenerate
 
 
 async def together(model: Any, configs: list[Any], verb: str) -> list[Any]:
@@ -429,10 +381,10 @@ async def together(model: Any, configs: list[Any], verb: str) -> list[Any]:
 @pytest.mark.usefixtures("virtual_clock")
 async def test_equal_calls_share_their_attempts(verb: str, recorders: Any) -> None:
     """One request at a time for all, and each of them hears of the failures."""
-    model = Streaming(failures=[busy(), busy()], retry=EXACT, cache=InMemoryCache())
+    model = chat_model(*STREAMS, failures=[busy(), busy()], retry=EXACT, cache=InMemoryCache())
     handlers = [recorders() for _ in range(3)]
     assert await together(model, [{"callbacks": [one]} for one in handlers], verb) == ["ab"] * 3
-    assert model._calls == 3
+    assert len(model.requests) == 3
     for one in handlers:
         assert [details["attempt"] for *_, details in one.named("on_retry")] == [1, 2]
         assert one.end == "on_llm_end"
@@ -450,12 +402,12 @@ def used(handler: UsageMetadataCallbackHandler) -> int:
 async def test_a_failed_attempt_is_booked(verb: str) -> None:
     """What it had reported when it failed was used, whether or not it was tried again."""
     usage = UsageMetadataCallbackHandler()
-    model = Streaming(failures=[busy(), busy()], retry=EXACT, chunks=1)
+    model = chat_model(*STREAMS, failures=[busy(), busy()], retry=EXACT, chunks=1)
     await VERBS[verb](model, {"callbacks": [usage]})
     assert used(usage) == 3 * 5
 
     usage = UsageMetadataCallbackHandler()
-    model = Streaming(failures=[busy(), KeyError("theirs")], retry=EXACT, chunks=1)
+    model = chat_model(*STREAMS, failures=[busy(), KeyError("theirs")], retry=EXACT, chunks=1)
     with pytest.raises(KeyError):
         await VERBS[verb](model, {"callbacks": [usage]})
     assert used(usage) == 2 * 5
@@ -465,16 +417,16 @@ async def test_a_failed_attempt_is_booked(verb: str) -> None:
 async def test_a_failed_attempt_of_equal_calls_is_booked_once() -> None:
     """A handler of them all counts the one request that was made."""
     usage = UsageMetadataCallbackHandler()
-    model = Streaming(failures=[busy()] * 3, retry=EXACT, cache=InMemoryCache(), chunks=1)
+    model = chat_model(*STREAMS, failures=[busy()] * 3, retry=EXACT, cache=InMemoryCache(), chunks=1)
     outcomes = await together(model, [{"callbacks": [usage]}] * 3, "ainvoke")
     assert {type(outcome) for outcome in outcomes} == {ProviderUnavailable}
-    assert (model._calls, used(usage)) == (1, 5), "chunks that a flight has handed out are not begun again"
+    assert (len(model.requests), used(usage)) == (1, 5), "chunks that a flight has handed out are not begun again"
 
 
 async def test_a_handler_of_retries_alone_is_told() -> None:
     """LangChain's signature: the state first, the rest by name."""
     recorder = AsyncRecorder("on_retry")
-    model = Chat(failures=[busy(retry_after=0)], retry=2)
+    model = chat_model(failures=[busy(retry_after=0)], retry=2)
     await model.ainvoke("x", {"callbacks": [recorder]})
     _, (state,), details = recorder.only("on_retry")
     assert type(state).__name__ == "RetryCallState"

@@ -13,7 +13,7 @@ import anyio.lowlevel
 import pytest
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from hocket import AsyncCallbackHandler, BaseCallbackHandler, FakeListChatModel
+from hocket import FakeListChatModel
 from hocket.errors import InvalidHook, InvalidInput, RetryTool
 from hocket.messages import ToolMessage
 from hocket.runnables import RunnableConfig
@@ -29,6 +29,7 @@ from hocket.tools import (
     render_text_description_and_args,
     tool,
 )
+from tests.kit import TOOL_EVENTS, AsyncRecorder, Event, Recorder
 
 
 def call(name: str = "add", id: str | None = "1", **args: Any) -> Any:
@@ -242,11 +243,7 @@ def test_a_tool_with_one_argument() -> None:
 
 def test_what_is_injected() -> None:
     """Given by whoever calls, kept from the model and from handlers; the id of a call comes with it."""
-    seen: list[Any] = []
-
-    class Watch(BaseCallbackHandler):
-        def on_tool_start(self, serialized: dict[str, Any], input_str: str, **kwargs: Any) -> None:
-            seen.append((input_str, kwargs["inputs"]))
+    recorder = Recorder("on_tool_start")
 
     @tool
     def ask(
@@ -256,10 +253,11 @@ def test_what_is_injected() -> None:
         return [question, user, call_id]
 
     user = object()
-    config: RunnableConfig = {"callbacks": [Watch()]}
+    config: RunnableConfig = {"callbacks": [recorder]}
     assert list(ask.args) == ["question"]
     assert ask.invoke(call("ask", question="q", user=user), config).content == str(["q", user, "1"])
     assert ask.run({"question": "q", "user": user}, tool_call_id="2", config=config, callbacks=None)
+    seen = [(text, details["inputs"]) for _, (_, text), details in recorder.events]
     assert seen == [("{'question': 'q'}", {"question": "q"})] * 2
     with pytest.raises(InvalidInput, match="must be invoked with a full ToolCall"):
         ask.invoke({"question": "q", "user": user})
@@ -420,27 +418,15 @@ async def test_a_retry_is_told_to_whoever_called() -> None:
 # -- what is told
 
 
-class Log(AsyncCallbackHandler):
-    def __init__(self) -> None:
-        self.events: list[tuple[str, Any, dict[str, Any]]] = []
-
-    async def on_tool_start(self, serialized: dict[str, Any], input_str: str, **kwargs: Any) -> None:
-        self.events.append(("start", (serialized, input_str), kwargs))
-
-    async def on_tool_end(self, output: Any, **kwargs: Any) -> None:
-        self.events.append(("end", output, kwargs))
-
-    async def on_tool_error(self, error: BaseException, **kwargs: Any) -> None:
-        self.events.append(("error", error, kwargs))
-
-    async def on_chat_model_start(self, serialized: dict[str, Any], messages: Any, **kwargs: Any) -> None:
-        self.events.append(("model", messages, kwargs))
+def listen() -> AsyncRecorder:
+    """Make a handler that records the runs of tools, and the starts of models."""
+    return AsyncRecorder(*TOOL_EVENTS, "on_chat_model_start")
 
 
 @pytest.mark.parametrize("is_sync", [False, True])
 async def test_a_run_is_told(is_sync: bool) -> None:
     """Start and end, with ids, tags and metadata of call and tool, the name, the arguments and the id of the call."""
-    log, own, run_id = Log(), Log(), uuid4()
+    log, own, run_id = listen(), listen(), uuid4()
     function: Any = {"func": add_function()} if is_sync else {"coroutine": aadd_function()}
     made = StructuredTool.from_function(**function, callbacks=[own], tags=["own"], metadata={"m": 1})
     config: RunnableConfig = {
@@ -452,42 +438,43 @@ async def test_a_run_is_told(is_sync: bool) -> None:
     }
     await made.ainvoke(call(a=1), config)
     for events in (log.events, own.events):
-        (_, (serialized, text), start), (kind, output, end) = events
+        (_, (serialized, text), start), (kind, (output,), end) = events
         assert (serialized, text) == ({"name": "add", "description": "Add."}, "{'a': 1}")
         assert (start["run_id"], start["parent_run_id"], end["run_id"]) == (run_id, None, run_id)
         assert (start["tags"], start["metadata"]) == (["call", "own"], {"m": 1, "n": 2})
         assert (start["name"], start["inputs"], start["tool_call_id"]) == ("sum", {"a": 1}, "1")
-        assert (kind, output.content) == ("end", "3")
+        assert (kind, output.content) == ("on_tool_end", "3")
 
 
 def test_handlers_cannot_change_a_run() -> None:
     """What they are told of is a copy: neither the arguments nor the message can be rewritten."""
 
-    class Spoil(BaseCallbackHandler):
-        def on_tool_start(self, serialized: dict[str, Any], input_str: str, **kwargs: Any) -> None:
-            kwargs["inputs"]["words"].append("spoilt")
-
-        def on_tool_end(self, output: Any, **kwargs: Any) -> None:
-            output.content = "spoilt"
+    def spoil(event: Event) -> None:
+        if event.name == "on_tool_start":
+            event.details["inputs"]["words"].append("spoilt")
+        else:
+            event.args[0].content = "spoilt"
 
     @tool
     def join(words: list[str]) -> str:
         """Join."""
         return " ".join(words)
 
-    assert join.invoke(call("join", words=["a"]), {"callbacks": [Spoil()]}).content == "a"
+    spoiler = Recorder("on_tool_start", "on_tool_end", do=spoil)
+    assert join.invoke(call("join", words=["a"]), {"callbacks": [spoiler]}).content == "a"
+    assert spoiler.only("on_tool_end").args[0].content == "spoilt", "its own copy"
 
 
 def test_a_sync_run_is_told() -> None:
     """Async handlers hear of sync runs, too."""
-    log = Log()
+    log = listen()
     tool(add_function()).invoke({"a": 1}, {"callbacks": [log]})
-    assert [event[0] for event in log.events] == ["start", "end"]
+    assert log.names == ["on_tool_start", "on_tool_end"]
 
 
 async def test_a_failure_is_told_once() -> None:
     """An error, invalid arguments and a cancellation end the run with the error."""
-    log = Log()
+    log = listen()
 
     @tool
     async def fail(how: int) -> None:
@@ -503,8 +490,8 @@ async def test_a_failure_is_told_once() -> None:
         await fail.ainvoke({}, config)
     with anyio.move_on_after(0.05):
         await fail.ainvoke({"how": 0}, config)
-    assert [event[0] for event in log.events] == ["start", "error"] * 3
-    assert [type(event[1]) for event in log.events[1::2]][:2] == [KeyError, ValidationError]
+    assert log.names == ["on_tool_start", "on_tool_error"] * 3
+    assert [type(error) for error in log.firsts("on_tool_error")][:2] == [KeyError, ValidationError]
 
 
 @pytest.mark.parametrize("how", ["config", "context", "callbacks", "run_manager"])
@@ -525,14 +512,14 @@ async def test_what_runs_inside_is_a_child(is_sync: bool, how: str) -> None:
         children = {"config": config, "callbacks": {"callbacks": callbacks}, "context": None}
         return children[how] if how in children else {"callbacks": run_manager.get_child()}
 
-    log = Log()
+    log = listen()
     made = tool(ask_sync if is_sync else ask)
     assert list(made.args) == ["question"]
     config: RunnableConfig = {"callbacks": [log], "run_id": uuid4(), "run_name": "outer", "tags": ["t"]}
     assert await made.ainvoke({"question": "q"}, config) == "a"
     start, model_start, _ = log.events
-    assert model_start[2]["parent_run_id"] == start[2]["run_id"] == config["run_id"]
-    assert model_start[2]["tags"] == ["t"]
+    assert model_start.details["parent_run_id"] == start.details["run_id"] == config["run_id"]
+    assert model_start.details["tags"] == ["t"]
     assert await made.ainvoke({"question": "q"}) == "a"
 
 
@@ -660,10 +647,10 @@ async def test_a_runnable_becomes_a_tool() -> None:
         convert_runnable_to_tool(inner, name="plus", arg_types={"a": int, "b": int}),
         tool("plus", inner, args_schema=inner_schema(), description="Add."),
     ):
-        log = Log()
+        log = listen()
         assert made.name == "plus"
         assert await made.ainvoke({"a": 1, "b": 3}, {"callbacks": [log]}) == 4
-        outer, child = (event[2] for event in log.events if event[0] == "start")
+        outer, child = (event.details for event in log.named("on_tool_start"))
         assert child["parent_run_id"] == outer["run_id"]
 
 
