@@ -12,11 +12,12 @@ from hocket.messages import AIMessage, ToolCall, ToolMessage
 from hocket.tools.call_runner import Call
 from hocket.tools.result_messages import make_error_message
 
-__all__ = ["BEYOND", "ToolTurn", "answer_open_calls", "is_valid", "resume_calls", "sort_calls"]
+__all__ = ["BEYOND", "UNKNOWN", "ToolTurn", "answer_open_calls", "is_valid", "resume_calls", "sort_calls"]
 
 BEYOND = "This call was not run: the run has no calls of tools left. Answer with what you know."
 
-_UNKNOWN = "This call was begun, and nobody saw its end: its outcome is unknown. Find out before you make it again."
+UNKNOWN = "Its outcome is unknown. Find out before you make it again."
+_LOST = f"This call was announced, and nobody saw its end. {UNKNOWN}"
 _UNAPPROVED = "This call was not approved: a person asked something else instead. It was not run."
 _ANSWERED = "This call was not run: the answer was given along with it."
 
@@ -32,6 +33,7 @@ class ToolTurn:
         waiting: that wait for a person.
         results: that are there, by the ids of the calls.
         notes: what is added to the result of a call, by its id.
+        started: the ids of the calls whose tools were called.
         left: how many of the calls are still to be finished.
         output: the answer that was given as a call; None: none was.
         is_limited: whether a call was not run because there were too many.
@@ -43,6 +45,7 @@ class ToolTurn:
     waiting: list[ToolCall] = field(default_factory=list[ToolCall])
     results: dict[str, ToolMessage] = field(default_factory=dict[str, ToolMessage])
     notes: dict[str, str] = field(default_factory=dict[str, str])
+    started: set[str] = field(default_factory=set[str])
     left: int = 0
     output: object = None
     is_limited: bool = False
@@ -108,7 +111,7 @@ def answer_open_calls(plan: AgentPlan[Any], state: RunState) -> list[ToolMessage
         if is_valid(call) and plan.approvals.is_needed(call):
             turn.answer(call, _UNAPPROVED, "rejected")
         else:
-            turn.answer(call, _UNKNOWN, "unknown_outcome")
+            turn.answer(call, _LOST, "unknown_outcome")
     return turn.sort_results(state.open_calls)
 
 
@@ -137,7 +140,7 @@ def resume_calls(plan: AgentPlan[Any], state: RunState, resume: Resume) -> ToolT
         elif _may_rerun(plan, call, resume):
             turn.calls.append(call)
         else:
-            turn.answer(call, _UNKNOWN, "unknown_outcome")
+            turn.answer(call, _LOST, "unknown_outcome")
     return turn
 
 

@@ -10,7 +10,7 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 
 from hocket._runtime.runtime import ASYNC
-from hocket.agents.calls import ToolTurn, is_valid
+from hocket.agents.calls import UNKNOWN, ToolTurn, is_valid
 from hocket.agents.events import AgentEvent, EventSink
 from hocket.agents.middleware import AgentMiddleware, ToolCallRequest, ToolHandler, compose_tool_calls
 from hocket.agents.record import RunRecord
@@ -89,8 +89,15 @@ class TurnRunner:
         if self._emit is not None:
             await self._tell(AgentEvent(kind="tool_start", step=turn.step, call=call))
         began = time.perf_counter()
+        turn.started.add(call["id"] or "")
         result = await self._get_result(turn, call)
         seconds = time.perf_counter() - began
+        result = self._keep_result(turn, result)
+        await self._record.add_results([result])
+        if self._emit is not None:
+            await self._tell(AgentEvent(kind="tool_end", step=turn.step, call=call, result=result, seconds=seconds))
+
+    def _keep_result(self, turn: ToolTurn, result: ToolMessage) -> ToolMessage:
         note = turn.notes.get(result.tool_call_id)
         if note is not None:
             result = add_note(result, note)
@@ -98,9 +105,7 @@ class TurnRunner:
         if not turn.left:
             result = self._finish_last(turn, result)
         turn.results[result.tool_call_id] = result
-        await self._record.add_results([result])
-        if self._emit is not None:
-            await self._tell(AgentEvent(kind="tool_end", step=turn.step, call=call, result=result, seconds=seconds))
+        return result
 
     async def _get_result(self, turn: ToolTurn, call: Call) -> ToolMessage:
         if not self._is_wrapped or not is_valid(call):
@@ -118,10 +123,20 @@ class TurnRunner:
             await waiting
 
     async def _cancel(self, turn: ToolTurn) -> None:
-        """Answer the calls that were not finished, and those that wait: the run is over."""
+        """Answer the calls that were not finished, and those that wait: the run is over.
+
+        The result of a tool that a middleware has not seen yet is not kept: it may be there to change it.
+        """
         for call in [*turn.calls, *turn.waiting]:
-            if (call["id"] or "") not in turn.results:
-                turn.answer(call, f"{call['name']} was cancelled before it was done.", "cancelled")
+            if (call["id"] or "") in turn.results:
+                continue
+            result = None if self._is_wrapped else self._runner.find_result(call)
+            if result is not None:
+                self._keep_result(turn, result)
+            elif (call["id"] or "") in turn.started:
+                turn.answer(call, f"{call['name']} was cancelled before its end was seen. {UNKNOWN}", "cancelled")
+            else:
+                turn.answer(call, f"{call['name']} was cancelled before it was run.", "cancelled")
         with contextlib.suppress(Exception):  # of the store: what ended the run is what its caller has to know
             await ASYNC.finish_within_grace(self._record.add_results(list(turn.results.values())))
 

@@ -60,6 +60,7 @@ class CallRunner:
         self._config = config
         self._injected = injected or {}
         self._stops: list[tuple[Call, StopRun]] = []
+        self._unreturned: dict[str, ToolMessage] = {}  # by the ids of the calls
 
     def get_tool(self, name: str | None) -> BaseTool | None:
         """Return the tool of a name, if there is one."""
@@ -80,6 +81,11 @@ class CallRunner:
     def find_stop(self, calls: Sequence[Call]) -> StopRun | None:
         """Return what a tool raised to stop the run: that of the first of ``calls``, if there are several."""
         return next((stop for call in calls for other, stop in self._stops if other is call), None)
+
+    def find_result(self, call: Call) -> ToolMessage | None:
+        """Return the result of a call that was cancelled after its tool had ended, while handlers were told so."""
+        result = self._unreturned.get(call["id"] or "")
+        return None if result is None else self._fit(result, call["id"] or "")
 
     async def answer(self, call: Call) -> ToolMessage:
         """Run a call, and return the message that answers it. Only a cancellation gets out."""
@@ -109,6 +115,10 @@ class CallRunner:
             if not is_stray(error):
                 raise
             return make_error_message(f"{name} was cancelled before it was done.", call_id, name, "cancelled")
+        return self._fit(result, call_id)
+
+    def _fit(self, result: ToolMessage, call_id: str) -> ToolMessage:
+        """Return a result as it answers its call: with its id, and not too long."""
         if result.tool_call_id != call_id:
             result = result.model_copy(update={"tool_call_id": call_id})
         return result if self._max_result_chars is None else cut_result(result, self._max_result_chars)
@@ -118,7 +128,13 @@ class CallRunner:
         given = {key: value for key, value in arguments.items() if key not in hidden}  # the model may have guessed
         given |= {key: self._injected[key] for key in hidden if key in self._injected}
         seconds = self._timeouts.get(tool.name, self._timeout if tool.timeout is None else tool.timeout)
-        output = await run_tool(tool, ASYNC, Job(given, call_id, self._config, timeout=seconds, explain=True))
+        job = Job(given, call_id, self._config, timeout=seconds, explain=True)
+        try:
+            output = await run_tool(tool, ASYNC, job)
+        except BaseException:
+            if isinstance(job.output, ToolMessage):
+                self._unreturned[call_id] = job.output
+            raise
         if isinstance(output, list):
             count = len(cast("list[object]", output))
             raise ToolException(f"it returned {count} messages; a call is answered by one")

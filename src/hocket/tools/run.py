@@ -87,6 +87,10 @@ class Job:
         timeout: seconds that it may take, async runs only; None: as the tool says.
         explain: whether invalid arguments are answered with an explanation, if the tool has no answer of its own.
         details: what handlers are told besides.
+
+    Attributes:
+        output: what the tool returned, once it has: a run that is cancelled while that is told to its handlers returns
+            nothing.
     """
 
     given: str | Mapping[str, object]
@@ -96,6 +100,7 @@ class Job:
     timeout: float | None = None
     explain: bool = False
     details: dict[str, object] = field(default_factory=dict[str, object])
+    output: object = field(default=None, init=False)
 
 
 async def run_tool(tool: RunTool, runtime: Runtime, job: Job) -> object:
@@ -124,7 +129,7 @@ async def run_tool(tool: RunTool, runtime: Runtime, job: Job) -> object:
         tool_and_input = {"name": tool.name, "description": tool.description}, str(shown)
         inputs = shown if isinstance(shown, dict) else None
         await run.emit_start("on_tool_start", tool_and_input, {"inputs": inputs, **details})
-        output = await _run_in_time(tool, runtime, job, run)
+        job.output = output = await _run_in_time(tool, runtime, job, run)
     except BaseException as error:
         with contextlib.suppress(Exception):  # of a handler: a run that has failed keeps its own error
             await AsyncCallbackManagerForToolRun.on_tool_error(run, error, tool_call_id=job.call_id)
