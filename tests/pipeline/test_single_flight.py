@@ -18,9 +18,10 @@ from hocket.callbacks import UsageMetadataCallbackHandler
 from hocket.errors import ProviderUnavailable
 from hocket.language_models import BaseChatModel
 from hocket.messages import AIMessage, AIMessageChunk, add_usage
-from hocket.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
+from hocket.outputs import ChatGenerationChunk
 from hocket.rate_limiters import InMemoryRateLimiter
 from hocket.testing import VirtualClock
+from tests.kit import HookCall, hook_model
 
 USAGE: Any = {"input_tokens": 3, "output_tokens": 2, "total_tokens": 5}
 PIECES = ["Hel", "lo ", "world"]
@@ -400,15 +401,12 @@ async def test_every_run_ends_once_whoever_leaves(recorders: Callable[[], Any]) 
 async def test_what_the_hook_itself_tells_is_heard_by_those_who_asked_first(recorders: Callable[[], Any]) -> None:
     """It is given the run of the call that started the request."""
 
-    class Telling(Slow):
-        async def _agenerate(
-            self, messages: Any, stop: Any = None, run_manager: Any = None, **kwargs: Any
-        ) -> ChatResult:
-            await run_manager.on_llm_new_token("from the hook")
-            return ChatResult(generations=[ChatGeneration(message=AIMessage("yes"))])
+    async def tell(call: HookCall) -> str:
+        await call.run_manager.on_llm_new_token("from the hook")
+        return "yes"
 
     first, second = recorders(), recorders()
-    model = Telling(cache=InMemoryCache())
+    model = hook_model(tell, cache=InMemoryCache())
     async with anyio.create_task_group() as group:
         group.start_soon(Passenger(model, 0, callbacks=[first]))
         await anyio.lowlevel.checkpoint()

@@ -1,64 +1,43 @@
-"""A handler that records the runs of chains."""
+"""A handler that records the runs of chains and of models, as a tree."""
 
-from typing import Any
 from uuid import UUID
 
 import pytest
 
-from hocket import AsyncCallbackHandler
+from tests.kit import CHAIN_EVENTS, MODEL_EVENTS, AsyncRecorder, Event
 
 
-class Recording(AsyncCallbackHandler):
-    """Keeps what it is told: starts and ends, by run."""
+class RunRecorder(AsyncRecorder):
+    """Records how the runs of chains and models start and end."""
 
     def __init__(self) -> None:
-        self.starts: list[UUID] = []
-        self.ends: list[tuple[UUID, str]] = []
-        self.parents: dict[UUID, UUID | None] = {}
-        self.names: dict[UUID, str] = {}
-        self.tags: dict[UUID, list[str]] = {}
-        self.told: list[tuple[str, Any]] = []
+        super().__init__(*CHAIN_EVENTS, *MODEL_EVENTS)
 
-    def _start(self, run_id: UUID, details: dict[str, Any]) -> None:
-        self.starts.append(run_id)
-        self.parents[run_id] = details["parent_run_id"]
-        self.names[run_id] = details.get("name") or details["serialized"]["name"]
-        self.tags[run_id] = details["tags"]
+    @property
+    def starts(self) -> list[Event]:
+        """The starts of all runs, in order."""
+        return [event for event in self.events if event.name.endswith("_start")]
 
-    async def on_chain_start(self, serialized: Any, inputs: Any, *, run_id: UUID, **details: Any) -> None:
-        self.told.append(("in", inputs))
-        self._start(run_id, {"serialized": serialized, **details})
+    @property
+    def run_names(self) -> dict[UUID, str]:
+        """The name of each run, in the order of their starts."""
+        return {event.details["run_id"]: event.details.get("name") or event.args[0]["name"] for event in self.starts}
 
-    async def on_llm_start(self, serialized: Any, prompts: Any, *, run_id: UUID, **details: Any) -> None:
-        self._start(run_id, {"serialized": serialized, **details})
-
-    async def on_chain_end(self, outputs: Any, *, run_id: UUID, **details: Any) -> None:
-        self.told.append(("out", outputs))
-        self.ends.append((run_id, "closed" if details.get("closed") else "end"))
-
-    async def on_chain_error(self, error: BaseException, *, run_id: UUID, **details: Any) -> None:
-        self.ends.append((run_id, type(error).__name__))
-
-    async def on_llm_end(self, response: Any, *, run_id: UUID, **details: Any) -> None:
-        self.ends.append((run_id, "closed" if details.get("closed") else "end"))
-
-    async def on_llm_error(self, error: BaseException, *, run_id: UUID, **details: Any) -> None:
-        self.ends.append((run_id, type(error).__name__))
-
-    def outcomes(self) -> dict[str, str]:
-        """Return how each run ended, by name; the last of those with one name counts."""
-        return {self.names[run_id]: how for run_id, how in self.ends}
+    def outcomes(self) -> list[tuple[str, str]]:
+        """Return the name of each run and how it ended, once: "end", "end closed" or "error"."""
+        ends = self.ends()
+        return [(name, how.rpartition("_")[2]) for run_id, name in self.run_names.items() for how in ends[run_id]]
 
     def check(self) -> None:
-        """Check that every run that started ended, once, and that all but one have a parent that started before."""
-        assert sorted(self.starts) == sorted(run_id for run_id, _ in self.ends)
-        for index, run_id in enumerate(self.starts):
-            parent = self.parents[run_id]
-            assert (parent is None) == (index == 0)
-            assert parent is None or parent in self.starts[:index]
+        """Check that every run ended, once, and that all but the first have a parent that started before."""
+        self.assert_every_run_ended_once()
+        ids = list(self.run_names)
+        parents = [event.details["parent_run_id"] for event in self.starts]
+        for index, parent in enumerate(parents):
+            assert parent in ids[:index] if index else parent is None
 
 
 @pytest.fixture
-def new_recording() -> type[Recording]:
-    """The class of the recording handler."""
-    return Recording
+def new_recorder() -> type[RunRecorder]:
+    """The class of the handler; a test may need several."""
+    return RunRecorder

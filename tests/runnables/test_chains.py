@@ -10,8 +10,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hocket import LLM
-from hocket.outputs import GenerationChunk
 from hocket.runnables import (
     Runnable,
     RunnableBranch,
@@ -24,6 +22,7 @@ from hocket.runnables import (
     add,
 )
 from hocket.runnables.pure import PureRunnable
+from tests.kit import hook_llm
 
 # -- steps of every kind, from text to text
 
@@ -78,34 +77,13 @@ class Swapping(PureRunnable[str, str]):
         return [""]
 
 
-class Echoing(LLM):
-    """A model that says what it is told, a character at a time."""
-
-    async def _acall(self, prompt: str, stop: list[str] | None = None, **kwargs: Any) -> str:
-        return f"{prompt}."
-
-    async def _astream(
-        self, prompt: str, stop: list[str] | None = None, **kwargs: Any
-    ) -> AsyncIterator[GenerationChunk]:
-        for character in f"{prompt}.":
-            yield GenerationChunk(text=character)
-
-    @property
-    def _llm_type(self) -> str:
-        return "echoing"
+def echo(ending: str, *hooks: str) -> Any:
+    """Make a model that says what it is told, a character at a time."""
+    return hook_llm(lambda call: [*call.text, ending], *hooks)
 
 
-class SyncEchoing(LLM):
-    def _call(self, prompt: str, stop: list[str] | None = None, **kwargs: Any) -> str:
-        return f"{prompt},"
-
-    def _stream(self, prompt: str, stop: list[str] | None = None, **kwargs: Any) -> Iterator[GenerationChunk]:
-        for character in f"{prompt},":
-            yield GenerationChunk(text=character)
-
-    @property
-    def _llm_type(self) -> str:
-        return "sync-echoing"
+def async_echo() -> Any:
+    return echo(".", "agenerate", "astream")
 
 
 async def pieces(input: AsyncIterator[str]) -> AsyncIterator[str]:
@@ -149,27 +127,27 @@ STEPS: dict[str, Runnable[Any, Any]] = {
     "both functions": RunnableLambda(lambda text: text + "~", later),
     "generator function": RunnableLambda(spelled),
     "async generator function": RunnableLambda(spelled_later),
-    "function that returns a runnable": RunnableLambda(lambda text: Echoing() if len(text) % 2 else Swapping()),
+    "function that returns a runnable": RunnableLambda(lambda text: async_echo() if len(text) % 2 else Swapping()),
     "generator": RunnableGenerator(pieces),
     "sync generator": RunnableGenerator(sync_pieces),
     "pure": Swapping(),
-    "model": Echoing(),
-    "sync model": SyncEchoing(),
-    "bound model": Echoing().bind(stop=["§"]).with_config(tags=["bound"]),
+    "model": async_echo(),
+    "sync model": echo(",", "generate", "stream"),
+    "bound model": async_echo().bind(stop=["§"]).with_config(tags=["bound"]),
     "class": Whole(),
     "sync class": SyncWhole(),
     "class with a stream": RunnablePassthrough() | OwnStream(),
     "class with a sync stream": RunnablePassthrough() | OwnSyncStream(),
     "passthrough": RunnablePassthrough(),
     "passthrough that looks": RunnablePassthrough(lambda text: None),
-    "branch": RunnableBranch((lambda text: len(text) > 3, Echoing()), (str.isupper, Swapping()), Whole()),
-    "parallel": RunnableParallel(a=Echoing(), b=Swapping(), c=Whole()) | joined,
+    "branch": RunnableBranch((lambda text: len(text) > 3, async_echo()), (str.isupper, Swapping()), Whole()),
+    "parallel": RunnableParallel(a=async_echo(), b=Swapping(), c=Whole()) | joined,
     "inline parallel": RunnableParallel(a=Swapping(), b=RunnablePassthrough()) | RunnableLambda(joined, inline=True),
-    "assign": RunnableParallel(a=Echoing()).assign(b=RunnablePick("a") | Swapping()) | joined,
-    "pick": RunnableParallel(a=Echoing(), b=Swapping()) | RunnablePick("a"),
-    "chain": (Swapping() | Echoing()).with_config(run_name="inner"),
-    "retry": Echoing().with_retry(),
-    "fallbacks": Echoing().with_fallbacks([Swapping()]),
+    "assign": RunnableParallel(a=async_echo()).assign(b=RunnablePick("a") | Swapping()) | joined,
+    "pick": RunnableParallel(a=async_echo(), b=Swapping()) | RunnablePick("a"),
+    "chain": (Swapping() | async_echo()).with_config(run_name="inner"),
+    "retry": async_echo().with_retry(),
+    "fallbacks": async_echo().with_fallbacks([Swapping()]),
     "each": RunnableLambda(str.split, inline=True) | Whole().map() | RunnableLambda(" ".join, inline=True),
 }
 
@@ -213,14 +191,14 @@ def test_sync_is_async(steps: list[str], text: str) -> None:
 
 @few
 @given(names, texts)
-async def test_every_run_ends_once(new_recording: Any, steps: list[str], text: str) -> None:
+async def test_every_run_ends_once(new_recorder: Any, steps: list[str], text: str) -> None:
     """Called or streamed; the runs are one tree."""
     chain = chained(steps).with_config(run_name="outer")
     for verb in (chain.ainvoke, lambda text, config: gathered(chain.astream(text, config))):
-        recording = new_recording()
-        await verb(text, {"callbacks": [recording]})
-        recording.check()
-        assert {how for _, how in recording.ends} <= {"end"}
+        recorder = new_recorder()
+        await verb(text, {"callbacks": [recorder]})
+        recorder.check()
+        assert {how for _, how in recorder.outcomes()} <= {"end"}
 
 
 async def gathered(stream: Any) -> Any:
@@ -249,27 +227,27 @@ def broken(at: int) -> Callable[[Any], Any]:
 
 @few
 @given(names, st.integers(0, 3), names)
-async def test_a_failure_ends_every_run_once(new_recording: Any, before: list[str], at: int, behind: list[str]) -> None:
+async def test_a_failure_ends_every_run_once(new_recorder: Any, before: list[str], at: int, behind: list[str]) -> None:
     """Whatever is before and behind the step that fails, at any piece; the error is raised as itself."""
     tasks = len(anyio.get_running_tasks())
     chain = chained(before) | broken(at) | chained(behind)
     for run in (chain.ainvoke, lambda text, config: gathered(chain.astream(text, config))):
-        recording = new_recording()
+        recorder = new_recorder()
         with pytest.raises(KeyError, match="broken"):
-            await run("ab c", {"callbacks": [recording]})
-        recording.check()
+            await run("ab c", {"callbacks": [recorder]})
+        recorder.check()
     await check_nothing_is_left(tasks)
 
 
 @few
 @given(names, st.integers(0, 40), st.booleans())
 async def test_a_cancelled_chain_ends_every_run_once(
-    new_recording: Any, steps: list[str], ticks: int, streamed: bool
+    new_recorder: Any, steps: list[str], ticks: int, streamed: bool
 ) -> None:
     """Cancelled after any number of turns of the loop."""
     tasks = len(anyio.get_running_tasks())
-    chain, recording = chained(steps), new_recording()
-    config: Any = {"callbacks": [recording]}
+    chain, recorder = chained(steps), new_recorder()
+    config: Any = {"callbacks": [recorder]}
 
     async def run(chain: Any, config: Any) -> None:
         await (gathered(chain.astream("ab c", config)) if streamed else chain.ainvoke("ab c", config))
@@ -279,21 +257,21 @@ async def test_a_cancelled_chain_ends_every_run_once(
         for _ in range(ticks):
             await anyio.lowlevel.checkpoint()
         group.cancel_scope.cancel()
-    if recording.starts:
-        recording.check()
+    if recorder.starts:
+        recorder.check()
     await check_nothing_is_left(tasks)
 
 
 @few
 @given(names, st.integers(0, 3))
-async def test_a_chain_that_is_left_ends_every_run_once(new_recording: Any, steps: list[str], taken: int) -> None:
+async def test_a_chain_that_is_left_ends_every_run_once(new_recorder: Any, steps: list[str], taken: int) -> None:
     """The consumer takes a few pieces and goes; nothing has failed."""
     tasks = len(anyio.get_running_tasks())
-    chain, recording = chained(["pure", *steps]), new_recording()
-    async with chain.astream("ab c", {"callbacks": [recording]}) as stream:
+    chain, recorder = chained(["pure", *steps]), new_recorder()
+    async with chain.astream("ab c", {"callbacks": [recorder]}) as stream:
         for _ in range(taken):
             await anext(stream, None)
-    if recording.starts:
-        recording.check()
-        assert {how for _, how in recording.ends} <= {"end", "closed"}
+    if recorder.starts:
+        recorder.check()
+        assert {how for _, how in recorder.outcomes()} <= {"end", "end closed"}
     await check_nothing_is_left(tasks)

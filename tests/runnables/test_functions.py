@@ -8,7 +8,7 @@ from typing import Any
 import anyio.lowlevel
 import pytest
 
-from hocket import BaseCallbackHandler, FakeListChatModel
+from hocket import FakeListChatModel
 from hocket.callbacks import dispatch_custom_event
 from hocket.errors import InvalidHook
 from hocket.runnables import (
@@ -23,6 +23,7 @@ from hocket.runnables import (
     coerce_to_runnable,
     ensure_config,
 )
+from tests.kit import Recorder
 
 
 def here(input: Any) -> int:
@@ -270,19 +271,19 @@ async def ask_in_pieces(pieces: AsyncIterator[str]) -> AsyncIterator[str]:
 
 
 @pytest.mark.parametrize("function", [ask, ask_sync, ask_in_pieces])
-async def test_calls_in_a_function_are_runs_inside_its_own(new_recording: Any, function: Any) -> None:
+async def test_calls_in_a_function_are_runs_inside_its_own(new_recorder: Any, function: Any) -> None:
     """On any thread, in any kind of function, called and streamed."""
     for verb in ("ainvoke", "astream"):
-        recording = new_recording()
-        outer = (RunnableLambda(ask) | function).with_config(callbacks=[recording])
+        recorder = new_recorder()
+        outer = (RunnableLambda(ask) | function).with_config(callbacks=[recorder])
         if verb == "ainvoke":
             assert await outer.ainvoke("hi") == "x"
         else:
             assert [piece async for piece in outer.astream("hi")] == ["x"]
-        recording.check()
-        names = [recording.names[run_id] for run_id in recording.starts]
+        recorder.check()
+        names = list(recorder.run_names.values())
         assert names == ["RunnableSequence", "ask", "FakeListChatModel", function.__name__, "FakeListChatModel"]
-        assert [recording.names.get(recording.parents[run_id]) for run_id in recording.starts] == [
+        assert [recorder.run_names.get(start.details["parent_run_id"]) for start in recorder.starts] == [
             None,
             "RunnableSequence",
             "ask",
@@ -294,18 +295,14 @@ async def test_calls_in_a_function_are_runs_inside_its_own(new_recording: Any, f
 async def test_a_custom_event_finds_its_run() -> None:
     """Dispatched without a config, from a thread."""
 
-    class Hearing(BaseCallbackHandler):
-        def on_custom_event(self, name: str, data: Any, **kwargs: Any) -> None:
-            heard.append((name, data))
-
-    heard: list[Any] = []
+    recorder = Recorder("on_custom_event", run_inline=False)
 
     def says(input: Any) -> None:
         dispatch_custom_event("progress", input)
 
-    await RunnableLambda(says).ainvoke(1, {"callbacks": [Hearing()]})
-    RunnableLambda(says).invoke(2, {"callbacks": [Hearing()]})
-    assert heard == [("progress", 1), ("progress", 2)]
+    await RunnableLambda(says).ainvoke(1, {"callbacks": [recorder]})
+    RunnableLambda(says).invoke(2, {"callbacks": [recorder]})
+    assert [args for _, args, _ in recorder.events] == [("progress", 1), ("progress", 2)]
 
 
 # -- composing

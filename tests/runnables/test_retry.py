@@ -13,11 +13,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hocket import AsyncCallbackHandler, ChatOpenAI, FakeListChatModel, RetryPolicy, ScriptedChatModel, Turn
+from hocket import ChatOpenAI, FakeListChatModel, RetryPolicy, ScriptedChatModel, Turn
 from hocket._runtime.stream import Stream, SyncStream
 from hocket.errors import AuthenticationError, ProviderUnavailable, TotalTimeout
 from hocket.runnables import Runnable, RunnableConfig, RunnableRetry
 from hocket.testing import OpenAIFormat, Status, VirtualClock, serve, virtual_clock
+from tests.kit import CHAIN_EVENTS, AsyncRecorder
 
 AT_ONCE: Any = {"wait_exponential_jitter": False}
 
@@ -165,19 +166,19 @@ async def test_pauses(verb: str, virtual_clock: VirtualClock) -> None:
 async def test_a_cancellation_ends_the_pause(virtual_clock: VirtualClock) -> None:
     """And the call: it is no failure that another attempt could mend."""
     virtual_clock.autojump = False
-    flaky, events = Flaky([busy()]), Watching()
+    flaky, recorder = Flaky([busy()]), watch()
     with anyio.CancelScope() as scope:
         async with anyio.create_task_group() as group:
 
             async def cancel() -> None:
-                while "on_retry" not in events.names():
+                while "on_retry" not in recorder.names:
                     await anyio.lowlevel.checkpoint()
                 scope.cancel()
 
             group.start_soon(cancel)
-            await flaky.with_retry(retry_if_exception_type=(Exception,)).ainvoke("ab", {"callbacks": [events]})
+            await flaky.with_retry(retry_if_exception_type=(Exception,)).ainvoke("ab", {"callbacks": [recorder]})
     assert flaky.calls["ab"] == 1
-    assert events.names() == ["on_chain_start", "on_retry", "on_chain_error"]
+    assert recorder.names == ["on_chain_start", "on_retry", "on_chain_error"]
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt(), GeneratorExit(), SystemExit()], ids=repr)
@@ -245,37 +246,21 @@ async def test_a_model_inside_has_what_is_left(verb: str, virtual_clock: Virtual
 # -- who hears of it
 
 
-class Watching(AsyncCallbackHandler):
-    """Notes the runs of chains and models."""
-
-    def __init__(self) -> None:
-        self.events: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = []
-
-    def names(self) -> list[str]:
-        return [name for name, _, _ in self.events]
-
-    def details(self, name: str) -> list[dict[str, Any]]:
-        return [details for event, _, details in self.events if event == name]
-
-
-for _name in ("on_chain_start", "on_chain_end", "on_chain_error", "on_retry", "on_chat_model_start", "on_llm_end"):
-
-    async def _note(self: Watching, *args: Any, name: str = _name, event: str = _name, **details: Any) -> None:
-        self.events.append((event, args, {"name": name, **details}))
-
-    setattr(Watching, _name, _note)
+def watch() -> AsyncRecorder:
+    """Make a handler that records the runs of chains and models, and the attempts."""
+    return AsyncRecorder(*CHAIN_EVENTS, "on_retry", "on_chat_model_start", "on_llm_end")
 
 
 @pytest.mark.parametrize("verb", ["ainvoke", "astream", "invoke", "stream"])
 async def test_attempts_are_runs_inside_one(verb: str) -> None:
     """A chain's run; its children know their parent and the number of the attempt; callbacks, tags, metadata reach them."""
-    events = Watching()
+    recorder = watch()
     failed, script = busy(retry_after=0), [busy(retry_after=0), "ab"]
     script[0] = failed
     model = ScriptedChatModel(script=script)
-    config = {"callbacks": [events], "tags": ["t"], "metadata": {"m": 1}, "run_name": "asking"}
+    config = {"callbacks": [recorder], "tags": ["t"], "metadata": {"m": 1}, "run_name": "asking"}
     await VERBS[verb](model.with_retry(), config=config)
-    assert events.names() == [
+    assert recorder.names == [
         "on_chain_start",
         "on_chat_model_start",
         "on_retry",
@@ -283,7 +268,8 @@ async def test_attempts_are_runs_inside_one(verb: str) -> None:
         "on_llm_end",
         "on_chain_end",
     ]
-    (chain,), starts, (retry,) = (events.details(n) for n in ("on_chain_start", "on_chat_model_start", "on_retry"))
+    chain, retry = (recorder.only(name).details for name in ("on_chain_start", "on_retry"))
+    starts = [event.details for event in recorder.named("on_chat_model_start")]
     assert (chain["name"], chain["tags"], chain["metadata"], chain["parent_run_id"]) == (
         "asking",
         ["t"],
@@ -296,33 +282,29 @@ async def test_attempts_are_runs_inside_one(verb: str) -> None:
     assert starts[0]["run_id"] != starts[1]["run_id"]
     facts = {key: retry[key] for key in ("run_id", "attempt", "error", "delay", "status")}
     assert facts == {"run_id": chain["run_id"], "attempt": 1, "error": failed, "delay": 0, "status": 503}
-    _, (inputs, *_), _ = next((n, args[1:], d) for n, args, d in events.events if n == "on_chain_start")
-    assert inputs == "ab"
-    (end,) = (args for name, args, _ in events.events if name == "on_chain_end")
-    assert end[0].text == "ab"
+    assert recorder.only("on_chain_start").args[1] == "ab"
+    assert recorder.only("on_chain_end").args[0].text == "ab"
 
 
 @pytest.mark.parametrize("verb", ["astream", "stream"])
 async def test_a_stream_that_is_left_ends_its_run(verb: str) -> None:
     """As one that was closed, not as a failure; and the stream inside is closed with it."""
-    events = Watching()
+    recorder = watch()
     retried = ScriptedChatModel(script=[Turn(text=["a", "b"], pause=600)]).with_retry()
     if verb == "astream":
-        stream: Stream[Any] = retried.astream("x", {"callbacks": [events]})
+        stream: Stream[Any] = retried.astream("x", {"callbacks": [recorder]})
         await anext(stream)
         await stream.aclose()
     else:
 
         def leave() -> None:
-            stream: SyncStream[Any] = retried.stream("x", {"callbacks": [events]})
+            stream: SyncStream[Any] = retried.stream("x", {"callbacks": [recorder]})
             next(stream)
             stream.close()
 
         await in_thread(leave)
-    assert events.names() == ["on_chain_start", "on_chat_model_start", "on_llm_end", "on_chain_end"]
-    assert [details["closed"] for details in events.details("on_llm_end") + events.details("on_chain_end")] == [
-        True
-    ] * 2
+    assert recorder.names == ["on_chain_start", "on_chat_model_start", "on_llm_end", "on_chain_end"]
+    assert [recorder.only(name).details["closed"] for name in ("on_llm_end", "on_chain_end")] == [True, True]
 
 
 async def test_without_handlers_the_config_goes_through() -> None:
