@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal, cast
 
+from hocket.agents.text_format import FEEDBACK_NAME
 from hocket.errors import InvalidInput
 from hocket.message_toolkit.counting import TokenCounter, list_counter
 from hocket.message_toolkit.turns import turn_edges
@@ -154,8 +155,12 @@ class _Plan:
         yield from self._shorten_thoughts(recent)
 
     def _find_question(self) -> int:
-        """Return the index of the last question, or of the first of several in a row; 0: there is none."""
-        index = next((index for index in reversed(range(len(self._roles))) if self._roles[index] == "human"), 0)
+        """Return the index of the last question, or of the first of several in a row; 0: there is none.
+
+        A message that tells the model what was wrong with its reply asks nothing.
+        """
+        asked = [index for index, role in enumerate(self._roles) if role == "human"]
+        index = next((index for index in reversed(asked) if self._messages[index].name != FEEDBACK_NAME), 0)
         while index and self._roles[index - 1] == "human":
             index -= 1
         return index

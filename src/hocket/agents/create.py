@@ -7,7 +7,7 @@ from hocket.agents.agent import Agent
 from hocket.agents.approval import ApprovalRules, InterruptOn
 from hocket.agents.limits import AgentLimits, LimitPolicy
 from hocket.agents.middleware import AgentMiddleware
-from hocket.agents.model_call import bind_tools
+from hocket.agents.model_call import bind_tools, list_models
 from hocket.agents.plan import AgentPlan
 from hocket.agents.structured import AnswerFormat
 from hocket.agents.text_format import TextFormat
@@ -196,11 +196,11 @@ def _choose_format(
 
 
 def _takes_tools(model: Runnable[Any, AIMessage], tools: Sequence[BaseTool], hosted: Sequence[FieldsView]) -> bool:
-    """Whether a model can be given tools: by its profile, or else by its `bind_tools`."""
-    profile: FieldsView = getattr(model, "profile", None) or {}
-    can = profile.get("tool_calling")
-    if can is not None:
-        return bool(can)
+    """Whether each model that may answer can be given tools: by its profile, or else by its `bind_tools`."""
+    profiles: list[FieldsView] = [getattr(one, "profile", None) or {} for one in list_models(model)]
+    can = [profile.get("tool_calling") for profile in profiles]
+    if None not in can or False in can:
+        return all(can)
     try:
         bind_tools(model, tools, hosted)
     except NotImplementedError:

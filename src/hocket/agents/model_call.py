@@ -14,12 +14,13 @@ from hocket.agents.text_format import AnswerFilter, TextFormat
 from hocket.errors import InvalidHook, Unsupported
 from hocket.language_models import BaseChatModel
 from hocket.messages import AIMessage, AIMessageChunk, BaseMessage, Collector, message_chunk_to_message
+from hocket.messages.calls import calls_of
 from hocket.messages.content import FieldsView
 from hocket.runnables import Runnable, RunnableConfig
 from hocket.runnables.base import RunnableWrapper
 from hocket.tools import BaseTool
 
-__all__ = ["FEEDBACK", "ModelCaller", "bind_tools"]
+__all__ = ["FEEDBACK", "ModelCaller", "bind_tools", "list_models"]
 
 FEEDBACK = "feedback"
 """Under this key of ``response_metadata`` a reply that could not be read has what the model is told. It is not stored."""
@@ -57,23 +58,28 @@ class ModelCaller:
             Exception: what the model raises.
         """
         if self._format is None:
-            return await self._ask(self._bind(request), request.messages, request.options, request.step, None)
+            return await self._ask(self._bind(request), request.messages, request.options, self._make_sink(request))
         messages = self._format.render(request.messages, request.tools)
-        stream_filter = self._format.stream_filter()
+        sink = self._make_sink(request, self._format.stream_filter())
         options: Mapping[str, Any] = {"stop": list(self._format.stop), **request.options}
         if self._refuses_stop is request.model or not _takes_stop(request.model):
             options = request.options
         try:
-            reply = await self._ask(request.model, messages, options, request.step, stream_filter)
-        except Unsupported:  # before anything was sent: a model that reasons takes no stop words
+            reply = await self._ask(request.model, messages, options, sink)
+        except Unsupported:  # before anything was sent: this model takes no stop words
             if options is request.options:
                 raise
             self._refuses_stop = request.model
-            reply = await self._ask(request.model, messages, request.options, request.step, stream_filter)
+            reply = await self._ask(request.model, messages, request.options, sink)
         answer = self._format.read(reply, request.tools)
-        if answer.feedback is None:
-            return answer.message
-        return _with_facts(answer.message, {FEEDBACK: answer.feedback})
+        if answer.feedback is not None:
+            return _with_facts(answer.message, {FEEDBACK: answer.feedback})
+        if sink is not None and not calls_of(answer.message):
+            await sink.show_answer(answer.message.text)
+        return answer.message
+
+    def _make_sink(self, request: ModelRequest, stream_filter: AnswerFilter | None = None) -> "_ChunkSink | None":
+        return None if self._emit is None else _ChunkSink(self._emit, request.step, stream_filter)
 
     def _bind(self, request: ModelRequest) -> Runnable[Any, AIMessage]:
         """Return the model with its tools. They are the same at each step, unless a middleware changes them."""
@@ -93,14 +99,12 @@ class ModelCaller:
         model: Runnable[Any, AIMessage],
         messages: Sequence[BaseMessage],
         options: Mapping[str, Any],
-        step: int,
-        stream_filter: AnswerFilter | None,
+        sink: "_ChunkSink | None",
     ) -> AIMessage:
         asked, kwargs = [*messages], dict(options)
-        if self._emit is None:
+        if sink is None:
             reply: object = await model._invoke(ASYNC, asked, self._config, kwargs)  # pyright: ignore[reportPrivateUsage]  # the hook of every Runnable
         else:
-            sink = _ChunkSink(self._emit, step, stream_filter)
             await model._produce(ASYNC, asked, self._config, kwargs, sink)  # pyright: ignore[reportPrivateUsage]  # the hook of every Runnable
             reply = await sink.finish()
         if not isinstance(reply, AIMessage):  # pyright: ignore[reportUnnecessaryIsInstance]  # a runnable of the user's own
@@ -108,11 +112,21 @@ class ModelCaller:
         return cast(AIMessage, message_chunk_to_message(reply))
 
 
+def list_models(model: Runnable[Any, AIMessage]) -> list[Runnable[Any, AIMessage]]:
+    """Return the models that may be asked: those inside retries, fallbacks and bindings, or the model itself."""
+    if not isinstance(model, RunnableWrapper):
+        return [model]
+    wrapped: list[Runnable[Any, AIMessage]] = [*model._get_wrapped()]  # pyright: ignore[reportPrivateUsage]  # the hook of every wrapper
+    return [one for inner in wrapped for one in list_models(inner)]
+
+
 def _takes_stop(model: Runnable[Any, AIMessage]) -> bool:
-    """Whether stop words are an argument of a call: of a chat model's, and of what wraps chat models alone."""
-    if isinstance(model, RunnableWrapper):
-        return all(map(_takes_stop, model._get_wrapped()))  # pyright: ignore[reportPrivateUsage]  # the hook of every wrapper
-    return isinstance(model, BaseChatModel)
+    """Whether stop words are an argument of a call, whichever model answers it. A function takes none."""
+    return all(isinstance(one, BaseChatModel) and "stop" not in one._refused_options for one in list_models(model))  # pyright: ignore[reportPrivateUsage]  # what a server has no word for
+
+
+def _has_bind_tools(model: Runnable[Any, AIMessage]) -> bool:
+    return all(hasattr(one, "bind_tools") for one in list_models(model))
 
 
 def bind_tools(
@@ -128,9 +142,9 @@ def bind_tools(
     """
     if not tools and not hosted_tools:
         return model
-    bind: Any = getattr(model, "bind_tools", None)
-    if bind is None:
+    if not _has_bind_tools(model):
         raise NotImplementedError(f"{type(model).__name__} cannot be given tools")
+    bind: Any = getattr(model, "bind_tools")  # noqa: B009  # no method of every runnable
     return cast("Runnable[Any, AIMessage]", bind([*tools, *hosted_tools], tool_choice=tool_choice))
 
 
@@ -145,6 +159,7 @@ class _ChunkSink:
         self._filter = stream_filter
         self._collector = Collector()
         self._whole: AIMessage | None = None
+        self._has_shown = False
 
     def put(self, item: AIMessage) -> Awaitable[None] | None:
         """Take a piece; of a runnable that does not stream, the whole answer."""
@@ -154,14 +169,29 @@ class _ChunkSink:
         else:
             self._whole = item
             shown = _make_text_chunk(item.text if self._filter is None else self._filter.feed(item.text))
-        return None if shown is None else self._emit(AgentEvent(kind="chunk", step=self._step, chunk=shown))
+        return self._emit_chunk(shown)
 
     async def finish(self) -> AIMessage:
         """Show what was held back, and return the whole answer."""
-        rest = None if self._filter is None else _make_text_chunk(self._filter.close())
-        if rest is not None and (waiting := self._emit(AgentEvent(kind="chunk", step=self._step, chunk=rest))):
-            await waiting
+        if self._filter is not None:
+            await self._show(self._filter.close())
         return self._collector.message() if self._whole is None else self._whole
+
+    async def show_answer(self, text: str) -> None:
+        """Show an answer of which the filter let nothing through: it could not know that it is one."""
+        if not self._has_shown:
+            await self._show(text)
+
+    async def _show(self, text: str) -> None:
+        waiting = self._emit_chunk(_make_text_chunk(text))
+        if waiting is not None:
+            await waiting
+
+    def _emit_chunk(self, chunk: AIMessageChunk | None) -> Awaitable[None] | None:
+        if chunk is None:
+            return None
+        self._has_shown = True
+        return self._emit(AgentEvent(kind="chunk", step=self._step, chunk=chunk))
 
 
 def _make_text_chunk(text: str) -> AIMessageChunk | None:

@@ -158,10 +158,10 @@ class ReActFormat:
         reading = read_text_reply(message.text)
         if not tools:
             return ReActAnswer(_replace_text(message, _find_last_answer(reading, message.text)))
-        if reading.reply.kind == "finish":
+        if reading.reply.kind == "finish" and reading.reply.output:
             return ReActAnswer(_replace_text(message, reading.reply.output))
         fault = next((fault for call in reading.calls if (fault := find_cut_json(call, tools))), None)
-        code = "invalid_json" if fault else reading.reply.code
+        code = "invalid_json" if fault else "empty" if reading.reply.kind == "finish" else reading.reply.code
         if code:
             feedback = self._words.feedback[code].replace("{detail}", fault or reading.reply.detail)
             return ReActAnswer(message, code, feedback)

@@ -1,0 +1,97 @@
+"""A run in the text style, as it happens: the same events as with native calls, and of the text only the answer."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from hocket import ScriptedChatModel, Turn
+from hocket.agents import AgentEvent, AgentLimits, AgentResult, ReActFormat, create_agent
+from tests.agents.conftest import add, call
+
+CALL = 'Thought: I add.\nAction: add\nAction Input: {"a": 1, "b": 2}'
+ANSWERS = [
+    "Thought: I know.\nFinal Answer: It is 3.\n\n- three\n- 3: a number\nActually, that is all.",
+    "思考：我知道了\n回答：答案是3。\n行动起来！",
+    '{"action": "Final Answer", "action_input": "It is 3."}',
+    "**Final Answer:** It is\n```python\nAction: no label\n```\nall.",
+    "<think>Final Answer: 4</think>\nThe answer is: 3",
+    "Final Answer: 3\nAction: add(1, 2)\nObservation: 4",
+]
+
+
+def cut(text: str, sizes: Sequence[int]) -> list[str]:
+    """Return the text in pieces of these sizes, over and over."""
+    pieces: list[str] = []
+    while text:
+        size = sizes[len(pieces) % len(sizes)]
+        pieces.append(text[:size])
+        text = text[size:]
+    return pieces
+
+
+def run(*replies: str | Turn, **options: Any) -> list[AgentEvent]:
+    agent = create_agent(ScriptedChatModel(script=replies), [add], style=ReActFormat(), **options)
+    return list(agent.stream("What is 1 + 2?"))
+
+
+def get_output(events: Sequence[AgentEvent]) -> str:
+    result = events[-1].result
+    assert isinstance(result, AgentResult)
+    output: str = result.output
+    return output
+
+
+def shown(events: Sequence[AgentEvent], step: int) -> str:
+    return "".join(event.chunk.text for event in events if event.chunk and event.step == step)
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.sampled_from(ANSWERS), st.lists(st.integers(1, 30), min_size=1, max_size=6))
+@example(ANSWERS[0], [1])
+def test_chunks_show_the_answer_and_nothing_else_wherever_they_are_cut(answer: str, sizes: list[int]) -> None:
+    """Not the thoughts, not the labels, not the calls; together they are the output of the run."""
+    replies = (CALL, f"I wonder. {answer[:9]}", answer)
+    events = run(*(Turn(text=cut(reply, sizes)) for reply in replies))
+    assert [shown(events, step) for step in (1, 2, 3)] == ["", "", get_output(events)]
+
+
+def test_the_events_are_those_of_native_calls() -> None:
+    """In the same order, with the same steps and the same messages; a reply that cannot be read makes none."""
+    native = create_agent(
+        ScriptedChatModel(script=[Turn(text="I add.", tool_calls=[call("add", a=1, b=2)]), "It is 3."]), [add]
+    )
+
+    def describe(events: Sequence[AgentEvent]) -> list[object]:
+        told = [event for event in events if event.kind != "chunk"]
+        texts = [event.message.text if event.message else None for event in told]
+        results = [getattr(event.result, "text", None) or getattr(event.result, "output", None) for event in told]
+        return [[event.kind for event in told], [event.step for event in told], texts, results]
+
+    expected = describe(list(native.stream("What is 1 + 2?")))
+    assert describe(run(CALL, "Final Answer: It is 3.")) == expected
+    events = run("I wonder.", CALL, "Final Answer: It is 3.")
+    assert describe(events)[0] == expected[0] and shown(events, 3) == "It is 3."
+
+
+def test_the_answer_is_shown_while_it_comes() -> None:
+    """Each piece as soon as it is certain to belong to it."""
+    events = run(Turn(text=["Thought: so\nFinal", " Answer: It", " is", " 3", "."]))
+    assert [event.chunk.text for event in events if event.chunk] == ["It", " is", " 3", "."]
+
+
+def test_a_second_answer_is_shown_behind_the_first_and_is_the_output() -> None:
+    """What was shown cannot be taken back; the message that follows has the answer that counts."""
+    events = run("Final Answer: a draft\nFinal Answer: 3")
+    [message] = [event.message for event in events if event.message]
+    assert (shown(events, 1), message.text, get_output(events)) == ("a draft\n3", "3", "3")
+
+
+@pytest.mark.parametrize("last", ["It is 3.", "Thought: so\nFinal Answer: It is 3.", "Thought: It is 3."])
+def test_the_last_answer_is_shown_with_labels_and_without(last: str) -> None:
+    """At a limit a reply needs no label to be the answer, so that it is shown when it is whole."""
+    events = run(CALL, last, limits=AgentLimits(model_calls=1))
+    assert shown(events, 2) == get_output(events)
+    assert "It is 3." in shown(events, 2)
