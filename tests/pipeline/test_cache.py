@@ -1,5 +1,6 @@
 """The cache in use: which one, what a hit is, what never becomes one, and that it never costs an answer."""
 
+import itertools
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
@@ -12,10 +13,10 @@ from hocket.caches import BaseCache, InMemoryCache
 from hocket.callbacks import UsageMetadataCallbackHandler
 from hocket.errors import CacheMissing
 from hocket.globals import set_llm_cache
-from hocket.language_models import BaseChatModel, BaseLLM
+from hocket.language_models import BaseChatModel
 from hocket.messages import AIMessage, BaseMessage
 from hocket.outputs import ChatGeneration, ChatResult, Generation, LLMResult
-from tests.kit import DictCache
+from tests.kit import DictCache, HookCall, hook_llm
 
 USAGE = {"input_tokens": 3, "output_tokens": 2, "total_tokens": 5}
 
@@ -281,27 +282,23 @@ async def test_a_failure_is_never_stored(cls: type[Sync], ask: Ask) -> None:
 # -- text models
 
 
-class Text(BaseLLM):
-    """Answers each prompt with how often it was asked."""
+def number_texts() -> Callable[[HookCall], LLMResult]:
+    """Make what a text model does that answers each prompt with how often it was asked."""
+    numbers = itertools.count(1)
 
-    _asked: int = PrivateAttr(default=0)
-
-    async def _agenerate(self, prompts: list[str], stop: list[str] | None = None, **kwargs: Any) -> LLMResult:
-        self._asked += 1
-        info = {"list": [1]}
+    def answer(call: HookCall) -> LLMResult:
+        number, info = next(numbers), {"list": [1]}
         return LLMResult(
-            generations=[[Generation(text=f"{text} {self._asked}", generation_info=info)] for text in prompts],
+            generations=[[Generation(text=f"{text} {number}", generation_info=info)] for text in call.input],
             llm_output={"model_name": "t"},
         )
 
-    @property
-    def _llm_type(self) -> str:
-        return "text"
+    return answer
 
 
 async def test_the_first_text_answer_keeps_its_output_and_run() -> None:
     """With a cache as without; a hit is no run and has no output."""
-    model = Text(cache=InMemoryCache())
+    model = hook_llm(number_texts(), cache=InMemoryCache())
     first, second = await model.agenerate(["a"]), await model.agenerate(["a"])
     assert first.llm_output == {"model_name": "t"}
     assert first.run is not None
@@ -314,7 +311,7 @@ async def test_the_first_text_answer_keeps_its_output_and_run() -> None:
 @pytest.mark.parametrize("prompts", [["a"], ["a", "b"]])
 async def test_nobody_can_edit_the_texts_that_others_get(prompts: list[str]) -> None:
     """One prompt or several, with a cache that keeps what it is given."""
-    model = Text(cache=DictCache())
+    model = hook_llm(number_texts(), cache=DictCache())
     for _ in range(3):
         result = await model.agenerate(prompts)
         assert result.generations[0][0].text == "a 1"
@@ -323,19 +320,15 @@ async def test_nobody_can_edit_the_texts_that_others_get(prompts: list[str]) -> 
         result.generations[0][0].generation_info["list"].append(2)  # type: ignore[index]
 
 
-class SlowText(Text):
-    """Waits to be told to go on."""
-
-    _go_on: anyio.Event = PrivateAttr(default_factory=anyio.Event)
-
-    async def _agenerate(self, prompts: list[str], stop: list[str] | None = None, **kwargs: Any) -> LLMResult:
-        await self._go_on.wait()
-        return await super()._agenerate(prompts, stop, **kwargs)
-
-
 async def test_equal_texts_in_flight_are_runs_of_their_own(recorders: Any) -> None:
     """One request for both; the one who leaves hears the end of his run when he leaves, the other his answer."""
-    model = SlowText(cache=InMemoryCache())
+    go_on, answer = anyio.Event(), number_texts()
+
+    async def wait(call: HookCall) -> LLMResult:
+        await go_on.wait()
+        return answer(call)
+
+    model = hook_llm(wait, cache=InMemoryCache())
     leaver, stayer = recorders(), recorders()
     scope = anyio.CancelScope()
 
@@ -356,6 +349,6 @@ async def test_equal_texts_in_flight_are_runs_of_their_own(recorders: Any) -> No
         for _ in range(10):
             await anyio.lowlevel.checkpoint()
         assert stayer.names == ["on_llm_start"]
-        model._go_on.set()
+        go_on.set()
     assert stayer.end == "on_llm_end"
-    assert model._asked == 1
+    assert len(model.requests) == 1

@@ -1,20 +1,20 @@
 """Streams and the cache: a stream fills it, a hit is streamed as it was stored, and one cache serves every verb."""
 
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import anyio
 import anyio.to_thread
 import pytest
-from pydantic import Field
 
 from hocket.caches import InMemoryCache
 from hocket.callbacks import UsageMetadataCallbackHandler
-from hocket.language_models import BaseChatModel, BaseLLM
+from hocket.language_models import BaseChatModel
 from hocket.messages import AIMessage, AIMessageChunk, message_chunk_to_message
-from hocket.outputs import ChatGenerationChunk, GenerationChunk
+from hocket.outputs import GenerationChunk
 from hocket.rate_limiters import InMemoryRateLimiter
 from hocket.testing import ScriptedChatModel, Turn, VirtualClock
+from tests.kit import hook_llm, hook_model
 
 USAGE: Any = {"input_tokens": 3, "output_tokens": 2, "total_tokens": 5}
 CALL: Any = {"name": "f", "args": {"x": [1]}, "id": "call_1", "type": "tool_call"}
@@ -26,19 +26,9 @@ def model_of(*turns: Any, **fields: Any) -> ScriptedChatModel:
     return ScriptedChatModel(script=list(turns), **{"cache": InMemoryCache(), **fields})
 
 
-class Stepped(BaseChatModel):
-    """Streams in sync code."""
-
-    asked: Any = Field(default_factory=list, exclude=True)
-
-    def _stream(self, messages: Any, stop: Any = None, **kwargs: Any) -> Iterator[ChatGenerationChunk]:
-        self.asked.append("stream")
-        for text in PIECES:
-            yield ChatGenerationChunk(message=AIMessageChunk(text))
-
-    @property
-    def _llm_type(self) -> str:
-        return "stepped"
+def stepped() -> Any:
+    """Make a model with a cache of its own that streams in sync code."""
+    return hook_model(PIECES, "stream", cache=InMemoryCache())
 
 
 async def drained(model: BaseChatModel, **kwargs: Any) -> list[AIMessageChunk]:
@@ -189,13 +179,7 @@ async def test_a_stream_that_is_cancelled_is_not_stored() -> None:
 
 async def test_an_empty_stream_is_not_stored() -> None:
     """It is an error."""
-
-    class Empty(Stepped):
-        async def _astream(self, messages: Any, stop: Any = None, **kwargs: Any) -> AsyncIterator[ChatGenerationChunk]:
-            for nothing in ():
-                yield nothing
-
-    model = Empty(cache=InMemoryCache())
+    model = hook_model([], "astream", "stream", cache=InMemoryCache())
     with pytest.raises(ValueError, match="No generation chunks"):
         await drained(model)
     assert not model.cache
@@ -218,7 +202,7 @@ def sync_texts(model: BaseChatModel) -> list[str]:
     return [chunk.text for chunk in model.stream("hi") if chunk.text]
 
 
-@pytest.mark.parametrize("make", [lambda: Stepped(cache=InMemoryCache()), lambda: model_of(Turn(text=PIECES))])
+@pytest.mark.parametrize("make", [stepped, lambda: model_of(Turn(text=PIECES))])
 def test_sync_streams_fill_and_read_it_too(make: Callable[[], BaseChatModel]) -> None:
     """Stepped in this thread, or on the kept loop."""
     model = make()
@@ -230,55 +214,47 @@ def test_sync_streams_fill_and_read_it_too(make: Callable[[], BaseChatModel]) ->
 
 def test_a_sync_stream_that_is_left_is_not_stored() -> None:
     """As with the async one."""
-    model = Stepped(cache=InMemoryCache())
+    model = stepped()
     with model.stream("hi") as stream:
         next(stream)
     assert len(sync_texts(model)) == 5
-    assert model.asked == ["stream"] * 2
+    assert len(model.requests) == 2
 
 
 async def test_sync_and_async_verbs_share_it() -> None:
     """Also where the same sync hook runs here in a thread and there in place."""
-    model = Stepped(cache=InMemoryCache())
+    model = stepped()
     first = await drained(model)
     assert texts(first) == sync_texts(model) == [piece for piece in PIECES if piece]
-    assert model.asked == ["stream"]
+    assert len(model.requests) == 1
 
 
 # -- text models
 
 
-class Text(BaseLLM):
-    """Streams texts."""
-
-    asked: Any = Field(default_factory=list, exclude=True)
-
-    async def _astream(self, prompt: str, stop: Any = None, **kwargs: Any) -> AsyncIterator[GenerationChunk]:
-        self.asked.append(prompt)
-        for text in PIECES:
-            yield GenerationChunk(text=text, generation_info={"finish_reason": "stop"} if text == "d" else None)
-
-    @property
-    def _llm_type(self) -> str:
-        return "text"
+def text_model(**fields: Any) -> Any:
+    """Make a text model with a cache of its own that streams."""
+    pieces = [GenerationChunk(text=text) for text in PIECES]
+    pieces[-1].generation_info = {"finish_reason": "stop"}
+    return hook_llm(pieces, "astream", cache=InMemoryCache(), **fields)
 
 
 @pytest.mark.parametrize("verbs", ["is", "si", "ss", "isi"])
 async def test_text_models_too(verbs: str) -> None:
     """Texts in the sizes in which they came."""
-    model = Text(cache=InMemoryCache())
+    model = text_model()
     for verb in verbs:
         if verb == "i":
             assert await model.ainvoke("hi") == "Hello world"
         else:
             pieces = [text async for text in model.astream("hi") if text]
             assert pieces == [piece for piece in PIECES if piece]
-    assert model.asked == ["hi"]
+    assert [call.input for call in model.requests] == ["hi"]
 
 
 async def test_a_text_that_is_streamed_from_the_cache_is_no_run(recorder: Any) -> None:
     """LangChain's rule for text models: nobody hears of a hit."""
-    model = Text(cache=InMemoryCache(), callbacks=[recorder])
+    model = text_model(callbacks=[recorder])
     for _ in range(3):
         [text async for text in model.astream("hi")]
     assert recorder.names == ["on_llm_start", "on_llm_end"]

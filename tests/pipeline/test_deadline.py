@@ -8,13 +8,12 @@ from typing import Any
 import anyio
 import anyio.lowlevel
 import pytest
-from pydantic import Field, ValidationError
+from pydantic import ValidationError
 
 from hocket._pipeline.deadline import with_attempt_deadlines, with_total_deadline
 from hocket._runtime import clock
 from hocket._runtime.runtime import ASYNC
 from hocket.caches import InMemoryCache
-from hocket.callbacks import AsyncCallbackHandler, BaseCallbackHandler
 from hocket.errors import (
     FirstTokenTimeout,
     IdleTimeout,
@@ -23,12 +22,12 @@ from hocket.errors import (
     RequestTimeout,
     TotalTimeout,
 )
-from hocket.language_models import BaseChatModel, BaseLLM, ScriptedChatModel, Turn
+from hocket.language_models import ScriptedChatModel, Turn
 from hocket.load import dumps, loads
-from hocket.messages import AIMessage, AIMessageChunk
-from hocket.outputs import ChatGeneration, ChatGenerationChunk, ChatResult, GenerationChunk
+from hocket.messages import AIMessage
 from hocket.rate_limiters import InMemoryRateLimiter
 from hocket.timeouts import Timeout, connect_limit
+from tests.kit import AsyncRecorder, HookCall, Recorder, hook_llm, hook_model
 
 LETTERS = list("abcdefghij")
 FOREVER = 1e6
@@ -40,20 +39,15 @@ def scripted(*turns: Turn | str, **fields: Any) -> ScriptedChatModel:
     return ScriptedChatModel(script=turns, **fields)
 
 
-class Text(BaseLLM):
-    """Says a letter, pauses, says the next."""
+def text_model(delay: float, pause: float) -> Any:
+    """Make a text model that says a letter, pauses, says the next."""
 
-    delay: float = 0
-    pause: float = 0
-
-    async def _astream(self, prompt: str, stop: Any = None, **kwargs: Any) -> AsyncIterator[GenerationChunk]:
+    async def say(call: HookCall) -> AsyncIterator[str]:
         for index, letter in enumerate(LETTERS):
-            await clock.current().sleep(self.pause if index else self.delay)
-            yield GenerationChunk(text=letter)
+            await clock.current().sleep(pause if index else delay)
+            yield letter
 
-    @property
-    def _llm_type(self) -> str:
-        return "text"
+    return hook_llm(say, "astream")
 
 
 async def heard(stream: Any) -> str:
@@ -81,7 +75,7 @@ HOLDS: list[Any] = [
     pytest.param(None, (500, 500), id="no limits"),
 ]
 as_chat = pytest.param(lambda delay, pause: scripted(Turn(text=LETTERS, delay=delay, pause=pause)), id="chat")
-as_text = pytest.param(lambda delay, pause: Text(delay=delay, pause=pause), id="text")
+as_text = pytest.param(text_model, id="text")
 each_kind = pytest.mark.parametrize("make", [as_chat, as_text])
 
 
@@ -175,30 +169,13 @@ async def test_each_conversation_of_several_has_its_own(recorder: Any, virtual_c
 # -- what total covers
 
 
-class Bound(BaseChatModel):
-    """Answers at once, or fails as told."""
-
-    errors: Any = Field(default_factory=list, exclude=True)
-    asked: list[float] = Field(default_factory=list, exclude=True)
-
-    async def _agenerate(self, messages: Any, stop: Any = None, **kwargs: Any) -> ChatResult:
-        self.asked.append(clock.current().now())
-        if self.errors:
-            raise self.errors.pop(0)
-        return ChatResult(generations=[ChatGeneration(message=AIMessage("ok"))])
-
-    @property
-    def _llm_type(self) -> str:
-        return "bound"
-
-
 async def test_the_wait_for_the_limiter(virtual_clock: Clock, recorder: Any) -> None:
     limiter = InMemoryRateLimiter(requests_per_second=0.1)
-    model = Bound(rate_limiter=limiter, timeout=5, callbacks=[recorder])
+    model = hook_model("ok", rate_limiter=limiter, timeout=5, callbacks=[recorder])
     with pytest.raises(TotalTimeout):
         await model.ainvoke("hi")
     assert virtual_clock.now() == 5
-    assert not model.asked
+    assert not model.requests
     assert recorder.end == "on_llm_error"
     assert (await model.ainvoke("hi", timeout=6)).content == "ok"
 
@@ -230,23 +207,18 @@ async def test_attempts_and_the_pauses_between_them(virtual_clock: Clock) -> Non
 
 async def test_a_pause_that_would_end_too_late_is_not_begun(virtual_clock: Clock) -> None:
     busy = ProviderUnavailable("busy", retryable=True, retry_after=10)
-    model = Bound(errors=[busy], retry=3, timeout=5)
+    model = hook_model(busy, retry=3, timeout=5)
     with pytest.raises(ProviderUnavailable):
         await model.ainvoke("hi")
     assert virtual_clock.now() == 0
 
 
-def slow_handler(event: str, *, in_thread: bool = False, takes: float = 100) -> BaseCallbackHandler:
+def slow_handler(event: str, *, in_thread: bool = False, takes: float = 100) -> Recorder | AsyncRecorder:
     """Takes its time over one kind of event."""
 
-    def block(self: Any, *args: Any, **details: Any) -> None:
-        clock.current().block(takes)
-
-    async def sleep(self: Any, *args: Any, **details: Any) -> None:
-        await clock.current().sleep(takes)
-
-    base = BaseCallbackHandler if in_thread else AsyncCallbackHandler
-    return type("Slow", (base,), {event: block if in_thread else sleep})()  # type: ignore[no-any-return]
+    if in_thread:
+        return Recorder(event, before=lambda _: clock.current().block(takes), run_inline=False)
+    return AsyncRecorder(event, before=lambda _: clock.current().sleep(takes))
 
 
 @pytest.mark.parametrize("in_thread", [False, True])
@@ -272,7 +244,7 @@ async def test_handlers_that_are_told_of_the_start(
     verb: str, in_thread: bool, recorder: Any, virtual_clock: Clock
 ) -> None:
     """The caller waits for them, so that the limit begins with them; the run ends with its error, and nothing is sent."""
-    model = Bound(callbacks=[slow_handler("on_chat_model_start", in_thread=in_thread), recorder])
+    model = hook_model(callbacks=[slow_handler("on_chat_model_start", in_thread=in_thread), recorder])
     with pytest.raises(TotalTimeout, match="nothing had come"):
         await {
             "ainvoke": lambda: model.ainvoke("hi", timeout=20),
@@ -281,7 +253,7 @@ async def test_handlers_that_are_told_of_the_start(
         }[verb]()
     assert virtual_clock.now() == (100 if in_thread else 20)
     assert recorder.names == ["on_chat_model_start", "on_llm_error"]
-    assert not model.asked
+    assert not model.requests
 
 
 async def test_what_handlers_of_the_start_have_left_of_it(recorder: Any, virtual_clock: Clock) -> None:
@@ -311,11 +283,17 @@ async def test_handlers_that_are_told_of_the_end_are_outside_of_it(
 
 def test_a_sync_hook_is_not_asked_when_a_handler_has_taken_all_of_it(recorder: Any, virtual_clock: Clock) -> None:
     """Which nothing could interrupt."""
-    model = Blocking(callbacks=[slow_handler("on_chat_model_start", in_thread=True), recorder], timeout=20)
+    model = hook_model(
+        "ok",
+        "generate",
+        "stream",
+        callbacks=[slow_handler("on_chat_model_start", in_thread=True), recorder],
+        timeout=20,
+    )
     with pytest.raises(TotalTimeout):
         model.invoke("hi")
     assert recorder.end == "on_llm_error"
-    assert not model.asked
+    assert not model.requests
 
 
 async def test_the_time_of_the_consumer_does_not_count(virtual_clock: Clock) -> None:
@@ -441,35 +419,30 @@ async def test_real_time_limits_of_asyncios() -> None:
 # -- sync code
 
 
-class InThread(BaseChatModel):
-    """Its hook says a letter, blocks, says the next."""
+def thread_model(pause: float, **fields: Any) -> Any:
+    """Make a model whose hook says a letter, blocks, says the next."""
 
-    pause: float = 0
-    errors: Any = Field(default_factory=list, exclude=True)
-    asked: list[Any] = Field(default_factory=list, exclude=True)
-
-    def _stream(self, messages: Any, stop: Any = None, **kwargs: Any) -> Iterator[ChatGenerationChunk]:
-        self.asked.append(stop)
+    def say(call: HookCall) -> Iterator[str]:
         for index, letter in enumerate(LETTERS):
-            clock.current().block(self.pause if index else 0)
-            yield ChatGenerationChunk(message=AIMessageChunk(letter))
+            clock.current().block(pause if index else 0)
+            yield letter
 
-    @property
-    def _llm_type(self) -> str:
-        return "thread"
+    return hook_model(say, "stream", **fields)
 
 
-class Blocking(InThread):
-    def _generate(self, messages: Any, stop: Any = None, **kwargs: Any) -> ChatResult:
-        self.asked.append(stop)
-        clock.current().block(self.pause)
-        if self.errors:
-            raise self.errors.pop(0)
-        return ChatResult(generations=[ChatGeneration(message=AIMessage("ok"))])
+def blocking_model(pause: float, *errors: Exception, **fields: Any) -> Any:
+    """Make a model whose hook blocks, and then fails once with each error, before it answers."""
+    left = list(errors)
+
+    def answer(call: HookCall) -> str | Exception:
+        clock.current().block(pause)
+        return left.pop(0) if left else "ok"
+
+    return hook_model(answer, "generate", **fields)
 
 
 def test_a_sync_stream_is_looked_at_between_chunks(virtual_clock: Clock) -> None:
-    model, pieces = InThread(pause=2, timeout=Timeout(first_token=0.1, idle=0.1, total=5)), []
+    model, pieces = thread_model(2, timeout=Timeout(first_token=0.1, idle=0.1, total=5)), []
     with pytest.raises(TotalTimeout) as caught:
         for chunk in model.stream("hi"):
             pieces.append(chunk.content)
@@ -481,21 +454,21 @@ def test_a_sync_stream_is_looked_at_between_chunks(virtual_clock: Clock) -> None
 
 def test_a_sync_hook_is_not_interrupted_but_not_tried_again_either(virtual_clock: Clock) -> None:
     busy = ProviderUnavailable("busy", retryable=True, retry_after=0)
-    model = Blocking(pause=4, errors=[busy, busy, busy], retry=9, timeout=7)
+    model = blocking_model(4, busy, busy, busy, retry=9, timeout=7)
     with pytest.raises((TotalTimeout, ProviderUnavailable)):
         model.invoke("hi")
-    assert len(model.asked) == 2
-    model = Blocking(pause=9, timeout=7)
+    assert len(model.requests) == 2
+    model = blocking_model(9, timeout=7)
     assert model.invoke("hi").content == "ok"
 
 
 async def test_a_sync_hook_under_an_async_verb_is_left_behind(virtual_clock: Clock) -> None:
-    model = InThread(pause=2, timeout=Timeout(idle=1))
+    model = thread_model(2, timeout=Timeout(idle=1))
     with pytest.raises(IdleTimeout) as caught:
         await heard(model.astream("hi"))
     assert caught.value.partial.content == "a"
     with pytest.raises(TotalTimeout):
-        await Blocking(pause=9).ainvoke("hi", timeout=7)
+        await blocking_model(9).ainvoke("hi", timeout=7)
 
 
 def test_sync_verbs_of_async_models_are_interrupted(recorder: Any, virtual_clock: Clock) -> None:
@@ -513,39 +486,35 @@ def test_sync_verbs_of_async_models_are_interrupted(recorder: Any, virtual_clock
 
 def test_without_limits_there_is_nothing_in_between() -> None:
     """The stages hand on what the next one returns."""
-    model = Bound()
+    model = hook_model()
     call = model._open_call(ASYNC, [], None, None, {})
     answer: Any = object()
     go: Callable[[Any], Awaitable[Any]] = lambda call: answer  # noqa: E731
     assert with_total_deadline(with_attempt_deadlines(go))(call) is answer
 
 
-class Nested(BaseChatModel):
-    """Notes the limit on connecting that its hook sees, before and after it asks another model."""
+def nested_model(inner: Any = None, **fields: Any) -> tuple[Any, list[Any]]:
+    """Make a model, and a list of the limits on connecting that its hook sees, before and after it asks another model."""
+    seen: list[Any] = []
 
-    inner: Any = Field(default=None, exclude=True)
-    seen: list[Any] = Field(default_factory=list, exclude=True)
+    async def answer(call: HookCall) -> str:
+        seen.append(connect_limit.get())
+        if inner is not None:
+            await inner.ainvoke("hi")
+            seen.append(connect_limit.get())
+        return "ok"
 
-    async def _agenerate(self, messages: Any, stop: Any = None, **kwargs: Any) -> ChatResult:
-        self.seen.append(connect_limit.get())
-        if self.inner is not None:
-            await self.inner.ainvoke("hi")
-            self.seen.append(connect_limit.get())
-        return ChatResult(generations=[ChatGeneration(message=AIMessage("ok"))])
-
-    @property
-    def _llm_type(self) -> str:
-        return "nested"
+    return hook_model(answer, **fields), seen
 
 
 async def test_the_limit_on_connecting_is_each_models_own() -> None:
-    inner = Nested(timeout=None)
-    outer = Nested(inner=inner, timeout=Timeout(connect=5))
+    inner, seen_inside = nested_model(timeout=None)
+    outer, seen = nested_model(inner, timeout=Timeout(connect=5))
     await outer.ainvoke("hi")
     await outer.ainvoke("hi", timeout=Timeout(connect=7))
     await outer.ainvoke("hi", timeout=None)
-    assert outer.seen == [5, 5, 7, 7, None, None]
-    assert inner.seen == [None, None, None]
+    assert seen == [5, 5, 7, 7, None, None]
+    assert seen_inside == [None, None, None]
     assert connect_limit.get() is None
 
 
@@ -555,10 +524,10 @@ async def test_the_limit_on_connecting_is_each_models_own() -> None:
 @pytest.mark.parametrize("value", [0, -1, float("nan"), float("inf"), True, "5", (1, 2), object()])
 async def test_what_is_no_limit_is_refused_at_the_door(value: Any, recorder: Any) -> None:
     with pytest.raises(InvalidInput, match="timeout is"):
-        await Bound(callbacks=[recorder]).ainvoke("hi", timeout=value)
+        await hook_model(callbacks=[recorder]).ainvoke("hi", timeout=value)
     assert not recorder.events
     with pytest.raises(ValidationError):
-        Bound(timeout=value)
+        hook_model(timeout=value)
     with pytest.raises(ValidationError):
         Timeout(idle=value)
 
@@ -574,7 +543,7 @@ def test_limits_over_limits() -> None:
 def test_limits_travel() -> None:
     limits = Timeout(connect=1, total=2.5)
     assert loads(dumps(limits)) == limits == pickle.loads(pickle.dumps(limits))
-    assert Bound(timeout=3).timeout == Timeout(total=3)
+    assert hook_model(timeout=3).timeout == Timeout(total=3)
     with contextlib.suppress(ValidationError):
         limits.total = 5  # type: ignore[misc]
     assert limits.total == 2.5

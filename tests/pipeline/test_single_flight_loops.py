@@ -7,42 +7,32 @@ from typing import Any
 import anyio
 import anyio.lowlevel
 import pytest
-from pydantic import PrivateAttr
 
 from hocket._pipeline import single_flight
 from hocket.caches import InMemoryCache
-from hocket.language_models import BaseChatModel
-from hocket.messages import AIMessageChunk
-from hocket.outputs import ChatGenerationChunk
+from tests.kit import HookCall, hook_model
 
 
-class Endless(BaseChatModel):
-    """Says one thing, and then nothing for ever; or, in step, the same for ever."""
+def endless(*, in_step: bool = False) -> tuple[Any, list[str]]:
+    """Make a model that says one thing, and then nothing for ever (or, in step, the same for ever); and how it ends."""
+    ends: list[str] = []
 
-    in_step: bool = False
-
-    _calls: int = PrivateAttr(default=0)
-    _ends: list[str] = PrivateAttr(default_factory=list)
-
-    async def _astream(self, messages: Any, stop: Any = None, **kwargs: Any) -> AsyncIterator[ChatGenerationChunk]:
-        self._calls += 1
+    async def say(call: HookCall) -> AsyncIterator[str]:
         try:
-            yield ChatGenerationChunk(message=AIMessageChunk("x"))
-            while self.in_step:
+            yield "x"
+            while in_step:
                 await anyio.lowlevel.checkpoint()
-                yield ChatGenerationChunk(message=AIMessageChunk("x"))
+                yield "x"
             await anyio.sleep_forever()
         finally:
-            self._ends.append("cancelled")
+            ends.append("cancelled")
 
-    @property
-    def _llm_type(self) -> str:
-        return "endless"
+    return hook_model(say, "astream", cache=InMemoryCache()), ends
 
 
 def test_two_loops_are_two_flights() -> None:
     """A task belongs to its loop; the same model and cache serve both."""
-    model = Endless(cache=InMemoryCache())
+    model, ends = endless()
     together = threading.Barrier(2)
 
     def loop(backend: str) -> None:
@@ -61,13 +51,13 @@ def test_two_loops_are_two_flights() -> None:
         thread.start()
     for thread in threads:
         thread.join()
-    assert (model._calls, model._ends) == (2, ["cancelled", "cancelled"])
+    assert (len(model.requests), ends) == (2, ["cancelled", "cancelled"])
 
 
 @pytest.mark.parametrize("backend", ["asyncio", "trio"])
 def test_a_loop_that_ends_takes_its_flights_along(backend: str) -> None:
     """Nothing stays on the board, and the hook is cancelled."""
-    model = Endless(cache=InMemoryCache())
+    model, ends = endless()
 
     async def main() -> None:
         async with model.astream("hi") as stream:
@@ -76,14 +66,14 @@ def test_a_loop_that_ends_takes_its_flights_along(backend: str) -> None:
 
     with pytest.raises(KeyError):
         anyio.run(main, backend=backend)
-    assert model._ends == ["cancelled"]
+    assert ends == ["cancelled"]
     assert not single_flight._requests
 
 
 async def test_a_timeout_ends_a_passenger_of_a_flight_in_step_with_it() -> None:
     """A request that never pauses can be left like any other."""
-    model = Endless(in_step=True, cache=InMemoryCache())
+    model, ends = endless(in_step=True)
     with anyio.move_on_after(0.02) as scope:
         await model.ainvoke("hi")
     assert scope.cancelled_caught
-    assert model._ends == ["cancelled"]
+    assert ends == ["cancelled"]
