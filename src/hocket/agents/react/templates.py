@@ -21,7 +21,8 @@ Rules:
 - The input of a tool is one JSON object, whose keys are the names of the parameters.
 - Read each observation before you go on. If it says that something went wrong, try it in another way.
 - Do not call a tool again with the same input: its result is above.
-- The answer is whole: it can be understood without your thoughts.
+- The answer is whole: it can be understood without your thoughts. Write its label once, and begin no line of it with a \
+label.
 
 {chat_history}Question: {input}
 
@@ -56,7 +57,7 @@ _DETAILED_CHINESE: Final = """\
 - 工具的参数是一个 JSON 对象，键是参数的名称。
 - 先读完观察，再继续。如果观察说明出了错，就换一种方法。
 - 不要用同样的参数再次使用同一个工具，它的结果就在上面。
-- 回答要完整，不看思考也能读懂。
+- 回答要完整，不看思考也能读懂。“回答”这个标签只写一次，回答里的各行不要以标签开头。
 
 {chat_history}问题：{input}
 
