@@ -9,12 +9,7 @@ import pytest
 
 from hocket import (
     AIMessage,
-    AIMessageChunk,
-    BaseCallbackHandler,
-    BaseChatModel,
-    BaseMessage,
     ChatGeneration,
-    ChatGenerationChunk,
     ChatResult,
     HumanMessage,
     InMemoryCache,
@@ -22,19 +17,13 @@ from hocket import (
     ParrotFakeChatModel,
     StringPromptValue,
 )
-from tests.kit import MODEL_EVENTS, Recorder
+from tests.kit import MODEL_EVENTS, HookCall, Recorder, hook_class, hook_model
 
 
-class Returning(BaseChatModel):
+class Returning(hook_class()):  # type: ignore[misc]
     """Returns the result it was made with."""
 
-    result: ChatResult
     temperature: float | None = None
-
-    async def _agenerate(
-        self, messages: list[BaseMessage], stop: Any = None, run_manager: Any = None, **kwargs: Any
-    ) -> ChatResult:
-        return self.result
 
     @property
     def _llm_type(self) -> str:
@@ -47,7 +36,7 @@ class Returning(BaseChatModel):
 def answering(*messages: AIMessage, output: dict[str, Any] | None = None, info: Any = None, **fields: Any) -> Returning:
     """A model that returns these candidates."""
     generations = [ChatGeneration(message=message, generation_info=info) for message in messages]
-    return Returning(result=ChatResult(generations=generations, llm_output=output), **fields)
+    return Returning(do=ChatResult(generations=generations, llm_output=output), **fields)
 
 
 # -- the message
@@ -79,7 +68,7 @@ async def test_the_hooks_own_message_stays_as_it_is() -> None:
     """BCM-44: a hook may keep what it returns: ids and metadata are put on a copy."""
     model = answering(AIMessage("a"), output={"model_name": "m"}, info={"finish_reason": "stop"})
     first, second = await model.ainvoke("hi"), await model.ainvoke("hi")
-    kept = model.result.generations[0].message
+    kept = model.do.generations[0].message
     assert (kept.id, kept.response_metadata) == (None, {})
     assert first.id != second.id
     first.response_metadata["more"] = 1
@@ -141,20 +130,11 @@ async def test_the_start_says_how_the_model_is_called(recorder: Any) -> None:
 
 async def test_the_format_wanted_is_for_tracers_only(recorder: Any) -> None:
     """BCM-22: a structured-output format is told as an option, and reaches neither hook nor cache key."""
-    seen: list[Any] = []
-
-    class Seeing(Returning):
-        async def _agenerate(
-            self, messages: Any, stop: Any = None, run_manager: Any = None, **kwargs: Any
-        ) -> ChatResult:
-            seen.append(kwargs)
-            return self.result
-
     wanted = {"kwargs": {"method": "json_schema"}, "schema": {"title": "Answer"}}
-    model = Seeing(result=answering(AIMessage("a")).result, cache=InMemoryCache())
+    model = answering(AIMessage("a"), cache=InMemoryCache())
     for name in ("ls_structured_output_format", "structured_output_format"):
         await model.ainvoke("hi", {"callbacks": [recorder]}, **{name: wanted})
-    assert seen == [{}]
+    assert [call.params for call in model.requests] == [{}]
     for *_, details in recorder.named("on_chat_model_start"):
         assert details["options"]["ls_structured_output_format"] == wanted
         assert "structured_output_format" not in details["invocation_params"]
@@ -167,7 +147,7 @@ async def test_metadata_of_the_model_comes_over_the_calls(recorder: Any) -> None
         model_name: str = "acme-1"
         max_tokens: int = 64
 
-    model = ChatAcme(result=answering(AIMessage("a")).result, temperature=0.5)
+    model = ChatAcme(do="a", temperature=0.5)
     await model.ainvoke("hi", {"callbacks": [recorder], "metadata": {"ls_provider": "mine", "user": 7}}, stop=["."])
     assert recorder.only("on_chat_model_start").details["metadata"] == {
         "ls_provider": "acme",
@@ -190,23 +170,14 @@ async def test_a_calls_arguments_are_in_the_metadata(recorder: Any) -> None:
 async def test_children_inherit_what_the_call_brings(recorder: Any) -> None:
     """BCM-26: the call's handlers, tags and metadata go on to runs inside; the model's own do not."""
 
-    class Nesting(Returning):
-        inner: Any = None
+    inner_model = answering(AIMessage("b"))
 
-        async def _agenerate(
-            self, messages: Any, stop: Any = None, run_manager: Any = None, **kwargs: Any
-        ) -> ChatResult:
-            await self.inner.ainvoke("inner", {"callbacks": run_manager.get_child("step")})
-            return self.result
+    async def nest(call: HookCall) -> str:
+        await inner_model.ainvoke("inner", {"callbacks": call.run_manager.get_child("step")})
+        return "a"
 
     own = Recorder(*MODEL_EVENTS)
-    model = Nesting(
-        result=answering(AIMessage("a")).result,
-        inner=answering(AIMessage("b")),
-        callbacks=[own],
-        tags=["own"],
-        metadata={"own": 1},
-    )
+    model = hook_model(nest, callbacks=[own], tags=["own"], metadata={"own": 1})
     await model.ainvoke("hi", {"callbacks": [recorder], "tags": ["call"], "metadata": {"call": 1}})
 
     outer, inner = (details for *_, details in recorder.named("on_chat_model_start"))
@@ -242,14 +213,10 @@ async def test_a_run_id_is_for_one_run(recorder: Any) -> None:
 
 async def test_a_handler_of_text_models_hears_chat_models() -> None:
     """BCM-28: a handler without `on_chat_model_start` gets the conversation as one text."""
-    heard: list[Any] = []
-
-    class Legacy(BaseCallbackHandler):
-        def on_llm_start(self, serialized: dict[str, Any], prompts: list[str], **kwargs: Any) -> None:
-            heard.append((prompts, isinstance(kwargs["run_id"], UUID)))
-
-    await answering(AIMessage("a")).ainvoke([("system", "Be brief."), "hi"], {"callbacks": [Legacy()]})
-    assert heard == [(["System: Be brief.\nHuman: hi"], True)]
+    legacy = Recorder("on_llm_start")
+    await answering(AIMessage("a")).ainvoke([("system", "Be brief."), "hi"], {"callbacks": [legacy]})
+    _, (_, prompts), details = legacy.only("on_llm_start")
+    assert (prompts, type(details["run_id"])) == (["System: Be brief.\nHuman: hi"], UUID)
 
 
 async def test_the_end_is_told_with_a_result_of_its_own(recorder: Any) -> None:
@@ -266,27 +233,21 @@ async def test_the_end_is_told_with_a_result_of_its_own(recorder: Any) -> None:
 # -- failures
 
 
-class Failing(Returning):
-    """Raises; as a stream, after a chunk."""
+def failing(error: Exception) -> Any:
+    """Make a model that raises; as a stream, after a chunk."""
 
-    result: ChatResult = ChatResult(generations=[])
-    error: Any
+    async def begin() -> AsyncIterator[str]:
+        yield "so far"
+        raise error
 
-    async def _agenerate(self, messages: Any, stop: Any = None, run_manager: Any = None, **kwargs: Any) -> ChatResult:
-        raise self.error
-
-    async def _astream(
-        self, messages: list[BaseMessage], stop: Any = None, **kwargs: Any
-    ) -> AsyncIterator[ChatGenerationChunk]:
-        yield ChatGenerationChunk(message=AIMessageChunk("so far"))
-        raise self.error
+    return hook_model(lambda call: begin() if call.hook == "astream" else error, "agenerate", "astream")
 
 
 async def test_an_error_is_raised_as_itself(recorder: Any) -> None:
     """MODEL-11: the hook's own error, not one around it; handlers hear of it once."""
     error = KeyError("x")
     with pytest.raises(KeyError) as raised:
-        await Failing(error=error).ainvoke("hi", {"callbacks": [recorder]})
+        await failing(error).ainvoke("hi", {"callbacks": [recorder]})
     assert raised.value is error
     assert recorder.names == ["on_chat_model_start", "on_llm_error"]
     _, (told,), details = recorder.only("on_llm_error")
@@ -309,7 +270,7 @@ def refusal(**fields: Any) -> Exception:
 async def test_a_providers_refusal_is_told_with_its_status(recorder: Any) -> None:
     """BCM-32: handlers get status and request id of an HTTP error; its headers and body, which may hold secrets, not."""
     with pytest.raises(RuntimeError, match="429"):
-        await Failing(error=refusal()).ainvoke("hi", {"callbacks": [recorder]})
+        await failing(refusal()).ainvoke("hi", {"callbacks": [recorder]})
     response = recorder.only("on_llm_error").details["response"]
     assert response.generations[0][0].message.response_metadata == {"status_code": 429, "request_id": "req_1"}
     assert "secret" not in repr(response)
@@ -318,7 +279,7 @@ async def test_a_providers_refusal_is_told_with_its_status(recorder: Any) -> Non
 async def test_a_refusal_in_a_stream_keeps_what_came_before(recorder: Any) -> None:
     """BCM-32, BCM-49: the partial answer is the first candidate, the refusal the second."""
     with pytest.raises(RuntimeError, match="429"):
-        [chunk async for chunk in Failing(error=refusal()).astream("hi", {"callbacks": [recorder]})]
+        [chunk async for chunk in failing(refusal()).astream("hi", {"callbacks": [recorder]})]
     (candidates,) = recorder.only("on_llm_error").details["response"].generations
     assert [candidate.text for candidate in candidates] == ["so far", ""]
     assert candidates[1].message.response_metadata["status_code"] == 429
@@ -334,7 +295,7 @@ class Identified(Returning):
 
 async def test_parameters_are_part_of_the_key() -> None:
     """BCM-17, BCM-37: another temperature, another stop word, another option: another question to the cache."""
-    model = Identified(result=answering(AIMessage("a")).result)
+    model = Identified()
     keys = {
         model._get_llm_string(),
         model._get_llm_string(["."]),

@@ -9,15 +9,13 @@ import anyio.to_thread
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import Field
 
 from hocket import (
     AIMessage,
     AIMessageChunk,
-    BaseChatModel,
     BaseMessage,
-    ChatGeneration,
     ChatGenerationChunk,
-    ChatResult,
     Collector,
     InMemoryCache,
     ScriptedChatModel,
@@ -26,7 +24,7 @@ from hocket import (
 )
 from hocket.errors import EmptyResponse
 from hocket.language_models import agenerate_from_stream, generate_from_stream
-from tests.kit import HookCall, hook_model
+from tests.kit import HookCall, hook_class, hook_model
 
 WORDS = ["The", " sky", " is", " blue."]
 TOOLS = [{"name": "f"}]
@@ -36,30 +34,11 @@ def chunk(text: str, **fields: Any) -> ChatGenerationChunk:
     return ChatGenerationChunk(message=AIMessageChunk(content=text, **fields))
 
 
-class Streaming(BaseChatModel):
-    """Answers either way, and notes which was asked."""
+class Streaming(hook_class("agenerate", "astream")):  # type: ignore[misc]
+    """Answers either way."""
 
+    do: Any = Field(default=WORDS, exclude=True)
     streaming: bool = False
-    asked: Any = None
-
-    def _note(self, hook: str) -> None:
-        if self.asked is not None:
-            self.asked.append(hook)
-
-    async def _agenerate(self, messages: list[BaseMessage], stop: Any = None, **kwargs: Any) -> ChatResult:
-        self._note("_agenerate")
-        return ChatResult(generations=[ChatGeneration(message=AIMessage("".join(WORDS)))])
-
-    async def _astream(
-        self, messages: list[BaseMessage], stop: Any = None, **kwargs: Any
-    ) -> AsyncIterator[ChatGenerationChunk]:
-        self._note("_astream")
-        for word in WORDS:
-            yield chunk(word)
-
-    @property
-    def _llm_type(self) -> str:
-        return "streaming"
 
 
 def only_streaming(**fields: Any) -> Any:
@@ -125,27 +104,27 @@ async def test_an_answer_in_one_piece_is_told_and_closed_like_any_other(recorder
 @pytest.mark.parametrize(
     ("field", "options", "hook"),
     [
-        (False, {}, "_agenerate"),
-        (False, {"stream": True}, "_astream"),
-        (True, {}, "_astream"),
-        (True, {"stream": False}, "_agenerate"),
+        (False, {}, "agenerate"),
+        (False, {"stream": True}, "astream"),
+        (True, {}, "astream"),
+        (True, {"stream": False}, "agenerate"),
     ],
 )
 async def test_an_invoke_that_streams(field: bool, options: dict[str, Any], hook: str, recorder: Any) -> None:
     """BCM-41: the ``streaming`` field, or the call's ``stream`` over it, has `ainvoke` stream, so that tokens are told."""
-    model = Streaming(streaming=field, asked=[])
+    model = Streaming(streaming=field)
     message = await model.ainvoke("hi", {"callbacks": [recorder]}, **options)
-    assert model.asked == [hook]
+    assert [call.hook for call in model.requests] == [hook]
     assert (message.content, type(message)) == ("".join(WORDS), AIMessage)
     tokens = recorder.firsts("on_llm_new_token")
-    assert tokens == ([*WORDS, ""] if hook == "_astream" else [])
+    assert tokens == ([*WORDS, ""] if hook == "astream" else [])
 
 
 async def test_a_handler_changes_nothing(recorder: Any) -> None:
     """BCM-41: that somebody listens to tokens does not turn `ainvoke` into a stream, as it does in LangChain."""
-    model = Streaming(asked=[])
+    model = Streaming()
     await model.ainvoke("hi", {"callbacks": [recorder]})
-    assert model.asked == ["_agenerate"]
+    assert [call.hook for call in model.requests] == ["agenerate"]
 
 
 # -- ids and marks
@@ -281,11 +260,11 @@ async def test_a_cancelled_stream_is_an_error_to_handlers(recorder: Any) -> None
 
 async def test_nothing_is_sent_before_the_first_pull(recorder: Any) -> None:
     """A stream that nobody reads asks no hook and starts no run; closing it is harmless."""
-    model = Streaming(asked=[])
+    model = Streaming()
     stream = model.astream("hi", {"callbacks": [recorder]})
     await stream.aclose()
     model.stream("hi", {"callbacks": [recorder]}).close()
-    assert (model.asked, recorder.events) == ([], [])
+    assert (model.requests, recorder.events) == ([], [])
 
 
 # -- one answer, streamed or not

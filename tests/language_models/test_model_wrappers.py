@@ -28,6 +28,7 @@ from hocket import (
 )
 from hocket.errors import EmptyResponse
 from hocket.messages import get_buffer_string
+from tests.kit import MODEL_EVENTS, HookCall, Recorder, hook_model
 
 
 class Wrapper(BaseChatModel):
@@ -225,13 +226,8 @@ async def test_a_prompt_is_one_human_message() -> None:
 
 async def test_no_choices_is_an_error() -> None:
     """MODEL-03: an answer without a candidate."""
-
-    class Empty(Fifteen):
-        async def _agenerate(self, messages: Any, stop: Any = None, **kwargs: Any) -> ChatResult:
-            return ChatResult(generations=[])
-
     with pytest.raises(EmptyResponse, match="empty response"):
-        await Empty().ainvoke("hi")
+        await hook_model(ChatResult(generations=[])).ainvoke("hi")
 
 
 def test_messages_as_one_text() -> None:
@@ -246,33 +242,16 @@ async def test_the_steps_of_a_call(streaming: bool) -> None:
     """MODEL-05, MODEL-08, MODEL-09, MODEL-10, MODEL-11: handlers first, then the request, its chunks, the end."""
     steps: list[str] = []
 
-    class Steps(BaseCallbackHandler):
-        run_inline = True
+    recorder = Recorder(*MODEL_EVENTS, "on_llm_new_token", do=lambda event: steps.append(event.name))
 
-        def on_chat_model_start(self, *args: Any, **kwargs: Any) -> None:
-            steps.append("start")
+    def answer(call: HookCall) -> list[str]:
+        steps.append("request")
+        return ["1", " messages"]
 
-        def on_llm_new_token(self, *args: Any, **kwargs: Any) -> None:
-            steps.append("chunk")
-
-        def on_llm_end(self, *args: Any, **kwargs: Any) -> None:
-            steps.append("end")
-
-    class Provider(Fifteen):
-        async def _agenerate(self, messages: Any, stop: Any = None, **kwargs: Any) -> ChatResult:
-            steps.append("request")
-            return await super()._agenerate(messages, stop, **kwargs)
-
-        async def _astream(self, messages: Any, stop: Any = None, **kwargs: Any) -> AsyncIterator[ChatGenerationChunk]:
-            steps.append("request")
-            async for chunk in ScriptedChatModel(script=["1 messages"]).astream(messages):
-                yield ChatGenerationChunk(message=chunk)
-
-    message = await Provider(callbacks=[Steps()]).ainvoke("hi", stream=streaming)
+    message = await hook_model(answer, "agenerate", "astream", callbacks=[recorder]).ainvoke("hi", stream=streaming)
     assert message.content == "1 messages"
-    assert steps == (
-        ["start", "request", "chunk", "chunk", "chunk", "end"] if streaming else ["start", "request", "end"]
-    )
+    chunks = ["on_llm_new_token"] * 3 if streaming else []
+    assert steps == ["on_chat_model_start", "request", *chunks, "on_llm_end"]
 
 
 @pytest.mark.parametrize(

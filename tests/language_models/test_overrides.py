@@ -12,7 +12,7 @@ from hocket.language_models import BaseChatModel, BaseLLM, FakeListChatModel
 from hocket.messages import AIMessage, HumanMessage
 from hocket.outputs import ChatGeneration, ChatResult
 from hocket.prompt_values import ChatPromptValue, PromptValue
-from tests.kit import AsyncRecorder
+from tests.kit import AsyncRecorder, hook_model
 
 
 class Counting(FakeListChatModel):
@@ -184,19 +184,10 @@ async def test_what_belongs_in_the_config_is_refused_as_an_argument(
 async def test_a_cancelled_call_is_told_apart_from_a_failed_one() -> None:
     """A service sees clients leave: ``cancelled=True`` on the event."""
     recorder = AsyncRecorder()
-
-    class Slow(FakeListChatModel):
-        async def _agenerate(self, *args: Any, **kwargs: Any) -> Any:
-            await anyio.sleep_forever()
-
-    class Failing(FakeListChatModel):
-        async def _agenerate(self, *args: Any, **kwargs: Any) -> Any:
-            raise ValueError
-
     with anyio.move_on_after(0.01):
-        await Slow(responses=["a"], callbacks=[recorder]).ainvoke("hi")
+        await hook_model(lambda call: anyio.sleep_forever(), callbacks=[recorder]).ainvoke("hi")
     with pytest.raises(ValueError):
-        await Failing(responses=["a"], callbacks=[recorder]).ainvoke("hi")
+        await hook_model(ValueError(), callbacks=[recorder]).ainvoke("hi")
     errors = [event for event in recorder.events if event.name == "on_llm_error"]
     assert [event.details.get("cancelled", False) for event in errors] == [True, False]
 

@@ -4,28 +4,20 @@ from typing import Any
 
 import pytest
 
-from hocket import BaseCallbackHandler, ScriptedChatModel, Turn
+from hocket import ScriptedChatModel, Turn
+from tests.kit import Event, Recorder
 
 WORDS = ["one ", "two ", "three ", "four"]
 
 
-class Stopping(BaseCallbackHandler):
-    """Raises at the second token."""
-
-    raise_error = run_inline = True
-
-    def __init__(self) -> None:
-        self.tokens: list[str] = []
-
-    def on_llm_new_token(self, token: str, **details: Any) -> None:
-        self.tokens.append(token)
-        if len(self.tokens) == 2:
-            raise RuntimeError("enough")
-
-
 async def test_a_handler_that_raises_stops_the_stream(recorder: Any) -> None:
     """Its error reaches the caller, no further chunk is told or handed out, and the run ends once, with what had come."""
-    handler = Stopping()
+
+    def stop_at_the_second(event: Event) -> None:
+        if handler.count("on_llm_new_token") == 2:
+            raise RuntimeError("enough")
+
+    handler = Recorder("on_llm_new_token", do=stop_at_the_second, raise_error=True)
     model = ScriptedChatModel(script=[Turn(text=WORDS)] * 2)
     seen: list[str] = []
     stream = model.astream("hi", {"callbacks": [recorder, handler]})
@@ -37,7 +29,7 @@ async def test_a_handler_that_raises_stops_the_stream(recorder: Any) -> None:
     recorder.assert_every_run_ended_once()
     assert recorder.only("on_llm_error").details["response"].generations[0][0].text.startswith("one ")
 
-    handler.tokens.clear()
+    handler.events.clear()
     with pytest.raises(RuntimeError, match="enough"):
         await model.ainvoke("hi", {"callbacks": [handler]}, stream=True)
     assert handler.tokens == WORDS[:2]

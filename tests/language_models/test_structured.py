@@ -8,13 +8,10 @@ from typing import Any, NotRequired, TypedDict
 import pytest
 from pydantic import BaseModel, Field
 
-from hocket import AIMessage, BaseCallbackHandler, ScriptedChatModel, Turn
+from hocket import AIMessage, ScriptedChatModel, Turn
 from hocket.errors import InvalidInput, OutputParserException
-from hocket.language_models import BaseChatModel
-from hocket.language_models.simple import SimpleChatModel
-from hocket.messages import BaseMessage
-from hocket.outputs import ChatGeneration, ChatResult
 from hocket.runnables import RunnableLambda
+from tests.kit import CHAIN_EVENTS, Recorder, hook_class, hook_model
 
 
 class Person(BaseModel):
@@ -170,39 +167,25 @@ def test_what_strict_mode_cannot_say_is_refused_when_bound() -> None:
     assert model.with_structured_output(Counts, strict=False).invoke("Count") == Counts(of={"a": 1})
 
 
+class Calling(hook_class()):  # type: ignore[misc]
+    """A user's model, which binds tools in its own way."""
+
+    def bind_tools(self, tools: Sequence[Any], **kwargs: Any) -> Any:
+        return self.bind(tools=list(tools), **kwargs)
+
+
 def test_the_method_is_one_that_the_model_has() -> None:
     """A model says what it can; what it cannot is refused with what it can."""
-
-    class Calling(SimpleChatModel):
-        def _call(self, messages: Any, stop: Any = None, run_manager: Any = None, **kwargs: Any) -> str:
-            return ANN
-
-        @property
-        def _llm_type(self) -> str:
-            return "calling"
-
-        def bind_tools(self, tools: Sequence[Any], **kwargs: Any) -> Any:
-            return self.bind(tools=list(tools), **kwargs)
-
     with pytest.raises(InvalidInput, match="Calling has no method 'json_schema' for structured output; it has"):
-        Calling().with_structured_output(Person, method="json_schema")
+        Calling(do=ANN).with_structured_output(Person, method="json_schema")
     with pytest.raises(OutputParserException, match="the model did not call Person: it said"):
-        Calling().with_structured_output(Person).invoke("Who?")
+        Calling(do=ANN).with_structured_output(Person).invoke("Who?")
 
 
 def test_a_model_without_tools_says_so() -> None:
     """LangChain's exception."""
-
-    class Plain(SimpleChatModel):
-        def _call(self, messages: Any, stop: Any = None, run_manager: Any = None, **kwargs: Any) -> str:
-            return ANN
-
-        @property
-        def _llm_type(self) -> str:
-            return "plain"
-
-    with pytest.raises(NotImplementedError, match="Plain cannot be given a schema"):
-        Plain().with_structured_output(Person)
+    with pytest.raises(NotImplementedError, match="HookModel cannot be given a schema"):
+        hook_model(ANN).with_structured_output(Person)
 
 
 # -- as a runnable
@@ -219,50 +202,30 @@ async def test_handlers_are_told_of_the_format(recorder: Any) -> None:
     assert set(model.requests[0].params) == {"response_format"}
 
 
-class Chains(BaseCallbackHandler):
-    """Notes the runs of chains."""
-
-    run_inline = True
-
-    def __init__(self) -> None:
-        self.events: list[tuple[str, Any]] = []
-
-    def on_chain_start(self, serialized: Any, inputs: Any, **kwargs: Any) -> None:
-        self.events.append(("start", inputs))
-
-    def on_chain_end(self, outputs: Any, **kwargs: Any) -> None:
-        self.events.append(("end", outputs))
-
-    def on_chain_error(self, error: BaseException, **kwargs: Any) -> None:
-        self.events.append(("error", type(error)))
-
-    def on_retry(self, retry_state: Any, **kwargs: Any) -> Any:
-        self.events.append(("retry", type(kwargs["error"])))
-
-
 @pytest.mark.parametrize("verb", ["ainvoke", "astream"])
 async def test_one_run_of_a_chain_around_all_requests(verb: str) -> None:
     """One start and one end, with the object; a reask is told in between."""
-    chains = Chains()
+    chains = Recorder(*CHAIN_EVENTS, "on_retry")
     structured = scripted("no", ANN).with_structured_output(Person, reask=1)
     if verb == "ainvoke":
         await structured.ainvoke("Who?", {"callbacks": [chains]})
     else:
         async for _ in structured.astream("Who?", {"callbacks": [chains]}):
             pass
-    assert chains.events == [
-        ("start", "Who?"),
-        ("retry", OutputParserException),
-        ("end", Person(name="Ann", age=42)),
-    ]
+    assert chains.names == ["on_chain_start", "on_retry", "on_chain_end"]
+    assert chains.only("on_chain_start").args[1] == "Who?"
+    assert type(chains.only("on_retry").details["error"]) is OutputParserException
+    assert chains.firsts("on_chain_end") == [Person(name="Ann", age=42)]
 
 
 async def test_a_run_that_fails_ends_with_the_error() -> None:
     """As any run."""
-    chains = Chains()
+    chains = Recorder(*CHAIN_EVENTS)
     with pytest.raises(OutputParserException):
         await scripted("no").with_structured_output(Person).ainvoke("Who?", {"callbacks": [chains]})
-    assert chains.events == [("start", "Who?"), ("error", OutputParserException)]
+    assert chains.names == ["on_chain_start", "on_chain_error"]
+    assert chains.only("on_chain_start").args[1] == "Who?"
+    assert type(chains.only("on_chain_error").args[0]) is OutputParserException
 
 
 async def test_in_a_chain_the_next_step_gets_the_object() -> None:
@@ -310,22 +273,10 @@ def test_it_can_be_pickled() -> None:
     assert copy.invoke("Who?") == PersonData("Ann", 42)
 
 
-class Whole(BaseChatModel):
-    async def _agenerate(self, messages: list[BaseMessage], stop: Any = None, **kwargs: Any) -> ChatResult:
-        call = {"name": "Person", "args": {"name": "Ann", "age": "42"}, "id": "1"}
-        return ChatResult(generations=[ChatGeneration(message=AIMessage("", tool_calls=[call]))])
-
-    @property
-    def _llm_type(self) -> str:
-        return "whole"
-
-    def bind_tools(self, tools: Sequence[Any], **kwargs: Any) -> Any:
-        return self.bind(tools=list(tools), **kwargs)
-
-
 async def test_a_hook_that_answers_whole() -> None:
     """Serves as well, streamed or not."""
-    structured = Whole().with_structured_output(Person)
+    call = {"name": "Person", "args": {"name": "Ann", "age": "42"}, "id": "1"}
+    structured = Calling(do=AIMessage("", tool_calls=[call])).with_structured_output(Person)
     assert await structured.ainvoke("Who?") == Person(name="Ann", age=42)
     assert [piece async for piece in structured.astream("Who?")][-1] == Person(name="Ann", age=42)
 

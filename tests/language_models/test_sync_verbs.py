@@ -14,67 +14,48 @@ import pytest
 import trio
 
 from hocket import (
-    AIMessage,
-    AIMessageChunk,
-    AsyncCallbackHandler,
     BaseChatModel,
-    BaseMessage,
-    ChatGeneration,
-    ChatGenerationChunk,
-    ChatResult,
     HumanMessage,
 )
 from hocket.errors import BlockingCallWarning, SyncInLoop
+from tests.kit import AsyncRecorder, Event, HookCall, hook_model
 
 LOOPS = [pytest.param(lambda main: asyncio.run(main()), id="asyncio"), pytest.param(trio.run, id="trio")]
 
 tenant: contextvars.ContextVar[str] = contextvars.ContextVar("tenant", default="nobody")
 
 
-def answer(text: str) -> ChatResult:
-    return ChatResult(generations=[ChatGeneration(message=AIMessage(text))])
+def say_where() -> Iterator[str]:
+    """Say in which thread this runs, and which context variable it sees."""
+    yield threading.current_thread().name
+    yield f" {tenant.get()}"
 
 
-class SyncModel(BaseChatModel):
-    """Answers with the thread that its hook runs in, and the context variable that it sees."""
-
-    inner: Any = None
-
-    def _generate(self, messages: list[BaseMessage], stop: Any = None, **kwargs: Any) -> ChatResult:
-        if self.inner is not None:
-            return answer(f"({self.inner.invoke('inner').content})")
-        return answer(f"{threading.current_thread().name} {tenant.get()}")
-
-    def _stream(self, messages: list[BaseMessage], stop: Any = None, **kwargs: Any) -> Iterator[ChatGenerationChunk]:
-        yield ChatGenerationChunk(message=AIMessageChunk(threading.current_thread().name))
-        yield ChatGenerationChunk(message=AIMessageChunk(f" {tenant.get()}"))
-
-    @property
-    def _llm_type(self) -> str:
-        return "sync"
+async def say_where_later() -> AsyncIterator[str]:
+    for piece in say_where():
+        yield piece
+        await anyio.lowlevel.checkpoint()
 
 
-class AsyncModel(BaseChatModel):
+def sync_model(inner: Any = None, **fields: Any) -> Any:
+    """Make a model that says where its hook runs, or what the model inside answers."""
+
+    def answer(call: HookCall) -> Any:
+        return say_where() if inner is None else f"({inner.invoke('inner').content})"
+
+    return hook_model(answer, "generate", "stream", **fields)
+
+
+def async_model(inner: Any = None, **fields: Any) -> Any:
     """The same with async hooks only."""
 
-    inner: Any = None
-
-    async def _agenerate(self, messages: list[BaseMessage], stop: Any = None, **kwargs: Any) -> ChatResult:
+    async def answer(call: HookCall) -> Any:
+        if call.hook == "astream":
+            return say_where_later()
         await anyio.lowlevel.checkpoint()
-        if self.inner is not None:
-            return answer(f"({self.inner.invoke('inner').content})")
-        return answer(f"{threading.current_thread().name} {tenant.get()}")
+        return say_where() if inner is None else f"({inner.invoke('inner').content})"
 
-    async def _astream(
-        self, messages: list[BaseMessage], stop: Any = None, **kwargs: Any
-    ) -> AsyncIterator[ChatGenerationChunk]:
-        yield ChatGenerationChunk(message=AIMessageChunk(threading.current_thread().name))
-        await anyio.lowlevel.checkpoint()
-        yield ChatGenerationChunk(message=AIMessageChunk(f" {tenant.get()}"))
-
-    @property
-    def _llm_type(self) -> str:
-        return "async"
+    return hook_model(answer, "agenerate", "astream", **fields)
 
 
 VERBS: dict[str, Callable[[BaseChatModel], str]] = {
@@ -100,31 +81,30 @@ def me() -> Iterator[str]:
 @pytest.mark.parametrize("verb", ["invoke", "generate", "stream"])
 def test_a_sync_hook_runs_in_the_callers_thread(verb: str, me: str) -> None:
     """BCM-06: objects that belong to a thread, and debuggers, work; context variables are the caller's own."""
-    assert VERBS[verb](SyncModel()) == f"{me} acme"
+    assert VERBS[verb](sync_model()) == f"{me} acme"
 
 
 @pytest.mark.parametrize("verb", VERBS)
 def test_an_async_hook_runs_on_the_kept_loop(verb: str, me: str) -> None:
     """BCM-06: every sync verb works on a model with async hooks only; context variables reach them."""
-    assert VERBS[verb](AsyncModel()) == "hocket acme"
+    assert VERBS[verb](async_model()) == "hocket acme"
 
 
 @pytest.mark.parametrize("verb", ["batch", "batch_as_completed"])
 def test_a_batch_of_sync_hooks_runs_in_worker_threads(verb: str, me: str) -> None:
     """BCM-10: sync hooks of a batch run at once; context variables reach them, too."""
-    assert VERBS[verb](SyncModel()) == "AnyIO worker thread acme"
+    assert VERBS[verb](sync_model()) == "AnyIO worker thread acme"
 
 
 def test_what_a_sync_hook_sets_is_set() -> None:
     """A context variable that a sync hook sets is set for its caller, as in any function."""
 
-    class Setting(SyncModel):
-        def _generate(self, messages: list[BaseMessage], stop: Any = None, **kwargs: Any) -> ChatResult:
-            tenant.set("changed")
-            return answer("done")
+    def change(call: HookCall) -> str:
+        tenant.set("changed")
+        return "done"
 
     def call() -> str:
-        Setting().invoke("hi")
+        hook_model(change, "generate").invoke("hi")
         return tenant.get()
 
     assert contextvars.copy_context().run(call) == "changed"
@@ -133,7 +113,7 @@ def test_what_a_sync_hook_sets_is_set() -> None:
 async def test_context_variables_reach_sync_hooks_under_async_verbs() -> None:
     """A sync hook in a worker thread sees the variables of the task that asked; with a stream, too."""
     tenant.set("acme")
-    model = SyncModel()
+    model = sync_model()
     assert str((await model.ainvoke("hi")).content).endswith(" acme")
     assert "".join([chunk.text async for chunk in model.astream("hi")]).endswith(" acme")
 
@@ -147,7 +127,7 @@ def test_a_sync_verb_works_inside_a_running_loop(run: Any, verb: str, me: str) -
     """As a notebook needs it. A hook that is async runs on the kept loop, and a warning says that this one waits."""
 
     async def main() -> str:
-        return VERBS[verb](AsyncModel())
+        return VERBS[verb](async_model())
 
     with pytest.warns(BlockingCallWarning, match="await its async twin") as warned:
         assert run(main) == "hocket acme"
@@ -160,7 +140,7 @@ def test_a_sync_hook_inside_a_running_loop(run: Any, verb: str, me: str) -> None
     """What blocks there is the hook's own code, in its caller's thread: hocket neither hops nor warns."""
 
     async def main() -> str:
-        return VERBS[verb](SyncModel())
+        return VERBS[verb](sync_model())
 
     assert run(main) == f"{me} acme"
 
@@ -168,7 +148,7 @@ def test_a_sync_hook_inside_a_running_loop(run: Any, verb: str, me: str) -> None
 # -- from many threads
 
 
-@pytest.mark.parametrize("make", [SyncModel, AsyncModel])
+@pytest.mark.parametrize("make", [sync_model, async_model])
 def test_one_model_from_eight_threads(make: Any, recorder: Any) -> None:
     """Eight threads share a model; each call gets its own answer, and each run ends once."""
     model = make(callbacks=[recorder])
@@ -187,20 +167,17 @@ def test_one_model_from_eight_threads(make: Any, recorder: Any) -> None:
 def test_calls_on_the_kept_loop_run_at_once() -> None:
     """Eight threads that wait for async hooks do not wait for one another."""
 
-    class Meeting(AsyncModel):
-        here: int = 0
-        met: Any = None
+    here: list[anyio.Event] = []
 
-        async def _agenerate(self, messages: list[BaseMessage], stop: Any = None, **kwargs: Any) -> ChatResult:
-            self.met = self.met or anyio.Event()
-            self.here += 1
-            if self.here == 8:
-                self.met.set()
-            with anyio.fail_after(5):
-                await self.met.wait()
-            return answer("met")
+    async def meet(call: HookCall) -> str:
+        here.append(anyio.Event())
+        if len(here) == 8:
+            here[0].set()
+        with anyio.fail_after(5):
+            await here[0].wait()
+        return "met"
 
-    model = Meeting()
+    model = hook_model(meet)
     with ThreadPoolExecutor(8) as pool:
         assert [message.content for message in pool.map(lambda _: model.invoke("hi"), range(8))] == ["met"] * 8
 
@@ -208,36 +185,36 @@ def test_calls_on_the_kept_loop_run_at_once() -> None:
 # -- models that call models
 
 
-@pytest.mark.parametrize("inner", [SyncModel, AsyncModel])
+@pytest.mark.parametrize("inner", [sync_model, async_model])
 def test_invoke_inside_a_sync_hook(inner: Any, me: str) -> None:
     """A sync hook may call a sync verb of another model, whatever that one's hooks are."""
-    where = me if inner is SyncModel else "hocket"
-    assert SyncModel(inner=inner()).invoke("hi").content == f"({where} acme)"
+    where = me if inner is sync_model else "hocket"
+    assert sync_model(inner=inner()).invoke("hi").content == f"({where} acme)"
 
 
-@pytest.mark.parametrize("inner", [SyncModel, AsyncModel])
+@pytest.mark.parametrize("inner", [sync_model, async_model])
 async def test_invoke_inside_a_sync_hook_in_a_worker_thread(inner: Any, me: str) -> None:
     """The same under an async verb, where the sync hook is in a worker thread and no loop is held up."""
-    content = str((await SyncModel(inner=inner()).ainvoke("hi")).content)
-    assert content.startswith("(hocket ") == (inner is AsyncModel)
+    content = str((await sync_model(inner=inner()).ainvoke("hi")).content)
+    assert content.startswith("(hocket ") == (inner is async_model)
     assert not content.startswith(f"({me} ")
 
 
 def test_invoke_inside_a_sync_hook_of_a_batch() -> None:
     """The same in the worker threads of the kept loop itself, all of which wait for it."""
-    model = SyncModel(inner=AsyncModel())
+    model = sync_model(inner=async_model())
     assert [message.content for message in model.batch(["hi"] * 200)] == ["(hocket nobody)"] * 200
 
 
 def test_a_sync_hook_inside_an_async_one() -> None:
     """An async hook may call a sync verb whose hook is sync: it runs there and then."""
-    assert AsyncModel(inner=SyncModel()).invoke("hi").content == "(hocket nobody)"
+    assert async_model(inner=sync_model()).invoke("hi").content == "(hocket nobody)"
 
 
 def test_an_async_hook_that_waits_for_its_own_loop() -> None:
     """On the kept loop, a sync verb that needs it would wait for ever: it raises, and says what to do."""
     with pytest.raises(SyncInLoop, match="await its async twin"):
-        AsyncModel(inner=AsyncModel()).invoke("hi")
+        async_model(inner=async_model()).invoke("hi")
     assert issubclass(SyncInLoop, RuntimeError)
 
 
@@ -246,7 +223,7 @@ def test_an_async_hook_that_calls_a_sync_verb(run: Any) -> None:
     """On any other loop it works, and a warning says that this loop waits meanwhile."""
 
     async def main() -> str:
-        return str((await AsyncModel(inner=AsyncModel()).ainvoke("hi")).content)
+        return str((await async_model(inner=async_model()).ainvoke("hi")).content)
 
     with pytest.warns(BlockingCallWarning):
         assert run(main) == "(hocket nobody)"
@@ -255,23 +232,13 @@ def test_an_async_hook_that_calls_a_sync_verb(run: Any) -> None:
 # -- handlers
 
 
-@pytest.mark.parametrize("make", [SyncModel, AsyncModel])
+@pytest.mark.parametrize("make", [sync_model, async_model])
 @pytest.mark.parametrize("verb", VERBS)
 def test_async_handlers_under_sync_verbs(make: Any, verb: str) -> None:
     """Handlers of both kinds hear sync verbs, in order, before the verb returns."""
-    heard: list[str] = []
-
-    class Hearing(AsyncCallbackHandler):
-        async def on_chat_model_start(self, *args: Any, **details: Any) -> None:
-            await anyio.lowlevel.checkpoint()
-            heard.append("start")
-
-        async def on_llm_end(self, *args: Any, **details: Any) -> None:
-            await anyio.lowlevel.checkpoint()
-            heard.append("end")
-
-    VERBS[verb](make(callbacks=[Hearing()]))
-    assert heard == ["start", "end"]
+    recorder = AsyncRecorder("on_chat_model_start", "on_llm_end", before=lambda event: anyio.lowlevel.checkpoint())
+    VERBS[verb](make(callbacks=[recorder]))
+    assert recorder.names == ["on_chat_model_start", "on_llm_end"]
 
 
 @pytest.mark.parametrize("run", LOOPS)
@@ -279,18 +246,17 @@ def test_an_async_handler_that_calls_a_sync_verb_in_turn(run: Any) -> None:
     """A sync hook in a worker thread has its handlers on the loop that it was sent from; they may call models, too."""
     heard: list[str] = []
 
-    class Inner(AsyncCallbackHandler):
-        async def on_llm_end(self, *args: Any, **details: Any) -> None:
-            heard.append("inner")
+    inner = AsyncRecorder("on_llm_end", do=lambda event: heard.append("inner"))
 
-    class Outer(AsyncCallbackHandler):
-        async def on_llm_end(self, *args: Any, **details: Any) -> None:
-            SyncModel(callbacks=[Inner()]).invoke("hi")
-            heard.append("outer")
+    def call_another(event: Event) -> None:
+        sync_model(callbacks=[inner]).invoke("hi")
+        heard.append("outer")
+
+    outer = AsyncRecorder("on_llm_end", do=call_another)
 
     async def main() -> None:
         with anyio.fail_after(5):
-            await SyncModel(inner=SyncModel(callbacks=[Outer()])).ainvoke("hi")
+            await sync_model(inner=sync_model(callbacks=[outer])).ainvoke("hi")
 
     with pytest.warns(BlockingCallWarning):
         run(main)
@@ -300,7 +266,7 @@ def test_an_async_handler_that_calls_a_sync_verb_in_turn(run: Any) -> None:
 # -- streams
 
 
-@pytest.mark.parametrize("make", [SyncModel, AsyncModel])
+@pytest.mark.parametrize("make", [sync_model, async_model])
 def test_a_sync_stream_that_is_left_early(make: Any, recorder: Any) -> None:
     """BCM-50: leaving a ``for`` inside ``with`` ends hook and run, before the block is left."""
     with make().stream("hi", {"callbacks": [recorder]}) as stream:
@@ -311,7 +277,7 @@ def test_a_sync_stream_that_is_left_early(make: Any, recorder: Any) -> None:
     recorder.assert_every_run_ended_once()
 
 
-@pytest.mark.parametrize("make", [SyncModel, AsyncModel])
+@pytest.mark.parametrize("make", [sync_model, async_model])
 def test_a_sync_stream_that_is_dropped(make: Any, recorder: Any) -> None:
     """BCM-50: dropping a stream half way ends its run, too, soon."""
     for _ in make().stream("hi", {"callbacks": [recorder]}):

@@ -9,28 +9,26 @@ import anyio.to_thread
 import pytest
 from pydantic import Field
 
-from hocket import LLM, BaseLLM, FakeListLLM, Generation, GenerationChunk, HumanMessage, LLMResult, StringPromptValue
+from hocket import LLM, FakeListLLM, Generation, GenerationChunk, HumanMessage, LLMResult, StringPromptValue
 from hocket.callbacks import AsyncCallbackManager, CallbackManager
 from hocket.errors import EmptyResponse, InvalidHook, InvalidInput
-from tests.kit import MODEL_EVENTS, Recorder
+from tests.kit import MODEL_EVENTS, HookCall, Recorder, TextHookModel, hook_class, hook_llm
 
 
-class Echo(BaseLLM):
-    """Answers each prompt with itself in capitals, and notes its requests."""
+def capitalize(call: HookCall) -> LLMResult:
+    if "fail" in call.input:
+        raise ConnectionError("refused")
+    return LLMResult(
+        generations=[[Generation(text=prompt.upper())] for prompt in call.input],
+        llm_output={"token_usage": {"total_tokens": 7}, "model_name": "echo"},
+    )
 
+
+class Echo(hook_class(base=TextHookModel)):  # type: ignore[misc]
+    """Answers each prompt with itself in capitals."""
+
+    do: Any = Field(default=capitalize, exclude=True)
     temperature: float | None = None
-    requests: list[tuple[list[str], Any, dict[str, Any]]] = Field(default_factory=list, exclude=True)
-
-    async def _agenerate(
-        self, prompts: list[str], stop: Any = None, run_manager: Any = None, **kwargs: Any
-    ) -> LLMResult:
-        self.requests.append((prompts, stop, {**kwargs, "run": run_manager.run_id}))
-        if "fail" in prompts:
-            raise ConnectionError("refused")
-        return LLMResult(
-            generations=[[Generation(text=prompt.upper())] for prompt in prompts],
-            llm_output={"token_usage": {"total_tokens": 7}, "model_name": "echo"},
-        )
 
     @property
     def _llm_type(self) -> str:
@@ -63,7 +61,7 @@ async def test_an_input_becomes_a_text(given: Any, prompt: str) -> None:
     """LLM-05, LLM-06, MODEL-04: messages are read as one text, a line each with its role; the answer is a text."""
     model = Echo()
     assert await model.ainvoke(given) == prompt.upper()
-    assert model.requests[0][0] == [prompt]
+    assert model.requests[0].input == [prompt]
 
 
 async def test_the_config_of_one_run(recorder: Any) -> None:
@@ -107,7 +105,9 @@ async def test_many_prompts_are_one_request(recorder: Any) -> None:
     run_id = uuid4()
     result = await model.agenerate(["a", "b", "c"], ["."], [recorder], run_id=run_id, top_p=1)
     assert texts(result) == ["A", "B", "C"]
-    assert model.requests == [(["a", "b", "c"], ["."], {"top_p": 1, "run": run_id})]
+    (asked,) = model.requests
+    assert (asked.input, asked.stop, asked.params) == (["a", "b", "c"], ["."], {"top_p": 1})
+    assert asked.run_manager.run_id == run_id
     assert [args[1] for _, args, _ in recorder.named("on_llm_start")] == [["a"], ["b"], ["c"]]
     assert [details["batch_size"] for *_, details in recorder.named("on_llm_start")] == [3, 3, 3]
     assert result.run is not None
@@ -278,7 +278,7 @@ async def test_a_batch_asks_each_prompt_for_itself(recorder: Any) -> None:
     answers = await model.abatch(["a", "fail", "b"], {"max_concurrency": 2}, return_exceptions=True)
     assert [type(answer) for answer in answers] == [str, ConnectionError, str]
     assert (answers[0], answers[2]) == ("A", "B")
-    assert sorted(request[0] for request in model.requests) == [["a"], ["b"], ["fail"]]
+    assert sorted(asked.input for asked in model.requests) == [["a"], ["b"], ["fail"]]
     with pytest.raises(ConnectionError, match="refused"):
         await model.abatch(["a", "fail"])
 
@@ -306,17 +306,8 @@ async def test_a_model_without_a_stream_hook_streams_one_piece() -> None:
 
 async def test_stream_hooks_answer_several_prompts() -> None:
     """LLM-02, LLM-04: a model that can only stream answers a list of prompts, too, one after another."""
-
-    class OnlyStreaming(BaseLLM):
-        async def _astream(self, prompt: str, stop: Any = None, **kwargs: Any) -> AsyncIterator[GenerationChunk]:
-            for letter in prompt:
-                yield GenerationChunk(text=letter.upper())
-
-        @property
-        def _llm_type(self) -> str:
-            return "only-streaming"
-
-    assert texts(await OnlyStreaming().agenerate(["ab", "cd"])) == ["AB", "CD"]
+    model = hook_llm(lambda call: list(call.text.upper()), "astream")
+    assert texts(await model.agenerate(["ab", "cd"])) == ["AB", "CD"]
 
 
 # -- LLM: a text in, a text out

@@ -11,7 +11,6 @@ from hocket import (
     BaseChatModel,
     BaseMessage,
     ChatOpenAI,
-    ChatResult,
     FakeChatModel,
     FakeListChatModel,
     FakeMessagesListChatModel,
@@ -21,9 +20,9 @@ from hocket import (
 )
 from hocket.errors import InvalidInput, Unsupported
 from hocket.language_models.tool_choice import ToolChoiceKind
-from hocket.outputs import ChatGeneration
 from hocket.providers.local import ChatLocal
 from hocket.tools import convert_to_openai_tool, tool
+from tests.kit import hook_class
 
 
 @tool
@@ -130,17 +129,10 @@ def test_what_cannot_be_bound(tools: Any, choice: Any, message: str) -> None:
         ScriptedChatModel(script=[]).bind_tools(tools, tool_choice=choice)
 
 
-class Picky(BaseChatModel):
+class Picky(hook_class()):  # type: ignore[misc]
     """Knows tools, but cannot be forced to call one."""
 
     _tool_choices: ClassVar = frozenset({ToolChoiceKind.AUTO, ToolChoiceKind.NONE})
-
-    async def _agenerate(self, messages: Any, stop: Any = None, **kwargs: Any) -> ChatResult:
-        return ChatResult(generations=[ChatGeneration(message=AIMessage("x"))])
-
-    @property
-    def _llm_type(self) -> str:
-        return "picky"
 
 
 class Plain(Picky):
