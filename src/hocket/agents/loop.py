@@ -15,6 +15,7 @@ from hocket.agents.events import AgentEvent, EventSink
 from hocket.agents.limits import AgentLimits, StopReason
 from hocket.agents.middleware import ModelRequest, compose_model_calls
 from hocket.agents.model_call import FEEDBACK, ModelCaller
+from hocket.agents.nested import NestedRunGuard
 from hocket.agents.plan import AgentPlan
 from hocket.agents.record import RunRecord
 from hocket.agents.repeats import PATIENCE, RepeatCounter, describe_repetition
@@ -103,14 +104,16 @@ class AgentRun(Generic[Output]):
         """Run to the end, or to the next pause.
 
         Raises:
-            InvalidInput: there is nothing to resume, or a decision is for no call that waits. Nothing was run.
+            InvalidInput: there is nothing to resume, or a decision is for no call that waits; or this is inside a run of
+                the same conversation. Nothing was run.
             LimitReached: a limit was reached, and the agent is to raise.
             Exception: what the model or the history raises.
         """
         if self._history is None:
             return await self._run_in_time(input, [])
-        async with self._history.exclusive():
-            return await self._run_in_time(input, await self._history.aget_messages())
+        with NestedRunGuard(self._history):
+            async with self._history.exclusive():
+                return await self._run_in_time(input, await self._history.aget_messages())
 
     async def _run_in_time(self, input: list[BaseMessage] | Resume, stored: list[BaseMessage]) -> AgentResult[Output]:
         if self._limits.seconds is None:
@@ -262,8 +265,9 @@ class AgentRun(Generic[Output]):
             await self._turns.run(turn, self._add_answer if is_new else None)
         finally:  # also where the run is cut off by its limit on time: it has a result
             results = turn.sort_results(calls)
-            self._context.extend(results)
-            self._record.messages.extend(results)
+            if not is_new or self._record.holds(turn.message):
+                self._context.extend(results)
+                self._record.messages.extend(results)
         stop = self._runner.find_stop(turn.calls)
         if stop is not None:
             return await self._finish("stopped", stop.value)

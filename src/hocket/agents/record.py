@@ -1,10 +1,12 @@
 """What a run has added to its conversation: in the store, and in what the model is shown next."""
 
+import functools
 from collections.abc import Sequence
 
-from hocket._runtime.runtime import ASYNC
+from hocket._databases.writes import finish_write
 from hocket.chat_history import BaseChatMessageHistory
 from hocket.messages import BaseMessage, ToolMessage
+from hocket.messages.calls import calls_of
 
 __all__ = ["RunRecord"]
 
@@ -21,11 +23,13 @@ class RunRecord:
     Attributes:
         messages: that were added.
         question: that are added together with the first answer.
+        is_unsure: whether the store has failed, so that nobody knows what it has.
     """
 
     def __init__(self, history: BaseChatMessageHistory | None) -> None:
         self.messages: list[BaseMessage] = []
         self.question: list[BaseMessage] = []
+        self.is_unsure = False
         self._history = history
         self._stored: set[str] = set()  # the ids of results
         self._waiting: list[ToolMessage] = []
@@ -37,12 +41,12 @@ class RunRecord:
 
         async def keep() -> None:
             if self._history is not None:
-                await self._history.aadd_messages(added)
+                await self._append(self._history, added)
             self.question = []
             self.messages.extend(added)
 
         self._stored.clear()
-        await (keep() if self._history is None else ASYNC.run_shielded(keep()))
+        await (keep() if self._history is None else finish_write(keep))
 
     def holds(self, answer: BaseMessage) -> bool:
         """Whether an answer is the last message that was added."""
@@ -56,17 +60,34 @@ class RunRecord:
         self._stored.update(result.tool_call_id for result in new)
         self._waiting.extend(new)
         if self._waiting and not self._is_storing:
-            await ASYNC.run_shielded(self._write_waiting(self._history))
+            await finish_write(functools.partial(self._write_waiting, self._history))
 
     async def _write_waiting(self, history: BaseChatMessageHistory) -> None:
         self._is_storing = True
         try:
+            if self.is_unsure:
+                self._waiting = await _find_missing(history, self._waiting)
             while self._waiting:
                 messages, self._waiting = self._waiting, []
                 try:
-                    await history.aadd_messages(messages)
+                    await self._append(history, messages)
                 except BaseException:
                     self._waiting = [*messages, *self._waiting]  # for one more try, when the run ends
                     raise
         finally:
             self._is_storing = False
+
+    async def _append(self, history: BaseChatMessageHistory, messages: Sequence[BaseMessage]) -> None:
+        try:
+            await history.aadd_messages(messages)
+        except BaseException:
+            self.is_unsure = True
+            raise
+
+
+async def _find_missing(history: BaseChatMessageHistory, results: Sequence[ToolMessage]) -> list[ToolMessage]:
+    """Return the results that a store lacks of the calls that it has."""
+    messages = await history.aget_messages()
+    made = {call["id"] for message in messages for call in calls_of(message)}
+    answered = {message.tool_call_id for message in messages if isinstance(message, ToolMessage)}
+    return [result for result in results if result.tool_call_id in made - answered]

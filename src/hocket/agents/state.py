@@ -43,10 +43,18 @@ def read_state(messages: Sequence[BaseMessage]) -> RunState:
     if at is None:
         state = RunState(repair_history(messages))
     else:
-        answer, results = messages[at], [*messages[at + 1 :]]
-        state = RunState([*repair_history(messages[:at]), answer, *results])
-        done = {result.tool_call_id for result in results if isinstance(result, ToolMessage)}
-        state.open_calls = [call for call in calls_of(answer) if call["id"] not in done]
+        answer = messages[at]
+        results = {
+            message.tool_call_id: message
+            for message in reversed(messages[at + 1 :])
+            if isinstance(message, ToolMessage)
+        }
+        calls = calls_of(answer)
+        done = [
+            results[call["id"] or ""] for call in calls if call["id"] in results
+        ]  # each once, and none of other calls
+        state = RunState([*repair_history(messages[:at]), answer, *done])
+        state.open_calls = [call for call in calls if call["id"] not in results]
     for message in reversed(state.messages):
         if isinstance(message, HumanMessage):
             break

@@ -79,7 +79,9 @@ class TurnRunner:
 
                 await Batch(run_call, turn.calls, {"max_concurrency": self._at_once}, return_exceptions=False).collect()
         except BaseException:
-            if announce is None or self._record.holds(turn.message):  # else its calls do not exist
+            if (
+                announce is None or self._record.is_unsure or self._record.holds(turn.message)
+            ):  # else its calls do not exist
                 await self._cancel(turn)
             raise
 
