@@ -6,11 +6,11 @@ import anyio
 import pytest
 
 from hocket import ChatPromptTemplate, MessagesPlaceholder, ScriptedChatModel, StrOutputParser, Turn
-from hocket.callbacks import BaseCallbackHandler
 from hocket.chat_history import BaseChatMessageHistory, InMemoryChatMessageHistory
 from hocket.errors import HistoryError, InvalidInput, RateLimitError
 from hocket.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage, validate_history
 from hocket.runnables import ConfigurableFieldSpec, RunnableLambda, RunnableParallel, RunnableWithMessageHistory
+from tests.kit import Recorder
 
 ONE: Any = {"configurable": {"session_id": "one"}}
 
@@ -347,17 +347,13 @@ async def test_a_turn_that_cannot_be_stored_is_told() -> None:
 async def test_it_is_one_run_with_the_runnable_inside() -> None:
     """Functions inside find the history in their config."""
     seen: list[Any] = []
-    names: list[tuple[str, bool]] = []
-
-    class Watching(BaseCallbackHandler):
-        def on_chain_start(self, *args: Any, parent_run_id: Any = None, **details: Any) -> None:
-            names.append((details["name"], parent_run_id is None))
 
     def look(messages: Any, config: Any) -> str:
         seen.append(config["configurable"]["message_history"])
         return "so"
 
-    store = Store()
-    await RunnableWithMessageHistory(look, store).ainvoke("1?", {**ONE, "callbacks": [Watching()]})
+    store, recorder = Store(), Recorder("on_chain_start")
+    await RunnableWithMessageHistory(look, store).ainvoke("1?", {**ONE, "callbacks": [recorder]})
+    names = [(details["name"], details["parent_run_id"] is None) for *_, details in recorder.events]
     assert names == [("RunnableWithMessageHistory", True), ("look", False)]
     assert seen == [store("one")]

@@ -12,6 +12,7 @@ import pytest
 from hocket.chat_history import open_history
 from hocket.errors import HistoryError
 from hocket.messages import AIMessage, HumanMessage
+from tests.kit import HookCall, hook_model
 
 Run = Callable[..., Any]
 
@@ -52,20 +53,13 @@ def test_a_conversation_goes_on(inside: Run, where: list[str]) -> None:
 @pytest.fixture
 def echoing() -> None:
     """A provider that answers with the texts that it was sent."""
-    from hocket.language_models import SimpleChatModel, register_provider
+    from hocket.language_models import register_provider
 
-    class Echoing(SimpleChatModel):
-        model: str
-
-        @property
-        def _llm_type(self) -> str:
-            return "echoing"
-
-        def _call(self, messages: Any, *args: Any, **kwargs: Any) -> str:
-            return json.dumps([message.text for message in messages])
+    def answer(call: HookCall) -> str:
+        return json.dumps([message.text for message in call.input])
 
     profile: Any = {"max_input_tokens": 400}
-    register_provider("echoing", lambda model, **options: Echoing(model=model, profile=profile, **options))
+    register_provider("echoing", lambda model, **options: hook_model(answer, "generate", profile=profile))
 
 
 def test_what_was_answered_survives_the_command(terminal: Run, tmp_path: Path) -> None:

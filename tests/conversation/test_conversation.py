@@ -9,13 +9,13 @@ import anyio.to_thread
 import pytest
 
 from hocket import ScriptedChatModel, Turn
-from hocket.callbacks import BaseCallbackHandler
 from hocket.chat_history import FileChatMessageHistory, InMemoryChatMessageHistory
 from hocket.conversation import Conversation
 from hocket.errors import InvalidInput, RateLimitError, UnknownModel
 from hocket.language_models import FakeListChatModel
 from hocket.memory import ConversationBufferMemory
 from hocket.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage, validate_history
+from tests.kit import Recorder
 
 CALL: Any = {"name": "look", "args": {}, "id": "c1"}
 
@@ -57,22 +57,15 @@ def test_sync(make: Callable[..., Any]) -> None:
 
 async def test_options_and_config_reach_the_model() -> None:
     """As those of any call; it is one run, called Conversation."""
-    names: list[str] = []
-
-    class Watching(BaseCallbackHandler):
-        def on_chain_start(self, *args: Any, **details: Any) -> None:
-            names.append(details["name"])
-
-        def on_chat_model_start(self, *args: Any, **details: Any) -> None:
-            names.append("the model")
-
+    recorder = Recorder("on_chain_start", "on_chat_model_start")
     model = ScriptedChatModel(script=["one", "two"])
     conversation = Conversation(model)
-    await conversation.asend("1?", {"callbacks": [Watching()]}, temperature=0.5)
-    async for _ in conversation.astream("2?", {"callbacks": [Watching()]}, temperature=0.7):
+    await conversation.asend("1?", {"callbacks": [recorder]}, temperature=0.5)
+    async for _ in conversation.astream("2?", {"callbacks": [recorder]}, temperature=0.7):
         pass
     assert [request.params["temperature"] for request in model.requests] == [0.5, 0.7]
-    assert names == ["Conversation", "the model"] * 2
+    assert recorder.names == ["on_chain_start", "on_chat_model_start"] * 2
+    assert [event.details["name"] for event in recorder.named("on_chain_start")] == ["Conversation"] * 2
 
 
 async def test_it_goes_on_where_another_process_left_off(tmp_path: Any) -> None:
@@ -331,22 +324,14 @@ def test_a_model_may_be_named(monkeypatch: pytest.MonkeyPatch) -> None:
 
 async def test_a_turn_is_one_run_with_the_models_inside() -> None:
     """Its input is the question, its output the answer; no run is between it and the model's."""
-    seen: list[Any] = []
-
-    class Watching(BaseCallbackHandler):
-        def on_chain_start(self, serialized: Any, inputs: Any, **details: Any) -> None:
-            seen.append((details["run_id"], [message.text for message in inputs]))
-
-        def on_chat_model_start(self, *args: Any, **details: Any) -> None:
-            seen.append(details["parent_run_id"])
-
-        def on_chain_end(self, outputs: Any, **details: Any) -> None:
-            seen.append((details["run_id"], outputs.text))
-
+    recorder = Recorder("on_chain_start", "on_chat_model_start", "on_chain_end")
     conversation = Conversation(ScriptedChatModel(script=["one", "two"]))
-    await conversation.asend("1?", {"callbacks": [Watching()]})
-    (run, question), parent, end = seen
-    assert question == ["1?"] and parent == run and end == (run, "one")
+    await conversation.asend("1?", {"callbacks": [recorder]})
+    start, model_start, end = recorder.events
+    assert [message.text for message in start.args[1]] == ["1?"]
+    assert model_start.details["parent_run_id"] == start.details["run_id"] == end.details["run_id"]
+    assert end.args[0].text == "one"
+    assert recorder.names == ["on_chain_start", "on_chat_model_start", "on_chain_end"]
 
 
 def test_what_is_refused() -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hocket import BaseChatModel, ChatGeneration, ChatResult, ScriptedChatModel, Turn
+from hocket import ScriptedChatModel, Turn
 from hocket.chat_history import InMemoryChatMessageHistory
 from hocket.conversation import Conversation
 from hocket.errors import ContextLengthExceeded
@@ -18,6 +18,7 @@ from hocket.memory import (
 )
 from hocket.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage, validate_history
 from hocket.tokens import count_tokens_approximately
+from tests.kit import HookCall, hook_model
 
 
 def turn(index: int, calls: int, words: int = 3) -> list[BaseMessage]:
@@ -113,20 +114,14 @@ def test_the_window_of_the_model_is_the_limit() -> None:
 
 def test_the_estimate_is_corrected_by_what_the_model_counts() -> None:
     """A text that has twice the tokens that it seems to have gets half the room."""
-
-    class Doubling(BaseChatModel):
-        @property
-        def _llm_type(self) -> str:
-            return "doubling"
-
-        async def _agenerate(self, messages: list[BaseMessage], *args: Any, **kwargs: Any) -> ChatResult:
-            counted.append(2 * count_tokens_approximately(messages))
-            usage: Any = {"input_tokens": counted[-1], "output_tokens": 1, "total_tokens": counted[-1] + 1}
-            message = AIMessage("answer " * 5, usage_metadata=usage)
-            return ChatResult(generations=[ChatGeneration(message=message)])
-
     counted: list[int] = []
-    conversation = Conversation(Doubling(), max_tokens=400)
+
+    def answer(call: HookCall) -> AIMessage:
+        counted.append(2 * count_tokens_approximately(call.input))
+        usage: Any = {"input_tokens": counted[-1], "output_tokens": 1, "total_tokens": counted[-1] + 1}
+        return AIMessage("answer " * 5, usage_metadata=usage)
+
+    conversation = Conversation(hook_model(answer), max_tokens=400)
     for index in range(40):
         conversation.send(f"{index} " * 4)
     assert 250 < max(counted) <= 400

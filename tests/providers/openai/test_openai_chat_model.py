@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from hocket.callbacks import BaseCallbackHandler
 from hocket.errors import (
     AuthenticationError,
     ContextLengthExceeded,
@@ -22,6 +21,7 @@ from hocket.messages import AIMessage, HumanMessage, create_video_block
 from hocket.providers.openai import ChatOpenAI
 from hocket.testing import Body, Cut, OpenAIFormat, Reply, Status, Stream, serve
 from hocket.testing.server import Server
+from tests.kit import Recorder
 
 KEY = "k-secret-7c1f2a9d"
 WEATHER = {"type": "function", "function": {"name": "weather", "parameters": {"type": "object", "properties": {}}}}
@@ -220,17 +220,12 @@ async def test_arender_is_what_is_sent() -> None:
 
 async def test_handlers_hear_of_model_and_options_and_no_key() -> None:
     """What they are told of the call names the options that are set."""
-    told: list[Any] = []
-
-    class Listener(BaseCallbackHandler):
-        def on_chat_model_start(self, serialized: Any, messages: Any, **kwargs: Any) -> None:
-            told.append((serialized, kwargs))
-
+    recorder = Recorder("on_chat_model_start", run_inline=False)
     async with serving(Reply("ok"), temperature=0.5) as (model, server):
-        await model.ainvoke("hi", {"callbacks": [Listener()]}, seed=3, extra_headers={"x-api-key": KEY})
+        await model.ainvoke("hi", {"callbacks": [recorder]}, seed=3, extra_headers={"x-api-key": KEY})
     assert server.requests[0].headers["x-api-key"] == KEY
-    ((_, details),) = told
-    assert details["invocation_params"] == {
+    (start,) = recorder.events
+    assert start.details["invocation_params"] == {
         "model_name": "test-model",
         "model": "test-model",
         "temperature": 0.5,
@@ -239,8 +234,8 @@ async def test_handlers_hear_of_model_and_options_and_no_key() -> None:
         "extra_headers": {"x-api-key": "**********"},
         "_type": "openai-chat",
     }
-    assert details["metadata"]["ls_provider"] == "openai_compatible"
-    assert KEY not in str(told)
+    assert start.details["metadata"]["ls_provider"] == "openai_compatible"
+    assert KEY not in str(start)
 
 
 async def test_the_servers_models_are_listed() -> None:
