@@ -85,7 +85,7 @@ class LeaksAConnection(ChatOpenAI):
 
     async def _astream(self, messages: Any, stop: Any = None, **kwargs: Any) -> AsyncIterator[Any]:
         key: Any = self.api_key
-        request = self._write(messages, stop, kwargs, stream=True)
+        request = self._write(messages, self._merge_options(stop, kwargs), stream=True)
         headers = {**request.headers, **self._make_key_headers(key.get_secret_value())}
         stream = await open_stream(replace(request, headers=headers), self._client_settings())
         if stream.status != 200:

@@ -175,7 +175,7 @@ class LimitReached(HocketError, RuntimeError):
         result: of the run so far.
     """
 
-    def __init__(self, message: str, limit: str, result: Any) -> None:
+    def __init__(self, message: str = "", limit: str = "", result: Any = None) -> None:
         super().__init__(message)
         self.limit = limit
         self.result = result
