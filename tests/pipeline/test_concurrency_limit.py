@@ -16,25 +16,28 @@ import anyio.lowlevel
 import pytest
 from pydantic import ValidationError
 
-from hocket import BaseChatModel
+from hocket import BaseChatModel, FakeListChatModel
 from hocket._pipeline.concurrency_limit import ConcurrencyLimiter
 from hocket._runtime import clock
 from hocket._runtime.runtime import ASYNC
 from hocket.caches import InMemoryCache
 from hocket.errors import ProviderUnavailable, TotalTimeout
-from hocket.messages import AIMessage, AIMessageChunk
-from hocket.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
 from hocket.retries import RetryPolicy
 from hocket.testing import VirtualClock
 from hocket.timeouts import Timeout
+from tests.kit import HookCall, hook_model
 
 
 class Meter:
-    """Counts who is in a hook at once; over all loops and threads."""
+    """What a model does that takes a second for an answer, or for each piece of a stream.
 
-    def __init__(self) -> None:
+    It counts who is in a hook at once, over all loops and threads, and fails as often as it has failures.
+    """
+
+    def __init__(self, failures: int = 0, pieces: Sequence[str] = ("y", "es")) -> None:
+        self.failures, self.pieces = failures, pieces
         self.now = self.most = self.ever = 0
-        self.order: list[Any] = []
+        self.order: list[str] = []
         self._lock = threading.Lock()
 
     def __enter__(self) -> None:
@@ -46,51 +49,37 @@ class Meter:
         with self._lock:
             self.now -= 1
 
-
-class Chat(BaseChatModel):
-    """Takes a second for an answer, or for each of two chunks; fails as often as it is told to."""
-
-    meter: Any
-    failures: int = 0
-    pieces: Sequence[str] = ("y", "es")
-
-    async def _agenerate(self, messages: Any, stop: Any = None, **kwargs: Any) -> ChatResult:
-        with self.meter:
-            self.meter.order.append(messages[0].content)
+    async def answer(self, call: HookCall) -> str | AsyncIterator[str]:
+        if call.hook == "astream":
+            return self._stream()
+        with self:
+            self.order.append(call.text)
             await clock.current().sleep(1)
-            if self.meter.ever <= self.failures:
+            if self.ever <= self.failures:
                 raise ProviderUnavailable("not now", retryable=True)
-            return ChatResult(generations=[ChatGeneration(message=AIMessage("yes"))])
+            return "yes"
 
-    async def _astream(self, messages: Any, stop: Any = None, **kwargs: Any) -> AsyncIterator[ChatGenerationChunk]:
-        with self.meter:
+    async def _stream(self) -> AsyncIterator[str]:
+        with self:
             for piece in self.pieces:
                 await clock.current().sleep(1)
-                yield ChatGenerationChunk(message=AIMessageChunk(piece))
+                yield piece
 
-    @property
-    def _llm_type(self) -> str:
-        return "chat"
+    def answer_in_sync(self, call: HookCall) -> Iterator[str]:
+        with self:
+            if call.hook == "generate":
+                clock.current().block(1)
+            yield from self.pieces
 
 
-class SyncChat(BaseChatModel):
+def metered(meter: Meter, **fields: Any) -> Any:
+    """Make a model with async hooks that a meter counts."""
+    return hook_model(meter.answer, "agenerate", "astream", **fields)
+
+
+def sync_metered(meter: Meter, **fields: Any) -> Any:
     """The same with sync hooks."""
-
-    meter: Any
-
-    def _generate(self, messages: Any, stop: Any = None, **kwargs: Any) -> ChatResult:
-        with self.meter:
-            clock.current().block(1)
-            return ChatResult(generations=[ChatGeneration(message=AIMessage("yes"))])
-
-    def _stream(self, messages: Any, stop: Any = None, **kwargs: Any) -> Iterator[ChatGenerationChunk]:
-        with self.meter:
-            for piece in ("y", "es"):
-                yield ChatGenerationChunk(message=AIMessageChunk(piece))
-
-    @property
-    def _llm_type(self) -> str:
-        return "sync"
+    return hook_model(meter.answer_in_sync, "generate", "stream", **fields)
 
 
 async def read(stream: Any) -> None:
@@ -113,21 +102,21 @@ def until(condition: Callable[[], bool]) -> None:
 
 async def test_it_holds_over_all_verbs_at_once(virtual_clock: VirtualClock) -> None:
     """Single calls, a batch, several conversations, streams and what is bound: never more than three."""
-    model = Chat(meter=Meter(), max_in_flight=3)
+    model = metered(meter := Meter(), max_in_flight=3)
     async with anyio.create_task_group() as group:
         for verb in (model.ainvoke, model.bind(stop=["x"]).ainvoke, lambda text: read(model.astream(text))):
             for _ in range(4):
                 group.start_soon(verb, "hi")
         group.start_soon(model.abatch, ["hi"] * 6)
         group.start_soon(model.agenerate, [model._to_messages("hi")] * 6)
-    assert (model.meter.most, model.meter.ever) == (3, 24)
+    assert (meter.most, meter.ever) == (3, 24)
     assert virtual_clock.now() == pytest.approx((20 + 2 * 4) / 3, abs=1)
     assert free(model)
 
 
 async def test_first_come_first_served(virtual_clock: VirtualClock) -> None:
     """One who comes while others wait waits behind them."""
-    model = Chat(meter=Meter(), max_in_flight=1)
+    model = metered(meter := Meter(), max_in_flight=1)
     async with anyio.create_task_group() as group:
         for number in range(10):
             waiting = len(model._places._queue)
@@ -136,14 +125,14 @@ async def test_first_come_first_served(virtual_clock: VirtualClock) -> None:
                 await anyio.lowlevel.checkpoint()
             while not model._places._taken:
                 await anyio.lowlevel.checkpoint()
-    assert model.meter.order == [str(number) for number in range(10)]
+    assert meter.order == [str(number) for number in range(10)]
     assert virtual_clock.now() == 10
 
 
 @pytest.mark.parametrize("leaver", [0, 1, 3, 4])
 async def test_one_who_is_cancelled_leaves_and_no_place_is_lost(leaver: int, virtual_clock: VirtualClock) -> None:
     """In flight, first, in the middle or last in the queue."""
-    model = Chat(meter=Meter(), max_in_flight=1)
+    model = metered(meter := Meter(), max_in_flight=1)
     scopes: list[anyio.CancelScope] = []
 
     async def ask() -> None:
@@ -157,13 +146,13 @@ async def test_one_who_is_cancelled_leaves_and_no_place_is_lost(leaver: int, vir
         while len(model._places._queue) < 4:
             await anyio.lowlevel.checkpoint()
         scopes[leaver].cancel()
-    assert model.meter.ever == (5 if leaver == 0 else 4)
+    assert meter.ever == (5 if leaver == 0 else 4)
     assert free(model)
 
 
 async def test_one_who_is_cancelled_as_his_turn_comes_hands_it_on() -> None:
     """The place was his already."""
-    model = Chat(meter=Meter(), max_in_flight=1)
+    model = metered(meter := Meter(), max_in_flight=1)
     places = model._places
     await places.acquire(ASYNC)
     async with anyio.create_task_group() as group:
@@ -174,13 +163,14 @@ async def test_one_who_is_cancelled_as_his_turn_comes_hands_it_on() -> None:
         places.release()  # the first is let in, and cancelled before it runs
         assert (places._taken, len(places._queue)) == (1, 2)
         group.cancel_scope.cancel()
-    assert model.meter.ever == 0
+    assert meter.ever == 0
     assert free(model)
 
 
 async def test_a_stream_counts_until_its_hook_ends(virtual_clock: VirtualClock) -> None:
     """Read to its end, or left: then the next may go."""
-    model = Chat(meter=Meter(), max_in_flight=1, pieces=["y"] * 100)  # more than a stream runs ahead of its consumer
+    many = ["y"] * 100  # more than a stream runs ahead of its consumer
+    model = metered(meter := Meter(pieces=many), max_in_flight=1)
     for leave in (False, True):
         stream = model.astream("hi")
         assert (await anext(stream)).content == "y"
@@ -188,25 +178,25 @@ async def test_a_stream_counts_until_its_hook_ends(virtual_clock: VirtualClock) 
             await model.ainvoke("hi", timeout=Timeout(total=1000))
         await (stream.aclose() if leave else read(stream))
         await model.ainvoke("hi")
-    assert (model.meter.most, free(model)) == (1, True)
+    assert (meter.most, free(model)) == (1, True)
 
 
 async def test_a_pause_between_attempts_counts_for_nothing(virtual_clock: VirtualClock) -> None:
     """Another call is in flight meanwhile, and the next attempt waits its turn."""
     policy = RetryPolicy(max_attempts=2, first_pause=5, longest_pause=5, jitter=0)
-    model = Chat(meter=Meter(), max_in_flight=1, failures=1, retry=policy)
+    model = metered(meter := Meter(failures=1), max_in_flight=1, retry=policy)
     async with anyio.create_task_group() as group:
         group.start_soon(model.ainvoke, "first")
         while not model._places._taken:
             await anyio.lowlevel.checkpoint()
         group.start_soon(model.ainvoke, "second")
-    assert model.meter.order == ["first", "second", "first"]
-    assert (virtual_clock.now(), model.meter.most) == (7, 1)
+    assert meter.order == ["first", "second", "first"]
+    assert (virtual_clock.now(), meter.most) == (7, 1)
 
 
 async def test_an_answer_from_the_cache_needs_no_place_and_equal_calls_one(virtual_clock: VirtualClock) -> None:
     """What is not sent is not in flight."""
-    model = Chat(meter=Meter(), max_in_flight=1, cache=InMemoryCache())
+    model = metered(meter := Meter(), max_in_flight=1, cache=InMemoryCache())
     await model.abatch(["hi"] * 10)
     async with anyio.create_task_group() as group:
         group.start_soon(model.ainvoke, "other")
@@ -215,19 +205,19 @@ async def test_an_answer_from_the_cache_needs_no_place_and_equal_calls_one(virtu
         now = virtual_clock.now()
         assert (await model.ainvoke("hi")).content == "yes"
         assert virtual_clock.now() == now
-    assert model.meter.ever == 2
+    assert meter.ever == 2
 
 
 async def test_handlers_hear_of_the_wait(recorder: Any, virtual_clock: VirtualClock) -> None:
     """As of a wait for the limiter."""
-    model = Chat(meter=Meter(), max_in_flight=1, callbacks=[recorder])
+    model = metered(Meter(), max_in_flight=1, callbacks=[recorder])
     await model.abatch(["a", "b", "c"])
     assert sorted(recorder.firsts("on_limiter_wait")) == [1, 2]
 
 
 async def test_the_wait_is_part_of_the_calls_time(virtual_clock: VirtualClock) -> None:
     """`total` covers it; who runs out of it leaves the queue."""
-    model = Chat(meter=Meter(), max_in_flight=1)
+    model = metered(meter := Meter(), max_in_flight=1)
     async with anyio.create_task_group() as group:
         group.start_soon(model.ainvoke, "hi")
         while not model._places._taken:
@@ -235,13 +225,13 @@ async def test_the_wait_is_part_of_the_calls_time(virtual_clock: VirtualClock) -
         with pytest.raises(TotalTimeout):
             await model.ainvoke("hi", timeout=Timeout(total=0.5))
         assert not model._places._queue
-    assert (model.meter.ever, free(model)) == (1, True)
+    assert (meter.ever, free(model)) == (1, True)
 
 
-@pytest.mark.parametrize("cls", [Chat, SyncChat])
-def test_it_holds_over_threads_and_loops(cls: type[BaseChatModel], monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("make", [metered, sync_metered])
+def test_it_holds_over_threads_and_loops(make: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
     """Sync verbs, asyncio loops and trio's, each in a thread of its own: one queue."""
-    model = cls(meter=Meter(), max_in_flight=2)
+    model = make(meter := Meter(), max_in_flight=2)
     failures: list[BaseException] = []
     together = threading.Barrier(9)
 
@@ -276,8 +266,8 @@ def test_it_holds_over_threads_and_loops(cls: type[BaseChatModel], monkeypatch: 
     finally:
         clock.use(before)
     assert not failures
-    assert (model.meter.most, model.meter.now, free(model)) == (2, 0, True)
-    assert model.meter.ever == 5 * (2 * 1 + 2 * 1 + 2 * 2 + 2 * 2 + 2)
+    assert (meter.most, meter.now, free(model)) == (2, 0, True)
+    assert meter.ever == 5 * (2 * 1 + 2 * 1 + 2 * 2 + 2 * 2 + 2)
 
 
 class Hurried(clock.RealClock):
@@ -292,7 +282,7 @@ class Hurried(clock.RealClock):
 
 def test_a_stepped_stream_gives_its_place_back_when_it_is_closed() -> None:
     """A sync one, read in the caller's own thread."""
-    model = SyncChat(meter=Meter(), max_in_flight=1)
+    model = sync_metered(Meter(), max_in_flight=1)
     stream = model.stream("hi")
     assert next(stream).content == "y"
     assert model._places._taken == 1
@@ -306,7 +296,7 @@ def test_a_stepped_stream_gives_its_place_back_when_it_is_closed() -> None:
 
 def test_a_thread_waits_for_its_turn() -> None:
     """In a sync verb, until another thread's stream is left."""
-    model = SyncChat(meter=Meter(), max_in_flight=1)
+    model = sync_metered(meter := Meter(), max_in_flight=1)
     places = model._places
     stream = model.stream("hi")
     next(stream)
@@ -315,12 +305,12 @@ def test_a_thread_waits_for_its_turn() -> None:
     until(lambda: len(places._queue) == 1)
     stream.close()
     waiting.join(10)
-    assert (model.meter.ever, free(model)) == (2, True)
+    assert (meter.ever, free(model)) == (2, True)
 
 
 def test_a_loop_that_dies_takes_no_place_along() -> None:
     """Closed without ceremony, with calls in flight and in the queue."""
-    model = Chat(meter=Meter(), max_in_flight=1)
+    model = metered(Meter(), max_in_flight=1)
     loop = asyncio.new_event_loop()
     tasks = [loop.create_task(model.ainvoke("hi")) for _ in range(3)]
     loop.run_until_complete(asyncio.sleep(0.01))
@@ -336,7 +326,7 @@ def test_a_loop_that_dies_takes_no_place_along() -> None:
 
 def test_a_copy_counts_for_itself() -> None:
     """Shallow, deep, or unpickled; and made before or after the first call."""
-    model = Chat(meter=None, max_in_flight=1, cache=False)
+    model = FakeListChatModel(responses=["yes"], max_in_flight=1, cache=False)
     for _ in range(2):
         copies = [copy.copy(model), copy.deepcopy(model), model.model_copy(), pickle.loads(pickle.dumps(model))]
         assert len({id(one._places) for one in (model, *copies)}) == 5
@@ -347,14 +337,14 @@ def test_a_copy_counts_for_itself() -> None:
 
 async def test_the_cap_can_be_changed(virtual_clock: VirtualClock) -> None:
     """From the next call on; without losing count of those in flight."""
-    model = Chat(meter=Meter(), max_in_flight=1)
+    model = metered(meter := Meter(), max_in_flight=1)
     async with anyio.create_task_group() as group:
         group.start_soon(model.abatch, ["hi"] * 3)
         while len(model._places._queue) < 2:
             await anyio.lowlevel.checkpoint()
         model.max_in_flight = 4
         group.start_soon(model.abatch, ["hi"] * 3)
-    assert (model.meter.most, model.meter.ever, virtual_clock.now()) == (4, 6, 2)
+    assert (meter.most, meter.ever, virtual_clock.now()) == (4, 6, 2)
     assert free(model)
 
 
@@ -362,12 +352,12 @@ async def test_the_cap_can_be_changed(virtual_clock: VirtualClock) -> None:
 def test_a_cap_that_lets_nothing_through_is_refused(most: Any) -> None:
     """At construction."""
     with pytest.raises(ValidationError, match="max_in_flight"):
-        Chat(meter=None, max_in_flight=most)
+        hook_model(max_in_flight=most)
 
 
 def test_without_a_cap_there_is_nothing_in_the_way() -> None:
     """No object, no stage."""
-    model = SyncChat(meter=Meter())
+    model = sync_metered(Meter())
     model.invoke("hi")
     assert "_places" not in vars(model)
 
