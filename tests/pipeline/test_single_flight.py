@@ -10,7 +10,6 @@ import anyio
 import anyio.lowlevel
 import anyio.to_thread
 import pytest
-from pydantic import Field, PrivateAttr
 
 from hocket._pipeline import single_flight
 from hocket.caches import InMemoryCache
@@ -18,7 +17,6 @@ from hocket.callbacks import UsageMetadataCallbackHandler
 from hocket.errors import ProviderUnavailable
 from hocket.language_models import BaseChatModel
 from hocket.messages import AIMessage, AIMessageChunk, add_usage
-from hocket.outputs import ChatGenerationChunk
 from hocket.rate_limiters import InMemoryRateLimiter
 from hocket.testing import VirtualClock
 from tests.kit import HookCall, hook_model
@@ -27,37 +25,34 @@ USAGE: Any = {"input_tokens": 3, "output_tokens": 2, "total_tokens": 5}
 PIECES = ["Hel", "lo ", "world"]
 
 
-class Slow(BaseChatModel):
-    """Streams in pieces, waiting before each to be told to go on; notes what becomes of its hook."""
+class Slow:
+    """What a model does that streams in pieces, waiting before each to be told to go on; it notes how it ends."""
 
-    error: Any = Field(default=None, exclude=True)
+    def __init__(self, error: BaseException | None = None) -> None:
+        self.error = error
+        self.ends: list[str] = []
+        self.go_on = anyio.Event()
 
-    _calls: int = PrivateAttr(default=0)
-    _ends: list[str] = PrivateAttr(default_factory=list)
-    _go_on: anyio.Event = PrivateAttr(default_factory=anyio.Event)
-
-    async def _astream(self, messages: Any, stop: Any = None, **kwargs: Any) -> AsyncIterator[ChatGenerationChunk]:
-        self._calls += 1
+    async def __call__(self, call: HookCall) -> AsyncIterator[AIMessageChunk]:
         try:
             for index, text in enumerate(PIECES):
                 if index:
-                    await self._go_on.wait()
+                    await self.go_on.wait()
                 usage = USAGE if text == "world" else None
                 facts = {"model_name": "slow"} if usage else {}
-                message = AIMessageChunk(text, usage_metadata=usage, response_metadata=facts)
-                yield ChatGenerationChunk(message=message)
+                yield AIMessageChunk(text, usage_metadata=usage, response_metadata=facts)
             if self.error is not None:
                 raise self.error
-            self._ends.append("done")
+            self.ends.append("done")
         except anyio.get_cancelled_exc_class():
             with anyio.CancelScope(shield=True):
                 await anyio.sleep(0.001)
-            self._ends.append("cancelled")
+            self.ends.append("cancelled")
             raise
 
-    @property
-    def _llm_type(self) -> str:
-        return "slow"
+
+def slow(error: BaseException | None = None, **fields: Any) -> Any:
+    return hook_model(Slow(error), "astream", **fields)
 
 
 async def rest() -> None:
@@ -98,7 +93,7 @@ class Passenger:
 class Cabin:
     """Passengers of one flight, each a task."""
 
-    def __init__(self, model: Slow, count: int, **config: Any) -> None:
+    def __init__(self, model: Any, count: int, **config: Any) -> None:
         self.model = model
         self.passengers = [Passenger(model, number, **config) for number in range(count)]
 
@@ -112,15 +107,15 @@ class Cabin:
         """Let them fly to the end."""
         async with anyio.create_task_group() as group:
             await self.board(group)
-            self.model._go_on.set()
+            self.model.do.go_on.set()
 
 
 async def test_a_hundred_equal_calls_make_one_request() -> None:
     """Invoked and streamed alike, they all get the answer, and one of them is billed."""
-    model = Slow(cache=InMemoryCache())
+    model = slow(cache=InMemoryCache())
     cabin = Cabin(model, 100)
     await cabin.arrive()
-    assert (model._calls, model._ends) == (1, ["done"])
+    assert (len(model.requests), model.do.ends) == (1, ["done"])
     answers = [passenger.answer for passenger in cabin.passengers]
     assert all(answer is not None and answer.content == "Hello world" for answer in answers)
     flags = [bool(answer.response_metadata.get("cache_hit")) for answer in answers if answer]
@@ -132,7 +127,7 @@ async def test_a_hundred_equal_calls_make_one_request() -> None:
 
 async def test_the_answers_are_equal_and_not_shared() -> None:
     """Whoever edits his own edits nobody else's, nor what is stored."""
-    model = Slow(cache=InMemoryCache())
+    model = slow(cache=InMemoryCache())
     cabin = Cabin(model, 6)
     await cabin.arrive()
     for passenger in cabin.passengers:
@@ -147,8 +142,8 @@ async def test_the_answers_are_equal_and_not_shared() -> None:
 
 async def test_nobody_can_edit_the_chunks_that_others_get() -> None:
     """Each stream has its own."""
-    model = Slow(cache=InMemoryCache())
-    model._go_on.set()
+    model = slow(cache=InMemoryCache())
+    model.do.go_on.set()
     streams = [model.astream("hi") for _ in range(3)]
     for _ in PIECES:
         for chunk in [await anext(stream) for stream in streams]:
@@ -164,66 +159,64 @@ async def test_nobody_can_edit_the_chunks_that_others_get() -> None:
 async def test_usage_is_counted_once_for_all() -> None:
     """As it was paid."""
     counter = UsageMetadataCallbackHandler()
-    await Cabin(Slow(cache=InMemoryCache(), callbacks=[counter]), 20).arrive()
+    await Cabin(slow(cache=InMemoryCache(), callbacks=[counter]), 20).arrive()
     assert counter.usage_metadata == {"slow": USAGE}
 
 
 class Reporting(Slow):
     """Says what it costs with its first piece."""
 
-    async def _astream(self, messages: Any, stop: Any = None, **kwargs: Any) -> AsyncIterator[ChatGenerationChunk]:
-        self._calls += 1
-        facts = {"model_name": "slow"}
-        yield ChatGenerationChunk(message=AIMessageChunk("Hel", usage_metadata=USAGE, response_metadata=facts))
-        await self._go_on.wait()
+    async def __call__(self, call: HookCall) -> AsyncIterator[AIMessageChunk]:
+        yield AIMessageChunk("Hel", usage_metadata=USAGE, response_metadata={"model_name": "slow"})
+        await self.go_on.wait()
         if self.error is not None:
             raise self.error
-        yield ChatGenerationChunk(message=AIMessageChunk("lo"))
+        yield AIMessageChunk("lo")
+
+
+class CountedCabin(Cabin):
+    """Passengers of whom each has a handler of his own."""
+
+    def __init__(self, model: Any, count: int) -> None:
+        super().__init__(model, count)
+        self.counters = [UsageMetadataCallbackHandler() for _ in self.passengers]
+        for passenger, counter in zip(self.passengers, self.counters, strict=True):
+            passenger.config = {"callbacks": [counter]}
 
     @property
     def booked(self) -> Any:
         """What all handlers have counted together."""
-        return functools.reduce(add_usage, [counted.usage_metadata.get("slow") for counted in self._counters])
-
-    _counters: list[UsageMetadataCallbackHandler] = PrivateAttr(default_factory=list)
-
-    def cabin(self, count: int) -> Cabin:
-        """Passengers of whom each has a handler of his own."""
-        cabin = Cabin(self, count)
-        self._counters = [UsageMetadataCallbackHandler() for _ in cabin.passengers]
-        for passenger, counter in zip(cabin.passengers, self._counters, strict=True):
-            passenger.config = {"callbacks": [counter]}
-        return cabin
+        return functools.reduce(add_usage, [counter.usage_metadata.get("slow") for counter in self.counters])
 
 
 async def test_the_usage_of_a_failed_request_is_on_one_bill() -> None:
     """That of the first who hears of it; the others are told what had come, as something that another pays for."""
-    model = Reporting(cache=InMemoryCache(), error=ProviderUnavailable("no"))
-    cabin = model.cabin(6)
+    model = hook_model(Reporting(ProviderUnavailable("no")), "astream", cache=InMemoryCache())
+    cabin = CountedCabin(model, 6)
     await cabin.arrive()
     assert all(isinstance(passenger.error, ProviderUnavailable) for passenger in cabin.passengers)
-    assert (model._calls, model.booked) == (1, USAGE)
+    assert (len(model.requests), cabin.booked) == (1, USAGE)
 
 
 @pytest.mark.parametrize("who", ["some", "all"])
 async def test_the_usage_of_a_request_that_is_left_is_on_one_bill(who: str) -> None:
     """That of those who stay, else of the last who leaves; who leaves by himself, by a break, or is cancelled."""
-    model = Reporting(cache=InMemoryCache())
-    cabin = model.cabin(6)
+    model = hook_model(Reporting(), "astream", cache=InMemoryCache())
+    cabin = CountedCabin(model, 6)
     async with anyio.create_task_group() as group:
         await cabin.board(group)
         for passenger in cabin.passengers[: 6 if who == "all" else 4]:
             passenger.scope.cancel()
         await rest()
-        model._go_on.set()
+        model.do.go_on.set()
     assert [passenger.answer is not None for passenger in cabin.passengers] == [False] * 4 + [who == "some"] * 2
-    assert (model._calls, model.booked) == (1, USAGE)
+    assert (len(model.requests), cabin.booked) == (1, USAGE)
 
 
 @pytest.mark.parametrize("leaders_too", [False, True], ids=["the leader stays", "the leader leaves"])
 async def test_all_but_one_may_leave(leaders_too: bool) -> None:
     """The one who stays is not disturbed, whoever started the request."""
-    model = Slow(cache=InMemoryCache())
+    model = slow(cache=InMemoryCache())
     cabin = Cabin(model, 100)
     stays = cabin.passengers[-1 if leaders_too else 0]
     async with anyio.create_task_group() as group:
@@ -232,9 +225,9 @@ async def test_all_but_one_may_leave(leaders_too: bool) -> None:
             if passenger is not stays:
                 passenger.scope.cancel()
         await rest()
-        assert model._ends == []
-        model._go_on.set()
-    assert (model._calls, model._ends) == (1, ["done"])
+        assert model.do.ends == []
+        model.do.go_on.set()
+    assert (len(model.requests), model.do.ends) == (1, ["done"])
     assert stays.answer is not None
     assert stays.answer.content == "Hello world"
     assert "cache_hit" not in stays.answer.response_metadata
@@ -243,21 +236,21 @@ async def test_all_but_one_may_leave(leaders_too: bool) -> None:
 
 async def test_when_all_have_left_the_request_is_cancelled() -> None:
     """Its clean-up has run when the last of them is gone, nothing is stored, and the next call asks anew."""
-    model = Slow(cache=InMemoryCache())
+    model = slow(cache=InMemoryCache())
     cabin = Cabin(model, 20)
     async with anyio.create_task_group() as group:
         await cabin.board(group)
         group.cancel_scope.cancel()
-    assert (model._calls, model._ends) == (1, ["cancelled"])
+    assert (len(model.requests), model.do.ends) == (1, ["cancelled"])
     assert not single_flight._requests
-    model._go_on.set()
+    model.do.go_on.set()
     assert (await model.ainvoke("hi")).content == "Hello world"
-    assert model._calls == 2
+    assert len(model.requests) == 2
 
 
 async def test_one_who_comes_when_all_have_left_starts_anew() -> None:
     """While the abandoned request is still cleaning up."""
-    model = Slow(cache=InMemoryCache())
+    model = slow(cache=InMemoryCache())
     first, second = Passenger(model, 0), Passenger(model, 0)
     async with anyio.create_task_group() as group:
         group.start_soon(first)
@@ -266,15 +259,15 @@ async def test_one_who_comes_when_all_have_left_starts_anew() -> None:
         await anyio.lowlevel.checkpoint()
         group.start_soon(second)
         await rest()
-        model._go_on.set()
-    assert sorted(model._ends) == ["cancelled", "done"]
+        model.do.go_on.set()
+    assert sorted(model.do.ends) == ["cancelled", "done"]
     assert second.answer is not None
     assert second.answer.content == "Hello world"
 
 
 async def test_one_who_boards_late_misses_nothing() -> None:
     """All the pieces, from the first, and the answer."""
-    model = Slow(cache=InMemoryCache())
+    model = slow(cache=InMemoryCache())
     early, late = Passenger(model, 0), Passenger(model, 1)
     async with anyio.create_task_group() as group:
         group.start_soon(early)
@@ -282,27 +275,27 @@ async def test_one_who_boards_late_misses_nothing() -> None:
         group.start_soon(late)
         await rest()
         assert late.pieces == ["Hel"]
-        model._go_on.set()
+        model.do.go_on.set()
     assert [piece for piece in late.pieces if piece] == PIECES
-    assert model._calls == 1
+    assert len(model.requests) == 1
 
 
 async def test_a_slow_reader_holds_up_nobody() -> None:
     """The request runs at nobody's pace."""
-    model = Slow(cache=InMemoryCache())
-    model._go_on.set()
+    model = slow(cache=InMemoryCache())
+    model.do.go_on.set()
     async with model.astream("hi") as lazy:
         await anext(lazy)
         with anyio.fail_after(30):
             assert (await model.ainvoke("hi")).content == "Hello world"
             assert [chunk.text async for chunk in model.astream("hi")]
         assert [chunk.text async for chunk in lazy if chunk.text] == PIECES[1:]
-    assert model._calls == 1
+    assert len(model.requests) == 1
 
 
 async def test_a_stream_that_is_left_leaves_the_others_alone() -> None:
     """Closing is no cancelling, as long as somebody is aboard."""
-    model = Slow(cache=InMemoryCache())
+    model = slow(cache=InMemoryCache())
     stays = Passenger(model, 1)
     async with anyio.create_task_group() as group:
         stream = model.astream("hi")
@@ -310,8 +303,8 @@ async def test_a_stream_that_is_left_leaves_the_others_alone() -> None:
         group.start_soon(stays)
         await rest()
         await stream.aclose()
-        assert model._ends == []
-        model._go_on.set()
+        assert model.do.ends == []
+        model.do.go_on.set()
     assert stays.answer is not None
     assert stays.answer.content == "Hello world"
     assert "cache_hit" not in stays.answer.response_metadata
@@ -323,7 +316,7 @@ class Stop(BaseException):
 
 async def test_an_error_reaches_all_and_does_not_grow() -> None:
     """One exception, raised in each with a traceback of the same length; nothing is stored."""
-    model = Slow(cache=InMemoryCache(), error=ConnectionError("refused"))
+    model = slow(ConnectionError("refused"), cache=InMemoryCache())
     cabin = Cabin(model, 100)
     depths = []
 
@@ -336,21 +329,21 @@ async def test_an_error_reaches_all_and_does_not_grow() -> None:
         for passenger in cabin.passengers:
             group.start_soon(arrive, passenger)
         await rest()
-        model._go_on.set()
+        model.do.go_on.set()
     assert {repr(passenger.error) for passenger in cabin.passengers} == {"ConnectionError('refused')"}
     assert len(depths) == 100
     assert max(depths) < 30
     assert not single_flight._requests
     with pytest.raises(ConnectionError):
         await model.ainvoke("hi")
-    assert model._calls == 2
+    assert len(model.requests) == 2
 
 
 @pytest.mark.parametrize("error", [Stop("no"), KeyboardInterrupt(), SystemExit(3)])
 async def test_what_is_no_exception_reaches_all_too(error: BaseException) -> None:
     """And stops no loop on its way."""
-    model = Slow(cache=InMemoryCache(), error=error)
-    model._go_on.set()
+    model = slow(error, cache=InMemoryCache())
+    model.do.go_on.set()
     caught: list[BaseException] = []
 
     async def ask() -> None:
@@ -363,14 +356,14 @@ async def test_what_is_no_exception_reaches_all_too(error: BaseException) -> Non
         for _ in range(5):
             group.start_soon(ask)
     assert caught == [error] * 5
-    assert model._calls == 1
+    assert len(model.requests) == 1
 
 
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])
 async def test_a_cancellation_out_of_nowhere_reaches_all_too() -> None:
     """Something inside the hook was cancelled: the callers hear of it, and nobody waits for ever."""
-    model = Slow(cache=InMemoryCache(), error=asyncio.CancelledError("stray"))
-    model._go_on.set()
+    model = slow(asyncio.CancelledError("stray"), cache=InMemoryCache())
+    model.do.go_on.set()
     calls = [asyncio.ensure_future(model.ainvoke("hi")) for _ in range(5)]
     done = await asyncio.wait_for(asyncio.gather(*calls, return_exceptions=True), 1)
     assert [type(one) for one in done] == [asyncio.CancelledError] * 5
@@ -380,7 +373,7 @@ async def test_a_cancellation_out_of_nowhere_reaches_all_too() -> None:
 async def test_every_run_ends_once_whoever_leaves(recorders: Callable[[], Any]) -> None:
     """Those who stay with their answer, those who leave with the cancellation; all hear the tokens of a hook that streams,
     whether they asked for a stream or not, and all but one that they shared."""
-    model = Slow(cache=InMemoryCache())
+    model = slow(cache=InMemoryCache())
     cabin = Cabin(model, 10)
     handlers = [recorders() for _ in cabin.passengers]
     for passenger, handler in zip(cabin.passengers, handlers, strict=True):
@@ -390,7 +383,7 @@ async def test_every_run_ends_once_whoever_leaves(recorders: Callable[[], Any]) 
         for passenger in cabin.passengers[:5]:
             passenger.scope.cancel()
         await rest()
-        model._go_on.set()
+        model.do.go_on.set()
     assert [handler.end for handler in handlers] == ["on_llm_error"] * 5 + ["on_llm_end"] * 5
     assert (
         sum([hit.details.get("shared") for hit in handler.named("on_cache_hit")] == [True] for handler in handlers) == 4
@@ -417,8 +410,8 @@ async def test_what_the_hook_itself_tells_is_heard_by_those_who_asked_first(reco
 async def test_all_hear_of_the_wait_for_the_limiter(recorders: Callable[[], Any], virtual_clock: VirtualClock) -> None:
     """It happened to the request that they share."""
     limiter = InMemoryRateLimiter(requests_per_second=0.5)
-    model = Slow(cache=InMemoryCache(), rate_limiter=limiter)
-    model._go_on.set()
+    model = slow(cache=InMemoryCache(), rate_limiter=limiter)
+    model.do.go_on.set()
     handlers = [recorders() for _ in range(4)]
     async with anyio.create_task_group() as group:
         for number, handler in enumerate(handlers):
@@ -429,15 +422,15 @@ async def test_all_hear_of_the_wait_for_the_limiter(recorders: Callable[[], Any]
 
 async def test_without_a_cache_nothing_is_shared() -> None:
     """Nor with caches of two models, nor of different questions."""
-    plain = Slow()
+    plain = slow()
     await Cabin(plain, 5).arrive()
-    assert plain._calls == 5
-    first, second = Slow(cache=InMemoryCache()), Slow(cache=InMemoryCache())
+    assert len(plain.requests) == 5
+    first, second = slow(cache=InMemoryCache()), slow(cache=InMemoryCache())
     async with anyio.create_task_group() as group:
         for model in (first, second):
             group.start_soon(model.ainvoke, "hi")
             group.start_soon(model.ainvoke, "ho")
         await rest()
-        first._go_on.set()
-        second._go_on.set()
-    assert (first._calls, second._calls) == (2, 2)
+        first.do.go_on.set()
+        second.do.go_on.set()
+    assert (len(first.requests), len(second.requests)) == (2, 2)
