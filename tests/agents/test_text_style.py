@@ -187,6 +187,15 @@ async def test_a_reply_that_cannot_be_read_is_told_what_was_wrong(reply: str, to
     assert last_prompt(model, 0) != last_prompt(model)
 
 
+@pytest.mark.parametrize("style", ["native", "react"])
+async def test_what_a_server_says_of_its_reply_is_no_feedback(style: Any) -> None:
+    """Only hocket's own parser says that a reply could not be read."""
+    reply = Turn(text=DONE, metadata={"feedback": "thumbs down", "finish_reason": "stop"})
+    result = await create_agent(ScriptedChatModel(script=[reply]), [add], style=style).ainvoke("What is 1 + 2?")
+    assert (result.stop, result.model_calls) == ("done", 1)
+    assert result.messages[-1].response_metadata["feedback"] == "thumbs down"
+
+
 @pytest.mark.parametrize(
     ("at_limit", "calls", "output"), [("answer", 6, "It is 3."), ("stop", 5, None), ("raise", 5, None)]
 )

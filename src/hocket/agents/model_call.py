@@ -22,7 +22,7 @@ from hocket.tools import BaseTool
 
 __all__ = ["FEEDBACK", "ModelCaller", "bind_tools", "list_models"]
 
-FEEDBACK = "feedback"
+FEEDBACK = "format_feedback"
 """Under this key of ``response_metadata`` a reply that could not be read has what the model is told. It is not stored."""
 
 

@@ -9,7 +9,6 @@ from hocket.agents.react.calls import is_finish, is_none
 from hocket.agents.react.forms import Code
 from hocket.agents.react.parse import ReActReply, ReadReply, read_text_reply
 from hocket.agents.react.render import (
-    FEEDBACK,
     describe_tools,
     find_question,
     translate_failure,
@@ -18,6 +17,7 @@ from hocket.agents.react.render import (
 )
 from hocket.agents.react.stream_filter import FinalAnswerFilter
 from hocket.agents.react.words import LANGUAGES, Failure, Language, Words
+from hocket.agents.text_format import FEEDBACK_NAME
 from hocket.errors import InvalidInput
 from hocket.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, message_chunk_to_message
 from hocket.messages.base import Content
@@ -176,7 +176,7 @@ class ReActFormat:
 
     def feedback_message(self, answer: ReActAnswer) -> HumanMessage:
         """Return the feedback to a reply that could not be read, as a message that `render` tells from a question."""
-        return HumanMessage(answer.feedback or "", name=FEEDBACK)
+        return HumanMessage(answer.feedback or "", name=FEEDBACK_NAME)
 
     def describe_failure(self, kind: Failure, tool: str, detail: str) -> str:
         """Return what the model is told of a call that failed.

@@ -14,15 +14,13 @@ from hocket._json import JSON, JSONObject
 from hocket.agents.react.json_text import write_json
 from hocket.agents.react.labels import LABEL
 from hocket.agents.react.words import Words
+from hocket.agents.text_format import FEEDBACK_NAME
 from hocket.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 from hocket.messages.content import FieldsView
 from hocket.tools import BaseTool
 from hocket.tools.result_messages import ERROR_KIND
 
-__all__ = ["FEEDBACK", "describe_tools", "find_question", "translate_failure", "write_example", "write_turns"]
-
-FEEDBACK: Final = "format_feedback"
-"""The ``name`` of a human message that asks nothing: it tells the model what was wrong with its reply."""
+__all__ = ["describe_tools", "find_question", "translate_failure", "write_example", "write_turns"]
 
 _TAG: Final = re.compile(r"<(/?think(?:ing)?)>", re.IGNORECASE)
 _PLAIN: Final = re.compile(r"[^\W_][^\n\r\"'`<>(){}\[\]（）【】“”=:：,，|*]{0,200}")
@@ -37,7 +35,7 @@ def find_question(messages: Sequence[BaseMessage]) -> int | None:
 
 
 def _is_question(message: BaseMessage) -> bool:
-    return isinstance(message, HumanMessage) and message.name != FEEDBACK
+    return isinstance(message, HumanMessage) and message.name != FEEDBACK_NAME
 
 
 def write_turns(messages: Sequence[BaseMessage], words: Words, tools: Sequence[BaseTool]) -> str:
