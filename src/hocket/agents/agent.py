@@ -2,7 +2,7 @@
 
 import functools
 from collections.abc import Mapping, Sequence
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from hocket._runtime.runtime import ASYNC
 from hocket._runtime.stream import Producer, Sink
@@ -15,19 +15,23 @@ from hocket.agents.result import AgentResult
 from hocket.chat_history import BaseChatMessageHistory
 from hocket.chat_history.turn import coerce_messages
 from hocket.errors import InvalidInput, ToolException
+from hocket.message_toolkit import repair_history
 from hocket.message_toolkit.calls import is_empty
 from hocket.messages import BaseMessage, HumanMessage, convert_to_messages
+from hocket.prompt_values import PromptValue
 from hocket.runnables import Runnable, RunnableConfig, ensure_config
 from hocket.runnables.chain_run import ChainRun
 from hocket.tools import BaseTool, StructuredTool
+from hocket.tools.call_runner import CallRunner
 
 __all__ = ["Agent", "AgentInput"]
 
 Output = TypeVar("Output")
 T = TypeVar("T")
 
-AgentInput = str | BaseMessage | Sequence[BaseMessage] | Mapping[str, Any] | Resume
-"""A text, messages, LangChain's ``{"messages": [...]}``, or what goes on with the last run of a history."""
+AgentInput = str | BaseMessage | Sequence[BaseMessage] | PromptValue | Mapping[str, Any] | Resume
+"""A text, messages, what a prompt makes of its variables, LangChain's ``{"messages": [...]}``, or what goes on with the last
+run of a history."""
 
 
 class Agent(Runnable[AgentInput, AgentResult[Output]], Generic[Output]):
@@ -57,6 +61,7 @@ class Agent(Runnable[AgentInput, AgentResult[Output]], Generic[Output]):
         *,
         history: BaseChatMessageHistory | None = None,
         limits: AgentLimits | None = None,
+        injected: Mapping[str, object] | None = None,
         **kwargs: Any,
     ) -> AgentResult[Output]:
         """Run the agent to its end, or to its next pause.
@@ -67,14 +72,17 @@ class Agent(Runnable[AgentInput, AgentResult[Output]], Generic[Output]):
             history: what was said before is read from it, and each message of the run is stored in it before what the
                 message causes. One run of a conversation at a time: others wait.
             limits: of this run.
+            injected: values of the arguments that tools mark with `InjectedToolArg`, by name. The model never sees them.
             kwargs: there are no others; a name that is not known is refused.
 
         Raises:
-            InvalidInput: the input is none of these, or says nothing; or there is nothing to resume.
+            InvalidInput: the input is none of these, or says nothing; a tool needs what is not injected; or there is
+                nothing to resume. Nothing was run.
+            ContentFiltered: the model refuses, and says nothing, or ``response_format`` asks for an object.
             LimitReached: a limit was reached, and ``at_limit`` is "raise".
             Exception: what the model, or the history, raises.
         """
-        return await self._execute(input, config, history, limits, None, kwargs)
+        return await self._execute(input, config, _Options(history, limits, injected, kwargs), None)
 
     def invoke(
         self,
@@ -83,10 +91,11 @@ class Agent(Runnable[AgentInput, AgentResult[Output]], Generic[Output]):
         *,
         history: BaseChatMessageHistory | None = None,
         limits: AgentLimits | None = None,
+        injected: Mapping[str, object] | None = None,
         **kwargs: Any,
     ) -> AgentResult[Output]:
         """Run the agent: the sync face of `ainvoke`. It runs on hocket's own event loop."""
-        return super().invoke(input, config, history=history, limits=limits, **kwargs)
+        return super().invoke(input, config, history=history, limits=limits, injected=injected, **kwargs)
 
     def astream(  # type: ignore[override]
         self,
@@ -95,13 +104,14 @@ class Agent(Runnable[AgentInput, AgentResult[Output]], Generic[Output]):
         *,
         history: BaseChatMessageHistory | None = None,
         limits: AgentLimits | None = None,
+        injected: Mapping[str, object] | None = None,
         **kwargs: Any,
     ) -> AgentStream[Output]:
         """Run the agent, and return what happens as it happens; the last event, "end", has the result.
 
         Leaving the stream cancels the run; what was finished is stored.
         """
-        return AgentStream(self._producer(input, config, history, limits, kwargs))
+        return AgentStream(self._producer(input, config, _Options(history, limits, injected, kwargs)))
 
     def stream(  # type: ignore[override]
         self,
@@ -110,10 +120,11 @@ class Agent(Runnable[AgentInput, AgentResult[Output]], Generic[Output]):
         *,
         history: BaseChatMessageHistory | None = None,
         limits: AgentLimits | None = None,
+        injected: Mapping[str, object] | None = None,
         **kwargs: Any,
     ) -> SyncAgentStream[Output]:
         """Run the agent, and return what happens as it happens: the sync face of `astream`."""
-        return SyncAgentStream(self._producer(input, config, history, limits, kwargs))
+        return SyncAgentStream(self._producer(input, config, _Options(history, limits, injected, kwargs)))
 
     def as_tool(self, name: str | None = None, description: str = "", **kwargs: Any) -> BaseTool:
         """Return a tool that has this agent do something: it takes one text, and returns the agent's output.
@@ -121,10 +132,12 @@ class Agent(Runnable[AgentInput, AgentResult[Output]], Generic[Output]):
         It shares the callbacks, the cancellation, the deadline and the bill of the run that calls it.
 
         Raises:
-            InvalidInput: there is no name, or no description; or the agent may pause, for which a tool cannot wait.
+            InvalidInput: there is no name, or no description; the agent may pause, for which a tool cannot wait; or a
+                tool of it needs injected arguments, which nobody could give.
         """
         if self.may_pause:
             raise InvalidInput("an agent with interrupt_on cannot be a tool: nobody could be asked while the tool runs")
+        CallRunner(self._plan.tools, {}).check_injected(self._plan.tools)
         name = name or self.name
         if not name or not description:
             raise InvalidInput("a tool needs a name and a description: as_tool('research', 'Finds out ...')")
@@ -139,18 +152,11 @@ class Agent(Runnable[AgentInput, AgentResult[Output]], Generic[Output]):
 
     # -- one run
 
-    def _producer(
-        self,
-        input: AgentInput,
-        config: RunnableConfig | None,
-        history: BaseChatMessageHistory | None,
-        limits: AgentLimits | None,
-        kwargs: Mapping[str, object],
-    ) -> Producer[AgentEvent]:
+    def _producer(self, input: AgentInput, config: RunnableConfig | None, options: "_Options") -> Producer[AgentEvent]:
         config = ensure_config(config)
 
         async def produce(sink: Sink[AgentEvent]) -> None:
-            result = await self._execute(input, config, history, limits, sink, kwargs)
+            result = await self._execute(input, config, options, sink)
             waiting = sink.put(AgentEvent(kind="end", result=result))
             if waiting is not None:
                 await waiting
@@ -161,32 +167,54 @@ class Agent(Runnable[AgentInput, AgentResult[Output]], Generic[Output]):
         self,
         input: AgentInput,
         config: RunnableConfig | None,
-        history: BaseChatMessageHistory | None,
-        limits: AgentLimits | None,
+        options: "_Options",
         sink: Sink[AgentEvent] | None,
-        kwargs: Mapping[str, object],
     ) -> AgentResult[Output]:
-        if kwargs:
-            raise InvalidInput(
-                f"an agent takes no {', '.join(map(repr, kwargs))}; beside config there are history and limits. Options "
-                "of the model are bound to it: create_agent(model.bind(...), ...)"
-            )
-        asked = _read_input(input, history)
+        limits = options.check(self._plan) or self.limits
+        asked = _read_input(input, options.history)
         run = ChainRun(ASYNC, self.get_name(), ensure_config(config))
         emit: EventSink | None = None if sink is None else sink.put
-        agent_run = AgentRun(self._plan, limits or self.limits, history, run, run.config_inside(), emit)
+        agent_run = AgentRun(self._plan, limits, options.history, run, run.config_inside(), emit, options.injected)
         work = functools.partial(agent_run.execute, asked)
         return await run.execute(input, work, lambda: sink is not None and sink.closed)
 
 
+class _Options(NamedTuple):
+    """What a call says beside its input and its config."""
+
+    history: BaseChatMessageHistory | None
+    limits: AgentLimits | None
+    injected: Mapping[str, object] | None
+    others: Mapping[str, object]
+
+    def check(self, plan: AgentPlan[Any]) -> AgentLimits | None:
+        """Return the limits.
+
+        Raises:
+            InvalidInput: something is not of its kind, or there is no such option.
+        """
+        if self.others:
+            raise InvalidInput(
+                f"an agent takes no {', '.join(map(repr, self.others))}; beside config there are history, limits and "
+                "injected. Options of the model are bound to it: create_agent(model.bind(...), ...)"
+            )
+        if self.history is not None and not isinstance(self.history, BaseChatMessageHistory):  # pyright: ignore[reportUnnecessaryIsInstance]  # a caller's mistake
+            raise InvalidInput(
+                f"history is {type(self.history).__name__}; it is a chat history: open_history(...), for example"
+            )
+        if self.limits is not None:
+            if not isinstance(self.limits, AgentLimits):  # pyright: ignore[reportUnnecessaryIsInstance]  # as above
+                raise InvalidInput(f"limits is {type(self.limits).__name__}; it is an AgentLimits(...)")
+            self.limits.check_tools(plan.tools)
+        return self.limits
+
+
 def _read_input(input: AgentInput, history: BaseChatMessageHistory | None) -> list[BaseMessage] | Resume:
-    if history is not None and not isinstance(history, BaseChatMessageHistory):  # pyright: ignore[reportUnnecessaryIsInstance]  # a caller's mistake
-        raise InvalidInput(f"history is {type(history).__name__}; it is a chat history: open_history(...), for example")
     if isinstance(input, Resume):
         if history is None:
             raise InvalidInput("to resume takes the history of the run that paused: pass history=...")
         return input
-    given: Any = input
+    given: Any = input.to_messages() if isinstance(input, PromptValue) else input
     if isinstance(input, Mapping):
         unknown = set(input) - {"messages"}
         if "messages" not in input or unknown:
@@ -195,6 +223,8 @@ def _read_input(input: AgentInput, history: BaseChatMessageHistory | None) -> li
             )
         given = convert_to_messages(input["messages"])
     messages = coerce_messages(given, HumanMessage, "what an agent is asked")
+    if len(messages) > 1:
+        messages = repair_history(messages)  # of a run that paused, say: each call needs its result
     if all(is_empty(message) for message in messages):
         raise InvalidInput("the question is empty")
     return messages

@@ -12,7 +12,6 @@ from hocket.agents.plan import AgentPlan
 from hocket.agents.structured import AnswerFormat
 from hocket.agents.text_format import TextFormat
 from hocket.errors import InvalidInput
-from hocket.errors.hints import near_name_hint
 from hocket.language_models import init_chat_model
 from hocket.messages import AIMessage, SystemMessage
 from hocket.messages.content import FieldsView
@@ -120,14 +119,11 @@ def create_agent(
     limits = _check_kind("limits", AgentLimits() if limits is None else limits, AgentLimits)
     if at_limit not in get_args(LimitPolicy):
         raise InvalidInput(f"at_limit is {at_limit!r}; it is one of {', '.join(get_args(LimitPolicy))}")
-    if isinstance(tools, str | Mapping) or not isinstance(tools, Sequence):  # pyright: ignore[reportUnnecessaryIsInstance]  # a caller's mistake
-        raise InvalidInput(f"tools is {type(tools).__name__}; it is a list of tools and functions")
+    _check_list("tools", tools, "a list of tools and functions")
+    _check_list("middleware", middleware, "a list of objects of AgentMiddleware")
     hosted = [_check_hosted(tool) for tool in tools if isinstance(tool, Mapping)]  # pyright: ignore[reportUnknownArgumentType]  # `isinstance` forgets its types
     own = index_by_name([tool for tool in tools if not isinstance(tool, Mapping)])
-    for tool_name in limits.per_tool_seconds:
-        if tool_name not in own:
-            hint = near_name_hint(tool_name, own)
-            raise InvalidInput(f"per_tool_seconds names {tool_name!r}, which is no tool; {hint}")
+    limits.check_tools(own)
     answer: AnswerFormat[Any] | None = None if response_format is None else AnswerFormat(response_format)
     if answer is not None and answer.name in own:
         raise InvalidInput(f"a tool is called {answer.name!r}, and so is the answer; give the tool another name")
@@ -144,6 +140,12 @@ def create_agent(
         at_limit=at_limit,
     )
     return Agent(plan, limits, name)
+
+
+def _check_list(what: str, value: object, wanted: str) -> None:
+    kind = type(value).__name__
+    if isinstance(value, str) or not isinstance(value, Sequence):
+        raise InvalidInput(f"{what} is {kind}; it is {wanted}")
 
 
 def _check_kind(what: str, value: Any, kind: type[T]) -> T:

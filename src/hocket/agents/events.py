@@ -7,6 +7,7 @@ from typing import Any, Generic, Literal, TypeVar
 from hocket._runtime.stream import Producer, Stream, SyncStream
 from hocket.agents.result import AgentResult
 from hocket.messages import AIMessage, AIMessageChunk, InvalidToolCall, ToolCall, ToolMessage
+from hocket.runnables.folding import OutputEvent
 
 __all__ = ["AgentEvent", "AgentStream", "EventSink", "SyncAgentStream"]
 
@@ -14,8 +15,8 @@ Output = TypeVar("Output")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class AgentEvent:
-    """Something that happens in a run.
+class AgentEvent(OutputEvent):
+    """Something that happens in a run. In a chain, the step behind an agent gets the result that the last one has.
 
     Attributes:
         kind: "chunk", a piece of the model's answer; "message", its whole answer; "tool_start" and "tool_end", around each
@@ -35,6 +36,11 @@ class AgentEvent:
     call: ToolCall | InvalidToolCall | None = None
     result: ToolMessage | AgentResult[Any] | None = None
     seconds: float | None = None
+
+    @property
+    def output(self) -> AgentResult[Any] | None:
+        """The result of the run, at its end; None before."""
+        return self.result if isinstance(self.result, AgentResult) else None
 
     def __repr__(self) -> str:
         values = ((one.name, getattr(self, one.name)) for one in fields(self))

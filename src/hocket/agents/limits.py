@@ -1,11 +1,12 @@
 """How much one run of an agent may use."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Literal
 
 from hocket.errors import InvalidInput
+from hocket.errors.hints import near_name_hint
 
 __all__ = ["AgentLimits", "LimitPolicy", "StopReason"]
 
@@ -53,13 +54,25 @@ class AgentLimits:
     max_concurrency: int = 16
 
     def __post_init__(self) -> None:
+        if not isinstance(self.per_tool_seconds, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]  # a caller's mistake
+            raise InvalidInput(f"per_tool_seconds is {self.per_tool_seconds!r}; it is a mapping from names of tools")
+        for tool, seconds in self.per_tool_seconds.items():
+            _check(f"per_tool_seconds[{tool!r}]", seconds, is_whole=False)
         for one in fields(self):
             value: object = getattr(self, one.name)
-            if isinstance(value, Mapping):
-                for tool, seconds in self.per_tool_seconds.items():
-                    _check(f"per_tool_seconds[{tool!r}]", seconds, is_whole=False)
-            elif value is not None or one.name == "max_concurrency":
+            if one.name != "per_tool_seconds" and (value is not None or one.name == "max_concurrency"):
                 _check(one.name, value, is_whole=one.name in _WHOLE)
+
+    def check_tools(self, names: Collection[str]) -> None:
+        """Refuse a limit for a tool that is not there.
+
+        Raises:
+            InvalidInput: ``per_tool_seconds`` has a name that is not one of ``names``.
+        """
+        for name in self.per_tool_seconds:
+            if name not in names:
+                hint = near_name_hint(str(name), names)
+                raise InvalidInput(f"per_tool_seconds names {name!r}, which is no tool; {hint}")
 
 
 def _check(name: str, value: object, *, is_whole: bool) -> None:

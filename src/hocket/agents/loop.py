@@ -5,10 +5,11 @@ the conversation goes through `RunRecord`, so that the history is good for the n
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Generic, TypeVar, cast
 
 from hocket._runtime.alarm import Alarm
+from hocket.agents.answer import is_paused, read_answer
 from hocket.agents.approval import Resume
 from hocket.agents.calls import BEYOND, ToolTurn, answer_open_calls, is_valid, resume_calls, sort_calls
 from hocket.agents.events import AgentEvent, EventSink
@@ -27,9 +28,9 @@ from hocket.agents.text_format import FEEDBACK_NAME
 from hocket.agents.turn import TurnRunner, add_note
 from hocket.agents.window import ContextWindow
 from hocket.chat_history import BaseChatMessageHistory
-from hocket.errors import InvalidInput, LimitReached, OutputParserException, Unsupported
+from hocket.errors import ContentFiltered, InvalidInput, LimitReached, OutputParserException, Unsupported
 from hocket.message_toolkit.calls import is_empty, with_calls
-from hocket.messages import AIMessage, BaseMessage, HumanMessage, ToolCall, ToolMessage
+from hocket.messages import AIMessage, BaseMessage, HumanMessage, ToolCall, ToolMessage, message_chunk_to_message
 from hocket.messages.calls import calls_of
 from hocket.runnables import RunnableConfig
 from hocket.runnables.chain_run import ChainRun
@@ -40,8 +41,6 @@ from hocket.tools.call_runner import Call, CallRunner
 __all__ = ["AgentRun"]
 
 Output = TypeVar("Output")
-
-_EMPTY = "Your reply was empty. Call a tool, or give your answer."
 
 
 class _OverLimitError(Exception):
@@ -58,6 +57,10 @@ class AgentRun(Generic[Output]):
         run: as handlers see it.
         config: for the runs inside it.
         emit: takes events; None: nobody wants them.
+        injected: arguments of tools that the application gives, by name.
+
+    Raises:
+        InvalidInput: a tool needs an injected argument that is missing.
     """
 
     def __init__(
@@ -68,6 +71,7 @@ class AgentRun(Generic[Output]):
         run: ChainRun,
         config: RunnableConfig,
         emit: EventSink | None,
+        injected: Mapping[str, object] | None = None,
     ) -> None:
         self._plan = plan
         self._limits = limits
@@ -84,7 +88,9 @@ class AgentRun(Generic[Output]):
             timeout=limits.tool_seconds,
             timeouts=limits.per_tool_seconds,
             max_result_chars=limits.result_chars,
+            injected=injected,
         )
+        self._runner.check_injected(plan.tools)
         self._record = RunRecord(history)
         self._turns = TurnRunner(
             self._runner, plan.middleware, self._record, run, emit, limits.max_concurrency, self._note_repetition
@@ -93,7 +99,7 @@ class AgentRun(Generic[Output]):
         self._window = ContextWindow(plan.model, self._offered, getattr(plan.format, "language", "en"))
         self._before = RunState()  # of the history: what the run has used before this call
         self._context: list[BaseMessage] = []  # what the model is shown
-        self._call_ids: set[str | None] = set()
+        self._call_ids: dict[str, int] = {}  # of the conversation; and how many ids were made of each
         self._repeats = RepeatCounter()
         self._repeated = 0
         self._step = 0
@@ -125,7 +131,7 @@ class AgentRun(Generic[Output]):
 
     async def _work(self, input: list[BaseMessage] | Resume, stored: list[BaseMessage]) -> AgentResult[Output]:
         self._before = state = read_state(stored)
-        self._call_ids = {call["id"] for message in state.messages for call in calls_of(message)}
+        self._call_ids = {call["id"] or "": 1 for message in state.messages for call in calls_of(message)}
         self._context = [*([self._plan.system] if self._plan.system else []), *state.messages]
         result: AgentResult[Output] | None = None
         if isinstance(input, Resume):
@@ -163,16 +169,15 @@ class AgentRun(Generic[Output]):
             reply = await self._ask(self._offered)
         except _OverLimitError:
             return await self._reach_limit("model_calls")
-        feedback = reply.response_metadata.get(FEEDBACK) or (_EMPTY if is_empty(reply) else None)
-        if feedback is None:
-            return await self._take_reply(reply)
-        self._tell_model(reply, feedback)
-        return None
+        calls = calls_of(reply)
+        if calls and FEEDBACK not in reply.response_metadata:
+            return await self._run_turn(self._sort_calls(reply, calls), calls, is_new=True)
+        return await self._take_answer(reply)
 
     def _find_limit(self) -> StopReason | None:
         """Return the limit that the next call of the model would break."""
         limits = self._limits
-        if self._is_exhausted:
+        if self._is_exhausted(max(self._step, self._model_calls)):  # a middleware may answer without a call, for ever
             return "model_calls"
         if limits.tokens is not None:
             used = self._before.tokens + self._usage.total["total_tokens"]
@@ -186,36 +191,35 @@ class AgentRun(Generic[Output]):
 
         async def ask(messages: list[BaseMessage]) -> AIMessage:
             request = ModelRequest(
-                model=self._plan.model, messages=messages, tools=tools, tool_choice=tool_choice, step=self._step
+                model=self._plan.model, messages=[*messages], tools=tools, tool_choice=tool_choice, step=self._step
             )
             return await self._ask_model(request)
 
         reply, self._context = await self._window.ask(self._context, ask)
-        return self._name_calls(reply)
+        return self._name_calls(cast(AIMessage, message_chunk_to_message(reply)))
 
-    @property
-    def _is_exhausted(self) -> bool:
-        """Whether the model may not be called again, but for a last answer."""
+    def _is_exhausted(self, calls: int) -> bool:
+        """Whether the model may not be called again after as many calls; a last answer is one call more."""
         most = self._limits.model_calls
-        return most is not None and self._before.model_calls + self._model_calls >= most
+        return most is not None and self._before.model_calls + calls >= most + self._is_closing
 
     async def _count_and_ask(self, request: ModelRequest) -> AIMessage:
-        if self._is_exhausted and not self._is_closing:  # a middleware asks once too often
+        if self._is_exhausted(self._model_calls):  # a middleware asks once too often
             raise _OverLimitError
         self._model_calls += 1
         return await self._caller.ask(request)
 
     def _name_calls(self, reply: AIMessage) -> AIMessage:
         """Give an id to each call that has none, or that of another call in the conversation."""
-        ids: dict[int, str | None] = {}
-        for place, call in enumerate(calls_of(reply)):
-            call_id, number = call["id"] or f"call_{self._step}_{place + 1}", 1
+        calls, ids = calls_of(reply), dict[int, str | None]()
+        for place, call in enumerate(calls):
+            call_id = wanted = call["id"] or f"call_{self._step}_{place + 1}"
             while call_id in self._call_ids:
-                number += 1
-                call_id = f"{call['id'] or f'call_{self._step}_{place + 1}'}_{number}"
-            self._call_ids.add(call_id)
+                self._call_ids[wanted] += 1
+                call_id = f"{wanted}_{self._call_ids[wanted]}"
+            self._call_ids[call_id] = 1
             ids[place] = call_id
-        if all(call["id"] == ids[place] for place, call in enumerate(calls_of(reply))):
+        if all(call["id"] == ids[place] for place, call in enumerate(calls)):
             return reply
         return with_calls(reply, ids)
 
@@ -227,18 +231,16 @@ class AgentRun(Generic[Output]):
             HumanMessage(feedback, name=FEEDBACK_NAME),
         ]
 
-    async def _take_reply(self, reply: AIMessage) -> AgentResult[Output] | None:
-        calls = calls_of(reply)
-        if calls:
-            turn = self._sort_calls(reply, calls)
-            return await self._run_turn(turn, calls, is_new=True)
-        output: Any = reply.text
-        if self._plan.answer is not None:
-            try:
-                output = self._plan.answer.read_text(reply.text)
-            except OutputParserException as error:
-                self._tell_model(reply, error.observation or str(error))
-                return None
+    async def _take_answer(self, reply: AIMessage) -> AgentResult[Output] | None:
+        """Take a reply without calls; return None where the model is to be asked again."""
+        if is_paused(reply):  # a tool of the provider takes long: it is sent back, and goes on
+            await self._add_answer(reply)
+            return None
+        try:
+            output = read_answer(reply, self._plan.answer)
+        except OutputParserException as error:
+            self._tell_model(reply, error.observation or str(error))
+            return None
         await self._add_answer(reply)
         return await self._finish("done", output)
 
@@ -259,7 +261,6 @@ class AgentRun(Generic[Output]):
         self, turn: ToolTurn, calls: Sequence[Call], *, is_new: bool = False
     ) -> AgentResult[Output] | None:
         """Keep the answer, run its calls, show the results to the model; return the result, if that is the end."""
-        self._runner.check_injected(turn.calls)
         self._tool_calls += len(turn.calls)
         try:
             await self._turns.run(turn, self._add_answer if is_new else None)
@@ -275,16 +276,18 @@ class AgentRun(Generic[Output]):
             return await self._pause(turn.waiting)
         if turn.output is not None:
             return await self._finish("done", turn.output)
-        direct = next((result for result in results if self._is_direct(result)), None)
+        direct = self._find_direct(turn)
         if direct is not None:
             return await self._finish("direct", direct.text)
         if turn.is_limited:
             return await self._reach_limit("tool_calls")
         return await self._watch_repetition(turn, results)
 
-    def _is_direct(self, result: ToolMessage) -> bool:
-        tool = self._plan.tools.get(result.name or "")
-        return tool is not None and tool.return_direct and result.status != "error"
+    def _find_direct(self, turn: ToolTurn) -> ToolMessage | None:
+        """Return the first result that is the output, since its tool says so; None: there is none."""
+        tools = self._plan.tools
+        calls = [call for call in turn.calls if (tool := tools.get(call["name"] or "")) and tool.return_direct]
+        return next((result for result in turn.sort_results(calls) if result.status != "error"), None)
 
     def _note_repetition(self, turn: ToolTurn, last: ToolMessage) -> ToolMessage:
         """Return the last result of a turn, with a note if the model goes round in circles."""
@@ -309,11 +312,15 @@ class AgentRun(Generic[Output]):
             raise LimitReached(f"the run has reached its limit: {limit}", limit, self._make_result(limit, None))
         if self._plan.at_limit == "stop" or limit in ("tokens", "seconds"):
             return await self._finish(limit, None)
-        return await self._finish(limit, await self._ask_for_answer())
+        self._is_closing = True
+        try:
+            return await self._finish(limit, await self._ask_for_answer())
+        except _OverLimitError:
+            return await self._finish(limit, None)
 
     async def _ask_for_answer(self) -> Any:
         """Return the answer that the model gives when it may call no tools any more; None: it gives none."""
-        answer, self._is_closing = self._plan.answer, True
+        answer = self._plan.answer
         if answer is None:
             reply = await self._ask(())
         else:
@@ -321,28 +328,26 @@ class AgentRun(Generic[Output]):
         calls = calls_of(reply)
         if answer is not None and calls:
             turn = self._sort_calls(reply, calls)
-            for call in turn.calls:
+            for call in [*turn.calls, *turn.waiting]:
                 turn.answer(call, BEYOND, "limit")
             turn.calls = []
             await self._turns.run(turn, self._add_answer)
             self._record.messages.extend(turn.sort_results(calls))
             return turn.output
         reply = with_calls(reply, {}) if calls else reply
-        if is_empty(reply) or reply.response_metadata.get(FEEDBACK):
-            return None
-        await self._add_answer(reply)
-        if answer is None:
-            return reply.text
+        if not is_empty(reply) and FEEDBACK not in reply.response_metadata:
+            await self._add_answer(reply)
         try:
-            return answer.read_text(reply.text)
-        except OutputParserException:
+            return read_answer(reply, answer)
+        except (OutputParserException, ContentFiltered):
             return None
 
     async def _demand_answer(self, tool: BaseTool) -> AIMessage:
         """Ask with nothing but the answer to call; a server that cannot be told to call it may do so all the same."""
         try:
             return await self._ask([tool], "required")
-        except Unsupported:
+        except Unsupported:  # before anything was sent
+            self._model_calls -= 1
             return await self._ask([tool])
 
     async def _pause(self, waiting: list[ToolCall]) -> AgentResult[Output]:

@@ -52,7 +52,8 @@ class ToolCallRequest:
 
     Args:
         tool_call: as the model wrote it.
-        tool: that is called; None: there is none of that name, and the handler tells the model so.
+        tool: that is called, one that the agent does not have, too; None: the one that the call names. If there is none
+            of that name, the handler tells the model so.
         step: the number of the model's call that asked for it, from 1.
     """
 
@@ -61,7 +62,9 @@ class ToolCallRequest:
     step: int = 1
 
     def override(self, **changes: Any) -> "ToolCallRequest":
-        """Return a copy with some fields changed."""
+        """Return a copy with some fields changed. A call of another name is one of another tool."""
+        if "tool" not in changes and changes.get("tool_call", self.tool_call)["name"] != self.tool_call["name"]:
+            changes["tool"] = None
         return replace(self, **changes)
 
 
@@ -131,12 +134,16 @@ class _Wrapped(Generic[Request, Message]):
         if inspect.iscoroutinefunction(self._hook):
             message: object = await self._hook(request, self._handler)
         else:
-            message = await ASYNC.call_sync(self._hook, request, self._call_from_thread)
+            (message,) = await ASYNC.call_sync(self._call_boxed, request)
         if not isinstance(message, self._kind):
             name = getattr(self._hook, "__qualname__", repr(self._hook))
             got = type(message).__name__
             raise InvalidHook(f"{name} returned {got}; it must return what its handler does: {self._kind.__name__}")
         return message
+
+    def _call_boxed(self, request: Request) -> tuple[object]:
+        """Call a sync hook; trio lets no coroutine out of a thread, unless it is wrapped."""
+        return (self._hook(request, self._call_from_thread),)
 
     def _call_from_thread(self, request: Request) -> Message:
         return from_thread.run(self._handler, request)

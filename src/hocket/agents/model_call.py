@@ -103,13 +103,11 @@ class ModelCaller:
     ) -> AIMessage:
         asked, kwargs = [*messages], dict(options)
         if sink is None:
-            reply: object = await model._invoke(ASYNC, asked, self._config, kwargs)  # pyright: ignore[reportPrivateUsage]  # the hook of every Runnable
+            reply = await model._invoke(ASYNC, asked, self._config, kwargs)  # pyright: ignore[reportPrivateUsage]  # the hook of every Runnable
         else:
             await model._produce(ASYNC, asked, self._config, kwargs, sink)  # pyright: ignore[reportPrivateUsage]  # the hook of every Runnable
             reply = await sink.finish()
-        if not isinstance(reply, AIMessage):  # pyright: ignore[reportUnnecessaryIsInstance]  # a runnable of the user's own
-            raise InvalidHook(f"the model returned {type(reply).__name__}; an agent's model returns an AIMessage")
-        return cast(AIMessage, message_chunk_to_message(reply))
+        return cast(AIMessage, message_chunk_to_message(_check_reply(reply)))
 
 
 def list_models(model: Runnable[Any, AIMessage]) -> list[Runnable[Any, AIMessage]]:
@@ -163,6 +161,7 @@ class _ChunkSink:
 
     def put(self, item: AIMessage) -> Awaitable[None] | None:
         """Take a piece; of a runnable that does not stream, the whole answer."""
+        _check_reply(item)
         if isinstance(item, AIMessageChunk):
             self._collector.add(item)
             shown = item if self._filter is None else _make_text_chunk(self._filter.feed(item.text))
@@ -192,6 +191,12 @@ class _ChunkSink:
             return None
         self._has_shown = True
         return self._emit(AgentEvent(kind="chunk", step=self._step, chunk=chunk))
+
+
+def _check_reply(reply: object) -> AIMessage:
+    if not isinstance(reply, AIMessage):  # a runnable of the user's own
+        raise InvalidHook(f"the model returned {type(reply).__name__}; an agent's model returns an AIMessage")
+    return reply
 
 
 def _make_text_chunk(text: str) -> AIMessageChunk | None:

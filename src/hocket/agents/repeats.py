@@ -33,7 +33,10 @@ class RepeatCounter:
 
 def _write_call(call: ToolCall, result: ToolMessage | None) -> str:
     content = None if result is None else result.content
-    return json.dumps([call["name"], call["args"], content], sort_keys=True, default=repr)
+    try:
+        return json.dumps([call["name"], call["args"], content], sort_keys=True, default=repr)
+    except (TypeError, ValueError, RecursionError):  # no JSON, or too deep: it is like no other
+        return f"{call['name']} {id(call)}"
 
 
 def describe_repetition(count: int) -> str:

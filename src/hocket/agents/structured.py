@@ -2,7 +2,7 @@
 
 from typing import Any, Generic, TypeVar
 
-from hocket.errors import OutputParserException
+from hocket.errors import InvalidInput, OutputParserException
 from hocket.language_models.structured.schema import OutputSchema
 from hocket.messages import ToolCall
 from hocket.output_parsers.json_document import JSONDocument
@@ -31,6 +31,10 @@ class AnswerFormat(Generic[T]):
     def __init__(self, kind: Any) -> None:
         self._schema: OutputSchema[T] = OutputSchema(kind)
         function = self._schema.function(None)["function"]
+        if function["parameters"].get("type") != "object":  # a RootModel of a list, for one
+            raise InvalidInput(
+                f"an answer cannot be {kind!r}, which is no object in JSON; put it into a field of a model"
+            )
         self.tool: BaseTool = StructuredTool.from_function(
             _never_called,
             name=self._schema.name,

@@ -8,6 +8,7 @@ that were not finished, and stores that, before the cancellation goes on.
 import contextlib
 import time
 from collections.abc import Awaitable, Callable, Sequence
+from typing import cast
 
 from hocket._runtime.runtime import ASYNC
 from hocket.agents.calls import UNKNOWN, ToolTurn, is_valid
@@ -15,7 +16,8 @@ from hocket.agents.events import AgentEvent, EventSink
 from hocket.agents.middleware import AgentMiddleware, ToolCallRequest, ToolHandler, compose_tool_calls
 from hocket.agents.record import RunRecord
 from hocket.agents.result import make_action
-from hocket.messages import AIMessage, ToolMessage
+from hocket.messages import AIMessage, ToolCall, ToolMessage
+from hocket.messages.base import copy_containers
 from hocket.runnables import RunnableConfig
 from hocket.runnables.batch import Batch
 from hocket.runnables.chain_run import ChainRun
@@ -112,11 +114,13 @@ class TurnRunner:
     async def _get_result(self, turn: ToolTurn, call: Call) -> ToolMessage:
         if not self._is_wrapped or not is_valid(call):
             return await self._runner.answer(call)
-        request = ToolCallRequest(tool_call=call, tool=self._runner.get_tool(call["name"]), step=turn.step)
+        copy = cast(ToolCall, copy_containers(call))  # what a hook does to it does not change the conversation
+        request = ToolCallRequest(tool_call=copy, tool=self._runner.get_tool(call["name"]), step=turn.step)
         return await self._runner.guard(call, lambda: self._handler(request))
 
     async def _answer(self, request: ToolCallRequest) -> ToolMessage:
-        return await self._runner.answer(request.tool_call)
+        call = request.tool_call
+        return await self._runner.answer_by(request.tool or self._runner.get_tool(call["name"]), call)
 
     async def _tell(self, event: AgentEvent) -> None:
         assert self._emit is not None

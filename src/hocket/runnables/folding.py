@@ -2,21 +2,33 @@
 
 Text is joined, lists are extended, message chunks are folded (`hocket.messages`), and an `AddableDict`, which
 `RunnableParallel` streams, is merged key by key; all in linear time. Other pieces are added with ``+``; where that does not
-work, the last one counts.
+work, the last one counts. Events are no parts of an output: the last one has it.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import AsyncIterable, Iterable, Mapping
 from typing import Any, Generic, TypeVar, cast
 
 from hocket.messages import BaseMessageChunk
 
-__all__ = ["Accumulator", "AddableDict", "Values", "aadd", "add"]
+__all__ = ["Accumulator", "AddableDict", "OutputEvent", "Values", "aadd", "add"]
 
 T = TypeVar("T")
 
 
 Values = dict[str, Any]
 """What several runnables have given, each under its name."""
+
+
+class OutputEvent(ABC):
+    """A piece of a stream that tells what happens, and is no part of the output."""
+
+    __slots__ = ()
+
+    @property
+    @abstractmethod
+    def output(self) -> object:
+        """The output of the stream, which the last event has; None before."""
 
 
 class AddableDict(dict[str, Any]):
@@ -58,6 +70,8 @@ def add(addables: Iterable[T]) -> T | None:
     pieces: list[Any] = list(addables)
     if not pieces:
         return None
+    if isinstance(pieces[-1], OutputEvent):
+        return cast(T, pieces[-1].output)
     return cast(T, pieces[0] if len(pieces) == 1 else _sum(pieces))
 
 

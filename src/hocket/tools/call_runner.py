@@ -4,7 +4,7 @@ A call that fails, takes too long or is cancelled is answered with what the mode
 stays whole: providers refuse one in which a call has no answer.
 """
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import cast
 
 from hocket._runtime.cancellation import is_stray
@@ -66,21 +66,21 @@ class CallRunner:
         """Return the tool of a name, if there is one."""
         return self._tools.get(name or "")
 
-    def check_injected(self, calls: Sequence[Call]) -> None:
-        """Refuse to start where a tool would lack what only the application can give.
+    def check_injected(self, names: Iterable[str | None]) -> None:
+        """Refuse to start where a tool of one of these names would lack what only the application can give.
 
         Raises:
             InvalidInput: an injected argument is missing.
         """
-        for call in calls:
-            tool = self._tools.get(call["name"] or "")
+        for name in names:
+            tool = self.get_tool(name)
             missing = sorted(tool.arguments.required_injected - self._injected.keys()) if tool else []
             if missing:
-                raise InvalidInput(f"{call['name']} needs what is injected: pass injected={{{missing[0]!r}: ...}}")
+                raise InvalidInput(f"{name} needs what is injected: pass injected={{{missing[0]!r}: ...}}")
 
     def find_stop(self, calls: Sequence[Call]) -> StopRun | None:
         """Return what a tool raised to stop the run: that of the first of ``calls``, if there are several."""
-        return next((stop for call in calls for other, stop in self._stops if other is call), None)
+        return next((stop for call in calls for other, stop in self._stops if _is_same(other, call)), None)
 
     def find_result(self, call: Call) -> ToolMessage | None:
         """Return the result of a call that was cancelled after its tool had ended, while handlers were told so."""
@@ -89,8 +89,11 @@ class CallRunner:
 
     async def answer(self, call: Call) -> ToolMessage:
         """Run a call, and return the message that answers it. Only a cancellation gets out."""
+        return await self.answer_by(self.get_tool(call["name"]), call)
+
+    async def answer_by(self, tool: BaseTool | None, call: Call) -> ToolMessage:
+        """Run a call by a tool, which need not be the one that it names, and return the message that answers it."""
         name, call_id = call["name"], call["id"] or ""
-        tool = self._tools.get(name or "")
         if tool is None:
             shown = None if name is None else name[:LONGEST_NAME]  # a model may make up a megabyte of it
             return make_error_message(self._describe_unknown(name), call_id, shown, "unknown_tool")
@@ -146,11 +149,20 @@ class CallRunner:
         return f"There is no tool named {excerpt(name)}.{hint} The tools are: {', '.join(self._tools) or 'none'}."
 
 
+def _is_same(one: Call, other: Call) -> bool:
+    """Whether both are one call: a middleware may have changed all of it but its id."""
+    return one is other or (one["id"] is not None and one["id"] == other["id"])
+
+
 def _describe_failure(name: str, error: Exception) -> str:
     if isinstance(error, ToolTimeout):
         return f"{name} failed: {error}. Try something smaller, or go on without it."
-    text = str(error) if isinstance(error, ToolException) else f"{type(error).__name__}: {error}"
-    return f"{name} failed: {text}"[:_LONGEST]
+    try:
+        text = str(error)
+    except Exception:  # a class of the tool's own, whose text fails in its turn
+        text = "its text cannot be written"
+    kind = "" if isinstance(error, ToolException) else f"{type(error).__name__}: "
+    return f"{name} failed: {kind}{text}"[:_LONGEST]
 
 
 def _get_error_kind(error: Exception) -> str:

@@ -67,7 +67,7 @@ async def arun_tool_calls(
         max_result_chars=max_result_chars,
         injected=injected,
     )
-    runner.check_injected(calls)
+    runner.check_injected(call["name"] for call in calls)
 
     async def answer(call: Call, _: RunnableConfig) -> ToolMessage:
         result = await runner.answer(call)

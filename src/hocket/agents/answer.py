@@ -1,0 +1,41 @@
+"""What a reply without calls says: the answer of the run, or why it is none."""
+
+from typing import Any
+
+from hocket.agents.model_call import FEEDBACK
+from hocket.agents.structured import AnswerFormat
+from hocket.errors import ContentFiltered, OutputParserException
+from hocket.language_models.structured.answers import find_obstacle
+from hocket.message_toolkit.calls import is_empty
+from hocket.messages import AIMessage
+
+__all__ = ["is_paused", "read_answer"]
+
+_EMPTY = "Your reply was empty. Call a tool, or give your answer."
+
+
+def is_paused(reply: AIMessage) -> bool:
+    """Whether the provider stopped in the middle, since a tool of its own takes long: sent back, the reply goes on."""
+    return reply.response_metadata.get("normalized_finish_reason") == "paused"
+
+
+def read_answer(reply: AIMessage, answer: AnswerFormat[Any] | None) -> Any:
+    """Return the answer of a reply: its text, which may be that of a refusal; or the object that the text has as JSON.
+
+    Raises:
+        OutputParserException: there is none, or it does not fit; ``observation`` says why, and what to do.
+        ContentFiltered: the model refuses, and says nothing, or an object was asked for.
+    """
+    obstacle = find_obstacle(reply)
+    text = reply.text or str(reply.additional_kwargs.get("refusal") or "")
+    if isinstance(obstacle, ContentFiltered) and (answer is not None or not text):
+        raise obstacle
+    feedback = reply.response_metadata.get(FEEDBACK) or (_EMPTY if _is_silent(reply, text) else None)
+    if feedback is not None:
+        raise OutputParserException("the reply is no answer", observation=feedback, llm_output=text)
+    return text if answer is None else answer.read_text(text)
+
+
+def _is_silent(reply: AIMessage, text: str) -> bool:
+    """Whether a reply says nothing, or only what the model thought."""
+    return is_empty(reply) or (not text and all(block["type"] == "reasoning" for block in reply.content_blocks))

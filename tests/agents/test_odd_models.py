@@ -1,0 +1,156 @@
+"""Models that answer in odd ways: an agent makes the best of it, or ends with an error that says what is wrong."""
+
+from typing import Any
+
+import pytest
+from pydantic import BaseModel, RootModel
+
+from hocket import ScriptedChatModel, Turn
+from hocket.agents import AgentLimits, create_agent
+from hocket.agents.repeats import RepeatCounter
+from hocket.errors import ContentFiltered, InvalidHook, InvalidInput
+from hocket.messages import AIMessage, AIMessageChunk, ToolCall
+from hocket.runnables import RunnableLambda
+from tests.agents.conftest import MakeAgent, add, call
+
+STOP = AgentLimits(model_calls=2)
+
+
+class Hour(BaseModel):
+    """An hour."""
+
+    hour: int
+
+
+async def test_many_calls_of_one_id_get_ids_of_their_own(make_agent: MakeAgent):
+    """Each is answered, and the names are found in linear time."""
+    agent, _ = make_agent([[call("add", "same", a=1, b=1)] * 2_000, "Done."])
+    result = await agent.ainvoke("go")
+    asked, answered = result.new_messages[1], result.new_messages[2:-1]
+    assert isinstance(asked, AIMessage)
+    ids = [one["id"] for one in asked.tool_calls]
+    assert len(set(ids)) == 2_000 and ids[:3] == ["same", "same_2", "same_3"]
+    assert [getattr(message, "tool_call_id", None) for message in answered] == ids
+
+
+async def test_an_id_that_looks_like_a_made_one_is_no_trouble(make_agent: MakeAgent):
+    """The next free number is taken."""
+    calls = [call("add", id, a=1, b=1) for id in ("x_2", "x", "x", "x_2")]
+    agent, _ = make_agent([calls, "Done."])
+    asked = (await agent.ainvoke("go")).new_messages[1]
+    assert isinstance(asked, AIMessage)
+    assert [one["id"] for one in asked.tool_calls] == ["x_2", "x", "x_3", "x_2_2"]
+
+
+def make_deep(depth: int) -> list[Any]:
+    value: list[Any] = []
+    for _ in range(depth):
+        value = [value]
+    return value
+
+
+@pytest.mark.parametrize("args", [{1: 2, "a": 3}, {"a": make_deep(10_000)}, {(1, 2): 3}])
+def test_arguments_that_are_no_json_are_like_no_others(args: dict[Any, Any]):
+    """To count repetitions does not end a run."""
+    counter = RepeatCounter()
+    counts = [counter.add([ToolCall(type="tool_call", name="f", args=args, id="1")], []) for args in ({**args}, args)]
+    assert counts == [1, 1]
+
+
+async def test_a_refusal_is_the_answer(make_agent: MakeAgent):
+    """Its text stands beside the content."""
+    agent, model = make_agent([AIMessage("", additional_kwargs={"refusal": "I will not."})])
+    result = await agent.ainvoke("go")
+    assert (result.output, result.stop, len(model.requests)) == ("I will not.", "done", 1)
+
+
+@pytest.mark.parametrize("options", [{"response_format": Hour}, {}])
+async def test_a_refusal_without_an_answer_is_an_error(make_agent: MakeAgent, options: dict[str, Any]):
+    """The model is not asked again and again for what it will not say."""
+    facts: dict[str, Any] = {"response_metadata": {"normalized_finish_reason": "content_filter"}}
+    refusal = AIMessage("", **(facts if not options else {"additional_kwargs": {"refusal": "I will not."}}))
+    agent, model = make_agent([refusal], **options)
+    with pytest.raises(ContentFiltered):
+        await agent.ainvoke("go")
+    assert len(model.requests) == 1
+
+
+async def test_a_refusal_of_the_last_answer_leaves_none(make_agent: MakeAgent):
+    """The run has reached its limit, and its result says so."""
+    refusal = AIMessage("", additional_kwargs={"refusal": "I will not."})
+    agent, _ = make_agent([[call("add", a=1, b=1)], refusal], response_format=Hour, limits=AgentLimits(model_calls=1))
+    result = await agent.ainvoke("go")
+    assert (result.output, result.stop) == (None, "model_calls")
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        AIMessage([{"type": "reasoning", "reasoning": "Hm."}]),
+        AIMessage([{"type": "thinking", "thinking": "Hm.", "signature": "x"}]),
+        AIMessage("", additional_kwargs={"reasoning_content": "Hm."}),
+    ],
+)
+async def test_a_thought_is_no_answer(make_agent: MakeAgent, reply: AIMessage):
+    """The model is asked again."""
+    agent, model = make_agent([reply, "It is 3."])
+    assert (await agent.ainvoke("go")).output == "It is 3."
+    assert "empty" in model.requests[1].messages[-1].text
+
+
+async def test_a_picture_is_an_answer(make_agent: MakeAgent):
+    """It has no text, and is in the messages."""
+    agent, model = make_agent([AIMessage([{"type": "image", "base64": "aGk=", "mime_type": "image/png"}])])
+    result = await agent.ainvoke("go")
+    assert (result.output, result.stop, len(model.requests)) == ("", "done", 1)
+
+
+async def test_a_reply_that_paused_goes_on(make_agent: MakeAgent):
+    """A provider's own tool may take longer than one reply: it is sent back as it came."""
+    half = AIMessage("Let me see.", response_metadata={"normalized_finish_reason": "paused"})
+    agent, model = make_agent([half, "It is 3."])
+    result = await agent.ainvoke("go")
+    assert (result.output, result.stop, result.model_calls) == ("It is 3.", "done", 2)
+    assert [message.text for message in model.requests[1].messages] == ["go", "Let me see."]
+
+
+@pytest.mark.parametrize("reply", ["hi", None, 5])
+async def test_a_model_that_returns_no_message_is_named(reply: object):
+    """Streamed or not, the error is the same."""
+    agent = create_agent(RunnableLambda(lambda _: reply), style="native")  # type: ignore[arg-type, return-value]  # on purpose
+    with pytest.raises(InvalidHook, match="returns an AIMessage"):
+        await agent.ainvoke("go")
+    with pytest.raises(InvalidHook, match="returns an AIMessage"):
+        async for _ in agent.astream("go"):
+            pass
+
+
+async def test_a_chunk_for_a_reply_becomes_a_message():
+    """The conversation holds whole messages only."""
+    agent = create_agent(RunnableLambda(lambda _: AIMessageChunk("Hi.")), style="native")
+    result = await agent.ainvoke("go")
+    assert type(result.new_messages[-1]) is AIMessage
+
+
+async def test_a_chain_may_be_the_model_of_the_text_style():
+    """Its first step need not take stop words."""
+    model = ScriptedChatModel(script=["Thought: easy.\nFinal Answer: 3"])
+    chain = RunnableLambda(lambda messages: messages) | model
+    assert (await create_agent(chain, [add]).ainvoke("go")).output == "3"
+
+
+def test_an_answer_that_is_no_object_is_refused():
+    """A list has no names for the arguments of a call."""
+    with pytest.raises(InvalidInput, match="no object"):
+        create_agent(ScriptedChatModel(script=[]), response_format=RootModel[list[int]])
+
+
+async def test_a_call_that_waits_is_answered_at_a_limit(make_agent: MakeAgent):
+    """The last message leaves no call open, although a person would have been asked."""
+    late = Turn(tool_calls=[call("pay", amount=1)])
+    agent, _ = make_agent(
+        [[call("add", a=1, b=1)], late], response_format=Hour, interrupt_on=["pay"], limits=AgentLimits(model_calls=1)
+    )
+    result = await agent.ainvoke("go")
+    assert (result.output, result.stop, result.pending) == (None, "model_calls", [])
+    assert "not run" in result.new_messages[-1].text
