@@ -8,7 +8,7 @@ import json
 import logging
 import math
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
-from typing import Any, Literal, NamedTuple, TypeAlias, cast, get_args
+from typing import Generic, Literal, NamedTuple, TypeAlias, TypeVar, cast, get_args
 
 import anyio
 from pydantic_core import to_jsonable_python
@@ -21,9 +21,11 @@ from hocket.messages.content import Fields, FieldsView
 
 __all__ = ["ASGIApp", "Language", "Receive", "Send", "react_app"]
 
+Output = TypeVar("Output")
+
 Receive: TypeAlias = Callable[[], Awaitable[FieldsView]]
 Send: TypeAlias = Callable[[Fields], Awaitable[None]]
-ASGIApp: TypeAlias = Callable[[FieldsView, Receive, Send], Coroutine[Any, Any, None]]
+ASGIApp: TypeAlias = Callable[[FieldsView, Receive, Send], Coroutine[object, object, None]]
 """What ASGI calls an application: it is given a scope, and what receives and sends the events of it."""
 
 Language = Literal["zh", "en"]
@@ -49,7 +51,7 @@ _log = logging.getLogger("hocket.agents")
 
 
 def react_app(
-    agent: Agent[Any],
+    agent: Agent[Output],
     *,
     path: str = "/react",
     language: Language = "zh",
@@ -111,11 +113,11 @@ class _Reply(NamedTuple):
     content_type: str = "text/plain; charset=utf-8"
 
 
-class _ReactApp:
+class _ReactApp(Generic[Output]):
     """The application; nothing of a request is kept on it."""
 
     def __init__(
-        self, agent: Agent[Any], path: str, texts: Mapping[int, str], timeout: float | None, max_body: int
+        self, agent: Agent[Output], path: str, texts: Mapping[int, str], timeout: float | None, max_body: int
     ) -> None:
         self._agent = agent
         self._path = path

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 __all__ = ["AgentAction", "AgentFinish", "AgentStep"]
 
@@ -37,9 +37,8 @@ class AgentFinish:
     log: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class AgentStep:
-    """A call of a tool, and its result.
+class AgentStep(NamedTuple):
+    """A call of a tool, and its result: LangChain's pair of the two, with names.
 
     Args:
         action: the call.
