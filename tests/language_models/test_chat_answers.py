@@ -233,7 +233,7 @@ async def test_the_end_is_told_with_a_result_of_its_own(recorder: Any) -> None:
 # -- failures
 
 
-def failing(error: Exception) -> Any:
+def failing_model(error: Exception) -> Any:
     """Make a model that raises; as a stream, after a chunk."""
 
     async def begin() -> AsyncIterator[str]:
@@ -247,7 +247,7 @@ async def test_an_error_is_raised_as_itself(recorder: Any) -> None:
     """MODEL-11: the hook's own error, not one around it; handlers hear of it once."""
     error = KeyError("x")
     with pytest.raises(KeyError) as raised:
-        await failing(error).ainvoke("hi", {"callbacks": [recorder]})
+        await failing_model(error).ainvoke("hi", {"callbacks": [recorder]})
     assert raised.value is error
     assert recorder.names == ["on_chat_model_start", "on_llm_error"]
     _, (told,), details = recorder.only("on_llm_error")
@@ -270,7 +270,7 @@ def refusal(**fields: Any) -> Exception:
 async def test_a_providers_refusal_is_told_with_its_status(recorder: Any) -> None:
     """BCM-32: handlers get status and request id of an HTTP error; its headers and body, which may hold secrets, not."""
     with pytest.raises(RuntimeError, match="429"):
-        await failing(refusal()).ainvoke("hi", {"callbacks": [recorder]})
+        await failing_model(refusal()).ainvoke("hi", {"callbacks": [recorder]})
     response = recorder.only("on_llm_error").details["response"]
     assert response.generations[0][0].message.response_metadata == {"status_code": 429, "request_id": "req_1"}
     assert "secret" not in repr(response)
@@ -279,7 +279,7 @@ async def test_a_providers_refusal_is_told_with_its_status(recorder: Any) -> Non
 async def test_a_refusal_in_a_stream_keeps_what_came_before(recorder: Any) -> None:
     """BCM-32, BCM-49: the partial answer is the first candidate, the refusal the second."""
     with pytest.raises(RuntimeError, match="429"):
-        [chunk async for chunk in failing(refusal()).astream("hi", {"callbacks": [recorder]})]
+        [chunk async for chunk in failing_model(refusal()).astream("hi", {"callbacks": [recorder]})]
     (candidates,) = recorder.only("on_llm_error").details["response"].generations
     assert [candidate.text for candidate in candidates] == ["so far", ""]
     assert candidates[1].message.response_metadata["status_code"] == 429

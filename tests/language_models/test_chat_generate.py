@@ -32,12 +32,12 @@ class Actor:
             self.active -= 1
 
 
-def acting(**fields: Any) -> Any:
+def acting_model(**fields: Any) -> Any:
     """Make a model that does as it is told."""
     return hook_model(Actor(), **fields)
 
 
-def sync_acting() -> Any:
+def sync_acting_model() -> Any:
     """The same in sync code."""
     return hook_model(lambda call: act(call.text), "generate")
 
@@ -60,7 +60,7 @@ def conversations(*texts: str) -> list[list[BaseMessage]]:
 
 async def test_conversations_are_answered_at_once(recorder: Any) -> None:
     """BCM-31: all start in order before any ends, all run at the same time, answers come in order."""
-    model = acting()
+    model = acting_model()
     result = await model.agenerate(conversations("a", "b", "c"), callbacks=[recorder])
     assert [candidates[0].text for candidates in result.generations] == ["A", "B", "C"]
     assert model.do.most == 3
@@ -72,13 +72,13 @@ async def test_conversations_are_answered_at_once(recorder: Any) -> None:
 async def test_one_that_fails_leaves_the_others(recorder: Any) -> None:
     """BCM-31: the others run to their end and are told; the first error by position is raised, as itself."""
     with pytest.raises(ValueError, match="break") as raised:
-        await acting().agenerate(conversations("a", "break", "b", "fail"), callbacks=[recorder])
+        await acting_model().agenerate(conversations("a", "break", "b", "fail"), callbacks=[recorder])
     assert not isinstance(raised.value, BaseExceptionGroup)
     ends = list(recorder.ends().values())
     assert ends == [["on_llm_end"], ["on_llm_error"], ["on_llm_end"], ["on_llm_error"]]
 
 
-@pytest.mark.parametrize("model", [acting(), sync_acting()], ids=["async", "sync"])
+@pytest.mark.parametrize("model", [acting_model(), sync_acting_model()], ids=["async", "sync"])
 async def test_one_that_raises_no_exception(model: Any, recorder: Any) -> None:
     """BCM-31: an error that is no Exception takes its run alone with it, too."""
     with pytest.raises(Spontaneous, match="vanish"):
@@ -94,7 +94,7 @@ def test_one_that_is_cancelled_from_within(recorder: Any) -> None:
     """BCM-31: a hook that raises CancelledError by itself: LangChain breaks here; the others still answer."""
 
     async def ask() -> None:
-        await acting().agenerate(conversations("a", "cancel", "b"), callbacks=[recorder])
+        await acting_model().agenerate(conversations("a", "cancel", "b"), callbacks=[recorder])
 
     with pytest.raises(asyncio.CancelledError):
         asyncio.run(ask())
@@ -107,7 +107,7 @@ def test_one_that_is_cancelled_from_within(recorder: Any) -> None:
 
 async def test_a_cancelled_call_ends_every_run(recorder: Any) -> None:
     """BCM-31, MODEL-13: cancelling the call cancels all hooks, and each run is told its end once."""
-    model = acting()
+    model = acting_model()
     with anyio.move_on_after(0.01) as scope:
         await model.agenerate(conversations("wait", "wait", "wait"), callbacks=[recorder])
     assert scope.cancelled_caught
@@ -136,7 +136,7 @@ async def test_a_hook_that_fails_while_it_is_cancelled(recorder: Any) -> None:
 
 def test_sync_conversations_are_answered_one_by_one(recorder: Any) -> None:
     """BCM-30: in order, each with its own end."""
-    result = sync_acting().generate(conversations("a", "b"), callbacks=[recorder])
+    result = sync_acting_model().generate(conversations("a", "b"), callbacks=[recorder])
     assert [candidates[0].text for candidates in result.generations] == ["A", "B"]
     assert recorder.names == ["on_chat_model_start"] * 2 + ["on_llm_end"] * 2
 
@@ -144,7 +144,7 @@ def test_sync_conversations_are_answered_one_by_one(recorder: Any) -> None:
 def test_a_sync_failure_closes_every_run(recorder: Any) -> None:
     """BCM-30: LangChain leaves the finished and the unstarted runs open; ours all end once."""
     with pytest.raises(KeyError, match="fail"):
-        sync_acting().generate(conversations("a", "fail", "b"), callbacks=[recorder])
+        sync_acting_model().generate(conversations("a", "fail", "b"), callbacks=[recorder])
     assert list(recorder.ends().values()) == [
         ["on_llm_end"],
         ["on_llm_error"],
@@ -154,7 +154,7 @@ def test_a_sync_failure_closes_every_run(recorder: Any) -> None:
 
 async def test_the_cache_answers_conversation_by_conversation(recorder: Any) -> None:
     """BCM-47: known conversations come from the cache, the others from the hook, in their order."""
-    model = acting(cache=InMemoryCache())
+    model = acting_model(cache=InMemoryCache())
     await model.agenerate(conversations("b"))
     result = await model.agenerate(conversations("a", "b", "c"), callbacks=[recorder])
     assert [candidates[0].text for candidates in result.generations] == ["A", "B", "C"]
@@ -165,7 +165,7 @@ async def test_the_cache_answers_conversation_by_conversation(recorder: Any) -> 
 async def test_runs_are_named_in_the_result() -> None:
     """BCM-33: unwatched calls have run ids, too; one that is given is the first."""
     run_id = uuid4()
-    result = await acting().agenerate(conversations("a", "b"), run_id=run_id)
+    result = await acting_model().agenerate(conversations("a", "b"), run_id=run_id)
     assert result.run is not None
     first, second = result.run
     assert first.run_id == run_id != second.run_id
@@ -179,7 +179,7 @@ async def test_a_start_handler_that_raises_closes_every_run(recorder: Any) -> No
             raise PermissionError("over budget")
 
     refusing = Recorder(*MODEL_EVENTS, do=refuse_the_second, raise_error=True)
-    model = acting()
+    model = acting_model()
     with pytest.raises(PermissionError, match="over budget"):
         await model.agenerate(conversations("a", "b", "c"), callbacks=[refusing, recorder])
     assert model.do.most == 0

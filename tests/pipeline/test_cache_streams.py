@@ -26,7 +26,7 @@ def model_of(*turns: Any, **fields: Any) -> ScriptedChatModel:
     return ScriptedChatModel(script=list(turns), **{"cache": InMemoryCache(), **fields})
 
 
-def stepped() -> Any:
+def stepped_model() -> Any:
     """Make a model with a cache of its own that streams in sync code."""
     return hook_model(PIECES, "stream", cache=InMemoryCache())
 
@@ -202,7 +202,7 @@ def sync_texts(model: BaseChatModel) -> list[str]:
     return [chunk.text for chunk in model.stream("hi") if chunk.text]
 
 
-@pytest.mark.parametrize("make", [stepped, lambda: model_of(Turn(text=PIECES))])
+@pytest.mark.parametrize("make", [stepped_model, lambda: model_of(Turn(text=PIECES))])
 def test_sync_streams_fill_and_read_it_too(make: Callable[[], BaseChatModel]) -> None:
     """Stepped in this thread, or on the kept loop."""
     model = make()
@@ -214,7 +214,7 @@ def test_sync_streams_fill_and_read_it_too(make: Callable[[], BaseChatModel]) ->
 
 def test_a_sync_stream_that_is_left_is_not_stored() -> None:
     """As with the async one."""
-    model = stepped()
+    model = stepped_model()
     with model.stream("hi") as stream:
         next(stream)
     assert len(sync_texts(model)) == 5
@@ -223,7 +223,7 @@ def test_a_sync_stream_that_is_left_is_not_stored() -> None:
 
 async def test_sync_and_async_verbs_share_it() -> None:
     """Also where the same sync hook runs here in a thread and there in place."""
-    model = stepped()
+    model = stepped_model()
     first = await drained(model)
     assert texts(first) == sync_texts(model) == [piece for piece in PIECES if piece]
     assert len(model.requests) == 1

@@ -72,12 +72,12 @@ class Meter:
             yield from self.pieces
 
 
-def metered(meter: Meter, **fields: Any) -> Any:
+def metered_model(meter: Meter, **fields: Any) -> Any:
     """Make a model with async hooks that a meter counts."""
     return hook_model(meter.answer, "agenerate", "astream", **fields)
 
 
-def sync_metered(meter: Meter, **fields: Any) -> Any:
+def sync_metered_model(meter: Meter, **fields: Any) -> Any:
     """The same with sync hooks."""
     return hook_model(meter.answer_in_sync, "generate", "stream", **fields)
 
@@ -102,7 +102,7 @@ def until(condition: Callable[[], bool]) -> None:
 
 async def test_it_holds_over_all_verbs_at_once(virtual_clock: VirtualClock) -> None:
     """Single calls, a batch, several conversations, streams and what is bound: never more than three."""
-    model = metered(meter := Meter(), max_in_flight=3)
+    model = metered_model(meter := Meter(), max_in_flight=3)
     async with anyio.create_task_group() as group:
         for verb in (model.ainvoke, model.bind(stop=["x"]).ainvoke, lambda text: read(model.astream(text))):
             for _ in range(4):
@@ -116,7 +116,7 @@ async def test_it_holds_over_all_verbs_at_once(virtual_clock: VirtualClock) -> N
 
 async def test_first_come_first_served(virtual_clock: VirtualClock) -> None:
     """One who comes while others wait waits behind them."""
-    model = metered(meter := Meter(), max_in_flight=1)
+    model = metered_model(meter := Meter(), max_in_flight=1)
     async with anyio.create_task_group() as group:
         for number in range(10):
             waiting = len(model._places._queue)
@@ -132,7 +132,7 @@ async def test_first_come_first_served(virtual_clock: VirtualClock) -> None:
 @pytest.mark.parametrize("leaver", [0, 1, 3, 4])
 async def test_one_who_is_cancelled_leaves_and_no_place_is_lost(leaver: int, virtual_clock: VirtualClock) -> None:
     """In flight, first, in the middle or last in the queue."""
-    model = metered(meter := Meter(), max_in_flight=1)
+    model = metered_model(meter := Meter(), max_in_flight=1)
     scopes: list[anyio.CancelScope] = []
 
     async def ask() -> None:
@@ -152,7 +152,7 @@ async def test_one_who_is_cancelled_leaves_and_no_place_is_lost(leaver: int, vir
 
 async def test_one_who_is_cancelled_as_his_turn_comes_hands_it_on() -> None:
     """The place was his already."""
-    model = metered(meter := Meter(), max_in_flight=1)
+    model = metered_model(meter := Meter(), max_in_flight=1)
     places = model._places
     await places.acquire(ASYNC)
     async with anyio.create_task_group() as group:
@@ -170,7 +170,7 @@ async def test_one_who_is_cancelled_as_his_turn_comes_hands_it_on() -> None:
 async def test_a_stream_counts_until_its_hook_ends(virtual_clock: VirtualClock) -> None:
     """Read to its end, or left: then the next may go."""
     many = ["y"] * 100  # more than a stream runs ahead of its consumer
-    model = metered(meter := Meter(pieces=many), max_in_flight=1)
+    model = metered_model(meter := Meter(pieces=many), max_in_flight=1)
     for leave in (False, True):
         stream = model.astream("hi")
         assert (await anext(stream)).content == "y"
@@ -184,7 +184,7 @@ async def test_a_stream_counts_until_its_hook_ends(virtual_clock: VirtualClock) 
 async def test_a_pause_between_attempts_counts_for_nothing(virtual_clock: VirtualClock) -> None:
     """Another call is in flight meanwhile, and the next attempt waits its turn."""
     policy = RetryPolicy(max_attempts=2, first_pause=5, longest_pause=5, jitter=0)
-    model = metered(meter := Meter(failures=1), max_in_flight=1, retry=policy)
+    model = metered_model(meter := Meter(failures=1), max_in_flight=1, retry=policy)
     async with anyio.create_task_group() as group:
         group.start_soon(model.ainvoke, "first")
         while not model._places._taken:
@@ -196,7 +196,7 @@ async def test_a_pause_between_attempts_counts_for_nothing(virtual_clock: Virtua
 
 async def test_an_answer_from_the_cache_needs_no_place_and_equal_calls_one(virtual_clock: VirtualClock) -> None:
     """What is not sent is not in flight."""
-    model = metered(meter := Meter(), max_in_flight=1, cache=InMemoryCache())
+    model = metered_model(meter := Meter(), max_in_flight=1, cache=InMemoryCache())
     await model.abatch(["hi"] * 10)
     async with anyio.create_task_group() as group:
         group.start_soon(model.ainvoke, "other")
@@ -210,14 +210,14 @@ async def test_an_answer_from_the_cache_needs_no_place_and_equal_calls_one(virtu
 
 async def test_handlers_hear_of_the_wait(recorder: Any, virtual_clock: VirtualClock) -> None:
     """As of a wait for the limiter."""
-    model = metered(Meter(), max_in_flight=1, callbacks=[recorder])
+    model = metered_model(Meter(), max_in_flight=1, callbacks=[recorder])
     await model.abatch(["a", "b", "c"])
     assert sorted(recorder.firsts("on_limiter_wait")) == [1, 2]
 
 
 async def test_the_wait_is_part_of_the_calls_time(virtual_clock: VirtualClock) -> None:
     """`total` covers it; who runs out of it leaves the queue."""
-    model = metered(meter := Meter(), max_in_flight=1)
+    model = metered_model(meter := Meter(), max_in_flight=1)
     async with anyio.create_task_group() as group:
         group.start_soon(model.ainvoke, "hi")
         while not model._places._taken:
@@ -228,7 +228,7 @@ async def test_the_wait_is_part_of_the_calls_time(virtual_clock: VirtualClock) -
     assert (meter.ever, free(model)) == (1, True)
 
 
-@pytest.mark.parametrize("make", [metered, sync_metered])
+@pytest.mark.parametrize("make", [metered_model, sync_metered_model])
 def test_it_holds_over_threads_and_loops(make: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
     """Sync verbs, asyncio loops and trio's, each in a thread of its own: one queue."""
     model = make(meter := Meter(), max_in_flight=2)
@@ -282,7 +282,7 @@ class Hurried(clock.RealClock):
 
 def test_a_stepped_stream_gives_its_place_back_when_it_is_closed() -> None:
     """A sync one, read in the caller's own thread."""
-    model = sync_metered(Meter(), max_in_flight=1)
+    model = sync_metered_model(Meter(), max_in_flight=1)
     stream = model.stream("hi")
     assert next(stream).content == "y"
     assert model._places._taken == 1
@@ -296,7 +296,7 @@ def test_a_stepped_stream_gives_its_place_back_when_it_is_closed() -> None:
 
 def test_a_thread_waits_for_its_turn() -> None:
     """In a sync verb, until another thread's stream is left."""
-    model = sync_metered(meter := Meter(), max_in_flight=1)
+    model = sync_metered_model(meter := Meter(), max_in_flight=1)
     places = model._places
     stream = model.stream("hi")
     next(stream)
@@ -310,7 +310,7 @@ def test_a_thread_waits_for_its_turn() -> None:
 
 def test_a_loop_that_dies_takes_no_place_along() -> None:
     """Closed without ceremony, with calls in flight and in the queue."""
-    model = metered(Meter(), max_in_flight=1)
+    model = metered_model(Meter(), max_in_flight=1)
     loop = asyncio.new_event_loop()
     tasks = [loop.create_task(model.ainvoke("hi")) for _ in range(3)]
     loop.run_until_complete(asyncio.sleep(0.01))
@@ -337,7 +337,7 @@ def test_a_copy_counts_for_itself() -> None:
 
 async def test_the_cap_can_be_changed(virtual_clock: VirtualClock) -> None:
     """From the next call on; without losing count of those in flight."""
-    model = metered(meter := Meter(), max_in_flight=1)
+    model = metered_model(meter := Meter(), max_in_flight=1)
     async with anyio.create_task_group() as group:
         group.start_soon(model.abatch, ["hi"] * 3)
         while len(model._places._queue) < 2:
@@ -357,7 +357,7 @@ def test_a_cap_that_lets_nothing_through_is_refused(most: Any) -> None:
 
 def test_without_a_cap_there_is_nothing_in_the_way() -> None:
     """No object, no stage."""
-    model = sync_metered(Meter())
+    model = sync_metered_model(Meter())
     model.invoke("hi")
     assert "_places" not in vars(model)
 

@@ -51,7 +51,7 @@ class Slow:
             raise
 
 
-def slow(error: BaseException | None = None, **fields: Any) -> Any:
+def slow_model(error: BaseException | None = None, **fields: Any) -> Any:
     return hook_model(Slow(error), "astream", **fields)
 
 
@@ -112,7 +112,7 @@ class Cabin:
 
 async def test_a_hundred_equal_calls_make_one_request() -> None:
     """Invoked and streamed alike, they all get the answer, and one of them is billed."""
-    model = slow(cache=InMemoryCache())
+    model = slow_model(cache=InMemoryCache())
     cabin = Cabin(model, 100)
     await cabin.arrive()
     assert (len(model.requests), model.do.ends) == (1, ["done"])
@@ -127,7 +127,7 @@ async def test_a_hundred_equal_calls_make_one_request() -> None:
 
 async def test_the_answers_are_equal_and_not_shared() -> None:
     """Whoever edits his own edits nobody else's, nor what is stored."""
-    model = slow(cache=InMemoryCache())
+    model = slow_model(cache=InMemoryCache())
     cabin = Cabin(model, 6)
     await cabin.arrive()
     for passenger in cabin.passengers:
@@ -142,7 +142,7 @@ async def test_the_answers_are_equal_and_not_shared() -> None:
 
 async def test_nobody_can_edit_the_chunks_that_others_get() -> None:
     """Each stream has its own."""
-    model = slow(cache=InMemoryCache())
+    model = slow_model(cache=InMemoryCache())
     model.do.go_on.set()
     streams = [model.astream("hi") for _ in range(3)]
     for _ in PIECES:
@@ -159,7 +159,7 @@ async def test_nobody_can_edit_the_chunks_that_others_get() -> None:
 async def test_usage_is_counted_once_for_all() -> None:
     """As it was paid."""
     counter = UsageMetadataCallbackHandler()
-    await Cabin(slow(cache=InMemoryCache(), callbacks=[counter]), 20).arrive()
+    await Cabin(slow_model(cache=InMemoryCache(), callbacks=[counter]), 20).arrive()
     assert counter.usage_metadata == {"slow": USAGE}
 
 
@@ -216,7 +216,7 @@ async def test_the_usage_of_a_request_that_is_left_is_on_one_bill(who: str) -> N
 @pytest.mark.parametrize("leaders_too", [False, True], ids=["the leader stays", "the leader leaves"])
 async def test_all_but_one_may_leave(leaders_too: bool) -> None:
     """The one who stays is not disturbed, whoever started the request."""
-    model = slow(cache=InMemoryCache())
+    model = slow_model(cache=InMemoryCache())
     cabin = Cabin(model, 100)
     stays = cabin.passengers[-1 if leaders_too else 0]
     async with anyio.create_task_group() as group:
@@ -236,7 +236,7 @@ async def test_all_but_one_may_leave(leaders_too: bool) -> None:
 
 async def test_when_all_have_left_the_request_is_cancelled() -> None:
     """Its clean-up has run when the last of them is gone, nothing is stored, and the next call asks anew."""
-    model = slow(cache=InMemoryCache())
+    model = slow_model(cache=InMemoryCache())
     cabin = Cabin(model, 20)
     async with anyio.create_task_group() as group:
         await cabin.board(group)
@@ -250,7 +250,7 @@ async def test_when_all_have_left_the_request_is_cancelled() -> None:
 
 async def test_one_who_comes_when_all_have_left_starts_anew() -> None:
     """While the abandoned request is still cleaning up."""
-    model = slow(cache=InMemoryCache())
+    model = slow_model(cache=InMemoryCache())
     first, second = Passenger(model, 0), Passenger(model, 0)
     async with anyio.create_task_group() as group:
         group.start_soon(first)
@@ -267,7 +267,7 @@ async def test_one_who_comes_when_all_have_left_starts_anew() -> None:
 
 async def test_one_who_boards_late_misses_nothing() -> None:
     """All the pieces, from the first, and the answer."""
-    model = slow(cache=InMemoryCache())
+    model = slow_model(cache=InMemoryCache())
     early, late = Passenger(model, 0), Passenger(model, 1)
     async with anyio.create_task_group() as group:
         group.start_soon(early)
@@ -282,7 +282,7 @@ async def test_one_who_boards_late_misses_nothing() -> None:
 
 async def test_a_slow_reader_holds_up_nobody() -> None:
     """The request runs at nobody's pace."""
-    model = slow(cache=InMemoryCache())
+    model = slow_model(cache=InMemoryCache())
     model.do.go_on.set()
     async with model.astream("hi") as lazy:
         await anext(lazy)
@@ -295,7 +295,7 @@ async def test_a_slow_reader_holds_up_nobody() -> None:
 
 async def test_a_stream_that_is_left_leaves_the_others_alone() -> None:
     """Closing is no cancelling, as long as somebody is aboard."""
-    model = slow(cache=InMemoryCache())
+    model = slow_model(cache=InMemoryCache())
     stays = Passenger(model, 1)
     async with anyio.create_task_group() as group:
         stream = model.astream("hi")
@@ -316,7 +316,7 @@ class Stop(BaseException):
 
 async def test_an_error_reaches_all_and_does_not_grow() -> None:
     """One exception, raised in each with a traceback of the same length; nothing is stored."""
-    model = slow(ConnectionError("refused"), cache=InMemoryCache())
+    model = slow_model(ConnectionError("refused"), cache=InMemoryCache())
     cabin = Cabin(model, 100)
     depths = []
 
@@ -342,7 +342,7 @@ async def test_an_error_reaches_all_and_does_not_grow() -> None:
 @pytest.mark.parametrize("error", [Stop("no"), KeyboardInterrupt(), SystemExit(3)])
 async def test_what_is_no_exception_reaches_all_too(error: BaseException) -> None:
     """And stops no loop on its way."""
-    model = slow(error, cache=InMemoryCache())
+    model = slow_model(error, cache=InMemoryCache())
     model.do.go_on.set()
     caught: list[BaseException] = []
 
@@ -362,7 +362,7 @@ async def test_what_is_no_exception_reaches_all_too(error: BaseException) -> Non
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])
 async def test_a_cancellation_out_of_nowhere_reaches_all_too() -> None:
     """Something inside the hook was cancelled: the callers hear of it, and nobody waits for ever."""
-    model = slow(asyncio.CancelledError("stray"), cache=InMemoryCache())
+    model = slow_model(asyncio.CancelledError("stray"), cache=InMemoryCache())
     model.do.go_on.set()
     calls = [asyncio.ensure_future(model.ainvoke("hi")) for _ in range(5)]
     done = await asyncio.wait_for(asyncio.gather(*calls, return_exceptions=True), 1)
@@ -373,7 +373,7 @@ async def test_a_cancellation_out_of_nowhere_reaches_all_too() -> None:
 async def test_every_run_ends_once_whoever_leaves(recorders: Callable[[], Any]) -> None:
     """Those who stay with their answer, those who leave with the cancellation; all hear the tokens of a hook that streams,
     whether they asked for a stream or not, and all but one that they shared."""
-    model = slow(cache=InMemoryCache())
+    model = slow_model(cache=InMemoryCache())
     cabin = Cabin(model, 10)
     handlers = [recorders() for _ in cabin.passengers]
     for passenger, handler in zip(cabin.passengers, handlers, strict=True):
@@ -410,7 +410,7 @@ async def test_what_the_hook_itself_tells_is_heard_by_those_who_asked_first(reco
 async def test_all_hear_of_the_wait_for_the_limiter(recorders: Callable[[], Any], virtual_clock: VirtualClock) -> None:
     """It happened to the request that they share."""
     limiter = InMemoryRateLimiter(requests_per_second=0.5)
-    model = slow(cache=InMemoryCache(), rate_limiter=limiter)
+    model = slow_model(cache=InMemoryCache(), rate_limiter=limiter)
     model.do.go_on.set()
     handlers = [recorders() for _ in range(4)]
     async with anyio.create_task_group() as group:
@@ -422,10 +422,10 @@ async def test_all_hear_of_the_wait_for_the_limiter(recorders: Callable[[], Any]
 
 async def test_without_a_cache_nothing_is_shared() -> None:
     """Nor with caches of two models, nor of different questions."""
-    plain = slow()
+    plain = slow_model()
     await Cabin(plain, 5).arrive()
     assert len(plain.requests) == 5
-    first, second = slow(cache=InMemoryCache()), slow(cache=InMemoryCache())
+    first, second = slow_model(cache=InMemoryCache()), slow_model(cache=InMemoryCache())
     async with anyio.create_task_group() as group:
         for model in (first, second):
             group.start_soon(model.ainvoke, "hi")

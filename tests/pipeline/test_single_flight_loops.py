@@ -13,7 +13,7 @@ from hocket.caches import InMemoryCache
 from tests.kit import HookCall, hook_model
 
 
-def endless(*, in_step: bool = False) -> tuple[Any, list[str]]:
+def endless_model(*, in_step: bool = False) -> tuple[Any, list[str]]:
     """Make a model that says one thing, and then nothing for ever (or, in step, the same for ever); and how it ends."""
     ends: list[str] = []
 
@@ -32,7 +32,7 @@ def endless(*, in_step: bool = False) -> tuple[Any, list[str]]:
 
 def test_two_loops_are_two_flights() -> None:
     """A task belongs to its loop; the same model and cache serve both."""
-    model, ends = endless()
+    model, ends = endless_model()
     together = threading.Barrier(2)
 
     def loop(backend: str) -> None:
@@ -57,7 +57,7 @@ def test_two_loops_are_two_flights() -> None:
 @pytest.mark.parametrize("backend", ["asyncio", "trio"])
 def test_a_loop_that_ends_takes_its_flights_along(backend: str) -> None:
     """Nothing stays on the board, and the hook is cancelled."""
-    model, ends = endless()
+    model, ends = endless_model()
 
     async def main() -> None:
         async with model.astream("hi") as stream:
@@ -72,7 +72,7 @@ def test_a_loop_that_ends_takes_its_flights_along(backend: str) -> None:
 
 async def test_a_timeout_ends_a_passenger_of_a_flight_in_step_with_it() -> None:
     """A request that never pauses can be left like any other."""
-    model, ends = endless(in_step=True)
+    model, ends = endless_model(in_step=True)
     with anyio.move_on_after(0.02) as scope:
         await model.ainvoke("hi")
     assert scope.cancelled_caught

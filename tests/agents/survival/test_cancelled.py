@@ -10,7 +10,6 @@ import pytest
 
 from hocket import ScriptedChatModel, Turn
 from hocket.agents import Agent, AgentEvent, AgentLimits, Resume, create_agent
-from hocket.callbacks import AsyncCallbackHandler
 from hocket.chat_history import BaseChatMessageHistory
 from hocket.message_toolkit import validate_history
 from hocket.messages import AIMessage, BaseMessage, HumanMessage, ToolCall, ToolMessage
@@ -30,6 +29,7 @@ from tests.guarantees.conftest import (
     by_turn,
     living_tasks,
 )
+from tests.kit import CHAIN_EVENTS, MODEL_EVENTS, TOOL_EVENTS, AsyncRecorder
 
 
 async def by_cancel(run: Any, at: int) -> tuple[Any, Injector]:
@@ -56,14 +56,10 @@ ATTACKS: dict[str, dict[str, Attack]] = {
 CALLS = [call("first", "a", label="a", waits=1), call("second", "b", label="b", waits=6)]
 
 
-class Pausing(AsyncCallbackHandler):
-    """Waits in what it hears."""
-
-    async def pause(self, *args: Any, **details: Any) -> None:
-        await anyio.lowlevel.checkpoint()
-
-    on_chain_start = on_chain_end = on_tool_start = on_tool_end = on_agent_action = on_agent_finish = pause
-    on_chat_model_start = on_llm_end = pause
+def pausing_handler() -> AsyncRecorder:
+    """Make a handler that waits in what it hears."""
+    events = [*CHAIN_EVENTS, *TOOL_EVENTS, *MODEL_EVENTS, "on_agent_action", "on_agent_finish"]
+    return AsyncRecorder(*events, before=lambda event: anyio.lowlevel.checkpoint())
 
 
 class Desk:
@@ -138,7 +134,7 @@ Ask = Callable[[Desk, BaseChatMessageHistory], Any]
 
 
 async def ask(desk: Desk, history: BaseChatMessageHistory) -> bool:
-    result = await desk.make_agent().ainvoke("go", {"callbacks": [Pausing()]}, history=history)
+    result = await desk.make_agent().ainvoke("go", {"callbacks": [pausing_handler()]}, history=history)
     return result.output == "Done."
 
 
@@ -157,7 +153,7 @@ async def approve(desk: Desk, history: BaseChatMessageHistory) -> bool:
     """Go on with calls that wait."""
     resume = Resume({"a": "approve", "b": {"type": "edit", "args": {"label": "b", "waits": 3}}})
     agent = desk.make_agent(is_paused=True)
-    return (await agent.ainvoke(resume, {"callbacks": [Pausing()]}, history=history)).output == "Done."
+    return (await agent.ainvoke(resume, {"callbacks": [pausing_handler()]}, history=history)).output == "Done."
 
 
 async def sweep(store: Store, asks: Ask, attack: Attack, before: Sequence[BaseMessage] = ()) -> int:
@@ -253,7 +249,9 @@ async def test_time_that_is_up_at_any_wait():
 
         async def ask_in_time(desk: Desk, history: BaseChatMessageHistory) -> str:
             limits = AgentLimits(seconds=5)
-            result = await desk.make_agent().ainvoke("go", {"callbacks": [Pausing()]}, history=history, limits=limits)
+            result = await desk.make_agent().ainvoke(
+                "go", {"callbacks": [pausing_handler()]}, history=history, limits=limits
+            )
             assert await history.aget_messages() == result.messages
             return result.stop
 
