@@ -54,6 +54,9 @@
         ├── DroppedStateWarning              pickling left something behind
         └── UnsupportedOptionWarning         an option that cannot be taken was left out
 
+    BaseException
+    └── UnrecordedCall                       a recorded tool was called as it was not recorded, in a test
+
 Most also derive from the builtin that langchain-core raises in the same place, so that ``except ValueError`` written
 for it goes on working. A message names the value, the limit that it broke and the way out.
 """
@@ -111,6 +114,7 @@ from hocket.errors.own import (
     ToolServerUnavailable,
     ToolTimeout,
     UnknownModel,
+    UnrecordedCall,
     UnsupportedOptionWarning,
 )
 
@@ -164,6 +168,7 @@ __all__ = [
     "ToolTimeout",
     "TotalTimeout",
     "UnknownModel",
+    "UnrecordedCall",
     "Unsupported",
     "UnsupportedOptionWarning",
 ]

@@ -32,6 +32,7 @@ __all__ = [
     "ToolServerUnavailable",
     "ToolTimeout",
     "UnknownModel",
+    "UnrecordedCall",
     "UnsupportedOptionWarning",
 ]
 
@@ -183,6 +184,13 @@ class LimitReached(HocketError, RuntimeError):
 
 class ScriptExhausted(HocketError, LookupError):
     """A scripted model, or server, was asked once more than its script says."""
+
+
+class UnrecordedCall(BaseException):
+    """A tool out of a recording was called as it was not recorded. See `hocket.testing.recorded`.
+
+    No ``Exception``: an agent would tell that to its model, which goes on by its script, and the test would pass.
+    """
 
 
 class FakeListLLMError(HocketError):

@@ -1,5 +1,5 @@
-"""For the tests of code built on hocket: a model by script, a server by script, time that jumps, a loop that must not
-block, no network.
+"""For the tests of code built on hocket: a model by script, a run of an agent as it was recorded, a server by script, time
+that jumps, a loop that must not block, no network.
 
 ``hocket.testing.plugin`` is the pytest plugin, and ``hocket.testing.conformance`` the exam for a provider or a store of
 conversations; they need pytest, which need not be installed. So the exam, and the server, are imported when they are
@@ -13,6 +13,7 @@ from hocket.language_models.scripted import Request, ScriptedChatModel, Turn
 from hocket.testing.blocking import assert_no_blocking
 from hocket.testing.clock import VirtualClock, virtual_clock
 from hocket.testing.network import no_network
+from hocket.testing.recorded import recorded
 
 if TYPE_CHECKING:
     from hocket.testing.conformance import ChatHistoryConformance, ChatModelConformance, RemoteChatModelConformance
@@ -66,6 +67,7 @@ __all__ = [
     "VirtualClock",
     "assert_no_blocking",
     "no_network",
+    "recorded",
     "serve",
     "virtual_clock",
 ]
