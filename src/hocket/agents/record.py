@@ -29,7 +29,7 @@ class RunRecord:
     def __init__(self, history: BaseChatMessageHistory | None) -> None:
         self.messages: list[BaseMessage] = []
         self.question: list[BaseMessage] = []
-        self.is_unsure = False
+        self.is_unsure: bool = False
         self._history = history
         self._stored: set[str] = set()  # the ids of results
         self._waiting: list[ToolMessage] = []
