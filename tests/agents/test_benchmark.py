@@ -94,27 +94,29 @@ async def test_a_report_is_printed_as_a_table() -> None:
     assert str(chinese).splitlines()[1].startswith("标准         0%  ")
 
 
-@pytest.mark.parametrize(("language", "first"), [("en", "Thought: "), ("zh", "思考：")])
-async def test_the_three_ready_prompts_are_whole(language: Any, first: str) -> None:
-    """Each names the tools and the labels, shows the question once, and what was done since."""
+@pytest.mark.parametrize(("language", "thought"), [("en", "Thought: "), ("zh", "思考：")])
+async def test_the_three_ready_prompts_are_whole(language: Any, thought: str) -> None:
+    """Each names the tools, has examples that the parser reads, the question once, and what was done since."""
     prompts: list[str] = []
 
     def reply(messages: Sequence[BaseMessage]) -> AIMessage:
         prompts.append(messages[-1].text)
-        return AIMessage(
-            "Action: add(a=1, b=2)"
-            if "\n3" not in prompts[-1] and "：3" not in prompts[-1] and ": 3" not in prompts[-1]
-            else "回答：3"
-        )
+        has_result = "3" in prompts[-1].rpartition("Who knows?")[2]
+        return AIMessage("回答：3" if has_result else "Action: add(a=1, b=2)")
 
     report = await abenchmark_prompts(
         RunnableLambda(reply), [("Who knows?", "3")], tools=[add], language=language, max_concurrency=1
     )
-    assert [one.success_rate for one in report.values()] == [1, 1, 1]
-    assert len(prompts) == 6 and len(set(prompts)) == 6
+    assert [(one.success_rate, one.turns) for one in report.values()] == [(1, 2)] * 3
+    assert len(set(prompts)) == 6
     for prompt in prompts:
-        assert prompt.count("Who knows?") == 1
-        assert "- add: Add two numbers." in prompt and first in prompt
+        assert prompt.count("Who knows?") == 1 and "- add: Add two numbers." in prompt
+        format = ReActFormat(language)
+        examples = [format.parse(part) for part in prompt.split("\n\n")[:-2] if part.startswith(thought)]
+        assert [(one.kind, [call["tool"] for call in one.calls]) for one in examples] == [
+            ("action", ["add"]),
+            ("finish", []),
+        ]
 
 
 async def test_a_case_that_fails_does_not_end_the_others() -> None:

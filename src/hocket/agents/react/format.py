@@ -28,7 +28,7 @@ from hocket.tools import BaseTool
 __all__ = ["ReActAnswer", "ReActFormat"]
 
 _NEEDED: Final = frozenset({"tools", "input", "agent_scratchpad"})
-_KNOWN: Final = _NEEDED | {"tool_names", "chat_history", "format", "begin"}
+_KNOWN: Final = _NEEDED | {"tool_names", "chat_history", "format", "action", "answer", "begin"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +57,9 @@ class ReActFormat:
         language: of instructions, labels and feedback. Replies are read in both.
         template: of the prompt, with ``{name}`` for variables, as LangChain's: ``tools``, ``input`` (the question) and
             ``agent_scratchpad`` (what was done since) are needed; ``tool_names``, ``chat_history`` (what was said
-            before), ``format`` (the instructions) and ``begin`` (the invitation to think) may be there. Default: that
-            of the language. The last call, without tools, always has hocket's own.
+            before), ``format`` (the instructions), ``action`` and ``answer`` (the examples in them alone) and ``begin``
+            (the invitation to think) may be there. Default: that of the language. The last call, without tools,
+            always has hocket's own.
 
     Raises:
         InvalidInput: the language is unknown; the template cannot be read, lacks a variable, or has one that is unknown.
@@ -129,6 +130,8 @@ class ReActFormat:
             "tools": describe_tools(words, tools),
             "tool_names": ", ".join(tool.name for tool in tools),
             "format": words.format.format(action=action, answer=answer) if tools else answer,
+            "action": action,
+            "answer": answer,
             "chat_history": history,
             "input": question if has_history else history + question,
             "agent_scratchpad": f"{exchanges}\n\n" if exchanges else "",

@@ -32,13 +32,13 @@ _CONCISE: Final = """\
 Tools:
 {tools}
 
-Reply in one of these two forms:
-Thought: what you think
-Action: one of {tool_names}
-Action Input: a JSON object of its parameters
+Call one of them, and wait for the observation:
 
-Thought: what you think
-Final Answer: the answer
+{action}
+
+Or answer:
+
+{answer}
 
 {chat_history}Question: {input}
 
@@ -67,12 +67,13 @@ _CONCISE_CHINESE: Final = """\
 工具：
 {tools}
 
-按以下两种格式之一回复：
-思考：你的想法
-行动：工具名称(参数的 JSON 对象)，工具名称是 {tool_names} 之一
+使用其中一个，然后等待观察：
 
-思考：你的想法
-回答：答案
+{action}
+
+或者回答：
+
+{answer}
 
 {chat_history}问题：{input}
 
