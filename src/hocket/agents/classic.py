@@ -17,8 +17,8 @@ from hocket.agents.middleware import ModelRequest
 from hocket.agents.model_call import FEEDBACK, ModelCaller, bind_tools
 from hocket.agents.planner import UNREADABLE, UNREADABLE_TOOL, ErrorHandling, Plan, Planner, PlanningAgent
 from hocket.agents.react.format import ReActFormat
-from hocket.agents.react.render import FEEDBACK as NO_QUESTION
 from hocket.agents.steps import AgentAction, AgentFinish, AgentStep
+from hocket.agents.text_format import FEEDBACK_NAME
 from hocket.errors import InvalidInput, OutputParserException
 from hocket.message_toolkit.calls import is_empty
 from hocket.messages import AIMessage, BaseMessage, HumanMessage, ToolCall, ToolMessage, convert_to_messages
@@ -306,7 +306,7 @@ def _write_scratchpad(steps: Sequence[AgentStep]) -> list[BaseMessage]:
     for number, (action, observation) in enumerate(steps, 1):
         if action.tool == UNREADABLE:
             messages += [*([AIMessage(action.log)] if action.log.strip() else [])]
-            messages.append(HumanMessage(observation, name=NO_QUESTION))
+            messages.append(HumanMessage(observation, name=FEEDBACK_NAME))
             continue
         call_id = action.tool_call_id or f"call_{number}"
         if isinstance(action, ToolAgentAction) and action.message_log:
