@@ -90,4 +90,5 @@ async def _find_missing(history: BaseChatMessageHistory, results: Sequence[ToolM
     messages = await history.aget_messages()
     made = {call["id"] for message in messages for call in calls_of(message)}
     answered = {message.tool_call_id for message in messages if isinstance(message, ToolMessage)}
-    return [result for result in results if result.tool_call_id in made - answered]
+    missing = made - answered
+    return [result for result in results if result.tool_call_id in missing]
