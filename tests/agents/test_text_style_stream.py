@@ -9,9 +9,12 @@ from hypothesis import strategies as st
 
 from hocket import ScriptedChatModel, Turn
 from hocket.agents import AgentEvent, AgentLimits, AgentResult, ReActFormat, create_agent
+from hocket.message_toolkit import check_history
 from tests.agents.conftest import add, call
+from tests.agents.react.test_react_parse import MIXTURES
 
 CALL = 'Thought: I add.\nAction: add\nAction Input: {"a": 1, "b": 2}'
+DONE = "Final Answer: It is 3."
 ANSWERS = [
     "Thought: I know.\nFinal Answer: It is 3.\n\n- three\n- 3: a number\nActually, that is all.",
     "思考：我知道了\n回答：答案是3。\n行动起来！",
@@ -56,6 +59,33 @@ def test_chunks_show_the_answer_and_nothing_else_wherever_they_are_cut(answer: s
     replies = (CALL, f"I wonder. {answer[:9]}", answer)
     events = run(*(Turn(text=cut(reply, sizes)) for reply in replies))
     assert [shown(events, step) for step in (1, 2, 3)] == ["", "", get_output(events)]
+
+
+REPLIES = (
+    MIXTURES | st.text(max_size=60) | st.sampled_from([*ANSWERS, CALL, "行动：add(1, 2)\n观察：4", "Action: nope[x]"])
+)
+
+
+@settings(deadline=None, max_examples=50)
+@given(st.lists(REPLIES, min_size=1, max_size=4), st.lists(st.integers(1, 9), min_size=1, max_size=4))
+def test_a_run_is_sound_whatever_the_model_replies(replies: list[str], sizes: list[int]) -> None:
+    """The history is valid; nothing is shown of calls; a streamed run ends like another one, as it has shown."""
+    limits = AgentLimits(model_calls=len(replies))
+    events = run(*(Turn(text=cut(reply, sizes) or [""]) for reply in replies), DONE, limits=limits)
+    result = events[-1].result
+    assert isinstance(result, AgentResult)
+    check_history(result.messages)  # raises, if a provider would refuse it
+    model = ScriptedChatModel(script=[*replies, DONE])
+    other = create_agent(model, [add], style=ReActFormat(), limits=limits).invoke("What is 1 + 2?")
+    assert (other.output, other.stop, other.model_calls) == (result.output, result.stop, result.model_calls)
+    for event in events:
+        if event.message and event.message.tool_calls:
+            assert shown(events, event.step) == ""
+        elif event.message:
+            seen = shown(events, event.step)
+            assert event.message.text == result.output and (
+                seen.endswith(result.output) or seen.startswith(result.output)
+            )
 
 
 def test_the_events_are_those_of_native_calls() -> None:
