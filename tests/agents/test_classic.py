@@ -77,7 +77,7 @@ async def test_several_actions_run_at_once():
     assert (first, second) == ("waited", "3")
 
 
-@pytest.mark.parametrize("plan", [None, [], (), "go", [AgentAction("echo", "x"), "go"]])
+@pytest.mark.parametrize("plan", [None, [], (), "go", [AgentAction("echo", "x"), "go"], AgentAction("echo", None)])  # type: ignore[arg-type]
 async def test_neither_actions_nor_a_finish_is_an_error(plan: Any):
     """It says what was planned."""
     with pytest.raises(InvalidHook, match="a plan is one or more AgentActions, or an AgentFinish"):
@@ -165,6 +165,8 @@ async def test_inputs_are_checked():
     for wrong in ("go", {"question": "go"}):
         with pytest.raises(InvalidInput, match="mood"):
             await executor.ainvoke(wrong)
+    with pytest.raises(InvalidInput, match="'intermediate_steps'"):
+        await executor.ainvoke({"question": "go", "mood": 1, "intermediate_steps": []})
     with pytest.raises(InvalidInput, match="'stop'"):
         await executor.ainvoke({"question": "go", "mood": 1}, stop=["x"])
 

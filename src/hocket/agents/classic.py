@@ -143,6 +143,8 @@ class AgentExecutor(Runnable[FieldsView | str, Fields]):
             inputs = {keys[0]: input}
         else:
             raise InvalidInput(f"the input is {type(input).__name__}; it is a mapping with {', '.join(keys)}")
+        if "intermediate_steps" in inputs:
+            raise InvalidInput("the input has 'intermediate_steps', which the executor itself gives its agent")
         if missing := [key for key in keys if key not in inputs]:
             raise InvalidInput(f"the input has no {', '.join(map(repr, missing))}; it has {sorted(inputs)}")
         return inputs

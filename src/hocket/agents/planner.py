@@ -78,7 +78,7 @@ class Planner(Runnable[Sequence[BaseMessage], AIMessage]):
         tools: Sequence[BaseTool],
         handling: ErrorHandling,
     ) -> None:
-        self.notes = PlanNotes()
+        self.notes: PlanNotes = PlanNotes()
         self._agent = agent
         self._last_agent = last_agent
         self._inputs = inputs
@@ -123,7 +123,7 @@ class Planner(Runnable[Sequence[BaseMessage], AIMessage]):
         if isinstance(plan, AgentFinish):
             return plan
         actions = cast("list[object]", [*plan] if isinstance(plan, list | tuple) else [plan])
-        if not actions or not all(isinstance(one, AgentAction) for one in actions):
+        if not actions or not all(map(_is_action, actions)):
             raise InvalidHook(f"the agent planned {plan!r}; a plan is one or more AgentActions, or an AgentFinish")
         return cast("list[AgentAction]", actions)
 
@@ -152,6 +152,10 @@ class Planner(Runnable[Sequence[BaseMessage], AIMessage]):
             return None
         args = cast(Fields, read)
         return args if args and args.keys() <= tool.args.keys() else None
+
+
+def _is_action(planned: object) -> bool:
+    return isinstance(planned, AgentAction) and isinstance(cast(object, planned.tool_input), str | Mapping)
 
 
 def _observe(error: OutputParserException, handling: ErrorHandling) -> str:
