@@ -9,10 +9,11 @@ from hocket.agents.plan import AgentPlan
 from hocket.agents.state import RunState
 from hocket.errors import OutputParserException
 from hocket.messages import AIMessage, ToolCall, ToolMessage
+from hocket.messages.calls import calls_of
 from hocket.tools.call_runner import Call
-from hocket.tools.result_messages import make_error_message
+from hocket.tools.result_messages import ERROR_KIND, make_error_message
 
-__all__ = ["BEYOND", "UNKNOWN", "ToolTurn", "answer_open_calls", "is_valid", "resume_calls", "sort_calls"]
+__all__ = ["BEYOND", "UNKNOWN", "ToolTurn", "answer_open_calls", "is_ended", "is_valid", "resume_calls", "sort_calls"]
 
 BEYOND = "This call was not run: the run has no calls of tools left. Answer with what you know."
 
@@ -142,6 +143,25 @@ def resume_calls(plan: AgentPlan[Any], state: RunState, resume: Resume) -> ToolT
         else:
             turn.answer(call, _LOST, "unknown_outcome")
     return turn
+
+
+def is_ended(plan: AgentPlan[Any], state: RunState) -> bool:
+    """Whether a result was the end of the run: the answer, that of a tool with ``return_direct``, or a `StopRun`."""
+    results: dict[str, ToolMessage] = {}
+    for message in reversed(state.messages):
+        if isinstance(message, ToolMessage):
+            results[message.tool_call_id] = message
+        else:
+            done = [(call, results.get(call["id"] or "")) for call in calls_of(message)]
+            return not state.open_calls and any(_ends_run(plan, call, result) for call, result in done if result)
+    return False
+
+
+def _ends_run(plan: AgentPlan[Any], call: Call, result: ToolMessage) -> bool:
+    if result.status == "error":
+        return result.response_metadata.get(ERROR_KIND) == "stopped"
+    tool = plan.tools.get(call["name"] or "")
+    return tool.return_direct if tool is not None else plan.answer is not None and call["name"] == plan.answer.name
 
 
 def _may_rerun(plan: AgentPlan[Any], call: ToolCall, resume: Resume) -> bool:

@@ -31,7 +31,7 @@ class AgentLimits:
         tool_calls: calls of tools; those beyond are not run, and the model is told.
         tokens: that the run uses: what was reported so far, an estimate of what is about to be sent, and the answer's
             ``max_tokens``, if the model has one set, come to no more.
-        seconds: of the whole run.
+        seconds: of the whole run, the wait for another run of the conversation included.
         tool_seconds: of one call of a tool that has no ``timeout`` of its own.
         per_tool_seconds: the same by the tool's name; goes before the tool's own.
         result_chars: characters of a result; a longer one is cut.

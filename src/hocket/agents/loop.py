@@ -11,7 +11,7 @@ from typing import Any, Generic, TypeVar, cast
 from hocket._runtime.alarm import Alarm
 from hocket.agents.answer import is_paused, read_answer
 from hocket.agents.approval import Resume
-from hocket.agents.calls import BEYOND, ToolTurn, answer_open_calls, is_valid, resume_calls, sort_calls
+from hocket.agents.calls import BEYOND, ToolTurn, answer_open_calls, is_ended, is_valid, resume_calls, sort_calls
 from hocket.agents.events import AgentEvent, EventSink
 from hocket.agents.limits import AgentLimits, StopReason
 from hocket.agents.middleware import ModelRequest, compose_model_calls
@@ -115,19 +115,20 @@ class AgentRun(Generic[Output]):
             LimitReached: a limit was reached, and the agent is to raise.
             Exception: what the model or the history raises.
         """
-        if self._history is None:
-            return await self._run_in_time(input, [])
-        with NestedRunGuard(self._history):
-            async with self._history.exclusive():
-                return await self._run_in_time(input, await self._history.aget_messages())
-
-    async def _run_in_time(self, input: list[BaseMessage] | Resume, stored: list[BaseMessage]) -> AgentResult[Output]:
         if self._limits.seconds is None:
-            return await self._work(input, stored)
+            return await self._run_alone(input)
         with Alarm() as alarm:
             alarm.set(self._limits.seconds)
-            return await self._work(input, stored)
+            return await self._run_alone(input)
         return await self._reach_limit("seconds")
+
+    async def _run_alone(self, input: list[BaseMessage] | Resume) -> AgentResult[Output]:
+        """Run with the conversation to itself."""
+        if self._history is None:
+            return await self._work(input, [])
+        with NestedRunGuard(self._history):
+            async with self._history.exclusive():
+                return await self._work(input, await self._history.aget_messages())
 
     async def _work(self, input: list[BaseMessage] | Resume, stored: list[BaseMessage]) -> AgentResult[Output]:
         self._before = state = read_state(stored)
@@ -153,7 +154,7 @@ class AgentRun(Generic[Output]):
 
     async def _resume(self, resume: Resume, state: RunState) -> AgentResult[Output] | None:
         """Go on with the last run of the history: with its open calls, or with the model's next answer."""
-        if state.is_over:
+        if state.is_over or is_ended(self._plan, state):
             raise InvalidInput("there is nothing to resume: the last run of this history has ended")
         turn = resume_calls(self._plan, state, resume)
         return None if turn is None else await self._run_turn(turn, state.open_calls)
