@@ -78,7 +78,9 @@ def test_limits_of_tools_are_a_mapping_to_seconds(value: Any):
         AgentLimits(per_tool_seconds=value)
 
 
-@pytest.mark.parametrize("options", [{"middleware": None}, {"middleware": "x"}, {"tools": None}, {"tools": {}}])
+@pytest.mark.parametrize(
+    "options", [{"middleware": None}, {"middleware": "x"}, {"tools": None}, {"tools": {}}, {"interrupt_on": None}]
+)
 def test_what_is_no_list_is_refused_when_the_agent_is_made(options: dict[str, Any]):
     """The error says what it is to be."""
     with pytest.raises(InvalidInput, match="it is a list"):

@@ -80,7 +80,7 @@ class ApprovalRules:
     """
 
     def __init__(self, interrupt_on: InterruptOn, tools: Collection[str]) -> None:
-        if isinstance(interrupt_on, str):
+        if isinstance(interrupt_on, str) or not isinstance(interrupt_on, Collection):  # pyright: ignore[reportUnnecessaryIsInstance]  # a caller's mistake
             raise InvalidInput(f"interrupt_on is {interrupt_on!r}; it is a list of names, or a mapping of rules")
         rules: Mapping[str, Rule] = dict.fromkeys(interrupt_on, True)
         if isinstance(interrupt_on, Mapping):
