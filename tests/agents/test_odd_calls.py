@@ -1,6 +1,6 @@
 """Tools and middleware that do odd things: the conversation stays whole, and the run ends."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from typing import Annotated, Any
 
 import pytest
@@ -169,20 +169,22 @@ async def test_what_a_hook_adds_is_of_its_call_only(make_agent: MakeAgent):
     assert [len(request.messages) for request in model.requests] == [2, 4]
 
 
-@pytest.mark.filterwarnings("ignore:coroutine .* was never awaited")
 async def test_a_sync_hook_that_returns_a_coroutine_is_named(make_agent: MakeAgent):
     """On trio, too, which lets no coroutine out of a thread."""
+    made: list[Coroutine[Any, Any, AIMessage]] = []
 
     class Mixed(AgentMiddleware):
         def wrap_model_call(self, request: ModelRequest, handler: Callable[[ModelRequest], Any]) -> Any:
             async def answer() -> AIMessage:
                 return AIMessage("")
 
-            return answer()
+            made.append(answer())
+            return made[0]
 
     agent, _ = make_agent([], middleware=[Mixed()])
     with pytest.raises(InvalidHook, match="returned coroutine"):
         await agent.ainvoke("go")
+    made[0].close()  # nobody awaits it
 
 
 async def test_the_application_gives_injected_arguments(make_agent: MakeAgent):
