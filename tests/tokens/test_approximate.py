@@ -148,6 +148,6 @@ def test_weight_is_a_sum(one: str, other: str) -> None:
 def test_counting_is_quick_and_linear() -> None:
     """A conversation of 8 million characters, of which 2 are Chinese, is counted in well under a second or two."""
     messages = [HumanMessage("word " * 120_000 if turn % 4 else "汉字" * 100_000) for turn in range(12)]
-    started = time.process_time()
+    started = time.thread_time()
     assert count_tokens_approximately(messages) > 1_500_000
-    assert time.process_time() - started < 2
+    assert time.thread_time() - started < 2

@@ -84,9 +84,9 @@ def test_half_a_character_counts_as_its_replacement() -> None:
 
 def test_a_word_without_end_is_no_trap() -> None:
     """100 kB without a space take a second or so; merging them step by step takes minutes."""
-    started = time.process_time()
+    started = time.thread_time()
     assert get_encoding("o200k_base").count("ab" * 50_000) == 25_000
-    assert time.process_time() - started < 5
+    assert time.thread_time() - started < 5
 
 
 def test_encodings_that_differ_in_special_tokens_share_their_tables() -> None:
