@@ -11,16 +11,21 @@ from pathlib import Path
 
 from . import (
     agents,
+    bridges,
     calls,
     chains,
     folding,
     histories,
     http,
     imports,
+    indexing,
     limiter,
+    loading,
     memory,
     providers,
+    searching,
     serialising,
+    splitting,
     streams,
     structured,
     tokens,
@@ -42,6 +47,8 @@ CASES: dict[str, Case] = {
     **folding.CASES,
     **limiter.CASES,
     **memory.CASES,
+    **indexing.CASES,
+    **loading.CASES,
     **http.CASES,
     **providers.CASES,
     **tools.CASES,
@@ -49,8 +56,11 @@ CASES: dict[str, Case] = {
     **tokens.CASES,
     **structured.CASES,
     **serialising.CASES,
+    **splitting.CASES,
+    **searching.CASES,
     **histories.CASES,
     **agents.CASES,
+    **bridges.CASES,
 }
 
 

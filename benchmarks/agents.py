@@ -1,11 +1,13 @@
 """An agent's run: a model that calls a tool which does nothing, so many times, and is done. Nobody listens."""
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 from .bench import Bench, Case, awaiting
 from .harness import Body, Target, measure
 from .library import Library, library
+from .peers import PEERS, is_installed
 from .table import Row, row_of
 
 __all__ = ["CASES"]
@@ -17,16 +19,22 @@ SHORT, LONG = 10, 200
 def agent_runs(bench: Bench) -> Iterator[Row]:
     """A step: the model's call, the tool's, and what the agent does in between.
 
-    langchain is its `create_agent`, on langgraph; bare is a loop over hocket's `bind_tools` and `arun_tool_calls`.
+    langchain is its `create_agent`, on langgraph; bare is a loop over hocket's `bind_tools` and `arun_tool_calls`; a peer is
+    the library that the row names.
     """
     for steps in (SHORT, LONG):
-        contenders: dict[str, Callable[[], Body]] = {
-            "hocket": lambda steps=steps: _hocket(steps),  # type: ignore[misc]
-            "langchain": lambda steps=steps: _langchain(steps),  # type: ignore[misc]
-            "bare": lambda steps=steps: _bare(steps),  # type: ignore[misc]
+        contenders = {
+            "hocket": partial(_hocket, steps),
+            "langchain": partial(_langchain, steps),
+            "bare": partial(_bare, steps),
         }
         samples = measure(contenders, bench.plan, per=steps)
         yield row_of(bench.case, f"a run of {steps} steps, per step", samples, Target(0.3))
+    for peer, (_, build) in PEERS.items():
+        if is_installed(peer):
+            yield from _runs_beside(bench, peer, build)
+        else:
+            yield Row(bench.case, f"{peer} is left out: it is not installed")
     yield bench.growth(
         f"a step of a run of {LONG}, over one of {SHORT}",
         lambda: _hocket(SHORT),
@@ -38,6 +46,13 @@ def agent_runs(bench: Bench) -> Iterator[Row]:
         {"hocket": lambda: _hocket(SHORT, with_history=True), "bare": lambda: _bare(SHORT)}, bench.plan, per=SHORT
     )
     yield row_of(bench.case, f"a run of {SHORT} steps with a history in memory, per step", samples, None)
+
+
+def _runs_beside(bench: Bench, peer: str, build: Callable[[int], Body]) -> Iterator[Row]:
+    for steps in (SHORT, LONG):
+        contenders = {"hocket": partial(_hocket, steps), "peer": partial(build, steps)}
+        samples = measure(contenders, bench.plan, per=steps)
+        yield row_of(bench.case, f"beside {peer}: a run of {steps} steps, per step", samples, None)
 
 
 def _calling(lib: Library, steps: int) -> Any:

@@ -146,7 +146,7 @@ def find_callers(name: str) -> dict[str, Callable[[str], Caller]]:
     Args:
         name: of the format, as in `REPLIES`.
     """
-    packages = {"langchain": _MODELS[name].package, "sdk": SDKS[name][0]}
+    packages = {"langchain": _MODELS[name].package, "peer": SDKS[name][0]}
     found = ["hocket", *(who for who, package in packages.items() if _is_installed(package))]
     return {who: partial(make_caller, name, who) for who in [*found, *(["bare"] if name == "openai" else [])]}
 
@@ -155,7 +155,7 @@ def make_caller(name: str, who: str, url: str) -> Caller:
     """Make a contender: of the format ``name``, called ``who``, for the server at ``url``."""
     if who == "bare":
         return Bare(url)
-    if who == "sdk":
+    if who == "peer":
         return SDKS[name][1](url)
     names = _MODELS[name]
     package, close = (f"hocket.providers.{names.room}", "aclose")

@@ -42,9 +42,9 @@ def costs(bench: Bench) -> Iterator[Row]:
     """A call, and a token of a stream that is all there at once."""
     for format, provider in _compared().items():
         samples = measure_work(bench, format, _call, per=1)
-        yield row_of(bench.case, f"{provider.name}: a call", samples, Target(provider.call, over="sdk"))
+        yield row_of(bench.case, f"{provider.name}: a call", samples, Target(provider.call, over="peer"))
         samples = measure_work(bench, format, _stream, per=CHUNKS)
-        target = None if provider.piece is None else Target(provider.piece, over="sdk")
+        target = None if provider.piece is None else Target(provider.piece, over="peer")
         yield row_of(bench.case, f"{provider.name}: a token of {CHUNKS}", samples, target)
 
 
@@ -52,13 +52,13 @@ def first_answers(bench: Bench) -> Iterator[Row]:
     """A fresh process: start, import, ask once; above one that does nothing."""
     for format, provider in _compared().items():
         samples = measure_first_answers(bench, format)
-        target = Target(provider.first, over="sdk")
+        target = Target(provider.first, over="peer")
         yield row_of(bench.case, f"{provider.name}: first answer of a process", samples, target, "ms")
 
 
 def _compared() -> dict[str, _Provider]:
     """Return the providers whose SDK is installed."""
-    return {format: provider for format, provider in PROVIDERS.items() if "sdk" in find_callers(format)}
+    return {format: provider for format, provider in PROVIDERS.items() if "peer" in find_callers(format)}
 
 
 async def _call(caller: Caller) -> None:

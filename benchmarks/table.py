@@ -10,17 +10,20 @@ __all__ = ["Row", "print_header", "print_row", "row_of"]
 
 @dataclass(frozen=True)
 class Row:
-    """One line of the table. ``unit`` is that of the four figures; ``ratio`` is hocket's ÷ LangChain's."""
+    """One line of the table. ``unit`` is that of the four figures; ``ratio`` is hocket's ÷ LangChain's.
+
+    ``peer`` is the library beside it that the row names: a provider's official SDK, or another one's agents.
+    """
 
     case: str
     what: str
     unit: str = "µs"
     hocket: float | None = None
     langchain: float | None = None
-    sdk: float | None = None
+    peer: float | None = None
     bare: float | None = None
     ratio: float | None = None
-    over_sdk: float | None = None
+    over_peer: float | None = None
     over_bare: float | None = None
     target: Target | None = None
     rounds: int = 0
@@ -31,7 +34,7 @@ class Row:
         """``meets`` or ``falls short``; ``failed: …`` where the figure that is judged could not be had."""
         if self.target is None:
             return f"failed: {self.failure}" if self.failure else ""
-        ratios = {"langchain": self.ratio, "sdk": self.over_sdk, "bare": self.over_bare}
+        ratios = {"langchain": self.ratio, "peer": self.over_peer, "bare": self.over_bare}
         judged = self.hocket if self.target.over is None else ratios[self.target.over]
         if judged is None:
             return f"failed: {self.failure or 'not measured'}"
@@ -50,10 +53,10 @@ def row_of(case: str, what: str, samples: Samples, target: Target | None, unit: 
         unit=unit,
         hocket=samples.median("hocket"),
         langchain=samples.median("langchain"),
-        sdk=samples.median("sdk"),
+        peer=samples.median("peer"),
         bare=samples.median("bare"),
         ratio=samples.ratio("hocket", "langchain"),
-        over_sdk=samples.ratio("hocket", "sdk"),
+        over_peer=samples.ratio("hocket", "peer"),
         over_bare=samples.ratio("hocket", "bare"),
         target=target,
         rounds=samples.rounds,
@@ -61,7 +64,7 @@ def row_of(case: str, what: str, samples: Samples, target: Target | None, unit: 
     )
 
 
-_FIGURES = ("hocket", "langchain", "sdk", "bare", "÷ langchain", "÷ sdk", "÷ bare")
+_FIGURES = ("hocket", "langchain", "peer", "bare", "÷ langchain", "÷ peer", "÷ bare")
 _COLUMNS = ("what", "unit", *_FIGURES, "target", "rounds", "verdict")
 _WIDTHS = (56, 6, 8, 9, 7, 7, 11, 6, 7, 18, 6, 7)
 
@@ -74,7 +77,7 @@ def print_header() -> None:
 
 def print_row(row: Row) -> None:
     """Print a row as soon as it is known: a full run takes minutes."""
-    figures = (row.hocket, row.langchain, row.sdk, row.bare, row.ratio, row.over_sdk, row.over_bare)
+    figures = (row.hocket, row.langchain, row.peer, row.bare, row.ratio, row.over_peer, row.over_bare)
     target = "" if row.target is None else str(row.target)
     print(_line([row.what, row.unit, *map(_figure, figures), target, str(row.rounds), row.verdict]), flush=True)
 

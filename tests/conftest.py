@@ -29,6 +29,15 @@ def pytest_configure() -> None:
     create_model("First")
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Refuse names of tests that differ between processes: several that run them together would not find them all."""
+    changing = [item.nodeid for item in items if " at 0x" in item.name]
+    if changing:
+        raise pytest.UsageError(
+            f"these tests are named after an address in memory, which changes: {changing}; give ids"
+        )
+
+
 def pytest_collection_finish() -> None:
     """Spare the garbage collector, which many tests call, what stays: ten thousand tests cost it a second each time."""
     _set_aside_what_stays()

@@ -8,7 +8,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from hocket.agents import calculate
-from hocket.agents.builtin.arithmetic import FUNCTIONS
+from hocket.tools.arithmetic import FUNCTIONS
 
 ANSWERS = {
     "1 + 2 * 3": "7",

@@ -424,6 +424,7 @@ async def test_leaving_a_stream_cancels_the_run(make_agent: MakeAgent):
         ([add], {"style": "baroque"}, "style is 'baroque'"),
         ([add], {"middleware": [object()]}, "AgentMiddleware"),
         ([add], {"system_prompt": 5}, "system_prompt is int"),
+        ([add], {"name": 5}, "name is 5"),
         ([add], {"response_format": int}, "an answer cannot be"),
         ([5], {}, "cannot be run"),
         ("add", {}, "a list of tools"),
@@ -434,6 +435,13 @@ def test_bad_input_is_refused_when_the_agent_is_made(tools: Any, options: dict[s
     """The error says what is wrong."""
     with pytest.raises(InvalidInput, match=says):
         create_agent(ScriptedChatModel(script=["hi"]), tools, **options)
+
+
+def test_an_agent_says_what_it_is():
+    """Its name, its model and its tools; no keys, and no text of a page."""
+    model = ScriptedChatModel(script=["hi"])
+    assert repr(create_agent(model, [add], name="sums")) == "<Agent 'sums': ScriptedChatModel with add>"
+    assert repr(create_agent(model)) == "<Agent ScriptedChatModel with no tools>"
 
 
 async def test_an_unknown_argument_of_a_call_is_refused(make_agent: MakeAgent):

@@ -1,17 +1,18 @@
 """Models that answer in odd ways: an agent makes the best of it, or ends with an error that says what is wrong."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from pydantic import BaseModel, RootModel
 
 from hocket import ScriptedChatModel, Turn
-from hocket.agents import AgentLimits, create_agent
+from hocket.agents import AgentLimits, AgentMiddleware, ModelRequest, create_agent
 from hocket.agents.repeats import RepeatCounter
 from hocket.errors import ContentFiltered, InvalidHook, InvalidInput
 from hocket.messages import AIMessage, AIMessageChunk, ToolCall
 from hocket.runnables import RunnableLambda
-from tests.agents.conftest import MakeAgent, add, call
+from tests.agents.conftest import MakeAgent, Script, add, call
 
 STOP = AgentLimits(model_calls=2)
 
@@ -154,3 +155,70 @@ async def test_a_call_that_waits_is_answered_at_a_limit(make_agent: MakeAgent):
     result = await agent.ainvoke("go")
     assert (result.output, result.stop, result.pending) == (None, "model_calls", [])
     assert "not run" in result.new_messages[-1].text
+
+
+class Recorder(AgentMiddleware):
+    """Keeps what the model is offered."""
+
+    def __init__(self) -> None:
+        self.offered: list[list[Any]] = []
+
+    def wrap_model_call(self, request: ModelRequest, handler: Callable[[ModelRequest], Any]) -> Any:
+        self.offered.append([*request.tools])
+        return handler(request)
+
+
+async def test_the_providers_own_tools_are_not_offered_at_a_last_answer(make_agent: MakeAgent):
+    """Without tools means without any; a middleware sees them with the others, and may take them away."""
+    search, recorder = {"type": "web_search"}, Recorder()
+    agent, model = make_agent(
+        [[call("add", a=1, b=2)], "Enough."],
+        [add, search],
+        limits=AgentLimits(model_calls=1),
+        middleware=[recorder],
+    )
+    assert (await agent.ainvoke("go")).output == "Enough."
+    first, last = (request.params.get("tools") for request in model.requests)
+    assert first is not None and search in first and len(first) == 2
+    assert last is None
+    assert recorder.offered == [[add, search], []]
+
+
+async def test_a_middleware_may_not_offer_the_providers_own_tools_in_text(make_agent: MakeAgent):
+    """They would never be called."""
+
+    class Offer(AgentMiddleware):
+        def wrap_model_call(self, request: ModelRequest, handler: Callable[[ModelRequest], Any]) -> Any:
+            return handler(request.override(tools=[*request.tools, {"type": "web_search"}]))
+
+    agent, model = make_agent(["Final Answer: 3"], style="react", middleware=[Offer()])
+    with pytest.raises(InvalidInput, match="web_search"):
+        await agent.ainvoke("go")
+    assert model.requests == []
+
+
+@pytest.mark.parametrize("style", ["native", "react"])
+async def test_a_model_that_says_nothing_again_and_again_is_stopped(make_agent: MakeAgent, style: str):
+    """It is told three times, and then asked for the last time, without tools."""
+    agent, model = make_agent([AIMessage("")] * 3 + ["Final Answer: 3" if style == "react" else "3"], style=style)
+    result = await agent.ainvoke("go")
+    assert (result.output, result.stop, result.model_calls) == ("3", "loop", 4)
+    agent, model = make_agent([AIMessage("")] * 3, style=style, at_limit="stop")
+    result = await agent.ainvoke("go")
+    assert (result.output, result.stop, len(model.requests)) == (None, "loop", 3)
+
+
+async def test_replies_of_no_use_that_differ_or_are_not_in_a_row_are_no_loop(make_agent: MakeAgent):
+    """Each is a try, within the limit on calls of the model."""
+    no = AIMessage("")
+    script: Script = [no, no, [call("add", a=1, b=1)], no, no, "four", "five", "six", "seven", [call("Hour", hour=7)]]
+    agent, _ = make_agent(script, response_format=Hour)
+    result = await agent.ainvoke("go")
+    assert (result.output, result.stop) == (Hour(hour=7), "done")
+
+
+async def test_without_a_limit_on_repeats_an_empty_reply_is_asked_again(make_agent: MakeAgent):
+    """Up to the limit on calls of the model."""
+    agent, model = make_agent([AIMessage("")] * 6, limits=AgentLimits(repeats=None, model_calls=6), at_limit="stop")
+    assert (await agent.ainvoke("go")).stop == "model_calls"
+    assert len(model.requests) == 6

@@ -151,6 +151,27 @@ async def test_results_of_calls_are_asked_in_the_next_turn() -> None:
     assert [message.type for message in model.requests[3].messages[-3:]] == ["ai", "tool", "human"]
 
 
+@pytest.mark.parametrize("verb", ["ainvoke", "astream", "invoke", "a part"])
+async def test_calls_that_a_question_leaves_open_are_answered_in_the_store(verb: str) -> None:
+    """As the model is shown them, and in the same append; of a stream that is left early, too."""
+    store = Store()
+    model = ScriptedChatModel(script=[Turn(tool_calls=[CALL]), Turn(text=["never ", "mind"])])
+    remembering = RunnableWithMessageHistory(model, store)
+    await remembering.ainvoke("1?", ONE)
+    if verb == "ainvoke":
+        await remembering.ainvoke("2?", ONE)
+    elif verb == "invoke":
+        await anyio.to_thread.run_sync(remembering.invoke, "2?", ONE)
+    else:
+        async with remembering.astream("2?", ONE) as stream:
+            async for _ in stream:
+                if verb == "a part":
+                    break
+    kinds = [message.type for message in store("one").messages]
+    assert kinds == ["human", "ai", "tool", "human", "ai"]
+    assert validate_history(store("one").messages) == []
+
+
 @pytest.mark.parametrize("keys", [{}, {"input_messages_key": "q", "history_messages_key": "h"}], ids=["list", "keys"])
 async def test_a_result_of_no_call_is_refused(keys: Any) -> None:
     """Before the model is asked: a provider would refuse it, and left out, it would leave nothing to answer."""

@@ -9,7 +9,7 @@ from hocket.http import json_request
 from hocket.providers.openai import ChatOpenAI
 from hocket.testing import OpenAIFormat, Reply, Stream
 from hocket.testing.conformance import RemoteChatModelConformance
-from hocket.testing.server import Document, EventStream, Format, ReceivedRequest, ReplyContent, cut_text, write_event
+from hocket.testing.server import EventStream, Format, ReceivedRequest, ReplyContent, WholeReply, cut_text, write_event
 
 
 class ChatFlow(ChatOpenAI):
@@ -70,8 +70,8 @@ async def test_a_failure_of_the_model_comes_out_as_it_is() -> None:
 class Plain(Format):
     """As little as a format has to say."""
 
-    def document(self, request: ReceivedRequest, reply: ReplyContent) -> Document:
-        return Document({"text": reply.text})
+    def document(self, request: ReceivedRequest, reply: ReplyContent) -> WholeReply:
+        return WholeReply({"text": reply.text})
 
     def stream(self, request: ReceivedRequest, reply: ReplyContent) -> EventStream:
         return EventStream([write_event(piece) for piece in cut_text(str(reply.text), reply.pieces)], b"")

@@ -70,18 +70,18 @@ def test_failing_contender_leaves_the_others() -> None:
         (Target(0.5), "meets"),
         (Target(0.4), "falls short"),
         (Target(3, over="bare"), "meets"),
-        (Target(0.3, over="sdk"), "meets"),
+        (Target(0.3, over="peer"), "meets"),
         (Target(20, over=None, at_least=True), "falls short"),
         (None, ""),
     ],
 )
 def test_verdict(target: Target | None, verdict: str) -> None:
     """A row is judged by its target: on a ratio, or on hocket's own figure."""
-    others = {"langchain": [20.0] * 3, "sdk": [40.0] * 3, "bare": [5.0, 4.0, 1.0]}
+    others = {"langchain": [20.0] * 3, "peer": [40.0] * 3, "bare": [5.0, 4.0, 1.0]}
     samples = Samples({"hocket": [10.0, 10.0, 1.0], **others})
     row = row_of("trivial", "a sum", samples, target)
 
-    assert (row.ratio, row.over_sdk, row.over_bare) == (0.5, 0.25, 2.0)
+    assert (row.ratio, row.over_peer, row.over_bare) == (0.5, 0.25, 2.0)
     assert row.verdict == verdict
 
 

@@ -20,9 +20,10 @@ from typing import Any
 import anyio
 import pytest
 
-from tests.measures.source import HAS_MCP, MODULES, ROOT
+from tests.measures.source import HAS_LANGCHAIN, HAS_MCP, MODULES, ROOT
 
-PAGES = [ROOT / "README.md", *(one for one in sorted((ROOT / "docs").rglob("*.md")) if HAS_MCP or one.stem != "mcp")]
+LEFT_OUT = {name for name, is_here in (("mcp", HAS_MCP), ("langchain", HAS_LANGCHAIN)) if not is_here}
+PAGES = [ROOT / "README.md", *(one for one in sorted((ROOT / "docs").rglob("*.md")) if one.stem not in LEFT_OUT)]
 
 FENCE = re.compile(
     r"^(?P<indent> *)```(?P<info>[^\n`]*)\n(?P<body>.*?)^(?P=indent)```[ ]*$",

@@ -8,6 +8,7 @@ import pytest
 
 from hocket import (
     BaseMessage,
+    ChatOpenAI,
     ChatPromptValue,
     FakeListLLM,
     HumanMessage,
@@ -66,12 +67,21 @@ async def test_anything_else_is_refused(given: Any, recorder: Any) -> None:
 
 
 @pytest.mark.parametrize("given", [[], (), ChatPromptValue(messages=[])], ids=repr)
-async def test_no_message_at_all_is_refused(given: Any) -> None:
-    """BCM-19: an empty conversation is the caller's mistake, and told before anything is sent."""
+async def test_no_message_at_all_is_for_the_hook_to_judge(given: Any) -> None:
+    """As in LangChain. A model behind HTTP refuses it before anything is sent, and before a run starts."""
+    model = hook_model()
+    await model.ainvoke(given)
+    await model.agenerate([[HI], []])
+    assert sorted(len(one) for one in inputs_of(model)) == [0, 0, 1]
+
+
+async def test_a_model_behind_http_needs_a_message(recorder: Any) -> None:
+    model = ChatOpenAI(model="m", api_key="k", callbacks=[recorder])
     with pytest.raises(InvalidInput, match="no messages"):
-        await hook_model().ainvoke(given)
+        await model.ainvoke([])
     with pytest.raises(InvalidInput, match="no messages"):
-        await hook_model().agenerate([[HI], []])
+        await model.agenerate([[HI], []])
+    assert recorder.events == []
 
 
 @pytest.mark.parametrize(

@@ -31,7 +31,7 @@ def aimock(fixtures: Path) -> list[str]:
     if node is None or npm is None:
         pytest.skip("the mock server is a package of npm's, and there is no node or npm here")
     quiet = ["--ignore-scripts", "--no-audit", "--no-fund", "--silent", "--fetch-retries=0", "--fetch-timeout=20000"]
-    home = _install("aimock-1.43.0", lambda folder: [[npm, "install", "--prefix", str(folder), *quiet, AIMOCK]])
+    home = install("aimock-1.43.0", lambda folder: [[npm, "install", "--prefix", str(folder), *quiet, AIMOCK]])
     program = home / "node_modules" / "@copilotkit" / "aimock" / "dist" / "cli.js"
     return [node, str(program), "-h", "127.0.0.1", "-p", "0", "-f", str(fixtures)]
 
@@ -40,7 +40,7 @@ def llmock() -> list[str]:
     """Return the command of a server of PyPI's that fails when it is told to; it skips where there is none."""
     name = f"llmock-0.2.2-python{sys.version_info.major}.{sys.version_info.minor}"
     quiet = ["--quiet", "--disable-pip-version-check", "--retries", "0", "--timeout", "20"]
-    home = _install(
+    home = install(
         name,
         lambda folder: [
             [sys.executable, "-m", "venv", str(folder)],
@@ -85,7 +85,7 @@ def _wait_for_address(process: "subprocess.Popen[bytes]", log: Path) -> str:
     pytest.fail(f"the mock server did not listen within {READY:.0f} s: {log.read_text(errors='replace')[-500:]}")
 
 
-def _install(name: str, commands: Callable[[Path], list[list[str]]]) -> Path:
+def install(name: str, commands: Callable[[Path], list[list[str]]]) -> Path:
     """Return the folder of a package, installed by some commands where it is not there yet.
 
     It is installed beside its place and then moved, so that no other process finds half of it.

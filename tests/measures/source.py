@@ -21,7 +21,14 @@ def name_of(path: Path) -> str:
 ALL_MODULES = {name_of(path): path for path in FILES}
 # The package `mcp` wants a newer pydantic than the lowest that hocket takes: with that one, what needs it is left out.
 HAS_MCP = importlib.util.find_spec("mcp") is not None
-NOT_FOR_IMPORT = ("hocket.__main__", *(() if HAS_MCP else ("hocket.agents.mcp",)))
+HAS_LANGCHAIN = importlib.util.find_spec("langchain_core") is not None  # it comes with `dev`, and not with `test`
+HAS_LIBCST = importlib.util.find_spec("libcst") is not None
+NOT_FOR_IMPORT = (
+    "hocket.__main__",
+    *(() if HAS_MCP else ("hocket.agents.mcp",)),
+    *(() if HAS_LANGCHAIN else ("hocket.interop.langchain",)),
+    *(() if HAS_LIBCST else ("hocket.migration",)),
+)
 MODULES = {name: path for name, path in ALL_MODULES.items() if not name.startswith(NOT_FOR_IMPORT)}
 PUBLIC_MODULES = {name: path for name, path in MODULES.items() if "._" not in name}
 

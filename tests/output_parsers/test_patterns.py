@@ -15,14 +15,23 @@ from hocket.output_parsers import (
 
 
 @pytest.mark.parametrize(
-    ("text", "value"), [("YES", True), ("no.", False), ("Yes, I know", True), ("**No**", False), ("I say: yes!", True)]
+    ("text", "value"),
+    [
+        ("YES", True),
+        ("no.", False),
+        ("Yes, I know", True),
+        ("**No**", False),
+        ("I say: yes!", True),
+        ('"TRUE"', True),
+        ("`false`", False),
+    ],
 )
 def test_a_word_says_yes_or_no(text: str, value: bool) -> None:
     """In any case, as a word of its own."""
     assert BooleanOutputParser().invoke(text) is value
 
 
-@pytest.mark.parametrize("text", ["", "maybe", "YES and NO", "yesterday", "I know"])
+@pytest.mark.parametrize("text", ["", "maybe", "YES and NO", "true or no", "yesterday", "I know"])
 def test_an_answer_that_says_neither_or_both_is_refused(text: str) -> None:
     """Rather than guessed."""
     with pytest.raises(OutputParserException, match="YES or NO") as caught:

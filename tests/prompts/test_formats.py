@@ -145,9 +145,9 @@ def test_a_template_is_held_against_its_variables() -> None:
         check_valid_template("{a} {b}", "f-string", ["a"])
 
 
-@pytest.mark.parametrize("template_format", ["mustache", "f"])
+@pytest.mark.parametrize("template_format", ["fstring", "f"])
 def test_other_formats_are_refused(template_format: str) -> None:
-    """By name; mustache is left out on purpose."""
+    """By name."""
     with pytest.raises(InvalidInput, match=template_format):
         get_template_variables("x", template_format)
 

@@ -149,7 +149,7 @@ async def test_custom_events_are_told() -> None:
     events = [event async for event in RunnableLambda(work).astream_events("hi")]
     custom = events[1]
     assert (custom["event"], custom["name"], custom["data"]) == ("on_custom_event", "progress", {"percent": 50})
-    assert custom["parent_ids"] == [events[0]["run_id"]]
+    assert (custom["run_id"], custom["parent_ids"]) == (events[0]["run_id"], [])
 
 
 async def test_sync_code_on_other_threads_is_heard() -> None:

@@ -85,7 +85,8 @@ async def test_a_cancellation_out_of_nowhere_is_raised_like_an_error(task_count:
     assert task_count() == before
 
 
-async def test_a_slow_consumer_is_waited_for() -> None:
+@pytest.mark.parametrize("bound", [1, 2, 3, BOUND])
+async def test_a_slow_consumer_is_waited_for(bound: int) -> None:
     """The producer is never more than the bound ahead."""
     produced = 0
 
@@ -97,12 +98,12 @@ async def test_a_slow_consumer_is_waited_for() -> None:
             if waiting is not None:
                 await waiting
 
-    stream = Stream(produce)
+    stream = Stream(produce, bound=bound)
     for taken in range(1, 201):
         assert await anext(stream) == taken - 1
         for _ in range(3):
             await anyio.lowlevel.checkpoint()
-        assert produced - taken <= BOUND
+        assert produced - taken <= bound
     assert produced == 200
 
 

@@ -26,7 +26,7 @@ try:
     import psycopg
     from psycopg import Error as PostgresError
     from psycopg.conninfo import conninfo_to_dict, make_conninfo
-    from psycopg.errors import UndefinedTable
+    from psycopg.errors import QueryCanceled, UndefinedTable
     from psycopg.pq import TransactionStatus
     from psycopg.rows import tuple_row
 except ImportError as error:
@@ -39,6 +39,7 @@ __all__ = [
     "ConnectionPool",
     "PostgresClient",
     "PostgresError",
+    "QueryCanceled",
     "SyncPool",
     "UndefinedTable",
     "check_postgres_url",

@@ -1,4 +1,4 @@
-"""SQLite databases, one connection for each file in a process, which threads use by turns.
+"""SQLite databases, one connection for each file and use of it in a process, which threads use by turns.
 
 Had each store its own connection, fifty writers would spend their time in SQLite's way of waiting, which is to sleep and
 look again, and take four times as long. A database is in WAL mode, so that the readers and the writer of several processes
@@ -16,7 +16,7 @@ from typing import Any
 from hocket._runtime.fork import after_fork, leave_to_parent
 from hocket.errors import HocketError
 
-__all__ = ["SQLiteDatabase", "shared_database", "transaction"]
+__all__ = ["SQLiteDatabase", "shared_database", "snapshot", "transaction"]
 
 PATIENCE = 30.0
 """Seconds to wait for other writers."""
@@ -55,7 +55,7 @@ class SQLiteDatabase:
             try:
                 connection = self._connection or self._connect()
                 if schema not in self._schemas:
-                    connection.executescript(schema)
+                    _make_tables(connection, schema)
                     self._schemas.add(schema)
                 yield connection
             except sqlite3.Error as error:
@@ -90,17 +90,35 @@ class SQLiteDatabase:
         return connection
 
 
-_databases: weakref.WeakValueDictionary[str, SQLiteDatabase] = weakref.WeakValueDictionary()
+def _make_tables(connection: sqlite3.Connection, schema: str) -> None:
+    """Make a store's tables, all of them or none. Where they are, nothing is written, and no writer waited for."""
+    try:
+        connection.executescript(f"BEGIN; {schema} COMMIT;")
+    except sqlite3.OperationalError:  # somebody wrote, and a reader does not become a writer then
+        connection.rollback()
+        try:
+            connection.executescript(f"BEGIN IMMEDIATE; {schema} COMMIT;")
+        except BaseException:
+            connection.rollback()
+            raise
+
+
+_databases: weakref.WeakValueDictionary[tuple[str, str], SQLiteDatabase] = weakref.WeakValueDictionary()
 _lock = threading.Lock()
 
 
-def shared_database(path: str) -> SQLiteDatabase:
-    """Return the process's database at ``path``; it closes its connection when the last store that uses it is gone."""
+def shared_database(path: str, use: str = "") -> SQLiteDatabase:
+    """Return the process's database at ``path``; it closes its connection when the last store that uses it is gone.
+
+    Args:
+        path: of the file.
+        use: what for: each use has a connection of its own, so that to read need not wait for who writes.
+    """
     place = os.path.realpath(path)
     with _lock:
-        database = _databases.get(place)
+        database = _databases.get((place, use))
         if database is None:
-            database = _databases[place] = SQLiteDatabase(place)
+            database = _databases[place, use] = SQLiteDatabase(place)
         return database
 
 
@@ -114,6 +132,16 @@ def transaction(connection: sqlite3.Connection) -> Generator[None]:
     except BaseException:
         connection.rollback()
         raise
+
+
+@contextmanager
+def snapshot(connection: sqlite3.Connection) -> Generator[None]:
+    """Read several times, and see nothing of what others write meanwhile."""
+    connection.execute("BEGIN")
+    try:
+        yield
+    finally:
+        connection.rollback()
 
 
 @after_fork

@@ -52,18 +52,11 @@ class Runs:
         reports_usage: False where an equal call reports the tokens of a request that both share.
     """
 
-    __slots__ = (
-        "_describe",
-        "_hears_tokens",
-        "_ids",
-        "_managers",
-        "_runs",
-        "_runtime",
-        "_start_event",
-        "_started_at",
-        "has_ended",
-        "reports_usage",
-    )
+    # Until something happens these stand on the class, since each assignment in a constructor is paid by every call.
+    has_ended: bool = False
+    reports_usage: bool = True
+    _hears_tokens: bool | None = None  # until the first chunk comes
+    _started_at = 0.0
 
     def __init__(
         self,
@@ -79,10 +72,6 @@ class Runs:
         self._managers = managers
         self._describe = describe
         self._runs: list[LLMRun] = []
-        self._hears_tokens: bool | None = None  # until the first chunk comes
-        self._started_at = 0.0
-        self.has_ended: bool = False
-        self.reports_usage: bool = True
 
     is_watched = True
     """Whether they have a start and an end to tell: somebody listens, and nobody else tells them."""
@@ -228,8 +217,6 @@ class Runs:
 class StartedRun(Runs):
     """A run that the caller has started, and will end."""
 
-    __slots__ = ()
-
     is_watched = False
 
     def __init__(self, runtime: Runtime, run: LLMRun) -> None:
@@ -246,8 +233,6 @@ class RelayedRuns(Runs):
         sink: takes the chunks of the request, and its events.
         hook_run: the run that the hook itself may tell things: that of the call that started the request.
     """
-
-    __slots__ = ("_hook_run", "_sink")
 
     # Constants: a property would be called for each chunk.
     is_watched = False
@@ -271,8 +256,6 @@ class RelayedRuns(Runs):
 
 class _NoRuns(Runs):
     """The runs of a call that nobody watches: what is told reaches nobody."""
-
-    __slots__ = ()
 
     # Constants: a property would be a call more for each question.
     is_watched = False

@@ -3,7 +3,7 @@
 A producer is a coroutine function that hands items to a sink until it returns. It runs in a detached task, and holds
 there all cancel scopes, task groups and connections; the consumer holds none. So a consumer that leaves early (break,
 garbage collection, a cancelled pull, ``aclose`` from another task) cannot close them in the wrong task, as async
-generators do (PEP 533, PEP 789). The producer runs ahead of the consumer by `BOUND` items.
+generators do (PEP 533, PEP 789). The producer runs ahead of the consumer by `BOUND` items, or as many as it is given.
 
 On the blocking runtime the consumer itself drives the producer: the sink suspends it at each item, and the next pull
 resumes it. This needs no thread and no loop.
@@ -50,10 +50,24 @@ Producer = Callable[[Sink[T]], Coroutine[Any, Any, None]]
 class _Channel(Generic[T]):
     """The state that producer and consumer share. It outlives the `Stream`, and is told when that is lost."""
 
-    __slots__ = ("buffer", "closed", "done", "empty", "error", "full", "left", "over", "produce", "task", "trace")
+    __slots__ = (
+        "bound",
+        "buffer",
+        "closed",
+        "done",
+        "empty",
+        "error",
+        "full",
+        "left",
+        "over",
+        "produce",
+        "task",
+        "trace",
+    )
 
-    def __init__(self, produce: Producer[T]) -> None:
+    def __init__(self, produce: Producer[T], bound: int) -> None:
         self.produce: Producer[T] | None = produce
+        self.bound = bound
         self.buffer: collections.deque[T] = collections.deque()
         self.closed = self.left = self.over = False
         self.error: BaseException | None = None
@@ -69,7 +83,7 @@ class _Channel(Generic[T]):
         if self.empty is not None:
             self.empty.set()
             self.empty = None
-        return self._wait_for_room() if len(self.buffer) >= BOUND else None
+        return self._wait_for_room() if len(self.buffer) >= self.bound else None
 
     async def _wait_for_room(self) -> None:
         self.full = self.full or anyio.Event()  # one for all: a batch puts from many tasks
@@ -117,11 +131,12 @@ class _Channel(Generic[T]):
             except BaseException:
                 await self.stop(closed=False)
                 raise
+        self.make_room()  # with room for one item, that item is always taken here
         return self.buffer.popleft()
 
     def make_room(self) -> None:
         """Let the producer go on, if an item that is about to be taken leaves it enough room for it to be worth it."""
-        if self.full is not None and len(self.buffer) <= BOUND // 2 + 1:
+        if self.full is not None and len(self.buffer) <= self.bound // 2 + 1:
             self.full.set()
             self.full = None
 
@@ -147,10 +162,14 @@ class Stream(Generic[T]):
 
     Starts at the first pull. Leaving it: ``async with``, `aclose`, or just dropping it; a cancelled pull ends it too.
     An error of the producer is raised by the pull that reaches it.
+
+    Args:
+        produce: the producer.
+        bound: how many items it may be ahead of the consumer: fewer where each may be large.
     """
 
-    def __init__(self, produce: Producer[T]) -> None:
-        self._channel: _Channel[T] = _Channel(produce)
+    def __init__(self, produce: Producer[T], *, bound: int = BOUND) -> None:
+        self._channel: _Channel[T] = _Channel(produce, bound)
 
     def __aiter__(self) -> Self:
         return self

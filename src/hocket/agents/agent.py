@@ -1,6 +1,7 @@
 """The agent: a model, its tools, and what it may do, as configuration. No run leaves anything on it."""
 
 import functools
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Generic, NamedTuple, TypeVar
 
@@ -48,6 +49,11 @@ class Agent(Runnable[AgentInput, AgentResult[Output]], Generic[Output]):
         self.name: str | None = name
         self.limits: AgentLimits = limits
         self._plan = plan
+
+    def __repr__(self) -> str:
+        plan, name = self._plan, "" if self.name is None else f"{self.name!r}: "
+        tools = ", ".join(plan.tools) or "no tools"
+        return f"<Agent {name}{plan.model.get_name()} with {tools}>"
 
     @property
     def may_pause(self) -> bool:
@@ -126,10 +132,18 @@ class Agent(Runnable[AgentInput, AgentResult[Output]], Generic[Output]):
         """Run the agent, and return what happens as it happens: the sync face of `astream`."""
         return SyncAgentStream(self._producer(input, config, _Options(history, limits, injected, kwargs)))
 
-    def as_tool(self, name: str | None = None, description: str = "", **kwargs: Any) -> BaseTool:
+    def as_tool(  # type: ignore[override]  # an agent takes a text, so that there is no schema to give
+        self, name: str | None = None, description: str = "", **kwargs: Any
+    ) -> BaseTool:
         """Return a tool that has this agent do something: it takes one text, and returns the agent's output.
 
-        It shares the callbacks, the cancellation, the deadline and the bill of the run that calls it.
+        It shares the callbacks, the cancellation, the deadline and the bill of the run that calls it, whose limit on
+        tokens holds for both together. A call of it may take as long as that run, unless a ``timeout`` is given.
+
+        Args:
+            name: of the tool; default: the agent's.
+            description: tells the model when to call it.
+            kwargs: further fields of the tool: ``timeout``, ``return_direct``.
 
         Raises:
             InvalidInput: there is no name, or no description; the agent may pause, for which a tool cannot wait; or a
@@ -148,6 +162,7 @@ class Agent(Runnable[AgentInput, AgentResult[Output]], Generic[Output]):
                 raise ToolException(f"it ended without an answer ({result.stop})")
             return result.output
 
+        kwargs.setdefault("timeout", math.inf)  # each of its own calls has a limit, and the run that calls it has
         return StructuredTool.from_function(coroutine=ask, name=name, description=description, **kwargs)
 
     # -- one run

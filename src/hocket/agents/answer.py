@@ -9,7 +9,7 @@ from hocket.language_models.structured.answers import find_obstacle
 from hocket.message_toolkit.calls import is_empty
 from hocket.messages import AIMessage
 
-__all__ = ["is_paused", "read_answer"]
+__all__ = ["is_paused", "is_silent", "read_answer"]
 
 _EMPTY = "Your reply was empty. Call a tool, or give your answer."
 
@@ -30,12 +30,12 @@ def read_answer(reply: AIMessage, answer: AnswerFormat[Any] | None) -> Any:
     text = reply.text or str(reply.additional_kwargs.get("refusal") or "")
     if isinstance(obstacle, ContentFiltered) and (answer is not None or not text):
         raise obstacle
-    feedback = reply.response_metadata.get(FEEDBACK) or (_EMPTY if _is_silent(reply, text) else None)
+    feedback = reply.response_metadata.get(FEEDBACK) or (_EMPTY if not text and is_silent(reply) else None)
     if feedback is not None:
         raise OutputParserException("the reply is no answer", observation=feedback, llm_output=text)
     return text if answer is None else answer.read_text(text)
 
 
-def _is_silent(reply: AIMessage, text: str) -> bool:
+def is_silent(reply: AIMessage) -> bool:
     """Whether a reply says nothing, or only what the model thought."""
-    return is_empty(reply) or (not text and all(block["type"] == "reasoning" for block in reply.content_blocks))
+    return is_empty(reply) or (not reply.text and all(block["type"] == "reasoning" for block in reply.content_blocks))

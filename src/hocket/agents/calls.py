@@ -179,7 +179,7 @@ def _apply_decision(turn: ToolTurn, call: ToolCall, decision: Decision) -> None:
     elif decision.kind == "edit":
         args = decision.args or {}
         turn.calls.append(cast(ToolCall, {**call, "args": args}))
-        why = f" {decision.message}" if decision.message else ""
+        why = f" {' '.join(decision.message.split())}" if decision.message else ""  # a note is one line
         turn.notes[call["id"] or ""] = f"\n[A person changed this call before it was run, to {args!r}.{why}]"
     elif decision.kind == "reject":
         why = f" The reason: {decision.message}" if decision.message else ""

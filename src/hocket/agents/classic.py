@@ -269,7 +269,7 @@ class _ModelAgent(Runnable[FieldsView, Plan]):
         else:
             values = {**inputs, _SCRATCHPAD: scratchpad}
             messages = (await self._prompt.aformat_prompt(**values)).to_messages()
-        caller = ModelCaller(self._format, (), ensure_config(), None)
+        caller = ModelCaller(self._format, ensure_config(), None)
         return _read_reply(await caller.ask(ModelRequest(model=self._llm, messages=messages, tools=self.tools)))
 
     async def ainvoke(self, input: FieldsView, config: RunnableConfig | None = None, **kwargs: object) -> Plan:

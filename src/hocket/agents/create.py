@@ -6,12 +6,13 @@ from typing import Any, Literal, TypeVar, cast, get_args, overload
 from hocket.agents.agent import Agent
 from hocket.agents.approval import ApprovalRules, InterruptOn
 from hocket.agents.limits import AgentLimits, LimitPolicy
-from hocket.agents.middleware import AgentMiddleware
-from hocket.agents.model_call import bind_tools, list_models
+from hocket.agents.middleware import AgentMiddleware, OfferedTool
+from hocket.agents.model_call import bind_tools, list_models, refuse_hosted
 from hocket.agents.plan import AgentPlan
 from hocket.agents.structured import AnswerFormat
 from hocket.agents.text_format import TextFormat
 from hocket.errors import InvalidInput
+from hocket.errors.hints import bridge_hint
 from hocket.language_models import init_chat_model
 from hocket.messages import AIMessage, SystemMessage
 from hocket.messages.content import FieldsView
@@ -117,6 +118,8 @@ def create_agent(
         'It is 5.'
     """
     limits = _check_kind("limits", AgentLimits() if limits is None else limits, AgentLimits)
+    if name is not None:
+        _check_kind("name", name, str)
     if at_limit not in get_args(LimitPolicy):
         raise InvalidInput(f"at_limit is {at_limit!r}; it is one of {', '.join(get_args(LimitPolicy))}")
     _check_list("tools", tools, "a list of tools and functions")
@@ -127,16 +130,17 @@ def create_agent(
     answer: AnswerFormat[Any] | None = None if response_format is None else AnswerFormat(response_format)
     if answer is not None and answer.name in own:
         raise InvalidInput(f"a tool is called {answer.name!r}, and so is the answer; give the tool another name")
+    offered: list[OfferedTool] = [*own.values(), *([answer.tool] if answer else []), *hosted]
     named = init_chat_model(model) if isinstance(model, str) else model
     plan = AgentPlan(
         model=_check_kind("model", named, Runnable),  # pyright: ignore[reportUnknownArgumentType]  # `isinstance` forgets its types
         tools=own,
-        hosted_tools=hosted,
+        offered=offered,
         system=_read_system_prompt(system_prompt),
         answer=answer,
         middleware=[_check_kind("a middleware", one, AgentMiddleware) for one in middleware],
         approvals=ApprovalRules(interrupt_on, own),
-        format=_choose_format(style, named, [*own.values(), *([answer.tool] if answer else [])], hosted),
+        format=_choose_format(style, named, offered),
         at_limit=at_limit,
     )
     return Agent(plan, limits, name)
@@ -150,7 +154,7 @@ def _check_list(what: str, value: object, wanted: str) -> None:
 
 def _check_kind(what: str, value: Any, kind: type[T]) -> T:
     if not isinstance(value, kind):
-        raise InvalidInput(f"{what} is {value!r}; it must be of the type {kind.__name__}")
+        raise InvalidInput(f"{what} is {value!r}; it must be of the type {kind.__name__}{bridge_hint(value)}")
     return value
 
 
@@ -170,9 +174,7 @@ def _read_system_prompt(prompt: object) -> SystemMessage | None:
     return SystemMessage(prompt) if prompt else None
 
 
-def _choose_format(
-    style: object, model: Runnable[Any, AIMessage], tools: Sequence[BaseTool], hosted: Sequence[FieldsView]
-) -> TextFormat | None:
+def _choose_format(style: object, model: Runnable[Any, AIMessage], tools: Sequence[OfferedTool]) -> TextFormat | None:
     """Return the format of the text style, or None for native calls.
 
     Raises:
@@ -183,28 +185,26 @@ def _choose_format(
         if not all(hasattr(style, name) for name in ("stop", "render", "read", "stream_filter")):
             raise InvalidInput(f"style is {style!r}; it is 'auto', 'native', 'react' or a ReActFormat")
         chosen: TextFormat | None = cast(TextFormat, style)
-    elif style == "native" or (style == "auto" and _takes_tools(model, tools, hosted)):
-        bind_tools(model, tools, hosted)
+    elif style == "native" or (style == "auto" and _takes_tools(model, tools)):
+        bind_tools(model, tools)
         chosen = None
     else:
         from hocket.agents.react import ReActFormat  # which a model with tools need not load
 
         chosen = ReActFormat()
-    if chosen is not None and hosted:
-        raise InvalidInput(
-            f"{dict(hosted[0])!r} is run by the provider, which takes native calls only, and not this style"
-        )
+    if chosen is not None:
+        refuse_hosted(tools)
     return chosen
 
 
-def _takes_tools(model: Runnable[Any, AIMessage], tools: Sequence[BaseTool], hosted: Sequence[FieldsView]) -> bool:
+def _takes_tools(model: Runnable[Any, AIMessage], tools: Sequence[OfferedTool]) -> bool:
     """Whether each model that may answer can be given tools: by its profile, or else by its `bind_tools`."""
     profiles: list[FieldsView] = [getattr(one, "profile", None) or {} for one in list_models(model)]
     can = [profile.get("tool_calling") for profile in profiles]
     if None not in can or False in can:
         return all(can)
     try:
-        bind_tools(model, tools, hosted)
+        bind_tools(model, tools)
     except NotImplementedError:
         return False
     return True

@@ -36,7 +36,7 @@ class AgentLimits:
         per_tool_seconds: the same by the tool's name; goes before the tool's own.
         result_chars: characters of a result; a longer one is cut.
         repeats: times that the model may make the same calls, with the same results, one after another: then it is told;
-            two times later the run ends.
+            two times later the run ends. As many empty replies in a row end it, too: the model was told after each.
         max_concurrency: calls of one message that run at once.
 
     Raises:

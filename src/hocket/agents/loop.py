@@ -9,19 +9,19 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Generic, TypeVar, cast
 
 from hocket._runtime.alarm import Alarm
-from hocket.agents.answer import is_paused, read_answer
+from hocket.agents.answer import is_paused, is_silent, read_answer
 from hocket.agents.approval import Resume
 from hocket.agents.calls import BEYOND, ToolTurn, answer_open_calls, is_ended, is_valid, resume_calls, sort_calls
 from hocket.agents.events import AgentEvent, EventSink
 from hocket.agents.limits import AgentLimits, StopReason
-from hocket.agents.middleware import ModelRequest, compose_model_calls
+from hocket.agents.middleware import ModelRequest, OfferedTool, compose_model_calls
 from hocket.agents.model_call import FEEDBACK, ModelCaller
 from hocket.agents.nested import NestedRunGuard
 from hocket.agents.plan import AgentPlan
 from hocket.agents.record import RunRecord
 from hocket.agents.repeats import PATIENCE, RepeatCounter, describe_repetition
 from hocket.agents.result import AgentResult
-from hocket.agents.run_usage import RunUsage
+from hocket.agents.run_usage import RunUsage, find_usages
 from hocket.agents.state import RunState, read_state
 from hocket.agents.steps import AgentFinish
 from hocket.agents.text_format import FEEDBACK_NAME
@@ -78,9 +78,10 @@ class AgentRun(Generic[Output]):
         self._history = history
         self._run = run
         self._emit = emit
-        self._usage = RunUsage()
+        self._usage = RunUsage(limits.tokens)
         inside = merge_configs(config, {"callbacks": [self._usage]})
-        self._caller = ModelCaller(plan.format, plan.hosted_tools, inside, emit)
+        self._bounded = [one for one in find_usages(inside) if one.limit is not None]
+        self._caller = ModelCaller(plan.format, inside, emit)
         self._ask_model = compose_model_calls(plan.middleware, self._count_and_ask)
         self._runner = CallRunner(
             plan.tools,
@@ -139,6 +140,7 @@ class AgentRun(Generic[Output]):
             result = await self._resume(input, state)
         else:
             self._ask_question(input, state)
+        self._usage.earlier = state.tokens
         while result is None:
             result = await self._make_step()
         return result
@@ -177,16 +179,15 @@ class AgentRun(Generic[Output]):
 
     def _find_limit(self) -> StopReason | None:
         """Return the limit that the next call of the model would break."""
-        limits = self._limits
         if self._is_exhausted(max(self._step, self._model_calls)):  # a middleware may answer without a call, for ever
             return "model_calls"
-        if limits.tokens is not None:
-            used = self._before.tokens + self._usage.total["total_tokens"]
-            if used + self._window.estimate(self._context) + self._window.answer_tokens > limits.tokens:
+        if self._bounded:
+            tokens = self._window.estimate(self._context) + self._window.answer_tokens
+            if not all(one.allows(tokens) for one in self._bounded):
                 return "tokens"
         return None
 
-    async def _ask(self, tools: Sequence[BaseTool], tool_choice: str | None = None) -> AIMessage:
+    async def _ask(self, tools: Sequence[OfferedTool], tool_choice: str | None = None) -> AIMessage:
         """Return the model's answer, its calls with ids of their own."""
         self._step += 1
 
@@ -241,7 +242,9 @@ class AgentRun(Generic[Output]):
             output = read_answer(reply, self._plan.answer)
         except OutputParserException as error:
             self._tell_model(reply, error.observation or str(error))
-            return None
+            most, said = self._limits.repeats, self._repeats.add_reply(reply.text)
+            is_loop = most is not None and said >= most and is_silent(reply)
+            return await self._reach_limit("loop") if is_loop else None
         await self._add_answer(reply)
         return await self._finish("done", output)
 

@@ -12,13 +12,25 @@ from typing import Any, Generic, TypeVar
 
 from anyio import from_thread
 
+from hocket._runtime.definitions import has_own_definition
 from hocket._runtime.runtime import ASYNC
 from hocket.errors import InvalidHook
 from hocket.messages import AIMessage, BaseMessage, ToolCall, ToolMessage
+from hocket.messages.content import FieldsView
 from hocket.runnables import Runnable
 from hocket.tools import BaseTool
 
-__all__ = ["AgentMiddleware", "ModelRequest", "ToolCallRequest", "compose_model_calls", "compose_tool_calls"]
+__all__ = [
+    "AgentMiddleware",
+    "ModelRequest",
+    "OfferedTool",
+    "ToolCallRequest",
+    "compose_model_calls",
+    "compose_tool_calls",
+]
+
+OfferedTool = BaseTool | FieldsView
+"""What a model is shown: a tool that is run here, or, as a dict in its provider's words, one that the provider runs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,7 +40,7 @@ class ModelRequest:
     Args:
         model: is asked.
         messages: are sent: the system's text first, then what was said, as far as it fits.
-        tools: that the model may call, that of the typed answer included.
+        tools: that the model may call, that of the typed answer included; those that the provider runs are dicts.
         tool_choice: as `BaseChatModel.bind_tools` takes it; None: the model's own choice.
         options: further arguments of the call, ``temperature`` for example.
         step: the number of the call in its run, from 1.
@@ -36,7 +48,7 @@ class ModelRequest:
 
     model: Runnable[Any, AIMessage]
     messages: Sequence[BaseMessage]
-    tools: Sequence[BaseTool] = ()
+    tools: Sequence[OfferedTool] = ()
     tool_choice: str | None = None
     options: Mapping[str, Any] = field(default_factory=dict[str, Any])
     step: int = 1
@@ -68,8 +80,14 @@ class ToolCallRequest:
         return replace(self, **changes)
 
 
-ModelHandler = Callable[[ModelRequest], Coroutine[Any, Any, AIMessage]]
-ToolHandler = Callable[[ToolCallRequest], Coroutine[Any, Any, ToolMessage]]
+Request = TypeVar("Request")
+Message = TypeVar("Message")
+
+Handler = Callable[[Request], Coroutine[Any, Any, Message]]
+Hook = Callable[[Request, Callable[[Request], Any]], Any]
+
+ModelHandler = Handler[ModelRequest, AIMessage]
+ToolHandler = Handler[ToolCallRequest, ToolMessage]
 
 
 class AgentMiddleware:
@@ -97,35 +115,29 @@ class AgentMiddleware:
 
 def compose_model_calls(middleware: Sequence[AgentMiddleware], innermost: ModelHandler) -> ModelHandler:
     """Return ``innermost`` within the hooks of the model, the first middleware's outermost."""
-    handler = innermost
-    for one in reversed(middleware):
-        if type(one).wrap_model_call is not AgentMiddleware.wrap_model_call:
-            handler = _Wrapped(one.wrap_model_call, handler, AIMessage)
-    return handler
+    own = (one for one in middleware if has_own_definition(type(one), AgentMiddleware, "wrap_model_call"))
+    return _nest([one.wrap_model_call for one in own], innermost, AIMessage)
 
 
 def compose_tool_calls(middleware: Sequence[AgentMiddleware], innermost: ToolHandler) -> ToolHandler:
     """Return ``innermost`` within the hooks of the tools, the first middleware's outermost."""
+    own = (one for one in middleware if has_own_definition(type(one), AgentMiddleware, "wrap_tool_call"))
+    return _nest([one.wrap_tool_call for one in own], innermost, ToolMessage)
+
+
+def _nest(
+    hooks: Sequence[Hook[Request]], innermost: Handler[Request, Message], kind: type[Message]
+) -> Handler[Request, Message]:
     handler = innermost
-    for one in reversed(middleware):
-        if type(one).wrap_tool_call is not AgentMiddleware.wrap_tool_call:
-            handler = _Wrapped(one.wrap_tool_call, handler, ToolMessage)
+    for hook in reversed(hooks):
+        handler = _Wrapped(hook, handler, kind)
     return handler
-
-
-Request = TypeVar("Request")
-Message = TypeVar("Message")
 
 
 class _Wrapped(Generic[Request, Message]):
     """A handler within a hook."""
 
-    def __init__(
-        self,
-        hook: Callable[[Request, Callable[[Request], Any]], Any],
-        handler: Callable[[Request], Coroutine[Any, Any, Message]],
-        kind: type[Message],
-    ) -> None:
+    def __init__(self, hook: Hook[Request], handler: Handler[Request, Message], kind: type[Message]) -> None:
         self._hook = hook
         self._handler = handler
         self._kind = kind

@@ -9,9 +9,9 @@ from typing import Any, cast
 
 from hocket._runtime.runtime import ASYNC
 from hocket.agents.events import AgentEvent, EventSink
-from hocket.agents.middleware import ModelRequest
+from hocket.agents.middleware import ModelRequest, OfferedTool
 from hocket.agents.text_format import AnswerFilter, TextFormat
-from hocket.errors import InvalidHook, Unsupported
+from hocket.errors import InvalidHook, InvalidInput, Unsupported
 from hocket.language_models import BaseChatModel
 from hocket.messages import AIMessage, AIMessageChunk, BaseMessage, Collector, message_chunk_to_message
 from hocket.messages.calls import calls_of
@@ -20,7 +20,7 @@ from hocket.runnables import Runnable, RunnableConfig
 from hocket.runnables.base import RunnableWrapper
 from hocket.tools import BaseTool
 
-__all__ = ["FEEDBACK", "ModelCaller", "bind_tools", "list_models"]
+__all__ = ["FEEDBACK", "ModelCaller", "bind_tools", "list_models", "refuse_hosted"]
 
 FEEDBACK = "format_feedback"
 """Under this key of ``response_metadata`` a reply that could not be read has what the model is told. It is not stored."""
@@ -31,20 +31,12 @@ class ModelCaller:
 
     Args:
         format: of the text style; None: tools are called natively.
-        hosted_tools: that the provider runs, in its words.
         config: of the calls.
         emit: takes the pieces of the answers; None: nobody wants them.
     """
 
-    def __init__(
-        self,
-        format: TextFormat | None,
-        hosted_tools: Sequence[FieldsView],
-        config: RunnableConfig,
-        emit: EventSink | None,
-    ) -> None:
+    def __init__(self, format: TextFormat | None, config: RunnableConfig, emit: EventSink | None) -> None:
         self._format = format
-        self._hosted_tools = hosted_tools
         self._config = config
         self._emit = emit
         self._bound: tuple[object, object, object, Runnable[Any, AIMessage]] | None = None
@@ -55,11 +47,13 @@ class ModelCaller:
 
         Raises:
             InvalidHook: the model, or what was given for one, returned no message of a model.
+            InvalidInput: a tool is the provider's, and tools are called in text.
             Exception: what the model raises.
         """
         if self._format is None:
             return await self._ask(self._bind(request), request.messages, request.options, self._make_sink(request))
-        messages = self._format.render(request.messages, request.tools)
+        tools = refuse_hosted(request.tools)
+        messages = self._format.render(request.messages, tools)
         sink = self._make_sink(request, self._format.stream_filter())
         options: Mapping[str, Any] = {"stop": list(self._format.stop), **request.options}
         if self._refuses_stop is request.model or not _takes_stop(request.model):
@@ -71,7 +65,7 @@ class ModelCaller:
                 raise
             self._refuses_stop = request.model
             reply = await self._ask(request.model, messages, request.options, sink)
-        answer = self._format.read(reply, request.tools)
+        answer = self._format.read(reply, tools)
         if answer.feedback is not None:
             return _with_facts(answer.message, {FEEDBACK: answer.feedback})
         if sink is not None and not calls_of(answer.message):
@@ -90,7 +84,7 @@ class ModelCaller:
             or bound[1] is not request.tools
             or bound[2] != request.tool_choice
         ):
-            model = bind_tools(request.model, request.tools, self._hosted_tools, request.tool_choice)
+            model = bind_tools(request.model, request.tools, request.tool_choice)
             self._bound = bound = (request.model, request.tools, request.tool_choice, model)
         return bound[3]
 
@@ -108,6 +102,22 @@ class ModelCaller:
             await model._produce(ASYNC, asked, self._config, kwargs, sink)  # pyright: ignore[reportPrivateUsage]  # the hook of every Runnable
             reply = await sink.finish()
         return cast(AIMessage, message_chunk_to_message(_check_reply(reply)))
+
+
+def refuse_hosted(tools: Sequence[OfferedTool]) -> list[BaseTool]:
+    """Return tools that are run here, which is what the text style takes.
+
+    Raises:
+        InvalidInput: one of them is run by the provider.
+    """
+    own: list[BaseTool] = []
+    for tool in tools:
+        if not isinstance(tool, BaseTool):
+            raise InvalidInput(
+                f"{dict(tool)!r} is run by the provider, which takes native calls only, and not this style"
+            )
+        own.append(tool)
+    return own
 
 
 def list_models(model: Runnable[Any, AIMessage]) -> list[Runnable[Any, AIMessage]]:
@@ -128,22 +138,19 @@ def _has_bind_tools(model: Runnable[Any, AIMessage]) -> bool:
 
 
 def bind_tools(
-    model: Runnable[Any, AIMessage],
-    tools: Sequence[BaseTool],
-    hosted_tools: Sequence[FieldsView] = (),
-    tool_choice: str | None = None,
+    model: Runnable[Any, AIMessage], tools: Sequence[OfferedTool], tool_choice: str | None = None
 ) -> Runnable[Any, AIMessage]:
     """Return a model with tools bound; the model itself if there are none.
 
     Raises:
         NotImplementedError: the model cannot be given tools.
     """
-    if not tools and not hosted_tools:
+    if not tools:
         return model
     if not _has_bind_tools(model):
         raise NotImplementedError(f"{type(model).__name__} cannot be given tools")
     bind: Any = getattr(model, "bind_tools")  # noqa: B009  # no method of every runnable
-    return cast("Runnable[Any, AIMessage]", bind([*tools, *hosted_tools], tool_choice=tool_choice))
+    return cast("Runnable[Any, AIMessage]", bind([*tools], tool_choice=tool_choice))
 
 
 class _ChunkSink:

@@ -6,11 +6,10 @@ from typing import Any, Generic, TypeVar
 
 from hocket.agents.approval import ApprovalRules
 from hocket.agents.limits import LimitPolicy
-from hocket.agents.middleware import AgentMiddleware
+from hocket.agents.middleware import AgentMiddleware, OfferedTool
 from hocket.agents.structured import AnswerFormat
 from hocket.agents.text_format import TextFormat
 from hocket.messages import AIMessage, SystemMessage
-from hocket.messages.content import FieldsView
 from hocket.runnables import Runnable
 from hocket.tools import BaseTool
 
@@ -26,7 +25,7 @@ class AgentPlan(Generic[Output]):
     Attributes:
         model: is asked; nothing is bound to it for the agent.
         tools: that are run here, by name.
-        hosted_tools: that the provider runs, in its words.
+        offered: the tools that the model is shown: those, that of the answer, and those that the provider runs.
         system: comes first.
         answer: the type of the answer; None: a text.
         middleware: around the calls, the outermost first.
@@ -37,15 +36,10 @@ class AgentPlan(Generic[Output]):
 
     model: Runnable[Any, AIMessage]
     tools: Mapping[str, BaseTool]
-    hosted_tools: Sequence[FieldsView]
+    offered: Sequence[OfferedTool]
     system: SystemMessage | None
     answer: AnswerFormat[Output] | None
     middleware: Sequence[AgentMiddleware]
     approvals: ApprovalRules
     format: TextFormat | None
     at_limit: LimitPolicy
-
-    @property
-    def offered(self) -> list[BaseTool]:
-        """The tools that the model is shown, that of the answer included."""
-        return [*self.tools.values(), *([self.answer.tool] if self.answer else [])]

@@ -1,7 +1,7 @@
 """The same calls, with the same results, one after another: a model that goes round in circles.
 
 Other results are polling, which is no loop. Arguments are compared as JSON, so that their order does not matter, nor does
-the order of the calls in a message.
+the order of the calls in a message. A reply that is no answer is like another one of the same text.
 """
 
 import json
@@ -16,7 +16,7 @@ PATIENCE = 2
 
 
 class RepeatCounter:
-    """Counts how often the last calls were made in a row with the same results."""
+    """Counts how often the last calls were made in a row with the same results, or the last reply was given."""
 
     def __init__(self) -> None:
         self._last: object = None
@@ -25,7 +25,13 @@ class RepeatCounter:
     def add(self, calls: Sequence[ToolCall], results: Sequence[ToolMessage]) -> int:
         """Add the calls of a message and their results; return how often in a row they were the same."""
         answers = {result.tool_call_id: result for result in results}
-        seen = sorted(_write_call(call, answers.get(call["id"] or "")) for call in calls)
+        return self._count_seen(sorted(_write_call(call, answers.get(call["id"] or "")) for call in calls))
+
+    def add_reply(self, text: str) -> int:
+        """Add a reply without calls that is no answer; return how often in a row it was the same."""
+        return self._count_seen(text)
+
+    def _count_seen(self, seen: object) -> int:
         self._count = self._count + 1 if seen == self._last else 1
         self._last = seen
         return self._count

@@ -10,12 +10,12 @@ from typing import Any, Literal
 
 from hocket._runtime.runtime import ASYNC
 from hocket.agents.compact import compact
-from hocket.conversation.window import find_token_limit
+from hocket.agents.middleware import OfferedTool
 from hocket.errors import ContextLengthExceeded
 from hocket.messages import AIMessage, BaseMessage
 from hocket.runnables import Runnable
 from hocket.tokens import count_tokens_approximately
-from hocket.tools import BaseTool
+from hocket.tokens.windows import find_token_limit
 
 __all__ = ["ContextWindow"]
 
@@ -36,7 +36,7 @@ class ContextWindow:
     """
 
     def __init__(
-        self, model: Runnable[Any, AIMessage], tools: Sequence[BaseTool], language: Literal["en", "zh"] = "en"
+        self, model: Runnable[Any, AIMessage], tools: Sequence[OfferedTool], language: Literal["en", "zh"] = "en"
     ) -> None:
         self._limit = find_token_limit(model)
         self._tools = tools

@@ -21,6 +21,7 @@ from weakref import ref
 from hocket._runtime.cancellation import is_stray
 from hocket._runtime.runtime import END_GRACE, Runtime
 from hocket.callbacks.background import put
+from hocket.callbacks.given import as_own_handler
 from hocket.callbacks.handlers import AsyncCallbackHandler, BaseCallbackHandler
 from hocket.callbacks.threads import tell_in_thread
 from hocket.messages import BaseMessage, get_buffer_string
@@ -96,6 +97,8 @@ def listeners(runtime: Runtime, handlers: Iterable[BaseCallbackHandler], name: s
     found: list[Listener] = []
     is_async, flag = runtime.is_async, _IGNORED_BY.get(name, "")
     for handler in handlers:
+        if not isinstance(handler, BaseCallbackHandler):  # pyright: ignore[reportUnnecessaryIsInstance]
+            handler = as_own_handler(handler)
         method: Any = getattr(handler, name, None)  # None, if it is a handler of another library
         is_silent, is_coroutine, is_native, may_suspend = _kind(method)
         heard: Listener | None

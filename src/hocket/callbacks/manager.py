@@ -15,9 +15,9 @@ from hocket.callbacks.ambient import ambient_handlers, has_ambient_handlers
 from hocket.callbacks.base_manager import BaseCallbackManager, Callbacks
 from hocket.callbacks.base_run_manager import BaseRunManager, sync_face
 from hocket.callbacks.events import emit, listeners
-from hocket.callbacks.handlers import BaseCallbackHandler, Metadata, Serialized
+from hocket.callbacks.given import as_own_manager, list_handlers
+from hocket.callbacks.handlers import Metadata, Serialized
 from hocket.callbacks.stdout import DebugCallbackHandler, StdOutCallbackHandler
-from hocket.errors import InvalidInput
 from hocket.messages import BaseMessage
 from hocket.messages.base import copy_containers
 from hocket.outputs import ChatGenerationChunk, GenerationChunk, LLMResult
@@ -217,14 +217,15 @@ class _Manager(BaseCallbackManager):
         Raises:
             InvalidInput: callbacks are neither a list of handlers nor a manager.
         """
-        if isinstance(inheritable_callbacks, BaseCallbackManager):
-            manager = inheritable_callbacks.copy_as(cls)
+        handed_on = None if type(inheritable_callbacks) is list else as_own_manager(inheritable_callbacks)
+        if handed_on is not None:
+            manager = handed_on.copy_as(cls)
         else:
-            handlers = _handlers(inheritable_callbacks)
+            handlers = list_handlers(inheritable_callbacks)
             distinct = [*handlers] if len(handlers) < 2 else [*{id(one): one for one in handlers}.values()]
             manager = cls(distinct, distinct.copy())
         if local_callbacks:
-            for handler in _handlers(local_callbacks):
+            for handler in list_handlers(local_callbacks):
                 manager.add_handler(handler, inherit=False)
         if has_ambient_handlers():
             for handler, inherit in ambient_handlers(manager.handlers):
@@ -363,26 +364,6 @@ class CallbackManager(_Manager):
     on_tool_start: Final = sync_face(AsyncCallbackManager.on_tool_start, CallbackManagerForToolRun)
     on_retriever_start: Final = sync_face(AsyncCallbackManager.on_retriever_start, CallbackManagerForRetrieverRun)
     on_custom_event: Final = sync_face(AsyncCallbackManager.on_custom_event)
-
-
-def _handlers(callbacks: Callbacks) -> Sequence[BaseCallbackHandler]:
-    """Return the handlers that ``callbacks`` stands for; what could never be told anything is refused."""
-    if not callbacks:
-        return ()
-    if isinstance(callbacks, BaseCallbackManager):
-        return callbacks.handlers
-    # A caller may have passed anything. Every call that is watched comes by: no slower check.
-    if not isinstance(callbacks, (list, tuple)):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise InvalidInput(f"callbacks is {callbacks!r}; it must be a list, [handler], or a callback manager")
-    for handler in callbacks:
-        if not isinstance(handler, BaseCallbackHandler) and not _is_like(handler):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise InvalidInput(f"callbacks holds {handler!r}; it must be an instance of a BaseCallbackHandler")
-    return callbacks
-
-
-def _is_like(handler: object) -> bool:
-    """Whether an object (no class) has the flags of our handlers: then it is a handler of another library."""
-    return not isinstance(handler, type) and hasattr(handler, "raise_error") and hasattr(handler, "ignore_llm")
 
 
 M = TypeVar("M", bound=_Manager)

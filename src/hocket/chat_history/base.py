@@ -9,6 +9,7 @@ from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Any, Self
 
 from hocket._databases.writes import finish_write
+from hocket._runtime.definitions import has_own_definition
 from hocket._runtime.runtime import ASYNC, BLOCKING, drive
 from hocket.chat_history.exclusive import Exclusive
 from hocket.messages import AIMessage, BaseMessage, HumanMessage, get_buffer_string
@@ -25,7 +26,7 @@ class _Messages:
     def __get__(self, history: "BaseChatMessageHistory | None", owner: type) -> list[BaseMessage]:
         if history is None:
             raise AttributeError(f"type object {owner.__name__!r} has no attribute 'messages'")
-        if not _defines(history, "aget_messages"):
+        if not has_own_definition(type(history), BaseChatMessageHistory, "aget_messages"):
             raise _missing(history, "messages or aget_messages")
         return drive(BLOCKING.call_async(history.aget_messages))
 
@@ -58,10 +59,10 @@ class BaseChatMessageHistory:
 
     def add_messages(self, messages: Sequence[BaseMessage]) -> None:
         """Append one turn. By default `add_message` for each, or `aadd_messages`."""
-        if _defines(self, "add_message"):
+        if has_own_definition(type(self), BaseChatMessageHistory, "add_message"):
             for message in messages:
                 self.add_message(message)
-        elif _defines(self, "aadd_messages"):
+        elif has_own_definition(type(self), BaseChatMessageHistory, "aadd_messages"):
             drive(BLOCKING.call_async(self.aadd_messages, messages))
         else:
             raise _missing(self, "add_messages, add_message or aadd_messages")
@@ -75,7 +76,7 @@ class BaseChatMessageHistory:
 
     def add_message(self, message: BaseMessage) -> None:
         """Append one message."""
-        if not _defines(self, "add_messages", "aadd_messages"):
+        if not has_own_definition(type(self), BaseChatMessageHistory, "add_messages", "aadd_messages"):
             raise _missing(self, "add_messages, add_message or aadd_messages")
         self.add_messages([message])
 
@@ -101,7 +102,7 @@ class BaseChatMessageHistory:
 
     def clear(self) -> None:
         """Forget all messages. By default `aclear`."""
-        if not _defines(self, "aclear"):
+        if not has_own_definition(type(self), BaseChatMessageHistory, "aclear"):
             raise _missing(self, "clear or aclear")
         drive(BLOCKING.call_async(self.aclear))
 
@@ -161,11 +162,6 @@ class BaseChatMessageHistory:
     def __str__(self) -> str:
         """Return the conversation as text, ``Role: text`` a line."""
         return get_buffer_string(self.messages)
-
-
-def _defines(history: BaseChatMessageHistory, *names: str) -> bool:
-    """Whether the class of ``history`` has a definition of its own of one of these."""
-    return any(getattr(type(history), name) is not getattr(BaseChatMessageHistory, name) for name in names)
 
 
 def _missing(history: BaseChatMessageHistory, names: str) -> NotImplementedError:

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import cast
 
 from hocket.errors import HistoryError, InvalidInput, LoadError
+from hocket.errors.hints import bridge_hint
 from hocket.messages import BaseMessage
 from hocket.messages.records import dumps_message, loads_message
 
@@ -22,7 +23,9 @@ def check_messages(messages: Iterable[BaseMessage]) -> list[BaseMessage]:
     turn = list(messages)
     for message in cast("list[object]", turn):
         if not isinstance(message, BaseMessage):
-            raise InvalidInput(f"a history takes messages, not {type(message).__name__}: see convert_to_messages()")
+            raise InvalidInput(
+                f"a history takes messages, not {type(message).__name__}: see convert_to_messages(){bridge_hint(message)}"
+            )
     return turn
 
 

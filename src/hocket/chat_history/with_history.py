@@ -18,7 +18,14 @@ from pydantic import ConfigDict, Field, SkipValidation
 from hocket._runtime.runtime import Runtime
 from hocket._runtime.stream import Sink
 from hocket.chat_history.base import BaseChatMessageHistory
-from hocket.chat_history.turn import append_partial, append_turn, coerce_messages, join_messages, read_messages
+from hocket.chat_history.turn import (
+    add_missing_results,
+    append_partial,
+    append_turn,
+    coerce_messages,
+    join_messages,
+    read_messages,
+)
 from hocket.errors import InvalidInput
 from hocket.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage, message_chunk_to_message
 from hocket.runnables import Runnable, RunnableConfig, RunnableSerializable, patch_config
@@ -57,7 +64,8 @@ class RunnableWithMessageHistory(RunnableWithRun[Any, Any], RunnableSerializable
     its text by then, with ``"partial": True`` in the answer's ``response_metadata``, and nothing if no text had come.
 
     Turns of one session may run at the same time. Each sees what had been appended when it began, mended where providers
-    would refuse it (`hocket.messages.repair_history`); what is stored stays as it was.
+    would refuse it (`hocket.messages.repair_history`); what is stored stays as it was. Results that are made up for calls of
+    the last answer, which what is asked leaves open, are stored before it.
 
     Args:
         runnable: takes messages, or a mapping; gives a text, messages, or a mapping with either.
@@ -123,9 +131,11 @@ class RunnableWithMessageHistory(RunnableWithRun[Any, Any], RunnableSerializable
     async def _run_whole(self, runtime: Runtime, input: Any, config: RunnableConfig, kwargs: dict[str, Any]) -> Any:
         session = await self._find_session(runtime, config)
         asked = self._read_question(input)
-        given = await self._make_input(runtime, input, asked, session)
+        past = await read_messages(runtime, session.history)
+        given = self._make_input(input, past, asked)
+        turn = add_missing_results(past, asked)
         output = await self.runnable._invoke(runtime, given, session.config, kwargs)
-        await append_turn(runtime, session.history, asked, self._read_answer(output))
+        await append_turn(runtime, session.history, turn, self._read_answer(output))
         return output
 
     async def _run_streamed(
@@ -133,7 +143,9 @@ class RunnableWithMessageHistory(RunnableWithRun[Any, Any], RunnableSerializable
     ) -> None:
         session = await self._find_session(runtime, config)
         asked = self._read_question(input)
-        given = await self._make_input(runtime, input, asked, session)
+        past = await read_messages(runtime, session.history)
+        given = self._make_input(input, past, asked)
+        turn = add_missing_results(past, asked)
         recorder = _Recorder(sink, cumulative=self.runnable._is_cumulative)
         try:
             await self.runnable._produce(runtime, given, session.config, kwargs, recorder)
@@ -141,9 +153,9 @@ class RunnableWithMessageHistory(RunnableWithRun[Any, Any], RunnableSerializable
             if sink.closed or not isinstance(error, Exception):
                 with suppress(ValueError):  # no answer yet, or several messages, of which the last may be half of one
                     (answer,) = self._read_answer(recorder.pieces.total())
-                    await append_partial(runtime, session.history, asked, answer)
+                    await append_partial(runtime, session.history, turn, answer)
             raise
-        await append_turn(runtime, session.history, asked, self._read_answer(recorder.pieces.total()))
+        await append_turn(runtime, session.history, turn, self._read_answer(recorder.pieces.total()))
 
     @property
     def _can_step(self) -> bool:
@@ -176,9 +188,8 @@ class RunnableWithMessageHistory(RunnableWithRun[Any, Any], RunnableSerializable
             raise InvalidInput(f"get_session_history returned {type(history).__name__}; it must return a history")
         return _Session(history, patch_config(config, configurable={"message_history": history}))
 
-    async def _make_input(self, runtime: Runtime, input: Any, asked: list[BaseMessage], session: _Session) -> Any:
+    def _make_input(self, input: Any, past: list[BaseMessage], asked: list[BaseMessage]) -> Any:
         """Return what the runnable gets: the input, with what was said before."""
-        past = await read_messages(runtime, session.history)
         messages = join_messages(past, asked)
         if self.history_messages_key is not None:
             if not isinstance(input, Mapping):

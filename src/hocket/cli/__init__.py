@@ -11,11 +11,13 @@ import os
 import sys
 from collections.abc import Sequence
 
-from hocket.cli import agent, chat, mcp, models, setup
+from hocket.cli import agent, ask, chat, mcp, migrate, models, setup
 from hocket.cli.arguments import OneLineParser
 from hocket.cli.exits import INTERRUPTED, MISUSED, PIPE_CLOSED, exit_code, report
 
 __all__ = ["main"]
+
+_COMMANDS = {"agent": agent, "ask": ask, "chat": chat, "models": models, "mcp": mcp, "migrate": migrate, "setup": setup}
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -50,7 +52,7 @@ def _build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"hocket {importlib.metadata.version('hocket')}")
     parser.set_defaults(run=None, debug=False)
     commands = parser.add_subparsers(title="commands", metavar="")
-    for name, module in (("agent", agent), ("chat", chat), ("models", models), ("mcp", mcp), ("setup", setup)):
+    for name, module in _COMMANDS.items():
         command = commands.add_parser(name, help=module.HELP, description=module.HELP)
         command.add_argument("--debug", action="store_true", help="show the traceback of an error")
         module.configure(command)

@@ -11,7 +11,7 @@ quarter, and then stays where it is until it is full again.
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol, TypeAlias, TypeVar, cast
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 from hocket._runtime.runtime import Runtime
 from hocket._runtime.stream import Sink
@@ -20,11 +20,11 @@ from hocket.errors import ContextLengthExceeded, InvalidInput
 from hocket.memory.base import BaseChatMemory
 from hocket.memory.exchanges import join_exchanges, keep_last, split_at_questions, split_exchanges, split_system
 from hocket.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, UsageMetadata
-from hocket.profiles import ModelProfile
 from hocket.runnables import Runnable, RunnableConfig
 from hocket.tokens import count_tokens_approximately
+from hocket.tokens.windows import SHARE, find_token_limit
 
-__all__ = ["Limits", "WindowedModel", "find_token_limit"]
+__all__ = ["Limits", "WindowedModel"]
 
 Options: TypeAlias = dict[str, Any]
 """A call's options for the model; any type, as in LangChain's verbs."""
@@ -38,9 +38,6 @@ class _HasUsage(Protocol):
 
 
 Answer = TypeVar("Answer", bound=_HasUsage)
-
-SHARE = 4
-"""The part of a model's window, one in so many, that is kept for an answer whose length nobody limits."""
 
 
 @dataclass
@@ -237,27 +234,6 @@ class WindowedModel:
         if usage and window.limit is not None and usage["input_tokens"] * SHARE >= window.limit:
             estimated = await runtime.call_sync(self._count, window.messages)
             self._limits.scale = usage["input_tokens"] / max(estimated, 1)
-
-
-def find_token_limit(
-    model: Runnable[Any, AIMessage], answer_tokens: int | None = None, asked_for: int | None = None
-) -> int | None:
-    """Return how many tokens may be sent to a model; None: nobody says.
-
-    Args:
-        model: whose profile may say how much its window holds; room for the answer is left.
-        answer_tokens: how long the answer may be; None: as the model says.
-        asked_for: a limit of the caller's own.
-    """
-    profile = cast(ModelProfile, getattr(model, "profile", None) or {})
-    window = profile.get("max_input_tokens")
-    if window is None:
-        return asked_for
-    answer = answer_tokens or getattr(model, "max_tokens", None)
-    if not isinstance(answer, int):
-        answer = min(profile.get("max_output_tokens") or window, window // SHARE)
-    room = max(window - answer, window // SHARE)
-    return room if asked_for is None else min(room, asked_for)
 
 
 class _UsageObserver:

@@ -1,6 +1,15 @@
 """Embedding models: texts in, vectors out. LangChain's names."""
 
+from typing import TYPE_CHECKING
+
+from hocket._runtime.lazy import Loader, loader
 from hocket.embeddings.base import Embeddings
+from hocket.embeddings.cache_backed import CacheBackedEmbeddings
 from hocket.embeddings.fakes import DeterministicFakeEmbedding, FakeEmbeddings
 
-__all__ = ["DeterministicFakeEmbedding", "Embeddings", "FakeEmbeddings"]
+if TYPE_CHECKING:
+    from hocket.embeddings.registry import init_embeddings
+
+__all__ = ["CacheBackedEmbeddings", "DeterministicFakeEmbedding", "Embeddings", "FakeEmbeddings", "init_embeddings"]
+
+__getattr__: Loader = loader(__name__, {"init_embeddings": "registry"})

@@ -12,6 +12,10 @@
         │   ├── HistoryUnavailable           its server could not be reached, broke off or took too long
         │   │   └── HistoryLockLost          a run lost the conversation that it had to itself
         │   └── HistoryBusy (TimeoutError)   another run has the conversation to itself
+        ├── DocumentError (ValueError)       a file, or a place in it, that cannot be read
+        ├── VectorStoreError (RuntimeError)  a store of vectors could not be read or written
+        │   ├── VectorStoreUnavailable       its server could not be reached, broke off or took too long
+        │   └── EmbeddingMismatch            it holds vectors of another embedding model
         ├── SummaryTooLong (RuntimeError)    a model that was to shorten a conversation did not
         ├── OutputParserException (ValueError)  what a model said is not what the parser takes
         ├── MissingDependency (ImportError)  an optional package or its data is not installed
@@ -88,7 +92,9 @@ from hocket.errors.llm import (
 from hocket.errors.own import (
     BlockingCallWarning,
     CacheMissing,
+    DocumentError,
     DroppedStateWarning,
+    EmbeddingMismatch,
     EmptyResponse,
     FakeListLLMError,
     HistoryBusy,
@@ -116,6 +122,8 @@ from hocket.errors.own import (
     UnknownModel,
     UnrecordedCall,
     UnsupportedOptionWarning,
+    VectorStoreError,
+    VectorStoreUnavailable,
 )
 
 __all__ = [
@@ -126,7 +134,9 @@ __all__ = [
     "ConnectionFailed",
     "ContentFiltered",
     "ContextLengthExceeded",
+    "DocumentError",
     "DroppedStateWarning",
+    "EmbeddingMismatch",
     "EmptyResponse",
     "ErrorCode",
     "FakeListLLMError",
@@ -171,4 +181,6 @@ __all__ = [
     "UnrecordedCall",
     "Unsupported",
     "UnsupportedOptionWarning",
+    "VectorStoreError",
+    "VectorStoreUnavailable",
 ]

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-__all__ = ["LONGEST_NAME", "excerpt", "near_name", "near_name_hint"]
+__all__ = ["LONGEST_NAME", "bridge_hint", "excerpt", "near_name", "near_name_hint"]
 
 LONGEST_NAME = 100
 """Characters of a name that are compared and shown: a name may come from a model or a stranger, and be a megabyte."""
@@ -27,3 +27,10 @@ def excerpt(value: object, longest: int = LONGEST_NAME) -> str:
     """Return the first ``longest`` characters of a value's ``repr``, with ``…`` where some were left out."""
     text = repr(value[: longest + 1] if isinstance(value, str | bytes) else value)
     return text if len(text) <= longest else f"{text[:longest]}…"
+
+
+def bridge_hint(value: object) -> str:
+    """Return how an object of LangChain's becomes one of hocket's, to be put behind an error; "": it is none of its."""
+    if any(base.__module__.startswith("langchain_core.") for base in type(value).__mro__):
+        return "; it is LangChain's: hocket.interop.langchain.from_langchain makes it hocket's"
+    return ""

@@ -6,7 +6,9 @@ from typing import Any
 __all__ = [
     "BlockingCallWarning",
     "CacheMissing",
+    "DocumentError",
     "DroppedStateWarning",
+    "EmbeddingMismatch",
     "EmptyResponse",
     "FakeListLLMError",
     "HistoryBusy",
@@ -34,6 +36,8 @@ __all__ = [
     "UnknownModel",
     "UnrecordedCall",
     "UnsupportedOptionWarning",
+    "VectorStoreError",
+    "VectorStoreUnavailable",
 ]
 
 
@@ -132,6 +136,37 @@ class HistoryLockLost(HistoryUnavailable):
 
 class SummaryTooLong(HocketError, RuntimeError):
     """A model was to make a conversation shorter, and what it wrote does not fit, even after it was asked for less."""
+
+
+class DocumentError(HocketError, ValueError):
+    """A file, or a place in it, cannot be read as a document; the message names both, and the way out.
+
+    Attributes:
+        path: of the file, as it was given.
+        place: in it: "page 3", "line 12", "byte 4096"; None: all of it.
+        problem: what is wrong there, and what to do.
+    """
+
+    def __init__(self, path: str, problem: str = "it cannot be read", place: str | None = None) -> None:
+        super().__init__(path, problem, place)
+        self.path: str = path
+        self.problem: str = problem
+        self.place: str | None = place
+
+    def __str__(self) -> str:
+        return f"{self.path}{f', {self.place}' if self.place else ''}: {self.problem}"
+
+
+class VectorStoreError(HocketError, RuntimeError):
+    """A store of vectors could not be read or written; what it held stays as it was."""
+
+
+class VectorStoreUnavailable(VectorStoreError):
+    """The server of a store could not be reached, broke off, or took too long: another try may do better."""
+
+
+class EmbeddingMismatch(VectorStoreError):
+    """A store holds vectors of another embedding model, which are not comparable. Nothing was searched or stored."""
 
 
 class ToolException(HocketError):

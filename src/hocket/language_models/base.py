@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar, cast
 from uuid import UUID
 
-from pydantic import ConfigDict, Field, field_validator, model_validator
+from pydantic import ConfigDict, Field, SkipValidation, field_validator, model_validator
 
 from hocket import globals as settings
 from hocket._pipeline.cache import CacheKey
@@ -23,9 +23,11 @@ from hocket._pipeline.request import CallRequest
 from hocket._runtime.ids import new_run_id
 from hocket._runtime.runtime import Runtime
 from hocket.caches import BaseCache
-from hocket.callbacks import BaseCallbackHandler, BaseCallbackManager
+from hocket.callbacks import Callbacks
 from hocket.callbacks.ambient import has_ambient_handlers
+from hocket.callbacks.given import list_handlers
 from hocket.errors import InvalidHook, InvalidInput
+from hocket.errors.hints import bridge_hint
 from hocket.language_models.call_parts import NOT_SENT, Params, check_stop
 from hocket.language_models.model_state import PIPELINE, PLACES, keep_shared, pickle_state, without_own_state
 from hocket.language_models.option_policy import DROPPED_OPTIONS, OptionPolicyMixin
@@ -97,7 +99,7 @@ class BaseLanguageModel(OptionPolicyMixin, _Runnable[Output], ABC):
 
     cache: BaseCache | bool | None = Field(default=None, exclude=True, repr=False)
     rate_limiter: BaseRateLimiter | None = Field(default=None, exclude=True, repr=False)
-    callbacks: list[BaseCallbackHandler] | BaseCallbackManager | None = Field(default=None, exclude=True, repr=False)
+    callbacks: SkipValidation[Callbacks] = Field(default=None, exclude=True, repr=False)
     tags: list[str] | None = Field(default=None, exclude=True, repr=False)
     metadata: dict[str, Any] | None = Field(default=None, exclude=True, repr=False)
     verbose: bool = Field(default_factory=settings.get_verbose, exclude=True, repr=False)
@@ -143,6 +145,12 @@ class BaseLanguageModel(OptionPolicyMixin, _Runnable[Output], ABC):
             manager = values.pop("callback_manager")
             values.setdefault("callbacks", manager)
         return cast(Any, values)
+
+    @field_validator("callbacks")
+    @classmethod
+    def _check_callbacks(cls, value: Callbacks) -> Callbacks:
+        list_handlers(value)
+        return value
 
     @field_validator("verbose", mode="before")
     @classmethod
@@ -270,6 +278,7 @@ class BaseLanguageModel(OptionPolicyMixin, _Runnable[Output], ABC):
             return ChatPromptValue(messages=convert_to_messages(input))
         raise InvalidInput(
             f"Invalid input type {type(input)}: a model takes a text, a PromptValue, or a list of messages"
+            f"{bridge_hint(input)}"
         )
 
     def _get_max_attempts(self, params: Mapping[str, Any]) -> float:

@@ -14,6 +14,7 @@ from hocket._pipeline.request import CallRequest
 from hocket._pipeline.runs import NO_RUNS, Runs, StartEvent
 from hocket._runtime.runtime import Runtime
 from hocket.errors import InvalidInput
+from hocket.errors.hints import bridge_hint
 from hocket.language_models.base import BaseLanguageModel
 from hocket.language_models.call_parts import STRUCTURED_KEYS, configure_manager
 from hocket.load.construct import get_fields
@@ -34,6 +35,9 @@ class ChatCalls(BaseLanguageModel[AIMessage], ABC):
 
     _ls_model_type: ClassVar[str] = "chat"
 
+    _needs_messages: ClassVar[bool] = False
+    """Whether a conversation without a message is refused before a hook is asked."""
+
     def _open_calls(
         self,
         runtime: Runtime,
@@ -48,7 +52,7 @@ class ChatCalls(BaseLanguageModel[AIMessage], ABC):
         run_ids = (config["run_id"], *[None] * len(conversations))
         parts = [
             self._make_request(runtime, (messages,), (run_id,), stop, params, messages)
-            for messages, run_id in zip(map(prepare_messages, conversations), run_ids, strict=False)
+            for messages, run_id in zip(map(self._prepare, conversations), run_ids, strict=False)
         ]
         requests: list[CallRequest] = [request for request, _ in parts]
         runs: Sequence[Runs] = [NO_RUNS] * len(parts)
@@ -58,6 +62,17 @@ class ChatCalls(BaseLanguageModel[AIMessage], ABC):
             Call(CHAT, request, runtime, self._make_limits(params), own)
             for request, own in zip(requests, runs, strict=True)
         ]
+
+    def _prepare(self, value: object) -> list[BaseMessage]:
+        """Return what this model is asked as a new list of messages: `prepare_messages`.
+
+        Raises:
+            InvalidInput: they are no messages; or there are none, and this model needs some.
+        """
+        messages = prepare_messages(value)
+        if self._needs_messages and not messages:
+            raise InvalidInput("there are no messages to answer: the input is empty")
+        return messages
 
     def _make_runs(
         self,
@@ -73,17 +88,11 @@ class ChatCalls(BaseLanguageModel[AIMessage], ABC):
         manager = configure_manager(runtime, self.__dict__, callbacks, tags, metadata, facts)
         if not manager.handlers:
             return [NO_RUNS] * len(requests)
-
-        return [
-            Runs(
-                runtime,
-                CHAT.start_event,
-                request.run_ids,
-                (manager,),
-                functools.partial(self._describe_start, request, params, config, len(requests)),
-            )
-            for request in requests
-        ]
+        runs: list[Runs] = []
+        for request in requests:
+            describe = functools.partial(self._describe_start, request, params, config, len(requests))
+            runs.append(Runs(runtime, CHAT.start_event, request.run_ids, (manager,), describe))
+        return runs
 
     def _describe_start(
         self,
@@ -137,14 +146,13 @@ def prepare_messages(value: object) -> list[BaseMessage]:
         value: an iterable of messages and message-likes. Neither it nor they are changed.
 
     Raises:
-        InvalidInput: they are no messages, or there are none.
+        InvalidInput: they are no messages. Whether there may be none is for the hook to say.
     """
     kind = type(value)
     if kind is not list and (isinstance(value, _NO_LISTS) or not isinstance(value, Iterable)):
-        raise InvalidInput(f"a conversation is a list of messages, not {kind.__name__}; put it in a list")
+        hint = bridge_hint(value)  # pyright: ignore[reportUnknownArgumentType]  # anything
+        raise InvalidInput(f"a conversation is a list of messages, not {kind.__name__}; put it in a list{hint}")
     messages: list[Any] = list(cast("Iterable[object]", value))
-    if not messages:
-        raise InvalidInput("there are no messages to answer: the input is empty")
     for message in messages:
         if type(message) not in _PLAIN or get_fields(message)["content"].__class__ is not str:
             return [_standardise(one) for one in convert_to_messages(messages)]

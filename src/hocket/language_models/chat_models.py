@@ -21,10 +21,10 @@ from hocket._runtime.portal import run_in_portal
 from hocket._runtime.runtime import ASYNC, BLOCKING, Runtime, drive
 from hocket._runtime.stream import Producer, Sink
 from hocket.language_models.base import LanguageModelInput
-from hocket.language_models.chat_calls import ChatCalls, prepare_messages
+from hocket.language_models.chat_calls import ChatCalls
 from hocket.language_models.stream import ChatStream, DiscardingSink, SyncChatStream
 from hocket.language_models.structured.with_structured_output import StructuredOutputMixin
-from hocket.messages import AIMessage, AIMessageChunk, BaseMessage, HumanMessage
+from hocket.messages import AIMessage, AIMessageChunk, AnyMessage, BaseMessage, HumanMessage
 from hocket.outputs import ChatGenerationChunk, ChatResult, LLMResult, RunInfo
 from hocket.prompt_values import PromptValue
 from hocket.runnables.config import RunnableConfig, read_config
@@ -51,7 +51,7 @@ class BaseChatModel(ChatCalls, StructuredOutputMixin, ABC):
         """Answer a conversation.
 
         Args:
-            messages: in order; at least one.
+            messages: in order. There may be none: a hook that cannot answer that refuses it.
             stop: texts at which the answer is cut.
             run_manager: the run, for what a hook wants to tell handlers. It need not be in the signature.
             kwargs: options of the call.
@@ -76,6 +76,11 @@ class BaseChatModel(ChatCalls, StructuredOutputMixin, ABC):
     ) -> Iterator[ChatGenerationChunk]:
         """Yield the answer in pieces, in sync code. See `_astream`."""
         raise NotImplementedError
+
+    @property
+    def OutputType(self) -> object:
+        """The type of an output: a message."""
+        return AnyMessage
 
     def _combine_llm_outputs(self, llm_outputs: list[dict[str, Any] | None]) -> dict[str, Any]:
         """Return the ``llm_output`` of several answers out of those of each."""
@@ -317,15 +322,15 @@ class BaseChatModel(ChatCalls, StructuredOutputMixin, ABC):
         """Return the input as messages, in a list of their own, with content in standard blocks.
 
         Raises:
-            InvalidInput: it cannot be read as messages, or there are none.
+            InvalidInput: it cannot be read as messages; or there are none, and this model needs some.
         """
         if self._overrides.convert_input:
-            return prepare_messages(self._convert_input(input).to_messages())
+            return self._prepare(self._convert_input(input).to_messages())
         if type(input) is str:
             return [HumanMessage(input)]
         if isinstance(input, list):
-            return prepare_messages(cast("list[object]", input))
-        return prepare_messages(self._convert_input(input).to_messages())
+            return self._prepare(cast("list[object]", input))
+        return self._prepare(self._convert_input(input).to_messages())
 
     def _open_call(
         self,

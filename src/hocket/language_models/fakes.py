@@ -288,14 +288,18 @@ class GenericFakeChatModel(_StreamingFake):
         if not isinstance(content, str):
             yield cast(AIMessageChunk, as_chunk(answer))
             return
-        for text in filter(None, re.split(r"(\s)", content)):
-            yield AIMessageChunk(content=text, id=answer.id)
+        texts = list(filter(None, re.split(r"(\s)", content)))
+        has_more = bool(answer.tool_calls or answer.usage_metadata or answer.response_metadata)
+        for number, text in enumerate(texts, 1):
+            is_last = number == len(texts) and not (answer.additional_kwargs or has_more)
+            yield AIMessageChunk(content=text, id=answer.id, chunk_position="last" if is_last else None)
         for key, value in answer.additional_kwargs.items():
             for piece in _cut_function_call(cast("Mapping[str, object]", value)) if key == "function_call" else [value]:
                 yield AIMessageChunk(content="", id=answer.id, additional_kwargs={key: piece})
-        rest = cast(AIMessageChunk, as_chunk(answer))
-        rest.content, rest.additional_kwargs = "", {}
-        yield rest
+        if has_more or answer.additional_kwargs or not texts:
+            rest = cast(AIMessageChunk, as_chunk(answer))
+            rest.content, rest.additional_kwargs = "", {}
+            yield rest
 
 
 def _cut_function_call(call: Mapping[str, object]) -> Iterator[dict[str, object]]:

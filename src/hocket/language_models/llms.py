@@ -46,6 +46,11 @@ class BaseLLM(BaseLanguageModel[str], ABC):
 
     _ls_model_type: ClassVar[str] = "llm"
 
+    @property
+    def OutputType(self) -> object:
+        """The type of an output: a text."""
+        return str
+
     # -- hooks
 
     @default_hook

@@ -39,6 +39,7 @@ _EMPTY: dict[Any, object] = {dict: {}, list: [], set: set(), frozenset: frozense
 _OWN_PACKAGES = frozenset(
     {
         "messages",
+        "documents",
         "outputs",
         "prompt_values",
         "prompts",

@@ -80,16 +80,26 @@ if TYPE_CHECKING:
         trim_messages,
         validate_history,
     )
+    from hocket.messages.examples import tool_example_to_messages
+    from hocket.messages.notifications import (
+        NotificationMetadata,
+        add_notification_metadata,
+        get_notification_metadata,
+    )
     from hocket.tokens import count_tokens_approximately
 
-_LATER = {  # what stands on floors above
+_LATER = {  # what stands on floors above, and what few need
     "HistoryProblem": ".message_toolkit.repair",
+    "NotificationMetadata": "notifications",
+    "add_notification_metadata": "notifications",
     "check_history": ".message_toolkit.repair",
     "convert_to_openai_messages": ".message_toolkit.openai_form",
     "count_tokens_approximately": ".tokens.approximate",
     "filter_messages": ".message_toolkit.filter",
+    "get_notification_metadata": "notifications",
     "merge_message_runs": ".message_toolkit.merge",
     "repair_history": ".message_toolkit.repair",
+    "tool_example_to_messages": "examples",
     "trim_messages": ".message_toolkit.trim",
     "validate_history": ".message_toolkit.repair",
 }
@@ -120,6 +130,7 @@ __all__ = [
     "MessageLikeRepresentation",
     "NonStandardAnnotation",
     "NonStandardContentBlock",
+    "NotificationMetadata",
     "OutputTokenDetails",
     "PlainTextContentBlock",
     "ReasoningContentBlock",
@@ -136,6 +147,7 @@ __all__ = [
     "ToolMessageChunk",
     "UsageMetadata",
     "VideoContentBlock",
+    "add_notification_metadata",
     "add_usage",
     "check_history",
     "convert_to_messages",
@@ -158,6 +170,7 @@ __all__ = [
     "filter_messages",
     "get_buffer_string",
     "get_msg_title_repr",
+    "get_notification_metadata",
     "invalid_tool_call",
     "is_data_content_block",
     "load_message",
@@ -172,6 +185,7 @@ __all__ = [
     "subtract_usage",
     "tool_call",
     "tool_call_chunk",
+    "tool_example_to_messages",
     "trim_messages",
     "validate_content_block",
     "validate_history",

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Protocol, cast, runtime_checkable
 from pydantic import Discriminator, Tag, ValidationError
 
 from hocket.errors import InvalidInput
+from hocket.errors.hints import bridge_hint
 from hocket.messages.ai import AIMessage, AIMessageChunk, message_chunk_to_message
 from hocket.messages.base import BaseMessage
 from hocket.messages.chat import ChatMessage, ChatMessageChunk
@@ -93,7 +94,10 @@ def convert_to_messages(messages: Iterable[MessageLikeRepresentation] | Any) -> 
         if isinstance(messages, str | BaseMessage | Mapping):
             messages = [messages]
     if not isinstance(messages, Iterable):
-        raise InvalidInput(f"cannot read {type(messages).__name__} {_short(messages)} as messages: pass a list of them")
+        raise InvalidInput(
+            f"cannot read {type(messages).__name__} {_short(messages)} as messages: pass a list of them"
+            f"{bridge_hint(messages)}"
+        )
     likes = cast("Iterable[BaseMessage]", messages)  # most are
     return [like if like.__class__ in OWN_CLASSES else _message(like) for like in likes]
 
@@ -111,7 +115,7 @@ def _message(like: Any) -> BaseMessage:
             return _make(parts[0], parts[1], {})
     raise InvalidInput(
         f"cannot read {type(like).__name__} {_short(like)} as a message: it takes a message, a string, "  # pyright: ignore[reportUnknownArgumentType]  # any object
-        "a (role, content) pair or a mapping with role and content"
+        f"a (role, content) pair or a mapping with role and content{bridge_hint(cast(object, like))}"
     )
 
 

@@ -38,6 +38,7 @@ def copy_containers(value: Any) -> Any:
 
 
 _CONTAINERS = (dict, list)  # a tuple: a union takes three times as long to ask for
+_MANY = 100  # containers of one level, from which on those that are met twice are looked for
 
 
 def check_depth(values: Iterable[object]) -> None:
@@ -46,18 +47,17 @@ def check_depth(values: Iterable[object]) -> None:
     Raises:
         InvalidInput: mappings and lists lie in one another more than 128 deep, or one contains itself.
     """
-    level: list[Any] = [value for value in values if value and isinstance(value, _CONTAINERS)]
+    level: list[Any] = [value for value in values if isinstance(value, _CONTAINERS)]
     for _ in range(MAX_DEPTH):
         inner: list[Any] = []
         for container in level:
-            items: Iterable[object] = container.values() if isinstance(container, dict) else container  # pyright: ignore[reportUnknownVariableType]
-            for item in items:  # pyright: ignore[reportUnknownVariableType]
-                if item.__class__ is not str and isinstance(item, _CONTAINERS):  # pyright: ignore[reportUnknownMemberType]
+            for item in container.values() if isinstance(container, dict) else container:  # pyright: ignore[reportUnknownVariableType]
+                if type(item) not in _ATOMS and isinstance(item, _CONTAINERS):  # pyright: ignore[reportUnknownArgumentType]
                     inner.append(item)
         if not inner:
             return
-        # Each once: the same container may be met in many places.
-        level = inner if len(inner) == 1 else list({id(item): item for item in inner}.values())
+        # Each once, where there are many: the same container may be met in many places, which doubles from level to level.
+        level = inner if len(inner) < _MANY else list({id(item): item for item in inner}.values())
     raise InvalidInput(f"a message holds data nested more than {MAX_DEPTH} deep; flatten it, or send it as JSON text")
 
 

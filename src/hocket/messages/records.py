@@ -10,6 +10,7 @@ Reading builds messages and nothing else, of classes that are registered in this
 has written is read by all later ones; a change of the format takes the next number and keeps the reader of this one.
 """
 
+import functools
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, cast
@@ -39,20 +40,11 @@ __all__ = [
 RECORD_VERSION: Final = 1
 """The version of the records that this hocket writes."""
 
-_STORED: Final[tuple[type[BaseMessage], ...]] = (*OWN_CLASSES, RemoveMessage)
+_STORED: Final[frozenset[type[BaseMessage]]] = frozenset({*OWN_CLASSES, RemoveMessage})
 
 _CLASSES: Final[Mapping[str, type[BaseMessage]]] = {cast(str, cls.model_fields["type"].default): cls for cls in _STORED}
 
 _NO_DEFAULT: Final = object()
-
-_FIELDS: Final[Mapping[type, FieldsView]] = {
-    cls: {
-        name: _NO_DEFAULT if field.is_required() else field.get_default(call_default_factory=True, validated_data={})
-        for name, field in cls.model_fields.items()
-    }
-    for cls in _STORED
-}
-"""The fields of each class, in the order of a record, and the values that a record leaves out."""
 
 _KEYS: Final = frozenset({"v", "type", "class", "data"})
 
@@ -72,13 +64,12 @@ def dump_message(message: BaseMessage) -> Fields:
     """
     cls = message.__class__
     record: Fields = {"v": RECORD_VERSION, "type": message.type}
-    defaults = _FIELDS.get(cls)
-    if defaults is None:
+    if cls not in _STORED:
         record["class"] = _class_id(message)
         fields: Fields = message.to_json()["kwargs"]
     else:
         values, fields = message.__dict__, {}
-        for name, default in defaults.items():
+        for name, default in _find_defaults(cls).items():
             value = values[name]
             if value is not None if default is None else value != default:
                 fields[name] = value
@@ -86,6 +77,15 @@ def dump_message(message: BaseMessage) -> Fields:
             fields.update(message.__pydantic_extra__)
     record["data"] = {name: _to_storable(message, name, value) for name, value in fields.items()}
     return record
+
+
+@functools.cache
+def _find_defaults(cls: type[BaseMessage]) -> FieldsView:
+    """Return the fields of one of hocket's own classes, in the order of a record, with the values that it leaves out."""
+    return {
+        name: _NO_DEFAULT if field.is_required() else field.get_default(call_default_factory=True, validated_data={})
+        for name, field in cls.model_fields.items()
+    }
 
 
 def _class_id(message: BaseMessage) -> list[str]:

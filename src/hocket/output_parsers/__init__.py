@@ -3,16 +3,32 @@
 from hocket.errors import OutputParserException
 from hocket.output_parsers.base import BaseGenerationOutputParser, BaseLLMOutputParser, BaseOutputParser
 from hocket.output_parsers.json import JsonOutputParser, SimpleJsonOutputParser
+from hocket.output_parsers.json_text import parse_and_check_json_markdown, parse_json_markdown, parse_partial_json
 from hocket.output_parsers.list import (
     CommaSeparatedListOutputParser,
     ListOutputParser,
     MarkdownListOutputParser,
     NumberedListOutputParser,
 )
-from hocket.output_parsers.openai_tools import JsonOutputKeyToolsParser, JsonOutputToolsParser, PydanticToolsParser
+from hocket.output_parsers.openai_functions import (
+    JsonKeyOutputFunctionsParser,
+    JsonOutputFunctionsParser,
+    OutputFunctionsParser,
+    PydanticAttrOutputFunctionsParser,
+    PydanticOutputFunctionsParser,
+)
+from hocket.output_parsers.openai_tools import (
+    JsonOutputKeyToolsParser,
+    JsonOutputToolsParser,
+    PydanticToolsParser,
+    make_invalid_tool_call,
+    parse_tool_call,
+    parse_tool_calls,
+)
 from hocket.output_parsers.patterns import BooleanOutputParser, RegexDictParser, RegexParser
-from hocket.output_parsers.pydantic import PydanticOutputParser
+from hocket.output_parsers.pydantic import PydanticOutputParser, TBaseModel
 from hocket.output_parsers.string import StrOutputParser
+from hocket.output_parsers.structured import CombiningOutputParser, ResponseSchema, StructuredOutputParser
 from hocket.output_parsers.transform import BaseCumulativeTransformOutputParser, BaseTransformOutputParser
 from hocket.output_parsers.xml import XMLOutputParser
 
@@ -23,19 +39,34 @@ __all__ = [
     "BaseOutputParser",
     "BaseTransformOutputParser",
     "BooleanOutputParser",
+    "CombiningOutputParser",
     "CommaSeparatedListOutputParser",
+    "JsonKeyOutputFunctionsParser",
+    "JsonOutputFunctionsParser",
     "JsonOutputKeyToolsParser",
     "JsonOutputParser",
     "JsonOutputToolsParser",
     "ListOutputParser",
     "MarkdownListOutputParser",
     "NumberedListOutputParser",
+    "OutputFunctionsParser",
     "OutputParserException",
+    "PydanticAttrOutputFunctionsParser",
+    "PydanticOutputFunctionsParser",
     "PydanticOutputParser",
     "PydanticToolsParser",
     "RegexDictParser",
     "RegexParser",
+    "ResponseSchema",
     "SimpleJsonOutputParser",
     "StrOutputParser",
+    "StructuredOutputParser",
+    "TBaseModel",
     "XMLOutputParser",
+    "make_invalid_tool_call",
+    "parse_and_check_json_markdown",
+    "parse_json_markdown",
+    "parse_partial_json",
+    "parse_tool_call",
+    "parse_tool_calls",
 ]

@@ -17,6 +17,7 @@ from hocket.messages import BaseMessage
 from hocket.outputs import ChatGeneration, Generation
 from hocket.prompt_values import PromptValue
 from hocket.runnables.pure import PureRunnable
+from hocket.runnables.type_arguments import find_type
 
 __all__ = [
     "BaseGenerationOutputParser",
@@ -60,6 +61,11 @@ class ParserRunnable(BaseLLMOutputParser[T], PureRunnable[ParserInput, T], ABC, 
     model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
 
     _run_type: ClassVar[str] = "parser"
+
+    @property
+    def OutputType(self) -> object:
+        """The type of what is read; `typing.Any`, if the class does not say."""
+        return find_type(type(self), 0, arguments=1)
 
     @classmethod
     def is_lc_serializable(cls) -> bool:

@@ -27,8 +27,8 @@ class BooleanOutputParser(BaseOutputParser[bool]):
     """Returns whether an answer says yes: it has to contain one of two words, in any case, and not the other.
 
     Args:
-        true_val: the word for True.
-        false_val: the word for False.
+        true_val: the word for True; for "YES" stands "TRUE", too.
+        false_val: the word for False; for "NO" stands "FALSE", too.
     """
 
     true_val: str = "YES"
@@ -36,7 +36,10 @@ class BooleanOutputParser(BaseOutputParser[bool]):
 
     def parse(self, text: str) -> bool:
         """Return whether ``text`` says yes."""
-        says_yes, says_no = (_has_word(text, word) for word in (self.true_val, self.false_val))
+        says_yes, says_no = (
+            any(_has_word(text, one) for one in (word, *_SYNONYMS.get(word, ())))
+            for word in (self.true_val, self.false_val)
+        )
         if says_yes == says_no:
             found = "both" if says_yes else "neither"
             raise OutputParserException(
@@ -52,6 +55,9 @@ class BooleanOutputParser(BaseOutputParser[bool]):
     @property
     def _type(self) -> str:
         return "boolean_output_parser"
+
+
+_SYNONYMS = {"YES": ("TRUE",), "NO": ("FALSE",)}
 
 
 def _has_word(text: str, word: str) -> bool:

@@ -41,6 +41,11 @@ class PydanticOutputParser(BaseJSONOutputParser[TBaseModel], Generic[TBaseModel]
         return schema_instructions(self.pydantic_object)
 
     @property
+    def OutputType(self) -> type[TBaseModel]:
+        """The model."""
+        return self.pydantic_object
+
+    @property
     def _type(self) -> str:
         return "pydantic"
 

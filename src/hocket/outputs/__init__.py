@@ -1,6 +1,6 @@
 """Results as data: candidates, chunks of them, and what a call returns."""
 
-from hocket.outputs.chat_generation import ChatGeneration, ChatGenerationChunk
+from hocket.outputs.chat_generation import ChatGeneration, ChatGenerationChunk, merge_chat_generation_chunks
 from hocket.outputs.generation import Generation, GenerationChunk
 from hocket.outputs.results import ChatResult, LLMResult, RunInfo
 
@@ -12,4 +12,5 @@ __all__ = [
     "GenerationChunk",
     "LLMResult",
     "RunInfo",
+    "merge_chat_generation_chunks",
 ]

@@ -24,7 +24,7 @@ from hocket.messages.folding import leaves, merge_facts
 from hocket.messages.pieces import copy_containers
 from hocket.outputs.generation import Generation
 
-__all__ = ["ChatGeneration", "ChatGenerationChunk", "chat_generation", "copy_lazily"]
+__all__ = ["ChatGeneration", "ChatGenerationChunk", "chat_generation", "copy_lazily", "merge_chat_generation_chunks"]
 
 _INFOS = "_infos"  # the key under which a sum that has not been read yet holds the infos of its operands
 _ORIGINAL = "_original"  # the key under which a lazy copy holds the message to copy
@@ -146,3 +146,8 @@ def _infos(chunk: ChatGenerationChunk) -> Any:
 
 _short_cuts = {AIMessage: ChatGeneration, AIMessageChunk: ChatGenerationChunk}
 """Which class may take which message, by their exact types, without a look."""
+
+
+def merge_chat_generation_chunks(chunks: list[ChatGenerationChunk]) -> ChatGenerationChunk | None:
+    """Return the sum of ``chunks``; None, if there are none."""
+    return chunks[0] + chunks[1:] if len(chunks) > 1 else chunks[0] if chunks else None

@@ -1,6 +1,6 @@
 """Prompts: what models are asked, with variables in it. LangChain's names."""
 
-from hocket.prompts.base import BasePromptTemplate
+from hocket.prompts.base import BasePromptTemplate, FormatOutputType
 from hocket.prompts.chat import (
     BaseChatPromptTemplate,
     BaseMessagePromptTemplate,
@@ -8,9 +8,22 @@ from hocket.prompts.chat import (
     MessagesPlaceholder,
 )
 from hocket.prompts.dict import DictPromptTemplate
+from hocket.prompts.documents import aformat_document, format_document
 from hocket.prompts.example_selectors import BaseExampleSelector, LengthBasedExampleSelector
-from hocket.prompts.few_shot import FewShotChatMessagePromptTemplate, FewShotPromptTemplate
-from hocket.prompts.formats import check_valid_template, get_template_variables, jinja2_formatter
+from hocket.prompts.few_shot import (
+    FewShotChatMessagePromptTemplate,
+    FewShotPromptTemplate,
+    FewShotPromptWithTemplates,
+)
+from hocket.prompts.formats import (
+    check_valid_template,
+    get_template_variables,
+    jinja2_formatter,
+    mustache_formatter,
+    mustache_template_vars,
+    validate_jinja2,
+)
+from hocket.prompts.image import ImagePromptTemplate
 from hocket.prompts.message import (
     AIMessagePromptTemplate,
     ChatMessagePromptTemplate,
@@ -18,6 +31,7 @@ from hocket.prompts.message import (
     SystemMessagePromptTemplate,
 )
 from hocket.prompts.string import PromptTemplate, StringPromptTemplate
+from hocket.prompts.structured import StructuredPrompt
 
 __all__ = [
     "AIMessagePromptTemplate",
@@ -30,13 +44,22 @@ __all__ = [
     "DictPromptTemplate",
     "FewShotChatMessagePromptTemplate",
     "FewShotPromptTemplate",
+    "FewShotPromptWithTemplates",
+    "FormatOutputType",
     "HumanMessagePromptTemplate",
+    "ImagePromptTemplate",
     "LengthBasedExampleSelector",
     "MessagesPlaceholder",
     "PromptTemplate",
     "StringPromptTemplate",
+    "StructuredPrompt",
     "SystemMessagePromptTemplate",
+    "aformat_document",
     "check_valid_template",
+    "format_document",
     "get_template_variables",
     "jinja2_formatter",
+    "mustache_formatter",
+    "mustache_template_vars",
+    "validate_jinja2",
 ]

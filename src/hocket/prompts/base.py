@@ -10,10 +10,14 @@ from hocket._runtime.runtime import Runtime
 from hocket.errors import InvalidInput
 from hocket.errors.hints import near_name
 from hocket.load.construct import get_fields
-from hocket.prompt_values import PromptValue
+from hocket.prompt_values import ChatPromptValue, PromptValue, StringPromptValue
+from hocket.runnables.config import RunnableConfig
 from hocket.runnables.pure import PureRunnable
 
-__all__ = ["BasePromptTemplate"]
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+__all__ = ["BasePromptTemplate", "FormatOutputType"]
 
 FormatOutputType = TypeVar("FormatOutputType")
 
@@ -34,6 +38,7 @@ class BasePromptTemplate(PureRunnable[dict[str, Any], PromptValue], ABC, Generic
     model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
 
     _run_type: ClassVar[str] = "prompt"
+    _is_whole: ClassVar[bool] = True
 
     input_variables: list[str] = Field(default_factory=list)
     optional_variables: list[str] = Field(default_factory=list)
@@ -46,6 +51,22 @@ class BasePromptTemplate(PureRunnable[dict[str, Any], PromptValue], ABC, Generic
         def __init__(self, **fields: Any) -> None:
             super().__init__(**fields)
             self._check_template()  # not in a validator, where an InvalidInput would be wrapped
+
+    @property
+    def OutputType(self) -> object:
+        """The type of an output: a prompt as text, or as messages."""
+        return StringPromptValue | ChatPromptValue
+
+    def get_input_schema(self, config: RunnableConfig | None = None) -> "type[BaseModel]":
+        """Return the pydantic model of an input: an object with a text for each variable."""
+        from hocket.runnables.type_schemas import make_object_schema
+
+        return make_object_schema("PromptInput", self._get_variable_types())
+
+    def _get_variable_types(self) -> dict[str, tuple[object, object]]:
+        """Return type and default (``...``: none) of each variable."""
+        required: dict[str, tuple[object, object]] = {name: (str, ...) for name in self.input_variables}
+        return {**required, **{name: (str, None) for name in self.optional_variables}}
 
     @classmethod
     def is_lc_serializable(cls) -> bool:

@@ -11,8 +11,9 @@ from pydantic import ConfigDict, PositiveInt, SkipValidation
 
 from hocket._runtime.runtime import ASYNC, BLOCKING, Runtime, drive
 from hocket.errors import InvalidInput
+from hocket.errors.hints import bridge_hint
 from hocket.load.serializable import Serializable
-from hocket.messages import BaseMessage, convert_to_messages, get_msg_title_repr
+from hocket.messages import AnyMessage, BaseMessage, convert_to_messages, get_msg_title_repr
 from hocket.prompt_values import ChatPromptValue
 from hocket.prompts.base import BasePromptTemplate
 from hocket.prompts.formats import PromptTemplateFormat
@@ -231,6 +232,11 @@ class ChatPromptTemplate(BaseChatPromptTemplate):
                 optional.update(part.optional_variables if isinstance(part, BaseChatPromptTemplate) else ())
         self._set_variables(required, optional)
 
+    def _get_variable_types(self) -> dict[str, tuple[object, object]]:
+        places = [part for part in self.messages if isinstance(part, MessagesPlaceholder)]
+        histories = {place.variable_name: (list[AnyMessage], None if place.optional else ...) for place in places}
+        return {name: histories.get(name, type_) for name, type_ in super()._get_variable_types().items()}
+
     def format_messages(self, /, **kwargs: object) -> list[BaseMessage]:
         """Return the messages, with the values filled in.
 
@@ -305,9 +311,10 @@ def _to_template(message: object, template_format: PromptTemplateFormat = "f-str
         fields = cast("dict[str, object]", message)
         message = (fields["role"], fields["content"])
     if not isinstance(message, tuple | list) or len(cast("tuple[Any, ...]", message)) != 2:
+        hint = bridge_hint(message)  # pyright: ignore[reportUnknownArgumentType]  # anything
         raise InvalidInput(
             f"cannot read {type(message).__name__} {message!r} as a part of a chat prompt: it takes messages, "  # pyright: ignore[reportUnknownArgumentType]  # anything
-            "templates, texts, (role, template) pairs and dicts with role and content"
+            f"templates, texts, (role, template) pairs and dicts with role and content{hint}"
         )
     role, template = cast("tuple[Any, Any]", message)
     if isinstance(role, type) and issubclass(role, RoleTemplate):
@@ -325,10 +332,12 @@ def _to_template(message: object, template_format: PromptTemplateFormat = "f-str
 
 
 def _read_placeholder(template: Any) -> MessagesPlaceholder:
-    """Read ``"{name}"``, which may be missing, or ``["{name}", optional]``."""
+    """Read ``"{name}"`` (in mustache ``"{{name}}"``), which may be missing, or ``["{name}", optional]``."""
     name, optional = (template, True) if isinstance(template, str) else (*template, None)[:2]
     if not (isinstance(name, str) and isinstance(optional, bool) and name[:1] == "{" and name[-1:] == "}"):
         raise InvalidInput(
             f"a placeholder is ('placeholder', '{{name}}') or ('placeholder', ['{{name}}', optional]), not {template!r}"
         )
-    return MessagesPlaceholder(name[1:-1], optional=optional)
+    return MessagesPlaceholder(
+        name.removeprefix("{").removeprefix("{").removesuffix("}").removesuffix("}"), optional=optional
+    )

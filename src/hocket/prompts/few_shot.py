@@ -1,6 +1,6 @@
 """Prompts with examples in them. Examples are values: a brace in one is a brace."""
 
-from abc import ABC
+from abc import ABC, abstractmethod
 from typing import Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, SkipValidation
@@ -13,7 +13,7 @@ from hocket.prompts.example_selectors import BaseExampleSelector
 from hocket.prompts.formats import PromptTemplateFormat, compile_template
 from hocket.prompts.string import StringPromptTemplate
 
-__all__ = ["FewShotChatMessagePromptTemplate", "FewShotPromptTemplate"]
+__all__ = ["FewShotChatMessagePromptTemplate", "FewShotPromptTemplate", "FewShotPromptWithTemplates"]
 
 
 class _Examples(BaseModel, ABC):
@@ -41,29 +41,24 @@ class _Examples(BaseModel, ABC):
         return self.example_selector.select_examples(values)
 
 
-class FewShotPromptTemplate(_Examples, StringPromptTemplate):
-    """A text with examples in it: the prefix, the examples and the suffix, with a separator between them.
+class _FewShotText(_Examples, StringPromptTemplate, ABC):
+    """Examples as text, between a prefix and a suffix.
 
     Args:
         example_prompt: what an example looks like.
-        suffix, prefix: templates of what comes after and before the examples.
-        example_separator: between all of these; what is empty is left out.
-        template_format: of prefix and suffix.
+        example_separator: between prefix, examples and suffix; what is empty is left out.
     """
 
     example_prompt: StringPromptTemplate
-    suffix: str
-    prefix: str = ""
     example_separator: str = "\n\n"
-    template_format: PromptTemplateFormat = "f-string"
+
+    @abstractmethod
+    def _fill_ends(self, values: dict[str, object]) -> tuple[str, str]:
+        """Return prefix and suffix with the values filled in."""
 
     def _check_template(self) -> None:
         self._check_source()
         self._find_variables()
-
-    def _find_variables(self) -> None:
-        ends = (compile_template(text, self.template_format) for text in (self.prefix, self.suffix))
-        self._set_variables({name for end in ends for name in end.variables})
 
     def format(self, /, **kwargs: object) -> str:
         """Return the text, with the values filled in.
@@ -80,10 +75,33 @@ class FewShotPromptTemplate(_Examples, StringPromptTemplate):
     async def _format(self, runtime: Runtime, given: dict[str, object]) -> str:
         values = self._merge_values(given)
         examples = [self.example_prompt.format(**example) for example in await self._select_examples(runtime, values)]
+        prefix, suffix = self._fill_ends(values)
+        return self.example_separator.join([piece for piece in (prefix, *examples, suffix) if piece])
+
+
+class FewShotPromptTemplate(_FewShotText):
+    """A text with examples in it: the prefix, the examples and the suffix, with a separator between them.
+
+    Args:
+        example_prompt: what an example looks like.
+        suffix, prefix: templates of what comes after and before the examples.
+        example_separator: between all of these; what is empty is left out.
+        template_format: of prefix and suffix.
+    """
+
+    suffix: str
+    prefix: str = ""
+    template_format: PromptTemplateFormat = "f-string"
+
+    def _find_variables(self) -> None:
+        ends = (compile_template(text, self.template_format) for text in (self.prefix, self.suffix))
+        self._set_variables({name for end in ends for name in end.variables})
+
+    def _fill_ends(self, values: dict[str, object]) -> tuple[str, str]:
         prefix, suffix = (
             compile_template(text, self.template_format).render(values) for text in (self.prefix, self.suffix)
         )
-        return self.example_separator.join([piece for piece in (prefix, *examples, suffix) if piece])
+        return prefix, suffix
 
     def pretty_repr(self, html: bool = False) -> str:
         """Return the templates, with that of one example."""
@@ -93,6 +111,35 @@ class FewShotPromptTemplate(_Examples, StringPromptTemplate):
     @property
     def _prompt_type(self) -> str:
         return "few_shot"
+
+
+class FewShotPromptWithTemplates(_FewShotText):
+    """A text with examples in it, whose prefix and suffix are prompts themselves.
+
+    Args:
+        example_prompt: what an example looks like.
+        suffix, prefix: prompts of what comes after and before the examples.
+        example_separator: between all of these; what is empty is left out.
+    """
+
+    suffix: StringPromptTemplate
+    prefix: StringPromptTemplate | None = None
+
+    def _find_variables(self) -> None:
+        ends = (self.suffix,) if self.prefix is None else (self.prefix, self.suffix)
+        self._set_variables({name for end in ends for name in end.input_variables})
+
+    def _fill_ends(self, values: dict[str, object]) -> tuple[str, str]:
+        return "" if self.prefix is None else self.prefix.format(**values), self.suffix.format(**values)
+
+    def pretty_repr(self, html: bool = False) -> str:
+        """Return the prompts, with that of one example."""
+        parts = [part for part in (self.prefix, self.example_prompt, self.suffix) if part is not None]
+        return self.example_separator.join(part.pretty_repr(html) for part in parts)
+
+    @property
+    def _prompt_type(self) -> str:
+        return "few_shot_with_templates"
 
 
 class FewShotChatMessagePromptTemplate(_Examples, BaseChatPromptTemplate):

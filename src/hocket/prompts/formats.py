@@ -11,11 +11,13 @@ A template is read once, and what was read is kept; prompts that share a templat
 import functools
 import re
 import string
+import warnings
 from collections.abc import Callable, Iterable, Mapping
 from types import ModuleType
 from typing import TYPE_CHECKING, Literal, NamedTuple, NoReturn
 
 from hocket.errors import InvalidInput, MissingDependency
+from hocket.prompts import mustache
 
 if TYPE_CHECKING:
     from hocket.prompts.jinja2_sandbox import BoundedEnvironment
@@ -27,10 +29,13 @@ __all__ = [
     "compile_template",
     "get_template_variables",
     "jinja2_formatter",
+    "mustache_formatter",
+    "mustache_template_vars",
     "render",
+    "validate_jinja2",
 ]
 
-PromptTemplateFormat = Literal["f-string", "jinja2"]
+PromptTemplateFormat = Literal["f-string", "jinja2", "mustache"]
 
 WIDEST = 9999  # characters that a format spec may ask for: {x:>9999999999} would fill the memory
 
@@ -59,8 +64,7 @@ def compile_template(template: str, template_format: str) -> Template:
     """
     reader = _READERS.get(template_format)
     if reader is None:
-        hint = " (mustache is left out)" if template_format == "mustache" else ""
-        raise InvalidInput(f"template_format is {template_format!r}; it must be 'f-string' or 'jinja2'{hint}")
+        raise InvalidInput(f"template_format is {template_format!r}; it must be 'f-string', 'jinja2' or 'mustache'")
     return reader(template)
 
 
@@ -95,6 +99,24 @@ def check_valid_template(template: str, template_format: str, input_variables: I
 def jinja2_formatter(template: str, /, **kwargs: object) -> str:
     """Return a Jinja2 template with its variables filled in, in Jinja2's sandbox: see `PromptTemplate`."""
     return render(template, "jinja2", kwargs)
+
+
+def mustache_formatter(template: str, /, **kwargs: object) -> str:
+    """Return a mustache template with its variables filled in; those that are missing are empty."""
+    return render(template, "mustache", kwargs)
+
+
+def mustache_template_vars(template: str) -> set[str]:
+    """Return the names of the variables of a mustache template; of ``{{a.b}}`` it is ``a``."""
+    return set(get_template_variables(template, "mustache"))
+
+
+def validate_jinja2(template: str, input_variables: list[str]) -> None:
+    """Warn of variables that a Jinja2 template has and ``input_variables`` has not, or the other way round."""
+    has, given = set(get_template_variables(template, "jinja2")), set(input_variables)
+    for what, names in (("has no name for", has - given), ("names, and the template has not,", given - has)):
+        if names:
+            warnings.warn(f"input_variables {what} {', '.join(sorted(names))}: {_excerpt(template)}", stacklevel=3)
 
 
 @functools.lru_cache(maxsize=1024)
@@ -197,7 +219,17 @@ def _load_jinja2() -> "tuple[ModuleType, BoundedEnvironment]":
     return jinja2_sandbox, jinja2_sandbox.BoundedEnvironment()
 
 
-_READERS: dict[str, Callable[[str], Template]] = {"f-string": _read_f_string, "jinja2": _read_jinja2}
+@functools.lru_cache(maxsize=1024)
+def _read_mustache(template: str) -> Template:
+    fill = mustache.read_template(template)
+    return Template(tuple(sorted(mustache.find_names(template))), fill)
+
+
+_READERS: dict[str, Callable[[str], Template]] = {
+    "f-string": _read_f_string,
+    "jinja2": _read_jinja2,
+    "mustache": _read_mustache,
+}
 
 
 def _excerpt(template: str) -> str:

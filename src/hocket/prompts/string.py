@@ -36,7 +36,8 @@ class PromptTemplate(StringPromptTemplate):
     Args:
         template: the text. As an ``f-string``, ``{name}`` is a variable, ``{name:.2f}`` and ``{name!r}`` format it, and
             ``{{`` and ``}}`` are braces; attributes and indexes of values are refused.
-        template_format: ``f-string`` or ``jinja2``. Jinja2 runs in its sandbox, which keeps private attributes from a
+        template_format: ``f-string``, ``mustache`` or ``jinja2``. Mustache reads plain data alone, and escapes the signs of
+            HTML in ``{{name}}`` but not in ``{{{name}}}``. Jinja2 runs in its sandbox, which keeps private attributes from a
             template, but neither other attributes and methods nor endless work: take templates from nobody whom you
             would not let run code.
         validate_template: refuse ``input_variables`` that are not exactly those of the template. Else they are not
@@ -65,6 +66,20 @@ class PromptTemplate(StringPromptTemplate):
         return cls(
             template=template, template_format=template_format, partial_variables=partial_variables or {}, **kwargs
         )
+
+    @classmethod
+    def from_examples(
+        cls,
+        examples: list[str],
+        suffix: str,
+        input_variables: list[str],
+        example_separator: str = "\n\n",
+        prefix: str = "",
+        **kwargs: Any,
+    ) -> Self:
+        """Return a prompt of a prefix, examples and a suffix, each a template. Further arguments are those of the class."""
+        template = example_separator.join([prefix, *examples, suffix])
+        return cls(template=template, input_variables=input_variables, **kwargs)
 
     @classmethod
     def from_file(cls, template_file: str | Path, encoding: str = "utf-8", **kwargs: Any) -> Self:

@@ -52,6 +52,7 @@ class RemoteChatModel(RemoteModel, BaseChatModel, ABC):
     include_response_headers: bool = False
     foreign: Literal["convert", "raise"] = Field(default="convert", repr=False)
 
+    _needs_messages: ClassVar[bool] = True
     _call_ids: ClassVar[re.Pattern[str] | None] = None
     """What the ids of tool calls must look like; others are replaced, in their results as well. None: any will do."""
 

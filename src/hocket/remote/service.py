@@ -72,7 +72,7 @@ class RemoteService(BaseModel):
         InvalidInput: there is no address.
     """
 
-    model_config: ClassVar[ConfigDict] = ConfigDict(hide_input_in_errors=True)
+    model_config: ClassVar[ConfigDict] = ConfigDict(hide_input_in_errors=True, defer_build=True)
 
     base_url: str = ""
     api_key: Key | None = Field(default=None, repr=False)

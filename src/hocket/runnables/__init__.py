@@ -3,13 +3,33 @@
 from typing import TYPE_CHECKING
 
 from hocket._runtime.lazy import Loader, loader
-from hocket.runnables.base import Runnable, RunnableSerializable, RunnableWrapper, set_factory
-from hocket.runnables.config import RunnableConfig, ensure_config, get_config_list, merge_configs, patch_config
+from hocket.runnables.base import Input, Other, Output, Runnable, RunnableSerializable, RunnableWrapper, set_factory
+from hocket.runnables.config import (
+    RunnableConfig,
+    ensure_config,
+    get_config_list,
+    merge_configs,
+    patch_config,
+    set_config_context,
+)
 from hocket.runnables.factory import ImportingFactory
 
 if TYPE_CHECKING:
     from hocket.runnables.binding import RunnableBinding
     from hocket.runnables.branch import RouterInput, RouterRunnable, RunnableBranch
+    from hocket.runnables.calling import (
+        accepts_config,
+        accepts_run_manager,
+        aidentity,
+        gather_with_concurrency,
+        get_async_callback_manager_for_config,
+        get_callback_manager_for_config,
+        get_unique_config_specs,
+        identity,
+        is_async_callable,
+        is_async_generator,
+        run_in_executor,
+    )
     from hocket.runnables.coercion import coerce_to_runnable, is_runnable_like
     from hocket.runnables.config_fields import (
         ConfigurableField,
@@ -24,6 +44,9 @@ if TYPE_CHECKING:
     from hocket.runnables.folding import AddableDict, aadd, add
     from hocket.runnables.function import RunnableLambda, chain
     from hocket.runnables.generator import RunnableGenerator
+    from hocket.runnables.graph import CurveStyle, Edge, Graph, Node, NodeStyles, is_uuid
+    from hocket.runnables.graph_ascii import draw_ascii
+    from hocket.runnables.graph_mermaid import draw_mermaid
     from hocket.runnables.history import RunnableWithMessageHistory
     from hocket.runnables.jitter import ExponentialJitterParams
     from hocket.runnables.listeners import RunnableListened
@@ -40,10 +63,15 @@ _HOMES = {
     "ConfigurableFieldMultiOption": "config_fields",
     "ConfigurableFieldSingleOption": "config_fields",
     "ConfigurableFieldSpec": "config_fields",
+    "CurveStyle": "graph",
+    "Edge": "graph",
     "EventFilter": "stream_events",
     "EventStream": "event_views",
     "EventView": "event_views",
     "ExponentialJitterParams": "jitter",
+    "Graph": "graph",
+    "Node": "graph",
+    "NodeStyles": "graph",
     "RouterInput": "branch",
     "RouterRunnable": "branch",
     "Run": "run_record",
@@ -62,14 +90,28 @@ _HOMES = {
     "RunnablePick": "passthrough",
     "RunnableRetry": "retry",
     "RunnableSequence": "sequence",
-    "RunnableWithMessageHistory": "history",
     "RunnableWithFallbacks": "fallbacks",
+    "RunnableWithMessageHistory": "history",
     "StreamEvent": "stream_events",
     "aadd": "folding",
+    "accepts_config": "calling",
+    "accepts_run_manager": "calling",
     "add": "folding",
+    "aidentity": "calling",
     "chain": "function",
     "coerce_to_runnable": "coercion",
+    "draw_ascii": "graph_ascii",
+    "draw_mermaid": "graph_mermaid",
+    "gather_with_concurrency": "calling",
+    "get_async_callback_manager_for_config": "calling",
+    "get_callback_manager_for_config": "calling",
+    "get_unique_config_specs": "calling",
+    "identity": "calling",
+    "is_async_callable": "calling",
+    "is_async_generator": "calling",
     "is_runnable_like": "coercion",
+    "is_uuid": "graph",
+    "run_in_executor": "calling",
 }
 __getattr__: Loader = loader("hocket.runnables", _HOMES)
 
@@ -81,10 +123,18 @@ __all__ = [
     "ConfigurableFieldMultiOption",
     "ConfigurableFieldSingleOption",
     "ConfigurableFieldSpec",
+    "CurveStyle",
+    "Edge",
     "EventFilter",
     "EventStream",
     "EventView",
     "ExponentialJitterParams",
+    "Graph",
+    "Input",
+    "Node",
+    "NodeStyles",
+    "Other",
+    "Output",
     "RouterInput",
     "RouterRunnable",
     "Run",
@@ -111,12 +161,27 @@ __all__ = [
     "RunnableWrapper",
     "StreamEvent",
     "aadd",
+    "accepts_config",
+    "accepts_run_manager",
     "add",
+    "aidentity",
     "chain",
     "coerce_to_runnable",
+    "draw_ascii",
+    "draw_mermaid",
     "ensure_config",
+    "gather_with_concurrency",
+    "get_async_callback_manager_for_config",
+    "get_callback_manager_for_config",
     "get_config_list",
+    "get_unique_config_specs",
+    "identity",
+    "is_async_callable",
+    "is_async_generator",
     "is_runnable_like",
+    "is_uuid",
     "merge_configs",
     "patch_config",
+    "run_in_executor",
+    "set_config_context",
 ]

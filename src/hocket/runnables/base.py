@@ -14,7 +14,7 @@ from pydantic import ConfigDict
 
 from hocket.load.serializable import Serializable
 from hocket.runnables.config import RunnableConfig, merge_configs
-from hocket.runnables.verbs import RunnableVerbs
+from hocket.runnables.description import RunnableDescription, WrapperDescription
 
 if TYPE_CHECKING:
     from hocket.runnables.config_fields import AnyConfigurableField, ConfigurableField
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AnyRunnable",
+    "Input",
+    "Other",
+    "Output",
     "Runnable",
     "RunnableFactory",
     "RunnableLike",
@@ -40,7 +43,7 @@ NewInput = TypeVar("NewInput")
 NewOutput = TypeVar("NewOutput")
 
 
-class Runnable(RunnableVerbs[Input, Output], ABC, Generic[Input, Output]):
+class Runnable(RunnableDescription[Input, Output], ABC, Generic[Input, Output]):
     """Something that turns an input into an output, once, many times at once, or piece by piece.
 
     A subclass defines `ainvoke` (or `invoke`); every other verb follows from it.
@@ -259,7 +262,9 @@ class RunnableSerializable(Serializable, Runnable[Input, Output]):
         return get_factory().make_configurable_alternatives(which, self, kwargs, default_key, prefix_keys)
 
 
-class RunnableWrapper(RunnableSerializable[Input, Output], ABC, Generic[Input, Output]):
+class RunnableWrapper(
+    WrapperDescription[Input, Output], RunnableSerializable[Input, Output], ABC, Generic[Input, Output]
+):
     """A runnable around others. An attribute that it does not have is looked up on the first of those inside.
 
     A method that returns a runnable (``bind_tools``) is called on each of them, and the results are wrapped in the same

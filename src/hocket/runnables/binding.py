@@ -3,7 +3,7 @@
 import functools
 import inspect
 from collections.abc import AsyncIterable, Callable, Iterable, Mapping
-from typing import Any, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from pydantic import Field, SkipValidation
 
@@ -11,6 +11,9 @@ from hocket.runnables.base import AnyRunnable, Runnable, RunnableWrapper
 from hocket.runnables.batch import Batch, Configs
 from hocket.runnables.config import RunnableConfig, merge_configs
 from hocket.runnables.proxy import CallTarget, RunnableProxy
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
 
 __all__ = ["RunnableBinding"]
 
@@ -44,6 +47,32 @@ class RunnableBinding(RunnableProxy[Input, Output], Generic[Input, Output]):
 
     def _get_wrapped(self) -> list[Runnable[Input, Output]]:
         return [self.bound]
+
+    @property
+    def InputType(self) -> object:
+        """The type of an input: what `with_types` said, or that of what is bound."""
+        return self.bound.InputType if self.custom_input_type is None else self.custom_input_type
+
+    @property
+    def OutputType(self) -> object:
+        """The type of an output: what `with_types` said, or that of what is bound."""
+        return self.bound.OutputType if self.custom_output_type is None else self.custom_output_type
+
+    def get_input_schema(self, config: RunnableConfig | None = None) -> "type[BaseModel]":
+        """Return the pydantic model of an input."""
+        if self.custom_input_type is None:
+            return self.bound.get_input_schema(merge_configs(self.config, config))
+        from hocket.runnables.type_schemas import make_schema
+
+        return make_schema(self.get_name("Input"), self.custom_input_type)
+
+    def get_output_schema(self, config: RunnableConfig | None = None) -> "type[BaseModel]":
+        """Return the pydantic model of an output."""
+        if self.custom_output_type is None:
+            return self.bound.get_output_schema(merge_configs(self.config, config))
+        from hocket.runnables.type_schemas import make_schema
+
+        return make_schema(self.get_name("Output"), self.custom_output_type)
 
     def _map_wrapped(self, change: Callable[[Runnable[Input, Output]], AnyRunnable]) -> AnyRunnable:
         return self._rebind(change(self.bound))

@@ -1,7 +1,7 @@
 """Runnables that choose which other one answers: by conditions, or by name."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast
 
 from pydantic import ConfigDict, SkipValidation
 from typing_extensions import TypedDict
@@ -13,7 +13,12 @@ from hocket.runnables.base import AnyRunnable, Runnable, RunnableSerializable
 from hocket.runnables.chain_run import add_run_tag
 from hocket.runnables.coercion import coerce_to_runnable
 from hocket.runnables.config import RunnableConfig
+from hocket.runnables.config_fields import ConfigurableFieldSpec
+from hocket.runnables.description import join_specs
 from hocket.runnables.with_run import RunnableWithRun
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
 
 __all__ = ["RouterInput", "RouterRunnable", "RunnableBranch"]
 
@@ -52,6 +57,16 @@ class RunnableBranch(RunnableWithRun[Input, Output], RunnableSerializable[Input,
     def is_lc_serializable(cls) -> bool:
         """It travels as data, if its branches do."""
         return True
+
+    def get_input_schema(self, config: RunnableConfig | None = None) -> "type[BaseModel]":
+        """Return the pydantic model of an input: that of the first runnable that says one."""
+        said = next((one for one in self._all if one.InputType is not Any), None)
+        return super().get_input_schema(config) if said is None else said.get_input_schema(config)
+
+    @property
+    def config_specs(self) -> list[ConfigurableFieldSpec]:
+        """What a call may set under ``config["configurable"]``."""
+        return join_specs(self._all)
 
     async def _choose(
         self, runtime: Runtime, input: Input, config: RunnableConfig

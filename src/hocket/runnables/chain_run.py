@@ -1,5 +1,7 @@
 """The run of a runnable that calls others, or computes: exactly one start and one end if a handler listens, as a model's
 run has; no work at all if none does.
+
+A retriever's is one too. Only its events have names of their own.
 """
 
 import contextlib
@@ -12,9 +14,11 @@ from hocket._runtime.stream import Sink
 from hocket.callbacks import (
     AsyncCallbackManager,
     AsyncCallbackManagerForChainRun,
+    AsyncCallbackManagerForRetrieverRun,
     BaseCallbackManager,
     CallbackManager,
     CallbackManagerForChainRun,
+    CallbackManagerForRetrieverRun,
 )
 from hocket.callbacks.ambient import has_ambient_handlers
 from hocket.messages import BaseMessage
@@ -22,11 +26,12 @@ from hocket.messages.base import copy_message
 from hocket.runnables.config import RunnableConfig, mark_resolved
 from hocket.runnables.folding import Accumulator
 
-__all__ = ["ChainRun", "StreamObserver", "add_run_tag", "child_config", "get_run", "is_watched"]
+__all__ = ["ChainRun", "StreamObserver", "add_run_tag", "child_config", "get_retriever_run", "get_run", "is_watched"]
 
 T = TypeVar("T")
 
 ChainRunManager = AsyncCallbackManagerForChainRun | CallbackManagerForChainRun
+RetrieverRunManager = AsyncCallbackManagerForRetrieverRun | CallbackManagerForRetrieverRun
 
 _OWN = ("run_id", "run_name")  # keys of a config that are about the chain's run, and not the runs inside
 _RUN = "run"  # the attribute of a config that holds the run whose code it is for
@@ -57,7 +62,16 @@ def add_run_tag(config: RunnableConfig, tag: str, *parts: object) -> RunnableCon
 def get_run(config: RunnableConfig, runtime: Runtime) -> ChainRunManager:
     """Return the run inside which ``config`` is used; one without handlers if there is none."""
     cls = AsyncCallbackManagerForChainRun if runtime.is_async else CallbackManagerForChainRun
-    run: ChainRunManager | None = getattr(config, _RUN, None)
+    run: object = getattr(config, _RUN, None)
+    return (
+        run if isinstance(run, AsyncCallbackManagerForChainRun | CallbackManagerForChainRun) else cls.get_noop_manager()
+    )
+
+
+def get_retriever_run(config: RunnableConfig, runtime: Runtime) -> RetrieverRunManager:
+    """Return the run of a retriever inside which ``config`` is used; one without handlers if there is none."""
+    cls = AsyncCallbackManagerForRetrieverRun if runtime.is_async else CallbackManagerForRetrieverRun
+    run: RetrieverRunManager | None = getattr(config, _RUN, None)
     return run or cls.get_noop_manager()
 
 
@@ -69,19 +83,33 @@ class ChainRun:
         name: of the chain, unless the config has one for this run.
         config: of the call.
         run_type: what kind of thing runs, for tracers.
+        own_tags, own_metadata: of the runnable, for its own run alone.
     """
 
-    def __init__(self, runtime: Runtime, name: str, config: RunnableConfig, run_type: str = "chain") -> None:
+    def __init__(
+        self,
+        runtime: Runtime,
+        name: str,
+        config: RunnableConfig,
+        run_type: str = "chain",
+        own_tags: list[str] | None = None,
+        own_metadata: dict[str, Any] | None = None,
+    ) -> None:
         self._name = config.get("run_name") or name
         self._type = run_type
+        self._events = "on_retriever" if run_type == "retriever" else "on_chain"
         self._config = config
-        self._run: ChainRunManager | None = None
+        self._run: ChainRunManager | RetrieverRunManager | None = None
         if is_watched(config):
-            cls = AsyncCallbackManager if runtime.is_async else CallbackManager
-            run_class = AsyncCallbackManagerForChainRun if runtime.is_async else CallbackManagerForChainRun
-            tags, metadata = config.get("tags"), config.get("metadata")
-            manager = cls.configure(config.get("callbacks"), inheritable_tags=tags, inheritable_metadata=metadata)
+            manager = (AsyncCallbackManager if runtime.is_async else CallbackManager).configure(
+                config.get("callbacks"),
+                inheritable_tags=config.get("tags"),
+                local_tags=own_tags,
+                inheritable_metadata=config.get("metadata"),
+                local_metadata=own_metadata,
+            )
             if manager.handlers:
+                run_class = manager.retriever_run_class if run_type == "retriever" else manager.chain_run_class
                 self._run = manager.new_run(cast(Any, run_class), config.get("run_id"))
 
     def config_inside(self, tag: str | None = None) -> RunnableConfig:
@@ -124,12 +152,12 @@ class ChainRun:
         if self._run is not None:
             serialized = {"name": self._name}
             details = {"name": self._name, "run_type": self._type}
-            await self._run.emit_start("on_chain_start", (serialized, _copy_for_handlers(input)), details)
+            await self._run.emit_start(f"{self._events}_start", (serialized, _copy_for_handlers(input)), details)
 
     async def end(self, output: object, **details: object) -> None:
         """Tell the handlers that the run has ended."""
         if self._run is not None:
-            await self._run.emit_end("on_chain_end", _copy_for_handlers(output), **details)
+            await self._run.emit_end(f"{self._events}_end", _copy_for_handlers(output), **details)
 
     async def fail(
         self, error: BaseException, *, closed: bool, partial_output: Callable[[], object] = lambda: None
@@ -146,7 +174,7 @@ class ChainRun:
                 if closed:
                     await self.end(partial_output(), closed=True)
                 else:
-                    await self._run.emit_end("on_chain_error", error)
+                    await self._run.emit_end(f"{self._events}_error", error)
 
     async def tell(self, name: str, *args: object, **details: object) -> None:
         """Tell the run's handlers of something that happened in it."""

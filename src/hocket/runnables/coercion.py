@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import TypeVar, cast, overload
 
+from hocket.errors.hints import bridge_hint
 from hocket.runnables.base import AnyRunnable, Runnable, RunnableLike, get_factory
 
 __all__ = ["coerce_to_runnable", "is_runnable_like"]
@@ -36,5 +37,5 @@ def coerce_to_runnable(thing: object) -> AnyRunnable:
         return get_factory().make_function(thing)
     raise TypeError(
         f"{type(thing).__name__} {thing!r} stands for no runnable: a step of a chain is a Runnable, a function, or a dict "
-        "of these"
+        f"of these{bridge_hint(thing)}"
     )

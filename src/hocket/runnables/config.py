@@ -9,6 +9,7 @@ from typing_extensions import TypedDict
 
 from hocket.callbacks import BaseCallbackHandler, BaseCallbackManager
 from hocket.callbacks.ambient import current_parent
+from hocket.callbacks.given import as_own_manager
 from hocket.errors import InvalidInput
 from hocket.errors.hints import near_name_hint
 
@@ -163,6 +164,11 @@ def _check_config(config: ConfigLike | None) -> RunnableConfig:
         if key not in _KEYS:
             hint = near_name_hint(str(key), sorted(_KEYS))
             raise InvalidInput(f"unknown key {key!r} in config; {hint} (your own values go under 'configurable')")
+    callbacks = config.get("callbacks")
+    if callbacks is not None and not isinstance(callbacks, (list, BaseCallbackManager)):
+        manager = as_own_manager(callbacks)
+        if manager is not None:
+            return cast(RunnableConfig, {**config, "callbacks": manager})
     return cast(RunnableConfig, config)
 
 

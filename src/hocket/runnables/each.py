@@ -2,7 +2,8 @@
 
 import functools
 from collections.abc import Iterable
-from typing import ClassVar, Generic, TypeVar
+from types import GenericAlias
+from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
 
 from pydantic import ConfigDict, SkipValidation
 
@@ -11,7 +12,13 @@ from hocket._runtime.runtime import ASYNC, Runtime
 from hocket.runnables.base import Runnable, RunnableSerializable
 from hocket.runnables.batch import Batch
 from hocket.runnables.config import RunnableConfig
+from hocket.runnables.config_fields import ConfigurableFieldSpec
 from hocket.runnables.with_run import RunnableWithRun
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+    from hocket.runnables.graph import Graph
 
 __all__ = ["RunnableEach"]
 
@@ -45,6 +52,37 @@ class RunnableEach(
     def get_name(self, suffix: str | None = None, *, name: str | None = None) -> str:
         """Return the name for handlers: by default it tells what is called."""
         return super().get_name(suffix, name=name or self.name or f"RunnableEach<{self.bound.get_name()}>")
+
+    @property
+    def InputType(self) -> object:
+        """The type of an input: a list of what is called takes."""
+        return GenericAlias(list, (self.bound.InputType,))
+
+    @property
+    def OutputType(self) -> object:
+        """The type of an output: a list of what is called gives."""
+        return GenericAlias(list, (self.bound.OutputType,))
+
+    def get_input_schema(self, config: RunnableConfig | None = None) -> "type[BaseModel]":
+        """Return the pydantic model of an input: a list."""
+        from hocket.runnables.type_schemas import make_schema
+
+        return make_schema(self.get_name("Input"), GenericAlias(list, (self.bound.get_input_schema(config),)))
+
+    def get_output_schema(self, config: RunnableConfig | None = None) -> "type[BaseModel]":
+        """Return the pydantic model of an output: a list."""
+        from hocket.runnables.type_schemas import make_schema
+
+        return make_schema(self.get_name("Output"), GenericAlias(list, (self.bound.get_output_schema(config),)))
+
+    @property
+    def config_specs(self) -> list[ConfigurableFieldSpec]:
+        """What a call may set under ``config["configurable"]``."""
+        return self.bound.config_specs
+
+    def get_graph(self, config: RunnableConfig | None = None) -> "Graph":
+        """Return the graph of what is called."""
+        return self.bound.get_graph(config)
 
     async def _run_whole(
         self, runtime: Runtime, input: Iterable[Input], config: RunnableConfig, kwargs: dict[str, object]

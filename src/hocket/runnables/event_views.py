@@ -8,7 +8,7 @@ import functools
 import weakref
 from collections.abc import Awaitable, Callable, Iterable
 from types import TracebackType
-from typing import Any, Generic, Self, TypeVar
+from typing import Any, Generic, Self, TypeVar, cast
 
 import anyio
 
@@ -16,7 +16,6 @@ from hocket._runtime.runtime import ASYNC
 from hocket._runtime.stream import Sink, Stream
 from hocket.errors import InvalidInput
 from hocket.messages import BaseMessage, ToolCall
-from hocket.outputs import LLMResult
 from hocket.runnables.config import RunnableConfig, ensure_config, merge_configs
 from hocket.runnables.stream_events import EventFilter, EventHandler, StreamEvent
 
@@ -107,7 +106,7 @@ class EventStream(Generic[Output]):
         given = ensure_config(config)
 
         async def produce(sink: Sink[Any]) -> None:
-            listening = merge_configs(given, {"callbacks": [EventHandler(sink, wanted)]})
+            listening = merge_configs(given, {"callbacks": [EventHandler(sink, wanted, input)]})
             await runnable._produce(ASYNC, input, listening, kwargs, _OutputSink(sink))
 
         self._stream = Stream(produce)
@@ -202,8 +201,9 @@ class _Said:
 
     def _texts(self, said: Any) -> list[str]:
         """Return the texts in a message, in a chunk of a text model, or in its result."""
-        if isinstance(said, LLMResult):
-            said = said.generations[0][0] if said.generations and said.generations[0] else None
+        if isinstance(said, dict):
+            texts = [one["text"] for several in cast("dict[str, Any]", said)["generations"][:1] for one in several[:1]]
+            return [text for text in texts if text] if self._kind == "text" else []
         if self._kind == "text":
             return [str(said.text)] if said is not None and said.text else []
         blocks: Any = said.content_blocks if isinstance(said, BaseMessage) else ()

@@ -3,7 +3,7 @@
 import functools
 import inspect
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Coroutine, Generator, Iterator
-from typing import Any, Generic, NamedTuple, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, cast, overload
 
 from hocket._runtime.runtime import Runtime
 from hocket._runtime.stream import Sink
@@ -14,6 +14,9 @@ from hocket.runnables.config import RunnableConfig, patch_config, refuse_config_
 from hocket.runnables.folding import add
 from hocket.runnables.stage import drain, put_one
 from hocket.runnables.with_run import RunnableWithRun
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
 
 __all__ = ["Function", "RunnableLambda", "chain"]
 
@@ -285,6 +288,30 @@ class RunnableLambda(RunnableWithRun[Input, Output], Generic[Input, Output]):
 
     def __repr__(self) -> str:
         return f"RunnableLambda({self.name or '...'})"
+
+    @property
+    def InputType(self) -> object:
+        """The type of an input, as the function is annotated."""
+        from hocket.runnables.function_types import read_input_type
+
+        return read_input_type(self.func or self.afunc)
+
+    @property
+    def OutputType(self) -> object:
+        """The type of an output, as the function is annotated: of a generator, that of its items."""
+        from hocket.runnables.function_types import read_output_type
+
+        return read_output_type(self.func or self.afunc)
+
+    def get_input_schema(self, config: RunnableConfig | None = None) -> "type[BaseModel]":
+        """Return the pydantic model of an input; of an `operator.itemgetter`, an object with these keys."""
+        from hocket.runnables.function_types import read_item_keys
+        from hocket.runnables.type_schemas import make_object_schema
+
+        keys = read_item_keys(self.func)
+        if not keys:
+            return super().get_input_schema(config)
+        return make_object_schema(self.get_name("Input"), {key: (Any, ...) for key in keys})
 
     async def _run_whole(
         self, runtime: Runtime, input: Input, config: RunnableConfig, kwargs: dict[str, object]

@@ -2,7 +2,7 @@
 
 import functools
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
-from typing import Any, ClassVar, Generic, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, overload
 
 import anyio
 from pydantic import ConfigDict, SkipValidation
@@ -17,9 +17,16 @@ from hocket.runnables.batch import Batch
 from hocket.runnables.chain_run import add_run_tag
 from hocket.runnables.coercion import coerce_to_runnable
 from hocket.runnables.config import RunnableConfig
+from hocket.runnables.config_fields import ConfigurableFieldSpec
+from hocket.runnables.description import join_specs
 from hocket.runnables.folding import AddableDict, Values
 from hocket.runnables.stage import AnyStage, Stage, put_one
 from hocket.runnables.with_run import RunnableWithRun
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+    from hocket.runnables.graph import Graph
 
 __all__ = ["RunnableMap", "RunnableParallel"]
 
@@ -82,6 +89,46 @@ class RunnableParallel(RunnableWithRun[Input, Values], RunnableSerializable[Inpu
     def get_name(self, suffix: str | None = None, *, name: str | None = None) -> str:
         """Return the name for handlers: by default it lists the branches."""
         return super().get_name(suffix, name=name or self.name or f"RunnableParallel<{','.join(self.steps__)}>")
+
+    @property
+    def InputType(self) -> object:
+        """The type of an input: that of the first branch that says one."""
+        said = (branch.InputType for branch in self.steps__.values())
+        return next((one for one in said if one is not Any), Any)
+
+    def get_input_schema(self, config: RunnableConfig | None = None) -> "type[BaseModel]":
+        """Return the pydantic model of an input: an object with what each branch needs, if all take objects."""
+        from hocket.runnables.type_schemas import get_object_fields, make_object_schema
+
+        schemas = [branch.get_input_schema(config) for branch in self.steps__.values()]
+        fields = [get_object_fields(schema) for schema in schemas]
+        if any(one is None for one in fields):
+            return super().get_input_schema(config)
+        joined = {key: field for one in fields if one is not None for key, field in one.items()}
+        return make_object_schema(self.get_name("Input"), joined)
+
+    def get_output_schema(self, config: RunnableConfig | None = None) -> "type[BaseModel]":
+        """Return the pydantic model of an output: an object with what each branch gives."""
+        from hocket.runnables.type_schemas import make_object_schema
+
+        outputs = {key: (branch.OutputType, ...) for key, branch in self.steps__.items()}
+        return make_object_schema(self.get_name("Output"), outputs)
+
+    @property
+    def config_specs(self) -> list[ConfigurableFieldSpec]:
+        """What a call may set under ``config["configurable"]``."""
+        return join_specs(self.steps__.values())
+
+    def get_graph(self, config: RunnableConfig | None = None) -> "Graph":
+        """Return the branches as a graph, side by side."""
+        from hocket.runnables.graph import join_graphs
+
+        ends = (self.get_input_schema(config), self.get_output_schema(config))
+        return join_graphs(self.steps__.values(), *ends, config)
+
+    def _repr_mimebundle_(self, **kwargs: object) -> dict[str, str]:
+        """Return what Jupyter draws: the graph."""
+        return {**self.get_graph().make_mime_bundle(), "text/plain": repr(self)}
 
     async def _run_whole(
         self, runtime: Runtime, input: Input, config: RunnableConfig, kwargs: dict[str, object]

@@ -6,7 +6,7 @@
 import enum
 from abc import abstractmethod
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, ClassVar, Final, Generic, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, cast
 
 from pydantic import ConfigDict, SkipValidation
 from typing_extensions import TypeVar
@@ -14,13 +14,19 @@ from typing_extensions import TypeVar
 from hocket._runtime.runtime import Runtime
 from hocket._runtime.stream import Sink
 from hocket.errors import InvalidInput
-from hocket.runnables.base import RunnableLike, RunnableSerializable
+from hocket.runnables.base import AnyRunnable, RunnableLike, RunnableSerializable
 from hocket.runnables.config import RunnableConfig
+from hocket.runnables.config_fields import ConfigurableFieldSpec
 from hocket.runnables.folding import Accumulator, AddableDict, Values
 from hocket.runnables.function import Function
 from hocket.runnables.parallel import RunnableParallel
 from hocket.runnables.stage import AnyStage, Stage, put_one
 from hocket.runnables.with_run import RunnableWithRun
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+    from hocket.runnables.graph import Graph
 
 __all__ = ["RunnableAssign", "RunnablePassthrough", "RunnablePick"]
 
@@ -68,6 +74,16 @@ class RunnablePassthrough(RunnableWithRun[Input, Input], RunnableSerializable[In
     def is_lc_serializable(cls) -> bool:
         """It travels as data."""
         return True
+
+    @property
+    def InputType(self) -> object:
+        """The type of an input, as ``input_type`` says."""
+        return Any if self.input_type is None else self.input_type
+
+    @property
+    def OutputType(self) -> object:
+        """The type of an output: that of an input."""
+        return self.InputType
 
     @classmethod
     def assign(  # type: ignore[override]  # LangChain's form: a method of the class
@@ -212,6 +228,39 @@ class RunnableAssign(_MappingRunnable[Values]):
     @property
     def _keys(self) -> list[str]:
         return list(self.mapper.steps__)
+
+    def get_input_schema(self, config: RunnableConfig | None = None) -> "type[BaseModel]":
+        """Return the pydantic model of an input: a mapping that has what the added values are made of."""
+        from hocket.runnables.type_schemas import get_object_fields, make_object_schema
+
+        needed = get_object_fields(self.mapper.get_input_schema(config))
+        return (
+            super().get_input_schema(config) if needed is None else make_object_schema(self.get_name("Input"), needed)
+        )
+
+    def get_output_schema(self, config: RunnableConfig | None = None) -> "type[BaseModel]":
+        """Return the pydantic model of an output: the input's fields, and the added ones."""
+        from hocket.runnables.type_schemas import get_object_fields, make_object_schema
+
+        added = get_object_fields(self.mapper.get_output_schema(config)) or {}
+        given = get_object_fields(self.get_input_schema(config)) or {}
+        return make_object_schema(self.get_name("Output"), {**given, **added})
+
+    @property
+    def config_specs(self) -> list[ConfigurableFieldSpec]:
+        """What a call may set under ``config["configurable"]``."""
+        return self.mapper.config_specs
+
+    def get_graph(self, config: RunnableConfig | None = None) -> "Graph":
+        """Return the added values, and the input that is passed on, as a graph."""
+        graph = self.mapper.get_graph(config)
+        first, last = graph.first_node(), graph.last_node()
+        passed: AnyRunnable = RunnablePassthrough()
+        node = graph.add_node(passed)
+        if first is not None and last is not None:
+            graph.add_edge(first, node)
+            graph.add_edge(node, last)
+        return graph
 
     async def _run_whole(
         self, runtime: Runtime, input: object, config: RunnableConfig, kwargs: dict[str, object]

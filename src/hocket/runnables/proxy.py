@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterable, Iterable, Mapping
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from hocket._runtime.runtime import Runtime
 from hocket._runtime.stream import Sink, Stream, SyncStream
@@ -10,6 +10,9 @@ from hocket.runnables.base import Runnable, RunnableWrapper
 from hocket.runnables.batch import Batch, Configs
 from hocket.runnables.config import RunnableConfig
 from hocket.runnables.stage import Stage
+
+if TYPE_CHECKING:
+    from hocket.runnables.graph import Graph
 
 __all__ = ["CallTarget", "RunnableProxy"]
 
@@ -32,6 +35,10 @@ class CallTarget(NamedTuple, Generic[Input, Output]):
 
 class RunnableProxy(RunnableWrapper[Input, Output], ABC, Generic[Input, Output]):
     """Stands for another runnable. It has no run of its own: handlers see that one's."""
+
+    def get_graph(self, config: RunnableConfig | None = None) -> "Graph":
+        """Return the graph of what this stands for."""
+        return self._get_wrapped()[0].get_graph(config)
 
     @abstractmethod
     def _resolve_target(self, config: RunnableConfig | None, kwargs: dict[str, object]) -> CallTarget[Input, Output]:

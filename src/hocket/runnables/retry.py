@@ -2,15 +2,19 @@
 
 import math
 from collections.abc import Callable, Mapping
-from typing import Generic, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Generic, Self, TypeVar, cast
 
 from pydantic import Field, SkipValidation
 
 from hocket.retries import RetryPolicy, retry_async
 from hocket.runnables.base import AnyRunnable, Runnable
 from hocket.runnables.chain_run import add_run_tag
+from hocket.runnables.config import RunnableConfig
 from hocket.runnables.jitter import ExponentialJitterParams, JitterPolicy
 from hocket.runnables.with_attempts import Attempts, RunnableWithAttempts
+
+if TYPE_CHECKING:
+    from hocket.runnables.graph import Graph
 
 __all__ = ["RunnableRetry"]
 
@@ -37,6 +41,10 @@ class RunnableRetry(RunnableWithAttempts[Input, Output], Generic[Input, Output])
     def is_lc_serializable(cls) -> bool:
         """It travels as data, if what it tries again does; exception types do not."""
         return True
+
+    def get_graph(self, config: RunnableConfig | None = None) -> "Graph":
+        """Return the graph of what is tried again."""
+        return self.bound.get_graph(config)
 
     def _get_wrapped(self) -> list[Runnable[Input, Output]]:
         return [self.bound]

@@ -9,7 +9,10 @@ from uuid import UUID
 
 from hocket.runnables.config import RunnableConfig
 
-__all__ = ["AsyncListener", "Listener", "Run"]
+__all__ = ["AsyncListener", "Facts", "Listener", "Run"]
+
+Facts = dict[str, Any]
+"""Facts of a run, each under its name."""
 
 
 @dataclass
@@ -23,6 +26,9 @@ class Run:
         outputs: what came out; None: nothing yet.
         error: what it failed with, if it has.
         start_time, end_time: in UTC.
+        child_runs, events, extra, serialized: of a tracer's run: the runs inside it, in the order of their starts; what
+            happened when (``name``, ``time`` and, of a token or a retry, ``kwargs``); further facts of its start; and the
+            object that runs, as data.
     """
 
     id: UUID
@@ -31,11 +37,15 @@ class Run:
     inputs: Any
     parent_run_id: UUID | None = None
     tags: list[str] = field(default_factory=list[str])
-    metadata: dict[str, Any] = field(default_factory=dict[str, Any])
+    metadata: Facts = field(default_factory=dict[str, object])
     outputs: Any = None
     error: BaseException | None = None
     start_time: datetime = field(default_factory=functools.partial(datetime.now, UTC))
     end_time: datetime | None = None
+    child_runs: "list[Run]" = field(default_factory=list["Run"])
+    events: list[Facts] = field(default_factory=list[Facts])
+    extra: Facts = field(default_factory=dict[str, object])
+    serialized: Facts | None = None
 
 
 Listener = Callable[[Run], object] | Callable[[Run, RunnableConfig], object]

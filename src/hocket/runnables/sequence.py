@@ -2,7 +2,7 @@
 
 import functools
 from collections.abc import Iterator, Sequence
-from typing import Any, ClassVar, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast
 
 from pydantic import ConfigDict, Field, SkipValidation
 
@@ -13,8 +13,15 @@ from hocket.runnables.base import AnyRunnable, Runnable, RunnableSerializable
 from hocket.runnables.chain_run import add_run_tag
 from hocket.runnables.coercion import coerce_to_runnable
 from hocket.runnables.config import RunnableConfig
+from hocket.runnables.config_fields import ConfigurableFieldSpec
+from hocket.runnables.description import join_specs
 from hocket.runnables.stage import AnyStage, Stage, StageBuilder, StreamPipeline
 from hocket.runnables.with_run import RunnableWithRun
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+    from hocket.runnables.graph import Graph
 
 __all__ = ["RunnableSequence"]
 
@@ -73,6 +80,43 @@ class RunnableSequence(RunnableWithRun[Input, Output], RunnableSerializable[Inpu
     def steps(self) -> list[AnyRunnable]:
         """The steps, in order."""
         return [self.first, *self.middle, self.last]
+
+    @property
+    def InputType(self) -> object:
+        """The type of an input: the first step's."""
+        return self.first.InputType
+
+    @property
+    def OutputType(self) -> object:
+        """The type of an output: the last step's."""
+        return self.last.OutputType
+
+    def get_input_schema(self, config: RunnableConfig | None = None) -> "type[BaseModel]":
+        """Return the pydantic model of an input: the first step's, and what it passes on to the others."""
+        from hocket.runnables.chain_schemas import join_input_schemas
+
+        return join_input_schemas(self.steps, self.get_name("Input"), config)
+
+    def get_output_schema(self, config: RunnableConfig | None = None) -> "type[BaseModel]":
+        """Return the pydantic model of an output: the last step's, and what it passes on from the others."""
+        from hocket.runnables.chain_schemas import join_output_schemas
+
+        return join_output_schemas(self.steps, self.get_name("Output"), config)
+
+    @property
+    def config_specs(self) -> list[ConfigurableFieldSpec]:
+        """What a call may set under ``config["configurable"]``."""
+        return join_specs(self.steps)
+
+    def get_graph(self, config: RunnableConfig | None = None) -> "Graph":
+        """Return the steps as a graph."""
+        from hocket.runnables.graph import chain_graphs
+
+        return chain_graphs(self.steps, config)
+
+    def _repr_mimebundle_(self, **kwargs: object) -> dict[str, str]:
+        """Return what Jupyter draws: the graph."""
+        return {**self.get_graph().make_mime_bundle(), "text/plain": repr(self)}
 
     async def _run_whole(
         self, runtime: Runtime, input: Input, config: RunnableConfig, kwargs: dict[str, object]

@@ -12,12 +12,17 @@ from uuid import UUID
 from anyio.lowlevel import current_token
 from typing_extensions import TypedDict
 
+from hocket._pipeline.chat_answer import as_chunk
 from hocket._runtime.detached import call_soon
 from hocket._runtime.stream import Sink
 from hocket.callbacks import AsyncCallbackHandler
 from hocket.outputs import ChatGeneration, ChatGenerationChunk, GenerationChunk, LLMResult
 
 __all__ = ["EventFilter", "EventHandler", "StreamEvent"]
+
+
+_WHOLE = ("prompt", "retriever")
+"""Kinds of runs whose output comes whole: their ends say it all."""
 
 
 class StreamEvent(TypedDict):
@@ -28,10 +33,12 @@ class StreamEvent(TypedDict):
             ``chat_model``, ``llm``, ``tool`` or ``retriever``; or ``on_custom_event``.
         name: of what runs; of a custom event, its own.
         run_id: of the run.
-        parent_ids: of the runs that it is inside, the outermost first.
+        parent_ids: of the runs that it is inside, the outermost first. A custom event has the ids of the run that
+            dispatched it.
         tags, metadata: of the run.
-        data: ``input``, as far as it is known; ``chunk`` of a stream; ``output`` of an end; ``error``. Of a custom
-            event, what was dispatched.
+        data: ``input``, as far as it is known, of the first run as it was given, and at its start alone; ``chunk`` of a
+            stream; ``output`` of an end: of a chat model a message, or a chunk if it streamed, of a text model a dict
+            with ``generations``; ``error``. Of a custom event, what was dispatched.
     """
 
     event: str
@@ -83,13 +90,17 @@ class EventHandler(AsyncCallbackHandler):
     Args:
         sink: takes the events. It belongs to the event loop that this is made on; it may be told on others.
         wanted: which.
+        input: what the first run, whose events these are, was called with.
     """
 
-    def __init__(self, sink: Sink[StreamEvent], wanted: EventFilter) -> None:
+    def __init__(self, sink: Sink[StreamEvent], wanted: EventFilter, input: object) -> None:
         self._sink = sink
         self._wanted = wanted
+        self._input = input
+        self._first: UUID | None = None
         self._token = current_token()
         self._runs: dict[UUID, _Run] = {}
+        self._streamed: set[UUID] = set()  # models that have given pieces
 
     # -- what it is told
 
@@ -111,11 +122,13 @@ class EventHandler(AsyncCallbackHandler):
         await self._start("retriever", serialized, {"query": query}, **details)
 
     async def on_chain_chunk(self, chunk: Any, *, run_id: UUID, **details: Any) -> None:
-        if run_id in self._runs and self._runs[run_id].kind != "prompt":  # which comes whole: its end says it all
+        run = self._runs.get(run_id)
+        if run is not None and not (run.kind in _WHOLE or (run.kind == "parser" and run.input != "")):
             await self._tell(run_id, "stream", {"chunk": chunk})
 
     async def on_llm_new_token(self, token: str, *, run_id: UUID, chunk: Any = None, **details: Any) -> None:
         shown = chunk.message if isinstance(chunk, ChatGenerationChunk) else chunk or GenerationChunk(text=token)
+        self._streamed.add(run_id)
         await self._tell(run_id, "stream", {"chunk": shown})
 
     async def on_chain_end(self, outputs: object, *, run_id: UUID, **details: Any) -> None:
@@ -123,7 +136,12 @@ class EventHandler(AsyncCallbackHandler):
 
     async def on_llm_end(self, response: LLMResult, *, run_id: UUID, **details: object) -> None:
         first = response.generations[0][0] if response.generations and response.generations[0] else None
-        self._end(run_id, "end", {"output": first.message if isinstance(first, ChatGeneration) else response})
+        if not isinstance(first, ChatGeneration):
+            self._end(run_id, "end", {"output": _describe_result(response)})
+        elif run_id in self._streamed:
+            self._end(run_id, "end", {"output": as_chunk(first.message)})
+        else:
+            self._end(run_id, "end", {"output": first.message})
 
     async def on_tool_end(self, output: object, *, run_id: UUID, **details: object) -> None:
         self._end(run_id, "end", {"output": output})
@@ -138,14 +156,14 @@ class EventHandler(AsyncCallbackHandler):
         await self.on_chain_error(error, run_id=run_id)
 
     async def on_tool_error(self, error: BaseException, *, run_id: UUID, **details: object) -> None:
-        await self.on_chain_error(error, run_id=run_id)
+        self._end(run_id, "error", {"error": error, "tool_call_id": details.get("tool_call_id")})
 
     async def on_retriever_error(self, error: BaseException, *, run_id: UUID, **details: object) -> None:
         await self.on_chain_error(error, run_id=run_id)
 
     async def on_custom_event(self, name: str, data: object, *, run_id: UUID, **details: Any) -> None:
         run = self._runs.get(run_id)
-        parents = [*run.parent_ids, str(run_id)] if run is not None else []
+        parents = run.parent_ids if run is not None else []
         own = _Run("custom", name, parents, details.get("tags") or [], details.get("metadata") or {}, None)
         await self._put(_event("on_custom_event", own, run_id, data), own.kind)
 
@@ -158,6 +176,8 @@ class EventHandler(AsyncCallbackHandler):
         name = details.get("name") or _get_class_name(serialized) or kind
         run = _Run(kind, name, parents, details.get("tags") or [], details.get("metadata") or {}, input)
         self._runs[run_id] = run
+        if self._first is None:
+            self._first, input = run_id, self._input
         await self._put(_event(f"on_{kind}_start", run, run_id, _input_data(input)), kind)
 
     async def _tell(self, run_id: UUID, what: str, data: dict[str, Any]) -> None:
@@ -167,8 +187,10 @@ class EventHandler(AsyncCallbackHandler):
 
     def _end(self, run_id: UUID, what: str, data: dict[str, Any], *, inputs: object = None, **details: Any) -> None:
         run = self._runs.pop(run_id, None)
+        self._streamed.discard(run_id)
         if run is not None:
-            data.update(_input_data(run.input if inputs is None else inputs))
+            if run_id != self._first or what == "error":  # of the first, the caller knows it
+                data.update(_input_data(run.input if inputs is None else inputs))
             waiting = self._put(_event(f"on_{run.kind}_{what}", run, run_id, data), run.kind)
             close = getattr(waiting, "close", None)
             if close is not None:  # a coroutine that will not be awaited
@@ -187,6 +209,15 @@ class EventHandler(AsyncCallbackHandler):
         close = getattr(self._sink.put(event), "close", None)
         if close is not None:
             close()
+
+
+def _describe_result(response: LLMResult) -> dict[str, Any]:
+    """Return the answers of a text model as data."""
+    candidates = [
+        [{"text": one.text, "generation_info": one.generation_info, "type": one.type} for one in several]
+        for several in response.generations
+    ]
+    return {"generations": candidates, "llm_output": response.llm_output}
 
 
 def _get_class_name(serialized: object) -> str | None:

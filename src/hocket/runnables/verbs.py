@@ -9,6 +9,7 @@ from abc import ABC
 from collections.abc import AsyncIterable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeVar, cast, overload
 
+from hocket._runtime.definitions import has_own_definition
 from hocket._runtime.portal import run_in_portal
 from hocket._runtime.runtime import ASYNC, BLOCKING, Runtime
 from hocket._runtime.stream import Producer, Sink, Stream, SyncStream
@@ -35,11 +36,11 @@ class RunnableVerbs(ABC, Generic[Input, Output]):
     def get_name(self, suffix: str | None = None, *, name: str | None = None) -> str:
         """Return the name under which runs of this object are watched."""
         base = name or getattr(self, "name", None) or type(self).__name__
-        return base if not suffix else f"{base}_{suffix}" if base[0].islower() else base + suffix.title()
+        return base if not suffix else f"{base}_{suffix.lower()}" if base[0].islower() else base + suffix.title()
 
     def _defines(self, verb: str) -> bool:
         """Whether the class has a verb of its own."""
-        return getattr(type(self), verb) is not getattr(RunnableVerbs, verb)
+        return has_own_definition(type(self), RunnableVerbs, verb)
 
     # -- one
 

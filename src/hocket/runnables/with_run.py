@@ -28,6 +28,9 @@ class RunnableWithRun(Runnable[Input, Output], Generic[Input, Output]):
     _run_type: ClassVar[str] = "chain"
     """The kind of run, for handlers."""
 
+    _is_whole: ClassVar[bool] = False
+    """Whether a stream of it is a call whose output is one piece: handlers hear of its input and output, and no pieces."""
+
     async def _run_whole(
         self, runtime: Runtime, input: Input, config: RunnableConfig, kwargs: dict[str, object]
     ) -> Output:
@@ -89,6 +92,9 @@ class RunnableWithRun(Runnable[Input, Output], Generic[Input, Output]):
         sink: Sink[Output],
     ) -> None:
         config = ensure_config(config)
+        if self._is_whole:
+            await self._put_whole(runtime, config, kwargs, input, sink)
+            return
         run = self._open_run(runtime, config)
         if run is None:
             await self._run_streamed(runtime, input, child_config(config), kwargs, sink)
@@ -105,11 +111,18 @@ class RunnableWithRun(Runnable[Input, Output], Generic[Input, Output]):
         self, runtime: Runtime, config: RunnableConfig | None, kwargs: dict[str, object], sink: Sink[Output]
     ) -> Stage[Input, Output]:
         config = ensure_config(config)
+        if self._is_whole:
+            return WholeInputStage(functools.partial(self._put_whole, runtime, config, kwargs), sink)
         run = self._open_run(runtime, config)
         if run is None:
             return self._make_inner_stage(runtime, child_config(config), kwargs, sink)
         observer = StreamObserver(run, sink, cumulative=self._is_cumulative)
         return _ObservedStage(run, observer, self._make_inner_stage(runtime, run.config_inside(), kwargs, observer))
+
+    async def _put_whole(
+        self, runtime: Runtime, config: RunnableConfig, kwargs: dict[str, object], input: Input, sink: Sink[Output]
+    ) -> None:
+        await put_one(sink, await self._invoke(runtime, input, config, kwargs))
 
     def _open_run(self, runtime: Runtime, config: RunnableConfig) -> ChainRun | None:
         """Return the run of a call, if a handler listens."""

@@ -1,9 +1,9 @@
 """For the tests of code built on hocket: a model by script, a run of an agent as it was recorded, a server by script, time
 that jumps, a loop that must not block, no network.
 
-``hocket.testing.plugin`` is the pytest plugin, and ``hocket.testing.conformance`` the exam for a provider or a store of
-conversations; they need pytest, which need not be installed. So the exam, and the server, are imported when they are
-first used.
+``hocket.testing.plugin`` is the pytest plugin, and ``hocket.testing.conformance`` the exam for a provider, or a store of
+conversations or vectors; they need pytest, which need not be installed. So the exam, and the server, are imported when
+they are first used.
 """
 
 from typing import TYPE_CHECKING
@@ -16,7 +16,12 @@ from hocket.testing.network import no_network
 from hocket.testing.recorded import recorded
 
 if TYPE_CHECKING:
-    from hocket.testing.conformance import ChatHistoryConformance, ChatModelConformance, RemoteChatModelConformance
+    from hocket.testing.conformance import (
+        ChatHistoryConformance,
+        ChatModelConformance,
+        RemoteChatModelConformance,
+        VectorStoreConformance,
+    )
     from hocket.testing.server import (
         AnthropicFormat,
         Body,
@@ -63,6 +68,7 @@ __all__ = [
     "Status",
     "Stream",
     "Turn",
+    "VectorStoreConformance",
     "Vectors",
     "VirtualClock",
     "assert_no_blocking",
@@ -83,6 +89,6 @@ _SERVER = (
     *("Body", "Cut", "Events", "Hangup", "ReceivedRequest", "Reply"),
     *("Server", "Split", "Status", "Stream", "Vectors", "serve"),
 )
-_EXAM = ("ChatHistoryConformance", "ChatModelConformance", "RemoteChatModelConformance")
+_EXAM = ("ChatHistoryConformance", "ChatModelConformance", "RemoteChatModelConformance", "VectorStoreConformance")
 
 __getattr__: Loader = loader(__name__, {**dict.fromkeys(_SERVER, "server"), **dict.fromkeys(_EXAM, "conformance")})

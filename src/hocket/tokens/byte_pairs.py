@@ -5,6 +5,7 @@ may send. So only its tables and its splitting of text into words are used; the 
 """
 
 import collections
+import functools
 import heapq
 from collections.abc import Callable, Mapping
 
@@ -34,6 +35,14 @@ class BytePairs:
         """Return how many tokens ``text`` has."""
         words = collections.Counter(self._split(text))
         return sum(times * len(self._word(word)) for word, times in words.items())
+
+    def decode_token(self, token: int) -> bytes:
+        """Return the bytes that a token stands for."""
+        return self._spelling[token]
+
+    @functools.cached_property
+    def _spelling(self) -> dict[int, bytes]:
+        return {token: spelling for spelling, token in self._ranks.items()}
 
     def _word(self, word: str) -> list[int]:
         known = self._remembered.get(word)

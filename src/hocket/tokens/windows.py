@@ -1,12 +1,15 @@
 """How much fits into a model, out of its profile."""
 
-from typing import Protocol
+from typing import Protocol, cast
 
 from hocket.errors import UnknownModel
 from hocket.profiles import ModelProfile, find_profile
 from hocket.tokens.counting import CountsTokens, count_tokens
 
-__all__ = ["calculate_max_tokens", "get_model_context_size"]
+__all__ = ["SHARE", "calculate_max_tokens", "find_token_limit", "get_model_context_size"]
+
+SHARE = 4
+"""The part of a model's window, one in so many, that is kept for an answer whose length nobody limits."""
 
 
 class _Model(CountsTokens, Protocol):
@@ -48,3 +51,22 @@ def calculate_max_tokens(model: str | _Model, text: str, default: int | None = N
         UnknownModel: the size of the window is not known, and there is no ``default``.
     """
     return max(0, get_model_context_size(model, default) - count_tokens(model, text))
+
+
+def find_token_limit(model: object, answer_tokens: int | None = None, asked_for: int | None = None) -> int | None:
+    """Return how many tokens may be sent to a model; None: nobody says.
+
+    Args:
+        model: whose profile may say how much its window holds; room for the answer is left.
+        answer_tokens: how long the answer may be; None: as the model says.
+        asked_for: a limit of the caller's own.
+    """
+    profile = cast(ModelProfile, getattr(model, "profile", None) or {})
+    window = profile.get("max_input_tokens")
+    if window is None:
+        return asked_for
+    answer = answer_tokens or getattr(model, "max_tokens", None)
+    if not isinstance(answer, int):
+        answer = min(profile.get("max_output_tokens") or window, window // SHARE)
+    room = max(window - answer, window // SHARE)
+    return room if asked_for is None else min(room, asked_for)

@@ -6,6 +6,7 @@ from hocket._runtime.lazy import Loader, loader
 from hocket.errors import RetryTool, StopRun, ToolException, ToolTimeout
 
 if TYPE_CHECKING:
+    from hocket.retrievers.tool import create_retriever_tool
     from hocket.tools.arguments import ArgsSchema
     from hocket.tools.base import BaseTool, BaseToolkit
     from hocket.tools.calls import arun_tool_calls, run_tool_calls
@@ -27,10 +28,10 @@ if TYPE_CHECKING:
     from hocket.tools.structured import StructuredTool
 
 _LATER = {
-    "FILTERED_ARGS": "signature",
     "ArgsSchema": "arguments",
     "BaseTool": "base",
     "BaseToolkit": "base",
+    "FILTERED_ARGS": "signature",
     "FunctionDescription": "function_calling",
     "InjectedToolArg": "injected",
     "InjectedToolCallId": "injected",
@@ -44,6 +45,7 @@ _LATER = {
     "convert_to_openai_function": "function_calling",
     "convert_to_openai_tool": "function_calling",
     "convert_to_openai_tools": "function_calling",
+    "create_retriever_tool": ".retrievers.tool",
     "create_schema_from_function": "inferred",
     "render_text_description": "render",
     "render_text_description_and_args": "render",
@@ -73,6 +75,7 @@ __all__ = [
     "convert_to_openai_function",
     "convert_to_openai_tool",
     "convert_to_openai_tools",
+    "create_retriever_tool",
     "create_schema_from_function",
     "render_text_description",
     "render_text_description_and_args",

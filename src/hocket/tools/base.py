@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Literal, NamedTuple, TypeVar, cast
 from uuid import UUID
 
-from pydantic import ConfigDict, Field, SkipValidation, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, SkipValidation, ValidationError, field_validator
 
 from hocket._runtime.runtime import ASYNC, BLOCKING, drive
 from hocket._schemas.references import as_object
@@ -59,8 +59,8 @@ class BaseTool(RunnableSerializable[ToolInput, Any], ABC):
         handle_validation_error: the same, for arguments that do not fit the schema. True: it is a text
             that explains what does not fit.
         response_format: "content", or "content_and_artifact" if the hook returns both, as a tuple.
-        timeout: seconds that a call may take under an event loop; None: as long as the caller allows. A thread cannot be
-            stopped: a sync hook is left behind, and under `invoke` it has no limit.
+        timeout: seconds that a call may take under an event loop; None: as long as the caller allows; ``math.inf``: as
+            long as it takes. A thread cannot be stopped: a sync hook is left behind, and under `invoke` it has no limit.
         extras: what a provider wants to know of the tool beyond the standard.
     """
 
@@ -120,9 +120,16 @@ class BaseTool(RunnableSerializable[ToolInput, Any], ABC):
         """Whether there is exactly one argument that the model sees."""
         return len(self.arguments.visible) == 1
 
-    def get_input_schema(self, config: RunnableConfig | None = None) -> object:
-        """Return the schema that arguments are checked by, what is injected included."""
-        return self.arguments.schema
+    def get_input_schema(self, config: RunnableConfig | None = None) -> type[BaseModel]:
+        """Return the pydantic model that arguments are checked by, what is injected included."""
+        from hocket.runnables.type_schemas import make_schema
+
+        schema = self.arguments.schema
+        return make_schema(self.get_name("Input"), dict[str, Any] if isinstance(schema, Mapping) else schema)
+
+    def get_input_jsonschema(self, config: RunnableConfig | None = None) -> dict[str, Any]:
+        """Return the JSON schema that arguments are checked by."""
+        return dict(self.arguments.json_schema)
 
     def memoize(self, what: str, make: Callable[[], T]) -> T:
         """Return what was computed from the fields that the schema depends on, computed again when one was set."""

@@ -6,6 +6,7 @@ from typing import cast
 
 from hocket._runtime.portal import run_in_portal
 from hocket.errors import InvalidInput
+from hocket.errors.hints import bridge_hint
 from hocket.messages import AIMessage, ToolCall, ToolMessage
 from hocket.runnables import RunnableConfig, ensure_config
 from hocket.runnables.batch import Batch
@@ -118,7 +119,7 @@ def index_by_name(tools: Sequence[BaseTool | Callable[..., object]]) -> dict[str
     found: dict[str, BaseTool] = {}
     for one in tools:
         if not isinstance(one, BaseTool) and (isinstance(one, type) or not callable(one)):
-            raise InvalidInput(f"{one!r} cannot be run: a tool is a BaseTool, or a function")
+            raise InvalidInput(f"{one!r} cannot be run: a tool is a BaseTool, or a function{bridge_hint(one)}")
         made = one if isinstance(one, BaseTool) else make_tool(one)
         if made.name in found:
             raise InvalidInput(f"two tools are called {made.name!r}; give one of them another name")

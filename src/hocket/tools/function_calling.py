@@ -15,7 +15,7 @@ from typing_extensions import TypedDict, is_typeddict
 from hocket._json import JSON, JSONObject
 from hocket._schemas import compile_schema
 from hocket.errors import InvalidInput
-from hocket.errors.hints import excerpt
+from hocket.errors.hints import bridge_hint, excerpt
 from hocket.messages.base import copy_containers
 from hocket.messages.content import Fields, FieldsView
 from hocket.tools.arguments import make_arguments
@@ -255,7 +255,7 @@ def _describe(function: ToolLike) -> JSONObject:
         return _converted.get(function, lambda: _describe_callable(function))
     raise InvalidInput(
         f"{function!r} is no tool: a tool is a BaseTool, a function, a pydantic model class, a TypedDict, a dataclass, or "
-        "a dict"
+        f"a dict{bridge_hint(function)}"
     )
 
 

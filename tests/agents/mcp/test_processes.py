@@ -149,7 +149,9 @@ async def test_a_cancellation_inside_ends_the_process(bare: MakeBare) -> None:
 
 async def test_a_server_that_dies_at_its_start(bare: MakeBare) -> None:
     server = bare("die")
-    with pytest.raises(ToolServerUnavailable, match=f"{server.mark} die' ended before it answered"):
+    with pytest.raises(
+        ToolServerUnavailable, match=f"{server.mark} die' ended before it answered; its standard error may"
+    ):
         async with mcp_tools(server.command):
             raise AssertionError
 
@@ -201,7 +203,9 @@ async def test_cancelled_at_any_point(bare: MakeBare) -> None:
             for _ in range(steps):
                 await anyio.lowlevel.checkpoint()
             group.cancel_scope.cancel()
-        assert server.list_processes() == []
+        with anyio.fail_after(5):  # one that is killed while it starts dies a moment later
+            while server.list_processes():  # noqa: ASYNC110 - of another process
+                await anyio.sleep(0.01)
 
 
 async def test_a_server_that_does_not_end_by_itself(bare: MakeBare) -> None:

@@ -95,9 +95,7 @@ async def test_what_an_agent_adds_to_a_failure_is_told_too() -> None:
     agent, model = make(*["行动：fetch(x)"] * 3, "回答：不行")
     await agent.ainvoke("试试看")
     assert observations(model) == ["错误: 未找到工具 'fetch'"] * 3
-    assert (
-        "观察：错误: 未找到工具 'fetch'\n[You have made the same call 3 times" in model.requests[-1].messages[-1].text
-    )
+    assert "观察：错误: 未找到工具 'fetch'\n[同样的调用已经进行了 3 次" in model.requests[-1].messages[-1].text
 
 
 async def test_limits_and_decisions_are_told_in_chinese() -> None:

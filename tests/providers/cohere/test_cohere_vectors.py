@@ -6,8 +6,11 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from hocket.documents import Document
 from hocket.errors import InvalidInput, InvalidReply, RateLimitError, TotalTimeout
 from hocket.providers.cohere import CohereEmbeddings, CohereRerank
+from hocket.retrievers import ContextualCompressionRetriever
+from hocket.runnables import RunnableLambda
 from hocket.testing import Body, CohereFormat, Hangup, Status, Vectors, serve
 from tests.kit.recordings import load_recordings
 
@@ -104,3 +107,22 @@ async def test_a_reply_that_is_no_ranking_is_invalid() -> None:
     async with serve(CohereFormat(), [Body({"results": [{"index": None}]})]) as server:
         with pytest.raises(InvalidReply, match="no ranking"):
             await reranker(server.url).arerank(TEXTS, "wet?")
+
+
+async def test_documents_are_put_in_order_behind_a_retriever() -> None:
+    """With their metadata, and the answer's scores."""
+    found = [Document(text, metadata={"place": place}, score=0.5) for place, text in enumerate(TEXTS)]
+    async with serve(CohereFormat(), REPLY) as server:
+        reranked = ContextualCompressionRetriever(
+            base_compressor=reranker(server.url), base_retriever=RunnableLambda(lambda query: found)
+        )
+        best = await reranked.ainvoke("wet?")
+    assert best == found[::-1]
+    assert [one.score for one in best] == [0.9, 0.1]
+
+
+async def test_a_place_that_no_document_has() -> None:
+    results = [{"index": 2, "relevance_score": 0.9}]
+    async with serve(CohereFormat(), Body({"id": "1", "results": results, "meta": {}})) as server:
+        with pytest.raises(InvalidReply):
+            await reranker(server.url, retry=None).arerank(TEXTS, "wet?")

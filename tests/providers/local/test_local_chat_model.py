@@ -139,6 +139,24 @@ async def test_tool_arguments_stream() -> None:
     assert total is not None and [*total.tool_calls[0]["args"]] == ["city"]
 
 
+async def test_an_answer_beside_tools_that_is_cut() -> None:
+    """The runtime writes JSON then, and fails at the end of what it cannot read; the reply says that it was cut."""
+    model = ChatLocal(temperature=0, max_tokens=30)
+    replies = [
+        await model.ainvoke(question, tools=[WEATHER]) for question in ("Add 2 and 3.", "Explain photosynthesis.")
+    ]
+
+    assert {reply.response_metadata["finish_reason"] for reply in replies} == {"length"}
+    assert all(reply.text and not reply.tool_calls for reply in replies)
+
+
+async def test_a_call_that_is_cut() -> None:
+    """It is no call with the arguments that had come: nothing is run by halves."""
+    model = ChatLocal(temperature=0, max_tokens=26)
+    with pytest.raises(LocalModelError, match="cut within a call of a tool, by max_tokens"):
+        await model.ainvoke("What is the weather in Paris?", tools=[WEATHER], tool_choice="required")
+
+
 async def test_response_format() -> None:
     """A schema steers the answer."""
     schema = {

@@ -2,8 +2,7 @@
 
 What cannot be contained is not here: neither a shell nor Python.
 
-- `arithmetic`: operators and functions whose cost and results are bounded.
-- `calculator`: expressions read and evaluated with these.
+- `calculator`: `hocket.tools.calculator`, for a model.
 - `search`: a search by a function of the application.
-- `sql`: one query of an SQLite database.
+- `sql`: one query of an SQLite database, as `hocket._databases.sqlite_reader` answers it.
 """

@@ -1,9 +1,9 @@
 """A search by a function of the application, which has the client and its key.
 
 Each search engine has an API of its own, and an application has its own limits, proxies and caches; so this tool sends
-nothing itself. It tells the model what was found, in a form and a size that do not change with the engine. And it keeps
-three things from the model: keys; the texts of exceptions, which name URLs with keys in them; and results that lead into
-the application's own network.
+nothing itself. It tells the model what was found, in a form and a size that do not change with the engine. Three things it
+does not tell: keys; the texts of exceptions, which may name URLs with keys in them; and results that lead into the
+application's own network.
 """
 
 import inspect
@@ -29,6 +29,7 @@ SearchResult: TypeAlias = str | Mapping[str, object]
 """A text; or a title, a URL and a text, under the names that search engines give them."""
 
 Found: TypeAlias = str | Sequence[SearchResult]
+"""All that a search engine answers: one text, or results, the best first."""
 
 Fetch: TypeAlias = Callable[[str], Found] | Callable[[str], Awaitable[Found]]
 """Asks a search engine: from a query to a text, or to results, the best first."""

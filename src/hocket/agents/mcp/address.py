@@ -44,11 +44,13 @@ class ServerAddress(NamedTuple):
         shown: what it is called in errors.
         connect: returns what is entered while it is used, and gives what the SDK's client takes.
         secrets: what must not be shown, beyond what looks like a key.
+        clue: goes behind "it ended": where the reason is to be found; "": nowhere.
     """
 
     shown: str
     connect: Callable[[], "AbstractAsyncContextManager[SDKServer]"]
     secrets: Sequence[str] = ()
+    clue: str = ""
 
     def explain(self, error: BaseException) -> str:
         """Return an error, or the first one of a group, in words that can be shown."""
@@ -121,7 +123,11 @@ def _read_command(parts: Sequence[str], parameters: StdioServerParameters | None
     shown = shown if len(shown) <= _LONGEST else f"{shown[:_LONGEST]}…"
     # Not `sys.stderr`, which has no file descriptor in a notebook, or where a test captures it.
     errors = sys.__stderr__ or sys.stderr
-    return ServerAddress(f"the server {shown!r}", lambda: nullcontext(stdio_client(given, errlog=errors)), secrets)
+    # The SDK keeps the process, and its exit code, to itself.
+    clue = "; its standard error may say why"
+    return ServerAddress(
+        f"the server {shown!r}", lambda: nullcontext(stdio_client(given, errlog=errors)), secrets, clue
+    )
 
 
 def _mask_options(parts: Sequence[str]) -> tuple[list[str], list[str]]:

@@ -23,7 +23,7 @@ from hocket.messages.content import Fields
 
 __all__ = ["ServerConnection"]
 
-GRACE = 5.0  # seconds to take leave of a server; then the SDK ends a process anyway
+GRACE = 5.0  # seconds to say goodbye to a server; after that the SDK ends its process anyway
 MOST_TOOLS = 10_000
 MOST_PAGES = 1_000
 
@@ -150,7 +150,7 @@ class ServerConnection:
             self._why_ended = f"has gone: {self._address.explain(cause)}"
             _log.warning("%s %s", self._address.shown, self._why_ended)
         elif is_end:
-            self._why_ended = "ended before it answered"
+            self._why_ended = f"ended before it answered{self._address.clue}"
         else:
             self._why_ended = f"cannot be used: {self._address.explain(cause)}"
 

@@ -50,7 +50,7 @@ class ToolServer:
     def make_http_app(self, host: str = "127.0.0.1") -> Starlette:
         """Return an ASGI app that serves streamable HTTP at ``/mcp``; a server of ASGI has to run its lifespan.
 
-        Nobody is asked who he is: put what checks that in front of it.
+        It does not check who is asking: put something that does in front of it.
 
         Args:
             host: where it will listen. On this machine alone, requests with a foreign ``Host`` or ``Origin`` are refused,

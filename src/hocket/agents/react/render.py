@@ -13,6 +13,7 @@ from typing import Final, cast
 from hocket._json import JSON, JSONObject
 from hocket.agents.react.json_text import write_json
 from hocket.agents.react.labels import LABEL
+from hocket.agents.react.sentences import translate_sentences
 from hocket.agents.react.words import Words
 from hocket.agents.text_format import FEEDBACK_NAME
 from hocket.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
@@ -24,7 +25,6 @@ __all__ = ["describe_tools", "find_question", "translate_failure", "write_exampl
 
 _TAG: Final = re.compile(r"<(/?think(?:ing)?)>", re.IGNORECASE)
 _PLAIN: Final = re.compile(r"[^\W_][^\n\r\"'`<>(){}\[\]（）【】“”=:：,，|*]{0,200}")
-_NOTE: Final = re.compile(r"\n\[[^\n]*\]\Z")  # what an agent adds to a result
 _QUESTION: Final = re.compile(r"^(?=(?:question|问题)[ \t]{0,8}[:：])", re.IGNORECASE | re.MULTILINE)
 
 
@@ -51,8 +51,11 @@ def write_turns(messages: Sequence[BaseMessage], words: Words, tools: Sequence[B
             paragraphs.append(_write_reply(message, results, words, tools, alone))
             results, is_refused = {}, False
         elif isinstance(message, HumanMessage):
-            is_refused = not _is_question(message)
-            paragraphs.append((words.observation if is_refused else words.question) + _set_off(_get_text(message)))
+            is_refused, text = not _is_question(message), _get_text(message)
+            if is_refused:
+                paragraphs.append(words.observation + _set_off(translate_sentences(text, words.sentences)))
+            else:
+                paragraphs.append(words.question + _set_off(text))
         elif isinstance(message, SystemMessage) or message.text:
             paragraphs.append(_set_off(_get_text(message)))
     return "\n\n".join(reversed(paragraphs))
@@ -85,19 +88,29 @@ def _write_reply(
 
 def _get_result(message: ToolMessage, words: Words) -> str:
     """Return the text of a result; of a failure, in the words of the language."""
-    text, kind = _get_text(message), str(message.response_metadata.get(ERROR_KIND))
-    if kind not in words.failures:
-        return text
-    name = message.name or ""
-    told = translate_failure(words, kind, name, text.removeprefix(f"{name} failed: "))
-    note = _NOTE.search(text)
-    return told if note is None or told.endswith(note[0]) else told + note[0]
+    text, notes = _split_notes(_get_text(message))
+    kind = str(message.response_metadata.get(ERROR_KIND))
+    if kind in words.failures:
+        name = message.name or ""
+        text = translate_failure(words, kind, name, text.removeprefix(f"{name} failed: "))
+    return text + translate_sentences(notes, words.sentences)
+
+
+def _split_notes(text: str) -> tuple[str, str]:
+    """Return a result, and what an agent has added to it: lines in brackets, at its end."""
+    lines = text.split("\n")
+    end = len(lines)
+    while end > 1 and lines[end - 1].startswith("[") and lines[end - 1].endswith("]"):
+        end -= 1
+    return "\n".join(lines[:end]), "".join(f"\n{line}" for line in lines[end:])
 
 
 def translate_failure(words: Words, kind: str, tool: str, detail: str) -> str:
     """Return what a model is told of a call that failed; ``detail`` itself, where the language has no words for it."""
     text = words.failures.get(kind, "{detail}")
-    return text.replace("{tool}", tool) if "{tool}" in text else text.replace("{detail}", detail)
+    if "{tool}" in text:
+        return text.replace("{tool}", tool)
+    return text.replace("{detail}", translate_sentences(detail, words.sentences))
 
 
 def _write_call(words: Words, number: str, name: str, input: str) -> str:
@@ -174,7 +187,7 @@ def _describe_tool(words: Words, tool: BaseTool) -> str:
         _describe_parameter(words, name, cast(JSONObject, schema), name in required)
         for name, schema in tool.args.items()
     ]
-    what = " ".join(tool.description.split())
+    what = translate_sentences(" ".join(tool.description.split()), words.sentences)
     return f"- {tool.name}: {what}\n  {words.parameters}{words.separator.join(parameters) or words.no_parameters}"
 
 

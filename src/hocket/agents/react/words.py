@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from hocket.agents.react.forms import Code
+from hocket.agents.react.sentences import CHINESE_SENTENCES
 
 __all__ = ["LANGUAGES", "Failure", "Language", "Words"]
 
@@ -42,6 +43,7 @@ class Words:
         parameters, no_parameters, optional, separator: of the list of tools.
         feedback: by the code of an error.
         failures: what a model is told of calls that failed; those that are not there are told in hocket's words.
+        sentences: what hocket says in English, as patterns, in this language.
         summary, plain_summary: stand for a long thought before a call, and for one before none.
     """
 
@@ -66,6 +68,7 @@ class Words:
     separator: str
     feedback: Mapping[Code, str]
     failures: Mapping[str, str]
+    sentences: Mapping[str, str]
     summary: str
     plain_summary: str
 
@@ -137,6 +140,7 @@ may call tools as often as you need to. When you know the answer, write:
         "invalid_json": "The JSON in your reply could not be read: {detail}. Write it again, complete and valid.",
     },
     failures={},
+    sentences={},
     summary="Summary of the thought: after consideration used the tool {name} and got a result",
     plain_summary="Summary of the thought: after consideration used no tool",
 )
@@ -206,6 +210,7 @@ _CHINESE: Final = Words(
         "rejected": "工具没有执行, 此调用没有得到批准: {detail}",
         "unknown_outcome": "工具已经开始执行, 但结果不明。再次调用之前, 请先查明结果。",
     },
+    sentences=CHINESE_SENTENCES,
     summary="推理摘要: 经考虑后决定使用工具{name}并获得结果",
     plain_summary="推理摘要: 经考虑后没有使用工具",
 )

@@ -31,9 +31,9 @@ def bind_structured_output(
         raise InvalidInput(f"{type(model).__name__} has no method {chosen!r} for structured output; it has {methods}")
     if isinstance(reask, bool) or not isinstance(reask, int) or reask < 0:  # pyright: ignore[reportUnnecessaryIsInstance]
         raise InvalidInput(f"reask is {reask!r}; it is how often to ask again: 0 or more")
-    output = OutputSchema[Any](schema)
+    output: OutputSchema[Any] = OutputSchema(schema)
     bound, answers = _bind_schema(model, output, chosen, strict, options)
-    return StructuredOutput[Any, Any](bound=bound, output=output, answers=answers, include_raw=include_raw, reask=reask)
+    return StructuredOutput(bound=bound, output=output, answers=answers, include_raw=include_raw, reask=reask)
 
 
 def _bind_schema(

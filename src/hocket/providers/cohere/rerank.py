@@ -7,6 +7,8 @@ from typing import ClassVar, TypedDict
 from pydantic import ConfigDict, Field
 
 from hocket._runtime.portal import run_in_portal
+from hocket.callbacks.base_manager import Callbacks
+from hocket.documents import BaseDocumentCompressor, Document
 from hocket.errors import InvalidInput
 from hocket.http.request import HTTPReply, HTTPRequest
 from hocket.messages.content import Fields, FieldsView
@@ -24,8 +26,8 @@ class Ranking(TypedDict):
     relevance_score: float
 
 
-class CohereRerank(CohereService, RetryingService):
-    """A model of Cohere's that puts texts in order.
+class CohereRerank(CohereService, RetryingService, BaseDocumentCompressor):
+    """A model of Cohere's that puts texts in order; of documents, as the compressor of a `ContextualCompressionRetriever`.
 
         ranked = await CohereRerank(top_n=3).arerank(texts, "Who wrote it?")
         best = [texts[place["index"]] for place in ranked]
@@ -63,13 +65,20 @@ class CohereRerank(CohereService, RetryingService):
         request = self._write(texts, query, self.top_n if top_n is None else top_n)
 
         async def run(ends_at: float | None) -> list[Ranking]:
-            return await self._send_again(lambda: request, _decode, ends_at)
+            return await self._send_again(lambda: request, functools.partial(_decode, len(texts)), ends_at)
 
         return await self._run_in_time(run, "the ranking")
 
     def rerank(self, documents: Sequence[str], query: str, top_n: int | None = None) -> list[Ranking]:
         """Return the places of the documents, the one that answers best first: the sync face of `arerank`."""
         return run_in_portal(functools.partial(self.arerank, documents, query, top_n))
+
+    async def acompress_documents(
+        self, documents: Sequence[Document], query: str, callbacks: Callbacks = None
+    ) -> list[Document]:
+        """Return the documents that answer best, best first, each with its ``score``, from 0 to 1."""
+        ranked = await self.arerank([one.page_content for one in documents], query)
+        return [documents[one["index"]].model_copy(update={"score": one["relevance_score"]}) for one in ranked]
 
     def _write(self, texts: Sequence[str], query: str, top_n: int | None) -> HTTPRequest:
         body: Fields = {"model": self.model, "query": query, "documents": texts}
@@ -88,10 +97,12 @@ def _check_texts(documents: Sequence[str], query: str) -> list[str]:
     return list(documents)
 
 
-def _decode(reply: HTTPReply) -> list[Ranking]:
-    return read_reply(reply, PROVIDER, _read, "ranking")
+def _decode(count: int, reply: HTTPReply) -> list[Ranking]:
+    return read_reply(reply, PROVIDER, functools.partial(_read, count), "ranking")
 
 
-def _read(data: FieldsView) -> list[Ranking]:
+def _read(count: int, data: FieldsView) -> list[Ranking]:
     results: Sequence[FieldsView] = data["results"]
-    return [{"index": int(one["index"]), "relevance_score": float(one["relevance_score"])} for one in results]
+    return [
+        {"index": range(count)[int(one["index"])], "relevance_score": float(one["relevance_score"])} for one in results
+    ]

@@ -1,5 +1,13 @@
-"""A chat model that answers in this process, from a GGUF file: no key, no server, no network."""
+"""Models that run in this process, from a file: no key, no server, no network."""
 
-from hocket.providers.local.chat_model import ChatLocal
+from typing import TYPE_CHECKING
 
-__all__ = ["ChatLocal"]
+from hocket._runtime.lazy import Loader, loader
+
+if TYPE_CHECKING:
+    from hocket.providers.local.chat_model import ChatLocal
+    from hocket.providers.local.embeddings import LocalEmbeddings
+
+__all__ = ["ChatLocal", "LocalEmbeddings"]
+
+__getattr__: Loader = loader(__name__, {"ChatLocal": "chat_model", "LocalEmbeddings": "embeddings"})

@@ -59,6 +59,7 @@ class ChatLocal(ModelOptions, BaseChatModel):
     """
 
     _tool_choices: ClassVar = frozenset(ToolChoiceKind)
+    _needs_messages: ClassVar[bool] = True
 
     n_ctx: int = Field(default=4096, ge=256)
     n_threads: int = Field(default=1, ge=1)

@@ -31,7 +31,7 @@ import threading
 import time
 from collections.abc import Callable, Generator, Mapping
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 from hocket._runtime.fork import after_fork
 from hocket.errors import ContextLengthExceeded, LocalModelError, MissingDependency
@@ -40,10 +40,12 @@ from hocket.providers.local.weights import find_weights
 __all__ = ["RUNTIME", "SLOTS", "Engine", "missing_setup", "open_engine"]
 
 RUNTIME = ("xllamacpp", "0.2.12")  # llama.cpp b8156; newer builds ramble before, or instead of, a forced tool call
-
 SLOTS = 2  # requests that are answered at once
 BATCH = 64  # prompt tokens evaluated between two chances to cancel
 EXIT_GRACE = 10.0  # seconds that the interpreter's exit waits for a batch, or a load, to end
+
+_CUT: dict[str, object] = {"choices": [{"index": 0, "delta": {}, "finish_reason": "length"}]}
+"""The last chunk of an answer that was cut."""
 
 OnChunk = Callable[[dict[str, Any]], bool]
 
@@ -103,20 +105,30 @@ class Engine:
     def stream(self, request: Mapping[str, object], on_chunk: OnChunk) -> None:
         """Answer ``request``, an OpenAI chat completion as a dict. Blocks until the answer has ended.
 
+        A text beside tools that is cut, by ``max_tokens`` or the window, ends with the finish reason "length", and without
+        usage: the runtime cannot read its end.
+
         Args:
             request: the body of the request; streaming and usage are switched on here.
             on_chunk: gets every chunk as a dict, in this thread, those with ``prompt_progress`` included, and returns
                 True to stop. What it raises stops the answer and is raised here.
 
         Raises:
-            LocalModelError: the file cannot be loaded, or the model refused the request.
+            LocalModelError: the file cannot be loaded, the model refused the request, or the answer was cut within a call of
+                a tool.
             ContextLengthExceeded: the prompt is too long for the window.
             MissingDependency: the runtime is not installed.
         """
         failures: list[BaseException] = []
+        has_calls = False
 
         def receive(chunk: dict[str, Any]) -> bool:
+            nonlocal has_calls
             try:
+                has_calls = has_calls or _has_calls(chunk)
+                if "error" in chunk and not has_calls and _is_cut(chunk["error"]):
+                    on_chunk(_CUT)
+                    return True
                 if "error" in chunk:
                     failures.append(_read_refusal(chunk["error"]))
                 return bool(failures) or _exiting or on_chunk(chunk)
@@ -253,6 +265,20 @@ def _keep_signal_handlers() -> Generator[None, None, None]:
             put(number, handler)
 
 
+def _has_calls(chunk: Mapping[str, object]) -> bool:
+    choices = cast("list[Mapping[str, Mapping[str, object] | None]]", chunk.get("choices") or [])
+    return any((choice.get("delta") or {}).get("tool_calls") for choice in choices)
+
+
+def _is_cut(error: Mapping[str, object]) -> bool:
+    """Whether the runtime could not put the end of an answer together with what it had sent of it.
+
+    With tools it writes JSON, and has shown a part of that as text, or as a call; at the end of JSON that ``max_tokens``, or
+    the window, has cut, it takes all of it for text, and finds that this is something else.
+    """
+    return str(error.get("message", "")).startswith("Invalid diff")
+
+
 def _read_refusal(error: Mapping[str, Any]) -> LocalModelError | ContextLengthExceeded:
     if error.get("type") == "exceed_context_size_error":
         return ContextLengthExceeded(
@@ -260,6 +286,10 @@ def _read_refusal(error: Mapping[str, Any]) -> LocalModelError | ContextLengthEx
             f"n_ctx={error.get('n_ctx')}: shorten the conversation, or raise ChatLocal(n_ctx=...) "
             "if the weights allow for more",
             provider="local",
+        )
+    if _is_cut(error):
+        return LocalModelError(
+            "the answer was cut within a call of a tool, by max_tokens or by the window: raise max_tokens, or n_ctx"
         )
     return LocalModelError(f"the embedded model refused the request: {error.get('message', error)}")
 

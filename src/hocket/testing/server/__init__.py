@@ -30,11 +30,11 @@ from hocket.testing.server.behaviours import (
 from hocket.testing.server.cohere import CohereFormat
 from hocket.testing.server.content import ReplyContent, ScriptedToolCall, VectorContent, write_arguments
 from hocket.testing.server.format import (
-    Document,
     EventStream,
     Format,
-    count_tokens,
+    WholeReply,
     cut_text,
+    measure_text,
     read_body,
     write_event,
 )
@@ -54,7 +54,6 @@ __all__ = [
     "Body",
     "CohereFormat",
     "Cut",
-    "Document",
     "End",
     "EventStream",
     "Events",
@@ -78,8 +77,9 @@ __all__ = [
     "VectorContent",
     "Vectors",
     "Wait",
-    "count_tokens",
+    "WholeReply",
     "cut_text",
+    "measure_text",
     "read_body",
     "serve",
     "write_arguments",

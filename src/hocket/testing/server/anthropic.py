@@ -7,7 +7,7 @@ from typing import ClassVar, cast
 from hocket.messages.content import Fields, FieldsView
 from hocket.testing.server.behaviours import Body
 from hocket.testing.server.content import ReplyContent, write_arguments
-from hocket.testing.server.format import Document, EventStream, Format, count_tokens, cut_text, read_body, write_event
+from hocket.testing.server.format import EventStream, Format, WholeReply, cut_text, measure_text, read_body, write_event
 from hocket.testing.server.wire import Answer, ReceivedRequest
 
 __all__ = ["AnthropicFormat"]
@@ -52,13 +52,13 @@ class AnthropicFormat(Format):
         models = [{"type": "model", "id": name, "display_name": name} for name in self._models]
         return Body({"data": models, "has_more": False}).answer(request, self)
 
-    def document(self, request: ReceivedRequest, reply: ReplyContent) -> Document:
+    def document(self, request: ReceivedRequest, reply: ReplyContent) -> WholeReply:
         """Return a message."""
         body = read_body(request)
         blocks = list(_write_blocks(reply))
         usage = _compute_usage(body, reply)
         message = {**_write_message(body), "content": blocks, "stop_reason": _end_of(reply), "usage": usage}
-        return Document({**message, **reply.extra}, usage["input_tokens"] + usage["output_tokens"])
+        return WholeReply({**message, **reply.extra}, usage["input_tokens"] + usage["output_tokens"])
 
     def stream(self, request: ReceivedRequest, reply: ReplyContent) -> EventStream:
         """Return the events of a message."""
@@ -141,7 +141,7 @@ def _cut_block(index: int, block: Fields, pieces: int | None) -> Iterator[bytes]
 
 def _compute_usage(body: FieldsView, reply: ReplyContent) -> dict[str, int]:
     calls = [f"{call['name']} {write_arguments(call['args'])}" for call in reply.tool_calls]
-    said = count_tokens(" ".join([reply.reasoning, *reply.texts(1), *calls]))
+    said = measure_text(" ".join([reply.reasoning, *reply.texts(1), *calls]))
     return {"input_tokens": _count_prompt(body), "output_tokens": said, **reply.usage}
 
 
@@ -152,6 +152,6 @@ def _count_prompt(body: FieldsView) -> int:
 
 def _count_content(content: object) -> int:
     if isinstance(content, str):
-        return count_tokens(content)
+        return measure_text(content)
     blocks = cast("list[Fields]", content) if isinstance(content, list) else []
-    return sum(count_tokens(block.get("text") or "") + _count_content(block.get("content")) for block in blocks)
+    return sum(measure_text(block.get("text") or "") + _count_content(block.get("content")) for block in blocks)

@@ -8,7 +8,7 @@ from hocket.errors import InvalidInput
 from hocket.messages.content import Fields, FieldsView
 from hocket.testing.server.behaviours import Body
 from hocket.testing.server.content import ReplyContent, VectorContent, write_arguments
-from hocket.testing.server.format import Document, EventStream, Format, count_tokens, cut_text, read_body, write_event
+from hocket.testing.server.format import EventStream, Format, WholeReply, cut_text, measure_text, read_body, write_event
 from hocket.testing.server.wire import Answer, ReceivedRequest
 
 __all__ = ["CohereFormat"]
@@ -33,14 +33,14 @@ class CohereFormat(Format):
             return None
         return Body({"models": [{"name": name, "endpoints": ["chat"]} for name in self._models]}).answer(request, self)
 
-    def document(self, request: ReceivedRequest, reply: ReplyContent) -> Document:
+    def document(self, request: ReceivedRequest, reply: ReplyContent) -> WholeReply:
         """Return an answer."""
         usage = _compute_usage(request, reply)
         message: Fields = {"role": "assistant", "content": list(_write_parts(reply))}
         if reply.tool_calls:
             message["tool_calls"] = _write_calls(reply)
         answer = {"id": "cohere-test", "finish_reason": _end_of(reply), "message": {**message, **reply.extra}}
-        return Document({**answer, "usage": usage}, sum(usage["tokens"].values()))
+        return WholeReply({**answer, "usage": usage}, sum(usage["tokens"].values()))
 
     def stream(self, request: ReceivedRequest, reply: ReplyContent) -> EventStream:
         """Return the events of an answer."""
@@ -59,16 +59,16 @@ class CohereFormat(Format):
         tokens = usage["tokens"]
         return EventStream(rounds, finish, tokens["input_tokens"], tokens["output_tokens"])
 
-    def vectors(self, request: ReceivedRequest, vectors: VectorContent) -> Document:
+    def vectors(self, request: ReceivedRequest, vectors: VectorContent) -> WholeReply:
         """Return the embeddings of ``texts``."""
         body = read_body(request)
         if "texts" not in body:
             raise InvalidInput(f"the script has Vectors here, but this is no request for embeddings: {request.path}")
         texts: list[str] = body["texts"]
-        tokens = sum(map(count_tokens, texts))
+        tokens = sum(map(measure_text, texts))
         values = vectors.for_texts(texts, body.get("output_dimension"))
         meta = {"api_version": {"version": "2"}, "billed_units": {"input_tokens": tokens}}
-        return Document({"id": "cohere-test", "embeddings": {"float": values}, "texts": texts, "meta": meta}, tokens)
+        return WholeReply({"id": "cohere-test", "embeddings": {"float": values}, "texts": texts, "meta": meta}, tokens)
 
     def error(self, status: int, message: str, more: FieldsView) -> Fields:
         """Return ``{"id": ..., "message": ...}``."""
@@ -126,7 +126,7 @@ def _compute_usage(request: ReceivedRequest, reply: ReplyContent) -> Fields:
     """Return the usage; what the script says of it goes over the tokens."""
     read = sum(_count_content(message.get("content")) for message in read_body(request).get("messages") or ())
     calls = [f"{call['function']['name']} {call['function']['arguments']}" for call in _write_calls(reply)]
-    said = count_tokens(" ".join([reply.reasoning, *reply.texts(1), *calls]))
+    said = measure_text(" ".join([reply.reasoning, *reply.texts(1), *calls]))
     tokens = {"input_tokens": read, "output_tokens": said, **reply.usage}
     return {"billed_units": tokens, "tokens": tokens}
 
@@ -134,6 +134,6 @@ def _compute_usage(request: ReceivedRequest, reply: ReplyContent) -> Fields:
 def _count_content(content: object) -> int:
     """Return the tokens of the texts of a message."""
     if isinstance(content, str):
-        return count_tokens(content)
+        return measure_text(content)
     parts = cast("list[Fields]", content or [])
-    return sum(count_tokens(part.get("text") or "") for part in parts)
+    return sum(measure_text(part.get("text") or "") for part in parts)

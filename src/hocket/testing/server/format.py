@@ -17,11 +17,11 @@ from hocket.errors import InvalidInput
 from hocket.testing.server.content import ReplyContent, VectorContent
 from hocket.testing.server.wire import Answer, ReceivedRequest
 
-__all__ = ["Document", "EventStream", "Format", "count_tokens", "cut_text", "read_body", "write_event"]
+__all__ = ["EventStream", "Format", "WholeReply", "cut_text", "measure_text", "read_body", "write_event"]
 
 
 @dataclass(frozen=True)
-class Document:
+class WholeReply:
     """A reply in a provider's words: a JSON document and the tokens that it costs."""
 
     content: Any
@@ -50,7 +50,7 @@ class Format(ABC):
 
         class ParlourFormat(Format):
             def document(self, request, reply):
-                return Document({"text": reply.text, "why": reply.finish_reason or "done"})
+                return WholeReply({"text": reply.text, "why": reply.finish_reason or "done"})
 
             def stream(self, request, reply):
                 pieces = [write_event({"text": piece}) for piece in cut_text(reply.text, reply.pieces)]
@@ -70,7 +70,7 @@ class Format(ABC):
     ping: ClassVar[bytes] = b": ping\n\n"
 
     @abstractmethod
-    def document(self, request: ReceivedRequest, reply: ReplyContent) -> Document:
+    def document(self, request: ReceivedRequest, reply: ReplyContent) -> WholeReply:
         """Return ``reply`` whole."""
 
     @abstractmethod
@@ -88,7 +88,7 @@ class Format(ABC):
         """Return the answer to a request that is no part of a script, such as for the list of models. Default: none is."""
         return None
 
-    def vectors(self, request: ReceivedRequest, vectors: VectorContent) -> Document:
+    def vectors(self, request: ReceivedRequest, vectors: VectorContent) -> WholeReply:
         """Return the embeddings of the texts of ``request``. Default: the provider has none.
 
         Raises:
@@ -144,6 +144,6 @@ def cut_text(text: str, pieces: int | None) -> list[str]:
     return [text[start:end] for start, end in pairwise(bounds)]
 
 
-def count_tokens(text: str | Sequence[int]) -> int:
+def measure_text(text: str | Sequence[int]) -> int:
     """Return the tokens of a text, a word each, so that a test can say what an answer must cost; or of token ids."""
     return len(text.split() if isinstance(text, str) else text)

@@ -12,11 +12,11 @@ from hocket.messages.content import Fields, FieldsView
 from hocket.testing.server.behaviours import Body
 from hocket.testing.server.content import ReplyContent, VectorContent, write_arguments
 from hocket.testing.server.format import (
-    Document,
     EventStream,
     Format,
-    count_tokens,
+    WholeReply,
     cut_text,
+    measure_text,
     read_body,
     write_event,
 )
@@ -59,7 +59,7 @@ class GoogleFormat(Format):
         models = [{"name": f"models/{name}", "version": "1", "displayName": name} for name in self._models]
         return Body({"models": models}).answer(request, self)
 
-    def document(self, request: ReceivedRequest, reply: ReplyContent) -> Document:
+    def document(self, request: ReceivedRequest, reply: ReplyContent) -> WholeReply:
         """Return an answer."""
         answer = _Answer(request, reply)
         candidates = [
@@ -70,7 +70,7 @@ class GoogleFormat(Format):
             }
             for index, text in enumerate(answer.texts)
         ]
-        return Document({"candidates": candidates, **answer.facts}, answer.total)
+        return WholeReply({"candidates": candidates, **answer.facts}, answer.total)
 
     def stream(self, request: ReceivedRequest, reply: ReplyContent) -> EventStream:
         """Return an answer in pieces, each a reply of its own; the last has the finish reason and no text."""
@@ -83,7 +83,7 @@ class GoogleFormat(Format):
         finish = write_event(answer.write_fragment([{"text": ""}], finishReason=answer.why))
         return EventStream(events, finish, answer.into, answer.out)
 
-    def vectors(self, request: ReceivedRequest, vectors: VectorContent) -> Document:
+    def vectors(self, request: ReceivedRequest, vectors: VectorContent) -> WholeReply:
         """Return the embeddings of the texts of ``requests``."""
         if not request.path.endswith(":batchEmbedContents"):
             raise InvalidInput(f"the script has Vectors here, but this is no request for embeddings: {request.path}")
@@ -91,7 +91,7 @@ class GoogleFormat(Format):
         texts = [" ".join(_texts_in(each["content"])) for each in requests]
         size = requests[0].get("outputDimensionality") if requests else None
         values = vectors.for_texts(texts, size)
-        return Document({"embeddings": [{"values": value} for value in values]}, sum(map(count_tokens, texts)))
+        return WholeReply({"embeddings": [{"values": value} for value in values]}, sum(map(measure_text, texts)))
 
     def error(self, status: int, message: str, more: FieldsView) -> Fields:
         """Return ``{"error": {...}}``."""
@@ -110,10 +110,10 @@ class _Answer:
         config: Fields = body.get("generationConfig") or {}
         self.texts = reply.texts(config.get("candidateCount") or 1)
         self.why = reply.finish_reason or "STOP"
-        self.into = sum(count_tokens(text) for content in body["contents"] for text in _texts_in(content))
+        self.into = sum(measure_text(text) for content in body["contents"] for text in _texts_in(content))
         calls = [f"{call['name']} {write_arguments(call['args'])}" for call in reply.tool_calls]
-        self.out = sum(count_tokens(" ".join([text, *calls])) for text in self.texts)
-        thoughts = count_tokens(reply.reasoning)
+        self.out = sum(measure_text(" ".join([text, *calls])) for text in self.texts)
+        thoughts = measure_text(reply.reasoning)
         self.total = self.into + self.out + thoughts
         usage = {"promptTokenCount": self.into, "candidatesTokenCount": self.out, "totalTokenCount": self.total}
         usage |= {"thoughtsTokenCount": thoughts} if thoughts else {}

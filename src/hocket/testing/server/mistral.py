@@ -11,7 +11,7 @@ from typing import Any, cast
 from hocket.errors import InvalidInput
 from hocket.messages.content import FieldsView
 from hocket.testing.server.content import ReplyContent
-from hocket.testing.server.format import Document, EventStream, cut_text, read_body, write_event
+from hocket.testing.server.format import EventStream, WholeReply, cut_text, read_body, write_event
 from hocket.testing.server.openai import OpenAIFormat
 from hocket.testing.server.wire import ReceivedRequest
 
@@ -52,7 +52,7 @@ class MistralFormat(OpenAIFormat):
         models: what ``GET /v1/models`` lists; see `OpenAIFormat`.
     """
 
-    def document(self, request: ReceivedRequest, reply: ReplyContent) -> Document:
+    def document(self, request: ReceivedRequest, reply: ReplyContent) -> WholeReply:
         """Return a chat completion.
 
         Raises:

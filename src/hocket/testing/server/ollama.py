@@ -9,7 +9,7 @@ from hocket.errors import InvalidInput
 from hocket.messages.content import Fields, FieldsView
 from hocket.testing.server.behaviours import Body
 from hocket.testing.server.content import ReplyContent, VectorContent, write_arguments
-from hocket.testing.server.format import Document, EventStream, Format, count_tokens, cut_text, read_body
+from hocket.testing.server.format import EventStream, Format, WholeReply, cut_text, measure_text, read_body
 from hocket.testing.server.wire import Answer, ReceivedRequest
 
 __all__ = ["OllamaFormat"]
@@ -43,7 +43,7 @@ class OllamaFormat(Format):
         models = [{"name": name, "model": name, "modified_at": CREATED, "size": SIZE} for name in self._models]
         return Body({"models": models}).answer(request, self)
 
-    def document(self, request: ReceivedRequest, reply: ReplyContent) -> Document:
+    def document(self, request: ReceivedRequest, reply: ReplyContent) -> WholeReply:
         """Return a whole reply of the chat."""
         [text] = reply.texts(1)
         usage = _compute_usage(request, reply)
@@ -52,7 +52,7 @@ class OllamaFormat(Format):
             message["thinking"] = reply.reasoning
         if reply.tool_calls:
             message["tool_calls"] = _write_calls(reply)
-        return Document({**_last_line(request, reply, usage), "message": message}, sum(usage.values()))
+        return WholeReply({**_last_line(request, reply, usage), "message": message}, sum(usage.values()))
 
     def stream(self, request: ReceivedRequest, reply: ReplyContent) -> EventStream:
         """Return the lines of a reply of the chat. A call comes whole, as the server sends it."""
@@ -68,15 +68,15 @@ class OllamaFormat(Format):
         last = {**_last_line(request, reply, usage), "message": {"role": "assistant", "content": ""}}
         return EventStream(lines, _line(last), usage["prompt_eval_count"], usage["eval_count"])
 
-    def vectors(self, request: ReceivedRequest, vectors: VectorContent) -> Document:
+    def vectors(self, request: ReceivedRequest, vectors: VectorContent) -> WholeReply:
         """Return the embeddings of ``input``."""
         body = read_body(request)
         if "input" not in body:
             raise InvalidInput(f"the script has Vectors here, but this is no request for embeddings: {request.path}")
         texts = [body["input"]] if isinstance(body["input"], str) else body["input"]
-        tokens = sum(map(count_tokens, texts))
+        tokens = sum(map(measure_text, texts))
         values = vectors.for_texts(texts, body.get("dimensions"))
-        return Document({"model": body.get("model"), "embeddings": values, "prompt_eval_count": tokens}, tokens)
+        return WholeReply({"model": body.get("model"), "embeddings": values, "prompt_eval_count": tokens}, tokens)
 
     def error(self, status: int, message: str, more: FieldsView) -> object:
         """Return ``{"error": "..."}``."""
@@ -121,7 +121,7 @@ def _read_arguments(args: FieldsView | str) -> object:
 
 
 def _compute_usage(request: ReceivedRequest, reply: ReplyContent) -> Fields:
-    prompt = sum(count_tokens(message.get("content") or "") for message in read_body(request).get("messages") or ())
+    prompt = sum(measure_text(message.get("content") or "") for message in read_body(request).get("messages") or ())
     calls = [f"{call['name']} {write_arguments(call['args'])}" for call in reply.tool_calls]
-    said = count_tokens(" ".join([reply.reasoning, *reply.texts(1), *calls]))
+    said = measure_text(" ".join([reply.reasoning, *reply.texts(1), *calls]))
     return {"prompt_eval_count": prompt, "eval_count": said, **reply.usage}

@@ -14,11 +14,11 @@ from hocket.errors import InvalidInput
 from hocket.testing.server.behaviours import Body
 from hocket.testing.server.content import ReplyContent, VectorContent, write_arguments
 from hocket.testing.server.format import (
-    Document,
     EventStream,
     Format,
-    count_tokens,
+    WholeReply,
     cut_text,
+    measure_text,
     read_body,
     write_event,
 )
@@ -69,7 +69,7 @@ class OpenAIFormat(Format):
             return Body(known[name]).answer(request, self)
         return Body(self.error(404, f"The model `{name}` does not exist", {}), status=404).answer(request, self)
 
-    def document(self, request: ReceivedRequest, reply: ReplyContent) -> Document:
+    def document(self, request: ReceivedRequest, reply: ReplyContent) -> WholeReply:
         """Return a chat completion or a completion."""
         answer = _Completion(request, reply)
         choices = [
@@ -78,7 +78,7 @@ class OpenAIFormat(Format):
         ]
         for choice in choices:
             choice["finish_reason"] = answer.finish_reason
-        return Document({**answer.envelope, "choices": choices, "usage": answer.usage}, answer.usage["total_tokens"])
+        return WholeReply({**answer.envelope, "choices": choices, "usage": answer.usage}, answer.usage["total_tokens"])
 
     def stream(self, request: ReceivedRequest, reply: ReplyContent) -> EventStream:
         """Return the chunks of a chat completion or of a completion."""
@@ -105,7 +105,7 @@ class OpenAIFormat(Format):
         finish.append(b"data: [DONE]\n\n")
         return EventStream(rounds, b"".join(finish), answer.usage["prompt_tokens"], answer.usage["completion_tokens"])
 
-    def vectors(self, request: ReceivedRequest, vectors: VectorContent) -> Document:
+    def vectors(self, request: ReceivedRequest, vectors: VectorContent) -> WholeReply:
         """Return the embeddings of ``input``, as numbers or in base64."""
         body = read_body(request)
         if "input" not in body:
@@ -114,9 +114,9 @@ class OpenAIFormat(Format):
         values = vectors.for_texts(texts, body.get("dimensions"))
         encoded = [_encode_base64(value) if body.get("encoding_format") == "base64" else value for value in values]
         data = [{"object": "embedding", "index": index, "embedding": value} for index, value in enumerate(encoded)]
-        tokens = sum(map(count_tokens, texts))
+        tokens = sum(map(measure_text, texts))
         usage = {"prompt_tokens": tokens, "total_tokens": tokens}
-        return Document({"object": "list", "data": data, "model": body.get("model"), "usage": usage}, tokens)
+        return WholeReply({"object": "list", "data": data, "model": body.get("model"), "usage": usage}, tokens)
 
     def error(self, status: int, message: str, more: Mapping[str, Any]) -> Any:
         """Return ``{"error": {...}}``."""
@@ -142,7 +142,7 @@ class _Completion:
         self._base = {"id": name, "created": CREATED, "model": body.get("model"), "system_fingerprint": "fp_test"}
         self.envelope = {**self._base, "object": self._object}
         self.usage = self._compute_usage(
-            _count_chat_tokens(body["messages"]) if self.is_chat else sum(map(count_tokens, prompts))
+            _count_chat_tokens(body["messages"]) if self.is_chat else sum(map(measure_text, prompts))
         )
 
     def choice(self, index: int, **content: Any) -> dict[str, Any]:
@@ -188,7 +188,7 @@ class _Completion:
 
     def _compute_usage(self, prompt: int) -> dict[str, Any]:
         calls = [f"{call['function']['name']} {call['function']['arguments']}" for call in self._write_calls()]
-        completion = sum(count_tokens(" ".join([self._reply.reasoning, text, *calls])) for text in self.texts)
+        completion = sum(measure_text(" ".join([self._reply.reasoning, text, *calls])) for text in self.texts)
         usage = {"prompt_tokens": prompt, "completion_tokens": completion, **self._reply.usage}
         return {**usage, "total_tokens": usage["prompt_tokens"] + usage["completion_tokens"], **self._reply.usage}
 
@@ -203,7 +203,7 @@ def _count_chat_tokens(messages: Sequence[Mapping[str, Any]]) -> int:
     for message in messages:
         content: Any = message.get("content") or ""
         parts = [content] if isinstance(content, str) else [part.get("text") or "" for part in content]
-        total += sum(map(count_tokens, parts))
+        total += sum(map(measure_text, parts))
     return total
 
 

@@ -7,7 +7,7 @@ from typing import cast
 from hocket.errors import InvalidInput
 from hocket.messages.content import Fields
 from hocket.testing.server.content import ReplyContent, write_arguments
-from hocket.testing.server.format import Document, EventStream, count_tokens, cut_text, read_body, write_event
+from hocket.testing.server.format import EventStream, WholeReply, cut_text, measure_text, read_body, write_event
 from hocket.testing.server.openai import ARGUMENTS_PIECE, CREATED, OpenAIFormat
 from hocket.testing.server.wire import ReceivedRequest
 
@@ -17,10 +17,10 @@ __all__ = ["OpenAIResponsesFormat"]
 class OpenAIResponsesFormat(OpenAIFormat):
     """The format of OpenAI's Responses API, for models with ``use_responses_api=True``."""
 
-    def document(self, request: ReceivedRequest, reply: ReplyContent) -> Document:
+    def document(self, request: ReceivedRequest, reply: ReplyContent) -> WholeReply:
         """Return a response."""
         answer = _Response(request, reply)
-        return Document(answer.ended, answer.usage["total_tokens"])
+        return WholeReply(answer.ended, answer.usage["total_tokens"])
 
     def stream(self, request: ReceivedRequest, reply: ReplyContent) -> EventStream:
         """Return the events of a response."""
@@ -42,9 +42,9 @@ class _Response:
         if "input" not in body:
             raise InvalidInput(f"the script has a {type(reply).__name__} here, but {request.path} takes none")
         said = list(_write_items(reply))
-        prompt = sum(map(count_tokens, _texts_in([body.get("instructions"), body["input"]])))
-        answer = sum(count_tokens(text) for text in (reply.reasoning, *reply.texts(1)))
-        answer += sum(count_tokens(f"{call['name']} {write_arguments(call['args'])}") for call in reply.tool_calls)
+        prompt = sum(map(measure_text, _texts_in([body.get("instructions"), body["input"]])))
+        answer = sum(measure_text(text) for text in (reply.reasoning, *reply.texts(1)))
+        answer += sum(measure_text(f"{call['name']} {write_arguments(call['args'])}") for call in reply.tool_calls)
         usage = {"input_tokens": prompt, "output_tokens": answer, **reply.usage}
         self.usage: Fields = {**usage, "total_tokens": usage["input_tokens"] + usage["output_tokens"], **reply.usage}
         self._begun: Fields = {

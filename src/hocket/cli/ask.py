@@ -1,0 +1,84 @@
+"""``hocket ask``: a question about files, answered with the passages that say it.
+
+The answer goes to standard output as it comes, and after it the passages that it names, with their files and places. With
+the embedded chat model the passages come first: it is small, and may say what they do not.
+"""
+
+import argparse
+import os
+from collections.abc import Sequence
+
+from hocket.cli.arguments import add_model_options, parse_count, read_model_options
+from hocket.cli.output import accept_any_text
+
+__all__ = ["HELP", "configure", "run"]
+
+HELP = "Answer a question about files, and say where it stands."
+
+_EXAMPLE = 'hocket ask rules.pdf handbook.docx "When is the boiler bled?"'
+_QUOTE = 200  # characters of a passage that are shown
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of this subcommand."""
+    parser.add_argument("files", nargs="+", metavar="FILE", help="files and folders, and last the question")
+    add_model_options(parser)
+    parser.add_argument(
+        "--embed", metavar="NAME", help="the embedding model, provider:model (default: local, which needs no key)"
+    )
+    parser.add_argument(
+        "--store",
+        metavar="WHERE",
+        help="keep the index there: a file, sqlite:///... or postgresql://... (default: in your cache folder)",
+    )
+    parser.add_argument("-k", metavar="N", type=parse_count, default=5, help="passages to answer from (default: 5)")
+    parser.add_argument("--no-answer", action="store_true", help="show the passages, and ask no model")
+    parser.add_argument("--json", action="store_true", help="print one JSON object: answer, citations, passages")
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Answer the question.
+
+    Raises:
+        KeyboardInterrupt: Ctrl-C; what was read until then is kept.
+        HocketError: an argument is wrong, a file cannot be read, or what a model or the store raises.
+    """
+    accept_any_text()
+    *files, question = arguments.files
+    _check_words(files, question)
+
+    from hocket._runtime.portal import run_in_portal
+    from hocket.cli.ask_answer import Question
+    from hocket.cli.ask_index import AskIndex, choose_embeddings
+    from hocket.cli.choice import open_first_model
+
+    index = AskIndex(files, choose_embeddings(arguments.embed), arguments.store)
+    model = None
+    if not arguments.no_answer:
+        model = open_first_model(arguments.model, arguments.base_url, read_model_options(arguments)).model
+
+    async def ask() -> None:
+        asked = Question(question, await index.search(question, arguments.k))
+        if arguments.json:
+            await asked.print_json(model)
+        elif model is None:
+            asked.print_passages()
+        else:
+            await asked.print_answer(model)
+
+    run_in_portal(ask)
+
+
+def _check_words(files: Sequence[str], question: str) -> None:
+    """Refuse what is no question about files.
+
+    Raises:
+        InvalidInput: there is no file, or no question.
+    """
+    from hocket.errors import InvalidInput
+
+    if not files or os.path.exists(question):
+        missing = "question" if os.path.exists(question) else "file"
+        raise InvalidInput(f"there is no {missing}; write  {_EXAMPLE}")
+    if not question.strip():
+        raise InvalidInput(f"the question is empty; write  {_EXAMPLE}")

@@ -1,0 +1,167 @@
+"""The index of ``hocket ask``: kept between questions, and brought up to the files when one of them has changed.
+
+It lies in the user's cache folder, a database for each set of paths and each embedding model, beside a list of the files
+with their sizes and times. A file that has not changed is not opened; of one that has, only new passages are embedded.
+"""
+
+import hashlib
+import json
+import os
+import sys
+from collections.abc import AsyncGenerator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from hocket._runtime.runtime import ASYNC
+from hocket.cli.output import note
+from hocket.document_loaders import open_documents
+from hocket.documents import Document
+from hocket.embeddings import Embeddings, init_embeddings
+from hocket.errors import DocumentError
+from hocket.indexing import aindex
+from hocket.text_splitters import RecursiveCharacterTextSplitter
+from hocket.vectorstores import SQLiteVectorStore, VectorStore, open_vector_store
+
+__all__ = ["AskIndex", "WordsOnly", "choose_embeddings"]
+
+PIECE = 900  # characters of a passage: what the local model reads at once
+OVERLAP = 100
+_SOME = 1e-9  # the least score of a passage that has a word of the question
+_LOOKED_FOR = 20  # files that a store must have something of, if it is the one that was filled
+_SHOWN = 3  # files that could not be read and are named
+
+Stamps: TypeAlias = dict[str, list[int]]
+"""The size of each file, and the time when it was changed."""
+
+
+class WordsOnly(Embeddings):
+    """No model at all: passages are found by their words."""
+
+    async def aembed_documents(self, texts: list[str]) -> list[list[float]]:
+        """Return the same vector for each text."""
+        return [[1.0] for _ in texts]
+
+
+def choose_embeddings(name: str | None) -> Embeddings:
+    """Return the model that the command line names; else the local one, or, where that is not installed, none.
+
+    Raises:
+        HocketError: there is no such model, or it cannot be used.
+    """
+    if name is not None:
+        return init_embeddings(name)
+    from hocket.providers.local.embeddings import LocalEmbeddings, is_installed
+
+    if is_installed():
+        return LocalEmbeddings()
+    note("passages are found by their words alone; `pip install 'hocket[embed]'` finds them by their meaning")
+    return WordsOnly()
+
+
+@dataclass
+class AskIndex:
+    """Passages of some files, up to date.
+
+    Args:
+        paths: files and folders.
+        embedding: the model.
+        address: of a store that the user keeps; None: one in the cache folder.
+    """
+
+    paths: Sequence[str]
+    embedding: Embeddings
+    address: str | None = None
+    _failed: list[DocumentError] = field(default_factory=list[DocumentError])
+
+    async def search(self, question: str, k: int) -> list[Document]:
+        """Return the passages that a question is about, ``k`` at most, of the files as they are now.
+
+        Raises:
+            DocumentError: a file that was named cannot be read; of a folder's files those that cannot are passed over.
+            VectorStoreError: the store cannot be read or written, or is one of another model.
+        """
+        place = await ASYNC.call_sync(self._prepare_place)
+        async with self._open_store(place) as store:
+            files = await self._update(store, place.with_suffix(".json"))
+            search: dict[str, Any] = {"words": 1, "score_threshold": _SOME} if self._is_words_only else {}
+            if self.address is not None:  # others may keep their documents there, too
+                search["filter"] = {"source": {"$in": files}}
+            return await store.ahybrid_search(question, k, **search)
+
+    @property
+    def _is_words_only(self) -> bool:
+        return isinstance(self.embedding, WordsOnly)
+
+    def _open_store(self, place: Path) -> VectorStore:
+        if self.address is None:
+            return SQLiteVectorStore(place.with_suffix(".sqlite"), self.embedding)
+        return open_vector_store(self.address, self.embedding)
+
+    def _prepare_place(self) -> Path:
+        """Return the path of the index, without a suffix; its folder is there."""
+        cache = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser()
+        paths = sorted(os.path.abspath(path) for path in self.paths)
+        about = json.dumps([paths, self.embedding.model_id, self.address, PIECE, OVERLAP])
+        folder = cache / "hocket" / "ask"
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)  # what is asked about may be private
+        return folder / hashlib.sha256(about.encode()).hexdigest()[:24]
+
+    async def _update(self, store: VectorStore, stamps_file: Path) -> list[str]:
+        """Bring the store up to the files; return their paths."""
+        before = await ASYNC.call_sync(_read_stamps, stamps_file)
+        if before and not await store.alist_ids({"source": {"$in": list(before)[:_LOOKED_FOR]}}):
+            before = {}  # the store was thrown away
+        now = await ASYNC.call_sync(self._stamp_files)
+        changed = [path for path in now if now[path] != before.get(path)]
+        read: set[str] = set()
+        if changed:
+            counts = await aindex(self._load(changed, read), store, cleanup="incremental")
+            if sys.stderr.isatty() and counts["num_added"]:
+                note(f"read {len(changed)} files, {counts['num_added']} new passages")
+        gone = [path for path in before if path not in now or (path in changed and path not in read)]
+        if gone:
+            await store.adelete(await store.alist_ids({"source": {"$in": gone}}))
+        if now != before:
+            await ASYNC.call_sync(stamps_file.write_text, json.dumps(now))
+        self._tell_failed()
+        return [*now]
+
+    def _stamp_files(self) -> Stamps:
+        files = open_documents(*self.paths, on_error=self._failed.append).list_files()
+        return {path: _stamp(path) for path in files}
+
+    async def _load(self, files: Sequence[str], read: set[str]) -> AsyncGenerator[Document, None]:
+        """Yield the passages of files; ``read`` gets their paths."""
+        splitter = RecursiveCharacterTextSplitter(chunk_size=PIECE, chunk_overlap=OVERLAP, add_start_index=True)
+        documents = open_documents(*files, on_error=self._pass_over).alazy_load()
+        async with splitter.alazy_split_documents(documents) as pieces:
+            async for piece in pieces:
+                read.add(str(piece.metadata["source"]))
+                yield piece
+
+    def _pass_over(self, error: DocumentError) -> None:
+        if error.path in self.paths:
+            raise error
+        self._failed.append(error)
+
+    def _tell_failed(self) -> None:
+        for error in self._failed[:_SHOWN]:
+            note(f"passed over {error}")
+        if len(self._failed) > _SHOWN:
+            note(f"passed over {len(self._failed) - _SHOWN} more files")
+
+
+def _stamp(path: str) -> list[int]:
+    try:
+        stat = os.stat(path)
+    except OSError:  # its loader says what is wrong
+        return [-1, -1]
+    return [stat.st_size, stat.st_mtime_ns]
+
+
+def _read_stamps(path: Path) -> Stamps:
+    try:
+        return dict(json.loads(path.read_text()))
+    except (OSError, ValueError, TypeError):  # none yet, or damaged
+        return {}

@@ -1,0 +1,91 @@
+"""``hocket migrate``: programs that were written for LangChain, moved over.
+
+The diff, or with ``--json`` the whole account, goes to standard output; what is left to do goes to standard error, a line
+each, so that the diff can be piped into ``git apply``.
+"""
+
+import argparse
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hocket.cli.exits import FAILED, MISUSED
+from hocket.cli.output import note, print_lines
+
+if TYPE_CHECKING:
+    from hocket.migration import Program
+
+__all__ = ["HELP", "configure", "run"]
+
+HELP = "Move programs that were written for LangChain over to hocket."
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of this subcommand."""
+    parser.add_argument("paths", nargs="+", type=Path, metavar="PATH", help="a program, or a directory of them")
+    parser.add_argument("--write", action="store_true", help="change the files; without it, show what would change")
+    parser.add_argument("--json", action="store_true", help="say what was found as JSON, for other programs")
+    parser.add_argument(
+        "--force", action="store_true", help="also write files that have changes not yet committed to git"
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Rewrite, and say what is left.
+
+    Returns:
+        0; 1 while something is left to do; 2 if a path is not there.
+
+    Raises:
+        MissingDependency: the extra ``migrate`` is not installed.
+    """
+    missing = [str(path) for path in arguments.paths if not path.exists()]
+    if missing:
+        note(f"there is no {', '.join(missing)}; nothing was read")
+        return MISUSED
+    from hocket.migration import list_programs, migrate_program
+
+    programs = [
+        migrate_program(path, write=arguments.write, force=arguments.force) for path in list_programs(arguments.paths)
+    ]
+    if arguments.json:
+        print_lines([json.dumps(_describe(programs), indent=2)])
+    else:
+        for program in programs:
+            if not arguments.write:
+                print_lines(program.show_diff())
+            print_lines(_list_findings(program), is_answer=False)
+        note(_sum_up(programs, is_written=arguments.write))
+    return FAILED if any(program.left for program in programs) else 0
+
+
+def _list_findings(program: "Program") -> Iterator[str]:
+    for one in program.findings:
+        yield f"{program.path}:{one.line}: {one.kind}: {one.what}: {one.text}"
+
+
+def _sum_up(programs: Sequence["Program"], *, is_written: bool) -> str:
+    changed = [program for program in programs if program.moved and program.after != program.before]
+    written = sum(program.is_written for program in programs)
+    left, checks = sum(program.left for program in programs), sum(len(program.findings) for program in programs)
+    done = (
+        f"{written} of {len(changed)} written" if is_written else f"{len(changed)} would change (--write changes them)"
+    )
+    moved = sum(program.moved for program in changed)
+    return f"{len(programs)} files, {done}: {moved} moved, {left} left to do, {checks - left} to look at"
+
+
+def _describe(programs: Sequence["Program"]) -> dict[str, object]:
+    """Return the account of all files: those where something was found or moved."""
+    files = [
+        {
+            "path": str(program.path),
+            "moved": program.moved,
+            "written": program.is_written,
+            "findings": [vars(one) for one in program.findings],
+        }
+        for program in programs
+        if program.moved or program.findings
+    ]
+    return {"read": len(programs), "left": sum(program.left for program in programs), "files": files}

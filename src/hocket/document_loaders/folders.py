@@ -1,0 +1,176 @@
+"""Files of all formats, and folders of them: each file's loader is chosen when the file's turn comes.
+
+The walk is our own: `pathlib` passes over folders that may not be read, and whoever brings an index up to a folder would
+take their files for deleted.
+"""
+
+import logging
+import os
+import re
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from typing import Literal, TypeAlias
+
+from hocket.document_loaders.base import BaseLoader, StreamLoader
+from hocket.document_loaders.files import FilePath, check_file_path, check_limit
+from hocket.documents import Document
+from hocket.errors import DocumentError, InvalidInput
+
+__all__ = ["FilesLoader", "OnError"]
+
+OnError: TypeAlias = Literal["raise", "skip"] | Callable[[DocumentError], object]
+"""What becomes of a file that cannot be read: see `FilesLoader`."""
+
+_log = logging.getLogger("hocket.document_loaders")
+
+
+class FilesLoader(StreamLoader):
+    """Loads files and the files in folders, one after another.
+
+    Folders are read in the order of their names, by code points, a folder's files and folders mixed. Names that begin with
+    a dot are passed over, and links to folders are not followed.
+
+    Args:
+        paths: files and folders. A file that is named here is loaded whatever it is called.
+        make_loader: returns the loader of a file; it may raise `DocumentError`. It is called in a worker thread.
+        glob: which files of a folder are loaded, by their path below it with ``/``: ``*``, ``?`` and ``[...]`` stand for
+            anything but ``/``, and ``**/`` for any folders. Of several patterns one is enough.
+        max_depth: how many folders deep a file may be, 1: in the folder itself; None: any.
+        load_hidden: whether names that begin with a dot are loaded, too.
+        on_error: "raise" ends the load at the first `DocumentError`. "skip" logs it, keeps it in `skipped`, and goes on
+            with the next file; documents that came before it are out already. A function gets it instead of the log, and
+            may raise.
+
+    Raises:
+        InvalidInput: an argument that nothing could be loaded with.
+        DocumentError: by the verbs, if ``on_error`` is "raise": a file cannot be read, or a folder cannot be listed.
+
+    Attributes:
+        skipped: the errors that the load that was begun last has passed over, in order.
+    """
+
+    def __init__(
+        self,
+        paths: Iterable[FilePath],
+        make_loader: Callable[[str], BaseLoader],
+        *,
+        glob: str | Sequence[str] = "**/*",
+        max_depth: int | None = None,
+        load_hidden: bool = False,
+        on_error: OnError = "raise",
+    ) -> None:
+        self.paths: list[str] = [check_file_path(path) for path in paths]
+        if not self.paths:
+            raise InvalidInput("no path was given")
+        if not callable(on_error) and on_error not in ("raise", "skip"):
+            raise InvalidInput(f"on_error is 'raise', 'skip' or a function, not {on_error!r}")
+        self.glob: str | Sequence[str] = glob
+        self.max_depth: int | None = check_limit(max_depth, "max_depth")
+        self.load_hidden: bool = load_hidden
+        self.on_error: OnError = on_error
+        self.skipped: list[DocumentError] = []
+        self._make_loader = make_loader
+        globs = [glob] if isinstance(glob, str) else glob
+        try:
+            self._pattern = re.compile("|".join(_translate_glob(one) for one in globs))
+        except re.error as error:
+            raise InvalidInput(f"glob={glob!r} is no pattern of paths ({error})") from error
+
+    def list_files(self) -> list[str]:
+        """Return the paths of the files that a load would read now, in order. None of them is opened.
+
+        Raises:
+            DocumentError: if ``on_error`` is "raise": a folder cannot be listed.
+        """
+        return [file for path in self.paths for file in self._find_files(path, self.skipped)]
+
+    def lazy_load(self) -> Generator[Document]:
+        """Yield the documents of every file; the file that they come from is open meanwhile."""
+        skipped: list[DocumentError] = []  # of this load: another may begin before it ends
+        self.skipped = skipped
+        for path in self.paths:
+            for file in self._find_files(path, skipped):
+                try:
+                    documents = iter(self._make_loader(file).lazy_load())
+                except DocumentError as error:
+                    self._report(error, skipped)
+                    continue
+                yield from self._load_file(documents, skipped)
+
+    def _load_file(self, documents: Iterator[Document], skipped: list[DocumentError]) -> Generator[Document]:
+        try:
+            while True:
+                try:
+                    document = next(documents)
+                except StopIteration:
+                    return
+                except DocumentError as error:
+                    self._report(error, skipped)
+                    return
+                yield document
+        finally:
+            getattr(documents, "close", bool)()
+
+    def _find_files(self, path: str, skipped: list[DocumentError]) -> Iterator[str]:
+        if not os.path.isdir(path):
+            yield path
+            return
+        for name in self._walk(path, "", 1, skipped):
+            if self._pattern.fullmatch(name):
+                yield os.path.join(path, *name.split("/"))
+
+    def _walk(self, top: str, folder: str, depth: int, skipped: list[DocumentError]) -> Iterator[str]:
+        """Yield the paths of all files below a folder, relative to the top, with ``/``."""
+        place = os.path.join(top, folder)
+        try:
+            with os.scandir(place) as entries:
+                found = sorted((entry.name, entry.is_dir(follow_symlinks=False), entry.is_dir()) for entry in entries)
+        except OSError as error:
+            problem = f"the folder cannot be listed ({error.strerror or error}); check its permissions"
+            self._report(DocumentError(place, problem), skipped)
+            return
+        for name, is_folder, leads_to_folder in found:
+            if name.startswith(".") and not self.load_hidden:
+                continue
+            if is_folder:
+                if self.max_depth is None or depth < self.max_depth:
+                    yield from self._walk(top, f"{folder}{name}/", depth + 1, skipped)
+            elif not leads_to_folder:
+                yield folder + name
+
+    def _report(self, error: DocumentError, skipped: list[DocumentError]) -> None:
+        if self.on_error == "raise":
+            raise error
+        if callable(self.on_error):
+            self.on_error(error)
+        else:
+            _log.warning("skipped: %s", error)
+        skipped.append(error)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(map(repr, self.paths))})"
+
+
+def _translate_glob(glob: str) -> str:
+    r"""Return the regular expression of a pattern of paths.
+
+    >>> _translate_glob("**/*.md")
+    '(?s:(?:[^/]+/)*[^/]*\\.md)'
+    """
+    if not isinstance(glob, str) or not glob or glob.startswith("/"):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise InvalidInput(f"glob={glob!r} is no pattern of paths below a folder, such as '**/*.md'")
+    parts: list[str] = []
+    for piece in re.split(r"(\*\*/|\*+|\?|\[[^/\]]+\])", glob):
+        if piece == "**/":
+            parts.append("(?:[^/]+/)*")
+        elif piece == "**":
+            parts.append(".*")
+        elif piece.startswith("*"):
+            parts.append("[^/]*")
+        elif piece == "?":
+            parts.append("[^/]")
+        elif piece.startswith("[") and len(piece) > 2 and piece != "[!]":
+            inside = re.sub(r"([\\\[\]^&~|])", r"\\\1", piece[1:-1])
+            parts.append(f"(?!/)[{'^' + inside[1:] if inside[0] == '!' else inside}]")
+        else:
+            parts.append(re.escape(piece))
+    return f"(?s:{''.join(parts)})"

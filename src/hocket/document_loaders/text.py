@@ -1,0 +1,84 @@
+"""Text files and Markdown: a document is a file."""
+
+import io
+import re
+from collections.abc import Iterator
+
+from hocket.document_loaders.files import MAX_BYTES, FileLoader, FilePath, name_title
+from hocket.document_loaders.text_files import check_encoding, open_text
+from hocket.documents import Document
+
+__all__ = ["MarkdownLoader", "TextLoader", "find_markdown_title"]
+
+_FENCE = re.compile(r" {0,3}(`{3,}(?=[^`]*$)|~{3,})")
+_HEADING = re.compile(r" {0,3}#{1,6}(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t]*$")
+_UNDERLINE = re.compile(r" {0,3}(?:=+|-+)[ \t]*$")
+_BLOCK = re.compile(r" {0,3}(?:>|[-+*][ \t]|\d{1,9}[.)][ \t])| {4}|\t")
+_TITLE = re.compile(r"title:[ \t]*(.*?)[ \t]*$")
+
+
+class TextLoader(FileLoader):
+    """Loads a text file as one document.
+
+    Its text is what stands there, with ``\\n`` as the end of each line. ``title`` is the name of the file without its
+    suffix.
+
+    Args:
+        file_path: the file.
+        encoding: of a file that has no byte order mark and is not UTF-8.
+        max_bytes: the largest file that is taken; None: any.
+
+    Raises:
+        InvalidInput: Python knows no such encoding.
+        DocumentError: by the verbs: it is empty, binary, or in another encoding.
+    """
+
+    def __init__(self, file_path: FilePath, encoding: str | None = None, *, max_bytes: int | None = MAX_BYTES) -> None:
+        super().__init__(file_path, max_bytes=max_bytes)
+        self.encoding: str | None = check_encoding(encoding)
+
+    def _read(self, file: io.BufferedReader) -> Iterator[Document]:
+        text = open_text(file, self.file_path, self.encoding).read()
+        yield Document(text, metadata={"source": self.file_path, "title": self._find_title(text)})
+
+    def _find_title(self, text: str) -> str:
+        return name_title(self.file_path)
+
+
+class MarkdownLoader(TextLoader):
+    """Loads a Markdown file as one document, marks and front matter included.
+
+    ``title`` is that of the front matter, else the first heading, else the name of the file without its suffix. What
+    stands in a fence is no heading.
+    """
+
+    def _find_title(self, text: str) -> str:
+        return find_markdown_title(text) or super()._find_title(text)
+
+
+def find_markdown_title(text: str) -> str | None:
+    """Return the title of a Markdown text: ``title:`` of its front matter, else its first heading."""
+    lines = iter(text.split("\n"))
+    if text.startswith("---\n"):
+        next(lines)
+        end = re.search(r"^(?:---|\.\.\.)[ \t]*$", text[4:], re.MULTILINE)
+        if end is not None:
+            front = text[4 : 4 + end.start()].split("\n")
+            for line in front:
+                if (found := _TITLE.match(line)) and (title := found[1].strip("\"'")):
+                    return title
+            lines = iter(text[4 + end.end() :].split("\n"))
+    fence, before = "", ""
+    for line in lines:
+        mark = _FENCE.match(line)
+        if mark and (not fence or (mark[1].startswith(fence) and not line[mark.end() :].strip())):
+            fence, before = ("" if fence else mark[1]), ""
+        elif fence:
+            continue
+        elif (heading := _HEADING.match(line)) and heading[1]:
+            return heading[1].strip()
+        elif before and _UNDERLINE.match(line):
+            return before
+        else:
+            before = "" if _BLOCK.match(line) else line.strip()
+    return None

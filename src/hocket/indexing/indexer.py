@@ -1,0 +1,249 @@
+"""Documents into a store, batch by batch: what the store has is left alone, and what is gone from its source is deleted.
+
+There is no record of what was indexed beside the store: the store itself is asked. So nothing can get out of step, and a
+process that is killed goes on where its last batch was stored.
+"""
+
+import functools
+import json
+from collections.abc import Sequence
+from typing import Literal, TypeAlias
+
+from typing_extensions import TypedDict
+
+from hocket._runtime.portal import run_in_portal
+from hocket._runtime.runtime import ASYNC
+from hocket.document_loaders import FilesLoader
+from hocket.documents import Document
+from hocket.errors import InvalidInput
+from hocket.indexing.batches import DocumentSource, open_batches
+from hocket.indexing.ids import IdSet, make_id
+from hocket.vectorstores import VectorStore
+from hocket.vectorstores.checks import check_document
+
+__all__ = ["Cleanup", "IndexingResult", "aindex", "index"]
+
+Cleanup: TypeAlias = Literal["incremental", "full"] | None
+
+_FEW_SOURCES = 20
+"""Sources that one filter may name. Above that it is cheaper to look at each document that this run has not met."""
+
+_AT_ONCE = 1_000
+
+_PLAIN = frozenset((str, int, bool, type(None)))
+"""Types of values that JSON gives back as they are."""
+
+_encode_facts = json.JSONEncoder(sort_keys=True).encode
+
+
+class IndexingResult(TypedDict):
+    """How many documents were new, had changed, were in the store already, and were deleted."""
+
+    num_added: int
+    num_updated: int
+    num_skipped: int
+    num_deleted: int
+
+
+async def aindex(
+    docs: DocumentSource,
+    store: VectorStore,
+    cleanup: Cleanup = None,
+    source_id_key: str = "source",
+    batch_size: int = 100,
+) -> IndexingResult:
+    """Bring a store up to some documents. Only texts that it has no vector of are embedded.
+
+    Documents are read, embedded and stored batch by batch, each batch whole or not at all, and the next one is read
+    meanwhile; a source of any length takes the memory of two batches, and 24 bytes for each document. A run that was
+    cancelled, failed or killed can be made again: what it has stored is skipped.
+
+        result = await aindex(open_documents("handbook"), store, cleanup="full")
+
+    A document keeps its own id. One that has none gets one made of its source, its text, and how many equal texts of the
+    source come before it: a paragraph that moves within its source keeps it.
+
+    Args:
+        docs: documents, as a list, an iterable (read in worker threads), an async iterable, a stream, or a loader.
+        store: where to.
+        cleanup: what is deleted, when all documents are stored: None: nothing; "incremental": of each source that was
+            met, the documents that it no longer has; "full": all that were in the store before and were not met.
+            Nothing is deleted if the documents end in an error, or if there are none at all: `VectorStore.adelete`
+            empties a store. Where a loader has ``skipped`` a file, "incremental" leaves that file's documents alone, and
+            "full" deletes nothing; of a stream made of such a loader's documents this cannot be known.
+        source_id_key: which of a document's metadata names its source.
+        batch_size: documents in a batch. A larger one makes fewer and larger requests of a remote model, and loses more
+            when the run is killed.
+
+    Raises:
+        InvalidInput: something is no document; two documents with one id differ; with "incremental", one has no source,
+            which is a text; or the store cannot list its documents, which a cleanup needs (nothing was embedded then).
+        InvalidHook: the embedding model returned something else than a vector for each text. Nothing of the batch is stored.
+        VectorStoreError: the store cannot be read or written, or holds vectors of another model.
+        what ``docs`` and the embedding model raise.
+    """
+    _check_arguments(store, cleanup, source_id_key, batch_size)
+    batches = open_batches(docs, batch_size)
+    indexer = _Indexer(store, cleanup, source_id_key)
+    await indexer.look_at_store()
+    async with batches:
+        async for batch in batches:
+            await indexer.add(batch)
+    skipped = {error.path for error in docs.skipped} if isinstance(docs, FilesLoader) else set[str]()
+    await indexer.delete_stale(skipped)
+    return indexer.result
+
+
+def index(
+    docs: DocumentSource,
+    store: VectorStore,
+    cleanup: Cleanup = None,
+    source_id_key: str = "source",
+    batch_size: int = 100,
+) -> IndexingResult:
+    """Bring a store up to some documents: the sync face of `aindex`."""
+    return run_in_portal(functools.partial(aindex, docs, store, cleanup, source_id_key, batch_size))
+
+
+class _Indexer:
+    """One run.
+
+    Attributes:
+        result: of what is done so far.
+    """
+
+    def __init__(self, store: VectorStore, cleanup: Cleanup, source_id_key: str) -> None:
+        self.result: IndexingResult = {"num_added": 0, "num_updated": 0, "num_skipped": 0, "num_deleted": 0}
+        self._store = store
+        self._cleanup = cleanup
+        self._source_id_key = source_id_key
+        self._ids = IdSet()
+        self._equal_texts: dict[str, int] = {}  # id of the first of some equal texts of a source → how many follow it
+        self._sources: set[str] = set()
+        self._before: list[str] = []
+
+    async def look_at_store(self) -> None:
+        """List what was there before: what others add meanwhile is not ours to delete. A store refuses that is of another
+        model, or that cannot list its documents."""
+        await self._store.afind_vectors([""])
+        if self._cleanup == "full":
+            self._before = await self._store.alist_ids()
+        elif self._cleanup == "incremental":
+            await self._store.alist_ids({self._source_id_key: {"$in": []}})
+
+    async def add(self, batch: Sequence[Document]) -> None:
+        """Store a batch, without what is there already."""
+        documents, repeated = await ASYNC.call_sync(self._name, batch)
+        stored = {one.id: one for one in await self._store.aget_by_ids(list(documents))}
+        changed: list[Document] = []
+        for key, document in documents.items():
+            if key not in stored or not _is_same(document, stored[key]):
+                if key in repeated:
+                    raise _refuse_twin(key)
+                changed.append(check_document(document))
+                changed[-1].id = key
+        if changed:
+            vectors = await self._store.aembed_texts([one.page_content for one in changed])
+            await self._store.aadd_vectors(changed, vectors)
+        updated = sum(one.id in stored for one in changed)
+        self.result["num_added"] += len(changed) - updated
+        self.result["num_updated"] += updated
+        self.result["num_skipped"] += len(batch) - len(changed)
+
+    async def delete_stale(self, skipped: set[str]) -> None:
+        """Delete what is no longer there; nothing of the sources that could not be read."""
+        if not len(self._ids) or (self._cleanup == "full" and skipped):
+            return
+        stale = self._before if self._cleanup == "full" else await self._list_ids_of_sources(self._sources - skipped)
+        stale = [one for one in stale if one not in self._ids]
+        for start in range(0, len(stale), _AT_ONCE):
+            ids = stale[start : start + _AT_ONCE]
+            await self._store.adelete(ids)
+            self.result["num_deleted"] += len(ids)
+
+    async def _list_ids_of_sources(self, sources: set[str]) -> list[str]:
+        """Return the ids of all documents of some sources; of many sources, only of documents that were not met."""
+        if len(sources) <= _FEW_SOURCES:
+            return await self._store.alist_ids({self._source_id_key: {"$in": sorted(sources)}}) if sources else []
+        others = [one for one in await self._store.alist_ids() if one not in self._ids]
+        found: list[str] = []
+        for start in range(0, len(others), _AT_ONCE):
+            documents = await self._store.aget_by_ids(others[start : start + _AT_ONCE])
+            found += [str(one.id) for one in documents if one.metadata.get(self._source_id_key) in sources]
+        return found
+
+    def _name(self, batch: Sequence[Document]) -> tuple[dict[str, Document], set[str]]:
+        """Return documents by their ids, and the ids that earlier batches have had."""
+        named: dict[str, Document] = {}
+        repeated: set[str] = set()
+        for given in batch:
+            document = given if _is_plain(given) else check_document(given)
+            source = document.metadata.get(self._source_id_key)
+            if self._cleanup == "incremental":
+                self._sources.add(_check_source(source, self._source_id_key, document))
+            key = document.id
+            if key is None:
+                key = self._make_new_id(source, document.page_content)
+            elif not self._ids.add(key) and key not in named:
+                repeated.add(key)
+            if not _is_same(document, named.setdefault(key, document)):
+                raise _refuse_twin(key)
+        return named, repeated
+
+    def _make_new_id(self, source: object, text: str) -> str:
+        first = make_id(source, text)
+        if self._ids.add(first):
+            return first
+        occurrence = self._equal_texts[first] = self._equal_texts.get(first, 0) + 1
+        name = make_id(source, text, occurrence)
+        self._ids.add(name)
+        return name
+
+
+def _is_plain(document: object) -> bool:
+    """Whether a store gives a document back as it is: most are so, and need no look by way of JSON."""
+    if not isinstance(document, Document) or document.id == "":
+        return False
+    facts = document.metadata
+    return _PLAIN.issuperset(map(type, facts.values())) and all(type(key) is str for key in facts)
+
+
+def _is_same(document: Document, other: Document) -> bool:
+    """Whether two documents of one id say the same. Metadata are compared as JSON: true is not 1 there."""
+    if document is other:
+        return True
+    facts, others = document.metadata, other.metadata
+    if document.page_content != other.page_content or facts != others:
+        return False
+    types = [*map(type, facts.values())]
+    if _PLAIN.issuperset(types) and types == [*map(type, others.values())]:
+        return True
+    return _encode_facts(facts) == _encode_facts(others)
+
+
+def _refuse_twin(key: str) -> InvalidInput:
+    return InvalidInput(
+        f"two different documents have the id {key!r}; give each its own, or none: it is then made of the text"
+    )
+
+
+def _check_source(source: object, key: str, document: Document) -> str:
+    if not isinstance(source, str) or not source:
+        raise InvalidInput(
+            f"cleanup='incremental' needs the source of each document, a text under {key!r} in its metadata; "
+            f"{document.page_content[:40]!r} has {source!r} there. Set it, or name another key with source_id_key"
+        )
+    return source
+
+
+def _check_arguments(store: object, cleanup: object, source_id_key: object, batch_size: object) -> None:
+    if not isinstance(store, VectorStore):
+        raise InvalidInput(
+            f"store is {type(store).__name__}; it is a VectorStore. There is no record manager: aindex(documents, store)"
+        )
+    if cleanup not in (None, "incremental", "full"):
+        raise InvalidInput(f"cleanup is {cleanup!r}; it is None, 'incremental' or 'full'")
+    if not isinstance(source_id_key, str) or not source_id_key or source_id_key.startswith("$"):
+        raise InvalidInput(f"source_id_key is {source_id_key!r}; it is the name of a key in the metadata: 'source'")
+    if not isinstance(batch_size, int) or batch_size < 1:
+        raise InvalidInput(f"batch_size is {batch_size!r}; it is a whole number above 0")

@@ -1,0 +1,171 @@
+"""Tools, to LangChain's and back.
+
+Either way the library that calls the tool tells of it and handles its errors, by the tool's own flags; the other one only
+does the work, and raises what goes wrong. So a call is one run, and an error is answered once.
+"""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from typing import Any, Literal, cast
+
+from langchain_core.callbacks import AsyncCallbackManagerForToolRun as LCAsyncRun
+from langchain_core.callbacks import CallbackManagerForToolRun as LCRun
+from langchain_core.messages import ToolMessage as LCToolMessage
+from langchain_core.runnables import RunnableConfig as LCRunnableConfig
+from langchain_core.tools import BaseTool as LCBaseTool
+from langchain_core.tools import ToolException as LCToolException
+from langchain_core.utils.function_calling import convert_to_openai_tool as lc_convert_to_openai_tool
+from pydantic import SkipValidation
+
+from hocket._runtime.runtime import ASYNC
+from hocket.callbacks import AsyncCallbackManager
+from hocket.errors import ToolException
+from hocket.interop.langchain.config import config_to_langchain
+from hocket.interop.langchain.handlers import manager_from_langchain
+from hocket.interop.langchain.messages import message_from_langchain
+from hocket.messages import ToolMessage
+from hocket.messages.content import Fields
+from hocket.runnables import RunnableConfig
+from hocket.tools import BaseTool
+
+__all__ = ["HocketTool", "LangChainTool", "langchain_tool_of", "tool_from_langchain", "tool_to_langchain"]
+
+_RAISING = {"handle_tool_error": False, "handle_validation_error": False}
+_ARTIFACT: Literal["content_and_artifact"] = "content_and_artifact"
+_CALL_ID = "bridge"  # of the call by which a tool's artifact is had; the caller's own message has the caller's
+
+
+class HocketTool(LCBaseTool):
+    """A tool of hocket's in LangChain. Made by `to_langchain`."""
+
+    hocket_tool: SkipValidation[BaseTool]
+    original: SkipValidation[BaseTool]
+
+    async def _arun(self, *args: object, run_manager: LCAsyncRun | None = None, **kwargs: object) -> object:
+        try:
+            return _unpack(self.hocket_tool, await self.hocket_tool.ainvoke(_call(self, kwargs), _inside(run_manager)))
+        except ToolException as error:
+            raise LCToolException(*error.args) from error
+
+    def _run(self, *args: object, run_manager: LCRun | None = None, **kwargs: object) -> object:
+        try:
+            return _unpack(self.hocket_tool, self.hocket_tool.invoke(_call(self, kwargs), _inside(run_manager)))
+        except ToolException as error:
+            raise LCToolException(*error.args) from error
+
+
+class LangChainTool(BaseTool):
+    """A tool of LangChain's in hocket. Made by `from_langchain`."""
+
+    langchain_tool: SkipValidation[LCBaseTool]
+    original: SkipValidation[LCBaseTool]
+
+    async def _arun(self, *, config: RunnableConfig, **kwargs: object) -> object:
+        if not _runs_asyncio():
+            return await ASYNC.call_sync(self._run, config=config, **kwargs)
+        try:
+            return _unpack(self, await self.langchain_tool.ainvoke(_call(self, kwargs), _around(config)))
+        except LCToolException as error:
+            raise ToolException(*error.args) from error
+
+    def _run(self, *, config: RunnableConfig, **kwargs: object) -> object:
+        try:
+            return _unpack(self, self.langchain_tool.invoke(_call(self, kwargs), _around(config)))
+        except LCToolException as error:
+            raise ToolException(*error.args) from error
+
+
+def langchain_tool_of(tool: LangChainTool) -> LCBaseTool:
+    """Return LangChain's tool behind one of hocket's."""
+    return tool.original
+
+
+def tool_to_langchain(tool: BaseTool) -> HocketTool:
+    """Return a tool of hocket's as LangChain's, with its schema and its flags."""
+    return HocketTool(
+        hocket_tool=tool.model_copy(update=_RAISING),
+        original=tool,
+        name=tool.name,
+        description=tool.description,
+        args_schema=tool.tool_call_schema,
+        return_direct=tool.return_direct,
+        response_format=tool.response_format,
+        handle_tool_error=_handle(tool.handle_tool_error),
+        handle_validation_error=cast(Any, tool.handle_validation_error or False),
+        tags=tool.tags,
+        metadata=tool.metadata,
+    )
+
+
+def tool_from_langchain(tool: LCBaseTool) -> BaseTool:
+    """Return a tool of LangChain's as hocket's, with its schema and its flags."""
+    if isinstance(tool, HocketTool):
+        return tool.original
+    function: Fields = lc_convert_to_openai_tool(tool)["function"]
+    return LangChainTool(
+        langchain_tool=tool.model_copy(update=_RAISING),
+        original=tool,
+        name=tool.name,
+        description=tool.description,
+        args_schema={"title": tool.name, "type": "object", "properties": {}, **function.get("parameters", {})},
+        return_direct=tool.return_direct,
+        response_format=tool.response_format,
+        handle_tool_error=_handle(tool.handle_tool_error),
+        handle_validation_error=cast(Any, tool.handle_validation_error or False),
+        tags=tool.tags,
+        metadata=tool.metadata,
+    )
+
+
+def _handle(flag: Any) -> Any:
+    """Return what answers an error: a function of the user's gets the exception of its own library."""
+    if not callable(flag):
+        return flag or False
+
+    def answer(error: BaseException) -> object:
+        return cast("Callable[[BaseException], object]", flag)(error.__cause__ or error)
+
+    return answer
+
+
+def _call(tool: HocketTool | LangChainTool, arguments: Mapping[str, object]) -> Any:
+    """Return the input of the other library's tool: a call, where there may be an artifact, or else the arguments."""
+    if tool.response_format != _ARTIFACT:
+        return {**arguments}
+    return {"type": "tool_call", "name": tool.name, "args": {**arguments}, "id": _CALL_ID}
+
+
+def _unpack(tool: BaseTool, result: object) -> object:
+    """Return what a tool's hook returns: content and artifact, where there may be one, or else the result."""
+    message = message_from_langchain(result) if isinstance(result, LCToolMessage) else result
+    if tool.response_format == _ARTIFACT and isinstance(message, ToolMessage):
+        return message.content, message.artifact
+    return result
+
+
+def _inside(run: LCAsyncRun | LCRun | None) -> RunnableConfig | None:
+    """Return the config of hocket's run of a tool: it stands for LangChain's, whose handlers hear of what runs inside."""
+    if run is None:
+        return None
+    child = manager_from_langchain(run.get_child())
+    manager = AsyncCallbackManager([], child.handlers, tags=child.tags, metadata=child.metadata)
+    return {"callbacks": manager, "run_id": run.run_id}
+
+
+def _around(config: RunnableConfig) -> LCRunnableConfig:
+    """Return the config of LangChain's run of a tool, which stands for hocket's, whose handlers hear of what runs inside."""
+    given = config_to_langchain(config)
+    callbacks = given.get("callbacks")
+    if callbacks is not None and not isinstance(callbacks, list):
+        callbacks.handlers = []
+        given["run_id"] = callbacks.parent_run_id
+        callbacks.parent_run_id = None
+    return given
+
+
+def _runs_asyncio() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True

@@ -1,0 +1,137 @@
+"""Names of LangChain's other packages that have no place in hocket: why, and the way out."""
+
+from collections.abc import Mapping, Sequence
+
+from hocket.migration.core_answers import CORE_ANSWERS, MEMORY, PYDANTIC, Reason
+
+__all__ = ["ANSWERS", "PACKAGE_ANSWERS"]
+
+_VERTEX = ("Vertex AI is not spoken to", "hocket.ChatGoogleGenerativeAI, with a key of the Gemini API")
+_COMMUNITY_STORE = (
+    "hocket has no such vector store",
+    "SQLiteVectorStore, PGVectorStore or InMemoryVectorStore of hocket.vectorstores, or a subclass of its VectorStore; "
+    "LangChain's own through hocket.interop.langchain.from_langchain(store)",
+)
+_COMMUNITY_LOADER = (
+    "hocket has no such loader",
+    "hocket.document_loaders.open_documents(path), or a subclass of its BaseLoader; "
+    "the documents of LangChain's own through hocket.interop.langchain.from_langchain(loader.load())",
+)
+_COMMUNITY_TOOL = (
+    "tools for services come from their own packages",
+    "write a function with @tool around the service's client, or hocket.agents.search_tool(fetch); "
+    "LangChain's own through hocket.interop.langchain.from_langchain(tool)",
+)
+_INTEGRATION = (
+    "hocket has no such model",
+    "a server that speaks OpenAI's format: ChatOpenAI(base_url=...), or init_chat_model('provider:model') "
+    "(`hocket models` lists them); LangChain's own through hocket.interop.langchain.from_langchain",
+)
+_CALLBACK = (
+    "hocket has no such handler",
+    "subclass hocket.callbacks.BaseCallbackHandler; LangChain's own through hocket.interop.langchain.from_langchain",
+)
+_CHAIN = ("hocket has no such chain", "compose it of a prompt, a model and a parser, or see hocket.chains")
+_AGENT = (
+    "agents are made another way",
+    "hocket.agents.create_agent(model, tools, system_prompt=...), or hocket.agents.classic.AgentExecutor",
+)
+_RETRIEVER = (
+    "hocket has no such retriever",
+    "one of hocket.retrievers, store.as_retriever(search_type='hybrid') for words and meaning together, or a subclass of "
+    "BaseRetriever; LangChain's own through hocket.interop.langchain.from_langchain(retriever)",
+)
+_HUB = (
+    "prompts are not fetched from a hub",
+    "write the prompt's text into the program: ChatPromptTemplate.from_messages",
+)
+_EXECUTOR = (
+    "what is left of LangChain's package has no place here",
+    "leave it where it is, and bridge it with hocket.interop.langchain",
+)
+
+PACKAGE_ANSWERS: Mapping[str, Reason] = {
+    "langchain_chroma": _COMMUNITY_STORE,
+    "langchain_google_vertexai": _VERTEX,
+    "langchain_huggingface": _INTEGRATION,
+    "langchain_mcp_adapters": (
+        "tools of MCP servers have their own verb",
+        "`async with hocket.agents.mcp.mcp_tools(server) as tools`",
+    ),
+    "langchain_pinecone": _COMMUNITY_STORE,
+    "langchain_postgres": (
+        "its tables are not read",
+        "hocket.vectorstores.PGVectorStore(url, embedding), filled anew, or hocket.chat_history.PostgresChatMessageHistory",
+    ),
+    "*": _EXECUTOR,
+}
+"""The answer for what a package has that no other line answers."""
+
+ANSWERS: Mapping[str, Sequence[tuple[str, Reason]]] = {
+    **CORE_ANSWERS,
+    "langchain.agents": [("*", _AGENT)],
+    "langchain.callbacks": [("*", _CALLBACK)],
+    "langchain.chains": [("*", _CHAIN)],
+    "langchain.chat_models": [("*", _INTEGRATION)],
+    "langchain.document_loaders": [("*", _COMMUNITY_LOADER)],
+    "langchain.embeddings": [("*", _INTEGRATION)],
+    "langchain.evaluation": [("*", ("answers are not graded", "write the grader as a prompt and a model"))],
+    "langchain.hub": [("*", _HUB)],
+    "langchain.llms": [("*", _INTEGRATION)],
+    "langchain.memory": [("*", MEMORY)],
+    "langchain.pydantic_v1": [("*", PYDANTIC)],
+    "langchain.retrievers": [("*", _RETRIEVER)],
+    "langchain.tools": [("*", _COMMUNITY_TOOL)],
+    "langchain.vectorstores": [("*", _COMMUNITY_STORE)],
+    "langchain": [("hub", _HUB)],
+    "langchain_community.agent_toolkits": [("*", _COMMUNITY_TOOL)],
+    "langchain_community.callbacks": [
+        (
+            "get_openai_callback OpenAICallbackHandler",
+            ("tokens are counted, not dollars", "`with hocket.callbacks.get_usage_metadata_callback() as counted`"),
+        ),
+        ("*", _CALLBACK),
+    ],
+    "langchain_community.chat_message_histories": [
+        ("*", ("hocket has no such history", "hocket.chat_history.open_history(url, session_id=...)")),
+    ],
+    "langchain_community.chat_models": [("*", _INTEGRATION)],
+    "langchain_community.document_loaders": [("*", _COMMUNITY_LOADER)],
+    "langchain_community.document_transformers": [("*", _COMMUNITY_LOADER)],
+    "langchain_community.embeddings": [("*", _INTEGRATION)],
+    "langchain_community.llms": [("*", _INTEGRATION)],
+    "langchain_community.retrievers": [("*", _RETRIEVER)],
+    "langchain_community.tools": [("*", _COMMUNITY_TOOL)],
+    "langchain_community.utilities": [("*", _COMMUNITY_TOOL)],
+    "langchain_community.vectorstores": [("*", _COMMUNITY_STORE)],
+    "langchain_google_genai": [
+        (
+            "HarmBlockThreshold HarmCategory SafetySetting Modality MediaResolution",
+            ("the API's own words are used", "its string, such as 'HARM_CATEGORY_HARASSMENT' or 'BLOCK_NONE'"),
+        ),
+        ("GoogleGenerativeAI", _INTEGRATION),
+    ],
+    "langchain_huggingface": [
+        (
+            "HuggingFaceEmbeddings",
+            (
+                "its models run in PyTorch",
+                "hocket.providers.local.LocalEmbeddings() runs all-MiniLM-L6-v2 in this process",
+            ),
+        ),
+        ("*", _INTEGRATION),
+    ],
+    "langchain_ollama": [
+        ("OllamaLLM", ("Ollama's models are chat models", "hocket.ChatOllama; its reply's text is .text"))
+    ],
+    "langchain_openai": [
+        (
+            "AzureOpenAI AzureOpenAIEmbeddings",
+            (
+                "Azure is an address of OpenAI's format",
+                "hocket.OpenAIEmbeddings(base_url=..., api_key=...), or hocket.OpenAI with the same",
+            ),
+        ),
+    ],
+}
+"""LangChain's module → names (separated by blanks), and the reason why they, or all in modules below it, have no place."""

@@ -1,0 +1,110 @@
+"""The keyword arguments of one call, under hocket's names."""
+
+from collections.abc import Sequence
+
+import libcst as cst
+
+from hocket.migration.arguments import (
+    DROPPED,
+    find_mismatch,
+    find_target,
+    hint_at_argument,
+    list_arguments,
+    rename_argument,
+    rename_field,
+)
+from hocket.migration.findings import Finding
+from hocket.migration.table import Place
+
+__all__ = ["CONSTRUCTORS", "rename_field_arguments", "rewrite_arguments"]
+
+CONSTRUCTORS: frozenset[str] = frozenset({"AgentExecutor.from_agent_and_tools"})
+"""Methods that do here what the class does by itself."""
+
+
+def rewrite_arguments(
+    args: Sequence[cst.Arg], place: Place, attributes: tuple[str, ...], line: int
+) -> tuple[list[cst.Arg], int, list[Finding]]:
+    """Rewrite the arguments of a call.
+
+    Args:
+        args: the arguments.
+        place: what is called.
+        attributes: a method of it, or nothing.
+        line: where the call is.
+
+    Returns:
+        The arguments, how many were changed, and what is left to do.
+    """
+    target = find_target(place, attributes)
+    shown = ".".join([place.name, *attributes])
+    if target is None:
+        text = f"hocket's {place.name} has no {attributes[-1]}" if attributes else ""
+        return list(args), 0, [Finding(line, shown, f"{text}; see what else it offers")] if text else []
+    written: list[cst.Arg] = []
+    moved = 0
+    findings: list[Finding] = []
+    for arg in args:
+        name = arg.keyword.value if arg.keyword else None
+        reason = DROPPED.get(str(place), {}).get(name or "")
+        if reason:
+            moved += 1
+            findings.append(Finding(line, f"{shown}({name}=)", f"it was left out: {reason}", "check"))
+            continue
+        changed = None if name is None else _rewrite_argument(arg, name, place, target)
+        if changed is not None:
+            written += changed
+            moved += 1
+            continue
+        written.append(arg)
+        hint = None if name is None else hint_at_argument(target, name)
+        if hint:
+            findings.append(Finding(line, f"{shown}({name}=)", f"hocket takes no such argument; {hint}"))
+    is_whole = not any(arg.star for arg in written)
+    named = [arg.keyword.value for arg in written if arg.keyword]
+    mismatch = find_mismatch(target, len(written) - len(named), named) if is_whole else None
+    if mismatch:
+        findings.append(Finding(line, f"{shown}(...)", f"hocket's takes other arguments: {mismatch}"))
+    return written, moved, findings
+
+
+def rename_field_arguments(args: Sequence[cst.Arg]) -> list[cst.Arg]:
+    """Return the arguments of ``configurable_fields``, by hocket's names of fields."""
+    return [arg.with_changes(keyword=cst.Name(rename_field(arg.keyword.value))) if arg.keyword else arg for arg in args]
+
+
+def _rewrite_argument(arg: cst.Arg, name: str, place: Place, target: object) -> list[cst.Arg] | None:
+    """Return what an argument becomes; None if it stays."""
+    known = list_arguments(target)
+    if known is None or name in known:
+        return None
+    if own := rename_argument(place, target, name):
+        return [arg.with_changes(keyword=cst.Name(own))]
+    if name == "max_retries" and "retry" in known:
+        return [arg.with_changes(keyword=cst.Name("retry"), value=_count_attempts(arg.value))]
+    if name == "model_kwargs" and isinstance(arg.value, cst.Dict):
+        return _spread(arg, arg.value, known)
+    return None
+
+
+def _count_attempts(retries: cst.BaseExpression) -> cst.BaseExpression:
+    """Return the number of all attempts, of that of retries."""
+    if isinstance(retries, cst.Integer):
+        return cst.Integer(str(int(retries.value.replace("_", ""), 0) + 1))
+    is_simple = isinstance(retries, cst.Name | cst.Attribute | cst.Call | cst.Subscript) or retries.lpar
+    inner = retries if is_simple else retries.with_changes(lpar=[cst.LeftParen()], rpar=[cst.RightParen()])
+    return cst.BinaryOperation(inner, cst.Add(), cst.Integer("1"))
+
+
+def _spread(arg: cst.Arg, given: cst.Dict, known: frozenset[str]) -> list[cst.Arg] | None:
+    """Return the entries of ``model_kwargs`` as arguments, or None where they cannot all be read, or are not all known."""
+    spread: list[cst.Arg] = []
+    for element in given.elements:
+        key = element.key if isinstance(element, cst.DictElement) else None
+        name = key.evaluated_value if isinstance(key, cst.SimpleString) else None
+        if not isinstance(name, str) or name not in known:
+            return None
+        spread.append(arg.with_changes(keyword=cst.Name(name), value=element.value, comma=cst.MaybeSentinel.DEFAULT))
+    if spread:
+        spread[-1] = spread[-1].with_changes(comma=arg.comma)
+    return spread

@@ -1,0 +1,184 @@
+"""One program rewritten: its imports, the names behind them, and the arguments of what it calls.
+
+The syntax tree keeps every comment and blank. A name that hocket calls otherwise is imported under its old name
+(``from hocket.errors import LLMError as ModelError``), so that the rest of the program, its strings and its pickles hold.
+"""
+
+import re
+from collections.abc import Sequence
+from typing import cast
+
+import libcst as cst
+from libcst.metadata import MetadataWrapper
+
+from hocket.errors import InvalidInput
+from hocket.migration.calls import CONSTRUCTORS, rename_field_arguments, rewrite_arguments
+from hocket.migration.findings import Finding, Rewriting
+from hocket.migration.imports import Written, write_import, write_import_from
+from hocket.migration.table import find_module, is_langchain
+from hocket.migration.uses import Placed, ProgramReader, name_module, read_dotted, split_chain
+
+__all__ = ["rewrite_program"]
+
+_DOTTED = re.compile(r"langchain(_\w+)?(\.\w+)+")
+_IMPORTERS = {"import_module", "__import__", "patch", "setattr", "delattr", "object", "multiple", "find_spec"}
+"""Functions whose texts are modules and names."""
+
+_BRIDGE = (
+    "it works with LangChain's own messages, models and tools, so the file stays as it is; hand hocket's over with "
+    "hocket.interop.langchain.to_langchain, or use hocket.agents.create_agent instead"
+)
+
+
+def rewrite_program(code: bytes) -> Rewriting:
+    """Rewrite a program.
+
+    Args:
+        code: its text, as it is on the disk.
+
+    Returns:
+        The text as it is now, and what was not moved.
+
+    Raises:
+        InvalidInput: it is no Python.
+    """
+    try:
+        program = MetadataWrapper(cst.parse_module(code))
+    except (cst.ParserSyntaxError, UnicodeDecodeError, SyntaxError, RecursionError) as error:
+        raise InvalidInput(f"it is no Python: {_first_line(error)}") from None
+    reader = ProgramReader(keeps_files=b"persist_directory" in code)
+    reader.read(program)
+    if reader.bound:
+        name, line = reader.bound
+        has_langchain = b"langchain" in code
+        return Rewriting(code, findings=[Finding(line, name, _BRIDGE)] if has_langchain else [])
+    writer = _ProgramWriter(reader)
+    changed = program.visit(writer)
+    findings = sorted({*writer.findings, *reader.findings})
+    return Rewriting(changed.bytes if writer.moved else code, writer.moved, findings)
+
+
+def _first_line(error: Exception) -> str:
+    if isinstance(error, cst.ParserSyntaxError):
+        return f"line {error.raw_line}: {error.message}"
+    return str(error).partition("\n")[0]
+
+
+class _ProgramWriter(cst.CSTTransformer, Placed):
+    """Rewrites what the reader found."""
+
+    def __init__(self, reader: ProgramReader) -> None:
+        super().__init__()
+        self._reader = reader
+        self.moved = 0
+        self.findings: list[Finding] = []
+        self._callers: list[str] = []
+
+    def _take(self, written: Written) -> list[cst.BaseSmallStatement]:
+        self.moved += written.moved
+        self.findings += written.findings
+        return written.statements
+
+    def leave_Import(self, original_node: cst.Import, updated_node: cst.Import) -> cst.BaseSmallStatement:
+        if not any(is_langchain(".".join(read_dotted(one.name))) for one in original_node.names):
+            return updated_node
+        statements = self._take(write_import(updated_node, self._reader, self.line_of(original_node)))
+        return cast("cst.BaseSmallStatement", cst.FlattenSentinel(statements))
+
+    def leave_ImportFrom(self, original_node: cst.ImportFrom, updated_node: cst.ImportFrom) -> cst.BaseSmallStatement:
+        module = name_module(original_node)
+        if not is_langchain(module):
+            return updated_node
+        line = self.line_of(original_node)
+        statements = self._take(write_import_from(updated_node, module, self._reader, line))
+        return cast("cst.BaseSmallStatement", cst.FlattenSentinel(statements))
+
+    def leave_SimpleStatementLine(
+        self, original_node: cst.SimpleStatementLine, updated_node: cst.SimpleStatementLine
+    ) -> cst.SimpleStatementLine | cst.FlattenSentinel[cst.SimpleStatementLine]:
+        """Give each import that came of one a line of its own; comments above it stay above, one behind it behind."""
+        if len(original_node.body) > 1 or len(updated_node.body) < 2:
+            return updated_node
+        *first, last = (statement.with_changes(semicolon=cst.MaybeSentinel.DEFAULT) for statement in updated_node.body)
+        lines = [cst.SimpleStatementLine([statement]) for statement in first]
+        lines.append(cst.SimpleStatementLine([last], trailing_whitespace=updated_node.trailing_whitespace))
+        lines[0] = lines[0].with_changes(leading_lines=updated_node.leading_lines)
+        return cst.FlattenSentinel(lines)
+
+    def leave_Attribute(self, original_node: cst.Attribute, updated_node: cst.Attribute) -> cst.BaseExpression:
+        if own := self._reader.renamed.get(original_node):
+            self.moved += 1
+            return updated_node.with_changes(attr=cst.Name(own))
+        use = self._reader.uses.get(original_node)
+        if use is None:
+            return updated_node
+        if use.place is None:
+            text = "it is not in hocket; see what the table says of its module"
+            self.findings.append(Finding(use.line, use.chain, text))
+            return updated_node
+        self.moved += 1
+        module = self._reader.modules[use.binding]
+        is_through_room = "." in module and find_module(module) == use.place.module
+        if is_through_room:
+            return updated_node.with_changes(value=cst.Name(use.binding), attr=cst.Name(use.place.name))
+        return cst.parse_expression(str(use.place))
+
+    def visit_Call(self, node: cst.Call) -> None:
+        func = node.func.attr if isinstance(node.func, cst.Attribute) else node.func
+        self._callers.append(func.value if isinstance(func, cst.Name) else "")
+
+    def leave_Call(self, original_node: cst.Call, updated_node: cst.Call) -> cst.Call:
+        caller = self._callers.pop()
+        if caller == "configurable_fields" and self._reader.has_langchain:
+            return updated_node.with_changes(args=rename_field_arguments(updated_node.args))
+        found = self._reader.split(self.trace_name(original_node.func))
+        if found is None:
+            return updated_node
+        place, attributes = found
+        func = updated_node.func
+        if isinstance(func, cst.Attribute) and f"{place.name}.{'.'.join(attributes)}" in CONSTRUCTORS:
+            func, attributes = func.value, ()
+            self.moved += 1
+        args, moved, findings = rewrite_arguments(updated_node.args, place, attributes, self.line_of(original_node))
+        self.moved += moved
+        self.findings += findings
+        return updated_node.with_changes(func=func, args=args)
+
+    def leave_SimpleString(self, original_node: cst.SimpleString, updated_node: cst.SimpleString) -> cst.SimpleString:
+        text = updated_node.raw_value
+        if not _DOTTED.fullmatch(text):
+            return updated_node
+        line = self.line_of(original_node)
+        if not self._callers or self._callers[-1] not in _IMPORTERS:
+            self.findings.append(Finding(line, text, "a text that names LangChain; look what it is for", "check"))
+            return updated_node
+        new = _move_text(text)
+        if new is None:
+            self.findings.append(Finding(line, text, "a module or name in a text, which hocket does not have"))
+            return updated_node
+        self.moved += 1
+        self.findings.append(
+            Finding(line, text, f"a text, which is {new} now; look whether it means the same", "check")
+        )
+        return updated_node.with_changes(value=f"{updated_node.prefix}{updated_node.quote}{new}{updated_node.quote}")
+
+    def leave_FormattedString(
+        self, original_node: cst.FormattedString, updated_node: cst.FormattedString
+    ) -> cst.FormattedString:
+        first: Sequence[cst.BaseFormattedStringContent] = original_node.parts
+        is_name = (
+            first and isinstance(first[0], cst.FormattedStringText) and re.match(r"langchain\w*\.", first[0].value)
+        )
+        if is_name and self._callers and self._callers[-1] in _IMPORTERS:
+            line = self.line_of(original_node)
+            text = "a module whose name is made while the program runs; write the names of hocket's rooms into it"
+            self.findings.append(Finding(line, f"f-string in {self._callers[-1]}", text))
+        return updated_node
+
+
+def _move_text(text: str) -> str | None:
+    """Return a dotted name of LangChain's, as it is in hocket; None if it is not there."""
+    found = split_chain(text.split("."))
+    if found:
+        return ".".join([str(found[0]), *found[1]])
+    return find_module(text)

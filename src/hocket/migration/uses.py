@@ -1,0 +1,240 @@
+"""What a program does with LangChain's modules and names, read before anything is rewritten."""
+
+import re
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import libcst as cst
+from libcst.metadata import CodeRange, MetadataWrapper, PositionProvider, QualifiedNameProvider, QualifiedNameSource
+
+from hocket.migration.arguments import find_product, has_attribute
+from hocket.migration.findings import Finding
+from hocket.migration.table import Place, find_module, find_place, is_langchain
+
+__all__ = ["ModuleUse", "Placed", "ProgramReader", "name_module", "read_dotted", "split_chain"]
+
+_ROOTS = {"langchain", "langchain_classic", "langchain_community", "langchain_core"}
+"""Packages whose modules are imported by `from package import module`."""
+
+_ATTRIBUTES = {"similarity_search_with_relevance_scores": "similarity_search_with_score"}
+"""Methods that have another name here."""
+
+# Packages that work with LangChain's own messages, tools and models: a file that imports one keeps them.
+_BOUND = re.compile(r"(langgraph\w*|deepagents|langserve|open_deep_research)(\.|$)")
+
+
+@dataclass(frozen=True)
+class ModuleUse:
+    """A name that is reached through an imported module, such as ``m.HumanMessage``.
+
+    Args:
+        binding: the name that the import binds.
+        chain: the whole dotted name, by LangChain's modules.
+        place: where it is in hocket; None if it is not there.
+        line: where it is used.
+    """
+
+    binding: str
+    chain: str
+    place: Place | None
+    line: int
+
+
+def read_dotted(node: cst.CSTNode | None) -> list[str]:
+    """Return the names of a dotted expression; none, if it is more than names."""
+    match node:
+        case cst.Name():
+            return [node.value]
+        case cst.Attribute():
+            base = read_dotted(node.value)
+            return [*base, node.attr.value] if base else []
+        case _:
+            return []
+
+
+def name_module(node: cst.ImportFrom) -> str:
+    """Return the module that names are imported from; an empty text for a relative import."""
+    return "" if node.relative else ".".join(read_dotted(node.module))
+
+
+def split_chain(parts: list[str], *, keeps_files: bool = False) -> tuple[Place, tuple[str, ...]] | None:
+    """Return where a dotted name of LangChain's is in hocket, and what follows the name; None if no part is there.
+
+    Args:
+        parts: the name.
+        keeps_files: whether the program keeps vectors on the disk.
+    """
+    for at in range(1, len(parts)):
+        place = find_place(".".join(parts[:at]), parts[at], keeps_files=keeps_files)
+        if isinstance(place, Place):
+            return place, tuple(parts[at + 1 :])
+    return None
+
+
+class Placed(cst.MetadataDependent):
+    """Whoever asks where a node stands, and what its name stands for."""
+
+    METADATA_DEPENDENCIES: ClassVar[Collection[Any]] = (PositionProvider, QualifiedNameProvider)
+
+    def trace_name(self, node: cst.CSTNode) -> list[str]:
+        """Return the dotted name, by LangChain's modules, that a name or attribute stands for; none, if it is another's.
+
+        What a call returns has no name: ``RunnableParallel(...).pick`` stands for nothing here.
+        """
+        if not read_dotted(node):
+            return []
+        names = list(self.get_metadata(QualifiedNameProvider, node, ()) or ())
+        is_clear = bool(names) and all(one.source is QualifiedNameSource.IMPORT for one in names)  # nor assigned anew
+        return names[0].name.split(".") if is_clear and is_langchain(names[0].name) else []
+
+    def line_of(self, node: cst.CSTNode) -> int:
+        """Return the line where a node begins."""
+        place = self.get_metadata(PositionProvider, node)
+        assert isinstance(place, CodeRange)
+        return place.start.line
+
+
+class ProgramReader(cst.CSTVisitor, Placed):
+    """Collects what is needed before the rewriting: bindings, uses through them, what variables are made of.
+
+    Args:
+        keeps_files: whether the program keeps vectors on the disk.
+
+    Attributes:
+        modules: names that imports bind to LangChain's modules.
+        uses: names reached through those, by node.
+        stars: modules of star imports, with their lines.
+        renamed: attributes of hocket's objects that have another name here, by node.
+        has_langchain: whether anything is imported from LangChain.
+        bound: an import that binds the file to LangChain's own objects, and its line.
+        findings: attributes that hocket's classes do not have.
+    """
+
+    def __init__(self, *, keeps_files: bool = False) -> None:
+        super().__init__()
+        self.keeps_files: bool = keeps_files
+        self.modules: dict[str, str] = {}
+        self.uses: dict[cst.CSTNode, ModuleUse] = {}
+        self.stars: dict[str, int] = {}
+        self.renamed: dict[cst.CSTNode, str] = {}
+        self.has_langchain: bool = False
+        self.bound: tuple[str, int] | None = None
+        self.findings: list[Finding] = []
+        self._loaded: dict[str, None] = {}
+        self._kinds: dict[str, object] = {}
+        self._asked: list[tuple[cst.Attribute, str, str, int]] = []
+
+    def read(self, program: MetadataWrapper) -> None:
+        """Read a program: its imports first, since a function may use what is imported below it."""
+        program.visit(_ImportReader(self))
+        program.visit(self)
+        for node, owner, name, line in self._asked:
+            kind = self._kinds.get(owner)
+            if kind is None or name.startswith("__") or has_attribute(kind, name):
+                continue
+            if (own := _ATTRIBUTES.get(name)) and has_attribute(kind, own):
+                self.renamed[node] = own
+            else:
+                shown = getattr(kind, "__name__", "object")
+                self.findings.append(
+                    Finding(line, f"{owner}.{name}", f"hocket's {shown} has no {name}; see what else it offers")
+                )
+
+    def uses_of(self, binding: str) -> list[ModuleUse]:
+        """Return the uses through a binding."""
+        return [use for use in self.uses.values() if use.binding == binding]
+
+    def split(self, chain: list[str]) -> tuple[Place, tuple[str, ...]] | None:
+        """Return where a dotted name of LangChain's is in hocket for this program, and what follows the name."""
+        return split_chain(chain, keeps_files=self.keeps_files)
+
+    def star_names(self, module: str) -> Iterable[str]:
+        """Return the names that the program takes from a star import, as far as nothing else defines them."""
+        return [name for name in self._loaded if isinstance(find_place(module, name), Place)]
+
+    def visit_Name(self, node: cst.Name) -> None:
+        self._note_name(node)
+
+    def visit_Attribute(self, node: cst.Attribute) -> bool:
+        parts = read_dotted(node)
+        if not parts:
+            return True
+        self._asked.append((node, ".".join(parts[:-1]), parts[-1], self.line_of(node)))
+        module = self.modules.get(parts[0])
+        if module is None or not self.trace_name(node):
+            self._note_name(_first_name(node))
+            return False
+        chain = [*module.split("."), *parts[1:]]
+        found = self.split(chain)
+        place, rest = found if found else (None, ())
+        target: cst.BaseExpression = node
+        for _ in rest:
+            assert isinstance(target, cst.Attribute)
+            target = target.value
+        self.uses[target] = ModuleUse(parts[0], ".".join(chain), place, self.line_of(node))
+        return False
+
+    def visit_Assign(self, node: cst.Assign) -> None:
+        for one in node.targets:
+            owner = ".".join(read_dotted(one.target))
+            if owner:
+                kind = self._read_kind(node.value)
+                self._kinds[owner] = kind if self._kinds.get(owner, kind) is kind else None
+
+    def _note_name(self, node: cst.Name) -> None:
+        """Note a name that nothing in the program defines: a star import may have brought it."""
+        if not self.get_metadata(QualifiedNameProvider, node, ()):
+            self._loaded[node.value] = None
+
+    def _read_kind(self, value: cst.BaseExpression) -> object | None:
+        """Return the class of hocket's that an expression makes an object of, or None."""
+        found = self.split(self.trace_name(value.func)) if isinstance(value, cst.Call) else None
+        if found is None or not all(name.startswith("from_") for name in found[1]):
+            return None
+        return find_product(found[0])
+
+
+def _first_name(node: cst.Attribute) -> cst.Name:
+    inner = node.value
+    while isinstance(inner, cst.Attribute):
+        inner = inner.value
+    assert isinstance(inner, cst.Name)
+    return inner
+
+
+class _ImportReader(cst.CSTVisitor, Placed):
+    """Collects the imports of a program into a reader."""
+
+    def __init__(self, reader: ProgramReader) -> None:
+        super().__init__()
+        self._reader = reader
+
+    def visit_Import(self, node: cst.Import) -> None:
+        for alias in node.names:
+            module = ".".join(read_dotted(alias.name))
+            self._note_bound(module, node)
+            if is_langchain(module):
+                self._reader.has_langchain = True
+                binding = read_dotted(alias.asname.name) if alias.asname else [module.partition(".")[0]]
+                self._reader.modules[binding[0]] = module if alias.asname else binding[0]
+
+    def visit_ImportFrom(self, node: cst.ImportFrom) -> None:
+        module = name_module(node)
+        self._note_bound(module, node)
+        if not is_langchain(module):
+            return
+        self._reader.has_langchain = True
+        if isinstance(node.names, cst.ImportStar):
+            self._reader.stars[module] = self.line_of(node)
+            return
+        for alias in node.names:
+            name = ".".join(read_dotted(alias.name))
+            is_room = module in _ROOTS and name.islower() and not isinstance(find_place(module, name), Place)
+            if is_room and find_module(f"{module}.{name}"):
+                binding = read_dotted(alias.asname.name) if alias.asname else [name]
+                self._reader.modules[binding[0]] = f"{module}.{name}"
+
+    def _note_bound(self, module: str, node: cst.CSTNode) -> None:
+        if _BOUND.match(module) and self._reader.bound is None:
+            self._reader.bound = (module, self.line_of(node))

@@ -1,0 +1,44 @@
+"""Retrievers: a question in, the documents that it is about out. LangChain's names."""
+
+from typing import TYPE_CHECKING
+
+from hocket._runtime.lazy import Loader, loader
+from hocket.retrievers.base import BaseRetriever
+
+if TYPE_CHECKING:
+    from hocket.retrievers.compressors import DocumentCompressorPipeline, EmbeddingsFilter
+    from hocket.retrievers.contextual_compression import ContextualCompressionRetriever
+    from hocket.retrievers.ensemble import EnsembleRetriever
+    from hocket.retrievers.extractor import EXTRACTION_PROMPT, LLMChainExtractor
+    from hocket.retrievers.multi_query import MULTI_QUERY_PROMPT, MultiQueryRetriever
+    from hocket.retrievers.parent_document import ParentDocumentRetriever
+    from hocket.retrievers.tool import create_retriever_tool
+
+_LATER = {
+    "EXTRACTION_PROMPT": "extractor",
+    "MULTI_QUERY_PROMPT": "multi_query",
+    "ContextualCompressionRetriever": "contextual_compression",
+    "DocumentCompressorPipeline": "compressors",
+    "EmbeddingsFilter": "compressors",
+    "EnsembleRetriever": "ensemble",
+    "LLMChainExtractor": "extractor",
+    "MultiQueryRetriever": "multi_query",
+    "ParentDocumentRetriever": "parent_document",
+    "create_retriever_tool": "tool",
+}
+
+__all__ = [
+    "EXTRACTION_PROMPT",
+    "MULTI_QUERY_PROMPT",
+    "BaseRetriever",
+    "ContextualCompressionRetriever",
+    "DocumentCompressorPipeline",
+    "EmbeddingsFilter",
+    "EnsembleRetriever",
+    "LLMChainExtractor",
+    "MultiQueryRetriever",
+    "ParentDocumentRetriever",
+    "create_retriever_tool",
+]
+
+__getattr__: Loader = loader(__name__, _LATER)

@@ -1,0 +1,64 @@
+"""A retriever as a tool: a model searches when it wants to."""
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+from hocket.documents import Document
+from hocket.prompts import BasePromptTemplate, PromptTemplate, format_document
+from hocket.retrievers.at_once import Retriever, check_found
+from hocket.runnables import RunnableConfig
+from hocket.tools import StructuredTool
+
+__all__ = ["create_retriever_tool"]
+
+_SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {"query": {"type": "string", "description": "what to search for"}},
+    "required": ["query"],
+}
+
+
+def create_retriever_tool(
+    retriever: Retriever,
+    name: str,
+    description: str,
+    *,
+    document_prompt: BasePromptTemplate[str] | None = None,
+    document_separator: str = "\n\n",
+    response_format: Literal["content", "content_and_artifact"] = "content",
+) -> StructuredTool:
+    """Return a tool that asks a retriever, and gives the model the texts of the documents; of none, that none was found.
+
+    What documents say is data: it stands in the tool's result, and braces in it stay braces. That lowers the risk that a
+    model takes it for instructions, and does not end it.
+
+        search = create_retriever_tool(store.as_retriever(), "search_handbook", "Searches the handbook of the boiler.")
+        agent = create_agent(model, [search])
+
+    Args:
+        retriever: a `BaseRetriever`, or any runnable from a question to a list of documents.
+        name, description: of the tool, for the model.
+        document_prompt: how a document is shown; its variables are ``page_content`` and keys of the metadata:
+            ``PromptTemplate.from_template("{source}: {page_content}")``. Default: its text alone.
+        document_separator: what stands between two documents.
+        response_format: "content_and_artifact" keeps the documents as the result message's ``artifact``, too, which no
+            model sees.
+
+    Raises:
+        InvalidInput: the name will not do.
+    """
+    prompt = document_prompt or PromptTemplate.from_template("{page_content}")
+
+    def show(found: Sequence[Document]) -> object:
+        shown = document_separator.join([format_document(one, prompt) for one in found]) or "Nothing was found."
+        return (shown, found) if response_format == "content_and_artifact" else shown
+
+    async def asearch(query: str, config: RunnableConfig) -> object:
+        return show(check_found(await retriever.ainvoke(query, config), retriever))
+
+    def search(query: str, config: RunnableConfig) -> object:
+        return show(check_found(retriever.invoke(query, config), retriever))
+
+    return StructuredTool.from_function(
+        search, asearch, name, description, args_schema=_SCHEMA, response_format=response_format
+    )

@@ -1,0 +1,39 @@
+"""Vector stores: documents that are found by what they mean. LangChain's names.
+
+Stores are imported when they are first asked for.
+"""
+
+from typing import TYPE_CHECKING
+
+from hocket._runtime.lazy import Loader, loader
+from hocket.vectorstores.base import VectorStore
+from hocket.vectorstores.memory import InMemoryVectorStore
+from hocket.vectorstores.ranking import Match, maximal_marginal_relevance
+from hocket.vectorstores.retriever import VectorStoreRetriever
+
+if TYPE_CHECKING:
+    from hocket.vectorstores.chroma import ChromaVectorStore
+    from hocket.vectorstores.opening import open_vector_store
+    from hocket.vectorstores.postgres import PGVectorStore
+    from hocket.vectorstores.sqlite import SQLiteVectorStore
+
+__all__ = [
+    "ChromaVectorStore",
+    "InMemoryVectorStore",
+    "Match",
+    "PGVectorStore",
+    "SQLiteVectorStore",
+    "VectorStore",
+    "VectorStoreRetriever",
+    "maximal_marginal_relevance",
+    "open_vector_store",
+]
+
+_LATER = {
+    "ChromaVectorStore": "chroma",
+    "PGVectorStore": "postgres",
+    "SQLiteVectorStore": "sqlite",
+    "open_vector_store": "opening",
+}
+
+__getattr__: Loader = loader(__name__, _LATER)

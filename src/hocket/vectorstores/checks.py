@@ -1,0 +1,110 @@
+"""What every store refuses before anything is embedded or stored."""
+
+import json
+import math
+import re
+from collections.abc import Sequence
+
+from hocket.documents import Document
+from hocket.embeddings import Embeddings
+from hocket.errors import EmbeddingMismatch, InvalidHook, InvalidInput
+from hocket.errors.hints import bridge_hint
+
+__all__ = ["check_batch_size", "check_document", "check_k", "check_size", "check_storable", "check_vectors"]
+
+_ESCAPED_NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
+
+
+def check_document(document: object) -> Document:
+    """Return a copy of ``document``, its metadata as JSON gives them back: tuples are lists there, and keys are texts.
+
+    Raises:
+        InvalidInput: it is none, its id is empty, JSON cannot say its metadata, or one of its texts holds a NUL or a lone
+            surrogate.
+    """
+    if not isinstance(document, Document):
+        raise InvalidInput(
+            f"a store takes documents, not {type(document).__name__}: Document(text){bridge_hint(document)}"
+        )
+    if document.id == "":
+        raise InvalidInput("the id of a document is empty; leave it out, and the store gives it one")
+    check_storable(document.page_content, "the text of a document")
+    check_storable(document.id or "", "the id of a document")
+    try:
+        written = json.dumps(document.metadata, allow_nan=False, ensure_ascii=False)
+        metadata = json.loads(written)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InvalidInput(f"the metadata {document.metadata!r} cannot be stored as JSON: {error}") from None
+    check_storable("\0" if _ESCAPED_NUL.search(written) else written, "a text in the metadata of a document")
+    return document.model_copy(update={"metadata": metadata, "score": None})
+
+
+def check_storable(text: str, what: str) -> str:
+    """Return ``text``, which a database can hold: most take no NUL, and none what UTF-8 cannot say.
+
+    Raises:
+        InvalidInput: it holds a NUL or a lone surrogate.
+    """
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise InvalidInput(f"{what} holds a lone surrogate, which cannot be stored: leave it out") from None
+    if "\0" in text:
+        raise InvalidInput(f"{what} holds a NUL, which databases do not store: leave it out")
+    return text
+
+
+def check_k(k: int) -> int:
+    """Return ``k``, documents that a search is to find at most.
+
+    Raises:
+        InvalidInput: it is no whole number above 0.
+    """
+    if not isinstance(k, int) or k < 1:  # pyright: ignore[reportUnnecessaryIsInstance]  # a caller's mistake
+        raise InvalidInput(f"k is {k!r}; it is a whole number above 0")
+    return k
+
+
+def check_batch_size(batch_size: int) -> None:
+    """Check how many texts are to be embedded at a time.
+
+    Raises:
+        InvalidInput: it is no whole number above 0.
+    """
+    if batch_size < 1:
+        raise InvalidInput(f"batch_size is {batch_size!r}; it is a whole number above 0")
+
+
+def check_vectors(vectors: Sequence[Sequence[float]], count: int, embedding: Embeddings) -> None:
+    """Check what an embedding model returned.
+
+    Raises:
+        InvalidHook: there are fewer or more than ``count``, their sizes differ, or one has no direction: it has a number
+            that is not finite, or only zeros.
+    """
+    model = type(embedding).__name__
+    if len(vectors) != count:
+        raise InvalidHook(f"{model} returned {len(vectors)} vectors for {count} texts; nothing was stored")
+    for place, vector in enumerate(vectors):
+        if len(vector) != len(vectors[0]):
+            raise InvalidHook(
+                f"{model} returned vectors of {len(vectors[0])} and of {len(vector)} numbers; nothing was stored"
+            )
+        length = math.hypot(*vector)
+        if not 0 < length < math.inf:
+            raise InvalidHook(
+                f"{model} returned a vector (of text {place}) of the length {length}, which can be compared with none; "
+                "nothing was stored"
+            )
+
+
+def check_size(size: int, expected: int, owner: str) -> None:
+    """Check the numbers of a vector against those that a store's vectors have.
+
+    Raises:
+        EmbeddingMismatch: they differ.
+    """
+    if size != expected:
+        raise EmbeddingMismatch(
+            f"{owner} holds vectors of {expected} numbers, and this one has {size}: it is of another embedding model"
+        )

@@ -1,0 +1,224 @@
+"""Filters: conditions on the metadata of documents, as data, which mean the same in every store.
+
+A filter is read once, here, into conditions; a store evaluates them, or writes them in its own language with the values
+bound. `matches` says what they mean, and every store is held to it.
+
+    {"lang": "de"}                                   equal
+    {"year": {"$gte": 2020, "$lt": 2024}}            several conditions on one key, and several keys: all of them
+    {"$or": [{"lang": "de"}, {"lang": {"$exists": False}}]}
+
+A value compares with its own kind: texts with texts (by code points), numbers with numbers, true and false with
+themselves. Any other kind, and a key that is not there, is unequal to it and in no order with it. So ``$ne``, ``$nin`` and
+``$not`` match documents that have no such key, as in MongoDB, whose operators these are.
+"""
+
+import math
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias, cast
+
+from hocket.errors import InvalidInput
+from hocket.errors.hints import near_name_hint
+from hocket.vectorstores.checks import check_storable
+
+__all__ = [
+    "All",
+    "Compare",
+    "Condition",
+    "Exists",
+    "Filter",
+    "Kind",
+    "Negation",
+    "Order",
+    "Scalar",
+    "Some",
+    "find_kind",
+    "matches",
+    "parse_filter",
+]
+
+Filter: TypeAlias = Mapping[str, object]
+"""Conditions on metadata; see the module."""
+
+Scalar: TypeAlias = str | int | float | bool | None
+
+Order = Literal["$eq", "$gt", "$gte", "$lt", "$lte"]
+
+Kind = Literal["null", "bool", "number", "text", "other"]
+"""What compares with what; values of "other", lists and objects, compare with nothing."""
+
+
+@dataclass(frozen=True)
+class Compare:
+    """The value of ``key`` is of the kind of ``value``, and equal to it, or in this order with it."""
+
+    key: str
+    order: Order
+    value: Scalar
+
+
+@dataclass(frozen=True)
+class Exists:
+    """There is a value under ``key``; null is one."""
+
+    key: str
+
+
+@dataclass(frozen=True)
+class All:
+    """All of the conditions hold."""
+
+    parts: tuple["Condition", ...]
+
+
+@dataclass(frozen=True)
+class Some:
+    """At least one of the conditions holds."""
+
+    parts: tuple["Condition", ...]
+
+
+@dataclass(frozen=True)
+class Negation:
+    """The condition does not hold."""
+
+    part: "Condition"
+
+
+Condition: TypeAlias = Compare | Exists | All | Some | Negation
+
+_ORDERS: dict[Order, Callable[..., bool]] = {
+    "$eq": operator.eq,
+    "$gt": operator.gt,
+    "$gte": operator.ge,
+    "$lt": operator.lt,
+    "$lte": operator.le,
+}
+_OF_KEYS = ("$eq", "$ne", "$gt", "$gte", "$lt", "$lte", "$in", "$nin", "$exists", "$not")
+_BIGGEST = 2**63
+_DEEPEST = 24
+"""Mappings and lists inside one another; SQLite's own parser gives up soon after."""
+
+_OF_FILTERS = ("$and", "$or", "$not")
+
+
+def parse_filter(given: Filter | None) -> Condition:
+    """Read a filter; None is one that everything matches.
+
+    Raises:
+        InvalidInput: it is no filter, or has an operator that does not exist, or a value that cannot be compared.
+    """
+    _check_depth(given, _DEEPEST)
+    return All(()) if given is None else _parse(given)
+
+
+def matches(condition: Condition, metadata: Mapping[str, object]) -> bool:
+    """Whether ``condition`` holds for these metadata. It says what filters mean."""
+    match condition:
+        case Compare(key, order, value):
+            found = metadata.get(key, ...)
+            return find_kind(found) == find_kind(value) and _ORDERS[order](found, value)
+        case Exists(key):
+            return key in metadata
+        case All(parts):
+            return all(matches(part, metadata) for part in parts)
+        case Some(parts):
+            return any(matches(part, metadata) for part in parts)
+        case Negation(part):
+            return not matches(part, metadata)
+
+
+def find_kind(value: object) -> Kind:
+    """Return the kind of a value: with others of its kind it compares."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "bool"
+    if isinstance(value, int | float):
+        return "number"
+    return "text" if isinstance(value, str) else "other"
+
+
+def _check_depth(given: object, left: int) -> None:
+    if not isinstance(given, Mapping | list | tuple):
+        return
+    if not left:
+        raise InvalidInput(f"the filter has more than {_DEEPEST} mappings and lists inside one another; flatten it")
+    entries = cast("Mapping[object, object] | Sequence[object]", given)
+    for one in entries.values() if isinstance(entries, Mapping) else entries:
+        _check_depth(one, left - 1)
+
+
+def _parse(given: object) -> Condition:
+    if not isinstance(given, Mapping):
+        raise InvalidInput(f"a filter is a mapping of keys to values or conditions, not {type(given).__name__}")
+    parts = [_parse_entry(key, value) for key, value in cast("Mapping[object, object]", given).items()]
+    return parts[0] if len(parts) == 1 else All(tuple(parts))
+
+
+def _parse_entry(key: object, value: object) -> Condition:
+    if not isinstance(key, str):
+        raise InvalidInput(f"a filter's keys are texts, not {key!r}")
+    if not key.startswith("$"):
+        return _parse_key(check_storable(key, "a key of a filter"), value)
+    if key == "$not":
+        return Negation(_parse(value))
+    if key in ("$and", "$or"):
+        parts = tuple(map(_parse, _list(key, value)))
+        if not parts:
+            raise InvalidInput(f"{key} needs at least one filter in its list")
+        return All(parts) if key == "$and" else Some(parts)
+    raise _refuse(key, _OF_FILTERS, "between filters")
+
+
+def _parse_key(key: str, value: object) -> Condition:
+    if not isinstance(value, Mapping):
+        return Compare(key, "$eq", _check(key, value))
+    operators = cast("Mapping[object, object]", value)
+    if not operators:
+        raise InvalidInput(f"the condition on {key!r} is empty; write a value, or an operator: {{'$eq': value}}")
+    parts = [_parse_operator(key, str(name), one) for name, one in operators.items()]
+    return parts[0] if len(parts) == 1 else All(tuple(parts))
+
+
+def _parse_operator(key: str, name: str, value: object) -> Condition:
+    match name:
+        case "$eq" | "$gt" | "$gte" | "$lt" | "$lte":
+            checked = _check(key, value)
+            if name != "$eq" and find_kind(checked) not in ("text", "number"):
+                raise InvalidInput(f"{name} on {key!r} got {value!r}; only texts and numbers have an order")
+            return Compare(key, name, checked)
+        case "$ne":
+            return Negation(Compare(key, "$eq", _check(key, value)))
+        case "$in" | "$nin":
+            found = Some(tuple(Compare(key, "$eq", _check(key, one)) for one in _list(name, value)))
+            return found if name == "$in" else Negation(found)
+        case "$exists":
+            if not isinstance(value, bool):
+                raise InvalidInput(f"$exists on {key!r} is {value!r}; it is True or False")
+            return Exists(key) if value else Negation(Exists(key))
+        case "$not":
+            return Negation(_parse_key(key, value))
+        case _:
+            raise _refuse(name, _OF_KEYS, f"on {key!r}")
+
+
+def _check(key: str, value: object) -> Scalar:
+    if (isinstance(value, float) and not math.isfinite(value)) or find_kind(value) == "other":
+        raise InvalidInput(f"the filter on {key!r} has {value!r}; it takes texts, finite numbers, booleans and None")
+    if isinstance(value, int) and not -_BIGGEST <= value < _BIGGEST:
+        raise InvalidInput(f"the filter on {key!r} has {value}; a whole number has 64 bits at most")
+    if isinstance(value, str):
+        check_storable(value, f"the filter on {key!r}")
+    return cast(Scalar, value)
+
+
+def _list(name: str, value: object) -> Sequence[object]:
+    if isinstance(value, list | tuple):
+        return cast("Sequence[object]", value)
+    raise InvalidInput(f"{name} takes a list, not {type(value).__name__}")
+
+
+def _refuse(name: str, known: tuple[str, ...], where: str) -> InvalidInput:
+    return InvalidInput(f"there is no operator {name!r} {where}; {near_name_hint(name, known)}")

@@ -1,0 +1,59 @@
+"""Vectors in one matrix of numpy's. The only module that imports it."""
+
+from array import array
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hocket.vectorstores.rows import Row, clip_cosine
+
+__all__ = ["NumpyRows"]
+
+_NEAR = 1e-5
+"""Scores in 32 bits that differ by less are computed again in 64: equal vectors must get equal scores."""
+
+_MOST_AGAIN = 4_096
+
+
+class NumpyRows:
+    """Vectors of one size. The matrix grows by half of itself at least, so that to append is cheap."""
+
+    def __init__(self, size: int) -> None:
+        self._matrix: NDArray[np.float32] = np.empty((0, size), np.float32)
+        self._count = 0
+
+    def append(self, rows: Iterable[Row]) -> None:
+        """Add vectors at the end."""
+        made = np.array([np.frombuffer(row, np.float32) for row in rows], np.float32)
+        if not len(made):
+            return
+        end = self._count + len(made)
+        if end > len(self._matrix):
+            grown = np.empty((max(end, 3 * len(self._matrix) // 2), self._matrix.shape[1]), np.float32)
+            grown[: self._count] = self._matrix[: self._count]
+            self._matrix = grown
+        self._matrix[self._count : end] = made
+        self._count = end
+
+    def read(self, number: int) -> Row:
+        """Return one of the vectors."""
+        return array("f", self._matrix[number].tobytes())
+
+    def search(self, row: Row, k: int, alive: bytes) -> list[tuple[int, float]]:
+        """Return the nearest; see `Rows.search`."""
+        matrix = self._matrix[: len(alive)]
+        scores = matrix @ np.frombuffer(row, np.float32)
+        taking_part = alive.count(1)
+        if taking_part < len(alive):
+            scores[np.frombuffer(alive, np.uint8) == 0] = -np.inf
+        wanted = min(k, taking_part)
+        if not wanted:
+            return []
+        least = np.partition(scores, -wanted)[-wanted]
+        near = np.flatnonzero(scores >= least - _NEAR)
+        if len(near) > wanted + _MOST_AGAIN:
+            near = np.sort(near[np.argsort(-scores[near], kind="stable")[: wanted + _MOST_AGAIN]])
+        exact = (matrix[near].astype(np.float64) * np.frombuffer(row, np.float32)).sum(axis=1)
+        best = np.argsort(-exact, kind="stable")[:wanted]
+        return [(int(near[place]), clip_cosine(float(exact[place]))) for place in best]

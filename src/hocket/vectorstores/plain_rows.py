@@ -1,0 +1,34 @@
+"""Vectors without numpy: fine for some thousands."""
+
+import heapq
+import operator
+from collections.abc import Iterable
+
+from hocket.vectorstores.rows import Row, clip_cosine
+
+__all__ = ["PlainRows"]
+
+
+class PlainRows:
+    """Vectors of Python alone."""
+
+    def __init__(self) -> None:
+        self._rows: list[Row] = []
+
+    def append(self, rows: Iterable[Row]) -> None:
+        """Add vectors at the end."""
+        self._rows.extend(rows)
+
+    def read(self, number: int) -> Row:
+        """Return one of the vectors."""
+        return self._rows[number][:]
+
+    def search(self, row: Row, k: int, alive: bytes) -> list[tuple[int, float]]:
+        """Return the nearest; see `Rows.search`."""
+        rows, vector = self._rows, row.tolist()
+        scores = (
+            (clip_cosine(sum(map(operator.mul, rows[number], vector))), -number)
+            for number, one in enumerate(alive)
+            if one
+        )
+        return [(-number, score) for score, number in heapq.nlargest(k, scores)]

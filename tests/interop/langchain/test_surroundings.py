@@ -1,0 +1,167 @@
+"""hocket inside LangGraph and LangChain's runnables, and LangChain's objects handed to hocket as they are."""
+
+from collections.abc import Callable
+from typing import Any, TypedDict
+
+import langchain_core.documents as lc_documents
+import langchain_core.messages as lc
+import langchain_core.prompt_values as lc_prompt_values
+import pytest
+from langchain_core.callbacks import AsyncCallbackHandler as LCAsyncHandler
+from langchain_core.language_models import FakeListChatModel as LCFakeListChatModel
+from langchain_core.runnables import RunnableConfig as LCRunnableConfig
+from langchain_core.runnables import RunnableLambda as LCRunnableLambda
+from langchain_core.tools import tool as lc_tool
+
+from hocket import ScriptedChatModel
+from hocket.agents import create_agent
+from hocket.chat_history import InMemoryChatMessageHistory
+from hocket.embeddings import DeterministicFakeEmbedding
+from hocket.interop.langchain import langchain_callbacks, to_langchain
+from hocket.prompts import ChatPromptTemplate
+from hocket.vectorstores import InMemoryVectorStore
+from tests.kit import MODEL_EVENTS, Recorder
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+class Starts(LCAsyncHandler):
+    """A handler of LangChain's that notes the runs: name, id, parent."""
+
+    def __init__(self) -> None:
+        self.runs: list[tuple[str, Any, Any]] = []
+        self.ends: list[Any] = []
+
+    async def on_chain_start(
+        self, serialized: Any, inputs: Any, *, run_id: Any, parent_run_id: Any = None, **kw: Any
+    ) -> None:
+        self.runs.append((kw.get("name", ""), run_id, parent_run_id))
+
+    async def on_chat_model_start(
+        self, serialized: Any, messages: Any, *, run_id: Any, parent_run_id: Any = None, **kw: Any
+    ) -> None:
+        assert isinstance(messages[0][0], lc.BaseMessage)
+        self.runs.append(("model", run_id, parent_run_id))
+
+    async def on_llm_end(self, response: Any, *, run_id: Any, **kw: Any) -> None:
+        self.ends.append(run_id)
+
+    @property
+    def model(self) -> tuple[Any, Any]:
+        ((_, run_id, parent),) = [run for run in self.runs if run[0] == "model"]
+        return run_id, parent
+
+
+class State(TypedDict, total=False):
+    """What the graph keeps."""
+
+    answer: str
+
+
+def make_graph(node: Any) -> Any:
+    from langgraph.graph import END, START, StateGraph
+
+    graph = StateGraph(State)
+    graph.add_node("ask", node)
+    graph.add_edge(START, "ask")
+    graph.add_edge("ask", END)
+    return graph.compile()
+
+
+async def test_in_a_node_the_graphs_handlers_hear_of_it_under_the_nodes_run(langgraph: None) -> None:
+    model, starts = ScriptedChatModel(script=["four"]), Starts()
+
+    async def node(state: State) -> State:
+        return {"answer": (await model.ainvoke("2+2?", {"callbacks": langchain_callbacks()})).text}
+
+    assert (await make_graph(node).ainvoke({}, {"callbacks": [starts]}))["answer"] == "four"
+    run_id, parent = starts.model
+    assert parent == next(one for name, one, _ in starts.runs if name == "ask")
+    assert starts.ends == [run_id]
+
+
+async def test_a_nodes_config_is_a_config_of_hockets(langgraph: None) -> None:
+    model, starts = ScriptedChatModel(script=["four"]), Starts()
+
+    async def node(state: State, config: LCRunnableConfig) -> State:
+        return {"answer": (await model.ainvoke("2+2?", config)).text}
+
+    await make_graph(node).ainvoke({}, {"callbacks": [starts], "configurable": {"user": "u"}, "tags": ["t"]})
+    assert starts.model[1] == next(one for name, one, _ in starts.runs if name == "ask")
+
+
+async def test_stream_mode_messages_has_its_tokens(langgraph: None) -> None:
+    model = ScriptedChatModel(script=["one two three"])
+
+    async def node(state: State) -> State:
+        async for _ in model.astream("go", {"callbacks": langchain_callbacks()}):
+            pass
+        return {"answer": "done"}
+
+    pieces = [chunk async for chunk, _ in make_graph(node).astream({}, stream_mode="messages")]
+    assert [one.text for one in pieces if one.text] == ["one", " two", " three"]
+    assert all(isinstance(one, lc.AIMessageChunk) for one in pieces)
+
+
+async def test_in_a_runnable_of_langchains_too() -> None:
+    model, starts = ScriptedChatModel(script=["four"]), Starts()
+
+    async def ask(question: str) -> str:
+        return (await model.ainvoke(question, {"callbacks": langchain_callbacks()})).text
+
+    assert await LCRunnableLambda(ask, name="asking").ainvoke("2+2?", {"callbacks": [starts]}) == "four"
+    assert starts.model[1] == next(one for name, one, _ in starts.runs if name == "asking")
+
+
+async def test_outside_nobody_is_told() -> None:
+    callbacks = langchain_callbacks()
+    assert (callbacks.handlers, callbacks.parent_run_id) == ([], None)
+    assert (await ScriptedChatModel(script=["a"]).ainvoke("q", {"callbacks": callbacks})).text == "a"
+
+
+async def test_inside_a_run_of_hockets_a_model_in_langchain_belongs_to_that() -> None:
+    """hocket's chain runs a chain of LangChain's, which runs a model of hocket's: hocket's handlers hear one tree."""
+    from hocket.runnables import RunnableLambda
+
+    recorder = Recorder("on_chain_start", "on_chain_end", *MODEL_EVENTS)
+    inner = LCRunnableLambda(lambda x: x) | to_langchain(ScriptedChatModel(script=["four"]))
+
+    async def call(question: str) -> str:
+        return (await inner.ainvoke(question)).text
+
+    assert await RunnableLambda(call).ainvoke("2+2?", {"callbacks": [recorder]}) == "four"
+    chain, model = recorder.only("on_chain_start"), recorder.only("on_chat_model_start")
+    assert model.details["parent_run_id"] == chain.details["run_id"]
+
+
+@lc_tool
+def add(a: int) -> int:
+    """Add one."""
+    return a + 1
+
+
+def make_model() -> ScriptedChatModel:
+    return ScriptedChatModel(script=["a"])
+
+
+@pytest.mark.parametrize(
+    "hand_over",
+    [
+        lambda: make_model().invoke([lc.HumanMessage("q")]),
+        lambda: make_model().invoke(lc.HumanMessage("q")),  # type: ignore[arg-type]
+        lambda: make_model().invoke(lc_prompt_values.StringPromptValue(text="q")),  # type: ignore[arg-type]
+        lambda: make_model().bind_tools([add]),  # type: ignore[list-item]
+        lambda: create_agent(make_model(), [add]),  # type: ignore[list-item]
+        lambda: create_agent(LCFakeListChatModel(responses=["a"]), []),  # type: ignore[arg-type]
+        lambda: make_model() | LCFakeListChatModel(responses=["a"]),  # type: ignore[operator]
+        lambda: InMemoryChatMessageHistory().add_message(lc.HumanMessage("q")),  # type: ignore[arg-type]
+        lambda: ChatPromptTemplate.from_messages([lc.SystemMessage("a")]),  # type: ignore[list-item]
+        lambda: InMemoryVectorStore(DeterministicFakeEmbedding(size=4)).add_documents([lc_documents.Document("a")]),  # type: ignore[list-item]
+    ],
+)
+def test_what_is_handed_over_unconverted_names_the_way(hand_over: Callable[[], object]) -> None:
+    with pytest.raises((ValueError, TypeError), match=r"hocket\.interop\.langchain\.from_langchain"):
+        hand_over()

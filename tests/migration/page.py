@@ -1,0 +1,120 @@
+"""Write the tables of docs/moving-from-langchain.md from the table that the command goes by.
+
+    python -m tests.migration.page
+
+What stands outside of the marks is written by hand and stays.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from hocket.migration.answers import ANSWERS, PACKAGE_ANSWERS
+from hocket.migration.arguments import DROPPED
+from hocket.migration.rooms import KEPT_NAMES, NAMES, NOTES
+from hocket.migration.table import Place, find_place
+from hocket.remote.options import FIELDS_INSTEAD, OTHER_FIELDS
+
+PAGE = Path(__file__).parents[2] / "docs" / "moving-from-langchain.md"
+BEGIN, END = "<!-- made by `python -m tests.migration.page`: from here -->", "<!-- to here -->"
+RECORDED: Mapping[str, list[str]] = json.loads((Path(__file__).parent / "langchain_core_names.json").read_text())
+
+
+def write_tables() -> str:
+    """Return the part of the page that is made from the table."""
+    return "\n".join([BEGIN, "", *_list_lines(), "", END])
+
+
+def _list_lines() -> Iterator[str]:
+    moved, total, same = _count()
+    yield f"Of langchain-core's {total} public names {moved} are moved, {same} of them to the room of the same name."
+    yield ""
+    yield "### Names that are called otherwise, or are elsewhere"
+    yield ""
+    yield from _write_rows(("LangChain", "hocket", "look at"), _list_renamed())
+    yield ""
+    yield "### Arguments"
+    yield ""
+    yield "Of models and embeddings behind HTTP these mean the same, and are renamed:"
+    yield ""
+    yield (
+        ", ".join(f"`{name}` → `{own}`" for name, own in sorted({**OTHER_FIELDS, "max_retries=2": "retry=3"}.items()))
+        + "."
+    )
+    yield ""
+    yield "These have no equal:"
+    yield ""
+    yield from _write_rows(
+        ("argument", "instead"), [(f"`{name}`", text) for name, text in sorted(FIELDS_INSTEAD.items())]
+    )
+    yield ""
+    yield "These are left out:"
+    yield ""
+    yield from _write_rows(("argument", "because"), _list_dropped())
+    yield ""
+    yield "### Names that have no place"
+    yield ""
+    yield from _write_rows(("module", "names", "why", "instead"), _list_answers())
+    yield ""
+    yield "What another package has is answered as a whole:"
+    yield ""
+    packages = [
+        (f"`{name}`" if name != "*" else "any other", *answer) for name, answer in sorted(PACKAGE_ANSWERS.items())
+    ]
+    yield from _write_rows(("package", "why", "instead"), packages)
+
+
+def _count() -> tuple[int, int, int]:
+    """Return how many names are moved, how many there are, and how many moved to the room of the same name."""
+    found = [(module, find_place(module, name)) for module, names in RECORDED.items() for name in names]
+    places = [(module, place) for module, place in found if isinstance(place, Place)]
+    same = sum(place.module == f"hocket.{module.split('.')[1]}" for module, place in places)
+    return len(places), len(found), same
+
+
+def _list_renamed() -> Iterator[tuple[str, ...]]:
+    for name, own in sorted(NAMES.items()):
+        yield f"`{name}`", f"`{own}`", NOTES.get(own, "")
+    for name, own in sorted(KEPT_NAMES.items()):
+        yield f"`{name}` with `persist_directory`", f"`{own}`", NOTES.get(own, "")
+
+
+def _list_dropped() -> Iterator[tuple[str, ...]]:
+    for place, names in sorted(DROPPED.items()):
+        for name, reason in sorted(names.items()):
+            yield f"`{name}` of `{place.rpartition('.')[2]}`", reason
+
+
+def _list_answers() -> Iterator[tuple[str, ...]]:
+    """Yield a row for each answer that counts: a name that a room offers by now needs none."""
+    for module, answers in sorted(ANSWERS.items()):
+        for names, (reason, way_out) in answers:
+            listed = [name for name in names.split() if name != "*" and _is_absent(module, name)]
+            if listed or names == "*":
+                shown = ", ".join(f"`{name}`" for name in listed) or "all others"
+                yield f"`{module}`", shown, reason, way_out
+
+
+def _is_absent(module: str, name: str) -> bool:
+    """Whether a name has no place in one of the modules below another at least."""
+    homes = [one for one, names in RECORDED.items() if f"{one}.".startswith(f"{module}.") and name in names]
+    return any(not isinstance(find_place(one, name), Place) for one in homes or [module])
+
+
+def _write_rows(head: tuple[str, ...], rows: Iterator[tuple[str, ...]] | list[tuple[str, ...]]) -> Iterator[str]:
+    """Yield a table."""
+    yield f"| {' | '.join(head)} |"
+    yield f"| {' | '.join('---' for _ in head)} |"
+    for row in rows:
+        cells = [cell.replace("|", "\\|") for cell in row]
+        yield f"| {' | '.join(cells)} |"
+
+
+def update_page(text: str) -> str:
+    """Return the page with its tables written anew."""
+    before, _, rest = text.partition(BEGIN)
+    return before + write_tables() + rest.partition(END)[2]
+
+
+if __name__ == "__main__":
+    PAGE.write_text(update_page(PAGE.read_text()))

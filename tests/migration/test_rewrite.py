@@ -1,0 +1,268 @@
+"""One program rewritten: imports, names, arguments, texts; and what it says of the rest."""
+
+import textwrap
+
+import pytest
+
+pytest.importorskip("libcst", reason="the extra `migrate` is not installed")
+
+from hocket.errors import InvalidInput
+from hocket.migration import rewrite_program
+
+
+def rewrite(code: str) -> str:
+    """Return a program, rewritten."""
+    return rewrite_program(textwrap.dedent(code).encode()).code.decode()
+
+
+def findings(code: str) -> list[tuple[int, str, str]]:
+    """Return line, kind and subject of what is said of a program."""
+    return [(one.line, one.kind, one.what) for one in rewrite_program(textwrap.dedent(code).encode()).findings]
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("from langchain_core.messages import HumanMessage\n", "from hocket.messages import HumanMessage\n"),
+        ("from langchain_core.messages.human import HumanMessage as H\n", "from hocket.messages import HumanMessage as H\n"),
+        ("from langchain_core.exceptions import ModelError\n", "from hocket.errors import LLMError as ModelError\n"),
+        ("from langchain_core.exceptions import ModelError as E\n", "from hocket.errors import LLMError as E\n"),
+        ("from langchain_core.exceptions import ModelError as LLMError\n", "from hocket.errors import LLMError\n"),
+        ("from langchain_core import messages, prompts as p\n", "from hocket import messages, prompts as p\n"),
+        ("import langchain_core.messages as m\nm.AIMessage()\n", "import hocket.messages as m\nm.AIMessage()\n"),
+        (
+            "import os, langchain_core.messages\nlangchain_core.messages.AIMessage()\n",
+            "import os\nimport hocket.messages\nhocket.messages.AIMessage()\n",
+        ),
+        (
+            "import langchain_core.messages.utils as m\nm.trim_messages(m.convert_to_messages([]))\n",
+            "import hocket.messages as m\nm.trim_messages(m.convert_to_messages([]))\n",
+        ),
+        (
+            "import langchain_core.utils.function_calling as f\nf.convert_to_openai_tool\nf.tool_example_to_messages\n",
+            "import hocket.tools as f\nimport hocket.messages\nf.convert_to_openai_tool\n"
+            "hocket.messages.tool_example_to_messages\n",
+        ),
+        (
+            "from langchain.schema import Document, HumanMessage  # both\n",
+            "from hocket.documents import Document\nfrom hocket.messages import HumanMessage  # both\n",
+        ),
+        (
+            "from langchain_core.prompts import *\nx = PromptTemplate.from_template('a')\n",
+            "from hocket.prompts import PromptTemplate\nx = PromptTemplate.from_template('a')\n",
+        ),
+        (
+            "if TYPE_CHECKING: from langchain_core.tools import BaseTool\n",
+            "if TYPE_CHECKING: from hocket.tools import BaseTool\n",
+        ),
+        (
+            "from langchain_core.tools import tool; x = 1\n",
+            "from hocket.tools import tool; x = 1\n",
+        ),
+        (
+            "from langchain_core.utils import from_env; from langchain_core.tools import tool\n",
+            "from langchain_core.utils import from_env; from hocket.tools import tool\n",
+        ),
+        ("from hocket.tools import tool\nx: 'tool'\n", "from hocket.tools import tool\nx: 'tool'\n"),
+        ("from .langchain_core import x\n", "from .langchain_core import x\n"),
+    ],
+)  # fmt: skip
+def test_imports(before: str, after: str) -> None:
+    """Each form of an import is moved, and nothing else is."""
+    assert rewrite(before) == after
+
+
+def test_comments_and_layout_are_kept() -> None:
+    """In brackets, names of another room move out, and the others stay as they were written."""
+    before = """
+        # first
+        from langchain.schema import (
+            HumanMessage,  # the user's
+            Document,  # a piece
+            AIMessage,
+        )  # last
+        try:
+            from langchain_core.tools import tool  # new
+        except ImportError:
+            tool = None
+    """
+    after = """
+        # first
+        from hocket.messages import (
+            HumanMessage,  # the user's
+            AIMessage,
+        )
+        from hocket.documents import (
+            Document,  # a piece
+        )  # last
+        try:
+            from hocket.tools import tool  # new
+        except ImportError:
+            tool = None
+    """
+    assert rewrite(before) == textwrap.dedent(after)
+
+
+@pytest.mark.parametrize(
+    ("call", "after"),
+    [
+        ("ChatOpenAI(model_name='m', openai_api_key=k)", "ChatOpenAI(model='m', api_key=k)"),
+        ("ChatOpenAI(openai_api_base=u, request_timeout=3)", "ChatOpenAI(base_url=u, timeout=3)"),
+        ("ChatOpenAI(max_retries=2)", "ChatOpenAI(retry=3)"),
+        ("ChatOpenAI(max_retries=n)", "ChatOpenAI(retry=n + 1)"),
+        ("ChatOpenAI(max_retries=n or 1)", "ChatOpenAI(retry=(n or 1) + 1)"),
+        ("ChatOpenAI(model_kwargs={'top_p': 1, 'seed': 2}, n=1)", "ChatOpenAI(top_p=1, seed=2, n=1)"),
+        ("ChatOpenAI(model_kwargs={})", "ChatOpenAI()"),
+        ("ChatOpenAI(temperature=0)  # cold", "ChatOpenAI(temperature=0)  # cold"),
+        ("ChatOpenAI().configurable_fields(model_name=f)", "ChatOpenAI().configurable_fields(model=f)"),
+        ("other(max_retries=2)", "other(max_retries=2)"),
+    ],
+)
+def test_arguments(call: str, after: str) -> None:
+    """An argument that means the same gets hocket's name; retries become attempts."""
+    head = "from {}  import ChatOpenAI\n"
+    assert (
+        rewrite(head.format("langchain_openai") + call + "\n") == head.format("hocket.providers.openai") + after + "\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [
+        ("from langchain_core.utils import from_env", [(1, "left", "langchain_core.utils.from_env")]),
+        ("from langchain_ollama import OllamaLLM", [(1, "left", "langchain_ollama.OllamaLLM")]),
+        ("from langchain import hub", [(1, "left", "langchain.hub")]),
+        ("import langchain\nlangchain.verbose = True", [(2, "left", "langchain.verbose")]),
+        ("import langchain_nobody.things", [(1, "left", "langchain_nobody.things")]),
+        (
+            "from langchain_openai import ChatOpenAI\n\nChatOpenAI(temprature=1)",
+            [(3, "left", "ChatOpenAI(temprature=)")],
+        ),
+        (
+            "from langchain_openai import ChatOpenAI\nChatOpenAI(model_kwargs=given)",
+            [(2, "left", "ChatOpenAI(model_kwargs=)")],
+        ),
+        ("from langchain_openai import ChatOpenAI\nm = ChatOpenAI()\nm.predict('x')", [(3, "left", "m.predict")]),
+        (
+            "from langchain_core.prompts import ChatPromptTemplate\nChatPromptTemplate.from_nothing()",
+            [(2, "left", "ChatPromptTemplate.from_nothing")],
+        ),
+        ("from langchain_core.messages import *\n", [(1, "left", "langchain_core.messages.*")]),
+        (
+            "import importlib\nimportlib.import_module('langchain_core.messages')",
+            [(2, "check", "langchain_core.messages")],
+        ),
+        (
+            "import importlib\nimportlib.import_module(f'langchain_core.{x}')",
+            [(2, "left", "f-string in import_module")],
+        ),
+        ("__import__('langchain_nobody.x')", [(1, "left", "langchain_nobody.x")]),
+        ("patch('langchain_core.utils.from_env')", [(1, "left", "langchain_core.utils.from_env")]),
+        ("log('langchain_core.messages')", [(1, "check", "langchain_core.messages")]),
+        (
+            "from langgraph.graph import StateGraph\nfrom langchain_core.messages import AIMessage",
+            [(1, "left", "langgraph.graph")],
+        ),
+        ("from langgraph.graph import StateGraph", []),
+        ("x = 'langchain is a word'", []),
+        ("from langchain.agents import create_agent", [(1, "check", "create_agent")]),
+        ("from langchain_core.vectorstores import InMemoryVectorStore", []),
+        ("from langchain_core.runnables import RunnableLambda\nRunnableLambda()", [(2, "left", "RunnableLambda(...)")]),
+        (
+            "from langchain_chroma import Chroma\nChroma(collection_name='a')\n",
+            [
+                (1, "check", "Chroma, now InMemoryVectorStore"),
+                (2, "left", "InMemoryVectorStore(...)"),
+                (2, "check", "InMemoryVectorStore(collection_name=)"),
+            ],
+        ),
+        (
+            "from langchain_chroma import Chroma\n"
+            "Chroma.from_texts([], e, persist_directory='a')\nChroma.from_texts([], e)\n",
+            [
+                (1, "check", "Chroma, now SQLiteVectorStore"),
+                (3, "left", "SQLiteVectorStore.from_texts(...)"),
+            ],
+        ),
+        (
+            "from langchain_community.chat_message_histories import SQLChatMessageHistory as H\nh = H('a', connection=u)\n"
+            "h.get_messages()\n",
+            [
+                (1, "check", "SQLChatMessageHistory, now open_history"),
+                (2, "left", "open_history(...)"),
+                (3, "left", "h.get_messages"),
+            ],
+        ),
+    ],
+)
+def test_what_is_said(code: str, said: list[tuple[int, str, str]]) -> None:
+    """What cannot be moved is told with its line; what was moved and may mean another thing, too."""
+    assert findings(code) == said
+
+
+def test_names_in_texts_are_moved_where_they_are_imported() -> None:
+    """The paths of `patch` and `import_module`; any other text stays."""
+    before = (
+        'patch("langchain_openai.ChatOpenAI.invoke")\nimport_module("langchain_core.messages")\n"langchain_core.x"\n'
+    )
+    after = 'patch("hocket.providers.openai.ChatOpenAI.invoke")\nimport_module("hocket.messages")\n"langchain_core.x"\n'
+    assert rewrite(before) == after
+
+
+def test_a_program_of_langgraph_stays() -> None:
+    """Its messages are LangChain's: half a move would break it."""
+    code = "from langgraph.graph import StateGraph\nfrom langchain_core.messages import AIMessage\n"
+    assert rewrite(code) == code
+
+
+def test_a_name_that_is_bound_anew_is_left_alone() -> None:
+    """`chain` is the decorator first, and a chain of the program's own later."""
+    code = "from langchain_core.runnables import chain\nchain = prompt | model\nchain.invoke('x')\n"
+    assert findings(code) == []
+
+
+def test_a_rewritten_program_is_left_alone() -> None:
+    """What is moved is not moved again, and nothing is said of it."""
+    code = """
+        import langchain_core.messages as m
+        from langchain_core.exceptions import ModelError
+        from langchain_openai import ChatOpenAI
+        from langchain_chroma import Chroma
+        model = ChatOpenAI(model_name="m", max_retries=1)
+        store = Chroma.from_documents([], None, persist_directory="x")
+    """
+    once = rewrite(code)
+    assert "langchain" not in once and "path=" in once
+    assert (rewrite(once), findings(once)) == (once, [])
+
+
+def test_what_is_rewritten_runs() -> None:
+    """A chain with a fake model, from LangChain's imports to its answer."""
+    code = """
+        from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
+        from langchain_core.messages import AIMessage
+        from langchain_core.output_parsers import StrOutputParser
+        from langchain_core.prompts import ChatPromptTemplate
+        chain = ChatPromptTemplate.from_messages([("human", "{q}")]) | GenericFakeChatModel(
+            messages=iter([AIMessage("yes")])
+        ) | StrOutputParser()
+        answer = chain.invoke({"q": "?"})
+    """
+    names: dict[str, object] = {}
+    exec(compile(rewrite(code), "program.py", "exec"), names)
+    assert names["answer"] == "yes"
+
+
+@pytest.mark.parametrize("code", [b"print 'x'\n", b"def f(:\n", b"x = '\xff'\n", b"\x00"])
+def test_what_is_no_python(code: bytes) -> None:
+    """Is refused with one line that says where."""
+    with pytest.raises(InvalidInput, match="it is no Python"):
+        rewrite_program(code)
+
+
+@pytest.mark.parametrize("ending", ["\r\n", "\n"])
+def test_line_ends_and_encoding_are_kept(ending: str) -> None:
+    """A program of Windows, and one in another encoding."""
+    lines = ["# coding: latin-1", "from langchain_core.tools import tool", "x = 'ä'", ""]
+    code = rewrite_program(ending.join(lines).encode("latin-1")).code
+    assert code == ending.join(lines).replace("langchain_core", "hocket").encode("latin-1")
