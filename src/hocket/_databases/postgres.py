@@ -16,11 +16,12 @@ from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar
 from urllib.parse import urlsplit, urlunsplit
 
 import anyio
+from pydantic import SecretStr
 
-from hocket._databases.server import maybe_await
+from hocket._databases.server import DatabaseServer, maybe_await
 from hocket._runtime.fork import after_fork
 from hocket._secrets import Secret, redact_url
-from hocket.errors import InvalidInput, MissingDependency
+from hocket.errors import HocketError, InvalidInput, MissingDependency
 
 try:
     import psycopg
@@ -46,7 +47,7 @@ __all__ = [
     "execute",
     "hold_connection",
     "is_postgres_unavailable",
-    "read_postgres_pool_size",
+    "postgres_server",
 ]
 
 S = TypeVar("S")
@@ -229,6 +230,43 @@ def _is_silent(connection: Connection) -> bool:
         return not selector.select(0)
 
 
+# -- servers
+
+
+def postgres_server(
+    owner: str,
+    url: str | None,
+    error_type: type[HocketError],
+    unavailable_type: type[HocketError],
+    client: PostgresClient | None = None,
+    async_client: PostgresClient | None = None,
+) -> DatabaseServer[PostgresClient]:
+    """Return the way to a PostgreSQL server, for a store.
+
+    Args:
+        owner: the store, as errors show it, without secrets.
+        url: of the server; None: there are clients.
+        error_type, unavailable_type: what failures become.
+        client: a connection or a pool that the user has opened.
+        async_client: one of asyncio's.
+
+    Raises:
+        InvalidInput: the URL is none of PostgreSQL's.
+    """
+    return DatabaseServer(
+        owner=owner,
+        error_type=error_type,
+        unavailable_type=unavailable_type,
+        failures=(PostgresError,),
+        is_unavailable=is_postgres_unavailable,
+        connect=ConnectionPool,
+        url=None if url is None else SecretStr(check_postgres_url(url)),
+        max_connections=DEFAULT_SIZE if url is None else _read_url(url).size,
+        client=client,
+        async_client=async_client,
+    )
+
+
 # -- statements
 
 
@@ -305,11 +343,6 @@ def check_postgres_url(url: str) -> str:
     except (psycopg.ProgrammingError, UnicodeError):  # its text may show a part of the password
         raise _refuse(url) from None
     return url
-
-
-def read_postgres_pool_size(url: str | None) -> int:
-    """Return how many connections to a URL, which has been checked, there may be."""
-    return DEFAULT_SIZE if url is None else _read_url(url).size
 
 
 def _read_url(url: str) -> _URL:

@@ -2,8 +2,11 @@
 
 from typing import TypeAlias
 
+from pydantic import SecretStr
+
+from hocket._databases.server import DatabaseServer
 from hocket._secrets import redact_url
-from hocket.errors import InvalidInput, MissingDependency
+from hocket.errors import HocketError, InvalidInput, MissingDependency
 
 try:
     import redis
@@ -21,7 +24,7 @@ __all__ = [
     "check_redis_url",
     "connect_redis",
     "is_redis_unavailable",
-    "read_redis_pool_size",
+    "redis_server",
 ]
 
 RedisClient: TypeAlias = redis.Redis | redis.asyncio.Redis
@@ -53,7 +56,40 @@ def is_redis_unavailable(error: Exception) -> bool:
     return isinstance(error, redis.ConnectionError | redis.TimeoutError) and not is_refusal
 
 
-def read_redis_pool_size(url: str) -> int:
+def redis_server(
+    owner: str,
+    url: str,
+    error_type: type[HocketError],
+    unavailable_type: type[HocketError],
+    client: RedisClient | None = None,
+) -> DatabaseServer[RedisClient]:
+    """Return the way to a Redis server, for a store.
+
+    Args:
+        owner: the store, as errors show it, without secrets.
+        url: of the server; not used where there is a client.
+        error_type, unavailable_type: what failures become.
+        client: a client that the user has opened, sync or asyncio's; None: the process's for ``url``.
+
+    Raises:
+        InvalidInput: the URL is none of Redis's.
+    """
+    is_async = hasattr(client, "aclose")
+    return DatabaseServer(
+        owner=owner,
+        error_type=error_type,
+        unavailable_type=unavailable_type,
+        failures=(RedisError,),
+        is_unavailable=is_redis_unavailable,
+        connect=connect_redis,
+        url=SecretStr(check_redis_url(url)) if client is None else None,
+        max_connections=_read_pool_size(url) if client is None else 0,
+        client=None if is_async else client,
+        async_client=client if is_async else None,
+    )
+
+
+def _read_pool_size(url: str) -> int:
     """Return how many connections to a URL, which has been checked, there may be."""
     return int(parse_url(url).get("max_connections", DEFAULT_SIZE))  # type: ignore[no-untyped-call]  # as below
 

@@ -10,24 +10,18 @@ from collections.abc import Sequence
 from typing import cast
 from uuid import UUID
 
-from pydantic import SecretStr
-
 from hocket._databases.postgres import (
     AsyncConnection,
     AsyncPool,
     Connection,
     ConnectionPool,
     PostgresClient,
-    PostgresError,
     SyncPool,
     UndefinedTable,
-    check_postgres_url,
     execute,
-    is_postgres_unavailable,
-    read_postgres_pool_size,
+    postgres_server,
 )
 from hocket._databases.postgres_lock import AdvisoryLock
-from hocket._databases.server import DatabaseServer
 from hocket._runtime.runtime import drive
 from hocket._secrets import redact_url
 from hocket.chat_history.server import ServerHistory
@@ -103,17 +97,13 @@ class PostgresChatMessageHistory(ServerHistory[PostgresClient]):
             ) from None
         names = [repr(self.table_name), repr(self.session_id), *([] if url is None else [f"url={redact_url(url)!r}"])]
         super().__init__(
-            DatabaseServer(
-                owner=f"{type(self).__name__}({', '.join(names)})",
-                error_type=HistoryError,
-                unavailable_type=HistoryUnavailable,
-                failures=(PostgresError,),
-                is_unavailable=is_postgres_unavailable,
-                connect=ConnectionPool,
-                url=None if url is None else SecretStr(check_postgres_url(url)),
-                max_connections=read_postgres_pool_size(url),
-                client=sync_connection,
-                async_client=async_connection,
+            postgres_server(
+                f"{type(self).__name__}({', '.join(names)})",
+                url,
+                HistoryError,
+                HistoryUnavailable,
+                sync_connection,
+                async_connection,
             )
         )
 

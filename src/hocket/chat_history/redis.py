@@ -8,18 +8,9 @@ import re
 from collections.abc import Awaitable, Sequence
 from typing import TYPE_CHECKING, cast
 
-from pydantic import SecretStr
-
-from hocket._databases.redis import (
-    RedisClient,
-    RedisError,
-    check_redis_url,
-    connect_redis,
-    is_redis_unavailable,
-    read_redis_pool_size,
-)
+from hocket._databases.redis import RedisClient, redis_server
 from hocket._databases.redis_lock import RedisLock
-from hocket._databases.server import DatabaseServer, maybe_await
+from hocket._databases.server import maybe_await
 from hocket._secrets import redact_url
 from hocket.chat_history.records import check_session_id
 from hocket.chat_history.server import ServerHistory
@@ -70,21 +61,9 @@ class RedisChatMessageHistory(ServerHistory[RedisClient]):
         self.session_id: str = check_session_id(session_id)
         self.key_prefix = key_prefix
         self.ttl = ttl
-        is_async = hasattr(client, "aclose")
         names = [f"session_id={self.session_id!r}", *([] if client is not None else [f"url={redact_url(url)!r}"])]
         super().__init__(
-            DatabaseServer(
-                owner=f"{type(self).__name__}({', '.join(names)})",
-                error_type=HistoryError,
-                unavailable_type=HistoryUnavailable,
-                failures=(RedisError,),
-                is_unavailable=is_redis_unavailable,
-                connect=connect_redis,
-                url=SecretStr(check_redis_url(url)) if client is None else None,
-                max_connections=read_redis_pool_size(url) if client is None else 0,
-                client=None if is_async else client,
-                async_client=client if is_async else None,
-            )
+            redis_server(f"{type(self).__name__}({', '.join(names)})", url, HistoryError, HistoryUnavailable, client)
         )
 
     @property

@@ -16,6 +16,8 @@
         ├── VectorStoreError (RuntimeError)  a store of vectors could not be read or written
         │   ├── VectorStoreUnavailable       its server could not be reached, broke off or took too long
         │   └── EmbeddingMismatch            it holds vectors of another embedding model
+        ├── StoreError (RuntimeError)        what processes share (cache, limit, budget, ledger) could not be read or written
+        │   └── StoreUnavailable             its server could not be reached, broke off or took too long
         ├── SummaryTooLong (RuntimeError)    a model that was to shorten a conversation did not
         ├── OutputParserException (ValueError)  what a model said is not what the parser takes
         ├── MissingDependency (ImportError)  an optional package or its data is not installed
@@ -114,6 +116,8 @@ from hocket.errors.own import (
     RetryTool,
     ScriptExhausted,
     StopRun,
+    StoreError,
+    StoreUnavailable,
     SummaryTooLong,
     SyncInLoop,
     ToolException,
@@ -170,6 +174,8 @@ __all__ = [
     "RetryTool",
     "ScriptExhausted",
     "StopRun",
+    "StoreError",
+    "StoreUnavailable",
     "StreamTruncated",
     "SummaryTooLong",
     "SyncInLoop",

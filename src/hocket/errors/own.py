@@ -28,6 +28,8 @@ __all__ = [
     "RetryTool",
     "ScriptExhausted",
     "StopRun",
+    "StoreError",
+    "StoreUnavailable",
     "SummaryTooLong",
     "SyncInLoop",
     "ToolException",
@@ -167,6 +169,14 @@ class VectorStoreUnavailable(VectorStoreError):
 
 class EmbeddingMismatch(VectorStoreError):
     """A store holds vectors of another embedding model, which are not comparable. Nothing was searched or stored."""
+
+
+class StoreError(HocketError, RuntimeError):
+    """A store that processes share, of a cache, a limit, a budget or a ledger, could not be read or written."""
+
+
+class StoreUnavailable(StoreError):
+    """The server of a shared store could not be reached, broke off, or took too long: another try may do better."""
 
 
 class ToolException(HocketError):

@@ -2,17 +2,12 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Final, TypeVar
-
-from pydantic import SecretStr
+from typing import Final, TypeVar, cast
 
 from hocket._databases.postgres import (
     Connection,
     ConnectionPool,
-    PostgresError,
-    check_postgres_url,
-    is_postgres_unavailable,
-    read_postgres_pool_size,
+    postgres_server,
 )
 from hocket._databases.server import DatabaseServer
 from hocket._databases.writes import finish_write
@@ -86,16 +81,8 @@ class PGVectorStore(VectorStore):
         super().__init__(embedding)
         self._tables = Tables(table)
         self._owner = f"PGVectorStore({redact_url(url)!r}, table={table!r})"
-        self._server = DatabaseServer(
-            owner=self._owner,
-            error_type=VectorStoreError,
-            unavailable_type=VectorStoreUnavailable,
-            failures=(PostgresError,),
-            is_unavailable=is_postgres_unavailable,
-            connect=ConnectionPool,
-            url=SecretStr(check_postgres_url(url)),
-            max_connections=read_postgres_pool_size(url),
-        )
+        server = postgres_server(self._owner, url, VectorStoreError, VectorStoreUnavailable)
+        self._server = cast("DatabaseServer[ConnectionPool]", server)  # a URL is served by our pool
 
     def __repr__(self) -> str:
         return self._owner
