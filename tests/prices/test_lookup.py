@@ -1,0 +1,175 @@
+"""The price of a model: what the program says, what nobody bills, what the package says; else None, and never 0."""
+
+import sys
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from types import ModuleType
+
+import pytest
+
+from hocket import ScriptedChatModel
+from hocket.errors import InvalidInput
+from hocket.language_models import init_chat_model
+from hocket.prices import Price, aprice_of, identify_model, packaged, price_of, set_prices
+from hocket.providers.local import ChatLocal
+
+_NOW = datetime(2026, 11, 1, tzinfo=UTC)
+NAMES = ("my-model", "openai:gpt-9", "gpt-9", "ollama:*", "*", "gpt-9*", "gpt-*", "scripted-chat-model")
+
+
+@pytest.fixture(autouse=True)
+def no_prices_are_left() -> Iterator[None]:
+    yield
+    set_prices(dict.fromkeys(NAMES))
+
+
+def test_what_is_not_known_is_none() -> None:
+    assert price_of("nobody-has-heard-of-it") is None
+    assert price_of("gpt-4o", "a-provider-of-my-own") is None
+
+
+def test_the_program_says_prices_by_name_and_by_provider() -> None:
+    set_prices({"gpt-9": Price(1, 1), "openai:gpt-9": Price(2, 2)})
+    assert price_of("gpt-9") == Price(1, 1)
+    assert price_of("GPT-9 ", "groq") == Price(1, 1)
+    assert price_of("gpt-9", "OpenAI") == price_of("openai:gpt-9") == Price(2, 2)
+
+
+def test_an_exact_name_counts_before_patterns_and_a_longer_pattern_before_a_shorter_one() -> None:
+    set_prices({"*": Price(1, 1), "gpt-*": Price(2, 2), "gpt-9*": Price(3, 3), "gpt-9": Price(4, 4)})
+    found = [price_of(name) for name in ("llama", "gpt-8", "gpt-9-mini", "gpt-9")]
+    assert found == [Price(1, 1), Price(2, 2), Price(3, 3), Price(4, 4)]
+
+
+def test_what_was_said_can_be_taken_back() -> None:
+    set_prices({"my-model": Price(1, 1)})
+    set_prices({"my-model": None})
+    assert price_of("my-model") is None
+
+
+def test_a_bracket_in_a_name_is_no_pattern() -> None:
+    set_prices({"gpt-9*": Price(1, 1)})
+    assert price_of("gpt-9[1m]") == Price(1, 1)
+
+
+@pytest.mark.parametrize(
+    "name", ["ollama:qwen3:8b", "local", "vllm:meta-llama/Llama-3.3-70B", "lmstudio:x", "llamacpp:x"]
+)
+def test_models_on_machines_of_ones_own_cost_nothing(name: str) -> None:
+    provider, _, model = name.partition(":")
+    assert price_of(model or name, provider) == Price(0, 0)
+    if model:
+        assert price_of(name) == Price(0, 0)
+
+
+def test_models_on_ollamas_own_servers_do() -> None:
+    assert price_of("gpt-oss:120b-cloud", "ollama") is None
+    assert price_of("glm-4.6:cloud", "ollama") is None
+
+
+def test_a_program_may_price_its_own_machines() -> None:
+    set_prices({"ollama:*": Price("0.1", "0.1")})
+    assert price_of("qwen3:8b", "ollama") == Price("0.1", "0.1")
+
+
+def test_a_model_is_asked_for_its_names() -> None:
+    assert identify_model(init_chat_model("openai:gpt-5", api_key="k")) == ("gpt-5", "openai")
+    assert price_of(ChatLocal()) == Price(0, 0)
+    assert price_of(init_chat_model("ollama:qwen3:8b")) == Price(0, 0)
+    model = ScriptedChatModel(script=[])
+    assert price_of(model) is None
+    set_prices({"scripted-chat-model": Price(1, 2)})
+    assert price_of(model) == Price(1, 2)
+
+
+@pytest.mark.parametrize("model", ["", "  ", None, 5, object], ids=str)
+def test_what_has_no_name_is_refused(model: object) -> None:
+    with pytest.raises(InvalidInput, match="neither a model nor the name of one"):
+        price_of(model)
+
+
+@pytest.mark.parametrize("prices", [{"": Price(1, 1)}, {5: Price(1, 1)}, {"x": 0}, {"x": "1"}, {"x": (1, 1)}], ids=str)
+def test_what_is_no_price_is_refused_and_changes_nothing(prices: dict[str, Price]) -> None:
+    with pytest.raises(InvalidInput):
+        set_prices({"my-model": Price(1, 1), **prices})
+    assert price_of("my-model") is None
+
+
+@pytest.mark.anyio
+async def test_a_price_is_found_from_a_loop_without_holding_it_up() -> None:
+    set_prices({"my-model": Price(1, 1)})
+    packaged._load.cache_clear()
+    assert await aprice_of("my-model") == Price(1, 1)
+    assert await aprice_of("nobody-has-heard-of-it") is None
+    assert packaged.is_loaded()
+
+
+def test_without_the_package_prices_are_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "genai_prices", ModuleType("genai_prices"))  # as if it were not there
+    monkeypatch.setitem(sys.modules, "genai_prices.data_snapshot", None)
+    packaged._load.cache_clear()
+    set_prices({"*": None})
+    try:
+        assert price_of("gpt-4o", "openai") is None
+    finally:
+        packaged._load.cache_clear()
+        set_prices({"*": None})
+
+
+class TestPackage:
+    """The prices of genai-prices."""
+
+    @pytest.fixture(autouse=True)
+    def package(self) -> None:
+        pytest.importorskip("genai_prices", reason="the extra `prices`")
+
+    def test_known_models_have_prices(self) -> None:
+        assert price_of("gpt-4o", "openai") == Price("2.5", 10, "1.25")
+        assert price_of("gpt-4o") == price_of("openai:gpt-4o") == price_of("gpt-4o-2024-08-06", "openai")
+        assert price_of("claude-sonnet-4-5", "anthropic").cache_write_1h == 6  # type: ignore[union-attr]
+
+    def test_names_of_providers_that_differ(self) -> None:
+        assert price_of("grok-4", "xai") is not None
+        assert price_of("gpt-4o", "openai_responses") == price_of("gpt-4o", "azure_entra") == price_of("gpt-4o")
+        assert price_of("gemini-2.5-pro", "gemini_compatible") == price_of("gemini-2.5-pro", "google")
+
+    def test_a_provider_that_it_does_not_know_has_no_prices(self) -> None:
+        assert price_of("gpt-4o", "openai_compatible") is None
+        assert price_of("gpt-4o", "huggingface") is None
+
+    def test_a_model_that_is_billed_by_more_than_its_tokens_has_none(self) -> None:
+        assert price_of("gemini-2.5-flash-image", "google") is None
+        assert price_of("gpt-image-1", "openai") is None
+
+    def test_calls_cost_what_the_package_says(self) -> None:
+        """For every model of the package, in calls with all kinds of tokens: the same, to the last digit."""
+        from genai_prices import Usage
+        from genai_prices.data_snapshot import get_snapshot
+
+        compared = 0
+        for provider in get_snapshot().providers:
+            for model in provider.models:
+                price = packaged._convert(model.get_prices(_NOW))
+                if price is None:
+                    continue
+                for scale in (1, 7, 300):
+                    counts = {"input_tokens": 1000 * scale, "output_tokens": 500 * scale}
+                    read, written, reasoned = 300 * scale, 200 * scale, 100 * scale
+                    theirs = Usage(
+                        **counts,
+                        cache_read_tokens=read,
+                        cache_write_tokens=written,
+                        output_reasoning_tokens=reasoned,
+                    )
+                    ours = price.cost(
+                        {
+                            **counts,
+                            "total_tokens": 0,
+                            "input_token_details": {"cache_read": read, "cache_creation": written},
+                            "output_token_details": {"reasoning": reasoned},
+                        }  # type: ignore[typeddict-item]
+                    )
+                    said = model.calc_price(theirs, provider, genai_request_timestamp=_NOW).total_price
+                    assert ours == said, (provider.id, model.id, scale)
+                    compared += 1
+        assert compared > 3000
