@@ -93,6 +93,9 @@ def test_a_run_of_everything_in_sync_code() -> None:
         "on_limiter_wait",
         "on_offload",
         "on_downgrade",
+        "on_embeddings_start",
+        "on_embeddings_end",
+        "on_embeddings_error",
     }
 
 

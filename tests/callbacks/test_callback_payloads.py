@@ -73,6 +73,7 @@ async def test_the_start_of_a_chat_model() -> None:
         "options": {"stop": ["."]},
         "name": "ask",
         "batch_size": 1,
+        "stream": False,
     }
 
 
@@ -217,6 +218,7 @@ async def test_the_runs_of_a_text_model() -> None:
         "options": {"stop": ["."]},
         "name": "ask",
         "batch_size": 2,
+        "stream": False,
     }
     assert [args[0].generations[0][0].text for _, args, _ in ends] == ["A", "B"]
     assert [args[0].llm_output["token_usage"] for _, args, _ in ends] == [{"total_tokens": 7}, {}]

@@ -234,7 +234,7 @@ class Delivery:
     def has_handed_out(self) -> bool:
         """Whether somebody has got a part of the answer, so that it cannot be begun again."""
         has_consumer = self._hands_out and self.sink is not None
-        return self.has_begun and (has_consumer or self._runs.hears_tokens)
+        return self.has_begun and (has_consumer or self._runs.shows_tokens)
 
     @property
     def sizes(self) -> Sequence[int]:

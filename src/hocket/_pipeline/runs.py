@@ -56,6 +56,7 @@ class Runs:
     has_ended: bool = False
     reports_usage: bool = True
     _hears_tokens: bool | None = None  # until the first chunk comes
+    _shows_tokens = False
     _started_at = 0.0
 
     def __init__(
@@ -124,9 +125,9 @@ class Runs:
         await self.emit(name, *args, **details)
 
     @property
-    def hears_tokens(self) -> bool:
-        """Whether a handler has been told of a chunk."""
-        return bool(self._hears_tokens)
+    def shows_tokens(self) -> bool:
+        """Whether a handler has been told of a chunk that may have shown it to somebody."""
+        return self._shows_tokens
 
     @property
     def may_hear_tokens(self) -> bool:
@@ -150,7 +151,9 @@ class Runs:
 
     async def _emit_first_token(self, event_args: TokenEventArgs, item: Any) -> None:
         run = self._runs[0]
-        self._hears_tokens = bool(run.listeners("on_llm_new_token"))
+        heard = run.listeners("on_llm_new_token")
+        self._hears_tokens = bool(heard)
+        self._shows_tokens = not all([getattr(handler, "only_measures", False) for handler, _, _ in heard])
         await run.emit("on_first_token", clock.current().now() - self._started_at)
         if self._hears_tokens:
             await run.emit_token(*event_args(item))

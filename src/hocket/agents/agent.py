@@ -13,6 +13,7 @@ from hocket.agents.limits import AgentLimits
 from hocket.agents.loop import AgentRun
 from hocket.agents.plan import AgentPlan
 from hocket.agents.result import AgentResult
+from hocket.callbacks.run_facts import AGENT_NAME
 from hocket.chat_history import BaseChatMessageHistory
 from hocket.chat_history.turn import coerce_messages
 from hocket.errors import InvalidInput, ToolException
@@ -187,7 +188,8 @@ class Agent(Runnable[AgentInput, AgentResult[Output]], Generic[Output]):
     ) -> AgentResult[Output]:
         limits = options.check(self._plan) or self.limits
         asked = _read_input(input, options.history)
-        run = ChainRun(ASYNC, self.get_name(), ensure_config(config))
+        name = self.get_name()
+        run = ChainRun(ASYNC, name, ensure_config(config), own_metadata={AGENT_NAME: name})
         emit: EventSink | None = None if sink is None else sink.put
         agent_run = AgentRun(self._plan, limits, options.history, run, run.config_inside(), emit, options.injected)
         work = functools.partial(agent_run.execute, asked)

@@ -1,6 +1,6 @@
 """Watching runs: handlers, the managers that tell them, and handlers for common needs. LangChain's names."""
 
-from hocket.callbacks.ambient import register_configure_hook
+from hocket.callbacks.ambient import register_configure_hook, register_handler, unregister_handler
 from hocket.callbacks.background import flush
 from hocket.callbacks.base_manager import BaseCallbackManager, Callbacks
 from hocket.callbacks.base_run_manager import BaseRunManager
@@ -69,5 +69,7 @@ __all__ = [
     "flush",
     "get_usage_metadata_callback",
     "register_configure_hook",
+    "register_handler",
     "trace_as_chain_group",
+    "unregister_handler",
 ]

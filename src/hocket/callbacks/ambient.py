@@ -1,18 +1,29 @@
-"""Handlers that listen to all runs of a context, without being passed to each call.
+"""Handlers that listen to all runs of a context, or of the whole process, without being passed to each call.
 
-One context variable holds them all. LangChain makes one for each use and keeps each for ever in a list that every call
-scans, so that a service gets slower with every request (its issue #32300).
+One context variable holds all of a context. LangChain makes one for each use and keeps each for ever in a list that every
+call scans, so that a service gets slower with every request (its issue #32300).
 """
 
+import logging
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from typing import Any, NamedTuple
 
+from hocket.callbacks.given import list_handlers
 from hocket.callbacks.handlers import BaseCallbackHandler
 from hocket.errors import InvalidInput
 
-__all__ = ["Listening", "ambient_handlers", "has_ambient_handlers", "register_configure_hook"]
+__all__ = [
+    "Listening",
+    "ambient_handlers",
+    "has_ambient_handlers",
+    "register_configure_hook",
+    "register_handler",
+    "unregister_handler",
+]
+
+_log = logging.getLogger("hocket.callbacks")
 
 _listening: ContextVar[tuple[BaseCallbackHandler, ...]] = ContextVar("hocket_listening", default=())
 
@@ -24,7 +35,13 @@ class _Hook(NamedTuple):
     env_var: str | None
 
 
+class _Registration(NamedTuple):
+    handler: BaseCallbackHandler
+    active: Callable[[], bool] | None
+
+
 _hooks: list[_Hook] = []
+_registrations: tuple[_Registration, ...] = ()  # replaced and never changed: every call reads it, in any thread
 _OFF = ("", "0", "false", "False")
 
 current_parent: ContextVar[Any] = ContextVar("hocket_parent", default=None)
@@ -76,9 +93,51 @@ def register_configure_hook(
     _hooks.append(_Hook(context_var, inheritable, handle_class, env_var))
 
 
+def register_handler(handler: BaseCallbackHandler, *, active: Callable[[], bool] | None = None) -> None:
+    """Have ``handler`` listen to every run of this process that starts from now on, in all threads and event loops.
+
+    It hears of a run once, also where it is passed to a call besides. A second registration replaces the first.
+
+    Args:
+        handler: the handler.
+        active: says at the start of each run whether the handler listens to it: as long as nobody does, calls cost what
+            they cost without handlers. It must be quick. Where it raises, the handler does not listen. None: always.
+
+    Raises:
+        InvalidInput: ``handler`` is no handler, or ``active`` cannot be called.
+    """
+    global _registrations
+    list_handlers([handler])
+    if active is not None and not callable(active):
+        raise InvalidInput(f"active is {active!r}; it must be a function that returns whether the handler listens")
+    unregister_handler(handler)
+    _registrations = (*_registrations, _Registration(handler, active))
+
+
+def unregister_handler(handler: BaseCallbackHandler) -> None:
+    """Have ``handler`` listen to runs no more, except to those that have begun. Nothing, if it is not registered."""
+    global _registrations
+    _registrations = tuple(one for one in _registrations if one.handler is not handler)
+
+
+def _is_active(one: _Registration) -> bool:
+    if one.active is None:
+        return True
+    try:
+        return one.active()
+    except Exception:
+        _log.debug("%r: whether it listens cannot be asked", one.handler, exc_info=True)
+        return False
+
+
 def has_ambient_handlers() -> bool:
     """Whether `ambient_handlers` may have any."""
-    return bool(_listening.get() or _hooks)
+    if _listening.get() or _hooks:
+        return True
+    for one in _registrations:  # noqa: SIM110  # faster than any(), which every call would pay
+        if _is_active(one):
+            return True
+    return False
 
 
 def ambient_handlers(held: Sequence[BaseCallbackHandler] = ()) -> list[tuple[BaseCallbackHandler, bool]]:
@@ -92,4 +151,5 @@ def ambient_handlers(held: Sequence[BaseCallbackHandler] = ()) -> list[tuple[Bas
             handler = handle_class()
         if handler is not None:
             found.append((handler, inheritable))
+    found += [(one.handler, True) for one in _registrations if _is_active(one)]
     return found

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
-from hocket.messages import BaseMessage
+from hocket.messages import BaseMessage, UsageMetadata
 from hocket.outputs import ChatGenerationChunk, GenerationChunk, LLMResult
 
 __all__ = ["AsyncCallbackHandler", "BaseCallbackHandler", "Metadata", "Serialized"]
@@ -32,11 +32,14 @@ class BaseCallbackHandler:
         background: do not have runs wait for this handler: under an event loop it is told in order, but later, from a
             queue of 1,000 events (`flush`). It cannot fail a run, and should not look at context variables. Sync verbs
             tell it at once.
+        only_measures: what it hears of chunks it shows nobody, so that an attempt that failed after some of them may be
+            made again, as if nobody had heard them.
     """
 
     raise_error: bool = False
     run_inline: bool = False
     background: bool = False
+    only_measures: bool = False
     errors: int = 0
 
     ignore_llm: bool = False
@@ -44,6 +47,7 @@ class BaseCallbackHandler:
     ignore_chain: bool = False
     ignore_agent: bool = False
     ignore_retriever: bool = False
+    ignore_embeddings: bool = False
     ignore_retry: bool = False
     ignore_custom_event: bool = False
 
@@ -62,7 +66,8 @@ class BaseCallbackHandler:
     ) -> object:
         """A text model starts; a chat model too, for a handler that has no `on_chat_model_start`.
 
-        ``kwargs``: ``invocation_params``, ``options``, ``name``, ``batch_size``.
+        ``kwargs``: ``invocation_params``, ``options``, ``name``, ``batch_size``, ``stream`` (whether the model is asked to
+        stream), and for a model behind HTTP ``server_address`` (a host) and ``server_port``.
         """
 
     def on_chat_model_start(
@@ -76,7 +81,7 @@ class BaseCallbackHandler:
         metadata: Metadata | None = None,
         **kwargs: Any,
     ) -> object:
-        """A chat model starts. Raising NotImplementedError asks for `on_llm_start` instead."""
+        """A chat model starts. Raising NotImplementedError asks for `on_llm_start` instead. ``kwargs`` as there."""
 
     def on_llm_new_token(
         self,
@@ -145,6 +150,45 @@ class BaseCallbackHandler:
 
         They are reasoning, and what ran on the other's servers. It is told once a request, before that is sent.
         """
+
+    # -- embeddings
+
+    def on_embeddings_start(
+        self,
+        serialized: Serialized,
+        texts: list[str],
+        *,
+        run_id: UUID,
+        parent_run_id: UUID | None = None,
+        tags: list[str] | None = None,
+        metadata: Metadata | None = None,
+        **kwargs: object,
+    ) -> object:
+        """An embedding model starts, with all texts of one call. (LangChain has no events for these models.)
+
+        ``metadata`` names provider and model, as that of other models does. ``kwargs``: ``name``, and for a model behind
+        HTTP ``server_address`` (a host) and ``server_port``.
+        """
+
+    def on_embeddings_end(
+        self,
+        usage: UsageMetadata | None,
+        *,
+        count: int,
+        dimensions: int | None,
+        run_id: UUID,
+        parent_run_id: UUID | None = None,
+        **kwargs: object,
+    ) -> object:
+        """An embedding model has answered with ``count`` vectors of ``dimensions`` numbers each (None: with none).
+
+        ``usage``: the tokens of all its requests; None: the server did not say, or there is none.
+        """
+
+    def on_embeddings_error(
+        self, error: BaseException, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: object
+    ) -> object:
+        """An embedding model has failed, or was cancelled."""
 
     # -- chains, tools, retrievers, agents
 
@@ -261,6 +305,9 @@ class AsyncCallbackHandler(BaseCallbackHandler):
     async def on_limiter_wait(self, *args: Any, **kwargs: Any) -> object: ...
     async def on_offload(self, *args: Any, **kwargs: Any) -> object: ...
     async def on_downgrade(self, *args: object, **kwargs: object) -> object: ...
+    async def on_embeddings_start(self, *args: Any, **kwargs: object) -> object: ...
+    async def on_embeddings_end(self, *args: Any, **kwargs: object) -> object: ...
+    async def on_embeddings_error(self, *args: Any, **kwargs: object) -> object: ...
     async def on_chain_start(self, *args: Any, **kwargs: Any) -> object: ...
     async def on_chain_end(self, *args: Any, **kwargs: Any) -> object: ...
     async def on_chain_error(self, *args: Any, **kwargs: Any) -> object: ...

@@ -6,10 +6,18 @@ from hocket._runtime.lazy import Loader, loader
 from hocket.embeddings.base import Embeddings
 from hocket.embeddings.cache_backed import CacheBackedEmbeddings
 from hocket.embeddings.fakes import DeterministicFakeEmbedding, FakeEmbeddings
+from hocket.embeddings.run import embed_as_run
 
 if TYPE_CHECKING:
     from hocket.embeddings.registry import init_embeddings
 
-__all__ = ["CacheBackedEmbeddings", "DeterministicFakeEmbedding", "Embeddings", "FakeEmbeddings", "init_embeddings"]
+__all__ = [
+    "CacheBackedEmbeddings",
+    "DeterministicFakeEmbedding",
+    "Embeddings",
+    "FakeEmbeddings",
+    "embed_as_run",
+    "init_embeddings",
+]
 
 __getattr__: Loader = loader(__name__, {"init_embeddings": "registry"})

@@ -16,6 +16,8 @@ class Embeddings:
 
     The other verbs follow from it: an async verb runs sync code in a worker thread, a sync verb runs async code on a loop
     of hocket's own, and a query is a document unless `aembed_query` or `embed_query` says otherwise.
+
+    Handlers hear of calls of hocket's own classes. Yours is heard of, too, where it embeds by `embed_as_run`.
     """
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:

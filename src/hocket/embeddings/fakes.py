@@ -7,7 +7,9 @@ from typing import ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from hocket._runtime.runtime import ASYNC, BLOCKING, Runtime, drive
 from hocket.embeddings.base import Embeddings
+from hocket.embeddings.run import embed_as_run
 
 __all__ = ["DeterministicFakeEmbedding", "FakeEmbeddings"]
 
@@ -21,11 +23,17 @@ class _Fake(BaseModel, Embeddings, ABC):
 
     async def aembed_documents(self, texts: list[str]) -> list[list[float]]:
         """Return one vector for each text, in order."""
-        return self.embed_documents(texts)
+        return await self._embed_all(ASYNC, texts)
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
         """Return one vector for each text, in order."""
-        return [self._embed(text) for text in texts]
+        return drive(self._embed_all(BLOCKING, texts))
+
+    async def _embed_all(self, runtime: Runtime, texts: list[str]) -> list[list[float]]:
+        async def embed() -> list[list[float]]:
+            return [self._embed(text) for text in texts]
+
+        return await embed_as_run(self, texts, embed, runtime=runtime)
 
     @abstractmethod
     def _embed(self, text: str) -> list[float]: ...

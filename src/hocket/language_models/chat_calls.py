@@ -13,6 +13,7 @@ from hocket._pipeline.lazy_copies import LazyCopies
 from hocket._pipeline.request import CallRequest
 from hocket._pipeline.runs import NO_RUNS, Runs, StartEvent
 from hocket._runtime.runtime import Runtime
+from hocket.callbacks.run_facts import describe_server
 from hocket.errors import InvalidInput
 from hocket.errors.hints import bridge_hint
 from hocket.language_models.base import BaseLanguageModel
@@ -116,6 +117,8 @@ class ChatCalls(BaseLanguageModel[AIMessage], ABC):
             "options": options,
             "name": config.get("run_name") or self.name,
             "batch_size": batch_size,
+            "stream": request.streaming,
+            **describe_server(self.__dict__.get("base_url")),
         }
         return (self._serialize_for_handlers(), [LazyCopies(request.prompts[0])]), details
 

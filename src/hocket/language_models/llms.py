@@ -21,11 +21,10 @@ from hocket._pipeline.text_answer import TEXT
 from hocket._runtime.portal import run_in_portal
 from hocket._runtime.runtime import ASYNC, BLOCKING, Runtime, drive
 from hocket._runtime.stream import Producer, Sink, Stream, SyncStream
+from hocket.callbacks.run_facts import describe_server
 from hocket.errors import InvalidInput
 from hocket.language_models.base import BaseLanguageModel, LanguageModelInput
-from hocket.language_models.call_parts import (
-    configure_manager,
-)
+from hocket.language_models.call_parts import configure_manager
 from hocket.language_models.per_prompt import PerPrompt, run_ids_of
 from hocket.language_models.prompt_cache import answer_missing
 from hocket.messages.base import copy_containers
@@ -315,6 +314,8 @@ class BaseLLM(BaseLanguageModel[str], ABC):
                 "options": {"stop": copy_containers(request.stop)},
                 "batch_size": len(request.prompts),
                 "name": each.run_names[index] or self.name,
+                "stream": request.streaming,
+                **describe_server(self.__dict__.get("base_url")),
             }
 
         return Runs(runtime, TEXT.start_event, request.run_ids, managers, describe)

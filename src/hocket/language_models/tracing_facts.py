@@ -16,8 +16,8 @@ _TRACED = {
 }
 
 
-def ls_params(model: object, kind: str, stop: Sequence[str] | None, params: Mapping[str, Any]) -> LangSmithParams:
-    """Return provider, model name, kind, temperature and limits.
+def ls_params(model: Any, kind: str, stop: Sequence[str] | None, params: Mapping[str, Any]) -> LangSmithParams:
+    """Return provider, model name, kind, temperature and limits. A model without a name goes by its kind (`_llm_type`).
 
     Args:
         model: its class and attributes are asked.
@@ -34,6 +34,8 @@ def ls_params(model: object, kind: str, stop: Sequence[str] | None, params: Mapp
     if params:
         facts.update((key, params[name]) for name, key in _TRACED.items() if name in params)
         facts = {key: value for key, value in facts.items() if value is not None}
+    if "ls_model_name" not in facts:
+        facts["ls_model_name"] = model._llm_type
     if stop:
         facts["ls_stop"] = stop
     return facts

@@ -14,6 +14,7 @@ from pydantic import ConfigDict, Field
 
 from hocket._runtime.portal import run_in_portal
 from hocket.embeddings.base import Embeddings
+from hocket.embeddings.run import EmbeddingRun
 from hocket.errors import InvalidInput, InvalidReply
 from hocket.http.request import HTTPReply, HTTPRequest
 from hocket.messages import UsageMetadata, add_usage
@@ -77,12 +78,15 @@ class RemoteEmbeddings(RetryingService, Embeddings, ABC):
         """
         batches = list(self._batches(texts, _sizes(texts)))
 
-        async def run(ends_at: float | None) -> EmbeddingResult:
-            embed = functools.partial(self._embed, ends_at)
+        run = EmbeddingRun(self, texts)
+
+        async def embed_all(ends_at: float | None) -> EmbeddingResult:
+            embed = functools.partial(self._embed, run, ends_at)
             limits: RunnableConfig = {"max_concurrency": self.max_concurrency}
             return _join(await Batch(embed, batches, limits, return_exceptions=False).collect())
 
-        return await self._run_in_time(run, "the texts")
+        work = functools.partial(self._run_in_time, embed_all, "the texts")
+        return await run.execute(work, lambda result: (result.embeddings, result.usage))
 
     def embed(self, texts: list[str]) -> EmbeddingResult:
         """Return the vectors of the texts together with their token usage: the sync face of `aembed`."""
@@ -92,7 +96,9 @@ class RemoteEmbeddings(RetryingService, Embeddings, ABC):
         """Return one vector for each text, in order; none, and no request, for no texts. Raises as `aembed`."""
         return (await self.aembed(texts)).embeddings
 
-    async def _embed(self, ends_at: float | None, texts: list[str], config: RunnableConfig) -> EmbeddingResult:
+    async def _embed(
+        self, run: EmbeddingRun, ends_at: float | None, texts: list[str], config: RunnableConfig
+    ) -> EmbeddingResult:
         """Make one request, and again where that may help."""
 
         def read(reply: HTTPReply) -> EmbeddingResult:
@@ -101,7 +107,7 @@ class RemoteEmbeddings(RetryingService, Embeddings, ABC):
                 raise InvalidReply(f"the reply has {len(result.embeddings)} vectors for {len(texts)} texts")
             return result
 
-        return await self._send_again(lambda: self._request(texts), read, ends_at)
+        return await self._send_again(lambda: self._request(texts), read, ends_at, run.emit_retry)
 
     def _batches(self, texts: list[str], sizes: list[int]) -> Iterator[list[str]]:
         """Yield the texts in lists of at most ``chunk_size``, none with more bytes than tokens are allowed.

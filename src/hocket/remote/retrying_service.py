@@ -51,7 +51,11 @@ class RetryingService(RemoteService):
         )
 
     async def _send_again(
-        self, make_request: Callable[[], HTTPRequest], read: Callable[[HTTPReply], T], ends_at: float | None
+        self,
+        make_request: Callable[[], HTTPRequest],
+        read: Callable[[HTTPReply], T],
+        ends_at: float | None,
+        emit_retry: Callable[[Failure], Awaitable[None]] | None = None,
     ) -> T:
         """Make one request, and again where that may help, and return what ``read`` makes of its reply.
 
@@ -59,6 +63,7 @@ class RetryingService(RemoteService):
             make_request: returns the request, but for its key.
             read: given the reply.
             ends_at: see `_run_in_time`.
+            emit_retry: tells the handlers of an attempt that failed; None: there are none.
 
         Raises:
             LLMError: the last attempt has failed.
@@ -79,7 +84,7 @@ class RetryingService(RemoteService):
             limit=policy.max_attempts,
             ends_at=lambda: ends_at,
             may_repeat=lambda: True,
-            tell=_tell_nobody,
+            tell=emit_retry or _tell_nobody,
         )
 
 

@@ -7,6 +7,7 @@ The model reads 256 tokens at a time. A longer text is read in parts, and its ve
 nothing of it goes unseen; passages of up to 1,000 characters fit whole.
 """
 
+import functools
 import hashlib
 import importlib.util
 import math
@@ -18,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hocket._runtime.fork import after_fork, leave_to_parent
 from hocket._runtime.runtime import ASYNC
-from hocket.embeddings import Embeddings
+from hocket.embeddings import Embeddings, embed_as_run
 from hocket.errors import InvalidInput, LocalModelError, MissingDependency
 from hocket.providers.local.word_pieces import END, START, UNKNOWN, Vocabulary, cut_word_pieces, read_vocabulary
 
@@ -72,8 +73,10 @@ class LocalEmbeddings(Embeddings):
         for text in texts:
             if not isinstance(text, str):  # pyright: ignore[reportUnnecessaryIsInstance]  # a caller's mistake
                 raise InvalidInput(f"texts are embedded, not {type(text).__name__}")
-        if not texts:
-            return []
+        return await embed_as_run(self, texts, functools.partial(self._embed, texts)) if texts else []
+
+    async def _embed(self, texts: Sequence[str]) -> list[list[float]]:
+        """Return one vector for each text; there is at least one."""
         parts = await ASYNC.call_sync(self._cut, texts)
         sums = [_Sum() for _ in texts]
         for start in range(0, len(parts), _BATCH):  # a caller who leaves waits for one batch at most
