@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Generic, NamedTuple, Protocol, TypeVar, cast
 
 from hocket._pipeline.request import CallRequest
+from hocket.messages import UsageMetadata
 from hocket.messages.base import copy_containers
 from hocket.outputs import ChatGenerationChunk, Generation, GenerationChunk, LLMResult
 
@@ -120,6 +121,10 @@ class AnswerKind(ABC, Generic[Result, Chunk]):
     @abstractmethod
     def without_usage(self, response: LLMResult) -> LLMResult:
         """Return a copy of an unfinished answer, flagged as something that another call pays for (`CACHE_HIT`)."""
+
+    @abstractmethod
+    def read_usage(self, result: Result | LLMResult) -> UsageMetadata | None:
+        """Return the tokens that a result, or what had come of one (`AnswerFold.partial_response`), says it used."""
 
     # -- caching
 

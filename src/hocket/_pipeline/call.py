@@ -8,6 +8,7 @@ methods of its own; a stage touches those that it is about. What differs between
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
+from hocket._metering.attempt import TokenNeed
 from hocket._pipeline.answer import AnswerFold, AnswerKind
 from hocket._pipeline.request import CallRequest
 from hocket._pipeline.runs import NO_RUNS, LLMRun, RelayedRuns, Runs
@@ -128,11 +129,15 @@ class Delivery:
     Attributes:
         sink: takes the chunks; None: nobody does.
         is_shared: whether the chunks are for several equal calls, which get them as the hook made them.
+        attempt: 1 for the first attempt.
+        first_chunk_at: when the first chunk of the attempt came, in seconds by the clock; None: none has come.
     """
 
     # Most calls never see a chunk: these stand on the class, since each assignment in a constructor is paid by every call.
     sink: Sink[Any] | None = None
     is_shared = False
+    attempt = 1
+    first_chunk_at: float | None = None
     _fold: AnswerFold | None = None
     _hands_out = True
     _alarm: Alarm | None = None
@@ -178,6 +183,7 @@ class Delivery:
         return waiting
 
     def _start_fold(self) -> AnswerFold:
+        self.first_chunk_at = clock.current().now()
         self._fold = self._answer.new_fold(self._request, self.is_shared)
         return self._fold
 
@@ -248,7 +254,8 @@ class Delivery:
 
     def restart(self) -> None:
         """Forget the chunks that have come: another attempt is made."""
-        self._fold = None
+        self._fold = self.first_chunk_at = None
+        self.attempt += 1
 
 
 class SharedDelivery(Delivery):
@@ -270,9 +277,10 @@ class Call:
     Attributes:
         delivery: where chunks go.
         result: what the hook, or a cache, has given; set by `finish`.
+        need: what an attempt may use at most; None: nobody has asked.
     """
 
-    __slots__ = ("answer", "delivery", "limits", "request", "result", "runs", "runtime")
+    __slots__ = ("answer", "delivery", "limits", "need", "request", "result", "runs", "runtime")
 
     def __init__(
         self,
@@ -289,6 +297,7 @@ class Call:
         self.limits: CallLimits = limits
         self.runs: Runs = runs
         self.delivery: Delivery = delivery or Delivery(answer, request, runs, limits)
+        self.need: TokenNeed | None = None
 
     def finish(self, result: Any) -> Any:
         """Take the result; return what the verb answers with."""
@@ -307,6 +316,12 @@ class Call:
         """Return what had come when ``error`` struck, for handlers."""
         fold = self.delivery.fold if self.delivery.has_begun else None
         return self.answer.failure_response(error, fold)
+
+    async def estimate_need(self) -> TokenNeed:
+        """Return what an attempt may use at most, counted once."""
+        if self.need is None:
+            self.need = await self.request.model._estimate_need(self.request, self.runtime)
+        return self.need
 
     async def fail(self, error: BaseException) -> None:
         """Tell the handlers that the runs have failed or, where the consumer just left, that they have ended."""

@@ -10,7 +10,15 @@ from hocket._pipeline.request import CallRequest
 from hocket._runtime.ids import uuid_text
 from hocket.errors import EmptyResponse, InvalidHook
 from hocket.load.construct import get_fields
-from hocket.messages import AIMessage, AIMessageChunk, BaseMessage, BaseMessageChunk, Collector
+from hocket.messages import (
+    AIMessage,
+    AIMessageChunk,
+    BaseMessage,
+    BaseMessageChunk,
+    Collector,
+    UsageMetadata,
+    add_usage,
+)
 from hocket.messages.base import bare_copy, bare_text, copy_containers, copy_message, copy_with_id, is_bare, rebuild
 from hocket.messages.folding import merge_facts
 from hocket.messages.tool_calls import tool_call_chunks_of
@@ -160,6 +168,15 @@ class ChatAnswer(AnswerKind[ChatResult, ChatGenerationChunk]):
             [_without_usage(cast(ChatGeneration, one)) for one in several] for several in response.generations
         ]
         return LLMResult(generations=copies)
+
+    def read_usage(self, result: ChatResult | LLMResult) -> UsageMetadata | None:
+        several = [result.generations] if isinstance(result, ChatResult) else result.generations
+        usage: UsageMetadata | None = None
+        for candidate in (one for candidates in several for one in candidates):
+            message = candidate.message if isinstance(candidate, ChatGeneration) else None
+            if isinstance(message, AIMessage) and message.usage_metadata is not None:
+                usage = add_usage(usage, message.usage_metadata)
+        return usage
 
     # -- caching
 

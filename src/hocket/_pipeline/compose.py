@@ -1,8 +1,9 @@
 """The pipeline of one model, put together from its fields. Absent stages cost nothing."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
+from hocket._metering.attempt import Reserver
 from hocket._pipeline.ask_hook import ask_hook
 from hocket._pipeline.cache import CacheKey, with_cache
 from hocket._pipeline.call import Call, Next
@@ -11,6 +12,7 @@ from hocket._pipeline.deadline import with_attempt_deadlines, with_total_deadlin
 from hocket._pipeline.observe import with_run_events
 from hocket._pipeline.rate_limit import with_rate_limit
 from hocket._pipeline.request import CallRequest
+from hocket._pipeline.reservations import with_reservations
 from hocket._pipeline.retry import with_retries
 from hocket.caches import BaseCache
 from hocket.rate_limiters import BaseRateLimiter
@@ -18,14 +20,17 @@ from hocket.rate_limiters import BaseRateLimiter
 __all__ = ["compose_attempts", "compose_chat", "compose_text"]
 
 
-def compose_attempts(rate_limiter: BaseRateLimiter | None, places: ConcurrencyLimiter | None) -> Next:
+def compose_attempts(
+    rate_limiter: BaseRateLimiter | None, places: ConcurrencyLimiter | None, reservers: Sequence[Reserver] = ()
+) -> Next:
     """Return what makes a real request: attempts, each in its turn, behind the rate limiter, within its limits of time.
 
     Args:
         rate_limiter: asked before each attempt; None: nobody is.
         places: of the calls in flight, of which each attempt takes one; None: there are as many as wanted.
+        reservers: budgets and the like, which reserve for each attempt, in this order.
     """
-    attempt = with_attempt_deadlines(ask_hook)
+    attempt = with_reservations(reservers, with_attempt_deadlines(ask_hook))
     if rate_limiter is not None:
         attempt = with_rate_limit(rate_limiter, attempt)
     if places is not None:

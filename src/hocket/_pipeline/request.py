@@ -1,6 +1,6 @@
 """The request to a model, complete before the pipeline begins. No stage changes it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -17,6 +17,7 @@ class CallRequest(NamedTuple):
         params: options of the call, for the hook.
         streaming: whether the hook should stream.
         run_ids: of the prompts' runs.
+        metadata: of the call, beside the model's; None: none.
     """
 
     model: Any
@@ -25,6 +26,7 @@ class CallRequest(NamedTuple):
     params: dict[str, Any]
     streaming: bool
     run_ids: Sequence[UUID]
+    metadata: Mapping[str, Any] | None = None
 
     @property
     def class_name(self) -> str:

@@ -7,6 +7,7 @@ from hocket._pipeline.answer import CACHE_HIT, CHUNK_SIZES, PARTIAL, AnswerFold,
 from hocket._pipeline.replay_sizes import cut_by_lengths
 from hocket._pipeline.request import CallRequest
 from hocket.errors import EmptyResponse, InvalidHook
+from hocket.messages import UsageMetadata
 from hocket.messages.base import copy_containers
 from hocket.messages.folding import merge_facts
 from hocket.outputs import Generation, GenerationChunk, LLMResult, RunInfo
@@ -111,6 +112,15 @@ class TextAnswer(AnswerKind[LLMResult, GenerationChunk]):
         for one in (one for several in copies for one in several):
             one.generation_info = {**(one.generation_info or {}), CACHE_HIT: True}
         return LLMResult(generations=copies)
+
+    def read_usage(self, result: LLMResult) -> UsageMetadata | None:
+        """Return what ``llm_output`` says, in OpenAI's words, as LangChain's text models do."""
+        told: object = (result.llm_output or {}).get("token_usage")
+        match told:
+            case {"prompt_tokens": int(read), "completion_tokens": int(written)}:
+                return {"input_tokens": read, "output_tokens": written, "total_tokens": read + written}
+            case _:
+                return None
 
     # -- caching
 

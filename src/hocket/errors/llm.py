@@ -64,7 +64,10 @@ class LLMError(HocketError):
         retry_after: seconds after which the server asks to be tried again; None: it did not say.
         partial: the message as far as it had come, where a stream failed.
         details: what else the server said, as data.
+        was_sent: whether the request left, as far as is known: if not, nobody can have worked for it.
     """
+
+    was_sent: bool = True
 
     code: ClassVar[ErrorCode] = ErrorCode.UNKNOWN
 
@@ -195,6 +198,8 @@ class RequestTimeout(LLMError, TimeoutError):
 class ConnectTimeout(RequestTimeout):
     """No connection in time: nothing was sent."""
 
+    was_sent = False
+
 
 class FirstTokenTimeout(RequestTimeout):
     """A stream brought nothing in time. What keeps a connection alive, but says nothing, does not count."""
@@ -231,6 +236,7 @@ class ConnectionFailed(ProviderUnavailable, ConnectionError):
 class Unsupported(LLMError):
     """The provider, or this model of it, cannot do what was asked. Mostly raised before anything is sent."""
 
+    was_sent = False
     code = ErrorCode.NOT_IMPLEMENTED
 
 

@@ -63,7 +63,10 @@ async def _start_tls(wire: Wire, context: "ssl.SSLContext", host: str) -> Wire:
 def _make_connect_error(origin: Origin, error: OSError) -> ConnectionFailed:
     reason = getattr(error, "verify_message", None)
     if reason is not None:  # an ssl.SSLCertVerificationError; another try ends the same way
-        return ConnectionFailed(
+        failure = ConnectionFailed(
             f"{origin} has no valid certificate: {reason}; `verify` names a bundle of authorities to trust"
         )
-    return ConnectionFailed(f"no connection to {origin}: {error}", retryable=True)
+    else:
+        failure = ConnectionFailed(f"no connection to {origin}: {error}", retryable=True)
+    failure.was_sent = False
+    return failure

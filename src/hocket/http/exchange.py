@@ -10,6 +10,7 @@ from typing import Self
 
 import anyio
 
+from hocket._metering.reply_listener import reply_listener
 from hocket._runtime.cancellation import is_cancelled
 from hocket._version import __version__
 from hocket.errors import InvalidReply, LLMError
@@ -57,6 +58,9 @@ async def open_stream(
     """Send a request and return its reply as soon as the head of it is there. Arguments and errors as for `send`."""
     request = HTTPRequest(request.method, request.url, {**DEFAULTS, **request.headers}, request.content)
     reply = await _choose_sender(settings, client).open(request)
+    listener = reply_listener.get()
+    if listener is not None:
+        listener(reply.status, reply.headers)
     try:
         return HTTPStream(reply, max_bytes)
     except LLMError:

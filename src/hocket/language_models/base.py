@@ -6,7 +6,7 @@ Whatever is open or in flight lives elsewhere.
 
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar, cast
 from uuid import UUID
 
@@ -32,6 +32,7 @@ from hocket.language_models.call_parts import NOT_SENT, Params, check_stop
 from hocket.language_models.model_state import PIPELINE, PLACES, keep_shared, pickle_state, without_own_state
 from hocket.language_models.option_policy import DROPPED_OPTIONS, OptionPolicyMixin
 from hocket.language_models.overrides import Overrides
+from hocket.language_models.token_counting import TokenCountingMixin
 from hocket.language_models.tracing_facts import LangSmithParams, describe_unserializable, ls_params
 from hocket.load import dumpd
 from hocket.messages import BaseMessage, MessageLikeRepresentation, convert_to_messages
@@ -42,9 +43,6 @@ from hocket.retries import RetryPolicy, RetryPolicyLike
 from hocket.runnables import Runnable, RunnableSerializable
 from hocket.runnables.config import refuse_config_keys
 from hocket.timeouts import TimeoutLike
-
-if TYPE_CHECKING:
-    from hocket.tokens import Tokenizer
 
 __all__ = [
     "BaseLanguageModel",
@@ -74,7 +72,7 @@ else:
             return cls
 
 
-class BaseLanguageModel(OptionPolicyMixin, _Runnable[Output], ABC):
+class BaseLanguageModel(TokenCountingMixin, OptionPolicyMixin, _Runnable[Output], ABC):
     """A model.
 
     Args:
@@ -106,7 +104,6 @@ class BaseLanguageModel(OptionPolicyMixin, _Runnable[Output], ABC):
     timeout: TimeoutLike | None = Field(default=None, repr=False)
     retry: RetryPolicyLike | None = Field(default=None, repr=False)
     max_in_flight: int | None = Field(default=None, ge=1, repr=False)
-    custom_get_token_ids: Callable[[str], list[int]] | None = Field(default=None, exclude=True, repr=False)
 
     _hooks: ClassVar[Hooks]
     _overrides: ClassVar[Overrides] = Overrides()
@@ -219,49 +216,6 @@ class BaseLanguageModel(OptionPolicyMixin, _Runnable[Output], ABC):
     ) -> LLMResult:
         """Answer several prompts: the sync face of `agenerate_prompt`."""
 
-    # -- counting
-
-    def _find_tokenizer(self) -> "Tokenizer | None":
-        """Return how this model splits text into tokens; None: that is not known here. A hook, for providers to override.
-
-        May load tables: where an event loop runs, `hocket.tokens.acount_tokens` calls it in a worker thread.
-        """
-        from hocket.tokens.counting import Tokenizer, name_of, tokenizer_of  # few programs count
-
-        if self.custom_get_token_ids is not None:
-            return Tokenizer(self.custom_get_token_ids)
-        cls: Any = type(self)
-        if cls.get_token_ids is not BaseLanguageModel[Any].get_token_ids:
-            return Tokenizer(self.get_token_ids)
-        return tokenizer_of(name_of(self))
-
-    def get_token_ids(self, text: str) -> list[int]:
-        """Return the tokens of ``text``.
-
-        Raises:
-            InvalidInput: this model's tokenizer is not known, and it has no ``custom_get_token_ids``.
-            MissingDependency: it is one of OpenAI's, and the extra ``tokens`` is not installed.
-        """
-        from hocket.tokens.counting import token_ids
-
-        return token_ids(self._find_tokenizer(), text, self)
-
-    def get_num_tokens(self, text: str) -> int:
-        """Return how many tokens ``text`` has, as a `TokenCount`: exact with a tokenizer, else 1 for 4 Latin characters."""
-        from hocket.tokens.counting import count_text
-
-        return count_text(self._find_tokenizer(), text)
-
-    def get_num_tokens_from_messages(self, messages: Sequence[BaseMessage], tools: Sequence[Any] | None = None) -> int:
-        """Return how many tokens ``messages`` have, and ``tools`` with them, as a `TokenCount`, which may be approximate.
-
-        `hocket.tokens.count_tokens` tells when. With ``custom_get_token_ids``, each message is counted as text with its
-        role in front, as in LangChain.
-        """
-        from hocket.tokens.counting import count_messages
-
-        return count_messages(self._find_tokenizer(), messages, tools)
-
     # -- running
 
     def _convert_input(self, input: LanguageModelInput) -> PromptValue:
@@ -329,6 +283,7 @@ class BaseLanguageModel(OptionPolicyMixin, _Runnable[Output], ABC):
         stop: list[str] | None,
         params: Params,
         messages: Sequence[BaseMessage] = (),
+        metadata: Mapping[str, Any] | None = None,
     ) -> tuple[CallRequest, Sequence[str]]:
         """Return what is asked of the hook, and the names of options that were left out.
 
@@ -338,6 +293,7 @@ class BaseLanguageModel(OptionPolicyMixin, _Runnable[Output], ABC):
             run_ids: of their runs; None: a new one.
             stop, params: what the verb was given.
             messages: whose parts the model must be able to read.
+            metadata: of the call, beside the model's.
 
         Raises:
             InvalidInput: ``stop`` or a parameter is of no use.
@@ -357,7 +313,7 @@ class BaseLanguageModel(OptionPolicyMixin, _Runnable[Output], ABC):
         )
         stop, options, dropped = self._apply_option_policy(stop, options, params.get("unsupported"), messages)
         ids = (run_ids[0] or new_run_id(),) if len(run_ids) == 1 else [one or new_run_id() for one in run_ids]
-        return CallRequest(self, prompts, stop, options, bool(streaming), ids), dropped
+        return CallRequest(self, prompts, stop, options, bool(streaming), ids, metadata), dropped
 
     def _make_limits(self, params: Params) -> CallLimits:
         """Return the limits of a call: what its arguments say, over what the model says."""

@@ -52,7 +52,7 @@ class ChatCalls(BaseLanguageModel[AIMessage], ABC):
             raise InvalidInput(f"generate takes a list of conversations, not {type(conversations).__name__}")
         run_ids = (config["run_id"], *[None] * len(conversations))
         parts = [
-            self._make_request(runtime, (messages,), (run_id,), stop, params, messages)
+            self._make_request(runtime, (messages,), (run_id,), stop, params, messages, config.get("metadata"))
             for messages, run_id in zip(map(self._prepare, conversations), run_ids, strict=False)
         ]
         requests: list[CallRequest] = [request for request, _ in parts]

@@ -343,7 +343,8 @@ class BaseChatModel(ChatCalls, StructuredOutputMixin, ABC):
     ) -> Call:
         """Return a call, complete. ``runs``: those that were started for it; None: those that its config describes."""
         config = read_config(config)
-        request, dropped = self._make_request(runtime, (messages,), (config.get("run_id"),), stop, params, messages)
+        ids, metadata = (config.get("run_id"),), config.get("metadata")
+        request, dropped = self._make_request(runtime, (messages,), ids, stop, params, messages, metadata)
         if runs is None:
             is_heard = self._has_listeners(config.get("callbacks"))
             runs = self._make_runs(runtime, [request], dropped, params, config)[0] if is_heard else NO_RUNS

@@ -285,7 +285,8 @@ class BaseLLM(BaseLanguageModel[str], ABC):
         run_ids: Sequence[UUID | None],
         each: PerPrompt,
     ) -> Call:
-        request, dropped = self._make_request(runtime, prompts, run_ids, stop, params)
+        metadata = each.metadata[0] if each.metadata else None  # a request has one payer
+        request, dropped = self._make_request(runtime, prompts, run_ids, stop, params, metadata=metadata)
         limits = self._make_limits(params)
         is_heard = any(self._has_listeners(one) for one in each.callbacks)
         return Call(

@@ -29,6 +29,7 @@ __all__ = [
     "count_messages",
     "count_text",
     "count_tokens",
+    "has_tokenizer",
     "name_of",
     "token_ids",
     "tokenizer_of",
@@ -101,6 +102,14 @@ def tokenizer_of(model: str | None) -> Tokenizer | None:
         return None
     documented = _DOCUMENTED.fullmatch((model or "").rpartition("/")[2].removeprefix("openai:")) is not None
     return _OpenAITokenizer(encoding.encode, encoding.count, documented)
+
+
+def has_tokenizer(model: object) -> bool:
+    """Whether a model may have a tokenizer, which may have to be loaded; if not, its tokens are counted by rule of thumb."""
+    if getattr(model, "custom_get_token_ids", None) is not None:
+        return True
+    name = name_of(model)
+    return name is not None and encoding_name_for_model(name) is not None
 
 
 def name_of(model: object) -> str | None:

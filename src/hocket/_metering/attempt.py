@@ -1,0 +1,135 @@
+"""One attempt to have a model answer: what is known before it is made, and after."""
+
+from collections.abc import Mapping
+from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
+from uuid import UUID
+
+from hocket._runtime.runtime import Runtime
+from hocket.messages import UsageMetadata
+
+__all__ = ["Attempt", "AttemptEnd", "Outcome", "ReplyHead", "Reservation", "Reserver", "TokenNeed"]
+
+Outcome: TypeAlias = Literal["ok", "failed", "cancelled", "closed"]
+"""How an attempt ended: "closed" where the consumer of a stream left, "cancelled" where its task was cancelled."""
+
+
+class TokenNeed(NamedTuple):
+    """What an attempt may use at most.
+
+    Attributes:
+        input: tokens of the prompt, at the upper end of what was counted.
+        output: tokens of the answer, over all candidates; None: nobody knows.
+    """
+
+    input: int
+    output: int | None
+
+
+class ReplyHead(NamedTuple):
+    """The head of a server's reply.
+
+    Attributes:
+        status: its code.
+        headers: names in lower case.
+        at: when it came, in seconds by the clock (`hocket._runtime.clock`).
+    """
+
+    status: int
+    headers: Mapping[str, str]
+    at: float
+
+
+class AttemptEnd(NamedTuple):
+    """What became of an attempt.
+
+    Attributes:
+        outcome: how it ended.
+        usage: the tokens that it used; None: an answer came, and said nothing of them.
+        is_estimate: whether ``usage`` was counted here, since the answer did not come to its end.
+        is_billed: whether the model may have worked; if not, it was refused, or never sent, and used nothing.
+        error: what ended it; None: it succeeded.
+        reply: the head of the last reply; None: there was none, or the model does not use hocket's HTTP.
+        began_at, first_token_at, ended_at: in seconds by the clock; the second is None where nothing was streamed.
+    """
+
+    outcome: Outcome
+    usage: UsageMetadata | None
+    is_estimate: bool
+    is_billed: bool
+    error: BaseException | None
+    reply: ReplyHead | None
+    began_at: float
+    first_token_at: float | None
+    ended_at: float
+
+
+class Attempt(Protocol):
+    """What is known of an attempt before it is made."""
+
+    @property
+    def runtime(self) -> Runtime:
+        """Where the call runs."""
+        ...
+
+    @property
+    def provider(self) -> str | None:
+        """The provider's name."""
+        ...
+
+    @property
+    def model(self) -> str | None:
+        """The model's name at its provider."""
+        ...
+
+    @property
+    def number(self) -> int:
+        """1 for the first attempt of a call."""
+        ...
+
+    @property
+    def run_id(self) -> UUID:
+        """The run of the call's first prompt."""
+        ...
+
+    @property
+    def parent_run_id(self) -> UUID | None:
+        """The run that the call is inside of, where handlers listen."""
+        ...
+
+    @property
+    def metadata(self) -> Mapping[str, Any]:
+        """The model's metadata, and the call's over them. Not to be changed."""
+        ...
+
+    @property
+    def ends_at(self) -> float | None:
+        """The deadline of the whole call, in seconds by the clock; None: there is none."""
+        ...
+
+    async def estimate_need(self) -> TokenNeed:
+        """Return what the attempt may use at most; counted once for all reservers and attempts of a call."""
+        ...
+
+
+class Reservation(Protocol):
+    """What a reserver holds for an attempt."""
+
+    @property
+    def is_local(self) -> bool:
+        """Whether `settle` never waits: it then needs no shield, which costs a task."""
+        ...
+
+    async def settle(self, end: AttemptEnd) -> None:
+        """Take what the attempt came to. Called once, shielded, with a few seconds of time; an error is only logged."""
+        ...
+
+
+class Reserver(Protocol):
+    """Asked before each attempt."""
+
+    async def reserve(self, attempt: Attempt) -> Reservation | None:
+        """Hold what the attempt may use, waiting for it if need be; None: there is nothing to settle.
+
+        A reserver that is cancelled, or raises, holds nothing.
+        """
+        ...
