@@ -48,7 +48,7 @@ async def test_each_attempt_is_reserved_and_settled_with_its_usage() -> None:
     assert log == ["first reserves", "second reserves", "second settles ok", "first settles ok"] * 3
     assert [end.usage for end in first.ends] == [USAGE] * 3
     assert all(end.is_billed and not end.is_estimate and end.error is None for end in first.ends)
-    assert all(end.began_at <= (end.first_token_at or 0) <= end.ended_at for end in first.ends)
+    assert all((end.began_at or 0) <= (end.first_token_at or 0) <= end.ended_at for end in first.ends)
 
 
 def test_sync_verbs_reserve_too() -> None:
@@ -160,7 +160,7 @@ async def test_one_that_refuses_gives_the_others_back() -> None:
     with reserve_with(first, second), pytest.raises(InvalidInput, match="too much"):
         await model.ainvoke("hi")
     assert log == ["first reserves", "first settles failed"]
-    assert not only(first.ends).is_billed
+    assert (only(first.ends).is_billed, only(first.ends).began_at) == (False, None)
     assert not model.requests
 
 

@@ -49,7 +49,9 @@ class AttemptEnd(NamedTuple):
         is_billed: whether the model may have worked; if not, it was refused, or never sent, and used nothing.
         error: what ended it; None: it succeeded.
         reply: the head of the last reply; None: there was none, or the model does not use hocket's HTTP.
-        began_at, first_token_at, ended_at: in seconds by the clock; the second is None where nothing was streamed.
+        began_at: in seconds by the clock; None: the attempt was never made, since another reserver refused it.
+        first_token_at: None: nothing was streamed.
+        ended_at: in seconds by the clock.
     """
 
     outcome: Outcome
@@ -58,7 +60,7 @@ class AttemptEnd(NamedTuple):
     is_billed: bool
     error: BaseException | None
     reply: ReplyHead | None
-    began_at: float
+    began_at: float | None
     first_token_at: float | None
     ended_at: float
 
@@ -99,6 +101,11 @@ class Attempt(Protocol):
     @property
     def metadata(self) -> Mapping[str, Any]:
         """The model's metadata, and the call's over them. Not to be changed."""
+        ...
+
+    @property
+    def has_own_ledger(self) -> bool:
+        """Whether the model says itself where its attempts are booked, if anywhere."""
         ...
 
     @property

@@ -87,6 +87,11 @@ class CallAttempt:
         return {**(own or {}), **(given or {})}
 
     @property
+    def has_own_ledger(self) -> bool:
+        """Whether the model says itself where its attempts are booked, if anywhere."""
+        return getattr(self.call.request.model, "ledger", None) is not None
+
+    @property
     def ends_at(self) -> float | None:
         """The deadline of the whole call, in seconds by the clock."""
         return self.call.limits.ends_at
@@ -150,7 +155,7 @@ class CallAttempt:
             is_billed,
             error,
             self._reply,
-            now if self._began_at is None else self._began_at,
+            self._began_at,
             self.call.delivery.first_chunk_at,
             now,
         )
