@@ -39,7 +39,7 @@ from hocket._pipeline.cache_key import prompt_key
 from hocket.errors import CacheMissing, DroppedStateWarning, InvalidInput, LoadError
 from hocket.runnables import RunnableSerializable
 from hocket.tokens import TokenCount
-from tests.kit import CountingLimiter
+from tests.kit import CountingLimiter, DictCache
 
 
 class Answering(BaseChatModel):
@@ -311,6 +311,21 @@ class Picklable(BaseChatModel):
     @classmethod
     def is_lc_serializable(cls) -> bool:
         return True
+
+
+class PortableCache(DictCache):
+    """Says that it means the same in another process."""
+
+    is_portable = True
+
+
+def test_a_pickle_takes_what_says_that_it_can_travel() -> None:
+    """Such as a cache made from an address; a limiter that does not say so is left behind, and named in the warning."""
+    model = Picklable(model="large", cache=PortableCache(), rate_limiter=CountingLimiter())
+    with pytest.warns(DroppedStateWarning, match="leaves its rate_limiter behind"):
+        loaded = pickle.loads(pickle.dumps(model))
+    assert isinstance(loaded.cache, PortableCache)
+    assert loaded.rate_limiter is None
 
 
 async def test_a_pickle_leaves_behind_what_cannot_travel() -> None:

@@ -5,6 +5,7 @@ import socket
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
 
 import anyio
 import anyio.from_thread
@@ -33,6 +34,15 @@ class Diary:
     def block(self, name: str, seconds: float) -> None:
         self.clock.block(seconds)
         self.entries.append((name, self.clock.now()))
+
+
+def test_the_date_goes_with_the_time() -> None:
+    """It begins with the year 2026, so that a test of a day's end waits for no night."""
+    with virtual_clock() as clock:
+        clock.advance(86_400 * 59)
+        date = datetime.fromtimestamp(seam.current().time(), UTC)
+    assert date == datetime(2026, 3, 1, tzinfo=UTC)
+    assert abs(seam.current().time() - time.time()) < 60
 
 
 def test_it_is_in_use_inside_the_block_only() -> None:

@@ -27,7 +27,7 @@ try:
     import psycopg
     from psycopg import Error as PostgresError
     from psycopg.conninfo import conninfo_to_dict, make_conninfo
-    from psycopg.errors import QueryCanceled, UndefinedTable
+    from psycopg.errors import QueryCanceled, UndefinedFunction, UndefinedTable
     from psycopg.pq import TransactionStatus
     from psycopg.rows import tuple_row
 except ImportError as error:
@@ -42,6 +42,7 @@ __all__ = [
     "PostgresError",
     "QueryCanceled",
     "SyncPool",
+    "UndefinedFunction",
     "UndefinedTable",
     "check_postgres_url",
     "execute",

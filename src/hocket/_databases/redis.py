@@ -13,12 +13,13 @@ try:
     import redis.asyncio
     from redis.backoff import NoBackoff
     from redis.connection import parse_url  # pyright: ignore[reportUnknownVariableType]  # redis has no types there
-    from redis.exceptions import AuthenticationError, AuthorizationError, RedisError
+    from redis.exceptions import AuthenticationError, AuthorizationError, NoScriptError, RedisError
     from redis.retry import Retry
 except ImportError as error:
     raise MissingDependency("Redis needs a package; run `pip install 'hocket[redis]'`") from error
 
 __all__ = [
+    "NoScriptError",
     "RedisClient",
     "RedisError",
     "check_redis_url",

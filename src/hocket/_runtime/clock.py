@@ -14,10 +14,14 @@ __all__ = ["Clock", "RealClock", "current", "use"]
 
 
 class Clock(Protocol):
-    """What passes for time. ``now`` is in seconds from an arbitrary start and never goes back."""
+    """What passes for time. ``now`` is in seconds from an arbitrary start and never goes back; ``time`` is the date."""
 
     def now(self) -> float:
         """Return the time in seconds."""
+        ...
+
+    def time(self) -> float:
+        """Return the time in seconds since 1970, as it is told outside of this process."""
         ...
 
     async def sleep(self, seconds: float) -> None:
@@ -35,6 +39,10 @@ class RealClock:
     def now(self) -> float:
         """Return the monotonic time."""
         return time.monotonic()
+
+    def time(self) -> float:
+        """Return the machine's wall-clock time."""
+        return time.time()
 
     async def sleep(self, seconds: float) -> None:
         """Wait in the event loop."""

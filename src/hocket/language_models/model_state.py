@@ -1,8 +1,9 @@
 """What a model keeps beside its fields, and what becomes of it in a copy and in a pickle.
 
 Under names of its own in a model's ``__dict__`` lie the pipeline composed of its fields and the places of its calls in
-flight. Both are this object's alone: a copy makes its own. Cache, limiter and handlers are shared by copies, and left
-behind by pickles, since they hold what cannot travel.
+flight. Both are this object's alone: a copy makes its own. Cache, limiter and handlers are shared by copies. A pickle
+takes those that say of themselves, by a true attribute ``is_portable``, that they mean the same in another process, as
+those that were made from an address do; it leaves the others behind.
 """
 
 import warnings
@@ -25,14 +26,14 @@ _SHARED = ("cache", "rate_limiter", "callbacks")
 
 
 def pickle_state(name: str, state: dict[str, Any]) -> dict[str, object]:
-    """Return the state of a model for a pickle: its fields, without those that are shared.
+    """Return the state of a model for a pickle: its fields, without those that are shared and cannot travel.
 
     Args:
         name: of its class, for the warning.
         state: pydantic's.
     """
     fields = {key: value for key, value in state["__dict__"].items() if key not in _OWN}
-    dropped = [key for key in _SHARED if not isinstance(fields[key], bool | None)]
+    dropped = [key for key in _SHARED if not _is_portable(fields[key])]
     if dropped:
         warnings.warn(
             f"pickling {name} leaves its {', '.join(dropped)} behind; set them again where it is loaded",
@@ -40,6 +41,10 @@ def pickle_state(name: str, state: dict[str, Any]) -> dict[str, object]:
             stacklevel=3,
         )
     return {**state, "__dict__": {**fields, **dict.fromkeys(dropped)}}
+
+
+def _is_portable(value: object) -> bool:
+    return value is None or isinstance(value, bool) or getattr(value, "is_portable", False) is True
 
 
 def keep_shared(model: object, memo: dict[int, object]) -> dict[int, object]:

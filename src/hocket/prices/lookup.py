@@ -8,12 +8,12 @@ elsewhere.
 
 import re
 import threading
-import time
 from collections.abc import Mapping
 from fnmatch import translate
 from functools import lru_cache
 from typing import NamedTuple
 
+from hocket._runtime import clock
 from hocket._runtime.runtime import ASYNC
 from hocket.errors import InvalidInput
 from hocket.prices import packaged
@@ -85,7 +85,7 @@ def price_of(model: object, provider: str | None = None) -> Price | None:
         the price as of now; None: it is not known. `Price` has no 0 for that.
     """
     name, provider = identify_model(model, provider)
-    return _find(name, provider, int(time.time() // 60))  # some prices change with the time of the day
+    return _find(name, provider, int(clock.current().time() // 60))  # some prices change with the time of the day
 
 
 async def aprice_of(model: object, provider: str | None = None) -> Price | None:

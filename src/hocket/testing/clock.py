@@ -44,6 +44,8 @@ from hocket.testing._loops import Loop, Need, loop_here
 
 __all__ = ["VirtualClock", "virtual_clock"]
 
+_NEW_YEAR = 1_767_225_600.0
+
 
 @dataclass(order=True)
 class _Sleeper:
@@ -82,6 +84,10 @@ class VirtualClock:
     def now(self) -> float:
         """Return the virtual time in seconds."""
         return self._now
+
+    def time(self) -> float:
+        """Return the date as seconds since 1970: this clock's time, counted from the start of the year 2026 in UTC."""
+        return _NEW_YEAR + self._now
 
     async def sleep(self, seconds: float) -> None:
         """Wait until ``seconds`` of virtual time have passed; for none or fewer, let the other tasks have a turn.
