@@ -255,9 +255,9 @@ def test_reembed_refuses_bad_vectors(path: Path) -> None:
 
 
 def test_what_is_no_place(tmp_path: Path) -> None:
-    """A file of another kind, a folder, and one that is not there, are errors that name the path."""
+    """A file of another kind and a folder are errors that name the path."""
     (tmp_path / "text").write_text("no database, but text of some length" * 100)
-    for place, problem in (("text", "file is not a database"), ("missing/vectors.db", "unable to open"), ("", "open")):
+    for place, problem in (("text", "file is not a database"), ("", "open")):
         with pytest.raises(VectorStoreError, match=f"{tmp_path / place}.*{problem}"):
             SQLiteVectorStore(tmp_path / place, EMBEDDING).add_texts(["a"])
         with pytest.raises(VectorStoreError, match=problem):
@@ -268,6 +268,16 @@ def test_what_is_no_place(tmp_path: Path) -> None:
     for name in ("", "Documents", "a__b", "1a", "a-b", "a; DROP TABLE x", "sqlite_a", "vector_collections"):
         with pytest.raises(InvalidInput, match="collection is"):
             SQLiteVectorStore(tmp_path / "x.db", EMBEDDING, collection=name)
+
+
+def test_a_missing_directory_is_made(tmp_path: Path) -> None:
+    """With the file, by the first use; one that cannot be made is named."""
+    store = SQLiteVectorStore(tmp_path / "db" / "deep" / "vectors.db", EMBEDDING)
+    assert list(tmp_path.iterdir()) == []
+    store.add_documents(BOILER)
+    assert store.similarity_search("E4711", k=1) != []
+    with pytest.raises(VectorStoreError, match="its directory cannot be made: "):
+        SQLiteVectorStore(Path(store.path) / "below" / "a.db", EMBEDDING).add_documents(BOILER)
 
 
 @pytest.mark.parametrize(

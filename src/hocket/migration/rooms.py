@@ -142,7 +142,7 @@ KEPT_NAMES: Mapping[str, str] = {
 """The same for programs that name a ``persist_directory``."""
 
 _STORE = "in memory, and exact; scores are similarities, where higher is nearer"
-_FILE_STORE = "its persist_directory is a file of SQLite's now, filled anew; the directory around it has to be there"
+_FILE_STORE = "its persist_directory is a file of SQLite's now, filled anew"
 NOTES: Mapping[str, str] = {
     "hocket.agents.create_agent": "result['messages'] works as before; a stream gives events, see docs/agents.md",
     "hocket.chat_history.open_history": "its tables are its own: what LangChain stored is not read",

@@ -55,7 +55,7 @@ class SQLiteVectorStore(VectorStore):
     was stored.
 
     Args:
-        path: the database's file, made if absent; its directory must be there. Other tables in it are left alone.
+        path: the database's file, made if absent, and its directory with it. Other tables in it are left alone.
         embedding: the model. A store with vectors of another one, by its `model_id` or the size of its vectors, is
             refused with `EmbeddingMismatch`; `areembed` changes it.
         collection: which documents of the file: each collection has tables of its own.
@@ -206,13 +206,20 @@ class SQLiteVectorStore(VectorStore):
 
     def _open(self) -> AbstractContextManager[sqlite3.Connection]:
         if self._reader is None:
-            self._reader = shared_database(self.path, "to read vectors")
+            self._reader = self._share_database("to read vectors")
         return self._reader.open(self._tables.schema, VectorStoreError)
 
     def _write(self) -> AbstractContextManager[sqlite3.Connection]:
         if self._writer is None:
-            self._writer = shared_database(self.path, "to write vectors")
+            self._writer = self._share_database("to write vectors")
         return self._writer.open(self._tables.schema, VectorStoreError)
+
+    def _share_database(self, use: str) -> SQLiteDatabase:
+        try:
+            os.makedirs(os.path.dirname(os.path.realpath(self.path)), exist_ok=True)
+        except OSError as error:
+            raise VectorStoreError(f"{self.path}: its directory cannot be made: {error.strerror}") from error
+        return shared_database(self.path, use)
 
     def _close(self) -> None:
         for database in (self._reader, self._writer):
