@@ -4,32 +4,29 @@ from collections.abc import Mapping, Sequence
 
 from hocket.migration.core_answers import CORE_ANSWERS, MEMORY, PYDANTIC, Reason
 
-__all__ = ["ANSWERS", "PACKAGE_ANSWERS"]
+__all__ = ["ANSWERS", "PACKAGE_ANSWERS", "UNBRIDGED"]
 
 _VERTEX = ("Vertex AI is not spoken to", "hocket.ChatGoogleGenerativeAI, with a key of the Gemini API")
 _COMMUNITY_STORE = (
     "hocket has no such vector store",
-    "SQLiteVectorStore, PGVectorStore or InMemoryVectorStore of hocket.vectorstores, or a subclass of its VectorStore; "
-    "LangChain's own through hocket.interop.langchain.from_langchain(store)",
+    "SQLiteVectorStore, PGVectorStore or InMemoryVectorStore of hocket.vectorstores, or a subclass of its VectorStore",
 )
 _COMMUNITY_LOADER = (
     "hocket has no such loader",
-    "hocket.document_loaders.open_documents(path), or a subclass of its BaseLoader; "
-    "the documents of LangChain's own through hocket.interop.langchain.from_langchain(loader.load())",
+    "hocket.document_loaders.open_documents(path), or a subclass of its BaseLoader",
 )
 _COMMUNITY_TOOL = (
     "tools for services come from their own packages",
-    "write a function with @tool around the service's client, or hocket.agents.search_tool(fetch); "
-    "LangChain's own through hocket.interop.langchain.from_langchain(tool)",
+    "write a function with @tool around the service's client, or hocket.agents.search_tool(fetch)",
 )
 _INTEGRATION = (
     "hocket has no such model",
     "a server that speaks OpenAI's format: ChatOpenAI(base_url=...), or init_chat_model('provider:model') "
-    "(`hocket models` lists them); LangChain's own through hocket.interop.langchain.from_langchain",
+    "(`hocket models` lists them)",
 )
 _CALLBACK = (
     "hocket has no such handler",
-    "subclass hocket.callbacks.BaseCallbackHandler; LangChain's own through hocket.interop.langchain.from_langchain",
+    "subclass hocket.callbacks.BaseCallbackHandler",
 )
 _CHAIN = ("hocket has no such chain", "compose it of a prompt, a model and a parser, or see hocket.chains")
 _AGENT = (
@@ -39,16 +36,15 @@ _AGENT = (
 _RETRIEVER = (
     "hocket has no such retriever",
     "one of hocket.retrievers, store.as_retriever(search_type='hybrid') for words and meaning together, or a subclass of "
-    "BaseRetriever; LangChain's own through hocket.interop.langchain.from_langchain(retriever)",
+    "BaseRetriever",
 )
 _HUB = (
     "prompts are not fetched from a hub",
     "write the prompt's text into the program: ChatPromptTemplate.from_messages",
 )
-_EXECUTOR = (
-    "what is left of LangChain's package has no place here",
-    "leave it where it is, and bridge it with hocket.interop.langchain",
-)
+_OTHER = ("hocket has nothing like it", "leave it where it is, or write what you need of it")
+_TOKENS = ("tokens are counted, not dollars", "`with hocket.callbacks.get_usage_metadata_callback() as counted`")
+_WORDS = ("the API's own words are used", "its string, such as 'HARM_CATEGORY_HARASSMENT' or 'BLOCK_NONE'")
 
 PACKAGE_ANSWERS: Mapping[str, Reason] = {
     "langchain_chroma": _COMMUNITY_STORE,
@@ -63,9 +59,12 @@ PACKAGE_ANSWERS: Mapping[str, Reason] = {
         "its tables are not read",
         "hocket.vectorstores.PGVectorStore(url, embedding), filled anew, or hocket.chat_history.PostgresChatMessageHistory",
     ),
-    "*": _EXECUTOR,
+    "*": _OTHER,
 }
 """The answer for what a package has that no other line answers."""
+
+UNBRIDGED: frozenset[Reason] = frozenset({PYDANTIC, _TOKENS, _WORDS})
+"""Answers for what is of no use beside hocket's objects, so that nothing is bridged."""
 
 ANSWERS: Mapping[str, Sequence[tuple[str, Reason]]] = {
     **CORE_ANSWERS,
@@ -88,7 +87,7 @@ ANSWERS: Mapping[str, Sequence[tuple[str, Reason]]] = {
     "langchain_community.callbacks": [
         (
             "get_openai_callback OpenAICallbackHandler",
-            ("tokens are counted, not dollars", "`with hocket.callbacks.get_usage_metadata_callback() as counted`"),
+            _TOKENS,
         ),
         ("*", _CALLBACK),
     ],
@@ -107,7 +106,7 @@ ANSWERS: Mapping[str, Sequence[tuple[str, Reason]]] = {
     "langchain_google_genai": [
         (
             "HarmBlockThreshold HarmCategory SafetySetting Modality MediaResolution",
-            ("the API's own words are used", "its string, such as 'HARM_CATEGORY_HARASSMENT' or 'BLOCK_NONE'"),
+            _WORDS,
         ),
         ("GoogleGenerativeAI", _INTEGRATION),
     ],

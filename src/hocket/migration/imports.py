@@ -7,6 +7,7 @@ import libcst as cst
 
 from hocket.migration.findings import Finding
 from hocket.migration.rooms import NOTES
+from hocket.migration.staying import BRIDGE, Stayer, StayingReader, find_home
 from hocket.migration.table import Place, find_module, find_place, is_langchain
 from hocket.migration.uses import ProgramReader, read_dotted
 
@@ -23,20 +24,36 @@ class Written:
         statements: the imports as they are now.
         moved: how many names or modules were moved.
         findings: what was not.
+        needs_bridge: whether something that stays goes through the bridge.
     """
 
     statements: list[cst.BaseSmallStatement] = field(default_factory=list[cst.BaseSmallStatement])
     moved: int = 0
     findings: list[Finding] = field(default_factory=list[Finding])
+    needs_bridge: bool = False
+
+    def add_stayer(self, name: str, stayer: Stayer, line: int) -> None:
+        """Note a name that stays LangChain's."""
+        self.moved += stayer.bridged
+        self.findings += stayer.describe(name, line)
+        self.needs_bridge = self.needs_bridge or stayer.bridged > 0
+
+    def import_bridge(self) -> None:
+        """Import what goes around what stays."""
+        name = cst.ImportAlias(cst.Name("from_langchain"))
+        self.statements.insert(0, _write_clean(BRIDGE, [name]))
 
 
-def write_import_from(node: cst.ImportFrom, module: str, reader: ProgramReader, line: int) -> Written:
+def write_import_from(
+    node: cst.ImportFrom, module: str, reader: ProgramReader, staying: StayingReader, line: int
+) -> Written:
     """Write ``from MODULE import ...`` anew.
 
     Args:
         node: the statement.
         module: LangChain's module.
         reader: the program.
+        staying: what stays of LangChain's in it.
         line: where the statement is.
     """
     if isinstance(node.names, cst.ImportStar):
@@ -59,6 +76,11 @@ def write_import_from(node: cst.ImportFrom, module: str, reader: ProgramReader, 
                 shown = name if place.name == name else f"{name}, now {place.name}"
                 written.findings.append(Finding(line, shown, note, "check"))
             groups.setdefault(place.module, []).append(_rename_alias(alias, place.name))
+        elif stayer := staying.stayers.get(f"{module}.{name}"):
+            home = find_home(module, name)
+            written.moved += home != module
+            groups.setdefault(home, []).append(alias)
+            written.add_stayer(f"{module}.{name}", stayer, line)
         else:
             groups.setdefault(module, []).append(alias)
             written.findings.append(Finding(line, f"{module}.{name}", str(place)))
@@ -68,12 +90,13 @@ def write_import_from(node: cst.ImportFrom, module: str, reader: ProgramReader, 
     return written
 
 
-def write_import(node: cst.Import, reader: ProgramReader, line: int) -> Written:
+def write_import(node: cst.Import, reader: ProgramReader, staying: StayingReader, line: int) -> Written:
     """Write ``import MODULE, ...`` anew.
 
     Args:
         node: the statement.
         reader: the program.
+        staying: what stays of LangChain's in it.
         line: where the statement is.
     """
     written = Written()
@@ -86,6 +109,9 @@ def write_import(node: cst.Import, reader: ProgramReader, line: int) -> Written:
         room = find_module(module)
         binding = read_dotted(alias.asname.name)[0] if alias.asname else module.partition(".")[0]
         uses = [use for use in reader.uses_of(binding) if alias.asname or use.chain.startswith(f"{module}.")]
+        stayers = {use.chain: stayer for use in uses if (stayer := staying.find_chain(use.chain)) and stayer.bridged}
+        for chain, stayer in stayers.items():
+            written.add_stayer(chain, stayer, line)
         is_kept = (room is None and not uses) or any(use.place is None for use in uses)
         if is_kept:
             written.statements.append(cst.Import([clean]))

@@ -15,6 +15,7 @@ from hocket.errors import InvalidInput
 from hocket.migration.calls import CONSTRUCTORS, rename_field_arguments, rewrite_arguments
 from hocket.migration.findings import Finding, Rewriting
 from hocket.migration.imports import Written, write_import, write_import_from
+from hocket.migration.staying import StayingReader
 from hocket.migration.table import find_module, is_langchain
 from hocket.migration.uses import Placed, ProgramReader, name_module, read_dotted, split_chain
 
@@ -52,7 +53,9 @@ def rewrite_program(code: bytes) -> Rewriting:
         name, line = reader.bound
         has_langchain = b"langchain" in code
         return Rewriting(code, findings=[Finding(line, name, _BRIDGE)] if has_langchain else [])
-    writer = _ProgramWriter(reader)
+    staying = StayingReader(reader)
+    staying.read(program)
+    writer = _ProgramWriter(reader, staying)
     changed = program.visit(writer)
     findings = sorted({*writer.findings, *reader.findings})
     return Rewriting(changed.bytes if writer.moved else code, writer.moved, findings)
@@ -67,9 +70,12 @@ def _first_line(error: Exception) -> str:
 class _ProgramWriter(cst.CSTTransformer, Placed):
     """Rewrites what the reader found."""
 
-    def __init__(self, reader: ProgramReader) -> None:
+    def __init__(self, reader: ProgramReader, staying: StayingReader) -> None:
         super().__init__()
         self._reader = reader
+        self._staying = staying
+        self._depth = 0  # of indentation
+        self._has_bridge = False
         self.moved = 0
         self.findings: list[Finding] = []
         self._callers: list[str] = []
@@ -77,12 +83,25 @@ class _ProgramWriter(cst.CSTTransformer, Placed):
     def _take(self, written: Written) -> list[cst.BaseSmallStatement]:
         self.moved += written.moved
         self.findings += written.findings
+        if written.needs_bridge and not self._has_bridge:
+            written.import_bridge()
+            self._has_bridge = self._depth == 0  # inside of a function or a `try` it may not be reached
         return written.statements
+
+    def visit_IndentedBlock(self, node: cst.IndentedBlock) -> None:
+        self._depth += 1
+
+    def leave_IndentedBlock(self, original_node: cst.IndentedBlock, updated_node: cst.IndentedBlock) -> cst.BaseSuite:
+        self._depth -= 1
+        return updated_node
+
+    def leave_Name(self, original_node: cst.Name, updated_node: cst.Name) -> cst.BaseExpression:
+        return _bridge(updated_node) if original_node in self._staying.wrapped else updated_node
 
     def leave_Import(self, original_node: cst.Import, updated_node: cst.Import) -> cst.BaseSmallStatement:
         if not any(is_langchain(".".join(read_dotted(one.name))) for one in original_node.names):
             return updated_node
-        statements = self._take(write_import(updated_node, self._reader, self.line_of(original_node)))
+        statements = self._take(write_import(updated_node, self._reader, self._staying, self.line_of(original_node)))
         return cast("cst.BaseSmallStatement", cst.FlattenSentinel(statements))
 
     def leave_ImportFrom(self, original_node: cst.ImportFrom, updated_node: cst.ImportFrom) -> cst.BaseSmallStatement:
@@ -90,7 +109,7 @@ class _ProgramWriter(cst.CSTTransformer, Placed):
         if not is_langchain(module):
             return updated_node
         line = self.line_of(original_node)
-        statements = self._take(write_import_from(updated_node, module, self._reader, line))
+        statements = self._take(write_import_from(updated_node, module, self._reader, self._staying, line))
         return cast("cst.BaseSmallStatement", cst.FlattenSentinel(statements))
 
     def leave_SimpleStatementLine(
@@ -109,8 +128,10 @@ class _ProgramWriter(cst.CSTTransformer, Placed):
         if own := self._reader.renamed.get(original_node):
             self.moved += 1
             return updated_node.with_changes(attr=cst.Name(own))
+        if original_node in self._staying.wrapped:
+            return _bridge(updated_node)
         use = self._reader.uses.get(original_node)
-        if use is None:
+        if use is None or original_node in self._staying.done:
             return updated_node
         if use.place is None:
             text = "it is not in hocket; see what the table says of its module"
@@ -174,6 +195,11 @@ class _ProgramWriter(cst.CSTTransformer, Placed):
             text = "a module whose name is made while the program runs; write the names of hocket's rooms into it"
             self.findings.append(Finding(line, f"f-string in {self._callers[-1]}", text))
         return updated_node
+
+
+def _bridge(node: cst.BaseExpression) -> cst.Call:
+    """Return a name of LangChain's with the bridge around it."""
+    return cst.Call(cst.Name("from_langchain"), [cst.Arg(node)])
 
 
 def _move_text(text: str) -> str | None:

@@ -73,6 +73,7 @@ ROOMS: Mapping[str, tuple[str, ...]] = {
     "langchain.tools": ("agents", "retrievers"),
     "langchain": ("chains", "prompts", "globals", "agents.classic", *_MODELS),
     "langchain_community.callbacks": ("callbacks",),
+    "langchain_community.cache": ("caches",),
     "langchain_community.chat_message_histories": ("chat_history",),
     "langchain_community.chat_models": _MODELS,
     "langchain_community.document_loaders": ("document_loaders",),

@@ -9,8 +9,8 @@ import importlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from hocket.migration.answers import ANSWERS, PACKAGE_ANSWERS
-from hocket.migration.core_answers import OTHER_MEANINGS
+from hocket.migration.answers import ANSWERS, PACKAGE_ANSWERS, UNBRIDGED
+from hocket.migration.core_answers import OTHER_MEANINGS, Reason
 from hocket.migration.rooms import KEPT_NAMES, MODULES, NAMES, PACKAGES, ROOMS
 
 __all__ = ["Absence", "Place", "find_module", "find_place", "is_langchain", "load_place"]
@@ -39,10 +39,12 @@ class Absence:
     Args:
         reason: why, as the beginning of a sentence.
         way_out: what to write or do instead.
+        is_bridged: whether it works as LangChain's own through `hocket.interop.langchain.from_langchain`.
     """
 
     reason: str
     way_out: str
+    is_bridged: bool = False
 
     def __str__(self) -> str:
         return f"{self.reason}; {self.way_out}"
@@ -136,7 +138,7 @@ def _find_answer(module: str, name: str) -> Absence | None:
     for parent in _list_parents(module):
         for names, answer in ANSWERS.get(parent, ()):
             if name in names.split():
-                return Absence(*answer)
+                return _make_absence(module, answer)
     return None
 
 
@@ -145,6 +147,11 @@ def _answer_for(module: str, name: str) -> Absence:
     for parent in _list_parents(module):
         for names, answer in ANSWERS.get(parent, ()):
             if names == "*":
-                return Absence(*answer)
+                return _make_absence(module, answer)
     package = module.partition(".")[0]
-    return Absence(*PACKAGE_ANSWERS.get(package, PACKAGE_ANSWERS["*"]))
+    return _make_absence(module, PACKAGE_ANSWERS.get(package, PACKAGE_ANSWERS["*"]))
+
+
+def _make_absence(module: str, answer: Reason) -> Absence:
+    """Return an absence. What stays of langchain_core is parts of it, which no bridge makes hocket's."""
+    return Absence(*answer, is_bridged=not module.startswith("langchain_core") and answer not in UNBRIDGED)

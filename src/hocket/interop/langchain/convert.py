@@ -8,8 +8,11 @@ import langchain_core.prompt_values as lc_prompt_values
 from langchain_core.callbacks.base import BaseCallbackHandler as LCBaseCallbackHandler
 from langchain_core.callbacks.base import BaseCallbackManager as LCBaseCallbackManager
 from langchain_core.chat_history import BaseChatMessageHistory as LCBaseChatMessageHistory
+from langchain_core.document_loaders import BaseLoader as LCBaseLoader
+from langchain_core.documents import BaseDocumentCompressor as LCBaseDocumentCompressor
 from langchain_core.embeddings import Embeddings as LCEmbeddings
 from langchain_core.language_models.chat_models import BaseChatModel as LCBaseChatModel
+from langchain_core.prompts import BasePromptTemplate as LCBasePromptTemplate
 from langchain_core.retrievers import BaseRetriever as LCBaseRetriever
 from langchain_core.runnables import Runnable as LCRunnable
 from langchain_core.tools import BaseTool as LCBaseTool
@@ -20,7 +23,16 @@ from hocket.callbacks import BaseCallbackHandler
 from hocket.chat_history import BaseChatMessageHistory
 from hocket.embeddings import Embeddings
 from hocket.errors import InvalidInput
-from hocket.interop.langchain.data import FROM_LANGCHAIN, TO_LANGCHAIN, Conversions, find_conversion
+from hocket.interop.langchain.callables import bridge_calls, is_callable_part
+from hocket.interop.langchain.data import FROM_LANGCHAIN, TO_LANGCHAIN, Conversions, convert_within, find_conversion
+from hocket.interop.langchain.documents import (
+    LangChainCompressor,
+    LangChainLoader,
+    compressor_from_langchain,
+    langchain_compressor_of,
+    langchain_loader_of,
+    loader_from_langchain,
+)
 from hocket.interop.langchain.handlers import (
     LangChainHandler,
     handler_from_langchain,
@@ -30,6 +42,7 @@ from hocket.interop.langchain.handlers import (
 from hocket.interop.langchain.histories import history_from_langchain, history_to_langchain
 from hocket.interop.langchain.hocket_model import HocketChatModel, model_of, model_to_langchain
 from hocket.interop.langchain.langchain_model import LangChainChatModel, langchain_model_of, model_from_langchain
+from hocket.interop.langchain.prompts import prompt_from_langchain, prompt_to_langchain
 from hocket.interop.langchain.runnables import (
     retriever_from_langchain,
     retriever_to_langchain,
@@ -44,11 +57,21 @@ from hocket.interop.langchain.vectorstores import (
     langchain_store_of,
     store_from_langchain,
 )
+from hocket.prompts import BasePromptTemplate
 from hocket.retrievers import BaseRetriever
 from hocket.runnables import Runnable
 from hocket.tools import BaseTool
 
 __all__ = ["from_langchain", "to_langchain"]
+
+
+def _prompt_there(prompt: BasePromptTemplate[Any]) -> object:
+    return prompt_to_langchain(prompt) or runnable_to_langchain(prompt)
+
+
+def _prompt_back(prompt: LCBasePromptTemplate[Any]) -> object:
+    return prompt_from_langchain(prompt) or runnable_from_langchain(prompt)
+
 
 _there: Conversions = {
     **TO_LANGCHAIN,
@@ -58,6 +81,9 @@ _there: Conversions = {
     LangChainTool: langchain_tool_of,
     BaseRetriever: retriever_to_langchain,
     BaseChatMessageHistory: history_to_langchain,
+    BasePromptTemplate: _prompt_there,
+    LangChainLoader: langchain_loader_of,
+    LangChainCompressor: langchain_compressor_of,
     Runnable: runnable_to_langchain,
     LangChainVectorStore: langchain_store_of,
     Embeddings: embeddings_to_langchain,
@@ -72,6 +98,9 @@ _back: Conversions = {
     LCBaseTool: tool_from_langchain,
     LCBaseRetriever: retriever_from_langchain,
     LCBaseChatMessageHistory: history_from_langchain,
+    LCBasePromptTemplate: _prompt_back,
+    LCBaseLoader: loader_from_langchain,
+    LCBaseDocumentCompressor: compressor_from_langchain,
     LCRunnable: runnable_from_langchain,
     LCVectorStore: store_from_langchain,
     LCEmbeddings: embeddings_from_langchain,
@@ -120,6 +149,11 @@ def from_langchain(x: object) -> Any: ...
 def from_langchain(x: object) -> Any:
     """Return one of LangChain's objects as hocket's: `to_langchain` the other way round, and for vector stores, too.
 
+    Args:
+        x: what `to_langchain` returns, or a vector store, a loader or a compressor of documents. Of a class, a function or
+            a method of LangChain's comes a function that takes hocket's objects and gives hocket's:
+            ``from_langchain(Qdrant.from_documents)(documents, embedding)``. What has no form in hocket it gives as it is.
+
     Raises:
         InvalidInput: it has no form in hocket; the message names its type.
     """
@@ -132,9 +166,21 @@ def _convert(x: object, table: Conversions, whose: str) -> object:
     if isinstance(x, tuple):
         return tuple(_convert(one, table, whose) for one in cast("tuple[object, ...]", x))
     convert = find_conversion(type(x), table)
+    if convert is None and table is _back and callable(x) and is_callable_part(x):
+        return bridge_calls(x, _all_there, _all_back)
     if convert is None:
         other = _back if table is _there else _there
         hint = f": it is {whose} already" if find_conversion(type(x), other) is not None else ""
         cls = type(x)
         raise InvalidInput(f"{cls.__module__}.{cls.__qualname__} cannot be made one of {whose} objects{hint}")
     return convert(x)
+
+
+def _all_there(x: object) -> object:
+    """Return LangChain's objects for those of hocket's in ``x``; whatever else stays."""
+    return convert_within(x, _all_there, _there)
+
+
+def _all_back(x: object) -> object:
+    """Return hocket's objects for those of LangChain's in ``x``; whatever else stays."""
+    return convert_within(x, _all_back, _back)

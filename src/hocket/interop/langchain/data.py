@@ -29,6 +29,7 @@ __all__ = [
     "FROM_LANGCHAIN",
     "TO_LANGCHAIN",
     "Conversions",
+    "convert_within",
     "data_from_langchain",
     "data_to_langchain",
     "find_conversion",
@@ -69,7 +70,7 @@ def data_to_langchain(value: object) -> object:
         return lc_agents.AgentAction(value.tool, tool_input, value.log)
     if isinstance(value, AgentFinish):
         return lc_agents.AgentFinish({**value.return_values}, value.log)
-    return _convert_within(value, data_to_langchain, TO_LANGCHAIN)
+    return convert_within(value, data_to_langchain, TO_LANGCHAIN)
 
 
 def data_from_langchain(value: object) -> object:
@@ -78,10 +79,17 @@ def data_from_langchain(value: object) -> object:
         return AgentAction(value.tool, value.tool_input, value.log)
     if isinstance(value, lc_agents.AgentFinish):
         return AgentFinish({**value.return_values}, value.log)
-    return _convert_within(value, data_from_langchain, FROM_LANGCHAIN)
+    return convert_within(value, data_from_langchain, FROM_LANGCHAIN)
 
 
-def _convert_within(value: object, convert: Callable[[object], object], table: Conversions) -> object:
+def convert_within(value: object, convert: Callable[[object], object], table: Conversions) -> object:
+    """Return ``value``, or what it holds, converted as ``table`` says; what that does not know stays as it is.
+
+    Args:
+        value: a list, tuple or dict is looked into.
+        convert: converts what it holds: who calls this.
+        table: the conversions, by class.
+    """
     if value is None or isinstance(value, str | int | float):
         return value
     if isinstance(value, dict):

@@ -1,0 +1,68 @@
+"""What reads documents and what keeps some of them, of LangChain's, in hocket. Their sync code is called, in worker threads
+under an event loop, so that it runs on trio, too.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from langchain_core.document_loaders import BaseLoader as LCBaseLoader
+from langchain_core.documents import BaseDocumentCompressor as LCBaseDocumentCompressor
+
+from hocket.callbacks import Callbacks
+from hocket.document_loaders import BaseLoader
+from hocket.documents import BaseDocumentCompressor, Document
+from hocket.interop.langchain.values import document_from_langchain, document_to_langchain
+
+__all__ = [
+    "LangChainCompressor",
+    "LangChainLoader",
+    "compressor_from_langchain",
+    "langchain_compressor_of",
+    "langchain_loader_of",
+    "loader_from_langchain",
+]
+
+
+class LangChainLoader(BaseLoader):
+    """A loader of LangChain's in hocket. Made by `from_langchain`."""
+
+    def __init__(self, loader: LCBaseLoader) -> None:
+        self.loader: LCBaseLoader = loader
+
+    def lazy_load(self) -> Iterator[Document]:
+        """Return an iterator over the documents, which are loaded as it is read."""
+        for document in self.loader.lazy_load():
+            yield document_from_langchain(document)
+
+
+class LangChainCompressor(BaseDocumentCompressor):
+    """What keeps of some documents what a question is about, of LangChain's, in hocket. Made by `from_langchain`."""
+
+    def __init__(self, compressor: LCBaseDocumentCompressor) -> None:
+        self.compressor: LCBaseDocumentCompressor = compressor
+
+    def compress_documents(
+        self, documents: Sequence[Document], query: str, callbacks: Callbacks = None
+    ) -> Sequence[Document]:
+        """Return what the question is about. LangChain's own runs inside are told to nobody."""
+        kept = self.compressor.compress_documents([document_to_langchain(one) for one in documents], query)
+        return [document_from_langchain(one) for one in kept]
+
+
+def loader_from_langchain(loader: LCBaseLoader) -> LangChainLoader:
+    """Return a loader of LangChain's as hocket's."""
+    return LangChainLoader(loader)
+
+
+def langchain_loader_of(loader: LangChainLoader) -> LCBaseLoader:
+    """Return the loader of LangChain's behind one of hocket's."""
+    return loader.loader
+
+
+def compressor_from_langchain(compressor: LCBaseDocumentCompressor) -> LangChainCompressor:
+    """Return a compressor of LangChain's as hocket's."""
+    return LangChainCompressor(compressor)
+
+
+def langchain_compressor_of(compressor: LangChainCompressor) -> LCBaseDocumentCompressor:
+    """Return the compressor of LangChain's behind one of hocket's."""
+    return compressor.compressor

@@ -1,0 +1,206 @@
+"""What stays LangChain's in a program that moves: integrations that hocket has no equal of, and where they are called.
+
+A class of LangChain's that is called takes LangChain's objects and gives them, and the rest of the program has hocket's. So
+`from_langchain` is put around it where it is called, and where it is handed to something that moved:
+``from_langchain(Qdrant.from_documents)(documents, embedding)``. Where its objects go need not be known for that: the bridge
+converts what it knows and leaves what it does not.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import libcst as cst
+from libcst.metadata import MetadataWrapper, QualifiedNameProvider
+
+from hocket.migration.findings import Finding
+from hocket.migration.table import Absence, find_place, is_langchain
+from hocket.migration.uses import Placed, ProgramReader, name_module, read_dotted
+
+__all__ = ["BRIDGE", "Stayer", "StayingReader", "find_home"]
+
+BRIDGE = "hocket.interop.langchain"
+"""The room whose `from_langchain` is put around what stays."""
+
+_MAKERS = frozenset(
+    {
+        *("get_tools", "aget_tools"),
+        *("split_documents", "create_documents", "transform_documents", "atransform_documents"),
+        *("batch_as_completed", "load_and_split"),
+    }
+)
+"""Methods of objects that have no form in hocket (toolkits, splitters), which take or give objects that have one."""
+
+_KEPT_MODULES = frozenset({"agents", "chat_models", "embeddings", "messages", "rate_limiters", "tools"})
+"""Modules that LangChain 1 still has; the others are in langchain_classic, with more of the names of these."""
+_KEPT_NAMES = frozenset({"AgentState", "create_agent", "ToolNode", "InjectedState", "InjectedStore", "ToolRuntime"})
+
+
+@dataclass
+class Stayer:
+    """A name that stays LangChain's.
+
+    Args:
+        absence: why it stays.
+        bridged: how many uses of it go through the bridge.
+        others: the lines where it is used as it is, as a base class for one.
+        is_done: whether the program has a use that went through the bridge before.
+    """
+
+    absence: Absence
+    bridged: int = 0
+    others: list[int] = field(default_factory=list[int])
+    is_done: bool = False
+
+    def describe(self, name: str, line: int) -> Iterator[Finding]:
+        """Yield what is to be said of it.
+
+        Args:
+            name: the name, with its module.
+            line: where it is imported.
+        """
+        reason, way_out = self.absence.reason, self.absence.way_out
+        if self.bridged:
+            text = f"{reason}; it stays LangChain's and goes through from_langchain (hocket[langchain]); or {way_out}"
+            yield Finding(line, name, text, "check")
+        for other in self.others:
+            yield Finding(other, name, f"{reason}, and no bridge goes around this use of LangChain's own; {way_out}")
+        if not (self.bridged or self.others or self.is_done):
+            yield Finding(line, name, f"{reason}, and nothing here calls it; remove the import, or {way_out}")
+
+
+def find_home(module: str, name: str) -> str:
+    """Return the module of today's LangChain that has a name which stays there."""
+    package, _, rest = module.partition(".")
+    is_kept = rest.partition(".")[0] in _KEPT_MODULES and name in _KEPT_NAMES
+    return module if package != "langchain" or is_kept else f"langchain_classic{module.removeprefix('langchain')}"
+
+
+class StayingReader(cst.CSTVisitor, Placed):
+    """Finds what stays LangChain's, and where the bridge goes.
+
+    Args:
+        reader: what was read of the program before.
+
+    Attributes:
+        stayers: by the dotted name that an import binds, such as ``langchain_community.retrievers.BM25Retriever``.
+        wrapped: the names and attributes that `from_langchain` is put around.
+        done: those that it is around already.
+    """
+
+    def __init__(self, reader: ProgramReader) -> None:
+        super().__init__()
+        self.stayers: dict[str, Stayer] = {}
+        self.wrapped: set[cst.CSTNode] = set()
+        self._reader = reader
+        self.done: set[cst.CSTNode] = set()
+        self._owners: set[str] = set()
+
+    def read(self, program: MetadataWrapper) -> None:
+        """Read a program, after the reader has."""
+        program.visit(_StayingImports(self.stayers, self._reader))
+        program.visit(self)
+
+    def find(self, node: cst.CSTNode) -> Stayer | None:
+        """Return what stays behind a dotted name, or None."""
+        return self.find_chain(".".join(self.trace_name(node)))
+
+    def find_chain(self, chain: str) -> Stayer | None:
+        """Return what stays behind a dotted name of LangChain's, or None."""
+        parts = chain.split(".")
+        names = (".".join(parts[:at]) for at in range(1, len(parts) + 1))
+        return next((self.stayers[name] for name in names if name in self.stayers), None)
+
+    def visit_Import(self, node: cst.Import) -> bool:
+        return False
+
+    def visit_ImportFrom(self, node: cst.ImportFrom) -> bool:
+        return False
+
+    def visit_Annotation(self, node: cst.Annotation) -> bool:
+        return False
+
+    def visit_Assign(self, node: cst.Assign) -> None:
+        if isinstance(node.value, cst.Call) and self.find(node.value.func):
+            self._owners.update(filter(None, (".".join(read_dotted(one.target)) for one in node.targets)))
+
+    def visit_Call(self, node: cst.Call) -> None:
+        if self._is_bridge(node.func):
+            for arg in node.args:
+                self._finish(arg.value)
+            return
+        self._wrap(node.func)
+        if self._makes_more(node.func):
+            self.wrapped.add(node.func)
+        if self._reader.split(self.trace_name(node.func)):
+            for arg in node.args:
+                if not "".join(read_dotted(arg.value)[-1:]).isupper():
+                    self._wrap(arg.value)
+
+    def visit_Attribute(self, node: cst.Attribute) -> bool:
+        parts = read_dotted(node)
+        if parts:
+            self._note(node)
+        return not parts
+
+    def visit_Name(self, node: cst.Name) -> None:
+        self._note(node)
+
+    def _wrap(self, node: cst.CSTNode) -> None:
+        if stayer := self.find(node):
+            stayer.bridged += 1
+            self.wrapped.add(node)
+
+    def _finish(self, node: cst.CSTNode) -> None:
+        self.done.add(node)
+        if stayer := self.find(node):
+            stayer.is_done = True
+
+    def _note(self, node: cst.CSTNode) -> None:
+        """Note a use of what stays that the bridge cannot go around."""
+        if node not in self.wrapped and node not in self.done and (stayer := self.find(node)):
+            stayer.others.append(self.line_of(node))
+
+    def _is_bridge(self, func: cst.CSTNode) -> bool:
+        names = self.get_metadata(QualifiedNameProvider, func, ()) or ()
+        return any(one.name == f"{BRIDGE}.from_langchain" for one in names)
+
+    def _makes_more(self, func: cst.CSTNode) -> bool:
+        """Whether a method that takes or gives bridged objects is called, of an object that stays."""
+        if not isinstance(func, cst.Attribute) or func.attr.value not in _MAKERS:
+            return False
+        owner = func.value
+        return ".".join(read_dotted(owner)) in self._owners or (
+            isinstance(owner, cst.Call) and self.find(owner.func) is not None
+        )
+
+
+class _StayingImports(cst.CSTVisitor, Placed):
+    """Collects the names that stay: those of ``from`` imports, and those behind a module."""
+
+    def __init__(self, stayers: dict[str, Stayer], reader: ProgramReader) -> None:
+        super().__init__()
+        self._stayers = stayers
+        self._reader = reader
+
+    def visit_ImportFrom(self, node: cst.ImportFrom) -> None:
+        module = name_module(node)
+        names = () if isinstance(node.names, cst.ImportStar) else node.names
+        for name in (".".join(read_dotted(alias.name)) for alias in names):
+            if f"{module}.{name}" not in self._reader.modules.values():
+                self._add(module, name)
+
+    def visit_Attribute(self, node: cst.Attribute) -> None:
+        parts = self.trace_name(node)
+        for module in _list_modules(parts):
+            if module in self._reader.modules.values() and self._reader.split(parts) is None:
+                self._add(module, parts[module.count(".") + 1])
+
+    def _add(self, module: str, name: str) -> None:
+        place = find_place(module, name, keeps_files=self._reader.keeps_files)
+        if is_langchain(module) and isinstance(place, Absence) and place.is_bridged:
+            self._stayers.setdefault(f"{module}.{name}", Stayer(place))
+
+
+def _list_modules(parts: list[str]) -> Iterator[str]:
+    """Yield what may be the module of a dotted name, the longest first."""
+    return (".".join(parts[:at]) for at in range(len(parts) - 1, 0, -1))

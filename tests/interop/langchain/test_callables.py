@@ -1,0 +1,125 @@
+"""LangChain's classes, functions and methods, called with hocket's objects; loaders, compressors, prompts."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import langchain_core.prompts as lc
+import pytest
+from langchain_core.document_loaders import BaseLoader as LCBaseLoader
+from langchain_core.documents import BaseDocumentCompressor as LCBaseDocumentCompressor
+from langchain_core.documents import Document as LCDocument
+from langchain_core.example_selectors import LengthBasedExampleSelector as LCLengthBasedExampleSelector
+from langchain_core.messages import SystemMessage as LCSystemMessage
+from langchain_core.vectorstores import InMemoryVectorStore as LCInMemoryVectorStore
+
+from hocket import prompts
+from hocket.documents import Document
+from hocket.embeddings import DeterministicFakeEmbedding
+from hocket.errors import InvalidInput
+from hocket.interop.langchain import from_langchain, to_langchain
+from hocket.interop.langchain.runnables import LangChainRunnable
+from hocket.messages import HumanMessage
+
+DOCUMENTS = [Document("a", metadata={"n": 1}), Document("b")]
+
+
+class Pages(LCBaseLoader):
+    """Two pages."""
+
+    def __init__(self, texts: Sequence[str] = ("a", "b")) -> None:
+        self.texts = texts
+
+    def lazy_load(self) -> Iterator[LCDocument]:
+        for text in self.texts:
+            yield LCDocument(text)
+
+
+class First(LCBaseDocumentCompressor):
+    """Keeps the first document."""
+
+    def compress_documents(self, documents: Any, query: str, callbacks: Any = None) -> Any:
+        assert all(isinstance(one, LCDocument) for one in documents)
+        return documents[:1]
+
+
+def test_a_class_method_takes_documents_and_an_embedding() -> None:
+    """hocket's go in, as LangChain's; a store of hocket's comes out."""
+    store = from_langchain(LCInMemoryVectorStore.from_documents)(
+        DOCUMENTS, embedding=DeterministicFakeEmbedding(size=8)
+    )
+    found = store.similarity_search("a", k=1)
+    assert [(type(one), one.page_content, one.metadata) for one in found] == [(Document, "a", {"n": 1})]
+
+
+async def test_what_is_awaited() -> None:
+    """A coroutine is converted when it is done; containers are looked into."""
+
+    async def turn(found: dict[str, list[LCDocument]]) -> tuple[LCDocument, object]:
+        assert isinstance(found["x"][0], LCDocument)
+        return found["x"][0], len
+
+    assert await from_langchain(turn)({"x": DOCUMENTS}) == (DOCUMENTS[0], len)
+
+
+def test_what_has_no_form_stays() -> None:
+    """Also what was made here; hocket's own functions are refused."""
+    assert type(from_langchain(LCLengthBasedExampleSelector)) is type(lambda: 0)
+    assert isinstance(from_langchain(dict)(a=1), dict)
+    with pytest.raises(InvalidInput, match="cannot be made one of hocket's"):
+        from_langchain(to_langchain)
+
+
+async def test_a_loader() -> None:
+    """By its sync and its async verb."""
+    loader = from_langchain(Pages)(texts=["a", "b"])
+    assert loader.load() == await loader.aload() == [Document("a"), Document("b")]
+    assert isinstance(to_langchain(loader), Pages)
+
+
+async def test_a_compressor() -> None:
+    """By its sync and its async verb."""
+    first = from_langchain(First())
+    assert first.compress_documents(DOCUMENTS, "q") == await first.acompress_documents(DOCUMENTS, "q") == DOCUMENTS[:1]
+    assert isinstance(to_langchain(first), First)
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        lc.PromptTemplate.from_template("{a} {b}").partial(a="1"),
+        lc.PromptTemplate.from_template("{{a}}", template_format="mustache"),
+        lc.ChatPromptTemplate(
+            [("system", "be {x}"), LCSystemMessage("s"), lc.MessagesPlaceholder("h", optional=True), ("human", "{q}")]
+        ),
+        lc.ChatPromptTemplate([lc.FewShotChatMessagePromptTemplate(
+            example_prompt=lc.ChatPromptTemplate([("ai", "{a}")]), examples=[{"a": "1"}])]),
+        lc.FewShotPromptTemplate(
+            example_prompt=lc.PromptTemplate.from_template("{a}"), examples=[{"a": "1"}], suffix="{q}", input_variables=["q"]
+        ),
+    ],
+)  # fmt: skip
+def test_a_prompt_is_data(prompt: lc.BasePromptTemplate[Any]) -> None:
+    """The same class, variables and text; and equal, when it is back."""
+    here = from_langchain(prompt)
+    assert type(here) is getattr(prompts, type(prompt).__name__)
+    assert here.input_variables == prompt.input_variables
+    values = {name: f"<{name}>" for name in prompt.input_variables}
+    assert here.invoke(values).to_string() == prompt.invoke(values).to_string()
+    assert to_langchain(here) == prompt
+
+
+def test_a_prompt_of_another_class_is_a_runnable() -> None:
+    """One that selects its examples, and one of the user's."""
+
+    class Mine(prompts.ChatPromptTemplate):
+        pass
+
+    selector = LCLengthBasedExampleSelector(
+        examples=[{"a": "1"}], example_prompt=lc.PromptTemplate.from_template("{a}")
+    )
+    selecting = lc.FewShotPromptTemplate(
+        example_prompt=lc.PromptTemplate.from_template("{a}"), example_selector=selector, suffix="", input_variables=[]
+    )
+    assert isinstance(from_langchain(selecting), LangChainRunnable)
+    there = to_langchain(Mine([("human", "{q}")]))
+    assert there.invoke({"q": "x"}).to_messages() == [to_langchain(HumanMessage("x"))]

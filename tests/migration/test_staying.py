@@ -1,0 +1,141 @@
+"""What stays LangChain's in a program that moves: where the bridge goes around it, and what is said of it."""
+
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("libcst", reason="the extra `migrate` is not installed")
+
+from hocket.migration import rewrite_program
+
+BRIDGE = "from hocket.interop.langchain import from_langchain\n"
+RETRIEVER = "from langchain_community.retrievers import BM25Retriever"
+
+
+def rewrite(code: str) -> str:
+    """Return a program, rewritten."""
+    return rewrite_program(code.encode()).code.decode()
+
+
+def findings(code: str) -> list[tuple[int, str, str]]:
+    """Return line, kind and subject of what is said of a program."""
+    return [(one.line, one.kind, one.what) for one in rewrite_program(code.encode()).findings]
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (f"{RETRIEVER}  # words\nr = BM25Retriever(k=3)  # three\n",
+         f"{BRIDGE}{RETRIEVER}  # words\nr = from_langchain(BM25Retriever)(k=3)  # three\n"),
+        (f"{RETRIEVER} as B\nB.from_texts(\n    ['a'],  # one\n)\n",
+         f"{BRIDGE}{RETRIEVER} as B\nfrom_langchain(B.from_texts)(\n    ['a'],  # one\n)\n"),
+        ("import langchain_community.retrievers as r\nr.BM25Retriever()\n",
+         f"{BRIDGE}import langchain_community.retrievers as r\nfrom_langchain(r.BM25Retriever)()\n"),
+        ("import langchain_nobody\nlangchain_nobody.Thing()\n",
+         f"{BRIDGE}import langchain_nobody\nfrom_langchain(langchain_nobody.Thing)()\n"),
+        ("from langchain import hub\nhub.pull('a/b')\n",
+         f"{BRIDGE}from langchain_classic import hub\nfrom_langchain(hub.pull)('a/b')\n"),
+        ("from langchain.agents import load_tools, AgentExecutor\nload_tools([])\n",
+         f"{BRIDGE}from langchain_classic.agents import load_tools\n"
+         "from hocket.agents.classic import AgentExecutor\nfrom_langchain(load_tools)([])\n"),
+        ("from langchain_community.document_loaders import DirectoryLoader, PythonLoader\n"
+         "DirectoryLoader('.', loader_cls=PythonLoader).load()\n",
+         f"{BRIDGE}from hocket.document_loaders import DirectoryLoader\n"
+         "from langchain_community.document_loaders import PythonLoader\n"
+         "DirectoryLoader('.', loader_cls=from_langchain(PythonLoader)).load()\n"),
+        ("from langchain_nobody import Splitter\ns = Splitter()\ns.split_documents(docs)\nSplitter().create_documents([])\n",
+         f"{BRIDGE}from langchain_nobody import Splitter\ns = from_langchain(Splitter)()\n"
+         "from_langchain(s.split_documents)(docs)\nfrom_langchain(from_langchain(Splitter)().create_documents)([])\n"),
+        (f"def f():\n    {RETRIEVER}\n    return BM25Retriever()\ndef g():\n    {RETRIEVER}\n    return BM25Retriever()\n",
+         f"def f():\n    {BRIDGE}    {RETRIEVER}\n    return from_langchain(BM25Retriever)()\n"
+         f"def g():\n    {BRIDGE}    {RETRIEVER}\n    return from_langchain(BM25Retriever)()\n"),
+        (f"{RETRIEVER}\nfrom langchain_nobody import Thing\nThing(BM25Retriever())\n",
+         f"{BRIDGE}{RETRIEVER}\nfrom langchain_nobody import Thing\n"
+         "from_langchain(Thing)(from_langchain(BM25Retriever)())\n"),
+    ],
+)  # fmt: skip
+def test_where_the_bridge_goes(before: str, after: str) -> None:
+    """Around what is called, and what is handed to something that moved; a second time nothing changes."""
+    assert rewrite(before) == after
+    assert rewrite(after) == after
+    assert findings(after) == []
+
+
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [
+        (f"{RETRIEVER}\nBM25Retriever()\nBM25Retriever()\n", [(1, "check")]),
+        (f"{RETRIEVER}\nx: BM25Retriever = BM25Retriever()\n", [(1, "check")]),
+        (f"{RETRIEVER}\nclass Mine(BM25Retriever):\n    pass\n", [(2, "left")]),
+        (f"{RETRIEVER}\nBM25Retriever()\nisinstance(x, BM25Retriever)\n", [(1, "check"), (3, "left")]),
+        (f"{RETRIEVER}\n", [(1, "left")]),
+    ],
+)
+def test_what_is_said(code: str, said: list[tuple[int, str]]) -> None:
+    """One line where the bridge goes; a line for each use that it cannot go around, and for a name that nobody calls."""
+    found = rewrite_program(code.encode()).findings
+    assert [(one.line, one.kind) for one in found] == said
+    assert all("hocket has no such retriever" in one.text and "hocket.retrievers" in one.text for one in found)
+
+
+@pytest.mark.parametrize(
+    ("code", "subject"),
+    [
+        ("from langchain_core.utils import from_env\nfrom_env('A')\n", "langchain_core.utils.from_env"),
+        ("from langchain_community.callbacks import get_openai_callback\nget_openai_callback()\n",
+         "langchain_community.callbacks.get_openai_callback"),
+    ],
+)  # fmt: skip
+def test_what_is_not_bridged(code: str, subject: str) -> None:
+    """Inner parts of LangChain, and what would be told nothing beside hocket's objects."""
+    assert findings(code) == [(1, "left", subject)]
+    assert rewrite(code) == code
+
+
+def test_a_bridged_program_runs(tmp_path: Path) -> None:
+    """A retriever and a toolkit of some package, in a chain and an agent that moved."""
+    pytest.importorskip("langchain_core", reason="langchain-core is not installed")
+    (tmp_path / "langchain_nobody.py").write_text(
+        textwrap.dedent("""
+            from langchain_core.documents import Document
+            from langchain_core.retrievers import BaseRetriever
+            from langchain_core.tools import tool
+
+            class Shelf(BaseRetriever):
+                documents: list[Document]
+
+                @classmethod
+                def from_documents(cls, documents):
+                    return cls(documents=documents)
+
+                def _get_relevant_documents(self, query, *, run_manager):
+                    return [one for one in self.documents if query in one.page_content]
+
+            class Toolkit:
+                def get_tools(self):
+                    @tool
+                    def add(a: int, b: int) -> int:
+                        "Add."
+                        return a + b
+                    return [add]
+        """)
+    )
+    program = """
+        import warnings
+        warnings.simplefilter("ignore")
+        from langchain_core.documents import Document
+        from langchain_core.runnables import RunnableLambda
+        from langchain_nobody import Shelf, Toolkit
+        shelf = Shelf.from_documents([Document("a boiler"), Document("a cat")])
+        chain = shelf | RunnableLambda(lambda found: [one.page_content for one in found])
+        print(chain.invoke("boil"))
+        toolkit = Toolkit()
+        [add] = toolkit.get_tools()
+        print(type(add).__mro__[1].__module__, add.invoke({"a": 1, "b": 2}))
+    """
+    (tmp_path / "program.py").write_text(rewrite(textwrap.dedent(program)))
+    done = subprocess.run([sys.executable, "program.py"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.stdout, done.stderr) == ("['a boiler']\nhocket.tools.base 3\n", "")
