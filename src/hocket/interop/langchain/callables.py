@@ -7,7 +7,6 @@ enough to convert what a call gives: what it takes is converted, too, wherever h
 import functools
 import inspect
 from collections.abc import Awaitable, Callable
-from typing import Any
 
 __all__ = ["Convert", "bridge_calls", "is_callable_part"]
 
@@ -20,7 +19,7 @@ def is_callable_part(x: object) -> bool:
     return is_part and not (getattr(x, "__module__", None) or "").startswith("hocket.")
 
 
-def bridge_calls(function: Callable[..., object], there: Convert, back: Convert) -> Callable[..., Any]:
+def bridge_calls(function: Callable[..., object], there: Convert, back: Convert) -> Callable[..., object]:
     """Return a function that calls LangChain's with LangChain's objects, and returns what comes of it as hocket's.
 
     Args:

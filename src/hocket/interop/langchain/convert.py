@@ -64,15 +64,6 @@ from hocket.tools import BaseTool
 
 __all__ = ["from_langchain", "to_langchain"]
 
-
-def _prompt_there(prompt: BasePromptTemplate[Any]) -> object:
-    return prompt_to_langchain(prompt) or runnable_to_langchain(prompt)
-
-
-def _prompt_back(prompt: LCBasePromptTemplate[Any]) -> object:
-    return prompt_from_langchain(prompt) or runnable_from_langchain(prompt)
-
-
 _there: Conversions = {
     **TO_LANGCHAIN,
     language_models.BaseChatModel: model_to_langchain,
@@ -81,7 +72,7 @@ _there: Conversions = {
     LangChainTool: langchain_tool_of,
     BaseRetriever: retriever_to_langchain,
     BaseChatMessageHistory: history_to_langchain,
-    BasePromptTemplate: _prompt_there,
+    BasePromptTemplate: prompt_to_langchain,
     LangChainLoader: langchain_loader_of,
     LangChainCompressor: langchain_compressor_of,
     Runnable: runnable_to_langchain,
@@ -98,7 +89,7 @@ _back: Conversions = {
     LCBaseTool: tool_from_langchain,
     LCBaseRetriever: retriever_from_langchain,
     LCBaseChatMessageHistory: history_from_langchain,
-    LCBasePromptTemplate: _prompt_back,
+    LCBasePromptTemplate: prompt_from_langchain,
     LCBaseLoader: loader_from_langchain,
     LCBaseDocumentCompressor: compressor_from_langchain,
     LCRunnable: runnable_from_langchain,

@@ -6,7 +6,7 @@ prompt (a class of the user's, a template that selects its examples) is bridged 
 
 from collections.abc import Mapping
 from types import ModuleType
-from typing import Any, cast
+from typing import cast
 
 import langchain_core.messages as lc_messages
 import langchain_core.prompts as lc
@@ -14,6 +14,7 @@ from pydantic import BaseModel
 
 from hocket import messages, prompts
 from hocket.interop.langchain.messages import message_from_langchain, message_to_langchain
+from hocket.interop.langchain.runnables import runnable_from_langchain, runnable_to_langchain
 
 __all__ = ["prompt_from_langchain", "prompt_to_langchain"]
 
@@ -24,14 +25,14 @@ _NAMES = (
 )
 
 
-def prompt_to_langchain(prompt: prompts.BasePromptTemplate[Any]) -> lc.BasePromptTemplate[Any] | None:
-    """Return a prompt as LangChain's of the same class; None if it, or a part of it, is of another class."""
-    return cast("lc.BasePromptTemplate[Any] | None", _rebuild(prompt, lc))
+def prompt_to_langchain(prompt: prompts.BasePromptTemplate[object]) -> object:
+    """Return a prompt as LangChain's of the same class, or as a runnable."""
+    return _rebuild(prompt, lc) or runnable_to_langchain(prompt)
 
 
-def prompt_from_langchain(prompt: lc.BasePromptTemplate[Any]) -> prompts.BasePromptTemplate[Any] | None:
-    """Return LangChain's prompt as hocket's of the same class; None if it, or a part of it, is of another class."""
-    return cast("prompts.BasePromptTemplate[Any] | None", _rebuild(prompt, prompts))
+def prompt_from_langchain(prompt: lc.BasePromptTemplate[object]) -> object:
+    """Return LangChain's prompt as hocket's of the same class, or as a runnable."""
+    return _rebuild(prompt, prompts) or runnable_from_langchain(prompt)
 
 
 class _Foreign(Exception):
