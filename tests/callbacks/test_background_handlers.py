@@ -62,7 +62,7 @@ async def test_what_it_is_told_later_is_as_it_was() -> None:
     assert await flush() == 0
     (question_then,) = handler.only("on_chat_model_start").args[1][0]
     chunks = [event.details["chunk"].message for event in handler.named("on_llm_new_token")]
-    assert [message.additional_kwargs for message in (question_then, *chunks)] == [{}, {}, {}]
+    assert [message.additional_kwargs for message in (question_then, *chunks)] == [{}, {}]
     assert handler.names[-1] == "on_llm_end"
 
 

@@ -13,7 +13,13 @@ from pydantic import BaseModel
 
 __all__ = ["PROGRAMS", "make_names"]
 
-ROOMS = ("runnables", "prompts", "language_models", "output_parsers", "messages", "tools", "documents")
+ROOMS = ("runnables", "prompts", "language_models", "output_parsers", "messages", "outputs", "tools", "documents")
+LONE = {  # names that LangChain does not list, or has elsewhere
+    "adispatch_custom_event": "callbacks",
+    "BaseRetriever": "retrievers",
+    "InMemoryChatMessageHistory": "chat_history",
+    "RunnableWithMessageHistory": "runnables.history",
+}
 PROGRAMS: dict[str, Callable[[Any], tuple[Any, Any, dict[str, Any]]]] = {}
 X = {"x": "hi"}
 
@@ -22,8 +28,7 @@ def make_names(package: str) -> SimpleNamespace:
     """Return the public names of a package, as far as the programs use them."""
     rooms = [importlib.import_module(f"{package}.{room}") for room in ROOMS]
     names = {name: getattr(room, name) for room in rooms for name in room.__all__}
-    names["adispatch_custom_event"] = importlib.import_module(f"{package}.callbacks").adispatch_custom_event
-    names["BaseRetriever"] = importlib.import_module(f"{package}.retrievers").BaseRetriever
+    names |= {name: getattr(importlib.import_module(f"{package}.{room}"), name) for name, room in LONE.items()}
     return SimpleNamespace(**names)
 
 

@@ -51,7 +51,7 @@ def only_sync_streaming(**fields: Any) -> Any:
     return hook_model(WORDS, "stream", **fields)
 
 
-PIECES = len(WORDS) + 1  # and a last one that says so
+PIECES = len(WORDS)
 DISABLED: list[tuple[Any, list[Any] | None, int]] = [
     (False, None, PIECES),
     (False, TOOLS, PIECES),
@@ -72,7 +72,7 @@ async def test_disable_streaming(model: Any, disabled: Any, tools: Any, count: i
     chunks = [chunk async for chunk in made.astream("hi", **options)]
     assert len(chunks) == count
     assert "".join(chunk.text for chunk in chunks) == "".join(WORDS)
-    assert [chunk.chunk_position for chunk in chunks][-1] == "last"
+    assert chunks[-1].chunk_position == ("last" if count == 1 else None)  # what the hook said, or the whole answer
     assert isinstance(chunks[0], AIMessageChunk)
     from_sync = await anyio.to_thread.run_sync(lambda: list(made.stream("hi", **options)))
     assert [piece.text for piece in from_sync] == [chunk.text for chunk in chunks]
@@ -117,7 +117,7 @@ async def test_an_invoke_that_streams(field: bool, options: dict[str, Any], hook
     assert [call.hook for call in model.requests] == [hook]
     assert (message.content, type(message)) == ("".join(WORDS), AIMessage)
     tokens = recorder.firsts("on_llm_new_token")
-    assert tokens == ([*WORDS, ""] if hook == "astream" else [])
+    assert tokens == (WORDS if hook == "astream" else [])
 
 
 async def test_a_handler_changes_nothing(recorder: Any) -> None:
@@ -150,12 +150,28 @@ async def test_a_providers_id_stays() -> None:
     assert (await model.ainvoke("hi", stream=True)).id == "chatcmpl-1"
 
 
-async def test_the_last_chunk_says_so_once() -> None:
-    """Every stream's last chunk is marked: the provider's own, or an empty one behind it."""
-    marked = hook_model([chunk("a"), chunk("b", chunk_position="last")], "astream")
-    assert [piece.text async for piece in marked.astream("hi")] == ["a", "b"]
-    marks = [piece.chunk_position async for piece in Streaming().astream("hi")]
-    assert marks == [None] * len(WORDS) + ["last"]
+@pytest.mark.parametrize("mark", ["last", None])
+async def test_a_stream_has_the_chunks_that_its_hook_sent(mark: Any) -> None:
+    """None is made up to mark the end: whoever wants to know it has the end of the stream, and its `message`."""
+    model = hook_model([chunk("a"), chunk("b", chunk_position=mark)], "astream")
+    stream = model.astream("hi")
+    assert [(piece.text, piece.chunk_position) async for piece in stream] == [("a", None), ("b", mark)]
+    assert stream.message.text == "ab"
+
+
+@pytest.mark.parametrize(
+    "end", [{"chunk_position": "last"}, {"response_metadata": {"normalized_finish_reason": "length"}}]
+)
+async def test_arguments_that_were_cut_are_no_call_once_the_end_is_told(end: Any) -> None:
+    """By a mark, or by why the answer has ended; without either, the message of the stream says so alone."""
+    call = {"name": "f", "args": '{"path": "/ho', "id": "1", "index": 0}
+    told = hook_model([chunk("", tool_call_chunks=[call]), chunk("", **end)], "astream")
+    untold = hook_model([chunk("", tool_call_chunks=[call]), chunk("")], "astream")
+    for model, completed in ((told, []), (untold, [{"path": "/ho"}])):
+        stream = model.astream("hi")
+        pieces = [piece async for piece in stream]
+        assert [one["args"] for one in (pieces[0] + pieces[1]).tool_calls] == completed
+        assert (stream.message.tool_calls, len(stream.message.invalid_tool_calls)) == ([], 1)
 
 
 async def test_what_is_said_of_a_chunk_is_in_its_metadata() -> None:

@@ -250,7 +250,7 @@ async def test_the_steps_of_a_call(streaming: bool) -> None:
 
     message = await hook_model(answer, "agenerate", "astream", callbacks=[recorder]).ainvoke("hi", stream=streaming)
     assert message.content == "1 messages"
-    chunks = ["on_llm_new_token"] * 3 if streaming else []
+    chunks = ["on_llm_new_token"] * 2 if streaming else []
     assert steps == ["on_chat_model_start", "request", *chunks, "on_llm_end"]
 
 

@@ -498,11 +498,9 @@ def test_an_empty_collector_says_nothing() -> None:
     """It is false, gives an empty message, and true as soon as something was added."""
     collector = Collector()
     assert not collector
-    assert not collector.is_last
     assert (collector.message(), collector.chunk()) == (AIMessage(""), AIMessageChunk(""))
     collector.add(AIMessageChunk("", chunk_position="last"))
     assert collector
-    assert collector.is_last
 
 
 def test_a_collector_takes_any_chunk() -> None:

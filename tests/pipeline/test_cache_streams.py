@@ -57,6 +57,15 @@ async def test_a_stream_is_replayed_in_the_sizes_it_came_in() -> None:
     assert len(model.requests) == 1
 
 
+@pytest.mark.parametrize("pieces", [["a", "b"], ["a", "b", ""], ["ab"]])
+async def test_a_stream_is_replayed_in_as_many_chunks(pieces: list[str]) -> None:
+    """None is made up to say that it is a hit: the last one does, if it has a text or not."""
+    model = hook_model(pieces, "astream", cache=InMemoryCache())
+    first, second = await drained(model), await drained(model)
+    assert [chunk.text for chunk in first] == [chunk.text for chunk in second] == pieces
+    assert [bool(chunk.response_metadata.get("cache_hit")) for chunk in second] == [False] * (len(pieces) - 1) + [True]
+
+
 async def test_a_replayed_stream_has_one_id_of_its_own_and_says_that_it_is_a_hit() -> None:
     """On every chunk the same id, which is not the first stream's; the flag is in what the chunks fold to."""
     model = model_of(Turn(text=PIECES, usage=USAGE))

@@ -46,8 +46,8 @@ class AnswerFold(Protocol):
         """Return the answer so far, flagged as a part (`PARTIAL`), for handlers; never the live objects."""
         ...
 
-    def last_chunk(self) -> Any:
-        """Return a chunk that marks the end of the stream, if none has; else None."""
+    def hit_chunk(self) -> Any:
+        """Return a chunk that says that an equal call pays for the answer (`CACHE_HIT`), if none has and one can."""
         ...
 
     def result(self) -> Any:

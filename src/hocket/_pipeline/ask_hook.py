@@ -156,7 +156,7 @@ async def _fold_async(call: Call) -> Any:
         if close is not None:
             await call.runtime.finish_within_grace(close())
         raise
-    return await _end_stream(call)
+    return call.delivery.fold.result()
 
 
 async def _fold_sync(call: Call) -> Any:
@@ -170,7 +170,7 @@ async def _fold_sync(call: Call) -> Any:
                 check_total(call)
     finally:
         _close(chunks)
-    return await _end_stream(call)
+    return call.delivery.fold.result()
 
 
 async def _fold_in_thread(call: Call) -> Any:
@@ -187,7 +187,7 @@ async def _fold_in_thread(call: Call) -> Any:
 
     await _emit_offload(call)
     await from_thread(work, call.delivery.deliver)
-    return await _end_stream(call)
+    return call.delivery.fold.result()
 
 
 def _close(chunks: Iterator[object]) -> None:
@@ -199,16 +199,3 @@ def _close(chunks: Iterator[object]) -> None:
 async def _emit_offload(call: Call) -> None:
     if call.runs.are_heard:
         await call.runs.emit_shared("on_offload")
-
-
-async def _end_stream(call: Call) -> Any:
-    """End a stream: mark its end, and make the result."""
-    fold = call.delivery.fold
-    result = fold.result()
-    last = fold.last_chunk()
-    if last is not None:
-        waiting = call.delivery.deliver(last)
-        if waiting is not None:
-            await waiting
-        result = fold.result()
-    return result

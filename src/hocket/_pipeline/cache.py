@@ -108,6 +108,8 @@ async def _share(cache: BaseCache, key: CacheKey, call_next: Next, call: Call) -
     else:
         await call.runs.emit("on_cache_hit", shared=True)
         own = answer.restore(answer.candidates(result, sizes), cached=True).result
+        if has_chunks:
+            await call.delivery.tell_hit()
     if not has_chunks:
         await call.delivery.replay(own)
     return own

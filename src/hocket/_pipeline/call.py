@@ -214,6 +214,13 @@ class Delivery:
                 if waiting is not None:
                     await waiting
 
+    async def tell_hit(self) -> None:
+        """Have the chunks say that an equal call pays for them, if the hook marked none that could: by one without text."""
+        chunk = self.fold.hit_chunk()
+        waiting = self.deliver(chunk) if chunk is not None else None
+        if waiting is not None:
+            await waiting
+
     # -- the model's pauses
 
     def watch(self, alarm: Alarm, idle: float | None) -> None:

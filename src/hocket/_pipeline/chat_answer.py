@@ -86,10 +86,11 @@ class ChatFold(AnswerFold):
             generations=[[ChatGenerationChunk(message=message, generation_info=copy_containers(self._info))]]
         )
 
-    def last_chunk(self) -> ChatGenerationChunk | None:
-        if not self.sizes or self._collector.is_last:
+    def hit_chunk(self) -> ChatGenerationChunk | None:
+        if self._collector.message().response_metadata.get(CACHE_HIT):
             return None
-        return ChatGenerationChunk(message=AIMessageChunk(content="", chunk_position="last"))
+        message = AIMessageChunk("", response_metadata={CACHE_HIT: True}, chunk_position="last")
+        return ChatGenerationChunk(message=message)
 
     def result(self) -> ChatResult:
         if not self.sizes:
@@ -134,9 +135,10 @@ class ChatAnswer(AnswerKind[ChatResult, ChatGenerationChunk]):
         whole = as_chunk(message)
         if len(sizes) < 2:
             return [ChatGenerationChunk(message=whole)]
-        last = rebuild(whole, {**whole.__dict__, "content": type(message.content)()}, type(whole))
-        pieces = map(AIMessageChunk, cut(message.content, sizes))
-        return [ChatGenerationChunk(message=chunk) for chunk in (*pieces, last)]
+        pieces = cut(message.content, sizes)
+        rest = pieces.pop() if pieces and sizes[-1] else type(message.content)()  # the last one had a text, or had none
+        last = rebuild(whole, {**whole.__dict__, "content": rest}, type(whole))
+        return [ChatGenerationChunk(message=chunk) for chunk in (*map(AIMessageChunk, pieces), last)]
 
     # -- results
 

@@ -45,7 +45,7 @@ class TextFold(AnswerFold):
         info = {**(self._info() or {}), PARTIAL: True}
         return LLMResult(generations=[[GenerationChunk(text=self.partial_message(), generation_info=info)]])
 
-    def last_chunk(self) -> None:
+    def hit_chunk(self) -> None:
         return None
 
     def result(self) -> LLMResult:

@@ -87,6 +87,7 @@ class Chain(RunnableWithRun[Fields, Fields], RunnableSerializable[Fields, Fields
     """
 
     model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
+    _waits_for_input: ClassVar[bool] = True
 
     memory: BaseMemory | None = None
     tags: list[str] | None = None

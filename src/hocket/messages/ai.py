@@ -273,8 +273,9 @@ def _chunks_of_calls(fields: FieldsView) -> list[ToolCallChunk]:
 
 
 def _read(fields: FieldsView) -> tuple[list[ToolCall], list[InvalidToolCall]]:
-    """Return the tool calls of a chunk, valid and invalid. Until the last chunk, arguments are completed as they stand."""
-    return read_tool_calls(_chunks_of_calls(fields), partial=fields["chunk_position"] is None)
+    """Return the tool calls of a chunk, valid and invalid. Until its end is told, arguments are completed as they stand."""
+    has_ended = fields["chunk_position"] == "last" or "normalized_finish_reason" in fields["response_metadata"]
+    return read_tool_calls(_chunks_of_calls(fields), partial=not has_ended)
 
 
 class Collector:
@@ -293,11 +294,6 @@ class Collector:
     def __bool__(self) -> bool:
         """Whether anything has been added."""
         return self._first is not None
-
-    @property
-    def is_last(self) -> bool:
-        """Whether a chunk has come that says it is the last."""
-        return self._fold.position == "last"
 
     def add_text(self, text: str, id: str) -> None:
         """Add a chunk that is nothing but a text with an id."""

@@ -29,6 +29,7 @@ def fast_chunk(
     response_metadata: Fields | None = None,
     tool_call_chunks: list[ToolCallChunk] | None = None,
     usage_metadata: UsageMetadata | None = None,
+    is_last: bool = False,
 ) -> AIMessageChunk:
     """Return a chunk out of valid fields, whose containers are its own from now on.
 
@@ -57,7 +58,7 @@ def fast_chunk(
         fields["invalid_tool_calls"] = []
         fields["usage_metadata"] = usage_metadata
         fields["tool_call_chunks"] = []
-    fields["chunk_position"] = None
+    fields["chunk_position"] = "last" if is_last else None
     made: AIMessageChunk = allocate(AIMessageChunk)
     set_state(made, fields, _FIELDS.copy(), {})
     return made

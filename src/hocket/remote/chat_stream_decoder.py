@@ -48,6 +48,8 @@ class ChatStreamDecoder(StreamDecoder[ChatGenerationChunk], ABC):
     ) -> ChatGenerationChunk:
         """Return a chunk with these and with the facts so far, which are not told again.
 
+        It is marked as the last one if the stream is over, or if the answer is and it tells what that has cost.
+
         Args:
             content: a text, or parts.
             beside: ``additional_kwargs``.
@@ -63,6 +65,7 @@ class ChatStreamDecoder(StreamDecoder[ChatGenerationChunk], ABC):
             response_metadata={**facts, **finish} if finish else facts,
             tool_call_chunks=calls,
             usage_metadata=usage,
+            is_last=self.done or (self.ended and usage is not None),
         )
         if finish:
             return ChatGenerationChunk(message=message, generation_info=dict(finish))

@@ -39,6 +39,7 @@ class RunnableBranch(RunnableWithRun[Input, Output], RunnableSerializable[Input,
     """
 
     model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
+    _waits_for_input: ClassVar[bool] = True
 
     branches: SkipValidation[list[tuple[Runnable[Input, object], Runnable[Input, Output]]]]
     default: SkipValidation[Runnable[Input, Output]]
@@ -133,6 +134,7 @@ class RouterRunnable(RunnableWithRun[RouterInput, Output], RunnableSerializable[
     """
 
     model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
+    _waits_for_input: ClassVar[bool] = True
 
     runnables: SkipValidation[Mapping[str, Runnable[Any, Output]]]
 

@@ -100,7 +100,7 @@ class EventHandler(AsyncCallbackHandler):
         self._first: UUID | None = None
         self._token = current_token()
         self._runs: dict[UUID, _Run] = {}
-        self._streamed: set[UUID] = set()  # models that have given pieces
+        self._streamed: dict[UUID, str | None] = {}  # models that have given pieces, and the mark of the last one
 
     # -- what it is told
 
@@ -128,7 +128,7 @@ class EventHandler(AsyncCallbackHandler):
 
     async def on_llm_new_token(self, token: str, *, run_id: UUID, chunk: Any = None, **details: Any) -> None:
         shown = chunk.message if isinstance(chunk, ChatGenerationChunk) else chunk or GenerationChunk(text=token)
-        self._streamed.add(run_id)
+        self._streamed[run_id] = getattr(shown, "chunk_position", None)
         await self._tell(run_id, "stream", {"chunk": shown})
 
     async def on_chain_end(self, outputs: object, *, run_id: UUID, **details: Any) -> None:
@@ -139,7 +139,8 @@ class EventHandler(AsyncCallbackHandler):
         if not isinstance(first, ChatGeneration):
             self._end(run_id, "end", {"output": _describe_result(response)})
         elif run_id in self._streamed:
-            self._end(run_id, "end", {"output": as_chunk(first.message)})
+            whole = as_chunk(first.message).model_copy(update={"chunk_position": self._streamed[run_id]})
+            self._end(run_id, "end", {"output": whole})
         else:
             self._end(run_id, "end", {"output": first.message})
 
@@ -187,7 +188,7 @@ class EventHandler(AsyncCallbackHandler):
 
     def _end(self, run_id: UUID, what: str, data: dict[str, Any], *, inputs: object = None, **details: Any) -> None:
         run = self._runs.pop(run_id, None)
-        self._streamed.discard(run_id)
+        self._streamed.pop(run_id, None)
         if run is not None:
             if run_id != self._first or what == "error":  # of the first, the caller knows it
                 data.update(_input_data(run.input if inputs is None else inputs))

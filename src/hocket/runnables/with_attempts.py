@@ -6,7 +6,7 @@ The pieces that those push go straight to the consumer, and after the first piec
 import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable
-from typing import Generic, TypeVar, cast
+from typing import ClassVar, Generic, TypeVar, cast
 
 from hocket._runtime import clock
 from hocket._runtime.runtime import Runtime
@@ -90,6 +90,8 @@ class Attempts(Generic[Input, Output]):
 
 class RunnableWithAttempts(RunnableWithRun[Input, Output], RunnableWrapper[Input, Output], ABC, Generic[Input, Output]):
     """A runnable that may call others more than once."""
+
+    _waits_for_input: ClassVar[bool] = True
 
     @abstractmethod
     async def _run_attempts(self, call: Attempts[Input, Output]) -> Output:

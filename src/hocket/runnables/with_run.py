@@ -31,6 +31,9 @@ class RunnableWithRun(Runnable[Input, Output], Generic[Input, Output]):
     _is_whole: ClassVar[bool] = False
     """Whether a stream of it is a call whose output is one piece: handlers hear of its input and output, and no pieces."""
 
+    _waits_for_input: ClassVar[bool] = False
+    """Whether a run of it begins when all of its input has come, so that handlers hear of the input at once."""
+
     async def _run_whole(
         self, runtime: Runtime, input: Input, config: RunnableConfig, kwargs: dict[str, object]
     ) -> Output:
@@ -92,9 +95,13 @@ class RunnableWithRun(Runnable[Input, Output], Generic[Input, Output]):
         sink: Sink[Output],
     ) -> None:
         config = ensure_config(config)
-        if self._is_whole:
-            await self._put_whole(runtime, config, kwargs, input, sink)
-            return
+        put = self._put_whole if self._is_whole else self._stream_whole
+        await put(runtime, config, kwargs, input, sink)
+
+    async def _stream_whole(
+        self, runtime: Runtime, config: RunnableConfig, kwargs: dict[str, object], input: Input, sink: Sink[Output]
+    ) -> None:
+        """Stream the output of a whole input."""
         run = self._open_run(runtime, config)
         if run is None:
             await self._run_streamed(runtime, input, child_config(config), kwargs, sink)
@@ -113,6 +120,8 @@ class RunnableWithRun(Runnable[Input, Output], Generic[Input, Output]):
         config = ensure_config(config)
         if self._is_whole:
             return WholeInputStage(functools.partial(self._put_whole, runtime, config, kwargs), sink)
+        if self._waits_for_input:
+            return WholeInputStage(functools.partial(self._stream_whole, runtime, config, kwargs), sink)
         run = self._open_run(runtime, config)
         if run is None:
             return self._make_inner_stage(runtime, child_config(config), kwargs, sink)

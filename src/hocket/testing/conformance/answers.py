@@ -36,7 +36,7 @@ class Answers(Suite):
         for chunk in chunks[1:]:
             total = total + chunk
         assert all(isinstance(chunk, AIMessageChunk) for chunk in chunks)
-        assert [index for index, chunk in enumerate(chunks) if chunk.chunk_position == "last"] == [len(chunks) - 1]
+        assert not any(chunk.chunk_position for chunk in chunks[:-1]), "a chunk is marked as the last, and is not"
         assert _essence_of(total) == _essence_of(stream.message)
         if self.repeatable:
             assert _essence_of(stream.message) == _essence_of(whole)
