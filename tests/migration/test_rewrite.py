@@ -167,6 +167,8 @@ def test_arguments(call: str, after: str) -> None:
         ("x = 'langchain is a word'", []),
         ("from langchain.agents import create_agent", [(1, "check", "create_agent")]),
         ("from langchain_core.vectorstores import InMemoryVectorStore", []),
+        ("from langchain_core.runnables import RunnablePassthrough\nRunnablePassthrough.assign(x=f)", []),
+        ("from langchain_core.messages import trim_messages\ntrim_messages(max_tokens=4, token_counter=len)", []),
         ("from langchain_core.runnables import RunnableLambda\nRunnableLambda()", [(2, "left", "RunnableLambda(...)")]),
         (
             "from langchain_chroma import Chroma\nChroma(collection_name='a')\n",

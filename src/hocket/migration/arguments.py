@@ -83,14 +83,15 @@ def find_product(place: Place) -> type | None:
 def list_arguments(target: object) -> frozenset[str] | None:
     """Return the names of the arguments that a class or function takes; None if it takes any, or it cannot be known.
 
-    A class method that takes any hands them on to its class.
+    A class method ``from_...`` that takes any hands them on to its class.
     """
     if not callable(target):
         return None
     if not _is_model(target):
         names, is_open = _read_signature(target)
         owner = getattr(target, "__self__", None)
-        others = list_arguments(owner) if is_open and isinstance(owner, type) else frozenset[str]()
+        is_maker = is_open and isinstance(owner, type) and getattr(target, "__name__", "").startswith("from_")
+        others = list_arguments(owner) if is_maker else frozenset[str]()
         return None if others is None or (is_open and not others) else frozenset(names) | others
     init = cast("Callable[..., object]", target.__init__)
     names, is_open = _read_signature(init)
@@ -111,7 +112,7 @@ def find_mismatch(target: object, positional: int, named: Collection[str]) -> st
     if not callable(target) or _is_model(target):
         return None
     try:
-        signature = inspect.signature(target)
+        signature = inspect.signature(target, follow_wrapped=False)  # a decorator may take more than what it is around
     except (TypeError, ValueError):
         return None
     try:
