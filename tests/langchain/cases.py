@@ -5,6 +5,7 @@
 
 # ruff: noqa: E501  # an expression stands in one line
 
+import asyncio
 import importlib
 import json
 import warnings
@@ -46,8 +47,32 @@ def boom(x): raise ValueError('no')
 
 _TEXTS = ["", "a", "a, b,c", "1. a\n2. b", "- a\n- b", '{"a": 1}', '```json\n{"a": [1, 2]}\n```', "[1, 2]", "yes", "ä"]
 
+_INSTRUCTED = [
+    "CommaSeparatedListOutputParser",
+    "MarkdownListOutputParser",
+    "NumberedListOutputParser",
+    "JsonOutputParser",
+]
+_PRINTED = [
+    "H('x')",
+    "A('x')",
+    "A('x', id='1', name='n', tool_calls=[call], usage_metadata=U)",
+    "S([{'type': 'text', 'text': 'x'}])",
+    "C('x', chunk_position='last')",
+    "ToolMessage('x', tool_call_id='1')",
+    "ToolMessage('x', tool_call_id='1', status='error', artifact=[1], name='f')",
+    "ChatMessage('x', role='judge')",
+    "FunctionMessage('x', name='f')",
+    "RemoveMessage(id='1')",
+    "H('x', additional_kwargs={'a': 1}, note=2)",
+]
+
 CASES = {
     "messages": [
+        *[f"{written}({one})" for one in _PRINTED for written in ("repr", "str")],
+        "f\"{H('x')}\"",
+        "A('x', tool_calls=[call]).pretty_repr()",
+        "ToolMessage('x', tool_call_id='1', name='f').pretty_repr()",
         *[f"{kind}('x')" for kind in ("H", "A", "S", "C", "HumanMessageChunk", "SystemMessageChunk")],
         "ToolMessage('x', tool_call_id='1')",
         "ToolMessage(3, tool_call_id='1')",
@@ -196,6 +221,7 @@ CASES = {
         "DictPromptTemplate(template={'a': '{x}', 'b': ['{y}']}, template_format='f-string').format(x=1, y=2)",
     ],
     "parsers": [
+        *[f"{kind}().get_format_instructions()" for kind in _INSTRUCTED],
         *[
             f"{parser}().parse({text!r})"
             for text in _TEXTS
@@ -228,6 +254,12 @@ CASES = {
         "CommaSeparatedListOutputParser().invoke(A('a,b'))",
     ],
     "tools": [
+        "convert_to_openai_tool(add_tool)",
+        "convert_to_openai_tool(add)",
+        "convert_to_openai_tool(add_tool, strict=True)",
+        "convert_to_openai_tool({'name': 'f', 'description': 'F.', 'parameters': {'type': 'object', 'properties': {}}})",
+        "indented.description",
+        "repr(shout_tool).partition(', args_schema')[0]",
         "add_tool.invoke({'a': 1})",
         "add_tool.invoke({'a': 1, 'b': 5})",
         "add_tool.invoke({'a': '3'})",
@@ -338,6 +370,41 @@ CASES = {
         "cleared([H('a')]).messages",
         "str(history([H('a'), A('b')]))",
         "talked(['a', 'b'])",
+        "added(lambda h: h.add_user_message('a'))",
+        "added(lambda h: h.add_user_message(H('a', id='1')))",
+        "added(lambda h: h.add_ai_message('a'))",
+        "added(lambda h: h.add_ai_message(A('a', tool_calls=[call])))",
+        "added(lambda h: h.add_message(S('a')))",
+        "added(lambda h: h.add_messages([]))",
+        "added(lambda h: h.add_messages((H('a'), A('b'))))",
+        "added(lambda h: (h.add_message(H('a')), h.clear(), h.add_message(H('b'))))",
+        "added(lambda h: asyncio.run(h.aadd_messages([H('a'), A('b')])))",
+        "asyncio.run(history([H('a')]).aget_messages())",
+        "added(lambda h: (h.add_message(H('a')), asyncio.run(h.aclear())))",
+        "str(history([S('s'), H('a'), A('b'), ToolMessage('r', tool_call_id='1')]))",
+        "str(history([]))",
+        "kept_by(echo, ['a'])",
+        "kept_by(echo, [H('a')])",
+        "kept_by(echo, [[H('a')]])",
+        "kept_by(echo, [[S('s'), H('a')], 'b'])",
+        "kept_by(lam(lambda ms: 'said'), ['a', 'b'])",
+        "kept_by(lam(lambda ms: [A('1'), A('2')]), ['a'])",
+        "kept_by(lam(lambda d: {'out': A('1')}), [{'x': 'a'}], input_messages_key='x', output_messages_key='out')",
+        "kept_by(lam(lambda d: {'out': '1'}), [{'x': 'a'}], input_messages_key='x', output_messages_key='out')",
+        "kept_by(lam(lambda d: {'output': A('1')}), [{'x': H('a')}], input_messages_key='x')",
+        "kept_by(counted, [{'x': 'a'}, {'x': 'b'}], input_messages_key='x', history_messages_key='h')",
+        "kept_by(counted, [{'x': [H('a'), H('b')]}], input_messages_key='x', history_messages_key='h')",
+        "kept_by(lam(boom), ['a'])",
+        "spoken(echo, ['a', 'b'])",
+        "spoken(counted, [{'x': 'a'}, {'x': 'b'}], input_messages_key='x', history_messages_key='h')",
+        "with_history(echo).invoke('a')",
+        "with_history(echo).invoke('a', {'configurable': {'other': 's'}})",
+        "[one.content for one in with_history(echo).stream('a', {'configurable': {'session_id': 's'}})]",
+        "with_history(echo).batch(['a', 'b'], [{'configurable': {'session_id': s}} for s in 'st'])",
+        "asyncio.run(with_history(echo).ainvoke('a', {'configurable': {'session_id': 's'}}))",
+        "by_two(echo).invoke('a', {'configurable': {'user': 'u', 'talk': 't'}})",
+        "by_two(echo).invoke('a', {'configurable': {'user': 'u'}})",
+        "RunnableWithMessageHistory(echo, lambda session_id: history([H('q'), A('p')])).invoke('a', {'configurable': {'session_id': 's'}})",
     ],
 }
 
@@ -357,6 +424,33 @@ def talked(texts):
     for text in texts:
         chain.invoke({'x': text}, {'configurable': {'session_id': 's'}})
     return kept['s'].messages
+def added(do):
+    made = InMemoryChatMessageHistory()
+    do(made)
+    return made.messages
+kept = {}
+def find(session_id): return kept.setdefault(session_id, InMemoryChatMessageHistory())
+def with_history(chain, **keys):
+    kept.clear()
+    return RunnableWithMessageHistory(chain, find, **keys)
+def spoken(chain, inputs, **keys):
+    kept_chain = with_history(chain, **keys)
+    return [kept_chain.invoke(one, {'configurable': {'session_id': 's'}}) for one in inputs]
+def kept_by(chain, inputs, **keys):
+    spoken(chain, inputs, **keys)
+    return kept['s'].messages
+def by_two(chain):
+    fields = [ConfigurableFieldSpec(id=name, annotation=str, default='') for name in ('user', 'talk')]
+    return RunnableWithMessageHistory(chain, lambda user, talk: history([H(user + talk)]), history_factory_config=fields)
+echo = lam(lambda ms: A(f'{len(ms)}: {ms[-1].content}'))
+counted = lam(lambda d: A(str(len(d['h']))))
+@tool
+def indented(x: int) -> int:
+    '''Add.
+
+        More of it.
+    '''
+    return x
 def add_all(pieces): return add_pieces(pieces)
 """
 
@@ -368,6 +462,7 @@ def evaluate(package: str) -> dict[str, Any]:
         "messages.content",
         "messages.tool",
         "messages.utils",
+        "utils.function_calling",
         "example_selectors",
         "language_models.fake_chat_models",
     )
@@ -377,6 +472,7 @@ def evaluate(package: str) -> dict[str, Any]:
         names = {**more, **names}
     home = "runnables.history" if package == "langchain_core" else "runnables"
     names["RunnableWithMessageHistory"] = importlib.import_module(f"{package}.{home}").RunnableWithMessageHistory
+    names["asyncio"] = asyncio
     names["add_pieces"] = names["add"]
     found: dict[str, Any] = {}
     exec(SETUP + HISTORY, names)

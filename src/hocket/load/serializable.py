@@ -177,7 +177,14 @@ class Serializable(BaseModel):
         return to_json_not_implemented(self)
 
     def __repr_args__(self) -> Iterable[tuple[str | None, Any]]:
-        shown = dict(super().__repr_args__())
+        fields = type(self).model_fields
+        shown = {
+            name: value
+            for name, value in super().__repr_args__()
+            if name not in fields
+            or fields[name].default_factory
+            or not _is_default(fields[name], value)  # as LangChain
+        }
         for path in _declared_secrets(self):
             _replace(shown, path, _MASK)
         return shown.items()
