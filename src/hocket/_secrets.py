@@ -17,8 +17,10 @@ __all__ = [
     "Secret",
     "has_secret",
     "is_sensitive",
+    "known_secrets",
     "redact",
     "redact_url",
+    "remember_secret",
     "sort_secrets",
     "unwrap_secret",
     "wrap_secrets",
@@ -47,6 +49,24 @@ class Secret(str):
 
     def __repr__(self) -> str:
         return repr(MASK)
+
+
+_known: dict[str, None] = {}  # a dict keeps the order of its keys
+_MOST_KNOWN = 100
+
+
+def remember_secret(secret: str) -> None:
+    """Have `known_secrets` tell of a secret that a request of this process is signed with, until 100 others came."""
+    value = secret.rpartition(" ")[2]  # without "Bearer"
+    if value not in _known:
+        _known[value] = None
+        while len(_known) > _MOST_KNOWN:
+            _known.pop(next(iter(_known)), None)
+
+
+def known_secrets() -> list[str]:
+    """Return the secrets that requests of this process were signed with: what shows content has none of them in it."""
+    return list(_known)
 
 
 def unwrap_secret(value: str | SecretStr) -> str:

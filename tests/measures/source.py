@@ -23,6 +23,7 @@ ALL_MODULES = {name_of(path): path for path in FILES}
 HAS_MCP = importlib.util.find_spec("mcp") is not None
 HAS_LANGCHAIN = importlib.util.find_spec("langchain_core") is not None  # it comes with `dev`, and not with `test`
 HAS_LIBCST = importlib.util.find_spec("libcst") is not None
+HAS_OTEL = importlib.util.find_spec("opentelemetry") is not None and bool(importlib.util.find_spec("opentelemetry.sdk"))
 NOT_FOR_IMPORT = (
     "hocket.__main__",
     *(() if HAS_MCP else ("hocket.agents.mcp",)),

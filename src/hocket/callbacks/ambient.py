@@ -38,6 +38,7 @@ class _Hook(NamedTuple):
 class _Registration(NamedTuple):
     handler: BaseCallbackHandler
     active: Callable[[], bool] | None
+    unless_given: bool
 
 
 _hooks: list[_Hook] = []
@@ -93,7 +94,9 @@ def register_configure_hook(
     _hooks.append(_Hook(context_var, inheritable, handle_class, env_var))
 
 
-def register_handler(handler: BaseCallbackHandler, *, active: Callable[[], bool] | None = None) -> None:
+def register_handler(
+    handler: BaseCallbackHandler, *, active: Callable[[], bool] | None = None, unless_given: bool = False
+) -> None:
     """Have ``handler`` listen to every run of this process that starts from now on, in all threads and event loops.
 
     It hears of a run once, also where it is passed to a call besides. A second registration replaces the first.
@@ -102,6 +105,8 @@ def register_handler(handler: BaseCallbackHandler, *, active: Callable[[], bool]
         handler: the handler.
         active: says at the start of each run whether the handler listens to it: as long as nobody does, calls cost what
             they cost without handlers. It must be quick. Where it raises, the handler does not listen. None: always.
+        unless_given: do without it where another handler of its class is given: a call may have one of its own, with
+            other settings.
 
     Raises:
         InvalidInput: ``handler`` is no handler, or ``active`` cannot be called.
@@ -111,7 +116,7 @@ def register_handler(handler: BaseCallbackHandler, *, active: Callable[[], bool]
     if active is not None and not callable(active):
         raise InvalidInput(f"active is {active!r}; it must be a function that returns whether the handler listens")
     unregister_handler(handler)
-    _registrations = (*_registrations, _Registration(handler, active))
+    _registrations = (*_registrations, _Registration(handler, active, unless_given))
 
 
 def unregister_handler(handler: BaseCallbackHandler) -> None:
@@ -151,5 +156,8 @@ def ambient_handlers(held: Sequence[BaseCallbackHandler] = ()) -> list[tuple[Bas
             handler = handle_class()
         if handler is not None:
             found.append((handler, inheritable))
-    found += [(one.handler, True) for one in _registrations if _is_active(one)]
+    for one in _registrations:
+        is_given = one.unless_given and any(isinstance(other, type(one.handler)) for other in held)
+        if not is_given and _is_active(one):
+            found.append((one.handler, True))
     return found

@@ -13,7 +13,7 @@ from typing import Any, ParamSpec, TypeVar
 from pydantic import SecretStr
 
 from hocket._runtime.runtime import ASYNC
-from hocket._secrets import MASK, Secret, redact, redact_url, unwrap_secret
+from hocket._secrets import MASK, Secret, redact, redact_url, remember_secret, unwrap_secret
 from hocket.errors import AuthenticationError, ConnectionFailed, HocketError, InvalidReply, LLMError, StreamTruncated
 from hocket.http.clients import ClientSettings
 from hocket.http.exchange import HTTPStream, open_stream, send
@@ -141,6 +141,9 @@ class Sender:
         headers = await self._key_headers()
         if self.headers:
             headers |= {name: unwrap_secret(value) for name, value in self.headers.items()}
+        for value in headers.values():
+            if isinstance(value, Secret):
+                remember_secret(value)
         return replace(request, headers={**headers, **request.headers})
 
     async def _key_headers(self) -> dict[str, str]:

@@ -1,0 +1,217 @@
+"""What handlers hear of agents, chains, tools and retrievers, as spans and metrics."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, cast
+from uuid import UUID
+
+from opentelemetry.trace import SpanKind, Status, StatusCode
+
+from hocket.callbacks import BaseCallbackHandler
+from hocket.callbacks.handlers import Metadata, Serialized
+from hocket.callbacks.run_facts import AGENT_NAME
+from hocket.messages import BaseMessage, ToolMessage
+from hocket.tracing import conventions as names
+from hocket.tracing.instruments import Attributes
+from hocket.tracing.requests import find_conversation
+from hocket.tracing.spans import OpenRun, Start
+from hocket.tracing.telemetry import Telemetry
+
+__all__ = ["StepSpans"]
+
+_TOOL_ERROR = "tool_error"  # `hocket.tools.result_messages.ERROR_KIND`, of a room above
+
+
+class StepSpans(BaseCallbackHandler):
+    """The half of `OpenTelemetryHandler` that hears of what calls models, and is called by them."""
+
+    _telemetry: Telemetry
+
+    # -- agents and chains
+
+    def on_chain_start(
+        self,
+        serialized: Serialized,
+        inputs: object,
+        *,
+        run_id: UUID,
+        parent_run_id: UUID | None = None,
+        tags: list[str] | None = None,
+        metadata: Metadata | None = None,
+        **kwargs: object,
+    ) -> None:
+        """Start the span of an agent, or of a chain."""
+        about = metadata or {}
+        agent = about.get(AGENT_NAME)
+        operation = names.INVOKE_WORKFLOW if agent is None else names.INVOKE_AGENT
+        name = str(agent or _name(serialized, kwargs, "chain"))
+        attributes: Attributes = {
+            names.OPERATION_NAME: operation,
+            names.WORKFLOW_NAME if agent is None else names.AGENT_NAME: name,
+            **find_conversation(about),
+        }
+        common: Attributes = {} if agent is None else {key: attributes[key] for key in _AGENT}
+        run = self._telemetry.runs.open(run_id, parent_run_id, Start(f"{operation} {name}", attributes, common))
+        if self._telemetry.capture.in_spans:
+            run.content[names.INPUT_MESSAGES] = self._write(inputs, "user")
+
+    def on_chain_end(
+        self,
+        outputs: object,
+        *,
+        run_id: UUID,
+        parent_run_id: UUID | None = None,
+        closed: bool = False,
+        inputs: object = None,
+        **kwargs: object,
+    ) -> None:
+        """End the span of an agent, or of a chain."""
+        run = self._telemetry.runs.close(run_id)
+        if run is None:
+            return
+        if self._telemetry.capture.in_spans:
+            if inputs is not None:  # of a stream: known at its end alone
+                run.content[names.INPUT_MESSAGES] = self._write(inputs, "user")
+            run.content[names.OUTPUT_MESSAGES] = self._write(outputs, "assistant")
+        self._end_chain(run, {names.CLOSED: True} if closed else {})
+
+    def on_chain_error(
+        self, error: BaseException, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: object
+    ) -> None:
+        """End the span of an agent, or of a chain, that has failed."""
+        run = self._telemetry.runs.close(run_id)
+        if run is not None:
+            run.fail(error, self._telemetry.show_error(error))
+            self._end_chain(run, {})
+
+    def _end_chain(self, run: OpenRun, facts: Attributes) -> None:
+        if run.operation == names.INVOKE_AGENT:
+            self._telemetry.instruments.agent_duration.record(run.seconds, run.common)
+        self._telemetry.finish(run, facts)
+
+    def _write(self, value: object, role: str) -> object:
+        """Return an input or an output as messages."""
+        writer = self._telemetry.writer
+        several = [value] if isinstance(value, BaseMessage) else value
+        if isinstance(several, list | tuple) and several:
+            messages = cast("Sequence[object]", several)
+            if all(isinstance(one, BaseMessage) for one in messages):
+                return [writer.write_message(cast(BaseMessage, one)) for one in messages]
+        return [writer.write_text(value, role)]
+
+    # -- tools
+
+    def on_tool_start(
+        self,
+        serialized: Serialized,
+        input_str: str,
+        *,
+        run_id: UUID,
+        parent_run_id: UUID | None = None,
+        tags: list[str] | None = None,
+        metadata: Metadata | None = None,
+        inputs: Mapping[str, Any] | None = None,
+        **kwargs: object,
+    ) -> None:
+        """Start the span of a tool."""
+        name = str((serialized or {}).get("name") or kwargs.get("name") or "tool")
+        common: Attributes = {names.OPERATION_NAME: names.EXECUTE_TOOL, names.TOOL_NAME: name}
+        attributes: Attributes = {**common, names.TOOL_TYPE: "function"}
+        for key, value in (
+            (names.TOOL_DESCRIPTION, (serialized or {}).get("description")),
+            (names.TOOL_CALL_ID, kwargs.get("tool_call_id")),
+        ):
+            if isinstance(value, str) and value:
+                attributes[key] = value
+        run = self._telemetry.runs.open(
+            run_id, parent_run_id, Start(f"{names.EXECUTE_TOOL} {name}", attributes, common)
+        )
+        if self._telemetry.capture.in_spans:
+            given = input_str if inputs is None else inputs
+            run.content[names.TOOL_CALL_ARGUMENTS] = self._telemetry.writer.write_value(given, names.TOOL_ARGUMENTS)
+
+    def on_tool_end(self, output: object, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: object) -> None:
+        """End the span of a tool. A failure that it answers with a message is one here, too."""
+        run = self._telemetry.runs.close(run_id)
+        if run is None:
+            return
+        if isinstance(output, ToolMessage) and output.status == "error":
+            kind = str(output.response_metadata.get(_TOOL_ERROR) or "failed")
+            run.common = {**run.common, names.ERROR_TYPE: kind}
+            run.span.set_attribute(names.ERROR_TYPE, kind)
+            run.span.set_status(Status(StatusCode.ERROR, kind))
+        if self._telemetry.capture.in_spans:
+            result = output.content if isinstance(output, BaseMessage) else output
+            run.content[names.TOOL_CALL_RESULT] = self._telemetry.writer.write_value(result, names.TOOL_RESULT)
+        self._end_tool(run)
+
+    def on_tool_error(
+        self, error: BaseException, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: object
+    ) -> None:
+        """End the span of a tool that has failed."""
+        run = self._telemetry.runs.close(run_id)
+        if run is not None:
+            run.fail(error, self._telemetry.show_error(error))
+            self._end_tool(run)
+
+    def _end_tool(self, run: OpenRun) -> None:
+        self._telemetry.instruments.tool_duration.record(run.seconds, run.common)
+        self._telemetry.finish(run, {})
+
+    # -- retrievers
+
+    def on_retriever_start(
+        self,
+        serialized: Serialized,
+        query: str,
+        *,
+        run_id: UUID,
+        parent_run_id: UUID | None = None,
+        tags: list[str] | None = None,
+        metadata: Metadata | None = None,
+        **kwargs: object,
+    ) -> None:
+        """Start the span of a retriever."""
+        name = _name(serialized, kwargs, "retriever")
+        attributes: Attributes = {names.OPERATION_NAME: names.RETRIEVAL, names.DATA_SOURCE_ID: name}
+        start = Start(f"{names.RETRIEVAL} {name}", attributes, {}, SpanKind.CLIENT)
+        run = self._telemetry.runs.open(run_id, parent_run_id, start)
+        if self._telemetry.capture.in_spans:
+            run.content[names.RETRIEVAL_QUERY] = self._telemetry.writer.write_value(query, "text")
+
+    def on_retriever_end(
+        self, documents: Sequence[object], *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: object
+    ) -> None:
+        """End the span of a retriever."""
+        run = self._telemetry.runs.close(run_id)
+        if run is None:
+            return
+        if self._telemetry.capture.in_spans:
+            found = [_describe_document(one) for one in documents]
+            run.content[names.RETRIEVAL_DOCUMENTS] = self._telemetry.writer.write_value(found, names.DOCUMENTS)
+        self._telemetry.finish(run, {})
+
+    def on_retriever_error(
+        self, error: BaseException, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: object
+    ) -> None:
+        """End the span of a retriever that has failed."""
+        run = self._telemetry.runs.close(run_id)
+        if run is not None:
+            run.fail(error, self._telemetry.show_error(error))
+            self._telemetry.finish(run, {})
+
+
+_AGENT = (names.OPERATION_NAME, names.AGENT_NAME)
+
+
+def _name(serialized: Serialized | None, details: Mapping[str, object], default: str) -> str:
+    return str(details.get("name") or (serialized or {}).get("name") or default)
+
+
+def _describe_document(document: object) -> dict[str, object]:
+    """Return a document's text and where it is from."""
+    facts: Iterable[tuple[str, object]] = (
+        ("id", getattr(document, "id", None)),
+        ("content", getattr(document, "page_content", None) or str(document)),
+        ("metadata", getattr(document, "metadata", None)),
+    )
+    return {key: value for key, value in facts if value}
