@@ -1,13 +1,14 @@
 """Addresses of databases: which one is meant, and what of it may be shown."""
 
 import os
+from collections.abc import Mapping
 from typing import Literal, NamedTuple
 from urllib.parse import unquote, urlsplit, urlunsplit
 
 from hocket._secrets import is_sensitive, redact_url
 from hocket.errors import InvalidInput
 
-__all__ = ["DatabaseAddress", "check_path", "drop_secrets", "find_url_secrets", "parse_address"]
+__all__ = ["DatabaseAddress", "add_parameters", "check_path", "drop_secrets", "find_url_secrets", "parse_address"]
 
 _SCHEMES: dict[str, Literal["redis", "postgres"]] = {
     "redis": "redis",
@@ -89,6 +90,15 @@ def drop_secrets(url: str) -> str:
     name = user.partition(":")[0]
     query = "&".join(f"{name}={value}" for name, value in _parameters(parts.query) if not is_sensitive(name))
     return urlunsplit(parts._replace(netloc=f"{name}@{host}" if name else host, query=query))
+
+
+def add_parameters(url: str, defaults: Mapping[str, str]) -> str:
+    """Return ``url`` with these parameters in its query, quoted as they are, unless it has its own."""
+    parts = urlsplit(url)
+    pairs = [pair for pair in parts.query.split("&") if pair]
+    named = {pair.partition("=")[0] for pair in pairs}
+    pairs += [f"{name}={value}" for name, value in defaults.items() if name not in named]
+    return urlunsplit(parts._replace(query="&".join(pairs)))
 
 
 def _parameters(query: str) -> list[tuple[str, str]]:

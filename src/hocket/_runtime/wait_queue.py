@@ -10,6 +10,8 @@ import weakref
 import anyio
 from anyio.lowlevel import EventLoopToken, current_token
 
+from hocket._runtime import clock
+from hocket._runtime.alarm import Alarm
 from hocket._runtime.detached import call_soon
 from hocket._runtime.fork import after_fork
 from hocket._runtime.runtime import Runtime
@@ -39,6 +41,18 @@ class Waiter:
         else:
             await self._event.wait()
             self._event = anyio.Event()
+
+    async def wait_for(self, seconds: float) -> None:
+        """Wait to be woken, for so many seconds at most by the clock."""
+        if not isinstance(self._event, threading.Event):
+            with Alarm() as alarm:
+                alarm.set(seconds)
+                await self.wait()
+        elif isinstance(clock.current(), clock.RealClock):
+            self._event.wait(seconds)
+            self._event.clear()
+        else:
+            clock.current().block(seconds)
 
     def wake(self) -> None:
         """Wake it, from any thread."""

@@ -13,7 +13,7 @@ from typing import cast
 
 from hocket._json import JSON
 
-__all__ = ["parse_duration", "read_retry_after"]
+__all__ = ["parse_duration", "parse_number", "parse_time", "read_retry_after"]
 
 FOREVER = 1e12
 """Seconds that are no wait any more: 30,000 years."""
@@ -46,20 +46,20 @@ def parse_duration(text: str) -> float | None:
 
 
 def _read_wait(headers: Mapping[str, str], body: object, now: datetime) -> float | None:
-    milliseconds = _parse_number(headers.get("retry-after-ms"))
+    milliseconds = parse_number(headers.get("retry-after-ms"))
     if milliseconds is not None:
         return max(0.0, milliseconds / 1000)
-    for seconds in (_parse_time(headers.get("retry-after"), now), _find_retry_info(cast(JSON, body))):
+    for seconds in (parse_time(headers.get("retry-after"), now), _find_retry_info(cast(JSON, body))):
         if seconds is not None:
             return seconds
     return max(_find_resets(headers, now), default=None)
 
 
-def _parse_time(text: str | None, now: datetime) -> float | None:
+def parse_time(text: str | None, now: datetime) -> float | None:
     """Return the seconds from ``now`` of a number of seconds, a duration or a date; None: it is none of these."""
     if not text:
         return None
-    seconds = _parse_number(text)
+    seconds = parse_number(text)
     if seconds is None:
         seconds = parse_duration(text)
     if seconds is not None:
@@ -78,7 +78,8 @@ def _parse_date(text: str) -> datetime | None:
     return None
 
 
-def _parse_number(text: str | None) -> float | None:
+def parse_number(text: str | None) -> float | None:
+    """Return the number that a header tells; None: it tells none, or one beyond all sense."""
     try:
         number = float(text or "")
     except ValueError:
@@ -88,8 +89,8 @@ def _parse_number(text: str | None) -> float | None:
 
 def _find_resets(headers: Mapping[str, str], now: datetime) -> Iterable[float]:
     for name, value in headers.items():
-        if _REMAINING.search(name) and _parse_number(value) == 0:
-            seconds = _parse_time(headers.get(name.replace("remaining", "reset")), now)
+        if _REMAINING.search(name) and parse_number(value) == 0:
+            seconds = parse_time(headers.get(name.replace("remaining", "reset")), now)
             if seconds is not None:
                 yield seconds
 

@@ -1,40 +1,22 @@
-"""Rate limiters: how often a model may be called.
+"""Requests per second, in one process.
 
-The in-memory one is a queue with a schedule (the generic cell rate algorithm): it knows when the next request is due,
+It is a queue with a schedule (the generic cell rate algorithm): it knows when the next request is due,
 only the first in the queue watches the clock, and each one that is let through wakes the next. Nobody polls, nobody
 jumps the queue, and a late wake-up does not shift the schedule, so the rate asked for is the rate given. LangChain's
 wakes every waiter ten times a second and gives at most 10 requests a second by default, whatever is asked for.
 """
 
-from abc import ABC, abstractmethod
-
 from hocket._runtime import clock
 from hocket._runtime.runtime import ASYNC, BLOCKING, Runtime, drive
 from hocket._runtime.wait_queue import Waiter, WaitQueue
 from hocket.errors import InvalidInput
+from hocket.rate_limiters.base import BaseRateLimiter
 
-__all__ = ["BaseRateLimiter", "InMemoryRateLimiter"]
-
+__all__ = ["InMemoryRateLimiter"]
 
 LATENESS = 0.05
 """Seconds by which a waiter may wake too late without a loss. What is missed beyond, while a loop stood still, is
 missed: those who waited would all go at once."""
-
-
-class BaseRateLimiter(ABC):
-    """Holds back calls. A model asks before each real request; an answer out of a cache does not ask."""
-
-    @abstractmethod
-    def acquire(self, *, blocking: bool = True) -> bool:
-        """Wait in this thread until a request may be made, and return True.
-
-        Args:
-            blocking: False returns at once: True if the request may be made, else False.
-        """
-
-    @abstractmethod
-    async def aacquire(self, *, blocking: bool = True) -> bool:
-        """Wait, without holding up the event loop, until a request may be made. See `acquire`."""
 
 
 class InMemoryRateLimiter(WaitQueue, BaseRateLimiter):

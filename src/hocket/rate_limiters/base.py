@@ -1,0 +1,64 @@
+"""What every rate limiter can do, and the permits that it gives."""
+
+from abc import ABC, abstractmethod
+
+__all__ = ["BaseRateLimiter", "Permit"]
+
+
+class Permit:
+    """Leave to make one request. What it took is settled afterwards, once; what comes later changes nothing.
+
+    This one settles nothing: it is that of a limiter which counts requests alone.
+    """
+
+    def settle(self, tokens: int | tuple[int, int]) -> None:
+        """Say what the request used, in place of what was reserved for it.
+
+        Args:
+            tokens: their number; or two, input and output. Of one number, the input is what was reserved as such.
+
+        Raises:
+            InvalidInput: it is no number of tokens.
+        """
+
+    async def asettle(self, tokens: int | tuple[int, int]) -> None:
+        """Say what the request used. See `settle`."""
+
+    def refund(self) -> None:
+        """Say that the request used no tokens: it was refused before any work. As a request it counts."""
+
+    async def arefund(self) -> None:
+        """Say that the request used no tokens. See `refund`."""
+
+
+class BaseRateLimiter(ABC):
+    """Holds back calls. A model asks before each real request; an answer out of a cache does not ask."""
+
+    @abstractmethod
+    def acquire(self, *, blocking: bool = True) -> bool:
+        """Wait in this thread until a request may be made, and return True.
+
+        Args:
+            blocking: False returns at once: True if the request may be made, else False.
+        """
+
+    @abstractmethod
+    async def aacquire(self, *, blocking: bool = True) -> bool:
+        """Wait, without holding up the event loop, until a request may be made. See `acquire`."""
+
+    def reserve(self, tokens: int | tuple[int, int | None] = 0, *, blocking: bool = True) -> Permit | None:
+        """Wait in this thread until a request may be made that uses up to so many tokens.
+
+        Args:
+            tokens: at most. Their number, which counts as input; or two, input and output, where None is an answer of
+                which nobody knows how long it may be. A limiter that counts requests alone does not look at them.
+            blocking: False returns at once: a permit if the request may be made, else None.
+
+        Returns:
+            the permit, to be settled after the request; None only if not ``blocking``.
+        """
+        return Permit() if self.acquire(blocking=blocking) else None
+
+    async def areserve(self, tokens: int | tuple[int, int | None] = 0, *, blocking: bool = True) -> Permit | None:
+        """Wait, without holding up the event loop, until a request of so many tokens may be made. See `reserve`."""
+        return Permit() if await self.aacquire(blocking=blocking) else None

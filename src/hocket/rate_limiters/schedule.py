@@ -1,0 +1,324 @@
+"""The one schedule of an account: who may go when.
+
+A reservation is told when it may go, T, and takes its place there at once. T never goes back from one reservation to the
+next: first come, first served. Three rules decide it, all exact in every window that is open at one end, (t - window, t]:
+
+- *pace*: a request goes at least ``burst`` steps after the one ``burst`` places before it, a step being window / limit,
+  and at least a window after the one ``limit`` places before it.
+- *tokens*: those reserved in (T - window, T] and its own are at most the limit. A log of (T, tokens), whose T never goes
+  back, is popped at its old end: all that is popped has left every later window, so the sum of the rest is what counts.
+  `settle` puts the real number in place of a reserved one.
+- *pause*: nobody goes before the end of it.
+
+How fast the numbers are used is a share of them, ``factor``: a 429 cuts it, each grant lets it grow. Above 95 % of where
+it was cut last it grows slowly, since that is where the server's limit is (as TCP's CUBIC does, RFC 9438).
+
+Redis and PostgreSQL have the same arithmetic in their own languages; the tests hold all of them to this one.
+"""
+
+import math
+from collections import OrderedDict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import NamedTuple, Protocol
+
+from hocket.rate_limiters.limits import RateLimits, Tokens
+
+__all__ = [
+    "CUT",
+    "CUT_PAUSE",
+    "FAST_GROWTH",
+    "HORIZON",
+    "LEAST_FACTOR",
+    "MOST_FACTOR",
+    "SLOW_GROWTH",
+    "End",
+    "Entry",
+    "Grant",
+    "Log",
+    "MemoryLog",
+    "Schedule",
+]
+
+HORIZON = 1.0
+"""Seconds of the schedule that one process may hold: what is lost if it is killed."""
+
+CUT = 0.7
+"""What a 429 multiplies the factor with."""
+
+CUT_PAUSE = 2.0
+"""Seconds in which the factor is cut once, however many are refused."""
+
+LEAST_FACTOR, MOST_FACTOR = 0.05, 50.0
+FAST_GROWTH, SLOW_GROWTH = 0.004, 0.0005
+"""What a grant adds to the factor: below, and above 95 % of where it was cut last."""
+
+NEVER = -1e9
+"""A time before all others, thirty years before any clock's; no infinity, since differences are taken from it."""
+
+
+class Grant(NamedTuple):
+    """The answer to one who asks.
+
+    Attributes:
+        wait: seconds until it may go; where it was not granted, until it should ask again.
+        seq: its number in the schedule; 0: not granted.
+        back: seconds by which the schedule was moved on for it; where it was not granted: 0, the process holds enough of
+            the schedule; 1, tokens are missing, which may come back sooner; 2, too many requests are under way.
+    """
+
+    wait: float
+    seq: int
+    back: float
+
+
+class End(NamedTuple):
+    """What became of a grant.
+
+    Attributes:
+        seq: its number.
+        input, output: tokens that were used.
+        back: None: it was used; else it was not, and this is the grant's ``back``: its place is free again if nobody has
+            come after it.
+    """
+
+    seq: int
+    input: int
+    output: int
+    back: float | None
+
+
+class Entry(NamedTuple):
+    """A reservation in the log."""
+
+    seq: int
+    at: float
+    input: int
+    output: int
+
+
+class Log(Protocol):
+    """The reservations that a window may still hold, by their numbers."""
+
+    def oldest_first(self) -> Iterator[Entry]:
+        """Yield them; nothing is changed meanwhile."""
+        ...
+
+    def find(self, seq: int) -> Entry | None:
+        """Return one of them."""
+        ...
+
+    def put(self, entry: Entry) -> None:
+        """Add a younger one than all, or put one in its own place."""
+        ...
+
+    def remove(self, seq: int) -> None:
+        """Forget one of them."""
+        ...
+
+    def drop(self, seq: int) -> None:
+        """Forget all up to this one."""
+        ...
+
+
+class MemoryLog:
+    """A log in memory."""
+
+    def __init__(self) -> None:
+        self._entries: OrderedDict[int, Entry] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def oldest_first(self) -> Iterator[Entry]:
+        """Yield the entries."""
+        return iter(self._entries.values())
+
+    def find(self, seq: int) -> Entry | None:
+        """Return an entry."""
+        return self._entries.get(seq)
+
+    def put(self, entry: Entry) -> None:
+        """Add or replace an entry."""
+        self._entries[entry.seq] = entry
+
+    def remove(self, seq: int) -> None:
+        """Forget an entry."""
+        self._entries.pop(seq, None)
+
+    def drop(self, seq: int) -> None:
+        """Forget all up to this one."""
+        while self._entries and next(iter(self._entries)) <= seq:
+            self._entries.popitem(last=False)
+
+
+@dataclass
+class Schedule:
+    """The state of one limit.
+
+    Attributes:
+        limits: as configured.
+        learned: what a server said, or what it was guessed to be, per window; 0: nothing.
+        is_guess: whether the learned number of requests is a guess.
+        last: T of the youngest reservation.
+        floor: no reservation may go before; what was popped from the log counts up to here.
+        seq: number of the youngest reservation.
+        factor: the share of the limits in use.
+        ceiling: the factor when it was cut last.
+        cut: when that was.
+        paused: nobody goes before.
+        mark, marked: a time and the number of the reservation then, to guess the rate from; one window old, two at most.
+        mark_next, marked_next: the next such.
+    """
+
+    limits: RateLimits
+    learned: list[float] = field(default_factory=lambda: [0.0, 0.0, 0.0, 0.0])
+    is_guess: bool = False
+    last: float = NEVER
+    floor: float = NEVER
+    seq: int = 0
+    input: int = 0
+    output: int = 0
+    factor: float = 1.0
+    ceiling: float = 1.0
+    cut: float = NEVER
+    paused: float = NEVER
+    mark: float = NEVER
+    marked: int = 0
+    mark_next: float = NEVER
+    marked_next: int = 0
+    log: Log = field(default_factory=MemoryLog)
+
+    def effective(self, place: int) -> float:
+        """Return a limit in force, 0 if there is none: requests (0), tokens (1), input (2), output (3)."""
+        configured, learned = self.limits[place], self.learned[place]
+        return min(configured, learned) if configured and learned else configured or learned
+
+    def reserve(self, now: float, need: Tokens, held: int, horizon: float = HORIZON) -> Grant:
+        """Reserve for one.
+
+        Args:
+            now: the time.
+            need: its tokens at most.
+            held: grants of its process whose time has not come.
+            horizon: seconds of the schedule that its process may hold.
+        """
+        requests = self.effective(0) * self.factor
+        step = self.limits.window / requests if requests else 0.0
+        paced = self._pace(max(now, self.last, self.floor, self.paused), requests, step)
+        at, gone, used = self._make_room(paced, need)
+        ahead = at - now
+        if ahead > horizon:
+            if at > paced:
+                return Grant(ahead - horizon, 0, 1)
+            if held and not (step and (held + 1) * step <= horizon):
+                return Grant(ahead - horizon, 0, 0)
+        if gone is not None:
+            self.log.drop(gone.seq)
+            self.floor = gone.at + self.limits.window
+        back, self.last = at - self.last, at
+        self.seq += 1
+        self.input, self.output = used.input + need.input, used.output + need.output
+        if self.limits.burst > 1 or any(need) or any(self.learned[1:]) or any(self.limits[1:4]):
+            self.log.put(Entry(self.seq, at, *need))
+        self._grow()
+        self._mark(now)
+        return Grant(ahead, self.seq, back)
+
+    def _make_room(self, at: float, need: Tokens) -> tuple[float, Entry | None, Tokens]:
+        """Return the time, ``at`` or later, when the tokens fit; the last that has left the window then; the rest's sum."""
+        last_gone, used_input, used_output = None, self.input, self.output
+        caps: tuple[float, ...] | None = None
+        for entry in self.log.oldest_first():
+            if caps is None:
+                caps = self._caps(need)
+            wanted_input, wanted_output = used_input + need.input, used_output + need.output
+            is_over = wanted_input + wanted_output > caps[0] or wanted_input > caps[1] or wanted_output > caps[2]
+            gone = entry.at + self.limits.window
+            if gone > at:
+                if not is_over:
+                    break
+                at = gone
+            last_gone, used_input, used_output = entry, used_input - entry.input, used_output - entry.output
+        return at, last_gone, Tokens(used_input, used_output)
+
+    def _caps(self, need: Tokens) -> tuple[float, ...]:
+        """Return the most that a window may hold of tokens, input and output. One that is larger than that goes alone."""
+        own = (need.input + need.output, *need)
+        limits = [self.effective(kind) * self.factor for kind in (1, 2, 3)]
+        return tuple(max(limit, wanted) if limit else math.inf for limit, wanted in zip(limits, own, strict=True))
+
+    def _pace(self, at: float, requests: float, step: float) -> float:
+        if not requests:
+            return at
+        if self.limits.burst == 1:
+            return max(at, self.last + step)
+        burst = min(self.limits.burst, max(1, math.floor(requests)))
+        most = max(1, math.floor(max(requests, self.effective(0))))
+        for places, seconds in ((burst, burst * step), (most, self.limits.window)):
+            before = self.log.find(self.seq - places + 1)
+            if before is not None:
+                at = max(at, before.at + seconds)
+        return at
+
+    def record(self, at: float, need: Tokens) -> None:
+        """Count a request that was granted elsewhere."""
+        gone = None
+        for entry in self.log.oldest_first():
+            if entry.at + self.limits.window > at:
+                break
+            gone = entry
+            self.input, self.output = self.input - entry.input, self.output - entry.output
+        if gone is not None:
+            self.log.drop(gone.seq)
+        self.seq, self.last = self.seq + 1, max(self.last, at)
+        self.input, self.output = self.input + need.input, self.output + need.output
+        self.log.put(Entry(self.seq, self.last, *need))
+
+    def end(self, end: End) -> None:
+        """Put what was used in place of what was reserved. What has left the window changes nothing."""
+        entry = self.log.find(end.seq)
+        if entry is not None:
+            self.input += end.input - entry.input
+            self.output += end.output - entry.output
+            self.log.put(entry._replace(input=end.input, output=end.output))
+        if end.back is not None and end.seq == self.seq:
+            self.log.remove(end.seq)
+            self.last -= end.back
+            self.seq -= 1
+
+    def pause(self, now: float, seconds: float) -> None:
+        """Let nobody go for so many seconds."""
+        self.paused = max(self.paused, now + seconds)
+
+    def cut_back(self, now: float) -> None:
+        """Go slower, after a 429; once in `CUT_PAUSE` seconds."""
+        if not self.limits.is_adaptive or now - self.cut <= CUT_PAUSE:
+            return
+        if not any(self.effective(kind) for kind in range(4)):
+            elapsed = max(now - self.mark, 1.0)
+            self.learned[0] = max((self.seq - self.marked) / elapsed * self.limits.window, 1.0)
+            self.is_guess = True
+        self.cut, self.ceiling, self.factor = now, self.factor, max(self.factor * CUT, LEAST_FACTOR)
+
+    def learn(self, found: tuple[float, float, float, float]) -> None:
+        """Take the limits that a server told, per window; 0: it did not say."""
+        for place, limit in enumerate(found):
+            if limit:
+                self.learned[place] = limit
+        if any(found) and self.is_guess:
+            self.is_guess, self.factor = False, min(self.factor, 1.0)
+            self.learned[0] = found[0]
+
+    def _grow(self) -> None:
+        most = MOST_FACTOR if self.is_guess else 1.0
+        if self.factor < most:
+            growth = FAST_GROWTH if self.factor < 0.95 * self.ceiling else SLOW_GROWTH
+            self.factor = min(most, self.factor * (1 + growth))
+
+    def _mark(self, now: float) -> None:
+        if now - self.mark_next > self.limits.window:
+            self.mark, self.marked = self.mark_next, self.marked_next
+            self.mark_next, self.marked_next = now, self.seq - 1
+            if self.mark == NEVER or now - self.mark > 2 * self.limits.window:
+                self.mark, self.marked = now, self.seq - 1

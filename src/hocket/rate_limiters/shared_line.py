@@ -1,0 +1,275 @@
+"""Those of one process who wait for a limit that processes share.
+
+A thread of its own does the exchanges, for tasks and threads alike: it may hang as long as a client's library lets it,
+while nobody waits longer than `PATIENCE` for it. It ends when there is nothing to do. While the store is down, a limit in
+this process takes its place, of a share of the numbers; or whoever waits gets the error.
+"""
+
+import logging
+import math
+import queue
+import threading
+from collections.abc import Callable
+from typing import Literal, TypeVar
+
+from hocket._databases.circuit import Circuit
+from hocket._runtime import clock
+from hocket._runtime.runtime import BLOCKING, Runtime, drive
+from hocket._runtime.wait_queue import Waiter
+from hocket.errors import StoreError, StoreUnavailable
+from hocket.rate_limiters.limits import RateLimits, Tokens
+from hocket.rate_limiters.line import Asking, Line
+from hocket.rate_limiters.schedule import End, Grant
+from hocket.rate_limiters.store import LEASE, SOON, Exchange, ExchangeReply, MemoryStore, Store
+
+__all__ = ["SharedLine"]
+
+T = TypeVar("T")
+
+PATIENCE = 2.0
+"""Seconds to wait for the store."""
+
+IDLE = 5.0
+"""Seconds without work after which the thread ends."""
+
+LOOK = 5.0
+"""Seconds after which to look whether other processes have given tokens back."""
+
+_log = logging.getLogger(__name__)
+
+
+class _Job(Waiter):
+    """One who waits for something else that is done with the store."""
+
+    __slots__ = ("do", "error", "is_done", "result")
+
+    def __init__(self, runtime: Runtime, do: Callable[[Store], object] | None) -> None:
+        super().__init__(runtime)
+        self.do: Callable[[Store], object] | None = do
+        self.result: object = None
+        self.error: Exception | None = None
+        self.is_done: bool = False
+
+
+class SharedLine(Line):
+    """The line of this process before a limit in a store.
+
+    Args:
+        store: of the limit.
+        owner: the limiter, as errors show it.
+        limits: that it was made with.
+        if_store_fails: what those who wait get: the error, or leave by a share of the limit.
+    """
+
+    def __init__(self, store: Store, owner: str, limits: RateLimits, if_store_fails: Literal["local", "raise"]) -> None:
+        self._limits = limits
+        self._fails = if_store_fails
+        consequence = "every process keeps a share of the limit" if if_store_fails == "local" else "calls fail"
+        self._circuit = Circuit(owner, PATIENCE, _log, consequence)
+        self.processes: int = 1
+        super().__init__(store)
+
+    def reset(self) -> None:
+        super().reset()
+        self._local = MemoryStore(self._limits)
+        self._jobs: list[_Job] = []
+        self._news: queue.SimpleQueue[None] = queue.SimpleQueue()  # a lock that a finaliser may take
+        self._thread: threading.Thread | None = None
+        self._busy_since: float | None = None
+        self._is_configured = False
+        self._reported_at = self._worked_at = 0.0
+
+    @property
+    def _is_stuck(self) -> bool:
+        """Whether the store has kept the thread waiting for too long."""
+        return self._busy_since is not None and clock.current().now() - self._busy_since >= PATIENCE
+
+    @property
+    def _silence(self) -> str:
+        return f"{self._circuit.owner}: no answer within {PATIENCE:g} s"
+
+    # -- asking
+
+    async def end(self, runtime: Runtime, waiter: Asking, used: Tokens, *, is_refund: bool = False) -> None:
+        grant = waiter.grant
+        assert grant is not None
+        with self._lock:
+            self._in_flight = max(self._in_flight - 1, 0)
+            if used == waiter.need and not is_refund and not self._limits.max_in_flight:
+                return  # nothing new
+            end = End(grant.seq, *used, grant.back if is_refund else None)
+            if waiter.store is not self.store:
+                self._local.exchange(Exchange(ends=[end]))
+                return
+            self._ends.append(end)
+            job = self._post(_Job(runtime, None))
+        await self._wait_for_job(job)
+
+    async def do(self, runtime: Runtime, job: Callable[[Store], T]) -> T:
+        with self._lock:
+            posted = self._post(_Job(runtime, job))
+        await self._wait_for_job(posted)
+        failure = posted.error if posted.is_done else StoreUnavailable(self._silence)
+        if failure is None:
+            return posted.result  # type: ignore[return-value]  # the job's
+        if self._fails == "raise" or not isinstance(failure, StoreError):
+            raise failure
+        with self._lock:
+            return job(self._local)
+
+    def _post(self, job: _Job) -> _Job:
+        self._jobs.append(job)
+        self._step()
+        return job
+
+    async def _wait_for_job(self, job: _Job) -> None:
+        ends_at = clock.current().now() + PATIENCE
+        while not (job.is_done or self._is_stuck) and (left := ends_at - clock.current().now()) > 0:
+            await job.wait_for(left)
+
+    # -- under the lock
+
+    def _enter(self, waiter: Asking) -> None:
+        with self._lock:
+            self._queue.append(waiter)
+            if len(self._queue) == 1 or self._look_at <= clock.current().now():
+                self._step()
+
+    async def _wait(self, waiter: Asking) -> None:
+        """Wait until something has happened. The head of the line watches for how long the store keeps silent."""
+        with self._lock:
+            is_head, delay = self._queue[0] is waiter, PATIENCE
+            if is_head and self._is_stuck:
+                delay = self._look_at - clock.current().now()
+                if delay <= 0:
+                    self._serve_without_store(StoreUnavailable(self._silence))
+                    return
+        await (waiter.wait_for(delay) if is_head else waiter.wait())
+
+    def _admit(self, waiter: Asking, grant: Grant, store: Store) -> None:
+        super()._admit(waiter, grant, store)
+        if store is self.store:
+            self._local.schedule.record(waiter.at, waiter.need)  # which it would take up from here
+
+    def _return_unused(self, grant: Grant, store: Store) -> None:
+        end = End(grant.seq, 0, 0, grant.back)
+        if store is self.store:
+            self._ends.append(end)
+            self._step()
+        else:
+            self._local.exchange(Exchange(ends=[end]))
+
+    def _step(self) -> None:
+        """Have the thread settle and serve."""
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._work, name="hocket rate limiter", daemon=True)
+            self._thread.start()
+        self._news.put(None)
+
+    def _pause(self, refusal: Grant) -> float:
+        if refusal.back == 2:
+            return SOON
+        pause = super()._pause(refusal)
+        return min(pause, LOOK) if refusal.back == 1 else pause
+
+    # -- the thread
+
+    def _work(self) -> None:
+        me = threading.current_thread()
+        while True:
+            with self._lock:
+                if self._thread is not me:
+                    return  # this is a copy in a forked child, or another has taken its place
+                delay = self._find_work()
+                if delay is None:
+                    self._thread = None
+                    return
+            if delay > 0:
+                try:
+                    self._news.get(timeout=delay)
+                except queue.Empty:
+                    continue
+                while not self._news.empty():
+                    self._news.get()
+                continue
+            self._exchange()
+
+    def _find_work(self) -> float | None:
+        """Return in how many seconds there is something to do, or None: not for long."""
+        now = clock.current().now()
+        if self._jobs or self._ends:
+            return 0
+        if self._queue:
+            delay = self._look_at - now
+        elif (idle := now - self._worked_at) < IDLE:
+            delay = IDLE - idle
+        else:
+            delay = math.inf
+        if self._limits.max_in_flight and self._in_flight:
+            delay = min(delay, self._reported_at + LEASE / 3 - now)
+        return None if delay == math.inf else max(delay, 0.0)
+
+    def _exchange(self) -> None:
+        with self._lock:
+            self._busy_since = self._worked_at = now = clock.current().now()
+            heads, exchange = self._take()
+            jobs, self._jobs = self._jobs, []
+            if self._limits.max_in_flight or now - self._reported_at > LEASE / 3:
+                exchange, self._reported_at = exchange._replace(reports=True), now
+
+        self.trips += 1
+
+        async def talk() -> ExchangeReply:
+            return self._talk(exchange, jobs)
+
+        outcome: ExchangeReply | None = None
+        failure: Exception | None = None
+        try:
+            outcome = drive(self._circuit.run(BLOCKING, talk))
+        except Exception as error:  # told to those who wait
+            failure = error
+        with self._lock:
+            self._busy_since = None
+            for job in jobs:
+                job.is_done, job.error = True, failure
+                job.wake()
+            if outcome is None:
+                assert failure is not None
+                self._serve_without_store(failure)
+            else:
+                self.processes = outcome.processes or self.processes
+                self._serve(heads, outcome, self.store)
+
+    def _talk(self, exchange: Exchange, jobs: list[_Job]) -> ExchangeReply:
+        if not self._is_configured:
+            self._configure()
+        for job in jobs:
+            if job.do is not None:
+                job.result = job.do(self.store)
+        if not (exchange.needs or exchange.ends or exchange.reports):
+            return ExchangeReply([], 0)
+        outcome = self.store.exchange(exchange)
+        if outcome is None:  # forgotten, after a pause
+            self._configure()
+            outcome = self.store.exchange(exchange)
+        assert outcome is not None
+        return outcome
+
+    def _configure(self) -> None:
+        before = self.store.configure(self._limits)
+        self._is_configured = True
+        if before is not None and before != self._limits:
+            self.replaced = before
+
+    def _serve_without_store(self, failure: Exception) -> None:
+        heads, exchange = self._take(with_ends=False)
+        if self._fails == "raise" or not isinstance(failure, StoreError):
+            for waiter in heads:
+                self._queue.popleft()
+                waiter.error = failure
+                waiter.wake()
+            self._look_at = -math.inf
+            self._wake_head()
+            return
+        self._local.configure(self._limits.shared_by(self.processes))
+        self._serve(heads, self._local.exchange(exchange), self._local)
