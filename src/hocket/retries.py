@@ -19,7 +19,7 @@ from pydantic import BeforeValidator, ConfigDict, Field, ValidationError
 
 from hocket._runtime import clock
 from hocket._runtime.runtime import Runtime
-from hocket.errors import InvalidHook, InvalidInput, LLMError
+from hocket.errors import BudgetError, InvalidHook, InvalidInput, LLMError
 from hocket.load.serializable import Serializable
 
 __all__ = ["BudgetScope", "Failure", "RetryPolicy", "RetryPolicyLike", "retry_async", "retry_budget", "seconds"]
@@ -60,7 +60,7 @@ class RetryPolicy(Serializable):
         if isinstance(error, LLMError) and error.retryable:
             return True
         named = self.also
-        for own in (LLMError, InvalidInput, InvalidHook):
+        for own in (LLMError, InvalidInput, InvalidHook, BudgetError):
             if isinstance(error, own):
                 named = tuple(cls for cls in named if issubclass(cls, own))
         return isinstance(error, named)

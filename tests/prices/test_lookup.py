@@ -10,7 +10,7 @@ import pytest
 from hocket import ScriptedChatModel
 from hocket.errors import InvalidInput
 from hocket.language_models import init_chat_model
-from hocket.prices import Price, aprice_of, identify_model, packaged, price_of, set_prices
+from hocket.prices import Price, aprice_of, identify_model, lookup, packaged, price_of, set_prices
 from hocket.providers.local import ChatLocal
 
 _NOW = datetime(2026, 11, 1, tzinfo=UTC)
@@ -19,6 +19,7 @@ NAMES = ("my-model", "openai:gpt-9", "gpt-9", "ollama:*", "*", "gpt-9*", "gpt-*"
 
 @pytest.fixture(autouse=True)
 def no_prices_are_left() -> Iterator[None]:
+    lookup._find_packaged.cache_clear()
     yield
     set_prices(dict.fromkeys(NAMES))
 
@@ -104,16 +105,23 @@ async def test_a_price_is_found_from_a_loop_without_holding_it_up() -> None:
     assert packaged.is_loaded()
 
 
+@pytest.mark.anyio
+async def test_what_the_program_said_needs_no_tables() -> None:
+    set_prices({"my-model": Price(1, 1)})
+    packaged._load.cache_clear()
+    assert await aprice_of("my-model") == Price(1, 1)
+    assert not packaged.is_loaded()
+
+
 def test_without_the_package_prices_are_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "genai_prices", ModuleType("genai_prices"))  # as if it were not there
     monkeypatch.setitem(sys.modules, "genai_prices.data_snapshot", None)
     packaged._load.cache_clear()
-    set_prices({"*": None})
     try:
         assert price_of("gpt-4o", "openai") is None
     finally:
         packaged._load.cache_clear()
-        set_prices({"*": None})
+        lookup._find_packaged.cache_clear()
 
 
 class TestPackage:

@@ -25,6 +25,8 @@ __all__ = ["CallAttempt", "MeteredModel", "with_reservations"]
 
 _log = logging.getLogger("hocket.reservations")
 
+_NAMES = ("model_name", "model")
+
 NOTHING: UsageMetadata = {"input_tokens": 0, "output_tokens": 0, "total_tokens": 0}
 
 
@@ -61,13 +63,20 @@ class CallAttempt:
 
     @property
     def provider(self) -> str | None:
-        """The provider's name."""
-        return self.call.request.provider
+        """The provider's name; of a model that has none, its kind."""
+        request = self.call.request
+        return request.provider or request.model._llm_type
 
     @property
     def model(self) -> str | None:
-        """The model's name at its provider."""
-        return self.call.request.served_model
+        """The model's name at its provider; of a model that has none, its kind."""
+        request = self.call.request
+        named = (
+            request.params.get("model"),
+            request.served_model,
+            *(getattr(request.model, name, None) for name in _NAMES),
+        )
+        return next((one for one in named if one and isinstance(one, str)), request.model._llm_type)
 
     @property
     def run_id(self) -> UUID:

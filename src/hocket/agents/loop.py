@@ -28,7 +28,14 @@ from hocket.agents.text_format import FEEDBACK_NAME
 from hocket.agents.turn import TurnRunner, add_note
 from hocket.agents.window import ContextWindow
 from hocket.chat_history import BaseChatMessageHistory
-from hocket.errors import ContentFiltered, InvalidInput, LimitReached, OutputParserException, Unsupported
+from hocket.errors import (
+    BudgetExceeded,
+    ContentFiltered,
+    InvalidInput,
+    LimitReached,
+    OutputParserException,
+    Unsupported,
+)
 from hocket.message_toolkit.calls import is_empty, with_calls
 from hocket.messages import AIMessage, BaseMessage, HumanMessage, ToolCall, ToolMessage, message_chunk_to_message
 from hocket.messages.calls import calls_of
@@ -172,6 +179,8 @@ class AgentRun(Generic[Output]):
             reply = await self._ask(self._offered)
         except _OverLimitError:
             return await self._reach_limit("model_calls")
+        except BudgetExceeded:
+            return await self._reach_limit("budget")
         calls = calls_of(reply)
         if calls and FEEDBACK not in reply.response_metadata:
             return await self._run_turn(self._sort_calls(reply, calls), calls, is_new=True)
@@ -314,12 +323,12 @@ class AgentRun(Generic[Output]):
         """End at a limit as the agent says."""
         if self._plan.at_limit == "raise":
             raise LimitReached(f"the run has reached its limit: {limit}", limit, self._make_result(limit, None))
-        if self._plan.at_limit == "stop" or limit in ("tokens", "seconds"):
+        if self._plan.at_limit == "stop" or limit in ("tokens", "seconds", "budget"):
             return await self._finish(limit, None)
         self._is_closing = True
         try:
             return await self._finish(limit, await self._ask_for_answer())
-        except _OverLimitError:
+        except (_OverLimitError, BudgetExceeded):
             return await self._finish(limit, None)
 
     async def _ask_for_answer(self) -> Any:

@@ -45,6 +45,10 @@
         │   ├── Unsupported                  not_implemented       the provider cannot do what was asked
         │   ├── InvalidReply                 unknown               the reply is not what its format says, or too large
         │   └── StreamTruncated              provider_unavailable  a stream ended before its terminal event
+        ├── BudgetError (RuntimeError)       a budget does not let a request be made; nothing was sent
+        │   ├── BudgetExceeded               it could cost more than is left
+        │   ├── Unpriceable                  what it may cost is not known
+        │   └── BudgetStoreFailed            the budget's store cannot be asked
         ├── ToolException                    a tool failed, in words that the model may hear
         │   ├── RetryTool                    the model is to call it again, differently
         │   ├── ToolServerUnavailable        a server of tools is not there, or does not answer
@@ -93,6 +97,9 @@ from hocket.errors.llm import (
 )
 from hocket.errors.own import (
     BlockingCallWarning,
+    BudgetError,
+    BudgetExceeded,
+    BudgetStoreFailed,
     CacheMissing,
     DocumentError,
     DroppedStateWarning,
@@ -124,6 +131,7 @@ from hocket.errors.own import (
     ToolServerUnavailable,
     ToolTimeout,
     UnknownModel,
+    Unpriceable,
     UnrecordedCall,
     UnsupportedOptionWarning,
     VectorStoreError,
@@ -133,6 +141,9 @@ from hocket.errors.own import (
 __all__ = [
     "AuthenticationError",
     "BlockingCallWarning",
+    "BudgetError",
+    "BudgetExceeded",
+    "BudgetStoreFailed",
     "CacheMissing",
     "ConnectTimeout",
     "ConnectionFailed",
@@ -184,6 +195,7 @@ __all__ = [
     "ToolTimeout",
     "TotalTimeout",
     "UnknownModel",
+    "Unpriceable",
     "UnrecordedCall",
     "Unsupported",
     "UnsupportedOptionWarning",

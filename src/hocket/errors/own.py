@@ -1,10 +1,16 @@
 """What is refused, missing or damaged on this side of the wire, and hocket's warnings."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from decimal import Decimal
 
 __all__ = [
     "BlockingCallWarning",
+    "BudgetError",
+    "BudgetExceeded",
+    "BudgetStoreFailed",
     "CacheMissing",
     "DocumentError",
     "DroppedStateWarning",
@@ -36,6 +42,7 @@ __all__ = [
     "ToolServerUnavailable",
     "ToolTimeout",
     "UnknownModel",
+    "Unpriceable",
     "UnrecordedCall",
     "UnsupportedOptionWarning",
     "VectorStoreError",
@@ -177,6 +184,58 @@ class StoreError(HocketError, RuntimeError):
 
 class StoreUnavailable(StoreError):
     """The server of a shared store could not be reached, broke off, or took too long: another try may do better."""
+
+
+class BudgetError(HocketError, RuntimeError):
+    """A budget does not let a request be made. Nothing was sent, and another try would not help."""
+
+
+class BudgetExceeded(BudgetError):
+    """A request could bring a budget over its limit. All amounts are of one kind, US dollars or tokens.
+
+    Attributes:
+        limit: what may be spent.
+        spent: what is, what was charged for processes that died included.
+        reserved: what calls in flight may come to.
+        wanted: what this request may come to.
+        budget: the name of the budget.
+        resets_at: when it begins anew, in seconds since 1970; None: never.
+    """
+
+    def __init__(
+        self,
+        message: str = "",
+        *,
+        limit: "Decimal | int" = 0,
+        spent: "Decimal | int" = 0,
+        reserved: "Decimal | int" = 0,
+        wanted: "Decimal | int" = 0,
+        budget: str = "",
+        resets_at: float | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.limit: Decimal | int = limit
+        self.spent: Decimal | int = spent
+        self.reserved: Decimal | int = reserved
+        self.wanted: Decimal | int = wanted
+        self.budget: str = budget
+        self.resets_at: float | None = resets_at
+
+
+class Unpriceable(BudgetError):
+    """What a request may cost at most is not known: its model's price, or the length of its answer.
+
+    Attributes:
+        model: the model's name.
+    """
+
+    def __init__(self, message: str = "", *, model: str | None = None) -> None:
+        super().__init__(message)
+        self.model: str | None = model
+
+
+class BudgetStoreFailed(BudgetError):
+    """The store of a budget cannot say whether a request is within it. See the cause, a `StoreError`."""
 
 
 class ToolException(HocketError):

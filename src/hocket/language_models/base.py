@@ -13,6 +13,7 @@ from uuid import UUID
 from pydantic import ConfigDict, Field, SkipValidation, field_validator, model_validator
 
 from hocket import globals as settings
+from hocket._pipeline.budget import BudgetLike, make_budget_reservers
 from hocket._pipeline.cache import CacheKey
 from hocket._pipeline.cache_key import model_key
 from hocket._pipeline.call import NO_LIMITS, CallLimits, Next
@@ -78,6 +79,7 @@ class BaseLanguageModel(TokenCountingMixin, OptionPolicyMixin, _Runnable[Output]
     Args:
         cache: True: the global cache (an error if there is none); False: none; None: the global one, if set; or a cache.
         rate_limiter: asked before each real request, after the cache.
+        budget: what may be spent, a `hocket.budgets.Budget` or several: each attempt reserves its most before it is made.
         callbacks: handlers of this model's runs; runs inside those do not get them.
         tags, metadata: for this model's runs.
         verbose: print runs to standard output; by default what `hocket.globals.set_verbose` says.
@@ -97,6 +99,7 @@ class BaseLanguageModel(TokenCountingMixin, OptionPolicyMixin, _Runnable[Output]
 
     cache: BaseCache | bool | None = Field(default=None, exclude=True, repr=False)
     rate_limiter: BaseRateLimiter | None = Field(default=None, exclude=True, repr=False)
+    budget: BudgetLike | None = Field(default=None, exclude=True, repr=False)
     callbacks: SkipValidation[Callbacks] = Field(default=None, exclude=True, repr=False)
     tags: list[str] | None = Field(default=None, exclude=True, repr=False)
     metadata: dict[str, Any] | None = Field(default=None, exclude=True, repr=False)
@@ -248,10 +251,11 @@ class BaseLanguageModel(TokenCountingMixin, OptionPolicyMixin, _Runnable[Output]
             or held[0] is not fields["cache"]
             or held[1] is not fields["rate_limiter"]
             or held[2] != fields["max_in_flight"]
+            or held[3] is not fields["budget"]
         ):
-            parts = fields["cache"], fields["rate_limiter"], fields["max_in_flight"]
+            parts = fields["cache"], fields["rate_limiter"], fields["max_in_flight"], fields["budget"]
             held = fields[PIPELINE] = (*parts, self._compose())
-        pipeline: Next = held[3]
+        pipeline: Next = held[4]
         return pipeline
 
     @abstractmethod
@@ -260,7 +264,8 @@ class BaseLanguageModel(TokenCountingMixin, OptionPolicyMixin, _Runnable[Output]
 
     def _compose_attempts(self) -> Next:
         """Return what makes a real request, out of this model's fields."""
-        return compose_attempts(self.rate_limiter, None if self.max_in_flight is None else self._places)
+        places = None if self.max_in_flight is None else self._places
+        return compose_attempts(self.rate_limiter, places, make_budget_reservers(self.budget))
 
     @property
     def _places(self) -> ConcurrencyLimiter:

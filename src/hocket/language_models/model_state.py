@@ -7,7 +7,8 @@ those that were made from an address do; it leaves the others behind.
 """
 
 import warnings
-from typing import Any, TypeVar
+from collections.abc import Sequence
+from typing import Any, TypeVar, cast
 
 from hocket.errors import DroppedStateWarning
 
@@ -22,7 +23,7 @@ PLACES = "_places_in_flight"
 """The key of the places of a model's calls in flight."""
 
 _OWN = (PIPELINE, PLACES)
-_SHARED = ("cache", "rate_limiter", "callbacks")
+_SHARED = ("cache", "rate_limiter", "budget", "callbacks")
 
 
 def pickle_state(name: str, state: dict[str, Any]) -> dict[str, object]:
@@ -33,18 +34,26 @@ def pickle_state(name: str, state: dict[str, Any]) -> dict[str, object]:
         state: pydantic's.
     """
     fields = {key: value for key, value in state["__dict__"].items() if key not in _OWN}
-    dropped = [key for key in _SHARED if not _is_portable(fields[key])]
+    kept = {key: _keep_portable(fields[key]) for key in _SHARED}
+    dropped = [key for key, value in kept.items() if value is not fields[key]]
     if dropped:
         warnings.warn(
             f"pickling {name} leaves its {', '.join(dropped)} behind; set them again where it is loaded",
             DroppedStateWarning,
             stacklevel=3,
         )
-    return {**state, "__dict__": {**fields, **dict.fromkeys(dropped)}}
+    return {**state, "__dict__": {**fields, **kept}}
 
 
-def _is_portable(value: object) -> bool:
-    return value is None or isinstance(value, bool) or getattr(value, "is_portable", False) is True
+def _keep_portable(value: object) -> object:
+    """Return a value, or those of a list of budgets, that can travel."""
+    if value is None or isinstance(value, bool) or getattr(value, "is_portable", False) is True:
+        return value
+    if not isinstance(value, list | tuple):
+        return None
+    several = cast("Sequence[object]", value)
+    portable = [one for one in several if getattr(one, "is_portable", False) is True]
+    return value if len(portable) == len(several) else portable or None
 
 
 def keep_shared(model: object, memo: dict[int, object]) -> dict[int, object]:

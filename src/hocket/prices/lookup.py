@@ -68,7 +68,7 @@ def set_prices(prices: Mapping[str, Price | None]) -> None:
                 _own[key] = price
         written = sorted((key for key in _own if "*" in key or "?" in key), key=lambda key: (-len(key), key))
         _patterns[:] = [(re.compile(translate(key.replace("[", "[[]"))), _own[key]) for key in written]
-        _find.cache_clear()
+        _find_stated.cache_clear()
 
 
 def price_of(model: object, provider: str | None = None) -> Price | None:
@@ -84,19 +84,24 @@ def price_of(model: object, provider: str | None = None) -> Price | None:
     Returns:
         the price as of now; None: it is not known. `Price` has no 0 for that.
     """
-    name, provider = identify_model(model, provider)
-    return _find(name, provider, int(clock.current().time() // 60))  # some prices change with the time of the day
+    names = identify_model(model, provider)
+    is_known, price = _find_stated(*names)
+    return price if is_known else _find_packaged(*names, _minute())
 
 
 async def aprice_of(model: object, provider: str | None = None) -> Price | None:
     """Return what a model costs; where tables have to be loaded first, in a worker thread. See `price_of`."""
+    names = identify_model(model, provider)
+    is_known, price = _find_stated(*names)
+    if is_known:
+        return price
     if packaged.is_loaded():
-        return price_of(model, provider)
-    return await ASYNC.call_sync(price_of, model, provider)
+        return _find_packaged(*names, _minute())
+    return await ASYNC.call_sync(_find_packaged, *names, _minute())
 
 
 def identify_model(model: object, provider: str | None = None) -> PricedModel:
-    """Return the names that a model is priced by, in lower case.
+    """Return the names that a model is priced by.
 
     Args:
         model: a model, or its name. A model that has no name at a provider is called as its kind is (``_llm_type``).
@@ -113,24 +118,41 @@ def identify_model(model: object, provider: str | None = None) -> PricedModel:
         provider = provider or getattr(model, "_provider", None) or kind
     if not isinstance(name, str) or not name.strip():
         raise InvalidInput(f"{model!r} is neither a model nor the name of one")
-    return PricedModel(name.strip().lower(), provider.lower() if provider else None)
+    return PricedModel(name.strip(), provider or None)
 
 
 @lru_cache(maxsize=1024)
-def _find(name: str, provider: str | None, minute: int) -> Price | None:
-    """Return a price. ``minute`` keeps what was found from being kept for longer."""
-    texts = [f"{provider}:{name}", name] if provider else [name]
-    prefix, colon, rest = name.partition(":")
-    if colon and provider is None:
-        texts.append(rest)
+def _find_stated(name: str, provider: str | None) -> tuple[bool, Price | None]:
+    """Return whether the price is known without the tables, and the price."""
+    maker, rest = _split(name, provider)
+    texts = list(dict.fromkeys((f"{provider}:{name}" if provider else name, name, rest)))
+    texts = [text.lower() for text in texts]
     for text in texts:
         if text in _own:
-            return _own[text]
+            return True, _own[text]
     for pattern, price in _patterns:
         if any(pattern.match(text) for text in texts):
-            return price
-    if (provider or (colon and prefix)) in _UNBILLED:
-        return None if _HOSTED.search(name) else FREE
-    if colon and provider is None:
-        return packaged.find_price(rest, prefix) or packaged.find_price(name, None)
-    return packaged.find_price(name, provider)
+            return True, price
+    if maker in _UNBILLED:
+        return True, None if _HOSTED.search(rest.lower()) else FREE
+    return False, None
+
+
+@lru_cache(maxsize=1024)
+def _find_packaged(name: str, provider: str | None, minute: int) -> Price | None:
+    """Return the price that the tables have at this minute: some change with the time of the day."""
+    maker, rest = _split(name, provider)
+    found = packaged.find_price(rest, maker)
+    return packaged.find_price(name.lower(), None) if found is None and rest != name.lower() else found
+
+
+def _split(name: str, provider: str | None) -> tuple[str | None, str]:
+    """Return the provider and the model's own name, in lower case; the name may hold both."""
+    prefix, colon, rest = name.lower().partition(":")
+    if provider is None and colon:
+        return prefix, rest
+    return provider and provider.lower(), name.lower()
+
+
+def _minute() -> int:
+    return int(clock.current().time() // 60)

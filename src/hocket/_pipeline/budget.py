@@ -1,0 +1,48 @@
+"""The budgets of a model: what its field takes, and what reserves under them.
+
+Few models have one, so `hocket.budgets` is loaded with the first.
+"""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Any, cast
+
+from pydantic import BeforeValidator
+
+from hocket._metering.attempt import Reserver
+
+if TYPE_CHECKING:
+    from hocket.budgets import Budget
+
+__all__ = ["BudgetLike", "make_budget_reservers"]
+
+
+def make_budget_reservers(budget: "Budget | Sequence[Budget] | None") -> list[Reserver]:
+    """Return what reserves under a model's budgets, in their order."""
+    if budget is None:
+        return []
+    from hocket.budgets.reserver import BudgetReserver
+
+    return [BudgetReserver(one) for one in _list_budgets(budget)]
+
+
+def _check_budget(value: object) -> object:
+    if value is not None:
+        _list_budgets(value)
+    return value
+
+
+def _list_budgets(value: object) -> "list[Budget]":
+    from hocket.budgets import Budget
+
+    given = [value] if isinstance(value, Budget) else value
+    if isinstance(given, Sequence) and all(isinstance(one, Budget) for one in cast("Sequence[object]", given)):
+        return list(cast("Sequence[Budget]", given))
+    raise ValueError(
+        f"budget is {value!r}; it is a hocket.budgets.Budget, or a list of them, as Budget(usd='5', per='day')"
+    )
+
+
+if TYPE_CHECKING:
+    BudgetLike = Budget | Sequence[Budget]
+else:
+    BudgetLike = Annotated[Any, BeforeValidator(_check_budget)]

@@ -1,0 +1,190 @@
+"""What keeps the accounts of one budget: in its store, whatever happens on the way there."""
+
+import logging
+import warnings
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from datetime import tzinfo
+from typing import Any, TypeVar
+from uuid import uuid4
+
+from hocket._databases.circuit import Circuit
+from hocket._databases.writes import finish_write
+from hocket._runtime import clock
+from hocket._runtime.runtime import Runtime
+from hocket.budgets.account import Account, AccountStore, Amounts, Inquiry, Limit, Verdict
+from hocket.budgets.limits import explain_excess, read_name, show_limit
+from hocket.budgets.periods import Per, Period, find_period
+from hocket.errors import BudgetStoreFailed, HocketWarning, InvalidInput, StoreError, StoreUnavailable
+
+__all__ = ["Bookkeeper", "Hold"]
+
+T = TypeVar("T")
+
+PATIENCE = 30.0
+"""Seconds for which an async caller waits for a store; a call's own deadline may be sooner."""
+
+_log = logging.getLogger("hocket.budgets")
+
+
+@dataclass(frozen=True)
+class Hold:
+    """An amount that is held in an account, under an id."""
+
+    account: Account
+    id: str
+    amounts: Amounts
+
+
+@dataclass(kw_only=True)
+class Bookkeeper:
+    """Holds and books amounts.
+
+    Args:
+        store: where the accounts are.
+        name: of the budget there.
+        limit: of each account.
+        per: how long one counts.
+        timezone: whose days and months.
+        by: the entry of metadata that accounts are for; None: there is one for all.
+        lease: seconds after which what is held is charged.
+    """
+
+    store: AccountStore
+    name: str
+    limit: Limit
+    per: Per
+    timezone: tzinfo
+    by: str | None
+    lease: float
+    _circuit: Circuit = field(init=False)
+    _is_new: bool = field(default=True, init=False)  # until the store knows the limit
+    _is_told: bool = field(default=False, init=False)  # that another limit counts
+    _skew: float = field(default=0.0, init=False)  # seconds by which the store's clock is ahead of this one
+
+    def __post_init__(self) -> None:
+        self._circuit = Circuit(self.store.owner, PATIENCE, _log, "nothing is sent under its budgets")
+
+    async def hold(self, runtime: Runtime, key: object, want: Amounts) -> Hold:
+        """Hold an amount. One that is cancelled meanwhile holds nothing.
+
+        Args:
+            runtime: the caller's.
+            key: whose account; None: everybody's.
+            want: the amount.
+
+        Raises:
+            BudgetExceeded: it does not fit.
+            BudgetStoreFailed: the store cannot say.
+            InvalidInput: the key is missing, or none is wanted.
+        """
+        id, owner = uuid4().hex, self._check_key(key)
+        asked: list[Account] = []
+
+        async def ask() -> Verdict:
+            return await self._ask(runtime, owner, want, id, asked)
+
+        if self.store.is_local:
+            answer = await ask()
+        else:
+            try:
+                answer = await (finish_write(ask) if runtime.is_async else ask())
+                self._note_limit(answer)
+            except BaseException:
+                if asked:  # it may be held
+                    await runtime.run_shielded(self._drop(runtime, asked[-1], id))
+                raise
+        if not answer.is_granted:
+            budget = f"{self.name!r}" if self.by is None else f"{self.name!r} ({self.by} {owner!r})"
+            raise explain_excess(budget, answer, want, asked[-1].period)
+        return Hold(asked[-1], id, want)
+
+    async def book(self, runtime: Runtime, hold: Hold, amounts: Amounts) -> bool:
+        """Book what a hold came to; whether it was one still. More than once, or a day after its lease, it is none.
+
+        Raises:
+            BudgetStoreFailed: the store did not take it, twice. It charges the whole of it after the lease.
+        """
+
+        async def settle() -> bool:
+            return await self.store.settle(runtime, hold.account, hold.id, amounts)
+
+        try:
+            return await self._reach(runtime, settle)
+        except BudgetStoreFailed as error:
+            if self._circuit.is_open or not isinstance(error.__cause__, StoreUnavailable):
+                raise
+        return await self._reach(runtime, settle)  # settled twice is settled once
+
+    async def read(self, runtime: Runtime, key: object) -> tuple[Verdict, Period]:
+        """Return what has become of an account in the present period.
+
+        Raises:
+            BudgetStoreFailed, InvalidInput: see `hold`.
+        """
+        asked: list[Account] = []
+        answer = await self._ask(runtime, self._check_key(key), Amounts(), "", asked)
+        return answer, asked[-1].period
+
+    async def _ask(self, runtime: Runtime, key: str, want: Amounts, id: str, asked: list[Account]) -> Verdict:
+        """Put an inquiry about the present period; ``asked`` gets the accounts that were asked about."""
+        for _ in range(3):
+            period = find_period(clock.current().time() + self._skew, self.per, self.timezone)
+            inquiry = Inquiry(Account(self.name, key, period), id, want, self.limit, self._is_new, self.lease)
+            asked.append(inquiry.account)
+            answer = await self._reach(runtime, lambda: self.store.ask(runtime, inquiry))  # noqa: B023  # awaited here
+            if not answer.is_other_period:
+                return answer
+            self._skew = answer.now - clock.current().time()
+        raise BudgetStoreFailed(f"{self.store.owner}: its clock jumps, so that there is no telling which period it is")
+
+    async def _reach(self, runtime: Runtime, job: Callable[[], Awaitable[T]]) -> T:
+        if self.store.is_local:
+            return await job()
+        try:
+            return await self._circuit.run(runtime, job)
+        except StoreError as error:
+            raise BudgetStoreFailed(f"the budget {self.name!r} cannot be asked, so nothing is sent: {error}") from error
+
+    async def _drop(self, runtime: Runtime, account: Account, id: str) -> None:
+        """Give back what may be held, if the store can be reached; else it is charged after the lease."""
+
+        async def drop() -> None:
+            try:
+                await self.store.settle(runtime, account, id, Amounts())
+            except StoreError as error:
+                _log.warning(
+                    "a call that failed may hold a part of the budget %r until its lease ends: %s", self.name, error
+                )
+
+        if not self._circuit.is_open:
+            await runtime.finish_within_grace(drop())
+
+    def _note_limit(self, answer: Verdict) -> None:
+        """Warn where two programs, or two budgets of one program, give one budget different limits."""
+        if not answer.is_granted:  # it was not told the store, either
+            return
+        self._is_new = False
+        if answer.replaced is not None:
+            text = f"was {show_limit(answer.replaced)}; {show_limit(self.limit)}, which is newer, counts for all from now on"
+        elif answer.limit != self.limit and not self._is_told:
+            self._is_told = True
+            text = f"is {show_limit(answer.limit)}, as was said elsewhere since, and no longer {show_limit(self.limit)}"
+        else:
+            return
+        warnings.warn(
+            f"the limit of the budget {self.name!r} in {self.store.owner} {text}", HocketWarning, stacklevel=2
+        )
+
+    def _check_key(self, key: object) -> str:
+        if self.by is None:
+            return ""
+        if key is None:
+            raise InvalidInput(
+                f"the budget {self.name!r} is divided by {self.by!r}, and the call's metadata has no {self.by!r}: give "
+                f"config={{'metadata': {{{self.by!r}: ...}}}}"
+            )
+        return read_name(key, self.by)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_is_told": False}

@@ -1,0 +1,74 @@
+"""A budget for all that is done inside a block of code."""
+
+from collections.abc import Sequence
+from contextvars import ContextVar
+from decimal import Decimal
+from types import TracebackType
+
+from hocket._metering.ambient import add_source
+from hocket.budgets.budget import Budget, Unpriced
+from hocket.budgets.reserver import BudgetReserver
+from hocket.prices import Amount
+
+__all__ = ["Spent", "spending"]
+
+_inside: ContextVar[tuple[BudgetReserver, ...]] = ContextVar("hocket_spending", default=())
+
+
+class Spent:
+    """What has been spent in a block so far; it goes on counting for streams that are read on after it."""
+
+    def __init__(self, budget: Budget) -> None:
+        self._budget = budget
+
+    @property
+    def usd(self) -> Decimal:
+        """US dollars; 0 where the block has no limit on them, since nobody asked for prices."""
+        return self._budget.state().spent_usd
+
+    @property
+    def tokens(self) -> int:
+        """Tokens of input and output."""
+        return self._budget.state().spent_tokens
+
+    def __repr__(self) -> str:
+        return f"Spent(usd={self.usd:f}, tokens={self.tokens})"
+
+
+class spending:  # reads as what it does: `with spending(usd="0.50"):`
+    """Have no more spent than this by all models that are called inside a ``with`` block.
+
+        with spending(usd="0.50") as spent:
+            await agent.ainvoke("…")
+        print(spent.usd)
+
+    It holds for agents, chains, batches and retries, in tasks and threads that are started inside by the means of asyncio,
+    trio, anyio and hocket. (A bare ``threading.Thread`` starts without the block's context.) Of nested blocks all hold, and
+    so do the budgets of the models.
+
+    Args:
+        usd: US dollars: a text, an int or a `Decimal`.
+        tokens: of input and output together.
+        unpriced: see `Budget`.
+
+    Raises:
+        InvalidInput: neither is given, or one is no amount above 0. Inside: see `Budget`.
+    """
+
+    def __init__(self, usd: Amount | None = None, *, tokens: int | None = None, unpriced: Unpriced = "raise") -> None:
+        self._reserver = BudgetReserver(Budget(usd, tokens=tokens, unpriced=unpriced, name="spending"))
+
+    def __enter__(self) -> Spent:
+        add_source(_find_inside)
+        _inside.set((*_inside.get(), self._reserver))
+        return Spent(self._reserver.budget)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        # No token: a block in a generator may end in another context than it began in, where there is nothing to undo.
+        _inside.set(tuple(one for one in _inside.get() if one is not self._reserver))
+
+
+def _find_inside() -> Sequence[BudgetReserver]:
+    return _inside.get()
