@@ -84,6 +84,7 @@ async def test_the_config_of_one_run(recorder: Any) -> None:
         "ls_provider": "echo",
         "ls_model_type": "llm",
         "ls_temperature": 0.5,
+        "ls_model_name": "echo",
         "ls_stop": ["."],
     }
 

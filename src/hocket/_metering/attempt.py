@@ -1,13 +1,13 @@
 """One attempt to have a model answer: what is known before it is made, and after."""
 
 from collections.abc import Mapping
-from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
+from typing import Any, Literal, NamedTuple, Protocol, TypeAlias, runtime_checkable
 from uuid import UUID
 
 from hocket._runtime.runtime import Runtime
 from hocket.messages import UsageMetadata
 
-__all__ = ["Attempt", "AttemptEnd", "Outcome", "ReplyHead", "Reservation", "Reserver", "TokenNeed"]
+__all__ = ["Attempt", "AttemptEnd", "LedgerLike", "Outcome", "ReplyHead", "Reservation", "Reserver", "TokenNeed"]
 
 Outcome: TypeAlias = Literal["ok", "failed", "cancelled", "closed"]
 """How an attempt ended: "closed" where the consumer of a stream left, "cancelled" where its task was cancelled."""
@@ -139,4 +139,13 @@ class Reserver(Protocol):
 
         A reserver that is cancelled, or raises, holds nothing.
         """
+        ...
+
+
+@runtime_checkable
+class LedgerLike(Reserver, Protocol):
+    """Books attempts, and answers that nobody was asked for again: `hocket.ledger.Ledger`, which lies above."""
+
+    def record_hit(self, attempt: Attempt, usage: UsageMetadata | None, is_shared: bool) -> None:
+        """Book a hit (`hocket._metering.ambient.HitListener`)."""
         ...

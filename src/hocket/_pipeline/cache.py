@@ -6,11 +6,13 @@ counts as empty: it must never cost an answer.
 
 import functools
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, cast
 
 from hocket import globals as settings
+from hocket._metering.ambient import HitListener
 from hocket._pipeline.call import Call, Next
+from hocket._pipeline.hits import record_hit
 from hocket._pipeline.request import CallRequest
 from hocket._pipeline.single_flight import get_or_create
 from hocket.caches import BaseCache
@@ -54,6 +56,7 @@ def with_cache(
     make_key: Callable[[CallRequest], CacheKey],
     call_next: Next,
     run: Run | None = None,
+    hit_listeners: Sequence[HitListener] = (),
 ) -> Next:
     """Return ``call_next`` behind the cache that the model's ``cache`` field stands for.
 
@@ -62,6 +65,7 @@ def with_cache(
         make_key: returns the key of what is asked.
         call_next: the rest of the pipeline.
         run: makes a run of what the cache does not answer; None: the call is one already.
+        hit_listeners: told of answers that nobody is asked for again.
     """
 
     def start(call: Call) -> Awaitable[Any]:
@@ -78,8 +82,10 @@ def with_cache(
                 await call.runs.emit("on_cache_hit")
             restored = call.answer.restore(stored, cached=True)
             await call.delivery.replay(*restored)
+            record_hit(call, restored.result, hit_listeners)
             return restored.result
-        ask = functools.partial(_share if call.runtime.is_async else _ask_alone, cache, key, call_next)
+        share = functools.partial(_share, hit_listeners)
+        ask = functools.partial(share if call.runtime.is_async else _ask_alone, cache, key, call_next)
         return await (ask(call) if run is None else run(call, ask))
 
     return start
@@ -96,7 +102,9 @@ async def _ask(cache: BaseCache, key: CacheKey, call_next: Next, call: Call) -> 
     return result
 
 
-async def _share(cache: BaseCache, key: CacheKey, call_next: Next, call: Call) -> Any:
+async def _share(
+    hit_listeners: Sequence[HitListener], cache: BaseCache, key: CacheKey, call_next: Next, call: Call
+) -> Any:
     """Get an answer, together with every equal call that is in flight."""
     request, is_new = get_or_create(cache, key)
     if is_new:
@@ -110,6 +118,7 @@ async def _share(cache: BaseCache, key: CacheKey, call_next: Next, call: Call) -
         own = answer.restore(answer.candidates(result, sizes), cached=True).result
         if has_chunks:
             await call.delivery.tell_hit()
+        record_hit(call, own, hit_listeners, is_shared=True)
     if not has_chunks:
         await call.delivery.replay(own)
     return own

@@ -327,7 +327,8 @@ class Call:
     async def estimate_need(self) -> TokenNeed:
         """Return what an attempt may use at most, counted once."""
         if self.need is None:
-            self.need = await self.request.model._estimate_need(self.request, self.runtime)
+            need: TokenNeed = await self.request.model._estimate_need(self.request, self.runtime)
+            self.need = need
         return self.need
 
     async def fail(self, error: BaseException) -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from hocket._metering.ambient import HitListener
 from hocket._metering.attempt import Reserver
 from hocket._pipeline.ask_hook import ask_hook
 from hocket._pipeline.cache import CacheKey, with_cache
@@ -38,15 +39,27 @@ def compose_attempts(
     return with_retries(attempt)
 
 
-def compose_chat(cache: BaseCache | bool | None, make_key: Callable[[CallRequest], CacheKey], attempts: Next) -> Next:
+def compose_chat(
+    cache: BaseCache | bool | None,
+    make_key: Callable[[CallRequest], CacheKey],
+    attempts: Next,
+    hit_listeners: Sequence[HitListener] = (),
+) -> Next:
     """Return what is below the run of a chat model; also an answer out of the cache is one."""
-    return with_total_deadline(attempts if cache is False else with_cache(cache, make_key, attempts))
+    if cache is False:
+        return with_total_deadline(attempts)
+    return with_total_deadline(with_cache(cache, make_key, attempts, hit_listeners=hit_listeners))
 
 
-def compose_text(cache: BaseCache | bool | None, make_key: Callable[[CallRequest], CacheKey], attempts: Next) -> Next:
+def compose_text(
+    cache: BaseCache | bool | None,
+    make_key: Callable[[CallRequest], CacheKey],
+    attempts: Next,
+    hit_listeners: Sequence[HitListener] = (),
+) -> Next:
     """Return the pipeline of a text model: as in LangChain, what the cache answers is no run, and has no events."""
 
     async def run(call: Call, call_next: Next = attempts) -> Any:
         return await with_run_events(call, with_total_deadline(call_next))
 
-    return run if cache is False else with_cache(cache, make_key, attempts, run)
+    return run if cache is False else with_cache(cache, make_key, attempts, run, hit_listeners)

@@ -37,7 +37,7 @@ class MeteredModel(Protocol):
         """Return what an attempt may use at most."""
         ...
 
-    def _estimate_answer(self, answer: Any) -> int:
+    async def _estimate_answer(self, answer: Any, runtime: Runtime) -> int:
         """Return about how many tokens a part of an answer has, a message or a text."""
         ...
 
@@ -98,7 +98,7 @@ class CallAttempt:
     @property
     def has_own_ledger(self) -> bool:
         """Whether the model says itself where its attempts are booked, if anywhere."""
-        return getattr(self.call.request.model, "ledger", None) is not None
+        return self.call.request.model.ledger not in (None, True)
 
     @property
     def ends_at(self) -> float | None:
@@ -142,7 +142,7 @@ class CallAttempt:
         counted = 0
         if delivery.has_begun:
             told = self.call.answer.read_usage(delivery.fold.partial_response()) or NOTHING
-            counted = self.call.request.model._estimate_answer(delivery.fold.partial_message())
+            counted = await self.call.request.model._estimate_answer(delivery.fold.partial_message(), self.runtime)
         read = told["input_tokens"] or (await self.estimate_need()).input
         written = max(told["output_tokens"], counted)
         return {**told, "input_tokens": read, "output_tokens": written, "total_tokens": read + written}

@@ -13,6 +13,7 @@ from uuid import UUID
 from pydantic import ConfigDict, Field, SkipValidation, field_validator, model_validator
 
 from hocket import globals as settings
+from hocket._metering.attempt import LedgerLike
 from hocket._pipeline.budget import BudgetLike, make_budget_reservers
 from hocket._pipeline.cache import CacheKey
 from hocket._pipeline.cache_key import model_key
@@ -59,6 +60,9 @@ LanguageModelLike = Runnable[LanguageModelInput, LanguageModelOutput]
 
 Output = TypeVar("Output", bound=BaseMessage | str)
 
+_PIPELINE_FIELDS = ("cache", "rate_limiter", "max_in_flight", "budget", "ledger")
+"""The fields that a pipeline is composed of, in the order in which they are compared."""
+
 
 if TYPE_CHECKING:
 
@@ -80,6 +84,8 @@ class BaseLanguageModel(TokenCountingMixin, OptionPolicyMixin, _Runnable[Output]
         cache: True: the global cache (an error if there is none); False: none; None: the global one, if set; or a cache.
         rate_limiter: asked before each real request, after the cache.
         budget: what may be spent, a `hocket.budgets.Budget` or several: each attempt reserves its most before it is made.
+        ledger: books each attempt and each hit of the cache (`hocket.ledger`). None: the process's, if there is one; True:
+            that, and an error if there is none; False: none.
         callbacks: handlers of this model's runs; runs inside those do not get them.
         tags, metadata: for this model's runs.
         verbose: print runs to standard output; by default what `hocket.globals.set_verbose` says.
@@ -100,6 +106,7 @@ class BaseLanguageModel(TokenCountingMixin, OptionPolicyMixin, _Runnable[Output]
     cache: BaseCache | bool | None = Field(default=None, exclude=True, repr=False)
     rate_limiter: BaseRateLimiter | None = Field(default=None, exclude=True, repr=False)
     budget: BudgetLike | None = Field(default=None, exclude=True, repr=False)
+    ledger: LedgerLike | bool | None = Field(default=None, exclude=True, repr=False)
     callbacks: SkipValidation[Callbacks] = Field(default=None, exclude=True, repr=False)
     tags: list[str] | None = Field(default=None, exclude=True, repr=False)
     metadata: dict[str, Any] | None = Field(default=None, exclude=True, repr=False)
@@ -252,10 +259,11 @@ class BaseLanguageModel(TokenCountingMixin, OptionPolicyMixin, _Runnable[Output]
             or held[1] is not fields["rate_limiter"]
             or held[2] != fields["max_in_flight"]
             or held[3] is not fields["budget"]
+            or held[4] is not fields["ledger"]
         ):
-            parts = fields["cache"], fields["rate_limiter"], fields["max_in_flight"], fields["budget"]
+            parts = tuple(fields[name] for name in _PIPELINE_FIELDS)
             held = fields[PIPELINE] = (*parts, self._compose())
-        pipeline: Next = held[4]
+        pipeline: Next = held[-1]
         return pipeline
 
     @abstractmethod
@@ -265,7 +273,19 @@ class BaseLanguageModel(TokenCountingMixin, OptionPolicyMixin, _Runnable[Output]
     def _compose_attempts(self) -> Next:
         """Return what makes a real request, out of this model's fields."""
         places = None if self.max_in_flight is None else self._places
-        return compose_attempts(self.rate_limiter, places, make_budget_reservers(self.budget))
+        return compose_attempts(self.rate_limiter, places, [*make_budget_reservers(self.budget), *self._find_books()])
+
+    def _find_books(self) -> Sequence[LedgerLike]:
+        """Return the ledger of this model's own, if it has one.
+
+        Raises:
+            InvalidInput: it is to be the process's, and there is none.
+        """
+        if self.ledger is True:
+            from hocket.ledger.default_ledger import check_shared
+
+            check_shared()
+        return () if self.ledger is None or isinstance(self.ledger, bool) else (self.ledger,)
 
     @property
     def _places(self) -> ConcurrencyLimiter:

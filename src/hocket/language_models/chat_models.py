@@ -294,7 +294,8 @@ class BaseChatModel(ChatCalls, StructuredOutputMixin, ABC):
         return pipeline
 
     def _compose_below_override(self) -> Next:
-        return compose_chat(self.cache, self._make_cache_key, self._compose_attempts())
+        listeners = [book.record_hit for book in self._find_books()]
+        return compose_chat(self.cache, self._make_cache_key, self._compose_attempts(), listeners)
 
     async def _ask_override(self, pipeline: Next, call: Call) -> ChatResult:
         """Have the subclass's own `_agenerate_with_cache`, or in sync code `_generate_with_cache`, answer."""

@@ -228,12 +228,14 @@ class BaseLLM(BaseLanguageModel[str], ABC):
             return LLMResult(generations=[], llm_output={}, run=[])
         if len(call.request.prompts) == 1:
             return await self._run(call)
-        return await answer_missing(call, self.cache, self._make_cache_key, self._compose_attempts())
+        listeners = [book.record_hit for book in self._find_books()]
+        return await answer_missing(call, self.cache, self._make_cache_key, self._compose_attempts(), listeners)
 
     # -- making calls
 
     def _compose(self) -> Next:
-        return compose_text(self.cache, self._make_cache_key, self._compose_attempts())
+        listeners = [book.record_hit for book in self._find_books()]
+        return compose_text(self.cache, self._make_cache_key, self._compose_attempts(), listeners)
 
     def _make_cache_key(self, request: CallRequest) -> CacheKey:
         return prompt_key(request.prompts[0]), self._get_llm_string(request.stop, **request.params)

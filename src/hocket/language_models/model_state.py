@@ -23,7 +23,7 @@ PLACES = "_places_in_flight"
 """The key of the places of a model's calls in flight."""
 
 _OWN = (PIPELINE, PLACES)
-_SHARED = ("cache", "rate_limiter", "budget", "callbacks")
+_SHARED = ("cache", "rate_limiter", "budget", "ledger", "callbacks")
 
 
 def pickle_state(name: str, state: dict[str, Any]) -> dict[str, object]:

@@ -2,9 +2,11 @@
 
 from collections.abc import Callable, Sequence
 
+from hocket._metering.ambient import HitListener
 from hocket._pipeline.cache import CacheKey, choose_cache, look_up, store
 from hocket._pipeline.call import Call, Next
 from hocket._pipeline.deadline import with_total_deadline
+from hocket._pipeline.hits import record_hit
 from hocket._pipeline.observe import with_run_events
 from hocket._pipeline.request import CallRequest
 from hocket.caches import BaseCache
@@ -14,7 +16,11 @@ __all__ = ["answer_missing"]
 
 
 async def answer_missing(
-    call: Call, field: BaseCache | bool | None, make_key: Callable[[CallRequest], CacheKey], attempts: Next
+    call: Call,
+    field: BaseCache | bool | None,
+    make_key: Callable[[CallRequest], CacheKey],
+    attempts: Next,
+    hit_listeners: Sequence[HitListener] = (),
 ) -> LLMResult:
     """Answer the prompts of a text model's call.
 
@@ -23,6 +29,7 @@ async def answer_missing(
         field: the model's ``cache`` field.
         make_key: returns the key of a request for one prompt.
         attempts: makes real requests.
+        hit_listeners: told of answers out of the cache.
 
     Returns:
         candidates in the order of the prompts; ``run`` names the runs of those that were asked for, or is None.
@@ -33,6 +40,9 @@ async def answer_missing(
     keys = [make_key(call.select([index]).request) for index in range(len(call.request.prompts))]
     found = [await look_up(call, cache, key) for key in keys]
     missing = [index for index, stored in enumerate(found) if stored is None]
+    for index, stored in enumerate(found):
+        if stored is not None:
+            record_hit(call.select([index]), call.answer.restore(stored, cached=True).result, hit_listeners)
     answers = [[] if stored is None else _restore(call, stored, cached=True) for stored in found]
     if not missing:
         return LLMResult(generations=answers, llm_output={}, run=None)

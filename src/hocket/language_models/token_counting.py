@@ -13,7 +13,7 @@ from pydantic import BaseModel, Field
 from hocket._metering.attempt import TokenNeed
 from hocket._pipeline.request import CallRequest
 from hocket._runtime.runtime import Runtime
-from hocket.messages import BaseMessage
+from hocket.messages import AIMessage, BaseMessage
 from hocket.profiles import ModelProfile
 
 if TYPE_CHECKING:
@@ -85,14 +85,18 @@ class TokenCountingMixin(BaseModel, defer_build=True):
             tokens = self._count_input(request)
         return TokenNeed(tokens, self._find_output_limit(request))
 
-    def _estimate_answer(self, answer: BaseMessage | str) -> int:
-        """Return about how many tokens a part of an answer has, by rule of thumb."""
+    async def _estimate_answer(self, answer: BaseMessage | str, runtime: Runtime) -> int:
+        """Return about how many tokens a part of an answer has: its text by the tokenizer, if there is one."""
         from hocket.tokens.approximate import count_tokens_approximately
-        from hocket.tokens.counting import count_text
+        from hocket.tokens.counting import has_tokenizer
 
-        if isinstance(answer, str):
-            return count_text(None, answer)
-        return count_tokens_approximately([answer], extra_tokens_per_message=0) if answer.content else 0
+        message = AIMessage(answer) if isinstance(answer, str) else answer
+        text = message.text
+        beside = count_tokens_approximately([message]) - count_tokens_approximately([AIMessage(text)])
+        counted = (
+            await runtime.call_sync(self.get_num_tokens, text) if has_tokenizer(self) else self.get_num_tokens(text)
+        )
+        return beside + counted
 
     def _count_input(self, request: CallRequest) -> int:
         tools = request.params.get("tools")

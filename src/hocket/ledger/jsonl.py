@@ -1,0 +1,60 @@
+"""A ledger in a file of JSON lines."""
+
+import os
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+
+from hocket._databases.urls import check_path
+from hocket.errors import StoreError
+from hocket.ledger.base import Ledger
+from hocket.ledger.entry import LedgerEntry, encode_line
+from hocket.ledger.spool import append_locked, read_entries
+
+__all__ = ["JSONLLedger"]
+
+
+class JSONLLedger(Ledger):
+    """Appends entries to a file, a line of JSON each, with the columns as keys.
+
+    Processes of one machine may share it. A line that is cut or damaged is left out when the file is read. An attempt that
+    is in flight for long has a line of its own, with the outcome "open"; the later line of an id counts.
+
+    Args:
+        path: of the file, made if absent; its directory must be there.
+        metadata, spool: as for `Ledger`.
+
+    Raises:
+        InvalidInput: the path is empty.
+        StoreError: by `entries` and `total`: the file cannot be read.
+    """
+
+    def __init__(
+        self, path: str | os.PathLike[str], *, metadata: Sequence[str] | None = None, spool: str | None = None
+    ) -> None:
+        self.path: str = check_path(path, "path")
+        super().__init__(os.path.abspath(self.path), metadata, spool)
+
+    def _write(self, entries: Sequence[LedgerEntry]) -> None:
+        try:
+            append_locked(self.path, b"".join(map(encode_line, entries)))
+        except OSError as error:
+            raise StoreError(f"{self!r}: {error.strerror or error}") from error
+
+    def _read(self, since: datetime | None) -> Iterator[LedgerEntry]:
+        seen: set[str] = set()
+        unended: dict[str, LedgerEntry] = {}
+        try:
+            for entry in read_entries(self.path):
+                if entry is None or entry.id in seen:  # the spool may bring one twice
+                    continue
+                if entry.outcome == "open":
+                    unended[entry.id] = entry
+                else:
+                    seen.add(entry.id)
+                    unended.pop(entry.id, None)
+                    yield entry
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            raise StoreError(f"{self!r}: {error.strerror or error}") from error
+        yield from unended.values()

@@ -1,0 +1,92 @@
+"""A file on this machine that keeps entries while their store is away. All processes that write to the store share it."""
+
+import hashlib
+import json
+import os
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+
+from hocket._databases.file_lock import lock_file
+from hocket.errors import StoreError
+from hocket.ledger.entry import LedgerEntry, decode_entry, encode_line
+
+__all__ = ["Spool", "append_locked", "read_entries"]
+
+
+class Spool:
+    """Lines of JSON, an entry a line.
+
+    Args:
+        address: of the store, without secrets: stores of the same address share a spool.
+        path: of the file; None: in the directory for temporary files.
+    """
+
+    def __init__(self, address: str, path: str | None = None) -> None:
+        digest = hashlib.sha256(address.encode()).hexdigest()[:16]
+        self.path: str = path or os.path.join(tempfile.gettempdir(), f"hocket-ledger-{digest}.jsonl")
+
+    @property
+    def has_entries(self) -> bool:
+        """Whether there is anything in it."""
+        try:
+            return os.path.getsize(self.path) > 0
+        except OSError:
+            return False
+
+    def add(self, entries: Sequence[LedgerEntry]) -> None:
+        """Append entries.
+
+        Raises:
+            OSError: the file cannot be written.
+        """
+        append_locked(self.path, b"".join(map(encode_line, entries)))
+
+    def restore(self, write: Callable[[Sequence[LedgerEntry]], None], batch_size: int) -> None:
+        """Move the entries to the store, a batch at a time. What it has already it takes for the same, by its id.
+
+        Raises:
+            StoreError: it does not take a batch: what is left stays.
+        """
+        with suppress(FileNotFoundError), open(self.path, "r+b") as file:
+            lock_file(file.fileno(), shared=False)
+            left = [entry for entry in map(_read_line, file) if entry is not None]
+            try:
+                while left:
+                    write(left[:batch_size])
+                    del left[:batch_size]
+            finally:
+                file.seek(0)
+                file.truncate()
+                file.write(b"".join(map(encode_line, left)))
+
+
+def append_locked(path: str, data: bytes) -> None:
+    """Append bytes to a file, made if absent, for its owner alone to read; those of several writers do not mix.
+
+    Raises:
+        OSError: they cannot all be written; what was is taken back.
+    """
+    file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    try:
+        lock_file(file, shared=False)
+        size = os.fstat(file).st_size
+        written = os.write(file, data)
+        if written < len(data):
+            os.ftruncate(file, size)
+            raise OSError(f"{written} of {len(data)} bytes were written; is the disk full?")
+    finally:
+        os.close(file)
+
+
+def read_entries(path: str) -> Iterator[LedgerEntry | None]:
+    """Yield the entries of a file, one by one; None for a line that is cut or damaged."""
+    with open(path, "rb") as lines:
+        yield from map(_read_line, lines)
+
+
+def _read_line(line: bytes) -> LedgerEntry | None:
+    try:
+        return decode_entry(json.loads(line))
+    except (StoreError, ValueError):
+        return None
