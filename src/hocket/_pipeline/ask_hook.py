@@ -121,10 +121,18 @@ def _call_hook(hook: Callable[..., object], *args: object, **kwargs: object) -> 
 # -- hooks that stream
 
 
+def _stream_kwargs(call: Call, takes_run: bool) -> dict[str, Any]:
+    kwargs: dict[str, Any] = {"stop": call.request.stop, **call.request.params}
+    if takes_run:
+        kwargs["run"] = call.run_manager()
+    return kwargs
+
+
 def _open_stream(call: Call) -> Iterator[object]:
     request = call.request
     model: HookedModel = request.model
-    chunks: object = model._stream(request.prompts[0], stop=request.stop, **request.params)
+    kwargs = _stream_kwargs(call, model._hooks.stream_takes_run)
+    chunks: object = model._stream(request.prompts[0], **kwargs)
     if not isinstance(chunks, Iterable) or isinstance(chunks, str):
         raise _no_stream(call, "_stream", chunks)
     return iter(cast("Iterable[object]", chunks))
@@ -142,7 +150,8 @@ def _no_stream(call: Call, hook: str, returned: object) -> InvalidHook:
 async def _fold_async(call: Call) -> Any:
     request = call.request
     model: HookedModel = request.model
-    chunks: object = model._astream(request.prompts[0], stop=request.stop, **request.params)
+    kwargs = _stream_kwargs(call, model._hooks.astream_takes_run)
+    chunks: object = model._astream(request.prompts[0], **kwargs)
     if not isinstance(chunks, AsyncIterable):
         raise _no_stream(call, "_astream", chunks)
     deliver = call.delivery.deliver

@@ -1,4 +1,8 @@
-"""Which hooks a class of models defines, found once a class."""
+"""Which hooks a class of models defines, found once a class.
+
+A hook that answers whole may take the run manager. One that streams gets none, since the pipeline tells of its chunks, and
+a hook written for LangChain would tell of them again; it may take the manager by another name (``run``).
+"""
 
 import functools
 import inspect
@@ -21,13 +25,17 @@ class Hooks(NamedTuple):
     stream: bool
     agenerate_takes_run: bool
     generate_takes_run: bool
+    astream_takes_run: bool
+    stream_takes_run: bool
 
     @classmethod
     def of(cls, model: type) -> "Hooks":
         """Find the hooks that ``model`` defines."""
         names = ("_agenerate", "_generate", "_astream", "_stream")
         return cls(
-            *(is_defined(model, name) for name in names), *(takes_run_manager(model, name) for name in names[:2])
+            *(is_defined(model, name) for name in names),
+            *(_takes(model, name, "run_manager") for name in names[:2]),
+            *(_takes(model, name, "run") for name in names[2:]),
         )
 
     @property
@@ -60,5 +68,9 @@ def is_defined(model: type, name: str) -> bool:
 @functools.cache
 def takes_run_manager(model: type, name: str) -> bool:
     """Whether the method ``name`` of a class has a parameter for the run manager."""
+    return _takes(model, name, "run_manager")
+
+
+def _takes(model: type, name: str, parameter: str) -> bool:
     method = getattr(model, name, None)
-    return method is not None and "run_manager" in inspect.signature(method).parameters
+    return method is not None and parameter in inspect.signature(method).parameters

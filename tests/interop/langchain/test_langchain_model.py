@@ -1,7 +1,8 @@
 """A chat model of LangChain's in hocket."""
 
 import functools
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
+from contextvars import ContextVar
 from typing import Any
 
 import anyio
@@ -9,7 +10,10 @@ import httpx
 import langchain_core.exceptions as lc_errors
 import langchain_core.messages as lc
 import pytest
+from langchain_core.callbacks import BaseCallbackHandler as LCBaseCallbackHandler
 from langchain_core.language_models import FakeListChatModel as LCFakeListChatModel
+from langchain_core.tracers import context as lc_context
+from langchain_core.tracers.context import register_configure_hook
 from pydantic import BaseModel
 
 from hocket import errors
@@ -243,6 +247,49 @@ async def test_one_call_is_told_once() -> None:
         pass
     assert list(recorder.ends().values()) == [["on_llm_end"]] * 2
     assert recorder.named("on_chat_model_start")[0].details["metadata"]["ls_model_name"] == "native-1"
+
+
+class Listening(LCBaseCallbackHandler):
+    """Notes the parents of models' runs."""
+
+    def __init__(self) -> None:
+        self.parents: list[Any] = []
+
+    def on_chat_model_start(self, *args: Any, parent_run_id: Any = None, **kwargs: Any) -> None:
+        self.parents.append(parent_run_id)
+
+
+@pytest.fixture
+def listening() -> Iterator[Listening]:
+    """A handler that LangChain adds to every run of its own."""
+    handler = Listening()
+    variable: ContextVar[Any] = ContextVar("listening", default=handler)
+    register_configure_hook(variable, inheritable=True)
+    yield handler
+    lc_context._configure_hooks[:] = [hook for hook in lc_context._configure_hooks if hook[0] is not variable]
+
+
+@asyncio_only
+async def test_langchains_run_is_inside_hockets(listening: Listening) -> None:
+    """Streamed or not, in async code or sync."""
+    recorder = Recorder(*MODEL_EVENTS)
+    model, _ = make(*"abcd")
+    config: Any = {"callbacks": [recorder]}
+    await model.ainvoke("q", config)
+    [chunk async for chunk in model.astream("q", config)]
+    await anyio.to_thread.run_sync(model.invoke, "q", config)
+    await anyio.to_thread.run_sync(lambda: list(model.stream("q", config)))
+    assert listening.parents == [event.details["run_id"] for event in recorder.named("on_chat_model_start")]
+
+
+@asyncio_only
+async def test_a_handler_of_a_context_that_hocket_has_is_told_once(listening: Listening) -> None:
+    model, _ = make(*"abc")
+    config: Any = {"callbacks": [listening]}
+    await model.ainvoke("q", config)
+    [chunk async for chunk in model.astream("q", config)]
+    await anyio.to_thread.run_sync(lambda: list(model.stream("q", config)))
+    assert listening.parents == [None] * 3
 
 
 @asyncio_only

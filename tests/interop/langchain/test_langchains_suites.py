@@ -1,4 +1,4 @@
-"""LangChain's own suites for chat models, with a hocket model in LangChain."""
+"""LangChain's own suites for chat models and vector stores, with hocket's in LangChain."""
 
 from typing import Any
 
@@ -7,10 +7,12 @@ from langchain_core.language_models import BaseChatModel
 
 pytest.importorskip("langchain_tests", reason="scripts/interop installs LangChain's suites")
 
-from langchain_tests.integration_tests import ChatModelIntegrationTests
+from langchain_tests.integration_tests import ChatModelIntegrationTests, VectorStoreIntegrationTests
 from langchain_tests.unit_tests import ChatModelUnitTests
 
+from hocket.interop.langchain import from_langchain, to_langchain
 from hocket.interop.langchain.hocket_model import HocketChatModel
+from hocket.vectorstores import InMemoryVectorStore
 
 from .oracle import Oracle
 
@@ -49,6 +51,19 @@ class TestUnits(_Facts, ChatModelUnitTests):
 
 class TestIntegration(_Facts, ChatModelIntegrationTests):
     """What a model is examined for that answers."""
+
+    @pytest.fixture
+    def anyio_backend(self) -> str:
+        """LangChain runs on asyncio alone."""
+        return "asyncio"
+
+
+class TestVectorStore(VectorStoreIntegrationTests):
+    """What a vector store is examined for."""
+
+    @pytest.fixture
+    def vectorstore(self) -> Any:
+        return to_langchain(InMemoryVectorStore(from_langchain(self.get_embeddings())))
 
     @pytest.fixture
     def anyio_backend(self) -> str:

@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import AsyncIterator
-from typing import Any
+from typing import Annotated, Any
 
 import anyio
 import langchain_core.documents as lc_documents
@@ -15,6 +15,7 @@ from langchain_core.prompts import ChatPromptTemplate as LCChatPromptTemplate
 from langchain_core.retrievers import BaseRetriever as LCBaseRetriever
 from langchain_core.runnables import RunnableGenerator as LCRunnableGenerator
 from langchain_core.runnables import RunnableLambda as LCRunnableLambda
+from langchain_core.tools import InjectedToolCallId as LCInjectedToolCallId
 from langchain_core.tools import ToolException as LCToolException
 from langchain_core.tools import tool as lc_tool
 from pydantic import ValidationError
@@ -30,7 +31,7 @@ from hocket.output_parsers import StrOutputParser
 from hocket.prompts import ChatPromptTemplate
 from hocket.retrievers import BaseRetriever
 from hocket.runnables import RunnableLambda
-from hocket.tools import BaseTool, tool
+from hocket.tools import BaseTool, InjectedToolCallId, tool
 from tests.kit import CHAIN_EVENTS, MODEL_EVENTS, TOOL_EVENTS, Recorder
 
 asyncio_only = pytest.mark.parametrize("anyio_backend", ["asyncio"])
@@ -212,6 +213,29 @@ async def test_hockets_agent_works_with_them_and_each_call_is_one_run() -> None:
     tool_run = next(run_id for kind, run_id, _ in runs.starts if kind == "tool")
     assert [kind for kind, _, _ in runs.starts].count("tool") == 1
     assert [parent for kind, _, parent in runs.starts if kind == "model"].count(tool_run) == 1
+
+
+@asyncio_only
+async def test_a_tool_learns_the_id_of_its_call_either_way() -> None:
+    """A function that asks for it gets the caller's own, by every verb; one that does not returns what it returned."""
+
+    @tool
+    def remember(note: str, call_id: Annotated[str, InjectedToolCallId]) -> str:
+        """Remember something."""
+        return f"{note}: {call_id}"
+
+    @lc_tool
+    def lc_remember(note: str, call_id: Annotated[str, LCInjectedToolCallId]) -> str:
+        """Remember something."""
+        return f"{note}: {call_id}"
+
+    there, here = to_langchain(remember), from_langchain(lc_remember)
+    for one, given in ((there, call("remember", note="x")), (here, call("lc_remember", note="x"))):
+        replies = await one.ainvoke(given), await anyio.to_thread.run_sync(one.invoke, given)
+        assert [(reply.content, reply.tool_call_id) for reply in replies] == [("x: c1", "c1")] * 2
+        assert "call_id" not in str(one.tool_call_schema if one is here else one.args)
+    assert type(replies[0]) is ToolMessage
+    assert await from_langchain(lc_add).ainvoke({"a": 1}) == 2
 
 
 # -- histories

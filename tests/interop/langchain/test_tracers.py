@@ -1,6 +1,10 @@
 """Tracers as people run them, against a server here or an exporter in memory: a run of an agent, whole, each run once."""
 
 import json
+import os
+import re
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -102,6 +106,35 @@ def test_langsmiths_client_posts_the_run_whole(collector: Collector) -> None:
     assert by_kind["llm"][0]["inputs"]["messages"][0][0]["kwargs"]["content"] == "1+2?"
     everything = b"".join(body for _, body in collector.posted)
     assert b"not_implemented" not in everything.replace(b'"type":"not_implemented","id":["hocket"', b"")
+
+
+ENVIRONMENT = """
+import sys
+from langchain_core.tracers import LangChainTracer
+from langchain_core.tracers.langchain import wait_for_all_tracers
+from hocket.interop.langchain import from_langchain
+from langchain_core.language_models import FakeListChatModel
+
+model = from_langchain(FakeListChatModel(responses=["ab"]))
+callbacks = [LangChainTracer()] if sys.argv[1] == "given" else []
+model.invoke("q", {"callbacks": callbacks})
+list(model.stream("q", {"callbacks": callbacks}))
+wait_for_all_tracers()
+for tracer in callbacks:
+    tracer.client.flush()
+"""
+
+
+@pytest.mark.parametrize(("given", "name"), [("given", b"LangChainChatModel"), ("not given", b"FakeListChatModel")])
+def test_a_tracer_of_the_environment_tells_of_a_call_once(collector: Collector, given: str, name: bytes) -> None:
+    """Of hocket's run, if it is given to hocket as well; else of LangChain's run, which then has no parent."""
+    facts = {"LANGSMITH_TRACING": "true", "LANGSMITH_API_KEY": "k", "LANGSMITH_ENDPOINT": collector.url}
+    subprocess.run([sys.executable, "-c", ENVIRONMENT, given], env={**os.environ, **facts}, check=True, timeout=50)
+    posted = b"".join(body for path, body in collector.posted if path.startswith("/runs"))
+    assert len(set(re.findall(rb'name="post\.([0-9a-f-]{36})"', posted))) == 2
+    assert posted.count(b'"name":"' + name + b'"') >= 2
+    assert len(set(re.findall(rb'"name":"(\w+ChatModel)"', posted))) == 1
+    assert not re.search(rb'"parent_run_id":"', posted)
 
 
 def test_openinference_has_content_calls_and_tokens(exporter: Any, provider: Any) -> None:

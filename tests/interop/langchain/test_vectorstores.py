@@ -12,7 +12,7 @@ from hocket.documents import Document
 from hocket.embeddings import DeterministicFakeEmbedding
 from hocket.errors import InvalidInput
 from hocket.interop.langchain import from_langchain, to_langchain
-from hocket.vectorstores import VectorStore
+from hocket.vectorstores import InMemoryVectorStore, VectorStore
 
 
 def make_store() -> tuple[VectorStore, LCInMemoryVectorStore]:
@@ -60,11 +60,15 @@ async def test_bad_input_is_refused() -> None:
         await store.aadd_documents([Document("a")], ids=["x", "y"])
     with pytest.raises(InvalidInput, match="from_langchain"):
         await store.aadd_documents([lc_documents.Document("a")])  # type: ignore[list-item]
-    with pytest.raises(InvalidInput, match="filters of its own"):
-        await store.asimilarity_search("a", filter={"n": 1})
     assert theirs.store == {}
 
     class Silent(LCVectorStore):
+        embedding: Any = None
+
+        @property
+        def embeddings(self) -> Any:
+            return self.embedding
+
         def similarity_search(self, query: str, k: int = 4, **kwargs: Any) -> list[Any]:
             return []
 
@@ -73,6 +77,61 @@ async def test_bad_input_is_refused() -> None:
 
     with pytest.raises(InvalidInput, match="Silent does not say"):
         from_langchain(Silent())
+    Silent.embedding = LCFakeEmbedding(size=8)
+    with pytest.raises(InvalidInput, match="Silent of LangChain's has filters of its own"):
+        await from_langchain(Silent()).asimilarity_search("a", filter={"n": 1})
+
+
+async def test_a_filter_of_hockets_is_a_function_where_the_store_takes_one() -> None:
+    store, _ = make_store()
+    await store.aadd_documents([Document(text, metadata={"n": n}) for n, text in enumerate("abc")])
+    found = await store.asimilarity_search("a", filter={"n": {"$gte": 1}})
+    assert sorted(one.page_content for one in found) == ["b", "c"]
+    assert [one.page_content for one in await store.asimilarity_search("a", filter={"n": {"$exists": False}})] == []
+    with pytest.raises(InvalidInput, match="near"):
+        await store.asimilarity_search("a", filter={"n": {"$near": 1}})
+
+
+async def test_a_store_of_hockets_is_searched_as_langchains() -> None:
+    """By both kinds of verbs, with hocket's filters, and by its retrievers."""
+    ours = InMemoryVectorStore(DeterministicFakeEmbedding(size=8))
+    store = to_langchain(ours)
+    assert isinstance(store, LCVectorStore) and from_langchain(store) is ours
+    pages = [lc_documents.Document("alpha", metadata={"n": 1}), lc_documents.Document("beta", id="b")]
+    ids = await store.aadd_documents(pages)
+    assert ids[1] == "b"
+    assert await store.aadd_texts(["gamma"], [{"n": 3}], ids=["g"]) == ["g"]
+    (found,) = await store.asimilarity_search("alpha", k=1)
+    assert type(found) is lc_documents.Document
+    assert (found.page_content, found.metadata, found.id) == ("alpha", {"n": 1}, ids[0])
+    ((best, score),) = await store.asimilarity_search_with_score("alpha", k=1)
+    assert (best, score) == (found, pytest.approx(1))
+    assert [one.id for one in await store.asimilarity_search("alpha", filter={"n": {"$gt": 1}})] == ["g"]
+    vector = await store.embeddings.aembed_query("beta")
+    assert [one.id for one in await store.asimilarity_search_by_vector(vector, k=1)] == ["b"]
+    assert len(await store.amax_marginal_relevance_search("alpha", k=2)) == 2
+    assert len(await store.amax_marginal_relevance_search_by_vector(vector, k=2)) == 2
+    assert [one.id for one in await store.aget_by_ids(["g", "nowhere", "b"])] == ["g", "b"]
+    await store.adelete(["b"])
+    assert await store.aget_by_ids(["b"]) == []
+    with pytest.raises(InvalidInput, match="give it to to_langchain"):
+        type(store).from_texts(["a"], store.embeddings)
+
+
+def test_a_store_of_hockets_in_langchain_by_its_sync_verbs() -> None:
+    store = to_langchain(InMemoryVectorStore(DeterministicFakeEmbedding(size=8)))
+    store.add_texts(["alpha", "beta"], ids=["a", "b"])
+    store.add_documents([lc_documents.Document("gamma", id="c")])
+    assert [one.id for one in store.similarity_search("alpha", k=1)] == ["a"]
+    vector = store.embeddings.embed_query("beta")
+    assert [one.id for one in store.similarity_search_by_vector(vector, k=1)] == ["b"]
+    assert store.similarity_search_with_score("gamma", k=1)[0][1] == pytest.approx(1)
+    assert len(store.max_marginal_relevance_search("alpha", k=2)) == 2
+    assert len(store.max_marginal_relevance_search_by_vector(vector, k=2)) == 2
+    store.delete(["c"])
+    assert store.get_by_ids(["c"]) == []
+    near = store.as_retriever(search_type="similarity_score_threshold", search_kwargs={"score_threshold": 0.99})
+    assert [one.id for one in near.invoke("alpha")] == ["a"]
 
 
 async def test_embedding_models_both_ways() -> None:

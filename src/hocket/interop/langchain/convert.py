@@ -41,6 +41,7 @@ from hocket.interop.langchain.handlers import (
 )
 from hocket.interop.langchain.histories import history_from_langchain, history_to_langchain
 from hocket.interop.langchain.hocket_model import HocketChatModel, model_of, model_to_langchain
+from hocket.interop.langchain.hocket_store import HocketVectorStore, hocket_store_of, store_to_langchain
 from hocket.interop.langchain.langchain_model import LangChainChatModel, langchain_model_of, model_from_langchain
 from hocket.interop.langchain.prompts import prompt_from_langchain, prompt_to_langchain
 from hocket.interop.langchain.runnables import (
@@ -61,6 +62,7 @@ from hocket.prompts import BasePromptTemplate
 from hocket.retrievers import BaseRetriever
 from hocket.runnables import Runnable
 from hocket.tools import BaseTool
+from hocket.vectorstores import VectorStore
 
 __all__ = ["from_langchain", "to_langchain"]
 
@@ -76,6 +78,7 @@ _there: Conversions = {
     LangChainLoader: langchain_loader_of,
     LangChainCompressor: langchain_compressor_of,
     Runnable: runnable_to_langchain,
+    VectorStore: store_to_langchain,
     LangChainVectorStore: langchain_store_of,
     Embeddings: embeddings_to_langchain,
     BaseCallbackHandler: handler_to_langchain,
@@ -94,6 +97,7 @@ _back: Conversions = {
     LCBaseDocumentCompressor: compressor_from_langchain,
     LCRunnable: runnable_from_langchain,
     LCVectorStore: store_from_langchain,
+    HocketVectorStore: hocket_store_of,
     LCEmbeddings: embeddings_from_langchain,
     LCBaseCallbackHandler: handler_from_langchain,
     LCBaseCallbackManager: manager_from_langchain,
@@ -116,8 +120,8 @@ def to_langchain(x: object) -> Any:
     """Return one of hocket's objects as LangChain's, independent of it; a list element by element.
 
     Args:
-        x: a message or a chunk, a prompt value, a result, a document, a chat model, an embedding model, a handler of
-            callbacks, a tool, a history, a retriever, a prompt or any other runnable, or a list or tuple of these.
+        x: a message or a chunk, a prompt value, a result, a document, a chat model, an embedding model, a vector store, a
+            handler of callbacks, a tool, a history, a retriever, a prompt or any other runnable, or a list or tuple of these.
 
     Raises:
         InvalidInput: it has no form in LangChain; the message names its type.
@@ -138,10 +142,10 @@ def from_langchain(x: lc_prompt_values.PromptValue) -> prompt_values.PromptValue
 @overload
 def from_langchain(x: object) -> Any: ...
 def from_langchain(x: object) -> Any:
-    """Return one of LangChain's objects as hocket's: `to_langchain` the other way round, and for vector stores, too.
+    """Return one of LangChain's objects as hocket's: `to_langchain` the other way round.
 
     Args:
-        x: what `to_langchain` returns, or a vector store, a loader or a compressor of documents. Of a class, a function or
+        x: what `to_langchain` returns, or a loader or a compressor of documents. Of a class, a function or
             a method of LangChain's comes a function that takes hocket's objects and gives hocket's:
             ``from_langchain(Qdrant.from_documents)(documents, embedding)``. What has no form in hocket it gives as it is.
 

@@ -8,14 +8,10 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Generator, Iterator, Mapping, Sequence
 from typing import ClassVar, cast
-from uuid import UUID
 
 import langchain_core.messages as lc
-from langchain_core.callbacks import AsyncCallbackManager as LCAsyncManager
-from langchain_core.callbacks import CallbackManager as LCManager
 from langchain_core.language_models.chat_models import BaseChatModel as LCBaseChatModel
 from langchain_core.runnables import Runnable as LCRunnable
-from langchain_core.runnables import RunnableConfig as LCRunnableConfig
 from pydantic import SkipValidation
 
 from hocket._pipeline.cache_key import model_key
@@ -23,6 +19,7 @@ from hocket._pipeline.chat_answer import as_chunk
 from hocket._pipeline.runs import LLMRun
 from hocket.errors import Unsupported
 from hocket.interop.langchain.errors import error_from_langchain
+from hocket.interop.langchain.inner_runs import inner_config, telling_once
 from hocket.interop.langchain.messages import message_from_langchain, message_to_langchain
 from hocket.language_models import BaseChatModel
 from hocket.language_models.structured.with_structured_output import StructuredMethod
@@ -86,8 +83,9 @@ class LangChainChatModel(BaseChatModel):
         _require_asyncio()
         with self._translating():
             model, options = self._bind(kwargs)
-            config: LCRunnableConfig = {"callbacks": LCAsyncManager([], parent_run_id=_id_of(run_manager))}
-            return _result(await model.ainvoke(_write(messages), config, stop=stop, **options))
+            config = inner_config(run_manager, is_async=True)
+            with telling_once(run_manager):
+                return _result(await model.ainvoke(_write(messages), config, stop=stop, **options))
 
     def _generate(
         self,
@@ -98,35 +96,52 @@ class LangChainChatModel(BaseChatModel):
     ) -> ChatResult:
         with self._translating():
             model, options = self._bind(kwargs)
-            config: LCRunnableConfig = {"callbacks": LCManager([], parent_run_id=_id_of(run_manager))}
-            return _result(model.invoke(_write(messages), config, stop=stop, **options))
+            config = inner_config(run_manager, is_async=False)
+            with telling_once(run_manager):
+                return _result(model.invoke(_write(messages), config, stop=stop, **options))
 
     async def _astream(
-        self, messages: list[BaseMessage], stop: list[str] | None = None, **kwargs: object
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run: LLMRun | None = None,
+        **kwargs: object,
     ) -> AsyncIterator[ChatGenerationChunk]:
         _require_asyncio()
         with self._translating():
             model, options = self._bind(kwargs)
-            chunks = model.astream(_write(messages), {"callbacks": LCAsyncManager([])}, stop=stop, **options)
+            config = inner_config(run, is_async=True)
+            chunks = model.astream(_write(messages), config, stop=stop, **options)
             try:
-                async for answer in chunks:
+                with telling_once(run):
+                    answer = await anext(chunks, None)
+                while answer is not None:
                     chunk = _chunk(answer)
                     if chunk is not None:
                         yield chunk
+                    answer = await anext(chunks, None)
             finally:
                 await chunks.aclose()  # type: ignore[attr-defined]  # it is a generator
 
     def _stream(
-        self, messages: list[BaseMessage], stop: list[str] | None = None, **kwargs: object
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run: LLMRun | None = None,
+        **kwargs: object,
     ) -> Iterator[ChatGenerationChunk]:
         with self._translating():
             model, options = self._bind(kwargs)
-            chunks = model.stream(_write(messages), {"callbacks": LCManager([])}, stop=stop, **options)
+            config = inner_config(run, is_async=False)
+            chunks = model.stream(_write(messages), config, stop=stop, **options)
             try:
-                for answer in chunks:
+                with telling_once(run):
+                    answer = next(chunks, None)
+                while answer is not None:
                     chunk = _chunk(answer)
                     if chunk is not None:
                         yield chunk
+                    answer = next(chunks, None)
             finally:
                 chunks.close()  # type: ignore[attr-defined]  # it is a generator
 
@@ -203,10 +218,6 @@ def _require_asyncio() -> None:
             "a chat model of LangChain's runs on asyncio, and this is another event loop: use asyncio, or a sync verb "
             "(invoke, stream) in a worker thread"
         ) from None
-
-
-def _id_of(run: LLMRun | None) -> UUID | None:
-    return None if run is None else run.run_id
 
 
 def _write(messages: Sequence[BaseMessage]) -> list[lc.BaseMessage]:

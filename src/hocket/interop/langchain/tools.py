@@ -5,7 +5,9 @@ does the work, and raises what goes wrong. So a call is one run, and an error is
 """
 
 import asyncio
-from collections.abc import Callable, Mapping
+import contextlib
+from collections.abc import Callable, Generator
+from contextvars import ContextVar
 from typing import Any, Literal, cast
 
 from langchain_core.callbacks import AsyncCallbackManagerForToolRun as LCAsyncRun
@@ -13,18 +15,19 @@ from langchain_core.callbacks import CallbackManagerForToolRun as LCRun
 from langchain_core.messages import ToolMessage as LCToolMessage
 from langchain_core.runnables import RunnableConfig as LCRunnableConfig
 from langchain_core.tools import BaseTool as LCBaseTool
+from langchain_core.tools import InjectedToolCallId as LCInjectedToolCallId
 from langchain_core.tools import ToolException as LCToolException
 from langchain_core.utils.function_calling import convert_to_openai_tool as lc_convert_to_openai_tool
-from pydantic import SkipValidation
+from pydantic import BaseModel, SkipValidation
 
 from hocket._runtime.runtime import ASYNC
 from hocket.callbacks import AsyncCallbackManager
 from hocket.errors import ToolException
 from hocket.interop.langchain.config import config_to_langchain
 from hocket.interop.langchain.handlers import manager_from_langchain
-from hocket.interop.langchain.messages import message_from_langchain
+from hocket.interop.langchain.messages import message_from_langchain, message_to_langchain
 from hocket.messages import ToolMessage
-from hocket.messages.content import Fields
+from hocket.messages.content import Fields, FieldsView
 from hocket.runnables import RunnableConfig
 from hocket.tools import BaseTool
 
@@ -32,7 +35,10 @@ __all__ = ["HocketTool", "LangChainTool", "langchain_tool_of", "tool_from_langch
 
 _RAISING = {"handle_tool_error": False, "handle_validation_error": False}
 _ARTIFACT: Literal["content_and_artifact"] = "content_and_artifact"
-_CALL_ID = "bridge"  # of the call by which a tool's artifact is had; the caller's own message has the caller's
+_CALL_ID = "bridge"  # of the call by which a tool's artifact is had, if it was called without an id
+_ID = "hocket_tool_call_id"  # among the arguments of a hook, the id of the call
+
+_call_id: ContextVar[str | None] = ContextVar("_call_id", default=None)
 
 
 class HocketTool(LCBaseTool):
@@ -41,17 +47,32 @@ class HocketTool(LCBaseTool):
     hocket_tool: SkipValidation[BaseTool]
     original: SkipValidation[BaseTool]
 
+    async def arun(self, tool_input: Any, *args: Any, tool_call_id: str | None = None, **kwargs: Any) -> Any:
+        """Run the tool."""
+        with _called(tool_call_id):
+            return await super().arun(tool_input, *args, tool_call_id=tool_call_id, **kwargs)
+
+    def run(self, tool_input: Any, *args: Any, tool_call_id: str | None = None, **kwargs: Any) -> Any:
+        """Run the tool."""
+        with _called(tool_call_id):
+            return super().run(tool_input, *args, tool_call_id=tool_call_id, **kwargs)
+
     async def _arun(self, *args: object, run_manager: LCAsyncRun | None = None, **kwargs: object) -> object:
         try:
-            return _unpack(self.hocket_tool, await self.hocket_tool.ainvoke(_call(self, kwargs), _inside(run_manager)))
+            given = self._write_call(kwargs)
+            return _unpack_for_langchain(self, await self.hocket_tool.ainvoke(given, _inside(run_manager)))
         except ToolException as error:
             raise LCToolException(*error.args) from error
 
     def _run(self, *args: object, run_manager: LCRun | None = None, **kwargs: object) -> object:
         try:
-            return _unpack(self.hocket_tool, self.hocket_tool.invoke(_call(self, kwargs), _inside(run_manager)))
+            given = self._write_call(kwargs)
+            return _unpack_for_langchain(self, self.hocket_tool.invoke(given, _inside(run_manager)))
         except ToolException as error:
             raise LCToolException(*error.args) from error
+
+    def _write_call(self, arguments: Fields) -> Any:
+        return _write_call(self, arguments, _call_id.get(), takes_id=bool(self.hocket_tool.arguments.call_ids))
 
 
 class LangChainTool(BaseTool):
@@ -60,19 +81,28 @@ class LangChainTool(BaseTool):
     langchain_tool: SkipValidation[LCBaseTool]
     original: SkipValidation[LCBaseTool]
 
+    def read_arguments(self, given: object, call_id: str | None) -> dict[str, object]:
+        """Return the arguments of the hook, by name, and the id of the call."""
+        return {**super().read_arguments(given, call_id), _ID: call_id}
+
     async def _arun(self, *, config: RunnableConfig, **kwargs: object) -> object:
         if not _runs_asyncio():
             return await ASYNC.call_sync(self._run, config=config, **kwargs)
         try:
-            return _unpack(self, await self.langchain_tool.ainvoke(_call(self, kwargs), _around(config)))
+            given = self._write_call(kwargs)
+            return _unpack_for_hocket(self, await self.langchain_tool.ainvoke(given, _around(config)))
         except LCToolException as error:
             raise ToolException(*error.args) from error
 
     def _run(self, *, config: RunnableConfig, **kwargs: object) -> object:
         try:
-            return _unpack(self, self.langchain_tool.invoke(_call(self, kwargs), _around(config)))
+            return _unpack_for_hocket(self, self.langchain_tool.invoke(self._write_call(kwargs), _around(config)))
         except LCToolException as error:
             raise ToolException(*error.args) from error
+
+    def _write_call(self, arguments: Fields) -> Any:
+        rest = {name: value for name, value in arguments.items() if name != _ID}
+        return _write_call(self, rest, arguments[_ID], takes_id=_takes_call_id(self.langchain_tool))
 
 
 def langchain_tool_of(tool: LangChainTool) -> LCBaseTool:
@@ -128,19 +158,47 @@ def _handle(flag: Any) -> Any:
     return answer
 
 
-def _call(tool: HocketTool | LangChainTool, arguments: Mapping[str, object]) -> Any:
-    """Return the input of the other library's tool: a call, where there may be an artifact, or else the arguments."""
-    if tool.response_format != _ARTIFACT:
+@contextlib.contextmanager
+def _called(call_id: str | None) -> Generator[None, None, None]:
+    """Let a tool's hook know the id of the call: LangChain hands it to functions alone."""
+    token = _call_id.set(call_id)
+    try:
+        yield
+    finally:
+        _call_id.reset(token)
+
+
+def _takes_call_id(tool: LCBaseTool) -> bool:
+    """Whether LangChain gives a tool the id of its call."""
+    schema = tool.args_schema
+    fields = schema.model_fields.values() if isinstance(schema, type) and issubclass(schema, BaseModel) else ()
+    marks = [mark for field in fields for mark in field.metadata]
+    return any(mark is LCInjectedToolCallId or isinstance(mark, LCInjectedToolCallId) for mark in marks)
+
+
+def _write_call(tool: HocketTool | LangChainTool, arguments: FieldsView, call_id: object, *, takes_id: bool) -> Any:
+    """Return the input of the other library's tool: a call, where that matters, or else the arguments.
+
+    It does where there may be an artifact, or where the tool takes the call's id.
+    """
+    if tool.response_format != _ARTIFACT and not (takes_id and call_id is not None):
         return {**arguments}
-    return {"type": "tool_call", "name": tool.name, "args": {**arguments}, "id": _CALL_ID}
+    return {"type": "tool_call", "name": tool.name, "args": {**arguments}, "id": call_id or _CALL_ID}
 
 
-def _unpack(tool: BaseTool, result: object) -> object:
-    """Return what a tool's hook returns: content and artifact, where there may be one, or else the result."""
+def _unpack_for_langchain(tool: HocketTool, result: object) -> object:
+    """Return what a hook of LangChain's returns: content and artifact, where there may be one, or else the result."""
+    if not isinstance(result, ToolMessage):
+        return result
+    return (result.content, result.artifact) if tool.response_format == _ARTIFACT else message_to_langchain(result)
+
+
+def _unpack_for_hocket(tool: LangChainTool, result: object) -> object:
+    """Return what a hook of hocket's returns: content and artifact, where there may be one, or else the result."""
     message = message_from_langchain(result) if isinstance(result, LCToolMessage) else result
     if tool.response_format == _ARTIFACT and isinstance(message, ToolMessage):
         return message.content, message.artifact
-    return result
+    return message
 
 
 def _inside(run: LCAsyncRun | LCRun | None) -> RunnableConfig | None:

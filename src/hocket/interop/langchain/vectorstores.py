@@ -5,9 +5,11 @@ store of hocket's: what a search found is embedded once more for it, with the st
 around that saves it). The store's sync code is called, in worker threads under an event loop, so that it runs on trio, too.
 """
 
+import inspect
 import uuid
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
+from langchain_core.documents import Document as LCDocument
 from langchain_core.embeddings import Embeddings as LCEmbeddings
 from langchain_core.vectorstores import VectorStore as LCVectorStore
 
@@ -19,7 +21,7 @@ from hocket.errors import InvalidInput
 from hocket.interop.langchain.values import document_from_langchain, document_to_langchain
 from hocket.vectorstores import VectorStore
 from hocket.vectorstores.checks import check_document
-from hocket.vectorstores.filters import Filter
+from hocket.vectorstores.filters import Filter, matches, parse_filter
 from hocket.vectorstores.ranking import Match
 
 __all__ = [
@@ -81,8 +83,10 @@ class HocketEmbeddings(LCEmbeddings):
 class LangChainVectorStore(VectorStore):
     """A vector store of LangChain's in hocket. Made by `from_langchain`.
 
+    A filter is hocket's where LangChain's store takes a function for one, as its stores in memory do.
+
     Raises, beside what `VectorStore` does:
-        InvalidInput: a search has a filter: LangChain's stores have no common word for one.
+        InvalidInput: a search has a filter, and the store has a language of its own for them.
     """
 
     def __init__(self, store: LCVectorStore, embedding: Embeddings) -> None:
@@ -115,18 +119,24 @@ class LangChainVectorStore(VectorStore):
 
     async def asearch_vector(self, vector: Sequence[float], k: int, filter: Filter | None = None) -> list[Match]:
         """Return the ``k`` documents that are nearest, best first."""
-        if filter is not None:
-            raise InvalidInput(
-                "a store of LangChain's has filters of its own: give them to its retriever, "
-                "from_langchain(store.as_retriever(search_kwargs={'filter': ...}))"
-            )
-        found = await ASYNC.call_sync(self.store.similarity_search_by_vector, list(vector), k)
+        options = {} if filter is None else {"filter": self._make_filter(filter)}
+        found = await ASYNC.call_sync(self.store.similarity_search_by_vector, list(vector), k, **options)
         documents = [document_from_langchain(document) for document in found]
         vectors = await self.aembed_texts([document.page_content for document in documents])
         matches = [
             Match(document, measure_cosine(vector, own), own) for document, own in zip(documents, vectors, strict=True)
         ]
         return sorted(matches, key=lambda match: -match.score)
+
+    def _make_filter(self, filter: Filter) -> Callable[[LCDocument], bool]:
+        """Return a function that says what the filter says, for stores that take one."""
+        condition = parse_filter(filter)
+        if not _takes_functions(self.store):
+            raise InvalidInput(
+                f"{type(self.store).__name__} of LangChain's has filters of its own: give them to its retriever, "
+                "from_langchain(store.as_retriever(search_kwargs={'filter': ...}))"
+            )
+        return lambda document: matches(condition, document.metadata)
 
     async def adelete(self, /, ids: Sequence[str] | None = None) -> None:
         """Delete the documents with these ids; None: all, where LangChain's store can."""
@@ -137,6 +147,13 @@ class LangChainVectorStore(VectorStore):
         found = await ASYNC.call_sync(self.store.get_by_ids, list(ids))
         by_id = {document.id: document_from_langchain(document) for document in found}
         return [by_id[id] for id in ids if id in by_id]
+
+
+def _takes_functions(store: LCVectorStore) -> bool:
+    """Whether a store says that a filter is a function of a document."""
+    searches = (getattr(store, name, None) for name in ("similarity_search_with_score_by_vector", "similarity_search"))
+    parameters = [inspect.signature(search).parameters.get("filter") for search in searches if search is not None]
+    return any("Callable" in str(one.annotation) for one in parameters if one is not None)
 
 
 def embeddings_from_langchain(model: LCEmbeddings) -> Embeddings:
