@@ -120,8 +120,8 @@ def to_langchain(x: object) -> Any:
     """Return one of hocket's objects as LangChain's, independent of it; a list element by element.
 
     Args:
-        x: a message or a chunk, a prompt value, a result, a document, a chat model, an embedding model, a vector store, a
-            handler of callbacks, a tool, a history, a retriever, a prompt or any other runnable, or a list or tuple of these.
+        x: a message or a chunk, a prompt value, a result, a document, a chat model, an embedding model, a vector store,
+            a handler, a tool, a history, a retriever, a prompt, any other runnable, or a list or tuple of these.
 
     Raises:
         InvalidInput: it has no form in LangChain; the message names its type.

@@ -5,7 +5,7 @@ is the cosine: the greater, the nearer. For LangChain's relevance, from 0 to 1, 
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Self
+from typing import Self, TypeVar
 
 from langchain_core.documents import Document as LCDocument
 from langchain_core.embeddings import Embeddings as LCEmbeddings
@@ -15,9 +15,13 @@ from hocket.documents import Document
 from hocket.errors import InvalidInput
 from hocket.interop.langchain.values import document_from_langchain, document_to_langchain
 from hocket.interop.langchain.vectorstores import embeddings_to_langchain
+from hocket.messages.content import Fields
 from hocket.vectorstores import VectorStore
 
 __all__ = ["HocketVectorStore", "hocket_store_of", "store_to_langchain"]
+
+
+R = TypeVar("R")
 
 
 class HocketVectorStore(LCVectorStore):
@@ -32,7 +36,7 @@ class HocketVectorStore(LCVectorStore):
         return embeddings_to_langchain(self.hocket_store.embeddings)
 
     @classmethod
-    def from_texts(cls, *args: object, **kwargs: object) -> Self:
+    def from_texts(cls, *args: object, **options: object) -> Self:
         """Refuse: which store it would be is said nowhere.
 
         Raises:
@@ -42,32 +46,30 @@ class HocketVectorStore(LCVectorStore):
 
     # -- what it holds
 
-    def add_documents(self, documents: list[LCDocument], **kwargs: Any) -> list[str]:
+    def add_documents(self, documents: list[LCDocument], **options: object) -> list[str]:
         """Embed and store documents, and return their ids."""
-        return self.hocket_store.add_documents(_read(documents), **kwargs)
+        return _freely(self.hocket_store.add_documents)(_read(documents), **options)
 
-    async def aadd_documents(self, documents: list[LCDocument], **kwargs: Any) -> list[str]:
+    async def aadd_documents(self, documents: list[LCDocument], **options: object) -> list[str]:
         """Embed and store documents, and return their ids."""
-        return await self.hocket_store.aadd_documents(_read(documents), **kwargs)
+        return await _freely(self.hocket_store.aadd_documents)(_read(documents), **options)
 
-    def add_texts(
-        self, texts: Iterable[str], metadatas: list[dict[str, Any]] | None = None, **kwargs: Any
-    ) -> list[str]:
+    def add_texts(self, texts: Iterable[str], metadatas: list[Fields] | None = None, **options: object) -> list[str]:
         """Embed and store texts, and return the ids of their documents."""
-        return self.hocket_store.add_texts(texts, metadatas, **kwargs)
+        return _freely(self.hocket_store.add_texts)(texts, metadatas, **options)
 
     async def aadd_texts(
-        self, texts: Iterable[str], metadatas: list[dict[str, Any]] | None = None, **kwargs: Any
+        self, texts: Iterable[str], metadatas: list[Fields] | None = None, **options: object
     ) -> list[str]:
         """Embed and store texts, and return the ids of their documents."""
-        return await self.hocket_store.aadd_texts(texts, metadatas, **kwargs)
+        return await _freely(self.hocket_store.aadd_texts)(texts, metadatas, **options)
 
-    def delete(self, ids: Sequence[str] | None = None, **kwargs: Any) -> bool:
+    def delete(self, ids: Sequence[str] | None = None, **options: object) -> bool:
         """Delete the documents with these ids; None: all."""
         self.hocket_store.delete(ids)
         return True
 
-    async def adelete(self, ids: Sequence[str] | None = None, **kwargs: Any) -> bool:
+    async def adelete(self, ids: Sequence[str] | None = None, **options: object) -> bool:
         """Delete the documents with these ids; None: all."""
         await self.hocket_store.adelete(ids)
         return True
@@ -82,47 +84,49 @@ class HocketVectorStore(LCVectorStore):
 
     # -- searches
 
-    def similarity_search(self, query: str, k: int = 4, **kwargs: Any) -> list[LCDocument]:
+    def similarity_search(self, query: str, k: int = 4, **options: object) -> list[LCDocument]:
         """Return the documents that are nearest to ``query``, best first."""
-        return _write(self.hocket_store.similarity_search(query, k, **kwargs))
+        return _write(_freely(self.hocket_store.similarity_search)(query, k, **options))
 
-    async def asimilarity_search(self, query: str, k: int = 4, **kwargs: Any) -> list[LCDocument]:
+    async def asimilarity_search(self, query: str, k: int = 4, **options: object) -> list[LCDocument]:
         """Return the documents that are nearest to ``query``, best first."""
-        return _write(await self.hocket_store.asimilarity_search(query, k, **kwargs))
+        return _write(await _freely(self.hocket_store.asimilarity_search)(query, k, **options))
 
-    def similarity_search_with_score(self, query: str, k: int = 4, **kwargs: Any) -> list[tuple[LCDocument, float]]:
+    def similarity_search_with_score(self, query: str, k: int = 4, **options: object) -> list[tuple[LCDocument, float]]:
         """Return what `similarity_search` does, each document beside its cosine."""
-        return _write_scored(self.hocket_store.similarity_search_with_score(query, k, **kwargs))
+        return _write_scored(_freely(self.hocket_store.similarity_search_with_score)(query, k, **options))
 
     async def asimilarity_search_with_score(
-        self, query: str, k: int = 4, **kwargs: Any
+        self, query: str, k: int = 4, **options: object
     ) -> list[tuple[LCDocument, float]]:
         """Return what `asimilarity_search` does, each document beside its cosine."""
-        return _write_scored(await self.hocket_store.asimilarity_search_with_score(query, k, **kwargs))
+        return _write_scored(await _freely(self.hocket_store.asimilarity_search_with_score)(query, k, **options))
 
-    def similarity_search_by_vector(self, embedding: list[float], k: int = 4, **kwargs: Any) -> list[LCDocument]:
+    def similarity_search_by_vector(self, embedding: list[float], k: int = 4, **options: object) -> list[LCDocument]:
         """Return the documents that are nearest to a vector, best first."""
-        return _write(self.hocket_store.similarity_search_by_vector(embedding, k, **kwargs))
+        return _write(_freely(self.hocket_store.similarity_search_by_vector)(embedding, k, **options))
 
-    async def asimilarity_search_by_vector(self, embedding: list[float], k: int = 4, **kwargs: Any) -> list[LCDocument]:
+    async def asimilarity_search_by_vector(
+        self, embedding: list[float], k: int = 4, **options: object
+    ) -> list[LCDocument]:
         """Return the documents that are nearest to a vector, best first."""
-        return _write(await self.hocket_store.asimilarity_search_by_vector(embedding, k, **kwargs))
+        return _write(await _freely(self.hocket_store.asimilarity_search_by_vector)(embedding, k, **options))
 
-    def max_marginal_relevance_search(self, *args: Any, **kwargs: Any) -> list[LCDocument]:
+    def max_marginal_relevance_search(self, *args: object, **options: object) -> list[LCDocument]:
         """Return documents that are near to a question and unlike one another."""
-        return _write(self.hocket_store.max_marginal_relevance_search(*args, **kwargs))
+        return _write(_freely(self.hocket_store.max_marginal_relevance_search)(*args, **options))
 
-    async def amax_marginal_relevance_search(self, *args: Any, **kwargs: Any) -> list[LCDocument]:
+    async def amax_marginal_relevance_search(self, *args: object, **options: object) -> list[LCDocument]:
         """Return documents that are near to a question and unlike one another."""
-        return _write(await self.hocket_store.amax_marginal_relevance_search(*args, **kwargs))
+        return _write(await _freely(self.hocket_store.amax_marginal_relevance_search)(*args, **options))
 
-    def max_marginal_relevance_search_by_vector(self, *args: Any, **kwargs: Any) -> list[LCDocument]:
+    def max_marginal_relevance_search_by_vector(self, *args: object, **options: object) -> list[LCDocument]:
         """Return documents that are near to a vector and unlike one another."""
-        return _write(self.hocket_store.max_marginal_relevance_search_by_vector(*args, **kwargs))
+        return _write(_freely(self.hocket_store.max_marginal_relevance_search_by_vector)(*args, **options))
 
-    async def amax_marginal_relevance_search_by_vector(self, *args: Any, **kwargs: Any) -> list[LCDocument]:
+    async def amax_marginal_relevance_search_by_vector(self, *args: object, **options: object) -> list[LCDocument]:
         """Return documents that are near to a vector and unlike one another."""
-        return _write(await self.hocket_store.amax_marginal_relevance_search_by_vector(*args, **kwargs))
+        return _write(await _freely(self.hocket_store.amax_marginal_relevance_search_by_vector)(*args, **options))
 
     def _select_relevance_score_fn(self) -> Callable[[float], float]:
         return lambda cosine: min(1.0, max(0.0, cosine))
@@ -136,6 +140,11 @@ def store_to_langchain(store: VectorStore) -> HocketVectorStore:
 def hocket_store_of(store: HocketVectorStore) -> VectorStore:
     """Return the store of hocket's behind one of LangChain's."""
     return store.hocket_store
+
+
+def _freely(verb: Callable[..., R]) -> Callable[..., R]:
+    """Return a verb that takes whatever LangChain hands on; it refuses itself what it does not know."""
+    return verb
 
 
 def _read(documents: Iterable[LCDocument]) -> list[Document]:

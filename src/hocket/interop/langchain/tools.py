@@ -8,7 +8,7 @@ import asyncio
 import contextlib
 from collections.abc import Callable, Generator
 from contextvars import ContextVar
-from typing import Any, Literal, cast
+from typing import Any, Literal, TypeVar, cast
 
 from langchain_core.callbacks import AsyncCallbackManagerForToolRun as LCAsyncRun
 from langchain_core.callbacks import CallbackManagerForToolRun as LCRun
@@ -38,6 +38,11 @@ _ARTIFACT: Literal["content_and_artifact"] = "content_and_artifact"
 _CALL_ID = "bridge"  # of the call by which a tool's artifact is had, if it was called without an id
 _ID = "hocket_tool_call_id"  # among the arguments of a hook, the id of the call
 
+Input = dict[str, Any]
+"""The arguments of a tool, or a call of it, as either library takes it."""
+
+R = TypeVar("R")
+
 _call_id: ContextVar[str | None] = ContextVar("_call_id", default=None)
 
 
@@ -47,15 +52,15 @@ class HocketTool(LCBaseTool):
     hocket_tool: SkipValidation[BaseTool]
     original: SkipValidation[BaseTool]
 
-    async def arun(self, tool_input: Any, *args: Any, tool_call_id: str | None = None, **kwargs: Any) -> Any:
+    async def arun(self, *args: object, tool_call_id: str | None = None, **options: object) -> object:
         """Run the tool."""
-        with _called(tool_call_id):
-            return await super().arun(tool_input, *args, tool_call_id=tool_call_id, **kwargs)
+        with _keep_call_id(tool_call_id):
+            return await _freely(super().arun)(*args, tool_call_id=tool_call_id, **options)
 
-    def run(self, tool_input: Any, *args: Any, tool_call_id: str | None = None, **kwargs: Any) -> Any:
+    def run(self, *args: object, tool_call_id: str | None = None, **options: object) -> object:
         """Run the tool."""
-        with _called(tool_call_id):
-            return super().run(tool_input, *args, tool_call_id=tool_call_id, **kwargs)
+        with _keep_call_id(tool_call_id):
+            return _freely(super().run)(*args, tool_call_id=tool_call_id, **options)
 
     async def _arun(self, *args: object, run_manager: LCAsyncRun | None = None, **kwargs: object) -> object:
         try:
@@ -71,7 +76,7 @@ class HocketTool(LCBaseTool):
         except ToolException as error:
             raise LCToolException(*error.args) from error
 
-    def _write_call(self, arguments: Fields) -> Any:
+    def _write_call(self, arguments: Fields) -> Input:
         return _write_call(self, arguments, _call_id.get(), takes_id=bool(self.hocket_tool.arguments.call_ids))
 
 
@@ -100,7 +105,7 @@ class LangChainTool(BaseTool):
         except LCToolException as error:
             raise ToolException(*error.args) from error
 
-    def _write_call(self, arguments: Fields) -> Any:
+    def _write_call(self, arguments: Fields) -> Input:
         rest = {name: value for name, value in arguments.items() if name != _ID}
         return _write_call(self, rest, arguments[_ID], takes_id=_takes_call_id(self.langchain_tool))
 
@@ -158,8 +163,13 @@ def _handle(flag: Any) -> Any:
     return answer
 
 
+def _freely(verb: Callable[..., R]) -> Callable[..., R]:
+    """Return a verb that takes whatever LangChain gives it."""
+    return verb
+
+
 @contextlib.contextmanager
-def _called(call_id: str | None) -> Generator[None, None, None]:
+def _keep_call_id(call_id: str | None) -> Generator[None, None, None]:
     """Let a tool's hook know the id of the call: LangChain hands it to functions alone."""
     token = _call_id.set(call_id)
     try:
@@ -176,7 +186,7 @@ def _takes_call_id(tool: LCBaseTool) -> bool:
     return any(mark is LCInjectedToolCallId or isinstance(mark, LCInjectedToolCallId) for mark in marks)
 
 
-def _write_call(tool: HocketTool | LangChainTool, arguments: FieldsView, call_id: object, *, takes_id: bool) -> Any:
+def _write_call(tool: HocketTool | LangChainTool, arguments: FieldsView, call_id: object, *, takes_id: bool) -> Input:
     """Return the input of the other library's tool: a call, where that matters, or else the arguments.
 
     It does where there may be an artifact, or where the tool takes the call's id.
