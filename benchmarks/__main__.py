@@ -31,6 +31,7 @@ from . import (
     tokens,
     toolkit,
     tools,
+    tracing,
 )
 from .bench import Bench, Case
 from .harness import Plan, one_line
@@ -58,6 +59,7 @@ CASES: dict[str, Case] = {
     **serialising.CASES,
     **splitting.CASES,
     **searching.CASES,
+    **tracing.CASES,
     **histories.CASES,
     **agents.CASES,
     **bridges.CASES,

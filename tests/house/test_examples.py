@@ -20,9 +20,11 @@ from typing import Any
 import anyio
 import pytest
 
-from tests.measures.source import HAS_LANGCHAIN, HAS_MCP, MODULES, ROOT
+from hocket.callbacks import ambient
+from tests.measures.source import HAS_LANGCHAIN, HAS_MCP, HAS_OTEL, MODULES, ROOT
 
-LEFT_OUT = {name for name, is_here in (("mcp", HAS_MCP), ("langchain", HAS_LANGCHAIN)) if not is_here}
+NEEDED = {"mcp": HAS_MCP, "langchain": HAS_LANGCHAIN, "tracing": HAS_OTEL}
+LEFT_OUT = {page for page, is_here in NEEDED.items() if not is_here}
 PAGES = [ROOT / "README.md", *(one for one in sorted((ROOT / "docs").rglob("*.md")) if one.stem not in LEFT_OUT)]
 
 FENCE = re.compile(
@@ -98,6 +100,7 @@ def test_the_examples_of_the_docs_run(
     """A reader who copies an example sees what the page says."""
     module = types.ModuleType("__main__")
     monkeypatch.setitem(sys.modules, "__main__", module)  # where pickle and pydantic look a script's classes up
+    monkeypatch.setattr(ambient, "_registrations", ())  # an example may have a handler hear the whole process
     monkeypatch.chdir(tmp_path)
     for fence in chain(example):
         capsys.readouterr()  # only what the last one prints is its output

@@ -155,6 +155,8 @@ async def test_agents_tools_and_retrievers_tell_it_too(instrumented: Any) -> Non
 
     (asked,) = read("invoke_agent", "gen_ai.input.messages")
     assert asked == {"role": "user", "parts": [{"type": "text", "content": "Where is the heron?"}]}
+    (answered,) = read("invoke_agent", "gen_ai.output.messages")
+    assert answered == {"role": "assistant", "parts": [{"type": "text", "content": "a heron"}]}
     tools = [span for span in collected.spans if span.name == "execute_tool look"]
     assert [json.loads(span.attributes["gen_ai.tool.call.arguments"]) for span in tools] == [
         {"place": "the heron's nest"},

@@ -17,6 +17,7 @@ from hocket.providers.openai import ChatOpenAI, OpenAIEmbeddings
 from hocket.rate_limiters import InMemoryRateLimiter
 from hocket.retries import RetryPolicy
 from hocket.testing import Cut, OpenAIFormat, Reply, Status, Stream, Vectors, serve
+from hocket.testing.clock import virtual_clock
 from tests.tracing.telemetry import Collected
 
 QUICK = RetryPolicy(first_pause=0)
@@ -166,11 +167,11 @@ async def test_equal_calls_that_share_a_request_are_paid_once(collected: Collect
 
 async def test_waiting_for_the_limiter_is_an_event(collected: Collected) -> None:
     """With the seconds."""
-    model = FakeListChatModel(
-        responses=["hi"], rate_limiter=InMemoryRateLimiter(requests_per_second=200, max_bucket_size=1)
-    )
-    await model.ainvoke("hello")
-    await model.ainvoke("hello")
+    limiter = InMemoryRateLimiter(requests_per_second=1, max_bucket_size=1)
+    model = FakeListChatModel(responses=["hi"], rate_limiter=limiter)
+    with virtual_clock():
+        await model.ainvoke("hello")
+        await model.ainvoke("hello")
     (wait,) = collected.spans[1].events
     assert wait.name == "hocket.limiter_wait"
     assert (wait.attributes or {})["hocket.limiter_wait.seconds"] > 0  # type: ignore[operator]

@@ -71,7 +71,8 @@ class StepSpans(BaseCallbackHandler):
         if self._telemetry.capture.in_spans:
             if inputs is not None:  # of a stream: known at its end alone
                 run.content[names.INPUT_MESSAGES] = self._write(inputs, "user")
-            run.content[names.OUTPUT_MESSAGES] = self._write(outputs, "assistant")
+            answer = getattr(outputs, "output", outputs) if run.operation == names.INVOKE_AGENT else outputs
+            run.content[names.OUTPUT_MESSAGES] = self._write(answer, "assistant")
         self._end_chain(run, {names.CLOSED: True} if closed else {})
 
     def on_chain_error(
