@@ -366,12 +366,14 @@ def may_be_lost(injector: Injector, call: Any, *, is_strict: bool) -> bool:
     where = injector.where
     if (call in LEAVING and where[0] != call.__name__) or "_Bridge.thread" in where:
         return True
+    if "_renew_in_task.<locals>.renew" in where:  # a claim in a cache is renewed beside the run
+        return True
     if not isinstance(injector.raised, Exception):
         return False
     if any(name.startswith(("Pausing.", "tell_in_thread")) for name in where):
         return not is_strict
     is_in_attempt = any(name.startswith(("_make_attempts", "open_tcp_stream")) for name in where)
-    is_in_cache = any(name.startswith("Slow.") for name in where)
+    is_in_cache = any(name.startswith(("Slow.", "Claiming.", "Held.")) for name in where)
     return is_in_cache or (isinstance(injector.raised, LLMError) and is_in_attempt)
 
 

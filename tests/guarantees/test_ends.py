@@ -7,7 +7,7 @@ import anyio
 import anyio.lowlevel
 import pytest
 
-from hocket.caches import BaseCache
+from hocket.caches import BaseCache, Claim
 from hocket.errors import ProviderUnavailable
 from hocket.messages import AIMessageChunk
 from hocket.outputs import Generation
@@ -63,6 +63,59 @@ class Slow(BaseCache):
     async def aupdate(self, prompt: str, llm_string: str, return_val: Sequence[Generation]) -> None:
         await anyio.lowlevel.checkpoint()
         self.update(prompt, llm_string, return_val)
+
+
+class Claiming(Slow):
+    """A cache that lets one caller at a time ask for an answer."""
+
+    lease = 3600.0
+
+    def __init__(self, fuse: Fuse) -> None:
+        super().__init__(fuse)
+        self.claims: set[tuple[str, str]] = set()
+
+    def claim(self, prompt: str, llm_string: str, lease: float) -> Claim | None:
+        self.fuse.step("cache")
+        key = (prompt, llm_string)
+        if key in self.claims:
+            return None
+        self.claims.add(key)
+        return Held(self, key)
+
+    async def aclaim(self, prompt: str, llm_string: str, lease: float) -> Claim | None:
+        await anyio.lowlevel.checkpoint()
+        claim = self.claim(prompt, llm_string, lease)
+        try:
+            await anyio.lowlevel.checkpoint()  # as the way back from a store
+        except BaseException as error:
+            if claim is not None and not isinstance(
+                error, anyio.get_cancelled_exc_class()
+            ):  # which never comes in here
+                claim.release()
+            raise
+        return claim
+
+    def update(self, prompt: str, llm_string: str, return_val: Sequence[Generation]) -> None:
+        super().update(prompt, llm_string, return_val)
+        self.claims.discard((prompt, llm_string))
+
+    def clear(self, **kwargs: Any) -> None:
+        assert not self.claims, "a claim was left behind"
+        super().clear(**kwargs)
+
+
+class Held(Claim):
+    def __init__(self, cache: Claiming, key: tuple[str, str]) -> None:
+        self.cache, self.key = cache, key
+
+    def release(self) -> None:
+        self.cache.claims.discard(self.key)
+
+    async def arelease(self) -> None:
+        try:
+            await anyio.lowlevel.checkpoint()
+        finally:
+            self.release()
 
 
 class Limiter(InMemoryRateLimiter):
@@ -137,6 +190,7 @@ SCENES: dict[str, Any] = {
     "handlers in threads": (make_chat, {"everything": True, "in_threads": True}),
     "hook in a thread": (make_chat_in_thread, {"everything": True}),
     "text": (make_text, {"everything": True}),
+    "claims": (make_chat, {"everything": True, "cache": Claiming}),
 }
 """With everything: cache, limiter, cap, limits, and a hook whose first attempt fails."""
 
@@ -155,7 +209,7 @@ def scene(request: pytest.FixtureRequest, handlers: Any, scenes: Any) -> Any:
                 handler.step = self.fuse.step
             self.hook = Hook(self.fuse, fails=everything)
             self.limiter = Limiter(self.fuse)
-            self.cache = Slow(self.fuse) if everything else None
+            self.cache = options.get("cache", Slow)(self.fuse) if everything else None
             more = {"rate_limiter": self.limiter, "max_in_flight": 3, "retry": AT_ONCE, "timeout": LIMITS}
             fields: dict[str, Any] = more if everything else {}
             self.model = make(self.hook, cache=self.cache or False, callbacks=self.handlers, **fields)

@@ -7,6 +7,8 @@ all. A store says which of hocket's errors a failure of its database becomes (``
 - `clients`: one client for each URL in a process.
 - `server`: an operation over a sync client or one of asyncio's, whichever a store has.
 - `redis`, `postgres`: how to connect to each. Importing one needs its package.
+- `circuit`: a store that fails is left alone for a while.
+- `postgres_patience`: connections to PostgreSQL that do not wait for ever.
 - `sqlite`: one connection for each file in a process.
 - `file_lock`: locks on files, seen by other processes.
 - `writes`: writes that a cancellation does not leave half known.

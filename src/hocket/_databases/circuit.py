@@ -36,14 +36,15 @@ class Circuit:
 
     Args:
         owner: the store, as errors and log show it, without secrets.
-        patience: seconds that an async caller waits for an answer. What a sync caller waits is the client's to say.
+        patience: seconds that an async caller waits for an answer; None: the work sees to that. What a sync caller waits is
+            the client's to say.
         log: where failures are told, at most once a minute.
         consequence: what a failure means for the caller, for the log: "it counts as empty".
     """
 
-    def __init__(self, owner: str, patience: float, log: logging.Logger, consequence: str) -> None:
+    def __init__(self, owner: str, patience: float | None, log: logging.Logger, consequence: str) -> None:
         self.owner: str = owner
-        self.patience: float = patience
+        self.patience: float | None = patience
         self._log = log
         self._consequence = consequence
         self._failures = 0
@@ -69,17 +70,18 @@ class Circuit:
         if self._failures >= FAILURES:
             self._let_one_through()
         try:
-            result = await (self._await(job) if runtime.is_async else job())
+            patience = self.patience if runtime.is_async else None
+            result = await (job() if patience is None else self._await(job, patience))
         except StoreError as error:
             self._record_failure(error)
             raise
         self._failures = 0
         return result
 
-    async def _await(self, job: Callable[[], Awaitable[T]]) -> T:
-        with anyio.move_on_after(self.patience):
+    async def _await(self, job: Callable[[], Awaitable[T]], patience: float) -> T:
+        with anyio.move_on_after(patience):
             return await job()
-        raise StoreUnavailable(f"{self.owner}: no answer within {self.patience:g} s")
+        raise StoreUnavailable(f"{self.owner}: no answer within {patience:g} s")
 
     def _let_one_through(self) -> None:
         """Let the first caller after each pause try, and send the others away."""

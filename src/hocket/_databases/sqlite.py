@@ -2,7 +2,7 @@
 
 Had each store its own connection, fifty writers would spend their time in SQLite's way of waiting, which is to sleep and
 look again, and take four times as long. A database is in WAL mode, so that the readers and the writer of several processes
-do not wait for one another, and every commit is flushed to the disk.
+do not wait for one another, and every commit is flushed to the disk, unless a store can do without.
 """
 
 import os
@@ -27,10 +27,15 @@ class SQLiteDatabase:
 
     Args:
         path: of the file, made if absent; its directory must be there. SQLite's WAL mode does not work over a network.
+        patience: seconds to wait for other writers, and for other threads; None: 30, and for threads as long as it takes.
+        is_durable: whether every commit is flushed to the disk. Else the last ones may be lost where the power fails, and
+            only there.
     """
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, patience: float | None = None, *, is_durable: bool = True) -> None:
         self.path = path
+        self._patience = patience
+        self._is_durable = is_durable
         self.reset()
 
     def reset(self) -> None:
@@ -51,15 +56,18 @@ class SQLiteDatabase:
         Raises:
             HocketError: of that type: the database cannot be used.
         """
-        with self._lock:
-            try:
-                connection = self._connection or self._connect()
-                if schema not in self._schemas:
-                    _make_tables(connection, schema)
-                    self._schemas.add(schema)
-                yield connection
-            except sqlite3.Error as error:
-                raise error_type(f"{self.path}: {error}") from error
+        if not self._lock.acquire(timeout=-1 if self._patience is None else self._patience):
+            raise error_type(f"{self.path}: other threads have used its connection for {self._patience:g} s")
+        try:
+            connection = self._connection or self._connect()
+            if schema not in self._schemas:
+                _make_tables(connection, schema)
+                self._schemas.add(schema)
+            yield connection
+        except sqlite3.Error as error:
+            raise error_type(f"{self.path}: {error}") from error
+        finally:
+            self._lock.release()
 
     def close(self) -> None:
         """Close the connection; the next use opens another."""
@@ -77,10 +85,11 @@ class SQLiteDatabase:
         self.reset()
 
     def _connect(self) -> sqlite3.Connection:
-        connection = sqlite3.connect(self.path, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
+        patience = PATIENCE if self._patience is None else self._patience
+        connection = sqlite3.connect(self.path, timeout=patience, isolation_level=None, check_same_thread=False)
         try:
             connection.execute("PRAGMA journal_mode = WAL")
-            connection.execute("PRAGMA synchronous = FULL")
+            connection.execute(f"PRAGMA synchronous = {'FULL' if self._is_durable else 'NORMAL'}")
         except BaseException:
             connection.close()
             raise
@@ -107,18 +116,21 @@ _databases: weakref.WeakValueDictionary[tuple[str, str], SQLiteDatabase] = weakr
 _lock = threading.Lock()
 
 
-def shared_database(path: str, use: str = "") -> SQLiteDatabase:
+def shared_database(
+    path: str, use: str = "", patience: float | None = None, *, is_durable: bool = True
+) -> SQLiteDatabase:
     """Return the process's database at ``path``; it closes its connection when the last store that uses it is gone.
 
     Args:
         path: of the file.
         use: what for: each use has a connection of its own, so that to read need not wait for who writes.
+        patience, is_durable: as of `SQLiteDatabase`; the same for each use.
     """
     place = os.path.realpath(path)
     with _lock:
         database = _databases.get((place, use))
         if database is None:
-            database = _databases[place, use] = SQLiteDatabase(place)
+            database = _databases[place, use] = SQLiteDatabase(place, patience, is_durable=is_durable)
         return database
 
 

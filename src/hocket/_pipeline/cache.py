@@ -5,29 +5,27 @@ counts as empty: it must never cost an answer.
 """
 
 import functools
-import logging
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any, cast
+from typing import Any
 
 from hocket import globals as settings
 from hocket._metering.ambient import HitListener
+from hocket._pipeline.cache_access import CacheKey, look_up, store
+from hocket._pipeline.cache_key import LocalKey
 from hocket._pipeline.call import Call, Next
+from hocket._pipeline.claim import Found, ask_in_turn
 from hocket._pipeline.hits import record_hit
 from hocket._pipeline.request import CallRequest
 from hocket._pipeline.single_flight import get_or_create
+from hocket._runtime.callers import warn_caller
 from hocket.caches import BaseCache
-from hocket.errors import CacheMissing
+from hocket.errors import CacheMissing, HocketWarning
 from hocket.outputs import Generation
 
-__all__ = ["choose_cache", "look_up", "store", "with_cache"]
-
-_log = logging.getLogger("hocket.caches")
+__all__ = ["choose_cache", "with_cache"]
 
 Run = Callable[[Call, Next], Awaitable[Any]]
 """Runs the rest of the pipeline for a call, as a run."""
-
-CacheKey = tuple[str, str]
-"""The key of the prompt, and the key of everything else that changes the answer."""
 
 
 def choose_cache(cache: BaseCache | bool | None) -> BaseCache | None:
@@ -78,25 +76,40 @@ def with_cache(
         key = make_key(call.request)
         stored = await look_up(call, cache, key)
         if stored is not None:
-            if call.runs.are_heard:
-                await call.runs.emit("on_cache_hit")
-            restored = call.answer.restore(stored, cached=True)
-            await call.delivery.replay(*restored)
-            record_hit(call, restored.result, hit_listeners)
-            return restored.result
-        share = functools.partial(_share, hit_listeners)
-        ask = functools.partial(share if call.runtime.is_async else _ask_alone, cache, key, call_next)
+            return await _deliver_hit(call, stored, hit_listeners)
+        if cache.is_shared and any([isinstance(half, LocalKey) for half in key]):
+            _warn_of_local_key(cache, key, call.request.class_name)
+        ask = functools.partial(_share if call.runtime.is_async else _ask_alone, hit_listeners, cache, key, call_next)
         return await (ask(call) if run is None else run(call, ask))
 
     return start
 
 
-async def _ask_alone(cache: BaseCache, key: CacheKey, call_next: Next, call: Call) -> Any:
-    return call.answer.with_usage(await _ask(cache, key, call_next, call), call.delivery.sizes)
+async def _deliver_hit(
+    call: Call, stored: list[Generation], listeners: Sequence[HitListener], *, is_shared: bool = False
+) -> Any:
+    """Answer with what is stored; ``is_shared``: by an equal call that was in flight, in another process."""
+    if call.runs.are_heard:
+        await call.runs.emit("on_cache_hit", **({"shared": True} if is_shared else {}))
+    restored = call.answer.restore(stored, cached=True)
+    await call.delivery.replay(*restored)
+    record_hit(call, restored.result, listeners, is_shared=is_shared)
+    return restored.result
+
+
+async def _ask_alone(
+    hit_listeners: Sequence[HitListener], cache: BaseCache, key: CacheKey, call_next: Next, call: Call
+) -> Any:
+    result = await _ask(cache, key, call_next, call)
+    if isinstance(result, Found):
+        return await _deliver_hit(call, result.candidates, hit_listeners, is_shared=True)
+    return call.answer.with_usage(result, call.delivery.sizes)
 
 
 async def _ask(cache: BaseCache, key: CacheKey, call_next: Next, call: Call) -> Any:
-    """Get an answer and store it."""
+    """Get an answer and store it; or find it, if another process does."""
+    if cache.lease is not None and not any([isinstance(half, LocalKey) for half in key]):
+        return await ask_in_turn(cache, key, cache.lease, call_next, call)
     result = await call_next(call)
     await store(call, cache, key, call.answer.candidates(result, call.delivery.sizes))
     return result
@@ -110,6 +123,8 @@ async def _share(
     if is_new:
         request.start(call.share(request), functools.partial(_ask, cache, key, call_next))
     result, has_chunks = await request.join(call)
+    if isinstance(result, Found):
+        return await _deliver_hit(call, result.candidates, hit_listeners, is_shared=True)
     answer, sizes = call.answer, call.delivery.sizes
     if request.has_bill(call):
         own = answer.with_usage(result, sizes)
@@ -124,28 +139,17 @@ async def _share(
     return own
 
 
-async def look_up(call: Call, cache: BaseCache, key: CacheKey) -> list[Generation] | None:
-    """Return what ``cache`` holds under ``key``; anything but a list of candidates is nothing, as is a failure."""
-    try:
-        stored: object = await cache.alookup(*key) if call.runtime.is_async else cache.lookup(*key)
-    except Exception as error:
-        _log.warning("%s could not be read, and counts as empty: %r", type(cache).__name__, error)
-        return None
-    if not isinstance(stored, list) or not stored:
-        return None
-    for one in cast("list[object]", stored):
-        if not isinstance(one, Generation):
-            return None
-    return stored
+_warned: set[str] = set()
 
 
-async def store(call: Call, cache: BaseCache, key: CacheKey, candidates: list[Generation]) -> None:
-    """Store an answer; a failure costs nothing but the next hit."""
-    try:
-        await (
-            cache.aupdate(*key, candidates)
-            if call.runtime.is_async
-            else call.runtime.call_sync(cache.update, *key, candidates)
-        )
-    except Exception as error:
-        _log.warning("%s could not be written: %r", type(cache).__name__, error)
+def _warn_of_local_key(cache: BaseCache, key: CacheKey, class_name: str) -> None:
+    """Warn, once for each class of models and cause, that a cache will not do what it is for."""
+    cause = next(half.cause for half in key if isinstance(half, LocalKey))
+    text = (
+        f"{cache!r} holds the answers of {class_name} for this process only: their key depends on {cause}, which no other "
+        "process can tell from its namesakes. Define it at the top of a module, or, if it does not change the answer, keep "
+        "it in a pydantic PrivateAttr or a field with Field(exclude=True)"
+    )
+    if text not in _warned:
+        _warned.add(text)
+        warn_caller(text, HocketWarning)

@@ -3,7 +3,8 @@
 Not in it: ids, token usage and response metadata of earlier messages, artifacts (never sent), the order of keys in a
 mapping, secrets, and fields of a model that are left out of its dumped form. What cannot be written down (a client
 object, a local function or class) counts by identity, by a mark that no other object of any process ever gets, as its
-address would be: that can cost a hit, but never gives a wrong one.
+address would be: that can cost a hit, but never gives a wrong one. A key that holds such a mark is a `LocalKey`: no other
+process makes an equal one.
 """
 
 import contextlib
@@ -12,6 +13,7 @@ import functools
 import hashlib
 import inspect
 import json
+import re
 import weakref
 from collections.abc import Iterable, Mapping
 from datetime import date, time, timedelta
@@ -30,7 +32,7 @@ from hocket.load.construct import get_fields
 from hocket.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 from hocket.messages.base import is_bare
 
-__all__ = ["hash_bytes", "model_key", "prompt_key"]
+__all__ = ["LocalKey", "hash_bytes", "model_key", "prompt_key"]
 
 _SPOKEN: Mapping[type, str] = {HumanMessage: "human", SystemMessage: "system", AIMessage: "ai"}
 _SILENT = frozenset({"id", "response_metadata", "usage_metadata", "artifact", "chunk_position"})
@@ -38,10 +40,36 @@ _TEXTUAL = (date, time, timedelta, Decimal, UUID, PurePath)
 
 _marks: dict[int, tuple[weakref.ref[Any], str]] = {}
 
+_HERE = new_run_id().hex
+"""How every mark of this process begins, by which a key that holds one is known."""
+
+
+class LocalKey(str):
+    """A key that only this process can make.
+
+    Attributes:
+        cause: the name of what was marked in it.
+    """
+
+    __slots__ = ("cause",)
+
+    cause: str
+
 
 def hash_bytes(data: bytes) -> str:
     """Return 32 hexadecimal digits."""
     return hashlib.blake2b(data, digest_size=16).hexdigest()
+
+
+def _make_key(data: bytes) -> str:
+    """Return the key of something that has been written down."""
+    key = hash_bytes(data)
+    at = data.find(_HERE.encode())
+    if at < 0:
+        return key
+    local = LocalKey(key)
+    local.cause = re.split(r'["\\]', data[at:].decode("utf-8", "surrogatepass"), maxsplit=1)[0].partition(" ")[2]
+    return local
 
 
 def prompt_key(prompt: str | Iterable[BaseMessage]) -> str:
@@ -56,9 +84,9 @@ def prompt_key(prompt: str | Iterable[BaseMessage]) -> str:
         else:
             parts.append([_canonical(_get_key_fields(message))])
     try:
-        return hash_bytes(to_json(parts))
+        return _make_key(to_json(parts))
     except ValueError:  # text that is no valid Unicode (lone surrogates)
-        return hash_bytes(_canonical(parts).encode("utf-8", "surrogatepass"))
+        return _make_key(_canonical(parts).encode("utf-8", "surrogatepass"))
 
 
 def _is_text(message: BaseMessage, fields: Mapping[str, Any]) -> bool:
@@ -87,7 +115,7 @@ def model_key(model: BaseModel, names: Iterable[str], more: Mapping[str, Any]) -
     extra = model.__pydantic_extra__ or {}
     cls = type(model)
     named = [_name(cls), _mark(cls) if _is_local(cls) else ""]
-    return hash_bytes(_canonical([named, fields, extra, more]).encode("utf-8", "surrogatepass"))
+    return _make_key(_canonical([named, fields, extra, more]).encode("utf-8", "surrogatepass"))
 
 
 def _canonical(value: Any) -> str:
@@ -98,7 +126,7 @@ def _canonical(value: Any) -> str:
     try:
         return _encoder_anyhow.encode(_with_text_keys(value))
     except (TypeError, ValueError, RecursionError):
-        return new_run_id().hex  # never a hit
+        return _new_mark("something that contains itself")  # never a hit
 
 
 def _with_text_keys(value: Any) -> Any:
@@ -173,10 +201,16 @@ def _mark(value: Any) -> str:
     held = _marks.get(id(value))
     if held is not None and held[0]() is value:
         return held[1]
-    mark = new_run_id().hex
+    mark = _new_mark(
+        _name(value) if isinstance(value, type | FunctionType | BuiltinFunctionType) else _name(type(value))
+    )
     with contextlib.suppress(TypeError):  # no weak references: it is never known again, and never gives a hit
         _marks[id(value)] = weakref.ref(value, functools.partial(_forget, id(value))), mark
     return mark
+
+
+def _new_mark(name: str) -> str:
+    return f"{_HERE}{new_run_id().hex} {name}"
 
 
 def _forget(address: int, reference: object) -> None:

@@ -6,7 +6,8 @@ from typing import Any
 from hocket._metering.ambient import HitListener
 from hocket._metering.attempt import Reserver
 from hocket._pipeline.ask_hook import ask_hook
-from hocket._pipeline.cache import CacheKey, with_cache
+from hocket._pipeline.cache import with_cache
+from hocket._pipeline.cache_access import CacheKey
 from hocket._pipeline.call import Call, Next
 from hocket._pipeline.concurrency_limit import ConcurrencyLimiter, with_concurrency_limit
 from hocket._pipeline.deadline import with_attempt_deadlines, with_total_deadline

@@ -5,7 +5,7 @@ from abc import ABC
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Literal, cast
 
-from hocket._pipeline.cache import CacheKey
+from hocket._pipeline.cache_access import CacheKey
 from hocket._pipeline.cache_key import prompt_key
 from hocket._pipeline.call import Call
 from hocket._pipeline.chat_answer import CHAT

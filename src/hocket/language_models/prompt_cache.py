@@ -3,7 +3,8 @@
 from collections.abc import Callable, Sequence
 
 from hocket._metering.ambient import HitListener
-from hocket._pipeline.cache import CacheKey, choose_cache, look_up, store
+from hocket._pipeline.cache import choose_cache
+from hocket._pipeline.cache_access import CacheKey, look_up, store
 from hocket._pipeline.call import Call, Next
 from hocket._pipeline.deadline import with_total_deadline
 from hocket._pipeline.hits import record_hit

@@ -1,55 +1,18 @@
-"""Caches of answers.
-
-A cache maps a key to the candidates that a model gave. The key is two short hashes: one of the prompt, one of everything
-else that changes the answer (see `hocket._pipeline.cache_key`).
-A cache may fail: the model is then asked, as if it held nothing.
-"""
+"""A cache in the memory of one process."""
 
 import threading
-from abc import ABC, abstractmethod
 from collections import OrderedDict
-from collections.abc import Sequence
 
 from hocket._runtime import clock
-from hocket._runtime.runtime import ASYNC
+from hocket.caches.base import RETURN_VAL_TYPE, BaseCache
 from hocket.errors import InvalidInput
 from hocket.outputs import Generation
 from hocket.outputs.copies import copy_of
 
-__all__ = ["RETURN_VAL_TYPE", "BaseCache", "InMemoryCache"]
-
-RETURN_VAL_TYPE = Sequence[Generation]
+__all__ = ["InMemoryCache"]
 
 _Entry = tuple[list[Generation], float]
 """Candidates, and when they were stored."""
-
-
-class BaseCache(ABC):
-    """Where answers are kept. Subclasses define the sync methods; a store that is async by nature, the async ones too."""
-
-    @abstractmethod
-    def lookup(self, prompt: str, llm_string: str) -> RETURN_VAL_TYPE | None:
-        """Return the candidates stored under this key, as a list, or None."""
-
-    @abstractmethod
-    def update(self, prompt: str, llm_string: str, return_val: RETURN_VAL_TYPE) -> None:
-        """Store candidates under this key."""
-
-    @abstractmethod
-    def clear(self, **kwargs: object) -> None:
-        """Forget everything."""
-
-    async def alookup(self, prompt: str, llm_string: str) -> RETURN_VAL_TYPE | None:
-        """Return the candidates stored under this key. By default `lookup`, in a worker thread."""
-        return await ASYNC.call_sync(self.lookup, prompt, llm_string)
-
-    async def aupdate(self, prompt: str, llm_string: str, return_val: RETURN_VAL_TYPE) -> None:
-        """Store candidates under this key. By default `update`, in a worker thread."""
-        await ASYNC.call_sync(self.update, prompt, llm_string, return_val)
-
-    async def aclear(self, **kwargs: object) -> None:
-        """Forget everything. By default `clear`, in a worker thread."""
-        await ASYNC.call_sync(self.clear, **kwargs)
 
 
 class InMemoryCache(BaseCache):

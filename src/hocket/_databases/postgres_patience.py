@@ -1,0 +1,62 @@
+"""Connections to PostgreSQL that do not wait for ever: for stores without which a sync caller can go on.
+
+psycopg's sync connection waits for its server as long as the network holds. A statement's own limit would be kept by the
+server, which is what may hang, and a parameter of the session is more than some poolers take. To connect takes libpq two
+seconds at least before it gives up on a host that does not answer.
+"""
+
+import time
+from typing import TypeVar, cast
+
+import psycopg
+from psycopg.abc import PQGen
+
+from hocket._databases.postgres import Connection, ConnectionPool
+
+__all__ = ["ImpatientPool"]
+
+T = TypeVar("T")
+
+
+class ImpatientPool(ConnectionPool):
+    """A pool of such connections.
+
+    Args:
+        url: as of `ConnectionPool`.
+        patience: seconds to wait for an answer.
+    """
+
+    def __init__(self, url: str, patience: float) -> None:
+        super().__init__(url)
+        self._patience = patience
+
+    def _connect(self) -> Connection:
+        connection = _ImpatientConnection.connect(self._conninfo, autocommit=True)
+        connection.patience = self._patience
+        return connection
+
+
+class _ImpatientConnection(Connection):
+    """A connection that gives up, and is of no use then; the pool closes it."""
+
+    patience: float | None = None
+
+    def wait(self, gen: PQGen[T], interval: float = 0.1, timeout: float | None = None) -> T:
+        if self.patience is None:
+            return super().wait(gen, interval=interval)
+        return super().wait(_give_up_after(gen, self.patience), interval=self.patience / 5)
+
+
+def _give_up_after(gen: PQGen[T], seconds: float) -> PQGen[T]:
+    """Pass on what psycopg waits for, and what it finds ready, which at each interval may be nothing, for so long."""
+    ends_at = time.monotonic() + seconds
+    try:
+        wanted = next(gen)
+        while True:
+            ready = yield wanted
+            if not ready and time.monotonic() > ends_at:
+                gen.close()
+                raise psycopg.OperationalError(f"no answer within {seconds:g} s")
+            wanted = gen.send(ready)
+    except StopIteration as end:
+        return cast(T, end.value)

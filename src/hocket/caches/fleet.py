@@ -1,0 +1,232 @@
+"""Caches that processes share: what they have in common, whatever store they are on.
+
+A store that is down, or slower than 250 ms, counts as empty: no call fails for it, and after three failures it is left
+alone for a while (`hocket._databases.circuit`). What a cache raises all the same is logged there, and a model asks on.
+
+Of equal calls of several processes one asks, and the others wait for its answer. Who may ask holds a *claim*, which is a
+lease: if its holder dies, it runs out, and somebody else takes it.
+"""
+
+import hashlib
+import logging
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import Concatenate, ParamSpec, TypeVar
+
+from hocket._databases.circuit import Circuit
+from hocket._runtime.ids import new_run_id
+from hocket._runtime.runtime import ASYNC, BLOCKING, Runtime, drive
+from hocket.caches.base import RETURN_VAL_TYPE, BaseCache, Claim
+from hocket.caches.values import dump_candidates, load_candidates
+from hocket.errors import InvalidInput
+from hocket.outputs import Generation
+
+__all__ = ["PATIENCE", "AnswerStore", "SharedCache", "check_seconds"]
+
+T = TypeVar("T")
+P = ParamSpec("P")
+
+PATIENCE = 0.25
+"""Seconds that a call waits for a store."""
+
+_log = logging.getLogger("hocket.caches")
+
+
+class AnswerStore(ABC):
+    """A store of answers and claims. Times are its own, in seconds from now. Each operation raises `StoreError` if it fails.
+
+    An operation is written once, as a coroutine: on the blocking runtime it never suspends.
+    """
+
+    @property
+    @abstractmethod
+    def is_portable(self) -> bool:
+        """Whether it was made from an address, which means the same to another process."""
+
+    @abstractmethod
+    async def read(self, runtime: Runtime, key: bytes) -> bytes | None:
+        """Return the value under ``key``, unless it is too old."""
+
+    @abstractmethod
+    async def write(self, runtime: Runtime, key: bytes, value: bytes, ttl: float | None) -> None:
+        """Store a value, and end the claim on ``key``."""
+
+    @abstractmethod
+    async def clear(self, runtime: Runtime) -> None:
+        """Delete all values and claims."""
+
+    @abstractmethod
+    async def claim(self, runtime: Runtime, key: bytes, owner: str, lease: float) -> bool:
+        """Give ``owner`` the claim on ``key``, unless it is another's; whether it is given."""
+
+    @abstractmethod
+    async def renew(self, runtime: Runtime, key: bytes, owner: str, lease: float) -> bool:
+        """Have a claim last ``lease`` seconds from now; whether it still was the owner's."""
+
+    @abstractmethod
+    async def release(self, runtime: Runtime, key: bytes, owner: str) -> None:
+        """End a claim, if it is the owner's."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Close idle connections; the next operation opens others."""
+
+
+class SharedCache(BaseCache):
+    """A cache over a store.
+
+    Args:
+        store: the store.
+        owner: the cache, as errors and log show it, without secrets.
+        ttl: seconds for which an answer counts; None: for ever.
+        lease: see `BaseCache`.
+        patience: seconds that a task waits for the store; None: the store sees to that.
+    """
+
+    is_shared = True
+
+    def __init__(
+        self, store: AnswerStore, owner: str, ttl: float | None, lease: float | None, patience: float | None = None
+    ) -> None:
+        self.ttl: float | None = check_seconds("ttl", ttl)
+        self.lease: float | None = check_seconds("lease", lease)
+        self._store = store
+        self._circuit = Circuit(owner, patience, _log, "it counts as empty, and models are asked")
+
+    def __repr__(self) -> str:
+        return self._circuit.owner
+
+    @property
+    def is_portable(self) -> bool:
+        """Whether a model that is pickled takes the cache along: it was made from an address."""
+        return self._store.is_portable
+
+    def lookup(self, prompt: str, llm_string: str) -> list[Generation] | None:
+        """Return the candidates under this key, or None.
+
+        Raises:
+            StoreError: the store failed, or is left alone since it did. A model asks on.
+        """
+        return drive(self._look_up(BLOCKING, prompt, llm_string))
+
+    async def alookup(self, prompt: str, llm_string: str) -> list[Generation] | None:
+        """Return the candidates under this key, or None. See `lookup`."""
+        return await self._look_up(ASYNC, prompt, llm_string)
+
+    def update(self, prompt: str, llm_string: str, return_val: RETURN_VAL_TYPE) -> None:
+        """Store candidates under this key, which ends the claim on it.
+
+        Raises:
+            InvalidInput: they hold something that could not be read back.
+            StoreError: as of `lookup`.
+        """
+        drive(self._update(BLOCKING, prompt, llm_string, return_val))
+
+    async def aupdate(self, prompt: str, llm_string: str, return_val: RETURN_VAL_TYPE) -> None:
+        """Store candidates under this key. See `update`."""
+        await self._update(ASYNC, prompt, llm_string, return_val)
+
+    def clear(self, **kwargs: object) -> None:
+        """Forget everything, for all processes.
+
+        Raises:
+            StoreError: the store failed.
+        """
+        drive(self._store.clear(BLOCKING))
+
+    async def aclear(self, **kwargs: object) -> None:
+        """Forget everything, for all processes. See `clear`."""
+        await self._store.clear(ASYNC)
+
+    def claim(self, prompt: str, llm_string: str, lease: float) -> Claim | None:
+        """Claim the answer under this key, or return None: another caller, in this process or elsewhere, is asking for it.
+
+        Raises:
+            StoreError: as of `lookup`.
+        """
+        return drive(self._claim(BLOCKING, prompt, llm_string, lease))
+
+    async def aclaim(self, prompt: str, llm_string: str, lease: float) -> Claim | None:
+        """Claim the answer under this key. See `claim`."""
+        return await self._claim(ASYNC, prompt, llm_string, lease)
+
+    def close(self) -> None:
+        """Close idle connections; the next use opens others. What a user has opened stays open."""
+        self._store.close()
+
+    # -- inside
+
+    async def _look_up(self, runtime: Runtime, prompt: str, llm_string: str) -> list[Generation] | None:
+        value = await _run(self._circuit, self._store.read, runtime, _make_key(prompt, llm_string))
+        return None if value is None else load_candidates(value)
+
+    async def _update(self, runtime: Runtime, prompt: str, llm_string: str, candidates: RETURN_VAL_TYPE) -> None:
+        value = dump_candidates(candidates)
+        await _run(self._circuit, self._store.write, runtime, _make_key(prompt, llm_string), value, self.ttl)
+
+    async def _claim(self, runtime: Runtime, prompt: str, llm_string: str, lease: float) -> Claim | None:
+        key, owner = _make_key(prompt, llm_string), new_run_id().hex
+        is_granted = await _run(self._circuit, self._store.claim, runtime, key, owner, lease)
+        return _StoredClaim(self._circuit, self._store, key, owner, lease) if is_granted else None
+
+
+class _StoredClaim(Claim):
+    """A claim in a store."""
+
+    def __init__(self, circuit: Circuit, store: AnswerStore, key: bytes, owner: str, lease: float) -> None:
+        self._circuit = circuit
+        self._store = store
+        self._key = key
+        self._owner = owner
+        self._lease = lease
+
+    def renew(self) -> bool:
+        return drive(self._renew(BLOCKING))
+
+    async def arenew(self) -> bool:
+        return await self._renew(ASYNC)
+
+    def release(self) -> None:
+        drive(self._release(BLOCKING))
+
+    async def arelease(self) -> None:
+        await self._release(ASYNC)
+
+    async def _renew(self, runtime: Runtime) -> bool:
+        return await _run(self._circuit, self._store.renew, runtime, self._key, self._owner, self._lease)
+
+    async def _release(self, runtime: Runtime) -> None:
+        await _run(self._circuit, self._store.release, runtime, self._key, self._owner)
+
+
+def _run(
+    circuit: Circuit,
+    operation: Callable[Concatenate[Runtime, P], Awaitable[T]],
+    runtime: Runtime,
+    *args: P.args,
+    **kwargs: P.kwargs,
+) -> Awaitable[T]:
+    return circuit.run(runtime, partial(operation, runtime, *args, **kwargs))
+
+
+def _make_key(prompt: str, llm_string: str) -> bytes:
+    """Return 16 bytes for both halves of a key, whatever they are. The length tells ``("ab", "c")`` from ``("a", "bc")``."""
+    text = f"{len(prompt)}:{prompt}{llm_string}"
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+
+
+def check_seconds(name: str, seconds: float | None) -> float | None:
+    """Return ``seconds``.
+
+    Args:
+        name: of the argument, for the text of an error.
+        seconds: a time; None: there is no limit.
+
+    Raises:
+        InvalidInput: it is not above 0, or no number.
+    """
+    if seconds is not None and not 0 < seconds < math.inf:
+        raise InvalidInput(f"{name} is {seconds} seconds; it must be above 0, or None")
+    return seconds
