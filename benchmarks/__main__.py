@@ -15,6 +15,7 @@ from . import (
     calls,
     chains,
     folding,
+    gateway,
     histories,
     http,
     imports,
@@ -63,6 +64,7 @@ CASES: dict[str, Case] = {
     **histories.CASES,
     **agents.CASES,
     **bridges.CASES,
+    **gateway.CASES,
 }
 
 

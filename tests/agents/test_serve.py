@@ -8,7 +8,6 @@ from typing import Any
 import anyio
 import httpx
 import pytest
-from anyio.lowlevel import checkpoint
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel
@@ -20,7 +19,7 @@ from hocket.errors import AuthenticationError, InvalidInput
 from hocket.messages import AIMessage, ToolMessage
 from hocket.testing import virtual_clock
 from tests.agents.conftest import MakeAgent, add, call, wait
-from tests.kit import HookCall, hook_model, tool_model
+from tests.kit import HookCall, RawClient, body, hook_model, tool_model
 
 KEY = "sk-proj-abcdefghijklmnop"
 
@@ -30,34 +29,6 @@ async def send(app: ASGIApp, method: str = "POST", url: str = "/react", **reques
     transport = httpx.ASGITransport(app)
     async with httpx.AsyncClient(transport=transport, base_url="http://test") as client:
         return await client.request(method, url, **request)
-
-
-class RawClient:
-    """The server's side of one request: the events that it gives, and those that it gets."""
-
-    def __init__(self, *events: dict[str, Any], **scope: Any) -> None:
-        self.scope: dict[str, Any] = {"type": "http", "method": "POST", "path": "/react", "headers": [], **scope}
-        self.events = [*events]
-        self.left = anyio.Event()  # the client has gone
-        self.got: list[dict[str, Any]] = []
-
-    async def receive(self) -> dict[str, Any]:
-        await checkpoint()
-        if self.events:
-            return self.events.pop(0)
-        await self.left.wait()
-        return {"type": "http.disconnect"}
-
-    async def send(self, event: dict[str, Any]) -> None:
-        await checkpoint()
-        self.got.append(event)
-
-    async def ask(self, app: ASGIApp) -> None:
-        await app(self.scope, self.receive, self.send)
-
-
-def body(data: bytes, *, is_last: bool = True) -> dict[str, Any]:
-    return {"type": "http.request", "body": data, "more_body": not is_last}
 
 
 QUERY = body(b'{"query": "go"}')

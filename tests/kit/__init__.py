@@ -7,6 +7,7 @@ recorder = Recorder("on_chat_model_start", "on_llm_end")
 model = hook_model("yes", callbacks=[recorder])
 """
 
+from tests.kit.asgi import RawClient, body
 from tests.kit.growth import assert_linear, cpu_seconds
 from tests.kit.models import (
     HOOKS,
@@ -33,10 +34,12 @@ __all__ = [
     "Event",
     "HookCall",
     "HookModel",
+    "RawClient",
     "Recorder",
     "TextHookModel",
     "ToolHookModel",
     "assert_linear",
+    "body",
     "cpu_seconds",
     "hook_class",
     "hook_llm",

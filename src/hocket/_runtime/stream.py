@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Generic, NoReturn, Protocol, Self, TypeVa
 
 import anyio
 
+from hocket._runtime.alarm import Alarm
 from hocket._runtime.cancellation import refuse, wait_for, wait_shielded
 from hocket._runtime.detached import Detached, call_soon, spawn
 from hocket._runtime.portal import is_here, run_in_portal
@@ -134,6 +135,19 @@ class _Channel(Generic[T]):
         self.make_room()  # with room for one item, that item is always taken here
         return self.buffer.popleft()
 
+    async def wait(self, seconds: float | None) -> bool:
+        """Wait until `next` would not have to, for so many seconds at most; whether it came to that."""
+        if self.buffer or self.over:
+            return True
+        if self.task is None:
+            self.start()
+        self.empty = self.empty or anyio.Event()
+        with Alarm() as alarm:
+            alarm.set(seconds)
+            await wait_for(self.empty)
+            return True
+        return False
+
     def make_room(self) -> None:
         """Let the producer go on, if an item that is about to be taken leaves it enough room for it to be worth it."""
         if self.full is not None and len(self.buffer) <= self.bound // 2 + 1:
@@ -189,6 +203,28 @@ class Stream(Generic[T]):
                 "a stream is not awaited: write `async for chunk in model.astream(...)`, without `await`; "
                 "for the whole answer, `await model.ainvoke(...)`"
             )
+
+    @property
+    def has_next(self) -> bool:
+        """Whether an item has come, and is there to be taken at once."""
+        return bool(self._channel.buffer)
+
+    @property
+    def was_left(self) -> bool:
+        """Whether it was closed before its end: then it ends without an error, and what came is not all."""
+        channel = self._channel
+        return channel.left or (channel.over and channel.task is None)
+
+    async def wait(self, seconds: float | None = None) -> bool:
+        """Wait for the next item, or the end, without taking it. To cancel this does not end the stream, as a pull would.
+
+        Args:
+            seconds: how long at most; None: as long as it takes.
+
+        Returns:
+            whether it has come.
+        """
+        return await self._channel.wait(seconds)
 
     async def aclose(self) -> None:
         """Leave the stream: cancel what produces it and wait until that has ended. Safe to call twice, from any task."""

@@ -1,4 +1,4 @@
-"""An agent over HTTP: an ASGI application, which every server of that kind runs, and no framework.
+"""An agent over HTTP.
 
 ``POST /react {"query": "..."}`` is answered with ``{"response": "..."}``. Everything else is refused in one line of plain
 text. A run costs money, and may take minutes: so a client that goes away takes its run with it.
@@ -7,12 +7,13 @@ text. A run costs money, and may take minutes: so a client that goes away takes 
 import json
 import logging
 import math
-from collections.abc import Awaitable, Callable, Coroutine, Mapping
-from typing import Generic, Literal, NamedTuple, TypeAlias, TypeVar, cast, get_args
+from collections.abc import Mapping
+from typing import Generic, Literal, NamedTuple, TypeVar, cast, get_args
 
 import anyio
 from pydantic_core import to_jsonable_python
 
+from hocket._asgi import ASGIApp, Receive, Send, cancel_when_gone, confirm_lifespan, path_of, read_body, send_reply
 from hocket._runtime.alarm import Alarm
 from hocket._secrets import redact
 from hocket.agents.agent import Agent
@@ -22,11 +23,6 @@ from hocket.messages.content import Fields, FieldsView
 __all__ = ["ASGIApp", "Language", "Receive", "Send", "react_app"]
 
 Output = TypeVar("Output")
-
-Receive: TypeAlias = Callable[[], Awaitable[FieldsView]]
-Send: TypeAlias = Callable[[Fields], Awaitable[None]]
-ASGIApp: TypeAlias = Callable[[FieldsView, Receive, Send], Coroutine[object, object, None]]
-"""What ASGI calls an application: it is given a scope, and what receives and sends the events of it."""
 
 Language = Literal["zh", "en"]
 
@@ -127,7 +123,7 @@ class _ReactApp(Generic[Output]):
 
     async def __call__(self, scope: FieldsView, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
-            await _live(receive, send)
+            await confirm_lifespan(receive, send)
         elif scope["type"] == "websocket":
             await send({"type": "websocket.close", "code": 1000})  # before it is accepted: refused
         elif (reply := await self._answer_in_time(scope, receive)) is not None:
@@ -141,11 +137,11 @@ class _ReactApp(Generic[Output]):
         return self._refuse(504)
 
     async def _answer(self, scope: FieldsView, receive: Receive) -> _Reply | None:
-        if scope["path"].removeprefix(scope.get("root_path", "")) != self._path:
+        if path_of(scope) != self._path:
             return self._refuse(404)
         if scope["method"] != "POST":
             return self._refuse(405)
-        body = await _read_body(receive, self._max_body)
+        body = await read_body(receive, self._max_body)
         if body is None:
             return None
         query = _read_query(body) if len(body) <= self._max_body else None
@@ -153,7 +149,7 @@ class _ReactApp(Generic[Output]):
             return self._refuse(400)
         reply = None
         async with anyio.create_task_group() as group:
-            group.start_soon(_cancel_when_gone, receive, group.cancel_scope)
+            group.start_soon(cancel_when_gone, receive, group.cancel_scope)
             reply = await self._run_agent(query)
             group.cancel_scope.cancel()
         return reply
@@ -175,28 +171,6 @@ class _ReactApp(Generic[Output]):
         return _Reply(status, (text or self._texts[status]).encode(errors="replace"))
 
 
-async def _live(receive: Receive, send: Send) -> None:
-    """Say yes to the server's start and to its end: there is nothing to do for either."""
-    while True:
-        kind = (await receive())["type"]
-        await send({"type": f"{kind}.complete"})
-        if kind == "lifespan.shutdown":
-            return
-
-
-async def _read_body(receive: Receive, most: int) -> bytes | None:
-    """Return the body, or somewhat more than ``most`` bytes of it; None: the client has gone."""
-    body = bytearray()
-    is_whole = False
-    while not is_whole and len(body) <= most:
-        event = await receive()
-        if event["type"] == "http.disconnect":
-            return None
-        body += event.get("body", b"")
-        is_whole = not event.get("more_body", False)
-    return bytes(body)
-
-
 def _read_query(body: bytes) -> str | None:
     """Return what is asked; None: it cannot be read."""
     try:
@@ -210,15 +184,8 @@ def _read_query(body: bytes) -> str | None:
     return None
 
 
-async def _cancel_when_gone(receive: Receive, scope: anyio.CancelScope) -> None:
-    while (await receive())["type"] != "http.disconnect":
-        pass
-    scope.cancel()
-
-
 async def _send_reply(reply: _Reply, send: Send) -> None:
-    headers = [(b"content-type", reply.content_type.encode()), (b"content-length", b"%d" % len(reply.body))]
+    headers = [(b"content-type", reply.content_type.encode())]
     if reply.status == 405:
         headers.append((b"allow", b"POST"))
-    await send({"type": "http.response.start", "status": reply.status, "headers": headers})
-    await send({"type": "http.response.body", "body": reply.body})
+    await send_reply(send, reply.status, reply.body, headers)

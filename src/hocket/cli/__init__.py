@@ -11,13 +11,22 @@ import os
 import sys
 from collections.abc import Sequence
 
-from hocket.cli import agent, ask, chat, mcp, migrate, models, setup
+from hocket.cli import agent, ask, chat, mcp, migrate, models, serve, setup
 from hocket.cli.arguments import OneLineParser
 from hocket.cli.exits import INTERRUPTED, MISUSED, PIPE_CLOSED, exit_code, report
 
 __all__ = ["main"]
 
-_COMMANDS = {"agent": agent, "ask": ask, "chat": chat, "models": models, "mcp": mcp, "migrate": migrate, "setup": setup}
+_COMMANDS = {
+    "agent": agent,
+    "ask": ask,
+    "chat": chat,
+    "models": models,
+    "mcp": mcp,
+    "migrate": migrate,
+    "serve": serve,
+    "setup": setup,
+}
 
 
 def main(argv: Sequence[str] | None = None) -> int:

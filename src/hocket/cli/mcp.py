@@ -3,19 +3,11 @@
 import argparse
 import contextlib
 import signal
-import socket
-from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
-
-from hocket.cli.output import note
-
-if TYPE_CHECKING:
-    from hocket.agents.mcp import ToolServer
 
 __all__ = ["HELP", "configure", "run"]
 
 HELP = "Serve tools to programs that speak the Model Context Protocol (MCP)."
-_GRACE = 3  # seconds that calls may take to end after Ctrl-C
 _SERVE = "Serve the tools of a module: over standard input and output, or over HTTP."
 
 
@@ -55,20 +47,10 @@ def run(arguments: argparse.Namespace) -> None:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         anyio.run(server.run_stdio)
     else:
-        _serve_http(server, *arguments.http)
+        from hocket.cli.listening import run_app
 
-
-def _serve_http(server: "ToolServer", host: str, port: int) -> None:
-    import uvicorn
-
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    with socket.create_server((host, port), family=family) as listener:
-        shown = f"[{host}]" if ":" in host else host
-        note(f"{len(server.tools)} tools at http://{shown}:{listener.getsockname()[1]}/mcp")
-        config = uvicorn.Config(
-            server.make_http_app(host), log_level="warning", ws="none", timeout_graceful_shutdown=_GRACE
-        )
-        uvicorn.Server(config).run(sockets=[listener])
+        host, port = arguments.http
+        run_app(server.make_http_app(host), host, port, lambda url: f"{len(server.tools)} tools at {url}/mcp")
 
 
 def _parse_listener(text: str) -> tuple[str, int]:

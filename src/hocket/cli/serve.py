@@ -1,0 +1,167 @@
+"""``hocket serve``: models behind OpenAI's API, for every program that speaks it."""
+
+import argparse
+import ipaddress
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from hocket.cli.arguments import parse_count
+
+if TYPE_CHECKING:
+    from hocket._asgi import ASGIApp, Header, Receive, Send
+    from hocket.language_models import BaseChatModel
+    from hocket.messages.content import FieldsView
+
+__all__ = ["HELP", "configure", "run"]
+
+HELP = "Serve models to programs that speak OpenAI's API."
+_LOCAL = ("127.0.0.1", "localhost", "::1")
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of this subcommand."""
+    parser.add_argument(
+        "models",
+        metavar="MODEL",
+        nargs="+",
+        help="provider:model, see `hocket models`, which clients call by that name; or NAME=MODEL",
+    )
+    parser.add_argument("--host", default=_LOCAL[0], help="the address to listen at (default: %(default)s)")
+    parser.add_argument("--port", type=_parse_port, default=8000, help="the port (default: %(default)s); 0: a free one")
+    parser.add_argument(
+        "--key-file",
+        metavar="FILE",
+        type=Path,
+        help="a file with the keys of the clients, a line each; default: no key",
+    )
+    parser.add_argument(
+        "--max-concurrency",
+        metavar="N",
+        type=parse_count,
+        help="answers under way at once; others are told to come again",
+    )
+    parser.add_argument("--metrics", action="store_true", help="serve numbers for Prometheus at /metrics")
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Serve until Ctrl-C.
+
+    Raises:
+        InvalidInput: an option is wrong, or everybody could use the models.
+        UnknownModel, MissingDependency: a model cannot be used.
+        OSError: the address is taken.
+    """
+    from hocket.errors import InvalidInput
+
+    names = _read_names(arguments.models)
+    keys = None if arguments.key_file is None else _read_keys(arguments.key_file)
+    is_open = not _is_loopback(arguments.host)
+    if is_open and keys is None:
+        raise InvalidInput(
+            f"--host {arguments.host} lets other machines in, who could use the models at your cost; give --key-file FILE"
+        )
+    from hocket.cli.listening import run_app
+    from hocket.serving import openai_app
+
+    models = {name: _open_model(model) for name, model in names.items()}
+    app = openai_app(models, keys=keys, max_concurrency=arguments.max_concurrency, metrics=arguments.metrics)
+    if keys is None:
+        app = _only_for_this_machine(app)
+    run_app(app, arguments.host, arguments.port, lambda url: f"{', '.join(models)} at {url}/v1; Ctrl-C ends it")
+
+
+def _parse_port(text: str) -> int:
+    """Return a port.
+
+    Raises:
+        ArgumentTypeError: it is none.
+    """
+    if not (text.isascii() and text.isdecimal() and int(text) < 1 << 16):
+        raise argparse.ArgumentTypeError(f"{text!r} is no port, a number below 65536")
+    return int(text)
+
+
+def _read_names(texts: Sequence[str]) -> dict[str, str]:
+    """Return models by their names: what stands before ``=``, unless that is part of the model's own name.
+
+    Raises:
+        InvalidInput: two are called the same, or one half is missing.
+    """
+    from hocket.errors import InvalidInput
+
+    names: dict[str, str] = {}
+    for text in texts:
+        name, equals, model = text.partition("=")
+        if not equals or ":" in name or "/" in name:
+            name = model = text
+        if not name or not model:
+            raise InvalidInput(f"{text!r} is neither MODEL nor NAME=MODEL")
+        if name in names:
+            raise InvalidInput(f"two models are called {name!r}; give one another name, NAME=MODEL")
+        names[name] = model
+    return names
+
+
+def _read_keys(path: Path) -> list[str]:
+    """Return the keys of a file, without empty lines and comments.
+
+    Raises:
+        InvalidInput: it cannot be read.
+    """
+    from hocket.errors import InvalidInput
+
+    try:
+        lines = map(str.strip, path.read_text().splitlines())
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is no text"
+        raise InvalidInput(f"--key-file {path}: {reason}") from None
+    keys = [line for line in lines if line and not line.startswith("#")]
+    if not keys:
+        raise InvalidInput(f"--key-file {path} has no key; write one on a line of its own")
+    return keys
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _open_model(name: str) -> "BaseChatModel":
+    """Return a model that is ready: one of this process is loaded now, and not at the first request."""
+    from hocket.cli.choice import open_first_model
+
+    model = open_first_model(name, None, {}).model
+    if (load := getattr(model, "load", None)) is not None:
+        load()
+    return model
+
+
+def _only_for_this_machine(app: "ASGIApp") -> "ASGIApp":
+    """Return an application that has to be called by one of this machine's own names.
+
+    A page on the web may call a name of its own that means 127.0.0.1, and the browser would take the answer for its own.
+    """
+
+    from hocket._asgi import send_reply
+    from hocket.serving.refusals import Refusal
+
+    async def check_host(scope: "FieldsView", receive: "Receive", send: "Send") -> None:
+        if scope["type"] == "http" and not _names_this_machine(scope["headers"]):
+            refusal = Refusal(status=403, message="without --key-file, only 127.0.0.1, ::1 and localhost are served")
+            await send_reply(send, refusal.status, refusal.body(), refusal.all_headers())
+        else:
+            await app(scope, receive, send)
+
+    return check_host
+
+
+def _names_this_machine(headers: "Iterable[Header]") -> bool:
+    hosts = [value.decode("latin-1") for name, value in headers if name == b"host"]
+    try:
+        return len(hosts) == 1 and _is_loopback(urlsplit(f"//{hosts[0]}").hostname or "")
+    except ValueError:  # half of an IPv6 address
+        return False

@@ -1,0 +1,164 @@
+"""The body of a reply that comes in pieces: the items of a stream, written as server-sent events.
+
+A client that leaves is found out by whoever sends this, and all that is told of it here is a cancellation, or that nobody
+asks for more. Neither is a failure of the model. So the stream is closed, as if its consumer had left on his own account,
+and handlers hear of an end (``on_llm_end`` with ``closed=True``) and of no error.
+
+While nothing comes, a comment does (``: ping``), which clients pass over: what stands between, and takes a connection for
+dead that says nothing, lets it live.
+"""
+
+import logging
+import math
+from collections.abc import AsyncGenerator, AsyncIterable
+from typing import Generic, Protocol, Self, TypeVar
+
+import anyio
+
+from hocket._runtime.stream import Sink, Stream
+from hocket._secrets import redact
+from hocket.errors import InvalidInput
+
+__all__ = ["PING_SECONDS", "SSE_HEADERS", "EventBody", "Writer", "check_ping", "log_failure"]
+
+T = TypeVar("T")
+T_contra = TypeVar("T_contra", contravariant=True)
+
+PING_SECONDS = 15.0
+
+SSE_HEADERS = {
+    "content-type": "text/event-stream; charset=utf-8",
+    "cache-control": "no-cache",
+    "x-accel-buffering": "no",  # or nginx would collect it
+}
+"""The headers of a reply whose body is server-sent events."""
+
+PING = b": ping\n\n"
+
+_log = logging.getLogger("hocket.serving")
+
+
+class Writer(Protocol[T_contra]):
+    """Writes the items of one stream as bytes. Nothing that it is given is ever sent twice."""
+
+    def write(self, item: T_contra) -> bytes:
+        """Return an item; nothing, if it says nothing to a client."""
+        ...
+
+    def end(self) -> bytes:
+        """Return what says that this was all."""
+        ...
+
+    def fail(self, error: Exception) -> bytes:
+        """Return what says that the stream broke off."""
+        ...
+
+
+class EventBody(Generic[T]):
+    """An async iterator over pieces of a body, for a ``StreamingResponse``, for example. It can be left at any point.
+
+    An error of the stream is written, as its last event, and not raised; the logger "hocket.serving" has it.
+    """
+
+    def __init__(self, source: AsyncIterable[T], writer: Writer[T], ping: float | None) -> None:
+        check_ping(ping)
+        self._source: Stream[T] = _as_stream(source)
+        self._writer = writer
+        self._ping = ping
+        self._is_over = False
+        self._first = b""
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> bytes:
+        piece, self._first = self._first, b""
+        try:
+            while not piece and not self._is_over:
+                piece = await self._take() if await self._source.wait(self._ping) else PING
+        except BaseException:
+            await self.aclose()
+            raise
+        if not piece:
+            raise StopAsyncIteration
+        return piece
+
+    async def start(self) -> None:
+        """Wait for the first item, or until it is time for a ping: so long a failure can be told by a status.
+
+        Raises:
+            Exception: the stream has failed before its first item.
+        """
+        try:
+            if await self._source.wait(self._ping):
+                self._first = self._writer.write(await anext(self._source))
+        except StopAsyncIteration:
+            self._is_over = True
+            self._first = self._writer.end()
+        except BaseException:
+            await self.aclose()
+            raise
+
+    async def _take(self) -> bytes:
+        """Return all that is there, in one piece: each that is sent costs more than what is in it."""
+        pieces: list[bytes] = []
+        try:
+            pieces.append(self._writer.write(await anext(self._source)))
+            while self._source.has_next:
+                pieces.append(self._writer.write(await anext(self._source)))
+        except StopAsyncIteration:
+            self._is_over = True
+            if not self._source.was_left:  # or else what came is not all, and there is nobody to tell
+                pieces.append(self._writer.end())
+        except Exception as error:
+            await self.aclose()
+            log_failure(error)
+            pieces.append(self._writer.fail(error))
+        return b"".join(pieces)
+
+    async def aclose(self) -> None:
+        """Leave the stream: everything behind it has ended when this returns. Safe to call twice, from any task."""
+        self._is_over = True
+        await self._source.aclose()
+
+
+def check_ping(ping: float | None) -> None:
+    """Refuse what is no number of seconds.
+
+    Raises:
+        InvalidInput: it is neither None nor a number above 0.
+    """
+    if ping is not None and not (type(ping) in (int, float) and 0 < ping < math.inf):
+        raise InvalidInput(f"ping is {ping!r}; it is a number of seconds above 0, or None for no pings")
+
+
+def log_failure(error: Exception) -> None:
+    """Log what went wrong, whatever the client is told of it, without what looks like a key."""
+    _log.error("a request failed: %s", redact(f"{type(error).__name__}: {error}"))
+
+
+def _as_stream(source: AsyncIterable[T]) -> Stream[T]:
+    """Return a stream over any async iterable, which is closed with it.
+
+    Raises:
+        InvalidInput: it is none; a sync stream would block the event loop.
+    """
+    if isinstance(source, Stream):
+        return source
+    if not isinstance(source, AsyncIterable):  # pyright: ignore[reportUnnecessaryIsInstance]  # a caller's mistake
+        raise InvalidInput(
+            f"{type(source).__name__} is no async iterable: pass what astream returns, such as model.astream(...)"
+        )
+
+    async def produce(sink: Sink[T]) -> None:
+        items = aiter(source)
+        try:
+            async for item in items:
+                if (waiting := sink.put(item)) is not None:
+                    await waiting
+        finally:
+            if isinstance(items, AsyncGenerator):
+                with anyio.CancelScope(shield=True):
+                    await items.aclose()
+
+    return Stream(produce)

@@ -1,0 +1,196 @@
+"""What a model says, written as OpenAI's clients read it: a chat completion, or the events of one. Pure functions.
+
+No end is made up. An answer that came whole has one; where its model said why it ended, that is told, in OpenAI's word if
+there is one, else in the model's own. A stream that broke off has an error and neither finish reason nor ``[DONE]``, so
+that a client raises.
+"""
+
+import json
+import time
+from typing import cast
+
+from pydantic_core import PydanticSerializationError, to_json
+
+from hocket._pipeline.chat_answer import as_chunk
+from hocket._runtime.ids import new_run_id
+from hocket.errors import InvalidReply
+from hocket.load.construct import get_fields
+from hocket.messages import AIMessage, AIMessageChunk, ToolCallChunk, UsageMetadata
+from hocket.messages.base import is_bare
+from hocket.messages.calls import calls_of_reply
+from hocket.messages.content import Fields, FieldsView
+from hocket.messages.tool_call_fold import ToolCallFold
+from hocket.messages.usage import add_report
+from hocket.remote.function_calls import write_call
+from hocket.serving.refusals import explain_failure
+
+__all__ = ["CompletionWriter", "write_completion", "write_json", "write_usage"]
+
+_WORDS = frozenset({"stop", "length", "tool_calls", "content_filter"})
+_BESIDE = ("refusal", "annotations", "audio", "images")
+
+
+def write_json(value: object) -> bytes:
+    """Return JSON text; a lone surrogate, which a model may make of half an escape, as the escape."""
+    try:
+        return to_json(value, inf_nan_mode="null")
+    except PydanticSerializationError:
+        return json.dumps(value, default=str).encode()
+
+
+def write_completion(message: AIMessage, model: str) -> bytes:
+    """Return a whole answer as a chat completion of the model that the client named.
+
+    Raises:
+        InvalidReply: the model's server says that the answer failed.
+    """
+    calls = [write_call(call) for call in calls_of_reply(message)]
+    said: Fields = {"role": "assistant", "content": message.text if message.text or not calls else None}
+    said["refusal"] = None
+    facts, is_plain = message.response_metadata, isinstance(message.content, str) and not message.additional_kwargs
+    if not is_plain:
+        said |= _read_beside(message)
+    if calls:
+        said["tool_calls"] = calls
+    choice = {
+        "index": 0,
+        "message": said,
+        "logprobs": facts.get("logprobs"),
+        "finish_reason": _read_finish(facts, called=bool(calls)),
+    }
+    body = {**_make_head("chat.completion", model), "choices": [choice]}
+    if message.usage_metadata:
+        body["usage"] = write_usage(message.usage_metadata)
+    return write_json(body)
+
+
+def _make_head(kind: str, model: str) -> Fields:
+    return {"id": f"chatcmpl-{new_run_id().hex}", "object": kind, "created": int(time.time()), "model": model}
+
+
+def _read_beside(message: AIMessage) -> Fields:
+    """Return what a message says beside its text, under the names that clients know it by."""
+    beside = {name: value for name in _BESIDE if (value := message.additional_kwargs.get(name))}
+    blocks = message.content_blocks
+    if reasoning := "".join(block.get("reasoning", "") for block in blocks if block["type"] == "reasoning"):
+        beside["reasoning_content"] = reasoning
+    return beside
+
+
+def _read_finish(facts: FieldsView, *, called: bool) -> str:
+    """Return why an answer that came whole has ended.
+
+    Raises:
+        InvalidReply: with an error.
+    """
+    reason: object = facts.get("normalized_finish_reason")
+    if reason == "error":
+        raise InvalidReply("the model's server ended the answer with an error")
+    if reason not in _WORDS:
+        reason = facts.get("finish_reason") or "stop"
+    return "tool_calls" if called and reason == "stop" else str(reason)
+
+
+def write_usage(usage: UsageMetadata) -> Fields:
+    """Return usage in OpenAI's words."""
+    made: Fields = {
+        "prompt_tokens": usage["input_tokens"],
+        "completion_tokens": usage["output_tokens"],
+        "total_tokens": usage["total_tokens"],
+    }
+    came, went = usage.get("input_token_details", {}), usage.get("output_token_details", {})
+    if "cache_read" in came:
+        made["prompt_tokens_details"] = {"cached_tokens": came["cache_read"]}
+    if "reasoning" in went:
+        made["completion_tokens_details"] = {"reasoning_tokens": went["reasoning"]}
+    return made
+
+
+def _find_plain_text(message: AIMessage) -> str | None:
+    """Return the text of a message that was made of one and says nothing else, as most pieces are; None: it is no such."""
+    fields = get_fields(message)
+    return fields.get("content") if is_bare(fields) else None
+
+
+class CompletionWriter:
+    """Writes an answer that comes in pieces as the events of one chat completion.
+
+    Attributes:
+        usage: what the model has reported so far.
+        facts: what it has said so far about its answer.
+        has_failed: whether the stream broke off.
+
+    Args:
+        model: the name that the client knows.
+        include_usage: whether the last event but ``[DONE]`` is to tell usage, as ``stream_options`` asks.
+    """
+
+    def __init__(self, model: str, *, include_usage: bool = False) -> None:
+        self.usage: UsageMetadata | None = None
+        self.has_failed = False
+        self._head = _make_head("chat.completion.chunk", model)
+        self._include_usage = include_usage
+        # Nearly all events differ in their text alone: what stands around it is written once.
+        before, _, after = self._event({"content": ""}).rpartition(b'""')
+        self._before, self._after = before, after
+        self.facts: Fields = {}
+        self._calls = ToolCallFold()
+        self._sent: list[int] = []  # characters of the arguments of each call
+        self._has_begun = False
+
+    def write(self, item: AIMessage | str) -> bytes:
+        """Return the event of a piece; nothing, if it says nothing."""
+        begin = b"" if self._has_begun else self._event({"role": "assistant", "content": "", "refusal": None})
+        self._has_begun = True
+        text = item if isinstance(item, str) else _find_plain_text(item)
+        if text is not None:
+            return begin + self._before + write_json(text) + self._after if text else begin
+        delta = self._read(cast(AIMessageChunk, as_chunk(cast(AIMessage, item))))
+        return begin + self._event(delta) if delta else begin
+
+    def _read(self, chunk: AIMessageChunk) -> Fields:
+        """Return what a piece adds, and take note of what is told at the end."""
+        self.facts |= chunk.response_metadata
+        if chunk.usage_metadata:
+            self.usage = add_report(self.usage, chunk.usage_metadata)
+        delta: Fields = {"content": text} if (text := chunk.text) else {}
+        if not isinstance(chunk.content, str) or chunk.additional_kwargs:
+            delta |= _read_beside(chunk)
+        if calls := [self._write_call(call) for call in chunk.tool_call_chunks]:
+            delta["tool_calls"] = calls
+        return delta
+
+    def _write_call(self, chunk: ToolCallChunk) -> Fields:
+        """Return a piece of a call, by the place of the call: what a model's server numbers them by is its own affair."""
+        call = self._calls.add(chunk)
+        place = self._calls.calls.index(call)
+        text = chunk["args"] or ""
+        if place < len(self._sent):
+            if chunk["name"]:
+                text = call.text()[self._sent[place] :]  # some servers send a finished call once more
+            self._sent[place] += len(text)
+            return {"index": place, "function": {"arguments": text}}
+        self._sent.append(len(text))
+        function = {"name": call.name or "", "arguments": text}
+        return {"index": place, "id": call.id or "", "type": "function", "function": function}
+
+    def _event(self, delta: Fields, finish: str | None = None) -> bytes:
+        choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}
+        told = {"usage": None} if self._include_usage else {}
+        return b"data: " + write_json({**self._head, "choices": [choice], **told}) + b"\n\n"
+
+    def end(self) -> bytes:
+        """Return the events that say why the answer has ended, and what it took."""
+        try:
+            events = [self._event({}, _read_finish(self.facts, called=bool(self._sent)))]
+        except InvalidReply as error:
+            return self.fail(error)
+        if self._include_usage:
+            usage = write_usage(self.usage) if self.usage else None
+            events.append(b"data: " + write_json({**self._head, "choices": [], "usage": usage}) + b"\n\n")
+        return b"".join((*events, b"data: [DONE]\n\n"))
+
+    def fail(self, error: Exception) -> bytes:
+        """Return the event that says what went wrong, on which OpenAI's clients raise."""
+        self.has_failed = True
+        return b"data: " + explain_failure(error).body() + b"\n\n"

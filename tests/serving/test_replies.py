@@ -1,0 +1,273 @@
+"""What a model says, as OpenAI's clients read it."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hocket import ScriptedChatModel, Turn
+from hocket.caches import InMemoryCache
+from hocket.errors import (
+    AuthenticationError,
+    ConnectionFailed,
+    ContextLengthExceeded,
+    InvalidReply,
+    InvalidRequest,
+    LocalModelError,
+    Overloaded,
+    QuotaExceeded,
+    RateLimitError,
+    ResourceNotFound,
+    StreamTruncated,
+    TotalTimeout,
+    Unsupported,
+)
+from hocket.messages import AIMessage, AIMessageChunk, ToolCall, ToolCallChunk
+from hocket.serving import openai_app
+from hocket.serving.openai_reply import CompletionWriter, write_completion
+from hocket.serving.refusals import explain_failure
+from tests.kit import HookCall, hook_llm, hook_model
+from tests.serving.conftest import ask, question, read_events, send
+
+USAGE: Any = {
+    "input_tokens": 10,
+    "output_tokens": 5,
+    "total_tokens": 15,
+    "input_token_details": {"cache_read": 4},
+    "output_token_details": {"reasoning": 2},
+}
+OPENAI_USAGE = {
+    "prompt_tokens": 10,
+    "completion_tokens": 5,
+    "total_tokens": 15,
+    "prompt_tokens_details": {"cached_tokens": 4},
+    "completion_tokens_details": {"reasoning_tokens": 2},
+}
+CALLS: list[ToolCall] = [
+    {"type": "tool_call", "name": "add", "args": {"a": 1}, "id": "c1"},
+    {"type": "tool_call", "name": "sub", "args": {}, "id": "c2"},
+]
+
+
+async def stream(model: Any, **fields: Any) -> list[Any]:
+    response = await ask(model, stream=True, **fields)
+    assert response.headers["content-type"] == "text/event-stream; charset=utf-8"
+    return read_events(response.text)
+
+
+def join(events: list[Any]) -> dict[str, Any]:
+    """Fold the events of one answer as a client does."""
+    said: dict[str, Any] = {"content": "", "reasoning_content": "", "tool_calls": [], "finish_reason": None}
+    for event in events:
+        if not isinstance(event, dict) or not event.get("choices"):
+            continue
+        (choice,) = event["choices"]
+        said["finish_reason"] = choice["finish_reason"] or said["finish_reason"]
+        for name in ("content", "reasoning_content"):
+            said[name] += choice["delta"].get(name) or ""
+        for call in choice["delta"].get("tool_calls", []):
+            if call["index"] == len(said["tool_calls"]):
+                said["tool_calls"].append({"id": call["id"], "name": call["function"]["name"], "arguments": ""})
+            said["tool_calls"][call["index"]]["arguments"] += call["function"]["arguments"]
+    return said
+
+
+async def test_an_answer_in_one_piece():
+    """All that the format has a place for."""
+    turn = Turn(text="Hello.", reasoning="Hm.", usage=USAGE)
+    response = await ask(ScriptedChatModel(script=[turn]))
+    reply = response.json()
+    assert reply.pop("id").startswith("chatcmpl-") and isinstance(reply.pop("created"), int)
+    message = {"role": "assistant", "content": "Hello.", "refusal": None, "reasoning_content": "Hm."}
+    choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": "stop"}
+    assert reply == {"object": "chat.completion", "model": "m", "choices": [choice], "usage": OPENAI_USAGE}
+
+
+async def test_an_answer_in_pieces():
+    """With its usage, if the client asks for it, and an end."""
+    turn = Turn(text=["Hel", "lo."], reasoning="Hm.", usage=USAGE)
+    events = await stream(ScriptedChatModel(script=[turn] * 2), stream_options={"include_usage": True})
+    assert events[0]["choices"][0]["delta"] == {"role": "assistant", "content": "", "refusal": None}
+    assert join(events) == {"content": "Hello.", "reasoning_content": "Hm.", "tool_calls": [], "finish_reason": "stop"}
+    assert (events[-2]["choices"], events[-2]["usage"], events[-1]) == ([], OPENAI_USAGE, "[DONE]")
+    assert [event["usage"] for event in events[:-2]] == [None] * (len(events) - 2)
+    assert len({event["id"] for event in events[:-1]}) == 1
+
+
+async def test_calls_of_tools():
+    """Whole, and in pieces; the reason says so, whatever the model's server calls it."""
+    turn = Turn(tool_calls=CALLS)
+    reply = (await ask(ScriptedChatModel(script=[turn]))).json()["choices"][0]
+    assert (reply["message"]["content"], reply["finish_reason"]) == (None, "tool_calls")
+    assert reply["message"]["tool_calls"] == [
+        {"id": "c1", "type": "function", "function": {"name": "add", "arguments": '{"a":1}'}},
+        {"id": "c2", "type": "function", "function": {"name": "sub", "arguments": "{}"}},
+    ]
+    said = join(await stream(ScriptedChatModel(script=[turn])))
+    assert said["finish_reason"] == "tool_calls"
+    assert [(one["id"], one["name"], json.loads(one["arguments"])) for one in said["tool_calls"]] == [
+        ("c1", "add", {"a": 1}),
+        ("c2", "sub", {}),
+    ]
+
+
+def piece(args: str | None, index: Any = None, id: str | None = None, name: str | None = None) -> AIMessageChunk:
+    call = ToolCallChunk(name=name, args=args, id=id, index=index, type="tool_call_chunk")
+    return AIMessageChunk("", tool_call_chunks=[call])
+
+
+@pytest.mark.parametrize(
+    "pieces",
+    [
+        [piece("", 5, "c1", "add"), piece('{"a"', 5), piece(":1}", 5), piece("{}", 9, "c2", "sub")],
+        [piece("", "x", "c1", "add"), piece('{"a"', "x"), piece(":1}", "x"), piece("{}", "y", "c2", "sub")],
+        [piece('{"a":1}', None, "c1", "add"), piece("{}", None, "c2", "sub")],
+        [piece('{"a":1}', 0, "c1", "add"), piece("{}", 0, "c2", "sub")],
+        [piece('{"a"', 0, "c1", "add"), piece(":1}", 0, "c1", "add"), piece("{}", 1, "c2", "sub")],
+        [piece('{"a":1}', 0, "c1", "add"), piece('{"a":1}', 0, "c1", "add"), piece("{}", 1, "c2", "sub")],
+        [piece("", 0, "c1", "add"), piece(None, 1, "c2", "sub"), piece('{"a":1}', 0), piece("{}", 1)],
+    ],
+    ids=["numbers", "names", "no numbers", "all zero", "repeated ids", "sent twice", "by turns"],
+)
+def test_calls_are_numbered_from_0_however_a_server_does(pieces: list[AIMessageChunk]):
+    """And are the same as those of the message that the pieces make."""
+    writer = CompletionWriter("m")
+    said = join(read_events(b"".join(map(writer.write, pieces)).decode()))["tool_calls"]
+    whole = pieces[0].__add__(pieces[1:])  # type: ignore[arg-type]
+    assert [(one["id"], one["name"], json.loads(one["arguments"])) for one in said] == [
+        (call["id"], call["name"], call["args"]) for call in whole.tool_calls
+    ]
+    assert [one["id"] for one in said] == ["c1", "c2"]
+
+
+@pytest.mark.parametrize(
+    ("facts", "reason"),
+    [
+        ({"finish_reason": "stop"}, "stop"),
+        ({"finish_reason": "length"}, "length"),
+        ({"finish_reason": "max_tokens", "normalized_finish_reason": "length"}, "length"),
+        ({"finish_reason": "SAFETY", "normalized_finish_reason": "content_filter"}, "content_filter"),
+        ({"finish_reason": "pause_turn", "normalized_finish_reason": "paused"}, "pause_turn"),
+        ({}, "stop"),
+    ],
+)
+async def test_why_an_answer_ended(facts: dict[str, str], reason: str):
+    """In OpenAI's word, or else in the server's own; an answer that came whole and does not say has stopped."""
+    model = ScriptedChatModel(script=[Turn(text="a", metadata=facts)] * 2)
+    assert (await ask(model)).json()["choices"][0]["finish_reason"] == reason
+    assert join(await stream(model))["finish_reason"] == reason
+
+
+async def test_an_answer_that_ended_with_an_error_is_an_error():
+    """Its server says so in the place of a reason."""
+    turn = Turn(text="a", metadata={"finish_reason": "error", "normalized_finish_reason": "error"})
+    model = ScriptedChatModel(script=[turn] * 2)
+    assert (await ask(model)).status_code == 502
+    events = await stream(model)
+    assert "error" in events[-1] and join(events)["finish_reason"] is None
+
+
+async def test_a_stream_that_breaks_off_is_an_error():
+    """No reason is made up, nor an end."""
+    error = StreamTruncated("the stream ended before its end")
+    events = await stream(ScriptedChatModel(script=[Turn(text="one two three", error=error, error_after=2)]))
+    assert join(events)["content"] == "one two" and join(events)["finish_reason"] is None
+    assert events[-1]["error"]["message"].endswith("the stream ended before its end")
+    assert "[DONE]" not in events
+
+
+FAILURES: list[tuple[Exception, int, str | None]] = [
+    (InvalidRequest("no"), 400, None),
+    (ContextLengthExceeded("too long"), 400, "context_length_exceeded"),
+    (Unsupported("no images"), 400, "unsupported"),
+    (ResourceNotFound("no such file"), 404, "not_found"),
+    (RateLimitError("slow down", retry_after=1.2), 429, "rate_limit_exceeded"),
+    (QuotaExceeded("no credit"), 429, "insufficient_quota"),
+    (LocalModelError("cannot load"), 500, None),
+    (RuntimeError("password=hunter2"), 500, None),
+    (AuthenticationError("sk-123456789 is wrong"), 502, "upstream_authentication"),
+    (InvalidReply("HTML"), 502, "upstream_error"),
+    (ConnectionFailed("refused"), 503, "upstream_unavailable"),
+    (Overloaded("busy", retry_after=9), 503, "overloaded"),
+    (TotalTimeout("too slow"), 504, "timeout"),
+]
+
+
+@pytest.mark.parametrize(("error", "status", "code"), FAILURES, ids=lambda value: type(value).__name__)
+async def test_a_failure_before_the_first_piece_is_told_by_a_status(error: Exception, status: int, code: str | None):
+    """Streamed or not. Of a program's own errors nothing is told, nor of the gateway's key."""
+    model = ScriptedChatModel(script=[error] * 2)
+    for fields in ({}, {"stream": True}):
+        response = await ask(model, **fields)
+        assert response.status_code == status
+        said = response.json()["error"]
+        assert (said["code"], said["param"]) == (code, None)
+        assert said["type"] == ("requests" if status == 429 else "invalid_request_error" if status < 500 else "server_error")
+        assert "hunter2" not in response.text and "sk-1" not in response.text
+        expected = {"slow down": "2", "busy": "9"}.get(str(getattr(error, "message", "")))
+        assert response.headers.get("retry-after") == expected
+
+
+def test_the_text_of_an_error_names_no_key():
+    """Whatever a server has said."""
+    refusal = explain_failure(InvalidReply("Bearer abcdefghij0123 and sk-proj-abcdefghijk"))
+    assert "abcdefghij" not in refusal.message
+
+
+def test_a_lone_surrogate_is_sent_as_its_escape():
+    """A model may make one of half an escape; it is no UTF-8, and JSON has it."""
+    body = write_completion(AIMessage("a\ud800b"), "m")
+    assert json.loads(body)["choices"][0]["message"]["content"] == "a\ud800b"
+    writer = CompletionWriter("m")
+    assert join(read_events((writer.write("\ud83d") + writer.write("x")).decode()))["content"] == "\ud83dx"
+
+
+@given(st.lists(st.text()), st.text(min_size=1))
+def test_any_text_arrives_as_it_is(texts: list[str], name: str):
+    """Line breaks, quotes and marks of the protocol included; and the name of the model."""
+    writer = CompletionWriter(name)
+    data = b"".join([*(writer.write(AIMessageChunk(text)) for text in texts), writer.end()])
+    lines = [line for line in data.split(b"\n\n") if line]
+    assert all(line.startswith(b"data: ") and b"\n" not in line for line in lines)
+    events = [json.loads(line.removeprefix(b"data: ")) for line in lines[:-1]]
+    assert join(events)["content"] == "".join(texts)
+    assert {event["model"] for event in events} == {name}
+
+
+def test_a_sum_of_pieces_is_a_piece():
+    """Also one that nobody has read yet."""
+    writer = CompletionWriter("m")
+    data = writer.write(AIMessageChunk("a") + piece('{"a":1}', 0, "c1", "add"))
+    said = join(read_events(data.decode()))
+    assert (said["content"], said["tool_calls"][0]["arguments"]) == ("a", '{"a":1}')
+
+
+async def test_a_text_model_and_a_chain_are_served():
+    """And what is made of models; what gives neither text nor message is no answer."""
+    text_model = hook_llm("Hello.")
+    backed = ScriptedChatModel(script=[ConnectionFailed("down")] * 2).with_fallbacks([ScriptedChatModel(script=["Hello."] * 2)])
+    for model in (text_model, backed):
+        assert (await ask(model)).json()["choices"][0]["message"]["content"] == "Hello."
+        assert join(await stream(model))["content"] == "Hello."
+    odd: Any = ScriptedChatModel(script=["Hello."]) | (lambda message: {"odd": message})
+    response = await ask(odd)
+    assert response.status_code == 502 and "is dict, and neither" in response.text
+
+
+async def test_a_model_without_a_stream_gives_one_piece():
+    async def answer(_: HookCall) -> str:
+        return "Hello."
+
+    assert join(await stream(hook_model(answer)))["content"] == "Hello."
+
+
+async def test_answers_out_of_a_cache_cost_no_tokens():
+    """The client is told what the answer took, and the numbers count it once."""
+    model = ScriptedChatModel(script=[Turn(text="Hello.", usage=USAGE)], cache=InMemoryCache())
+    app = openai_app({"m": model}, metrics=True)
+    for fields in ({}, {}, {"stream": True}):
+        response = await send(app, "POST", "/v1/chat/completions", json=question(**fields))
+        assert response.status_code == 200
+    assert 'hocket_tokens_total{model="m",type="input"} 10\n' in (await send(app, "GET", "/metrics")).text
