@@ -89,8 +89,8 @@ async def test_silence_is_filled_with_pings():
     assert pieces == [ping, ping, b'data: {"text":"a"}\n\n', ping, b'data: {"text":"b"}\n\n', ping, END]
     with virtual_clock():
         assert b"ping" not in await read(sse(ScriptedChatModel(script=[turn]).astream("hi"), ping=None))
-        data = await read(openai_events(ScriptedChatModel(script=[turn]).astream("hi"), ping=1))
-    assert data.count(ping) == 31 + 16 + 16 - 3
+        data = await read(openai_events(ScriptedChatModel(script=[turn]).astream("hi"), ping=0.75))
+    assert data.count(ping) == 41 + 21 + 21
 
 
 async def test_a_gateway_pings_while_the_model_is_silent():
@@ -132,7 +132,7 @@ async def test_what_an_agent_does():
     assert [event for event, _ in told] == ["tool_start", "tool_end", "result", "end"]
     assert told[0][1] == {"id": "c1", "tool": "add", "args": {"a": 1, "b": 2}}
     assert told[1][1]["result"] == "3" and told[1][1]["seconds"] >= 0
-    assert told[2][1] == {"output": "It is 3.", "stop": "answer"}
+    assert told[2][1] == {"output": "It is 3.", "stop": "done"}
     words = "".join(json.loads(data).get("text", "") for event, _, data in events if not event)
     assert words == "It is 3."
 

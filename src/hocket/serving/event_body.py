@@ -90,8 +90,8 @@ class EventBody(Generic[T]):
             Exception: the stream has failed before its first item.
         """
         try:
-            if await self._source.wait(self._ping):
-                self._first = self._writer.write(await anext(self._source))
+            is_there = await self._source.wait(self._ping)
+            self._first = self._writer.write(await anext(self._source)) if is_there else PING
         except StopAsyncIteration:
             self._is_over = True
             self._first = self._writer.end()

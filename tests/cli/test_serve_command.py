@@ -1,0 +1,135 @@
+"""`hocket serve`: what it refuses, and that it serves; more in `tests/serving`."""
+
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+
+KEY = "a-key-of-a-client"
+QUESTION = {"model": "fake:Hello.", "messages": [{"role": "user", "content": "hi"}]}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "says"),
+    [
+        ([], 2, "MODEL"),
+        (["fake:Hello.", "--host", "0.0.0.0"], 2, "--host 0.0.0.0 lets other machines in"),
+        (["fake:Hello.", "--host", "::"], 2, "give --key-file FILE"),
+        (["fake:Hello.", "--host", "example.org"], 2, "give --key-file FILE"),
+        (["fake:Hello.", "--port", "65536"], 2, "'65536' is no port"),
+        (["fake:Hello.", "--port", "-1"], 2, "port"),
+        (["fake:Hello.", "--max-concurrency", "0"], 2, "no whole number of 1 or more"),
+        (["fake:Hello.", "--key-file", "nowhere"], 2, "--key-file nowhere: No such file"),
+        (["fake:Hello.", "--key-file", "."], 2, "--key-file .: Is a directory"),
+        (["fake:Hello.", "--key-file", "/dev/null"], 2, "/dev/null has no key"),
+        (["a=fake:Hello.", "a=fake:Bye."], 2, "two models are called 'a'"),
+        (["a="], 2, "'a=' is neither MODEL nor NAME=MODEL"),
+        (["=fake:Hello."], 2, "'=fake:Hello.' is neither MODEL nor NAME=MODEL"),
+        (["opnai:gpt-5.2"], 4, "did you mean openai?"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else str(value)[:20],
+)
+def test_what_is_refused(
+    arguments: list[str], code: int, says: str, inside: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In one line, before anything is served."""
+    try:
+        returned, stdout, stderr = inside("serve", *arguments)
+    except SystemExit as exit:  # by the parser
+        returned, (stdout, stderr) = exit.code, capsys.readouterr()
+    assert (returned, stdout) == (code, "")
+    assert says in stderr.splitlines()[-1]
+
+
+def test_a_key_that_will_not_do_is_not_repeated(tmp_path: Path, inside: Any) -> None:
+    (tmp_path / "keys").write_text("s3cret\n")
+    done = inside("serve", "fake:Hello.", "--key-file", str(tmp_path / "keys"))
+    assert done.returncode == 2 and "8 printable" in done.stderr and "s3cret" not in done.stderr
+
+
+def test_a_port_that_is_taken(hocket: Run) -> None:
+    """Is an error as any other."""
+    import socket
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        done = hocket("serve", "fake:Hello.", "--port", str(listener.getsockname()[1]))
+    assert done.returncode == 1 and "Address already in use" in done.stderr
+
+
+class Served:
+    """The command, serving at ``url``."""
+
+    def __init__(self, process: "subprocess.Popen[str]") -> None:
+        assert process.stderr is not None
+        self.process = process
+        self.said = process.stderr.readline()
+        (url,) = re.findall(r"http://\S+/v1", self.said)
+        self.url = url.removesuffix("/v1")
+
+
+@pytest.fixture
+def served(environ: dict[str, str]) -> Iterator[Callable[..., Served]]:
+    """Start `hocket serve` on a free port."""
+    started: list[subprocess.Popen[str]] = []
+
+    def start(*arguments: str) -> Served:
+        command = [sys.executable, "-m", "hocket", "serve", "--port", "0", *arguments]
+        pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        started.append(subprocess.Popen(command, env=environ, text=True, **pipes))
+        return Served(started[-1])
+
+    yield start
+    for process in started:
+        process.kill()
+        process.communicate()
+
+
+def test_it_serves_until_ctrl_c(served: Callable[..., Served]) -> None:
+    """Several models, by their names; only by this machine's own names, since there is no key."""
+    one = served("fake:Hello.", "b=fake:a=b", "--metrics")
+    assert one.said == f"hocket: fake:Hello., b at {one.url}/v1; Ctrl-C ends it\n"
+    with httpx.Client(base_url=one.url) as client:
+        reply = client.post("/v1/chat/completions", json=QUESTION).json()
+        assert reply["choices"][0]["message"]["content"] == "Hello."
+        reply = client.post("/v1/chat/completions", json={**QUESTION, "model": "b"}).json()
+        assert reply["choices"][0]["message"]["content"] == "a=b"
+        assert "hocket_requests_total" in client.get("/metrics").text
+        for host, status in (("localhost:80", 200), ("[::1]", 200), ("evil.example", 403), ("localhost.evil", 403)):
+            assert client.get("/v1/models", headers={"host": host}).status_code == status
+    one.process.send_signal(signal.SIGINT)
+    assert one.process.wait(30) in (130, -signal.SIGINT)
+    assert one.process.stderr is not None and one.process.stderr.read() == ""
+
+
+def test_with_keys_it_serves_whoever_has_one(served: Callable[..., Served], tmp_path: Path) -> None:
+    """By any name, at any address."""
+    (tmp_path / "keys").write_text(f"# the team's\n\n{KEY}\nanother-key\n")
+    one = served("fake:Hello.", "--key-file", str(tmp_path / "keys"), "--host", "0.0.0.0", "--max-concurrency", "5")
+    url = one.url.replace("0.0.0.0", "127.0.0.1")
+    assert httpx.get(f"{url}/v1/models", headers={"host": "models.example"}).status_code == 401
+    for key in (KEY, "another-key"):
+        headers = {"host": "models.example", "authorization": f"Bearer {key}"}
+        assert httpx.post(f"{url}/v1/chat/completions", json=QUESTION, headers=headers).status_code == 200
+    assert httpx.get(f"{url}/metrics", headers=headers).status_code == 404
+    assert KEY not in one.said
+
+
+def test_sigterm_ends_it(served: Callable[..., Served]) -> None:
+    """As a supervisor does."""
+    one = served("fake:Hello.")
+    one.process.send_signal(signal.SIGTERM)
+    assert one.process.wait(30) in (143, -signal.SIGTERM)
+
+
+def test_without_uvicorn_the_extra_is_named(inside: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "uvicorn", None)
+    done = inside("serve", "fake:Hello.")
+    assert done.returncode == 1 and "pip install 'hocket[serve]'" in done.stderr
