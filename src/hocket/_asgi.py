@@ -19,7 +19,7 @@ __all__ = [
     "confirm_lifespan",
     "discard_body",
     "path_of",
-    "read_body",
+    "receive_body",
     "send_reply",
 ]
 
@@ -46,7 +46,7 @@ def path_of(scope: FieldsView) -> str:
     return path.removeprefix(scope.get("root_path", ""))
 
 
-async def read_body(receive: Receive, most: int) -> bytes | None:
+async def receive_body(receive: Receive, most: int) -> bytes | None:
     """Return the body, or somewhat more than ``most`` bytes of it; None: the client has gone."""
     body = bytearray()
     is_whole = False

@@ -49,5 +49,7 @@ def test_the_request_of_the_page(url: str) -> None:
         pytest.skip("curl is not installed")
     (request,) = re.findall(r"^curl (?:.|\\\n)*?'$\n(?=```)", PAGE, re.MULTILINE)
     assert ADDRESS in request
-    done = subprocess.run(["sh", "-c", f"{request.strip()} -sS".replace(ADDRESS, url)], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        ["sh", "-c", f"{request.strip()} -sS".replace(ADDRESS, url)], capture_output=True, text=True, check=True
+    )
     assert "chat.completion.chunk" in done.stdout and done.stdout.endswith("data: [DONE]\n\n")

@@ -15,7 +15,7 @@ from hocket import ScriptedChatModel, Turn
 from hocket.agents import create_agent
 from hocket.errors import AuthenticationError, InvalidInput, StreamTruncated
 from hocket.messages import AIMessageChunk, HumanMessage
-from hocket.serving import EventBody, ServerSentEvent, describe_item, openai_app, openai_events, sse
+from hocket.serving import EventBody, OutgoingEvent, describe_item, openai_app, openai_events, sse
 from hocket.testing import virtual_clock
 from tests.kit import hook_model, tool_model
 from tests.serving.conftest import ask, chat_client, read_events
@@ -60,7 +60,9 @@ async def test_an_answer_as_events():
 async def test_a_failure_is_an_event():
     """The last one; it names no key, and is logged."""
     truncated = StreamTruncated("it broke off")
-    model = ScriptedChatModel(script=[Turn(text="one two", error=truncated, error_after=1), AuthenticationError("sk-12345678")])
+    model = ScriptedChatModel(
+        script=[Turn(text="one two", error=truncated, error_after=1), AuthenticationError("sk-12345678")]
+    )
     events = parse(await read(sse(model.astream("hi"))))
     assert [event for event, _, _ in events] == ["", "error"]
     assert json.loads(events[1][2])["error"]["message"].endswith("it broke off")
@@ -111,7 +113,7 @@ async def test_items_are_encoded_by_a_function():
         for number in range(5):
             yield number
 
-    told: list[object] = [None, "a\nb", {"n": 2}, ServerSentEvent("x", "odd", "7"), None]
+    told: list[object] = [None, "a\nb", {"n": 2}, OutgoingEvent("x", "odd", "7"), None]
     data = await read(sse(count(), encode=told.__getitem__))
     assert parse(data) == [("", "", "a\nb"), ("", "", '{"n":2}'), ("odd", "7", "x"), ("end", "", "{}")]
     events = parse(await read(sse(count(), encode=lambda number: f"{10 // (2 - number)}")))
@@ -152,7 +154,7 @@ class Point:
         ({"x": {1}}, {"x": [1]}),
         (Point(float("nan")), {"x": None}),
         (3, 3),
-        (ServerSentEvent("a"), ServerSentEvent("a")),
+        (OutgoingEvent("a"), OutgoingEvent("a")),
     ],
     ids=repr,
 )
@@ -164,7 +166,7 @@ def test_how_an_item_is_told(item: object, told: object):
 def test_any_text_is_one_event(data: str, event: str):
     """Line breaks arrive as line feeds, which is all that the protocol has."""
     try:
-        written = ServerSentEvent(data, event).write()
+        written = OutgoingEvent(data, event).write()
     except InvalidInput:
         return
     assert written.endswith(b"\n\n") and written.count(b"\n\n") == 1
@@ -176,7 +178,7 @@ def test_any_text_is_one_event(data: str, event: str):
 @pytest.mark.parametrize("name", ["a\nb", "a\r", "\0"])
 def test_a_type_of_several_lines_is_refused(name: str):
     """It would end the event."""
-    for event in (ServerSentEvent("x", name), ServerSentEvent("x", "", name)):
+    for event in (OutgoingEvent("x", name), OutgoingEvent("x", "", name)):
         with pytest.raises(InvalidInput, match="one line"):
             event.write()
 
@@ -194,9 +196,9 @@ def test_a_ping_is_a_number_of_seconds(ping: Any):
 def test_what_is_no_stream_is_refused():
     """A sync one would block the loop."""
     model: Any = ScriptedChatModel(script=["Hello."])
-    for given in (model.stream("hi"), "text", [1], model):
+    for other in (model.stream("hi"), "text", [1], model):
         with pytest.raises(InvalidInput, match="is no async iterable: pass what astream returns"):
-            sse(given)
+            sse(other)
 
 
 async def test_what_is_there_is_sent_in_one_piece():

@@ -52,7 +52,18 @@ async def test_a_model_that_is_not_there():
 
 @pytest.mark.parametrize(
     "value",
-    [None, "", "Bearer", "Bearer ", f"Basic {KEY}", KEY, f"Bearer {KEY}x", f"Bearer {KEY[:-1]}", "Bearer \xff", f"Bearer {KEY} x"],
+    [
+        None,
+        "",
+        "Bearer",
+        "Bearer ",
+        f"Basic {KEY}",
+        KEY,
+        f"Bearer {KEY}x",
+        f"Bearer {KEY[:-1]}",
+        "Bearer \xff",
+        f"Bearer {KEY} x",
+    ],
 )
 async def test_who_has_no_key_gets_nothing(value: str | None):
     """But the answer whether the gateway is alive."""
@@ -67,7 +78,9 @@ async def test_who_has_no_key_gets_nothing(value: str | None):
     assert not asked.requests
 
 
-@pytest.mark.parametrize("keys", [KEY, SecretStr(KEY), [SecretStr("another-key"), KEY]], ids=["text", "secret", "several"])
+@pytest.mark.parametrize(
+    "keys", [KEY, SecretStr(KEY), [SecretStr("another-key"), KEY]], ids=["text", "secret", "several"]
+)
 async def test_who_has_a_key_gets_an_answer(keys: Any):
     """The scheme's case does not matter."""
     app = openai_app({"m": model("Hello.", "Hello.")}, keys=keys)
@@ -92,7 +105,13 @@ def test_keys_do_not_show():
 
 @pytest.mark.parametrize(
     ("keys", "says"),
-    [([], "keys is empty"), ("", r"keys\[0\]"), ("short", r"keys\[0\]"), ([KEY, "a b c d e f"], r"keys\[1\]"), ("schlüssel", "ASCII")],
+    [
+        ([], "keys is empty"),
+        ("", r"keys\[0\]"),
+        ("short", r"keys\[0\]"),
+        ([KEY, "a b c d e f"], r"keys\[1\]"),
+        ("schlüssel", "ASCII"),
+    ],
 )
 def test_keys_that_will_not_do(keys: Any, says: str):
     """And the error does not repeat them."""
@@ -124,7 +143,16 @@ def test_bad_options_are_refused(options: dict[str, Any], says: str):
 async def test_other_paths_and_methods():
     """404, and 405 with the method that is served."""
     app = openai_app({"m": model()})
-    for path in ("/", "/v1", "/v1/", "/v1/chat/completions/", "/v2/models", "/metrics", "/v1/embeddings", "//v1/models"):
+    for path in (
+        "/",
+        "/v1",
+        "/v1/",
+        "/v1/chat/completions/",
+        "/v2/models",
+        "/metrics",
+        "/v1/embeddings",
+        "//v1/models",
+    ):
         response = await send(app, "GET", f"http://test{path}")
         assert response.status_code == 404 and "is served" not in response.text and "are served" in response.text
     for method, path, allowed in (("GET", CHAT, "POST"), ("POST", "/v1/models", "GET"), ("OPTIONS", CHAT, "POST")):

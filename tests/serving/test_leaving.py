@@ -1,20 +1,20 @@
 """Clients that leave, at any point, or that are slow: what they asked for ends, and is no failure."""
 
-import contextlib
 from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import anyio
+import anyio.lowlevel
 import pytest
 
 from hocket import ScriptedChatModel, Turn
-from hocket.messages import AIMessage, AIMessageChunk
+from hocket.messages import AIMessageChunk
 from hocket.providers.openai import ChatOpenAI
 from hocket.serving import openai_app, openai_events, sse
 from hocket.testing import virtual_clock
-from hocket.testing.server import OpenAIFormat, Reply, Stream, serve
+from hocket.testing.server import OpenAIFormat, Stream, serve
 from tests.kit import HookCall, Recorder, body, hook_model
-from tests.serving.conftest import chat_client, question, read_events, send
+from tests.serving.conftest import chat_client, read_events, send
 
 WITHIN = 30  # seconds; nothing here takes one, unless the machine is very busy
 
@@ -68,7 +68,7 @@ async def test_a_client_that_leaves_a_stream():
             group.start_soon(client.ask, app)
             await silence.began.wait()
             while b"Hello" not in client.body:
-                await anyio.sleep(0)
+                await anyio.lowlevel.checkpoint()
             client.left.set()
     assert silence.over.is_set() and b"[DONE]" not in client.body and b"error" not in client.body
     assert silence.recorder.end == "on_llm_end closed"
@@ -160,17 +160,25 @@ async def test_a_request_that_does_not_end_is_refused():
 
 
 async def test_the_connection_to_the_models_server_is_closed():
-    """At once, when the client leaves; `Stream` waits on a server of its own."""
-    async with serve(OpenAIFormat(), [Stream("Hello there, and so on", every=0.001, then="stall")]) as server:
-        async with ChatOpenAI(model="m", base_url=server.url, api_key="k") as model:
-            client = chat_client(stream=True)
-            async with anyio.create_task_group() as group:
-                group.start_soon(client.ask, openai_app({"m": model}))
-                with anyio.fail_after(WITHIN):
-                    while b'" on"' not in client.body:
-                        await anyio.sleep(0.001)
-                client.left.set()
-            await server.wait_for_open_connections(0, within=WITHIN)
+    """When the client leaves; here the model is behind HTTP, too."""
+    answer = Stream("Hello there", every=0.001, then="stall")
+    async with (
+        serve(OpenAIFormat(), [answer]) as server,
+        ChatOpenAI(model="m", base_url=server.url, api_key="k") as model,
+    ):
+        client, came = chat_client(stream=True), anyio.Event()
+
+        async def take(event: dict[str, Any]) -> None:
+            if b"there" in event.get("body", b""):
+                came.set()
+
+        client.taken = take
+        async with anyio.create_task_group() as group:
+            group.start_soon(client.ask, openai_app({"m": model}))
+            with anyio.fail_after(WITHIN):
+                await came.wait()
+            client.left.set()
+        await server.wait_for_open_connections(0, within=WITHIN)
 
 
 async def test_two_hundred_streams_at_once_do_not_mix():
@@ -198,7 +206,7 @@ async def test_two_hundred_streams_at_once_do_not_mix():
             group.start_soon(client.ask, app)
         await together.wait()
         while not all(len(client.got) > 1 for client in clients):
-            await anyio.sleep(0)
+            await anyio.lowlevel.checkpoint()
         for client in clients[::2]:
             client.left.set()
         go_on.set()
@@ -249,7 +257,7 @@ async def test_a_body_that_is_dropped_closes_its_stream(make: Body):
         group.start_soon(read)
         await silence.began.wait()
         while not pieces:
-            await anyio.sleep(0)
+            await anyio.lowlevel.checkpoint()
         await body.aclose()
         await body.aclose()
     assert len(pieces) == 1, "no end is made up"

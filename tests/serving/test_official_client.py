@@ -73,7 +73,10 @@ def test_a_stream_with_usage(connect: Ask):
     client = connect(ScriptedChatModel(script=[Turn(text="Hello there.", usage=USAGE)]))
     options = {"stream": True, "stream_options": {"include_usage": True}}
     *chunks, last = client.chat.completions.create(model="m", messages=QUESTION, **options)
-    assert [chunk.choices[0].delta.content for chunk in chunks if chunk.choices[0].delta.content] == ["Hello", " there."]
+    assert [chunk.choices[0].delta.content for chunk in chunks if chunk.choices[0].delta.content] == [
+        "Hello",
+        " there.",
+    ]
     assert chunks[-1].choices[0].finish_reason == "stop"
     assert (last.choices, last.usage.total_tokens) == ([], 5)
 
@@ -98,7 +101,9 @@ def test_a_talk_with_tools(connect: Ask):
     assert reply.finish_reason == "tool_calls"
     result = {"role": "tool", "tool_call_id": reply.message.tool_calls[0].id, "content": "1"}
     talk = [*QUESTION, reply.message, result]
-    assert client.chat.completions.create(model="m", messages=talk, tools=TOOLS).choices[0].message.content == "It is 1."
+    assert (
+        client.chat.completions.create(model="m", messages=talk, tools=TOOLS).choices[0].message.content == "It is 1."
+    )
     _, said, answered = model.requests[1].messages
     assert said.tool_calls == [CALL] and answered.tool_call_id == "c1"  # type: ignore[attr-defined]
 

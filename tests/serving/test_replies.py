@@ -204,7 +204,9 @@ async def test_a_failure_before_the_first_piece_is_told_by_a_status(error: Excep
         assert response.status_code == status
         said = response.json()["error"]
         assert (said["code"], said["param"]) == (code, None)
-        assert said["type"] == ("requests" if status == 429 else "invalid_request_error" if status < 500 else "server_error")
+        assert said["type"] == (
+            "requests" if status == 429 else "invalid_request_error" if status < 500 else "server_error"
+        )
         assert "hunter2" not in response.text and "sk-1" not in response.text
         expected = {"slow down": "2", "busy": "9"}.get(str(getattr(error, "message", "")))
         assert response.headers.get("retry-after") == expected
@@ -247,7 +249,9 @@ def test_a_sum_of_pieces_is_a_piece():
 async def test_a_text_model_and_a_chain_are_served():
     """And what is made of models; what gives neither text nor message is no answer."""
     text_model = hook_llm("Hello.")
-    backed = ScriptedChatModel(script=[ConnectionFailed("down")] * 2).with_fallbacks([ScriptedChatModel(script=["Hello."] * 2)])
+    backed = ScriptedChatModel(script=[ConnectionFailed("down")] * 2).with_fallbacks(
+        [ScriptedChatModel(script=["Hello."] * 2)]
+    )
     for model in (text_model, backed):
         assert (await ask(model)).json()["choices"][0]["message"]["content"] == "Hello."
         assert join(await stream(model))["content"] == "Hello."

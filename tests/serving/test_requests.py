@@ -184,13 +184,29 @@ JSON = st.recursive(
     lambda one: st.lists(one, max_size=4) | st.dictionaries(st.text(max_size=8), one, max_size=4),
     max_leaves=8,
 )
-NAMES = ("role", "content", "name", "tool_calls", "tool_call_id", "function_call", "type", "id", "audio", "additional_kwargs")
+NAMES = (
+    "role",
+    "content",
+    "name",
+    "tool_calls",
+    "tool_call_id",
+    "function_call",
+    "type",
+    "id",
+    "audio",
+    "additional_kwargs",
+)
 PARTS = st.dictionaries(st.sampled_from(["type", "text", "image_url", "url", "file", "source"]), JSON, max_size=3)
 ODD_MESSAGE = st.dictionaries(st.sampled_from(NAMES), JSON | st.lists(PARTS, max_size=2), max_size=5)
-MESSAGE = st.builds(lambda odd, role: {**odd, "role": role}, ODD_MESSAGE, st.sampled_from(["user", "assistant", "tool"]))
+MESSAGE = st.builds(
+    lambda odd, role: {**odd, "role": role}, ODD_MESSAGE, st.sampled_from(["user", "assistant", "tool"])
+)
 
 
-@given(st.binary() | st.lists(ODD_MESSAGE | MESSAGE, min_size=1).map(lambda some: json.dumps(question(messages=some)).encode()))
+@given(
+    st.binary()
+    | st.lists(ODD_MESSAGE | MESSAGE, min_size=1).map(lambda some: json.dumps(question(messages=some)).encode())
+)
 def test_any_body_is_read_or_refused(data: bytes):
     """And raises nothing else."""
     try:
@@ -232,7 +248,11 @@ async def test_the_body_has_to_be_json_by_its_type():
         response = await send(app, "POST", "/v1/chat/completions", content=content, headers={"content-type": kind})
         assert response.status_code == 415 and "Content-Type" in response.text
     response = await send(
-        app, "POST", "/v1/chat/completions", content=content, headers={"content-type": "Application/JSON; charset=utf-8"}
+        app,
+        "POST",
+        "/v1/chat/completions",
+        content=content,
+        headers={"content-type": "Application/JSON; charset=utf-8"},
     )
     assert response.status_code == 200
 

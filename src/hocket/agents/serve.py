@@ -13,7 +13,7 @@ from typing import Generic, Literal, NamedTuple, TypeVar, cast, get_args
 import anyio
 from pydantic_core import to_jsonable_python
 
-from hocket._asgi import ASGIApp, Receive, Send, cancel_when_gone, confirm_lifespan, path_of, read_body, send_reply
+from hocket._asgi import ASGIApp, Receive, Send, cancel_when_gone, confirm_lifespan, path_of, receive_body, send_reply
 from hocket._runtime.alarm import Alarm
 from hocket._secrets import redact
 from hocket.agents.agent import Agent
@@ -141,7 +141,7 @@ class _ReactApp(Generic[Output]):
             return self._refuse(404)
         if scope["method"] != "POST":
             return self._refuse(405)
-        body = await read_body(receive, self._max_body)
+        body = await receive_body(receive, self._max_body)
         if body is None:
             return None
         query = _read_query(body) if len(body) <= self._max_body else None

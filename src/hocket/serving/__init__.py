@@ -8,18 +8,18 @@ if TYPE_CHECKING:
     from hocket.serving.event_body import SSE_HEADERS, EventBody
     from hocket.serving.gateway import openai_app
     from hocket.serving.openai_events import openai_events
-    from hocket.serving.server_sent_events import ServerSentEvent, describe_item, sse
+    from hocket.serving.server_sent_events import OutgoingEvent, describe_item, sse
 
 _HOMES = {
     "SSE_HEADERS": "event_body",
     "EventBody": "event_body",
-    "ServerSentEvent": "server_sent_events",
+    "OutgoingEvent": "server_sent_events",
     "describe_item": "server_sent_events",
     "openai_app": "gateway",
     "openai_events": "openai_events",
     "sse": "server_sent_events",
 }
 
-__all__ = ["SSE_HEADERS", "EventBody", "ServerSentEvent", "describe_item", "openai_app", "openai_events", "sse"]
+__all__ = ["SSE_HEADERS", "EventBody", "OutgoingEvent", "describe_item", "openai_app", "openai_events", "sse"]
 
 __getattr__: Loader = loader("hocket.serving", _HOMES)

@@ -13,7 +13,7 @@ from typing import NamedTuple, TypeAlias, cast
 
 import anyio
 
-from hocket._asgi import Header, Receive, Send, cancel_when_gone, discard_body, read_body, send_reply
+from hocket._asgi import Header, Receive, Send, cancel_when_gone, discard_body, receive_body, send_reply
 from hocket._pipeline.answer import CACHE_HIT
 from hocket._runtime.alarm import Alarm
 from hocket._runtime.detached import spawn
@@ -124,7 +124,7 @@ class ChatExchange:
         most = self._limits.max_body
         with Alarm() as alarm:
             alarm.set(_PATIENCE)
-            body = await read_body(receive, most)
+            body = await receive_body(receive, most)
             if body is not None and len(body) > most:
                 await discard_body(receive, most * _DISCARDED)
                 raise Refusal(status=413, message=f"the body is larger than {most:,} bytes")

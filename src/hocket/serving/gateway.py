@@ -14,7 +14,7 @@ from hocket.serving.chat_exchange import ChatExchange, ChatLimits, Model, refuse
 from hocket.serving.event_body import PING_SECONDS, check_ping
 from hocket.serving.keys import ClientKeys
 from hocket.serving.metrics import METRICS_TYPE, GatewayMetrics
-from hocket.serving.openai_reply import write_json
+from hocket.serving.openai_reply import encode_json
 from hocket.serving.refusals import Refusal
 
 __all__ = ["openai_app"]
@@ -133,11 +133,11 @@ class _Gateway:
         if path == "/metrics" and self._shows_metrics:
             return (b"content-type", METRICS_TYPE), self._metrics.write()
         if path == "/v1/models":
-            return _JSON, write_json({"object": "list", "data": [*map(self._describe, self._models)]})
+            return _JSON, encode_json({"object": "list", "data": [*map(self._describe, self._models)]})
         if path.startswith("/v1/models/"):
             name = path.removeprefix("/v1/models/")
             if name in self._models:
-                return _JSON, write_json(self._describe(name))
+                return _JSON, encode_json(self._describe(name))
             raise refuse_model(name, self._models)
         served = "/v1/chat/completions, /v1/models and /healthz"
         raise Refusal(status=404, message=f"there is nothing at this path; {served} are served")

@@ -24,13 +24,13 @@ from hocket.messages.usage import add_report
 from hocket.remote.function_calls import write_call
 from hocket.serving.refusals import explain_failure
 
-__all__ = ["CompletionWriter", "write_completion", "write_json", "write_usage"]
+__all__ = ["CompletionWriter", "encode_json", "write_completion", "write_usage"]
 
 _WORDS = frozenset({"stop", "length", "tool_calls", "content_filter"})
 _BESIDE = ("refusal", "annotations", "audio", "images")
 
 
-def write_json(value: object) -> bytes:
+def encode_json(value: object) -> bytes:
     """Return JSON text; a lone surrogate, which a model may make of half an escape, as the escape."""
     try:
         return to_json(value, inf_nan_mode="null")
@@ -61,7 +61,7 @@ def write_completion(message: AIMessage, model: str) -> bytes:
     body = {**_make_head("chat.completion", model), "choices": [choice]}
     if message.usage_metadata:
         body["usage"] = write_usage(message.usage_metadata)
-    return write_json(body)
+    return encode_json(body)
 
 
 def _make_head(kind: str, model: str) -> Fields:
@@ -144,7 +144,7 @@ class CompletionWriter:
         self._has_begun = True
         text = item if isinstance(item, str) else _find_plain_text(item)
         if text is not None:
-            return begin + self._before + write_json(text) + self._after if text else begin
+            return begin + self._before + encode_json(text) + self._after if text else begin
         delta = self._read(cast(AIMessageChunk, as_chunk(cast(AIMessage, item))))
         return begin + self._event(delta) if delta else begin
 
@@ -177,7 +177,7 @@ class CompletionWriter:
     def _event(self, delta: Fields, finish: str | None = None) -> bytes:
         choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}
         told = {"usage": None} if self._include_usage else {}
-        return b"data: " + write_json({**self._head, "choices": [choice], **told}) + b"\n\n"
+        return b"data: " + encode_json({**self._head, "choices": [choice], **told}) + b"\n\n"
 
     def end(self) -> bytes:
         """Return the events that say why the answer has ended, and what it took."""
@@ -187,7 +187,7 @@ class CompletionWriter:
             return self.fail(error)
         if self._include_usage:
             usage = write_usage(self.usage) if self.usage else None
-            events.append(b"data: " + write_json({**self._head, "choices": [], "usage": usage}) + b"\n\n")
+            events.append(b"data: " + encode_json({**self._head, "choices": [], "usage": usage}) + b"\n\n")
         return b"".join((*events, b"data: [DONE]\n\n"))
 
     def fail(self, error: Exception) -> bytes:

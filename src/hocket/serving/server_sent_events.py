@@ -10,15 +10,15 @@ from hocket.errors import InvalidInput
 from hocket.messages import BaseMessage, ToolMessage
 from hocket.messages.content import Fields
 from hocket.serving.event_body import PING_SECONDS, EventBody
-from hocket.serving.openai_reply import write_json
+from hocket.serving.openai_reply import encode_json
 from hocket.serving.refusals import explain_failure
 
-__all__ = ["ServerSentEvent", "describe_item", "sse"]
+__all__ = ["OutgoingEvent", "describe_item", "sse"]
 
 T = TypeVar("T")
 
 
-class ServerSentEvent(NamedTuple):
+class OutgoingEvent(NamedTuple):
     """One event.
 
     Attributes:
@@ -43,7 +43,7 @@ class ServerSentEvent(NamedTuple):
                 raise InvalidInput(f"the {name} of an event is {value!r}; it is one line")
             if value:
                 lines.append(f"{name}: {value}".encode(errors="replace"))
-        data = self.data.encode(errors="replace") if isinstance(self.data, str) else write_json(self.data)
+        data = self.data.encode(errors="replace") if isinstance(self.data, str) else encode_json(self.data)
         pieces = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n")
         return b"\n".join((*lines, *(b"data: " + piece for piece in pieces), b"\n"))
 
@@ -68,7 +68,7 @@ def sse(
 
     Args:
         stream: what an ``astream`` returns, of a model, a chain, a conversation or an agent; or any async iterable.
-        encode: what is sent of an item: a `ServerSentEvent`, a text, or anything that JSON has; None: nothing. By default
+        encode: what is sent of an item: a `OutgoingEvent`, a text, or anything that JSON has; None: nothing. By default
             `describe_item`.
         ping: seconds of silence after which a comment is sent; None: never.
 
@@ -96,7 +96,7 @@ def describe_item(item: object) -> object:
         return _describe_message(item) or None
     if isinstance(item, AgentEvent):
         return _describe_step(item)
-    return item if isinstance(item, ServerSentEvent) else _as_data(item)
+    return item if isinstance(item, OutgoingEvent) else _as_data(item)
 
 
 def _describe_message(message: BaseMessage) -> Fields:
@@ -115,13 +115,13 @@ def _describe_step(event: AgentEvent) -> object:
     if event.chunk is not None:
         return _describe_message(event.chunk) or None
     if event.output is not None:
-        return ServerSentEvent({"output": _as_data(event.output.output), "stop": event.output.stop}, "result")
+        return OutgoingEvent({"output": _as_data(event.output.output), "stop": event.output.stop}, "result")
     if event.call is None:
         return None  # the whole answer, of which the pieces have told
     told: Fields = {"id": event.call["id"], "tool": event.call["name"], "args": event.call["args"]}
     if isinstance(event.result, ToolMessage):
         told |= {"result": event.result.text, "seconds": event.seconds}
-    return ServerSentEvent(told, event.kind)
+    return OutgoingEvent(told, event.kind)
 
 
 def _as_data(value: object) -> object:
@@ -138,10 +138,10 @@ class _EventWriter(Generic[T]):
         told = self._encode(item)
         if told is None:
             return b""
-        return (told if isinstance(told, ServerSentEvent) else ServerSentEvent(told)).write()
+        return (told if isinstance(told, OutgoingEvent) else OutgoingEvent(told)).write()
 
     def end(self) -> bytes:
-        return ServerSentEvent({}, "end").write()
+        return OutgoingEvent({}, "end").write()
 
     def fail(self, error: Exception) -> bytes:
-        return ServerSentEvent(explain_failure(error).body().decode(), "error").write()
+        return OutgoingEvent(explain_failure(error).body().decode(), "error").write()
