@@ -11,6 +11,7 @@ from hocket import ScriptedChatModel, Turn
 from hocket.caches import InMemoryCache
 from hocket.errors import (
     AuthenticationError,
+    BudgetExceeded,
     ConnectionFailed,
     ContextLengthExceeded,
     InvalidReply,
@@ -185,11 +186,12 @@ FAILURES: list[tuple[Exception, int, str | None]] = [
     (ResourceNotFound("no such file"), 404, "not_found"),
     (RateLimitError("slow down", retry_after=1.2), 429, "rate_limit_exceeded"),
     (QuotaExceeded("no credit"), 429, "insufficient_quota"),
-    (LocalModelError("cannot load"), 500, None),
+    (LocalModelError("cannot load /home/ada/model.gguf"), 500, None),
+    (BudgetExceeded("no more than 10 dollars"), 429, "insufficient_quota"),
     (RuntimeError("password=hunter2"), 500, None),
     (AuthenticationError("sk-123456789 is wrong"), 502, "upstream_authentication"),
     (InvalidReply("HTML"), 502, "upstream_error"),
-    (ConnectionFailed("refused"), 503, "upstream_unavailable"),
+    (ConnectionFailed("10.0.0.5 refused"), 503, "upstream_unavailable"),
     (Overloaded("busy", retry_after=9), 503, "overloaded"),
     (TotalTimeout("too slow"), 504, "timeout"),
 ]
@@ -197,7 +199,7 @@ FAILURES: list[tuple[Exception, int, str | None]] = [
 
 @pytest.mark.parametrize(("error", "status", "code"), FAILURES, ids=lambda value: type(value).__name__)
 async def test_a_failure_before_the_first_piece_is_told_by_a_status(error: Exception, status: int, code: str | None):
-    """Streamed or not. Of a program's own errors nothing is told, nor of the gateway's key."""
+    """Streamed or not. What is the operator's is not told: keys, addresses, amounts, a program's own errors."""
     model = ScriptedChatModel(script=[error] * 2)
     for fields in ({}, {"stream": True}):
         response = await ask(model, **fields)
@@ -207,7 +209,7 @@ async def test_a_failure_before_the_first_piece_is_told_by_a_status(error: Excep
         assert said["type"] == (
             "requests" if status == 429 else "invalid_request_error" if status < 500 else "server_error"
         )
-        assert "hunter2" not in response.text and "sk-1" not in response.text
+        assert not any(untold in response.text for untold in ("hunter2", "sk-1", "10", "ada"))
         expected = {"slow down": "2", "busy": "9"}.get(str(getattr(error, "message", "")))
         assert response.headers.get("retry-after") == expected
 

@@ -1,8 +1,8 @@
 """Why a request has no answer, in OpenAI's form: a status and an ``error`` object, which its clients raise as an error.
 
 What a model's own server refuses is told by the status that it would have had from there, but for two things. That the
-gateway's key is refused is no fault of the client's, whose own key is good: 502. And what nobody wrote for strangers, an
-error of a program's, is not told at all: 500, and the log has it.
+gateway's key is refused is no fault of the client's, whose own key is good: 502. And what was not written for strangers,
+an error of the program around a model, is not told at all: 500, and the log has it.
 """
 
 import math
@@ -15,9 +15,11 @@ from hocket._asgi import Header
 from hocket._secrets import redact
 from hocket.errors import (
     AuthenticationError,
+    BudgetExceeded,
+    ConnectionFailed,
+    ConnectTimeout,
     ContentFiltered,
     ContextLengthExceeded,
-    HocketError,
     InvalidInput,
     InvalidRequest,
     LLMError,
@@ -78,6 +80,7 @@ _REFUSALS: tuple[tuple[type[Exception], int, str | None], ...] = (
     (Unsupported, 400, "unsupported"),
     (InvalidInput, 400, None),
     (ResourceNotFound, 404, "not_found"),
+    (BudgetExceeded, 429, "insufficient_quota"),
     (QuotaExceeded, 429, "insufficient_quota"),
     (RateLimitError, 429, "rate_limit_exceeded"),
     (AuthenticationError, 502, "upstream_authentication"),
@@ -85,8 +88,15 @@ _REFUSALS: tuple[tuple[type[Exception], int, str | None], ...] = (
     (Overloaded, 503, "overloaded"),
     (ProviderUnavailable, 503, "upstream_unavailable"),
     (LLMError, 502, "upstream_error"),
-    (HocketError, 500, None),
 )
+
+# What only the operator is to read: addresses, amounts, who refused whose key.
+_UNTOLD: Mapping[type[Exception], str] = {
+    AuthenticationError: "the model's server refused the key of this gateway; its operator has to mend that",
+    BudgetExceeded: "what may be spent here is spent",
+    ConnectionFailed: "the model's server cannot be reached",
+    ConnectTimeout: "the model's server cannot be reached in time",
+}
 
 
 def explain_failure(error: Exception) -> Refusal:
@@ -95,9 +105,6 @@ def explain_failure(error: Exception) -> Refusal:
     if found is None:
         return Refusal(status=500, message="the request failed")
     _, status, code = found
-    if isinstance(error, AuthenticationError):
-        message = "the model's server refused the key of this gateway; its operator has to mend that"
-    else:
-        message = redact(str(error))
+    message = next((text for kind, text in _UNTOLD.items() if isinstance(error, kind)), None) or redact(str(error))
     retry_after = error.retry_after if isinstance(error, LLMError) and status in (429, 503) else None
     return Refusal(status=status, message=message, code=code, retry_after=retry_after)
