@@ -62,10 +62,13 @@
     └── HocketWarning (UserWarning)          shown by default, unlike DeprecationWarning
         ├── BlockingCallWarning              a sync verb holds up a running event loop
         ├── DroppedStateWarning              pickling left something behind
+        ├── StaleCassetteWarning             a cassette is older than a suite wants
         └── UnsupportedOptionWarning         an option that cannot be taken was left out
 
     BaseException
-    └── UnrecordedCall                       a recorded tool was called as it was not recorded, in a test
+    ├── UnrecordedCall                       a recorded tool was called as it was not recorded, in a test
+    ├── CassetteMiss                         a request that its cassette has no recording of, in a test
+    └── ModelRequestsBlocked                 a request beyond this machine, in a test that may not make any
 
 Most also derive from the builtin that langchain-core raises in the same place, so that ``except ValueError`` written
 for it goes on working. A message names the value, the limit that it broke and the way out.
@@ -101,6 +104,7 @@ from hocket.errors.own import (
     BudgetExceeded,
     BudgetStoreFailed,
     CacheMissing,
+    CassetteMiss,
     DocumentError,
     DroppedStateWarning,
     EmbeddingMismatch,
@@ -119,9 +123,11 @@ from hocket.errors.own import (
     LoadError,
     LocalModelError,
     MissingDependency,
+    ModelRequestsBlocked,
     OutputParserException,
     RetryTool,
     ScriptExhausted,
+    StaleCassetteWarning,
     StopRun,
     StoreError,
     StoreUnavailable,
@@ -145,6 +151,7 @@ __all__ = [
     "BudgetExceeded",
     "BudgetStoreFailed",
     "CacheMissing",
+    "CassetteMiss",
     "ConnectTimeout",
     "ConnectionFailed",
     "ContentFiltered",
@@ -173,6 +180,7 @@ __all__ = [
     "LoadError",
     "LocalModelError",
     "MissingDependency",
+    "ModelRequestsBlocked",
     "OutputParserException",
     "Overloaded",
     "PermissionDenied",
@@ -184,6 +192,7 @@ __all__ = [
     "ResourceNotFound",
     "RetryTool",
     "ScriptExhausted",
+    "StaleCassetteWarning",
     "StopRun",
     "StoreError",
     "StoreUnavailable",

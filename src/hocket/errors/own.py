@@ -12,6 +12,7 @@ __all__ = [
     "BudgetExceeded",
     "BudgetStoreFailed",
     "CacheMissing",
+    "CassetteMiss",
     "DocumentError",
     "DroppedStateWarning",
     "EmbeddingMismatch",
@@ -30,9 +31,11 @@ __all__ = [
     "LoadError",
     "LocalModelError",
     "MissingDependency",
+    "ModelRequestsBlocked",
     "OutputParserException",
     "RetryTool",
     "ScriptExhausted",
+    "StaleCassetteWarning",
     "StopRun",
     "StoreError",
     "StoreUnavailable",
@@ -297,6 +300,21 @@ class UnrecordedCall(BaseException):
     """
 
 
+class CassetteMiss(BaseException):
+    """A request was made that its cassette has no recording of, or none that is left. See `hocket.testing.cassette`.
+
+    No ``Exception``: it is neither tried again nor a fallback's reason, and no code under test takes it for a failure of
+    the model that it is to survive.
+    """
+
+
+class ModelRequestsBlocked(BaseException):
+    """A test would have asked a model beyond this machine. See `hocket.testing.no_network`.
+
+    No ``Exception``, for the reasons of a `CassetteMiss`.
+    """
+
+
 class FakeListLLMError(HocketError):
     """The failure that a fake model was told to raise, at ``error_on_chunk_number`` (LangChain's name)."""
 
@@ -311,6 +329,10 @@ class BlockingCallWarning(HocketWarning):
 
 class DroppedStateWarning(HocketWarning):
     """Pickling left something behind that cannot travel: a cache, a rate limiter, callbacks."""
+
+
+class StaleCassetteWarning(HocketWarning):
+    """A cassette is older than ``--hocket-max-age`` allows: its provider may answer otherwise by now."""
 
 
 class UnsupportedOptionWarning(HocketWarning):

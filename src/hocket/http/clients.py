@@ -16,7 +16,7 @@ import sys
 import weakref
 from collections.abc import AsyncGenerator, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 from anyio.lowlevel import current_token
 
@@ -42,7 +42,13 @@ class ClientSettings:
 
 
 class OpenReply(Protocol):
-    """A reply, its body still to be read."""
+    """A reply, its body still to be read.
+
+    Attributes:
+        is_worth_draining: whether there is a connection that can be used again when the rest is read.
+    """
+
+    is_worth_draining: ClassVar[bool]
 
     @property
     def status(self) -> int:

@@ -16,6 +16,7 @@ from hocket._version import __version__
 from hocket.errors import InvalidReply, LLMError
 from hocket.http.clients import ClientSettings, OpenReply, Transport, get_client
 from hocket.http.decompression import find_decompressor
+from hocket.http.interception import has_layers, wrap_transport
 from hocket.http.json_size import MAX_REPLY, UNCHECKED, check_json_size
 from hocket.http.request import HTTPReply, HTTPRequest
 
@@ -70,10 +71,12 @@ async def open_stream(
 
 def _choose_sender(settings: ClientSettings, client: object) -> Transport:
     if client is None:
-        return get_client(settings)
-    from hocket.http.httpx_client import InjectedClient
+        transport: Transport = get_client(settings)
+    else:
+        from hocket.http.httpx_client import InjectedClient
 
-    return InjectedClient(client)
+        transport = InjectedClient(client)
+    return wrap_transport(transport, settings, client) if has_layers() else transport
 
 
 class HTTPStream:
@@ -145,7 +148,7 @@ class HTTPStream:
             return
         is_hurried = self._is_waiting or sys.exc_info()[0] is not None or is_cancelled()
         try:
-            if not is_hurried:
+            if self._reply.is_worth_draining and not is_hurried:
                 with anyio.move_on_after(DRAIN, shield=True):
                     while await self._reply.receive():
                         pass

@@ -9,7 +9,7 @@ import sys
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Generator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import anyio
 
@@ -95,6 +95,8 @@ class InjectedClient:
 
 class HTTPXReply:
     """A reply that is still being read, see `hocket.http.clients.OpenReply`."""
+
+    is_worth_draining: ClassVar[bool] = True
 
     def __init__(
         self, response: "httpx.Response", package: Any, on_close: Callable[[], Awaitable[None]] | None

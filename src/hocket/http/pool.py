@@ -10,6 +10,7 @@ HTTP/1.1 only: a model's answer takes seconds and a connection costs millisecond
 
 from collections.abc import Mapping
 from contextlib import suppress
+from typing import ClassVar
 
 import anyio
 
@@ -218,6 +219,8 @@ class PooledReply:
     """A reply that is still being read. Its connection goes back by itself when the end has come."""
 
     __slots__ = ("_connection", "_pool", "headers", "status")
+
+    is_worth_draining: ClassVar[bool] = True
 
     def __init__(self, pool: Pool, connection: Connection, status: int, headers: Mapping[str, str]) -> None:
         self.status: int = status

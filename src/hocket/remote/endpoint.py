@@ -18,6 +18,7 @@ from pydantic import SecretStr
 
 from hocket._secrets import redact_url
 from hocket.errors import AuthenticationError, InvalidInput
+from hocket.http.interception import is_key_needed
 
 __all__ = ["Endpoint", "Headers", "Key", "explain_missing_key", "is_local", "resolve_fields"]
 
@@ -105,7 +106,7 @@ def resolve_fields(
     if not resolved.get("api_key"):
         variables = () if owner is None else owner.key_variables
         resolved["api_key"] = next((environ[name] for name in variables if environ.get(name)), None)
-    if not resolved["api_key"] and found.needs_key:
+    if not resolved["api_key"] and found.needs_key and is_key_needed():
         raise AuthenticationError(explain_missing_key(found, url, is_known=owner is not None), provider=found.name)
     for name, variable in () if owner is None else owner.account_variables.items():
         if resolved.get(name) is None and environ.get(variable):

@@ -1,5 +1,5 @@
-"""For the tests of code built on hocket: a model by script, a run of an agent as it was recorded, a server by script, time
-that jumps, a loop that must not block, no network.
+"""For the tests of code built on hocket: a model by script, real answers as they were recorded, a run of an agent as it was
+recorded, a server by script, time that jumps, a loop that must not block, no network.
 
 ``hocket.testing.plugin`` is the pytest plugin, and ``hocket.testing.conformance`` the exam for a provider, or a store of
 conversations or vectors; they need pytest, which need not be installed. So the exam, and the server, are imported when
@@ -9,8 +9,10 @@ they are first used.
 from typing import TYPE_CHECKING
 
 from hocket._runtime.lazy import Loader, loader
+from hocket.errors import CassetteMiss, ModelRequestsBlocked
 from hocket.language_models.scripted import Request, ScriptedChatModel, Turn
 from hocket.testing.blocking import assert_no_blocking
+from hocket.testing.cassettes import cassette
 from hocket.testing.clock import VirtualClock, virtual_clock
 from hocket.testing.network import no_network
 from hocket.testing.recorded import recorded
@@ -47,6 +49,7 @@ if TYPE_CHECKING:
 __all__ = [
     "AnthropicFormat",
     "Body",
+    "CassetteMiss",
     "ChatHistoryConformance",
     "ChatModelConformance",
     "CohereFormat",
@@ -55,6 +58,7 @@ __all__ = [
     "GoogleFormat",
     "Hangup",
     "MistralFormat",
+    "ModelRequestsBlocked",
     "OllamaFormat",
     "OpenAIFormat",
     "OpenAIResponsesFormat",
@@ -72,6 +76,7 @@ __all__ = [
     "Vectors",
     "VirtualClock",
     "assert_no_blocking",
+    "cassette",
     "no_network",
     "recorded",
     "serve",

@@ -7,22 +7,36 @@ sockets by themselves, and uvloop, are not seen.
 
 import functools
 import ipaddress
+import re
 import socket
 import threading
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, cast
+from urllib.parse import urlsplit
 
-__all__ = ["no_network"]
+from pydantic_core import from_json
+
+from hocket.errors import ModelRequestsBlocked
+from hocket.http.address import parse_url
+from hocket.http.clients import ClientSettings, OpenReply, Transport
+from hocket.http.interception import add_layer, remove_layer
+from hocket.http.pool import Pool
+from hocket.http.request import HTTPRequest
+
+__all__ = ["network_reopened", "no_network"]
 
 # Name look-ups: the host is their first argument.
 LOOKUPS = ("getaddrinfo", "gethostbyname", "gethostbyname_ex")
+
+_MODEL = re.compile(r"/(?:models|deployments)/([^/:]+)")  # where Google and Azure name it
 
 # Methods of a socket: the address is their first argument, or the last of `sendto`.
 SENDERS = ("connect", "connect_ex", "sendto")
 
 _lock = threading.Lock()
 _in_use = 0
+_reopened = 0
 _guarded: list[tuple[Any, str, Any]] = []
 
 
@@ -35,12 +49,29 @@ def no_network() -> Generator[None]:
 
     Raises:
         RuntimeError: from the call that was refused; it names the address.
+        ModelRequestsBlocked: from the call of a model, if it was one. It is no ``Exception``.
     """
     _close()
     try:
         yield
     finally:
         _reopen()
+
+
+@contextmanager
+def network_reopened() -> Generator[None]:
+    """Let everything through in spite of `no_network`, until the end of the block: something is being recorded."""
+    _change_reopened(+1)
+    try:
+        yield
+    finally:
+        _change_reopened(-1)
+
+
+def _change_reopened(by: int) -> None:
+    global _reopened
+    with _lock:
+        _reopened += by
 
 
 def _close() -> None:
@@ -52,6 +83,7 @@ def _close() -> None:
                 _guard(socket, name, _check_host)
             for name in SENDERS:
                 _guard(socket.socket, name, _check_peer)
+            add_layer(_models, at_wire=True)
 
 
 def _reopen() -> None:
@@ -59,6 +91,7 @@ def _reopen() -> None:
     with _lock:
         _in_use -= 1
         if _in_use == 0:
+            remove_layer(_models)
             while _guarded:
                 owner, name, before = _guarded.pop()
                 if before is None:
@@ -72,7 +105,7 @@ def _guard(owner: Any, name: str, check: Callable[..., None]) -> None:
 
     @functools.wraps(original)
     def call_guarded(*args: Any, **kwargs: Any) -> Any:
-        if _in_use:  # somebody may have imported the guard by name while it was up
+        if _in_use and not _reopened:  # somebody may have imported the guard by name while it was up
             check(*args, **kwargs)
         return original(*args, **kwargs)
 
@@ -121,9 +154,83 @@ def _decode_host(host: object) -> str:
     return host.decode("ascii", "replace") if isinstance(host, bytes | bytearray) else str(host)
 
 
+class _Refused(RuntimeError):
+    """What is raised where a connection or look-up is refused."""
+
+
 def _refuse(what: str) -> None:
-    raise RuntimeError(
+    raise _Refused(
         f"{what[0].upper()}{what[1:]} was refused: this test may not reach beyond this machine. Talk to a server on "
         "127.0.0.1, or use a fake model; pytest's `@pytest.mark.allow_network` lifts the ban for one test under "
         "`hocket.testing.plugin`."
     )
+
+
+class _ModelGuard:
+    """The layer over hocket's own requests."""
+
+    @property
+    def answers_all(self) -> bool:
+        """It answers nothing."""
+        return False
+
+    def wrap(self, transport: Transport, settings: ClientSettings, client: object) -> Transport:
+        """Return what refuses requests beyond this machine."""
+        return _RefusingTransport(transport)
+
+
+_models = _ModelGuard()
+
+
+class _RefusingTransport:
+    """Sends what stays on this machine. Of what does not it says which model was to be asked, and what to do."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    async def open(self, request: HTTPRequest) -> OpenReply:
+        """Send a request.
+
+        Raises:
+            ModelRequestsBlocked: its server is not this machine.
+        """
+        if _reopened:
+            return await self._transport.open(request)
+        host = parse_url(request.url).origin.host
+        if isinstance(self._transport, Pool) and not _is_local(host):
+            raise _block(request, host)
+        try:
+            return await self._transport.open(request)
+        except BaseException as error:  # a proxy, or an injected client, which may also answer by itself
+            if not _comes_from_guard(error):
+                raise
+        raise _block(request, host)
+
+
+def _comes_from_guard(error: BaseException | None) -> bool:
+    if isinstance(error, BaseExceptionGroup):
+        return any(map(_comes_from_guard, cast("BaseExceptionGroup[BaseException]", error).exceptions))
+    return isinstance(error, _Refused)
+
+
+def _block(request: HTTPRequest, host: str) -> ModelRequestsBlocked:
+    model = _find_model(request)
+    return ModelRequestsBlocked(
+        f"{f'the model {model!r}' if model else 'a request'} at {host} was refused: this test may not reach beyond this "
+        "machine. Give the code a fake (`hocket.testing.ScriptedChatModel`), or record the answers once "
+        "(`@pytest.mark.cassette` under `hocket.testing.plugin`, then `pytest --hocket-record=once`), or mark the test "
+        "`allow_network`"
+    )
+
+
+def _find_model(request: HTTPRequest) -> str | None:
+    """Return the model that a request asks; None: it does not say."""
+    try:
+        body: object = from_json(request.content or b"null")
+    except ValueError:
+        body = None
+    named: object = cast("dict[str, object]", body).get("model") if isinstance(body, dict) else None
+    if isinstance(named, str):
+        return named
+    in_path = _MODEL.search(urlsplit(request.url).path)
+    return in_path[1] if in_path is not None else None

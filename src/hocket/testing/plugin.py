@@ -8,7 +8,9 @@ Installing hocket alone changes nobody's tests, so it is not loaded by an entry 
   Tests marked ``asyncio`` stay with pytest-asyncio (keep that in its strict mode, the default). A suite that wants one
   loop only overrides the fixture ``anyio_backend``;
 - refuses the network beyond this machine to every test and its fixtures, unless it is marked ``allow_network``;
-- offers the fixture ``virtual_clock``.
+- offers the fixture ``virtual_clock``;
+- answers the model requests of a test marked ``cassette`` out of a file (`hocket.testing.cassette`), which
+  ``pytest --hocket-record=once`` records.
 """
 
 import importlib.util
@@ -18,12 +20,14 @@ from typing import Any
 
 import pytest
 
+from hocket.testing.cassettes.hooks import CassetteHooks, add_cassette_options
 from hocket.testing.clock import VirtualClock
 from hocket.testing.clock import virtual_clock as put_in_use
 from hocket.testing.network import no_network
 
 __all__ = [
     "anyio_backend",
+    "pytest_addoption",
     "pytest_configure",
     "pytest_pycollect_makeitem",
     "pytest_runtest_protocol",
@@ -35,8 +39,13 @@ WITHOUT_TRIO = pytest.mark.skipif(
 )
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the options for cassettes."""
+    add_cassette_options(parser)
+
+
 def pytest_configure(config: pytest.Config) -> None:
-    """Register the marker, and make sure that anyio's plugin is there.
+    """Register the markers, and make sure that anyio's plugin is there.
 
     Raises:
         pytest.UsageError: it is not.
@@ -47,6 +56,7 @@ def pytest_configure(config: pytest.Config) -> None:
             "hocket.testing.plugin runs async tests through anyio's pytest plugin, which is switched off: drop "
             "`-p no:anyio`, or add `-p anyio` where PYTEST_DISABLE_PLUGIN_AUTOLOAD is set."
         )
+    config.pluginmanager.register(CassetteHooks(config), "hocket-cassettes")
 
 
 @pytest.hookimpl(tryfirst=True)
