@@ -23,6 +23,7 @@ from hocket.http.clients import ClientSettings, OpenReply, Transport
 from hocket.http.interception import add_layer, remove_layer
 from hocket.http.pool import Pool
 from hocket.http.request import HTTPRequest
+from hocket.testing.outcomes import end_test
 
 __all__ = ["network_reopened", "no_network"]
 
@@ -33,6 +34,11 @@ _MODEL = re.compile(r"/(?:models|deployments)/([^/:]+)")  # where Google and Azu
 
 # Methods of a socket: the address is their first argument, or the last of `sendto`.
 SENDERS = ("connect", "connect_ex", "sendto")
+
+_WAY_OUT = (
+    "this test may not reach beyond this machine. Talk to a server on 127.0.0.1, or use a fake model; pytest's "
+    "`@pytest.mark.allow_network` lifts the ban for one test under `hocket.testing.plugin`."
+)
 
 _lock = threading.Lock()
 _in_use = 0
@@ -154,16 +160,8 @@ def _decode_host(host: object) -> str:
     return host.decode("ascii", "replace") if isinstance(host, bytes | bytearray) else str(host)
 
 
-class _Refused(RuntimeError):
-    """What is raised where a connection or look-up is refused."""
-
-
 def _refuse(what: str) -> None:
-    raise _Refused(
-        f"{what[0].upper()}{what[1:]} was refused: this test may not reach beyond this machine. Talk to a server on "
-        "127.0.0.1, or use a fake model; pytest's `@pytest.mark.allow_network` lifts the ban for one test under "
-        "`hocket.testing.plugin`."
-    )
+    raise RuntimeError(f"{what[0].upper()}{what[1:]} was refused: {_WAY_OUT}")
 
 
 class _ModelGuard:
@@ -210,16 +208,17 @@ class _RefusingTransport:
 def _comes_from_guard(error: BaseException | None) -> bool:
     if isinstance(error, BaseExceptionGroup):
         return any(map(_comes_from_guard, cast("BaseExceptionGroup[BaseException]", error).exceptions))
-    return isinstance(error, _Refused)
+    return isinstance(error, RuntimeError) and str(error).endswith(_WAY_OUT)
 
 
 def _block(request: HTTPRequest, host: str) -> ModelRequestsBlocked:
     model = _find_model(request)
-    return ModelRequestsBlocked(
+    return end_test(
+        ModelRequestsBlocked,
         f"{f'the model {model!r}' if model else 'a request'} at {host} was refused: this test may not reach beyond this "
         "machine. Give the code a fake (`hocket.testing.ScriptedChatModel`), or record the answers once "
         "(`@pytest.mark.cassette` under `hocket.testing.plugin`, then `pytest --hocket-record=once`), or mark the test "
-        "`allow_network`"
+        "`allow_network`",
     )
 
 

@@ -11,6 +11,7 @@ from hocket.message_toolkit.turns import match_calls
 from hocket.messages import AIMessage, BaseMessage, ToolMessage, convert_to_messages
 from hocket.messages.base import copy_message
 from hocket.messages.calls import calls_of
+from hocket.testing.outcomes import end_test
 from hocket.tools import BaseTool, InjectedToolCallId, StructuredTool
 
 __all__ = ["recorded"]
@@ -87,17 +88,20 @@ def _make_tool(name: str, results: _Results) -> BaseTool:
         shown = excerpt(arguments, _SHOWN)
         left = results.get(_write_arguments(arguments))
         if left is None:
-            raise UnrecordedCall(
+            raise end_test(
+                UnrecordedCall,
                 f"no call of {name} with {shown} was recorded; those that were have {'; '.join(results)[:_SHOWN]}. Record "
-                "the run again, or give the real tool"
+                "the run again, or give the real tool",
             )
         if not left:
-            raise UnrecordedCall(f"{name} was called more often with {shown} than was recorded; record the run again")
+            raise end_test(
+                UnrecordedCall, f"{name} was called more often with {shown} than was recorded; record the run again"
+            )
         own = [place for place, one in enumerate(left) if one is not None and one.tool_call_id == recorded_id]
         result = left.pop(own[0] if own else 0)
         if result is None:
-            raise UnrecordedCall(
-                f"the call of {name} with {shown} was recorded without a result: its run had not ended"
+            raise end_test(
+                UnrecordedCall, f"the call of {name} with {shown} was recorded without a result: its run had not ended"
             )
         return copy_message(result)
 

@@ -20,6 +20,7 @@ from hocket.testing import (
     Cut,
     Hangup,
     OpenAIFormat,
+    ReceivedRequest,
     Reply,
     Server,
     Split,
@@ -58,6 +59,11 @@ async def record_and_replay(path: Path, server: Server, talk: Talk) -> list[obje
             assert await talk(NOWHERE + server.url.removeprefix(server.origin)) == live
     assert len(server.requests) == asked
     return live
+
+
+def repeat_question(request: ReceivedRequest) -> str:
+    """Answer so that each answer belongs to one question."""
+    return f"to {request.json['messages'][0]['content']}"
 
 
 def show(message: AIMessage) -> tuple[object, ...]:
@@ -107,7 +113,9 @@ async def test_a_whole_talk_of_every_provider(provider: Provider, tmp_path: Path
 
     async def talk(url: str) -> list[object]:
         model: Any = provider.make(model="test-model", base_url=url, api_key="k", retry=AT_ONCE)
-        with_tool = model.bind_tools([{"title": "get_weather", "description": "It.", "type": "object", "properties": {}}])
+        with_tool = model.bind_tools(
+            [{"title": "get_weather", "description": "It.", "type": "object", "properties": {}}]
+        )
         once = model.model_copy(update={"retry": None})
         return [
             await ask(model, "plain"),
@@ -216,9 +224,9 @@ async def test_pieces_and_their_times_are_kept(tmp_path: Path) -> None:
     model = ChatOpenAI(model="m", base_url=f"{NOWHERE}/v1", api_key="k")
     path = tmp_path / "talk.json"
     with virtual_clock() as clock:
-        async with serve(OpenAIFormat(), Stream("one two three", delay=5, every=10)) as server:
-            async with cassette(path, record="once"):
-                await listen(model.model_copy(update={"base_url": server.url}), "go")
+        script = Stream("one two three", delay=5, every=10)
+        async with serve(OpenAIFormat(), script) as server, cassette(path, record="once"):
+            await listen(model.model_copy(update={"base_url": server.url}), "go")
         took = clock.now()
     assert took >= 25
     for timing, takes in ((False, 0), (True, took)):
@@ -257,9 +265,8 @@ async def test_many_at_once_get_each_its_own(tmp_path: Path) -> None:
         return came
 
     path = tmp_path / "talk.json"
-    async with serve(OpenAIFormat(), lambda request: f"to {request.json['messages'][0]['content']}") as server:
-        async with cassette(path, record="once"):
-            live = await talk(server.url, list(range(20)))
+    async with serve(OpenAIFormat(), repeat_question) as server, cassette(path, record="once"):
+        live = await talk(server.url, list(range(20)))
     assert len(set(map(str, live.values()))) == 20
     for order in (list(range(20)), list(reversed(range(20))), [(7 * number) % 20 for number in range(20)]):
         async with cassette(path):
@@ -311,8 +318,7 @@ def test_sync_verbs(tmp_path: Path) -> None:
         return [*said, *map(show, model.batch(["a", "b", "c"]))]
 
     path = tmp_path / "talk.json"
-    script = lambda request: f"to {request.json['messages'][0]['content']}"  # noqa: E731
-    with serve(OpenAIFormat(), script) as server, cassette(path, record="once"):
+    with serve(OpenAIFormat(), repeat_question) as server, cassette(path, record="once"):
         live = talk(server.url)
     with cassette(path):
         assert talk(f"{NOWHERE}/v1") == live
@@ -340,10 +346,9 @@ def test_threads_and_their_loops(tmp_path: Path) -> None:
             thread.join()
         return [came[number] for number in range(8)]
 
-    with serve(OpenAIFormat(), lambda request: request.json["messages"][0]["content"]) as server:
-        with cassette(path, record="once"):
-            live = talk(server.url)
-    assert live == [f"question {number}" for number in range(8)]
+    with serve(OpenAIFormat(), repeat_question) as server, cassette(path, record="once"):
+        live = talk(server.url)
+    assert live == [f"to question {number}" for number in range(8)]
     with cassette(path):
         assert talk(f"{NOWHERE}/v1") == live
 

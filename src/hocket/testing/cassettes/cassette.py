@@ -12,7 +12,7 @@ from contextlib import ExitStack, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Literal, Self, cast, get_args
+from typing import Self, cast, get_args
 
 import anyio
 
@@ -23,18 +23,17 @@ from hocket.http.clients import ClientSettings, OpenReply, Transport
 from hocket.http.interception import add_layer, remove_layer
 from hocket.http.request import HTTPRequest
 from hocket.http.secrets import find_secrets
+from hocket.testing.cassettes.defaults import RecordMode, get_defaults
 from hocket.testing.cassettes.exchanges import keep_request
 from hocket.testing.cassettes.masking import Scrub, make_masker
 from hocket.testing.cassettes.matching import Recordings, describe_miss
 from hocket.testing.cassettes.recording import Recorder
 from hocket.testing.cassettes.replay import open_recording
-from hocket.testing.cassettes.session import get_session
 from hocket.testing.cassettes.tape import Tape, check_writable, read_tape, write_tape
 from hocket.testing.network import network_reopened
+from hocket.testing.outcomes import end_test
 
-__all__ = ["RecordMode", "cassette"]
-
-RecordMode = Literal["none", "once", "new", "all"]
+__all__ = ["cassette"]
 
 
 class cassette:
@@ -124,8 +123,7 @@ class cassette:
 
     def _load(self) -> "_Use":
         """Read the file and find out what is to be done."""
-        session = get_session()
-        record = self._record or session.record or "none"
+        record = self._record or get_defaults().record or "none"
         tape: Tape | None = None
         if record != "all":
             with suppress(FileNotFoundError):
@@ -184,7 +182,7 @@ class _Use:
 
     def warn_if_stale(self) -> None:
         """Say that the file is older than it may be."""
-        most = get_session().max_age
+        most = get_defaults().max_age
         recorded = self._tape.recorded if self._tape is not None else None
         if most is None or recorded is None:
             return
@@ -205,6 +203,7 @@ class _Use:
             return True
         assert error is not None
         error.add_note(f"{self._shown} was not written, since a call failed: what was recorded is no whole talk")
+        get_defaults().written[self._path] = 0
         return False
 
     def write(self) -> None:
@@ -212,15 +211,15 @@ class _Use:
         assert self.recorder is not None
         kept = list(self.recorder.keep(self.scrub))
         write_tape(self._path, [*self.recordings.exchanges, *kept])
-        get_session().written[self._path] = len(kept)
+        get_defaults().written[self._path] = len(kept)
 
     def check(self, error: BaseException | None) -> None:
-        """Fail if something was recorded that nobody asks for any more, where the session is strict.
+        """Fail if something was recorded that nobody asks for any more, where that is a failure.
 
         Raises:
             AssertionError: that is so.
         """
-        if error is not None or self.recorder is not None or not get_session().strict:
+        if error is not None or self.recorder is not None or not get_defaults().strict:
             return
         unused = self.recordings.list_unused()
         if unused:
@@ -233,11 +232,14 @@ class _Use:
     def explain_miss(self, request: HTTPRequest, secrets: Sequence[str]) -> CassetteMiss:
         """Return the error for a request that has no recording."""
         kept = keep_request(request, make_masker(tuple(secrets), self.scrub))
-        what = describe_miss(kept, self.recordings, self._shown, self._ignore)
+        if self._tape is None:
+            what = f"{kept.method} {kept.url} has no recording: {self._shown} is not there"
+        else:
+            what = describe_miss(kept, self.recordings, self._shown, self._ignore)
         how = "once" if self._tape is None else "new"
         again = "" if self._tape is None else '; "all" records everything anew'
-        way = f"`pytest --hocket-record={how}`" if get_session().is_pytest else f'cassette(..., record="{how}")'
-        return CassetteMiss(redact(f"{what}\n\nTo record it: {way}{again}.", secrets))
+        way = f"`pytest --hocket-record={how}`" if get_defaults().is_pytest else f'cassette(..., record="{how}")'
+        return end_test(CassetteMiss, redact(f"{what}\n\nTo record it: {way}{again}.", secrets))
 
 
 def _show(path: Path) -> str:

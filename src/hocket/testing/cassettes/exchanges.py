@@ -14,7 +14,7 @@ from hocket.errors import LLMError
 from hocket.http.request import HTTPRequest
 from hocket.testing.cassettes.masking import Masker
 
-__all__ = ["End", "Exchange", "Key", "RecordedRequest", "find_key", "keep_request"]
+__all__ = ["BrokenOff", "Exchange", "Key", "RecordedRequest", "find_key", "keep_request"]
 
 Key = tuple[str, str, str]
 """What makes two requests the same: the method, path and parameters, the body."""
@@ -38,7 +38,7 @@ class RecordedRequest:
 
 
 @dataclass(slots=True)
-class End:
+class BrokenOff:
     """How a reply ended that did not come whole.
 
     Attributes:
@@ -68,7 +68,7 @@ class Exchange:
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
     after: float = 0.0
     pieces: Sequence[tuple[float, bytes]] = ()
-    end: End | None = None
+    end: BrokenOff | None = None
 
     @property
     def body(self) -> bytes:

@@ -13,8 +13,10 @@ from typing import Any, get_args
 
 import pytest
 
-from hocket.testing.cassettes.cassette import RecordMode, cassette
-from hocket.testing.cassettes.session import Session, get_session, use_session
+from hocket.errors import CassetteMiss, ModelRequestsBlocked
+from hocket.testing.cassettes.cassette import cassette
+from hocket.testing.cassettes.defaults import CassetteDefaults, RecordMode, get_defaults, use_defaults
+from hocket.testing.outcomes import hide_inside
 
 __all__ = ["CassetteHooks", "add_cassette_options", "name_cassette"]
 
@@ -53,7 +55,7 @@ def add_cassette_options(parser: pytest.Parser) -> None:
 
 
 class CassetteHooks:
-    """Hooks of pytest.
+    """Hooks of pytest. They come last, and so next to the fixtures: pytest's own need to have begun to bear a failure.
 
     Args:
         config: of the session.
@@ -61,20 +63,20 @@ class CassetteHooks:
 
     def __init__(self, config: pytest.Config) -> None:
         config.addinivalue_line("markers", _MARKER)
-        session = Session(
+        session = CassetteDefaults(
             record=config.getoption("--hocket-record", None),
             max_age=config.getoption("--hocket-max-age", None),
             strict=bool(config.getoption("--hocket-strict", False)),
             is_pytest=True,
         )
-        self._before = use_session(session)
+        self._before = use_defaults(session)
         self._written: list[str] = []
 
     def pytest_unconfigure(self) -> None:
         """Have hold what held before: a session may run inside another."""
-        use_session(self._before)
+        use_defaults(self._before)
 
-    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> Generator[None, Any, Any]:
         """Put a marked test's cassette in use."""
         mark = item.get_closest_marker("cassette")
@@ -90,7 +92,7 @@ class CassetteHooks:
         with _noting_failure(item):
             return (yield)
 
-    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_runtest_teardown(self, item: pytest.Item) -> Generator[None, Any, Any]:
         """Put the cassette out of use, and write what was recorded."""
         try:
@@ -105,12 +107,22 @@ class CassetteHooks:
 
     def _note_written(self, item: pytest.Item) -> None:
         """Put what was recorded into the test's report, which is taken to the process that talks to the user."""
-        written = get_session().written
+        written = get_defaults().written
         for path, count in written.items():
             if path.is_relative_to(item.config.rootpath):  # no temporary one
-                shown = f"{path.relative_to(item.config.rootpath)}: {count} {'exchange' if count == 1 else 'exchanges'}"
-                item.user_properties.append((_PROPERTY, shown))
+                counted = f"{count} {'exchange' if count == 1 else 'exchanges'}"
+                what = counted if count else "not written, since a call failed"
+                item.user_properties.append((_PROPERTY, f"{path.relative_to(item.config.rootpath)}: {what}"))
         written.clear()
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, Any, Any]:
+        """Show where in the user's code a request was made that nothing answers, and not the way through hocket."""
+        error: BaseException | None = call.excinfo.value if call.excinfo is not None else None
+        if isinstance(error, CassetteMiss | ModelRequestsBlocked):
+            hide_inside(error)
+            call.excinfo = pytest.ExceptionInfo.from_exception(error)
+        return (yield)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Collect what was recorded, in the process that talks to the user."""

@@ -8,9 +8,9 @@ it; and also where it is written as JSON or a URL write it. What a request knows
 import re
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
-from itertools import accumulate, pairwise
 
 from hocket._secrets import MASK, sort_secrets
+from hocket.testing.cassettes.spoken import Edit, find_spoken
 
 __all__ = ["Masker", "Scrub", "make_masker"]
 
@@ -49,14 +49,15 @@ class Masker:
 
     def mask_pieces(self, pieces: Sequence[bytes]) -> list[bytes]:
         """Return as many pieces without secrets. The mask of one that was cut is in its first piece."""
-        masked = _mask_spans(pieces, self._find_spans(b"".join(pieces)))
+        masked = list(pieces)
+        if self._secrets:
+            masked = _edit(masked, find_spoken(b"".join(masked), self._find, MASK))  # first: it needs the beginnings
+            masked = _edit(masked, [Edit(start, end, _MASK) for start, end in self._find(b"".join(masked))])
         return masked if self._scrub is None else _scrub_pieces(masked, self._scrub)
 
-    def _find_spans(self, body: bytes) -> list[Span]:
-        spans: list[Span] = []
-        for secret in self._secrets:
-            spans.extend(_find_secret(body, secret))
-        return spans
+    def _find(self, body: bytes) -> list[Span]:
+        """Return where secrets stand, in order and without overlaps."""
+        return _merge([span for secret in self._secrets for span in _find_secret(body, secret)])
 
 
 @lru_cache(maxsize=64)
@@ -117,28 +118,33 @@ def _widen(body: bytes, start: int) -> int:
     return found.end(1) - 1
 
 
-def _mask_spans(pieces: Sequence[bytes], spans: list[Span]) -> list[bytes]:
-    """Return the pieces of a body with these spans of it masked."""
-    if not spans:
+def _edit(pieces: Sequence[bytes], edits: Sequence[Edit]) -> list[bytes]:
+    """Return the pieces of a body as edited. What is new is in the piece in which the old began.
+
+    Args:
+        pieces: of the body.
+        edits: in order and without overlaps.
+    """
+    if not edits:
         return list(pieces)
-    ends = [0, *accumulate(map(len, pieces))]
-    kept: list[bytes] = []
-    merged = _merge(spans)
-    at = 0  # the first span that may reach into the piece
-    for start, end in pairwise(ends):
-        body, parts, done = pieces[len(kept)], list[bytes](), start
-        while at < len(merged) and merged[at][0] < end:
-            first, last = merged[at]
-            parts.append(body[done - start : max(first, start) - start])
+    edited: list[bytes] = []
+    at = 0  # the first edit that may reach into the piece
+    start = 0
+    for piece in pieces:
+        end = start + len(piece)
+        parts, done = list[bytes](), start
+        while at < len(edits) and edits[at].start < end:
+            first, last, instead = edits[at]
             if first >= start:
-                parts.append(_MASK)
+                parts += (piece[done - start : first - start], instead)
             done = min(last, end)
             if last > end:  # it goes on in the next piece
                 break
             at += 1
-        parts.append(body[done - start :])
-        kept.append(b"".join(parts))
-    return kept
+        parts.append(piece[done - start :])
+        edited.append(b"".join(parts))
+        start = end
+    return edited
 
 
 def _merge(spans: list[Span]) -> list[Span]:

@@ -55,7 +55,7 @@ def describe_miss(request: RecordedRequest, recordings: Recordings, path: str, i
     shown = f"{request.method} {request.url}"
     exchanges = recordings.exchanges
     if not exchanges:
-        return f"{shown} has no recording: {path} is not there, or empty"
+        return f"{shown} has no recording: there is nothing in {path}"
     key = find_key(request, ignore)
     equal = sum(find_key(one.request, ignore) == key for one in exchanges)
     if equal:

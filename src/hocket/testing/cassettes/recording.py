@@ -15,7 +15,7 @@ from hocket.http.decompression import Decompressor, find_decompressor
 from hocket.http.failures import REQUEST_IDS
 from hocket.http.json_size import MAX_REPLY
 from hocket.http.request import HTTPRequest
-from hocket.testing.cassettes.exchanges import End, Exchange, keep_request
+from hocket.testing.cassettes.exchanges import BrokenOff, Exchange, keep_request
 from hocket.testing.cassettes.masking import Scrub, make_masker
 
 __all__ = ["Recorder"]
@@ -38,7 +38,7 @@ class _Draft:
         self._headers: Mapping[str, str] = {}
         self._after = 0.0
         self._pieces: list[tuple[float, bytes]] = []
-        self._end: End | None = None
+        self._end: BrokenOff | None = None
         self._is_over = False
         self._since = clock.current().now()
 
@@ -54,7 +54,7 @@ class _Draft:
         """Note how it ended; what comes after that is nothing new."""
         if not self._is_over:
             self._is_over = True
-            self._end = None if is_whole else End(self._lap(), _copy(failure))
+            self._end = None if is_whole else BrokenOff(self._lap(), _copy(failure))
 
     def keep(self, secrets: Sequence[str], scrub: Scrub | None) -> Exchange:
         """Return what there is to keep, without secrets."""

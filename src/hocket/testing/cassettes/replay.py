@@ -7,7 +7,8 @@ import anyio.lowlevel
 
 from hocket._runtime import clock
 from hocket.errors import CassetteMiss
-from hocket.testing.cassettes.exchanges import End, Exchange
+from hocket.testing.cassettes.exchanges import BrokenOff, Exchange
+from hocket.testing.outcomes import end_test
 
 __all__ = ["ReplayedReply", "open_recording"]
 
@@ -76,7 +77,7 @@ async def _wait(seconds: float) -> None:
         await anyio.lowlevel.checkpoint()
 
 
-async def _end(end: End, *, timing: bool) -> None:
+async def _end(end: BrokenOff, *, timing: bool) -> None:
     """Do what the network did at the end of a reply that did not come whole.
 
     Who gave it up, because it took too long perhaps, does so again if it takes as long again.
@@ -89,7 +90,8 @@ async def _end(end: End, *, timing: bool) -> None:
         await _wait(end.after if timing else 0)
         raise type(end.failure)(end.failure.message, retryable=end.failure.retryable)
     await _wait(end.after * 2 + _PATIENCE)
-    raise CassetteMiss(
+    raise end_test(
+        CassetteMiss,
         f"the recording of this reply ends here, where it was given up after {end.after:g} s of silence while it was "
-        "recorded, and now more of it is wanted: record it again"
+        "recorded, and now more of it is wanted: record it again",
     )

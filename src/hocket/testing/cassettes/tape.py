@@ -21,7 +21,7 @@ from pydantic_core import from_json
 
 from hocket._version import __version__
 from hocket.errors import ConnectionFailed, ConnectTimeout, InvalidInput, InvalidReply, LLMError, RequestTimeout
-from hocket.testing.cassettes.exchanges import End, Exchange, RecordedRequest
+from hocket.testing.cassettes.exchanges import BrokenOff, Exchange, RecordedRequest
 
 __all__ = ["FORMAT", "Tape", "check_writable", "read_tape", "write_tape"]
 
@@ -224,7 +224,7 @@ def _dump_bytes(data: bytes) -> object:
         return {"base64": base64.b64encode(data).decode()}
 
 
-def _dump_end(end: End) -> dict[str, object]:
+def _dump_end(end: BrokenOff) -> dict[str, object]:
     kept: dict[str, object] = {"after": round(end.after, 3)}
     if end.failure is None:
         return {"failure": "left", **kept}
@@ -243,7 +243,7 @@ def _load_exchange(one: _Exchange) -> Exchange:
         exchange.status, exchange.headers, exchange.after = one.reply.status, one.reply.headers, one.reply.after
         exchange.pieces = _load_pieces(one.reply.pieces)
     if one.end is not None:
-        exchange.end = End(one.end.after, _load_failure(one.end))
+        exchange.end = BrokenOff(one.end.after, _load_failure(one.end))
     if one.reply is None and one.end is None:
         raise ValueError(f"the request {request.method} {request.url} has neither a reply nor an end")
     return exchange

@@ -4,11 +4,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-__all__ = ["Session", "get_session", "use_session"]
+__all__ = ["CassetteDefaults", "RecordMode", "get_defaults", "use_defaults"]
+
+RecordMode = Literal["none", "once", "new", "all"]
 
 
 @dataclass
-class Session:
+class CassetteDefaults:
     """What holds for cassettes that do not say otherwise.
 
     Attributes:
@@ -16,26 +18,26 @@ class Session:
         max_age: days that a recording may be old; None: any age will do.
         strict: recordings that nobody asks for are failures.
         is_pytest: the plugin is there, and so are its options.
-        written: what was recorded, and how many exchanges in each file.
+        written: what was recorded, and how many exchanges in each file; 0: it was not written, since a call failed.
     """
 
-    record: Literal["none", "once", "new", "all"] | None = None
+    record: RecordMode | None = None
     max_age: float | None = None
     strict: bool = False
     is_pytest: bool = False
     written: dict[Path, int] = field(default_factory=dict[Path, int])
 
 
-_session = Session()
+_defaults = CassetteDefaults()
 
 
-def get_session() -> Session:
+def get_defaults() -> CassetteDefaults:
     """Return what holds."""
-    return _session
+    return _defaults
 
 
-def use_session(session: Session) -> Session:
+def use_defaults(defaults: CassetteDefaults) -> CassetteDefaults:
     """Have something else hold, and return what held before."""
-    global _session
-    before, _session = _session, session
+    global _defaults
+    before, _defaults = _defaults, defaults
     return before

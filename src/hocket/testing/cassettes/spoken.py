@@ -1,0 +1,120 @@
+"""Secrets that a model says: cut into the events of a stream, so that none of them, and no bytes in a row, hold one.
+
+A model that repeats a key which it was told does so token by token. So the texts that stand in the same place of
+successive documents (``data:`` lines of server-sent events, lines of JSON) are read in a row.
+"""
+
+import json
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import accumulate
+from typing import NamedTuple
+
+from hocket._json import JSON
+
+__all__ = ["Edit", "find_spoken"]
+
+_DOCUMENT = re.compile(rb"^(?:data: ?)?([\[{].*[\]}])[ \t\r]*$", re.MULTILINE)
+
+_Place = tuple[str | int, ...]
+
+
+class Edit(NamedTuple):
+    """Bytes that are to stand in the place of others."""
+
+    start: int
+    end: int
+    instead: bytes
+
+
+@dataclass
+class _Row:
+    """The texts that stand in one place, each with the document that it is in."""
+
+    documents: list[int] = field(default_factory=list[int])
+    wheres: list[_Place] = field(default_factory=list[_Place])
+    texts: list[str] = field(default_factory=list[str])
+
+
+def find_spoken(body: bytes, find: Callable[[bytes], Iterable[tuple[int, int]]], mask: str) -> list[Edit]:
+    """Return what takes secrets out of a stream that no search of its bytes finds.
+
+    Args:
+        body: of a reply.
+        find: returns where secrets stand in bytes, in order and without overlaps.
+        mask: stands in the place of a secret.
+    """
+    documents = [found for found in _DOCUMENT.finditer(body)]
+    if len(documents) < 2:
+        return []
+    read: dict[int, JSON] = {}
+    rows: dict[_Place, _Row] = defaultdict(_Row)
+    for number, document in enumerate(documents):
+        try:
+            read[number] = json.loads(document[1])
+        except (ValueError, RecursionError):
+            continue
+        for place, where, text in _list_texts(read[number], (), ()):
+            row = rows[place]
+            row.documents.append(number)
+            row.wheres.append(where)
+            row.texts.append(text)
+    changed: set[int] = set()
+    for row in rows.values():
+        for at, text in _mask_row(row.texts, find, mask):
+            _put(read[row.documents[at]], row.wheres[at], text)
+            changed.add(row.documents[at])
+    return [
+        Edit(*documents[number].span(1), json.dumps(read[number], separators=(",", ":")).encode())
+        for number in sorted(changed)
+    ]
+
+
+def _list_texts(data: JSON, place: _Place, where: _Place) -> Iterator[tuple[_Place, _Place, str]]:
+    """Yield the texts of a document: what successive documents have in common of their place, the place, the text.
+
+    Items of a list are told apart by their ``index``, for which many providers have a field, not by where they stand.
+    """
+    if isinstance(data, str):
+        yield place, where, data
+    elif isinstance(data, dict):
+        index = data.get("index")
+        here = (*place, index) if isinstance(index, int) else place
+        for name, value in data.items():
+            yield from _list_texts(value, (*here, name), (*where, name))
+    elif isinstance(data, list):
+        for number, value in enumerate(data):
+            yield from _list_texts(value, place, (*where, number))
+
+
+def _mask_row(
+    texts: Sequence[str], find: Callable[[bytes], Iterable[tuple[int, int]]], mask: str
+) -> Iterator[tuple[int, str]]:
+    """Yield the texts that are to be others, by their number: a mask is in the first text that a secret is in."""
+    encoded = [text.encode("utf-8", "surrogatepass") for text in texts]
+    ends = list(accumulate(map(len, encoded)))
+    spans = list(find(b"".join(encoded)))
+    if not spans:
+        return
+    for number, (text, end) in enumerate(zip(encoded, ends, strict=True)):
+        start = end - len(text)
+        parts: list[bytes] = []
+        done = start
+        for first, last in spans:
+            if last <= start or first >= end:
+                continue
+            parts.append(text[done - start : max(first, start) - start])
+            if first >= start:
+                parts.append(mask.encode())
+            done = min(last, end)
+        if parts:
+            yield number, b"".join([*parts, text[done - start :]]).decode("utf-8", "surrogatepass")
+
+
+def _put(data: JSON, where: _Place, text: str) -> None:
+    *way, last = where
+    for step in way:
+        data = data[step]  # type: ignore[index]  # that is where it was found
+    data[last] = text  # type: ignore[index]
