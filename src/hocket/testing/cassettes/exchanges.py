@@ -14,7 +14,7 @@ from hocket.errors import LLMError
 from hocket.http.request import HTTPRequest
 from hocket.testing.cassettes.masking import Masker
 
-__all__ = ["BrokenOff", "Exchange", "Key", "RecordedRequest", "find_key", "keep_request"]
+__all__ = ["BrokenOff", "Key", "RecordedExchange", "RecordedRequest", "find_key", "keep_request"]
 
 Key = tuple[str, str, str]
 """What makes two requests the same: the method, path and parameters, the body."""
@@ -51,7 +51,7 @@ class BrokenOff:
 
 
 @dataclass(slots=True)
-class Exchange:
+class RecordedExchange:
     """A request, and what came of it.
 
     Attributes:

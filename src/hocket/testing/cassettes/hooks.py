@@ -118,10 +118,10 @@ class CassetteHooks:
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, Any, Any]:
         """Show where in the user's code a request was made that nothing answers, and not the way through hocket."""
-        error: BaseException | None = call.excinfo.value if call.excinfo is not None else None
+        error = call.excinfo.value if call.excinfo is not None else None
         if isinstance(error, CassetteMiss | ModelRequestsBlocked):
             hide_inside(error)
-            call.excinfo = pytest.ExceptionInfo.from_exception(error)
+            call.excinfo = pytest.ExceptionInfo[BaseException].from_exception(error)
         return (yield)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:

@@ -10,7 +10,7 @@ from os.path import commonprefix
 
 from pydantic_core import from_json
 
-from hocket.testing.cassettes.exchanges import Exchange, Key, RecordedRequest, find_key
+from hocket.testing.cassettes.exchanges import Key, RecordedExchange, RecordedRequest, find_key
 
 __all__ = ["Recordings", "describe_miss"]
 
@@ -28,22 +28,22 @@ class Recordings:
         ignore: fields of a body that do not count, see `find_key`.
     """
 
-    def __init__(self, exchanges: Sequence[Exchange], ignore: Sequence[str]) -> None:
-        self.exchanges: list[Exchange] = list(exchanges)
+    def __init__(self, exchanges: Sequence[RecordedExchange], ignore: Sequence[str]) -> None:
+        self.exchanges: list[RecordedExchange] = list(exchanges)
         self._ignore = ignore
-        self._left: dict[Key, deque[Exchange]] = defaultdict(deque)
+        self._left: dict[Key, deque[RecordedExchange]] = defaultdict(deque)
         self._lock = threading.Lock()
         for one in exchanges:
             self._left[find_key(one.request, ignore)].append(one)
 
-    def take(self, request: RecordedRequest) -> Exchange | None:
+    def take(self, request: RecordedRequest) -> RecordedExchange | None:
         """Return the first recording of a request that is left, once; None: there is none."""
         key = find_key(request, self._ignore)
         with self._lock:
             left = self._left.get(key)
             return left.popleft() if left else None
 
-    def list_unused(self) -> list[Exchange]:
+    def list_unused(self) -> list[RecordedExchange]:
         """Return the recordings that have answered nothing."""
         with self._lock:
             left = {id(one) for exchanges in self._left.values() for one in exchanges}

@@ -15,7 +15,7 @@ from hocket.http.decompression import Decompressor, find_decompressor
 from hocket.http.failures import REQUEST_IDS
 from hocket.http.json_size import MAX_REPLY
 from hocket.http.request import HTTPRequest
-from hocket.testing.cassettes.exchanges import BrokenOff, Exchange, keep_request
+from hocket.testing.cassettes.exchanges import BrokenOff, RecordedExchange, keep_request
 from hocket.testing.cassettes.masking import Scrub, make_masker
 
 __all__ = ["Recorder"]
@@ -56,7 +56,7 @@ class _Draft:
             self._is_over = True
             self._end = None if is_whole else BrokenOff(self._lap(), _copy(failure))
 
-    def keep(self, secrets: Sequence[str], scrub: Scrub | None) -> Exchange:
+    def keep(self, secrets: Sequence[str], scrub: Scrub | None) -> RecordedExchange:
         """Return what there is to keep, without secrets."""
         self.finish()
         masker = make_masker(tuple(secrets), scrub)
@@ -70,7 +70,7 @@ class _Draft:
         end = self._end
         if end is not None and end.failure is not None:
             end.failure.message = masker.mask_text(end.failure.message)
-        return Exchange(keep_request(self._request, masker), self._status, headers, self._after, pieces, end)
+        return RecordedExchange(keep_request(self._request, masker), self._status, headers, self._after, pieces, end)
 
     def _lap(self) -> float:
         before, self._since = self._since, clock.current().now()
@@ -119,7 +119,7 @@ class Recorder:
             raise
         return _RecordedReply(reply, draft)
 
-    def keep(self, scrub: Scrub | None) -> Iterator[Exchange]:
+    def keep(self, scrub: Scrub | None) -> Iterator[RecordedExchange]:
         """Yield what there is to keep. No exchange has a secret of any other."""
         with self._lock:
             drafts, secrets = list(self._drafts), list(self._secrets)

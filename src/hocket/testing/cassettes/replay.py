@@ -7,7 +7,7 @@ import anyio.lowlevel
 
 from hocket._runtime import clock
 from hocket.errors import CassetteMiss
-from hocket.testing.cassettes.exchanges import BrokenOff, Exchange
+from hocket.testing.cassettes.exchanges import BrokenOff, RecordedExchange
 from hocket.testing.outcomes import end_test
 
 __all__ = ["ReplayedReply", "open_recording"]
@@ -16,7 +16,7 @@ _PATIENCE = 1.0
 """Seconds more than the one who gave a reply up has waited for it: whoever waits longer waits for what nobody knows."""
 
 
-async def open_recording(exchange: Exchange, *, timing: bool) -> "ReplayedReply":
+async def open_recording(exchange: RecordedExchange, *, timing: bool) -> "ReplayedReply":
     """Return a recorded reply.
 
     Args:
@@ -39,7 +39,7 @@ class ReplayedReply:
 
     is_worth_draining: ClassVar[bool] = False
 
-    def __init__(self, exchange: Exchange, *, timing: bool) -> None:
+    def __init__(self, exchange: RecordedExchange, *, timing: bool) -> None:
         self.status: int = exchange.status or 0
         self.headers: Mapping[str, str] = exchange.headers
         self._pieces = iter(exchange.pieces)

@@ -21,7 +21,7 @@ from pydantic_core import from_json
 
 from hocket._version import __version__
 from hocket.errors import ConnectionFailed, ConnectTimeout, InvalidInput, InvalidReply, LLMError, RequestTimeout
-from hocket.testing.cassettes.exchanges import BrokenOff, Exchange, RecordedRequest
+from hocket.testing.cassettes.exchanges import BrokenOff, RecordedExchange, RecordedRequest
 
 __all__ = ["FORMAT", "Tape", "check_writable", "read_tape", "write_tape"]
 
@@ -44,7 +44,7 @@ class Tape:
         version: of the hocket that wrote it.
     """
 
-    exchanges: list[Exchange] = field(default_factory=list[Exchange])
+    exchanges: list[RecordedExchange] = field(default_factory=list[RecordedExchange])
     recorded: datetime | None = None
     version: str = __version__
 
@@ -131,7 +131,7 @@ def _refuse(path: Path, why: str) -> InvalidInput:
     )
 
 
-def write_tape(path: Path, exchanges: Iterable[Exchange]) -> None:
+def write_tape(path: Path, exchanges: Iterable[RecordedExchange]) -> None:
     """Write a cassette, as a whole or not at all.
 
     Raises:
@@ -180,7 +180,7 @@ def _replace(path: Path) -> Generator[BinaryIO]:
         raise
 
 
-def _write(exchanges: Iterable[Exchange]) -> Iterator[str]:
+def _write(exchanges: Iterable[RecordedExchange]) -> Iterator[str]:
     """Yield the text of a file. A piece has a line: a diff then shows what came otherwise."""
     now = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
     yield f'{{\n"cassette": {FORMAT},\n"hocket": "{__version__}",\n"recorded": "{now}",\n"exchanges": ['
@@ -232,13 +232,13 @@ def _dump_end(end: BrokenOff) -> dict[str, object]:
     return {"failure": name, **kept, "message": end.failure.message, "retryable": end.failure.retryable}
 
 
-def _load_exchange(one: _Exchange) -> Exchange:
+def _load_exchange(one: _Exchange) -> RecordedExchange:
     request = one.request
     if "body" in request.model_fields_set:
         body = json.dumps(request.body).encode()
     else:
         body = b"" if request.text is None else _load_bytes(request.text)
-    exchange = Exchange(RecordedRequest(request.method, request.url, body))
+    exchange = RecordedExchange(RecordedRequest(request.method, request.url, body))
     if one.reply is not None:
         exchange.status, exchange.headers, exchange.after = one.reply.status, one.reply.headers, one.reply.after
         exchange.pieces = _load_pieces(one.reply.pieces)
