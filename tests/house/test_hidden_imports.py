@@ -17,8 +17,6 @@ OFFERED_FROM_ABOVE = {
     ("messages", "message_toolkit"): 8,
     ("messages", "tokens"): 1,
     ("runnables", "chat_history"): 1,
-    ("runnables", "tools"): 1,
-    ("tools", "retrievers"): 1,
 }
 
 MAY_IMPORT_BY_STRING = {
@@ -43,7 +41,7 @@ MAY_BE_ASSIGNED = {
 
 
 def test_lazy_names_come_from_floors_below() -> None:
-    """A name that is loaded when it is asked for is an import like any other; twelve of LangChain's are the exceptions."""
+    """A name that is loaded when it is asked for is an import like any other; ten of LangChain's are the exceptions."""
     upward = find_upward(read_lazy_arrows())
     counts = {
         rooms: sum((room_of(one.module), room_of(one.target)) == rooms for one in upward)

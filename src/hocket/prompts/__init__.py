@@ -1,5 +1,6 @@
 """Prompts: what models are asked, with variables in it. LangChain's names."""
 
+from hocket.documents.formatting import aformat_document, format_document
 from hocket.prompts.base import BasePromptTemplate, FormatOutputType
 from hocket.prompts.chat import (
     BaseChatPromptTemplate,
@@ -8,7 +9,6 @@ from hocket.prompts.chat import (
     MessagesPlaceholder,
 )
 from hocket.prompts.dict import DictPromptTemplate
-from hocket.prompts.documents import aformat_document, format_document
 from hocket.prompts.example_selectors import BaseExampleSelector, LengthBasedExampleSelector
 from hocket.prompts.few_shot import (
     FewShotChatMessagePromptTemplate,

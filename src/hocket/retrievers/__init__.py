@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from hocket.retrievers.extractor import EXTRACTION_PROMPT, LLMChainExtractor
     from hocket.retrievers.multi_query import MULTI_QUERY_PROMPT, MultiQueryRetriever
     from hocket.retrievers.parent_document import ParentDocumentRetriever
-    from hocket.retrievers.tool import create_retriever_tool
+    from hocket.tools.from_retriever import create_retriever_tool
 
 _LATER = {
     "EXTRACTION_PROMPT": "extractor",
@@ -24,7 +24,7 @@ _LATER = {
     "LLMChainExtractor": "extractor",
     "MultiQueryRetriever": "multi_query",
     "ParentDocumentRetriever": "parent_document",
-    "create_retriever_tool": "tool",
+    "create_retriever_tool": ".tools.from_retriever",
 }
 
 __all__ = [

@@ -5,12 +5,12 @@ from typing import cast
 
 from hocket.callbacks import AsyncCallbackManagerForRetrieverRun
 from hocket.documents import Document
-from hocket.errors import InvalidHook
+from hocket.documents.found import check_found
 from hocket.runnables.base import Runnable
 from hocket.runnables.batch import Batch
 from hocket.runnables.config import RunnableConfig, ensure_config
 
-__all__ = ["Retriever", "check_found", "check_retrievers", "retrieve_all"]
+__all__ = ["Retriever", "check_retrievers", "retrieve_all"]
 
 Retriever = Runnable[str, list[Document]]
 """What finds documents: a `BaseRetriever`, or any runnable from a question to a list of documents."""
@@ -40,7 +40,7 @@ async def retrieve_all(
     async def retrieve(number: int, _: RunnableConfig) -> list[Document]:
         retriever, query = retrievals[number]
         config: RunnableConfig = {"callbacks": run_manager.get_child(f"{tag}_{number + 1}")}
-        return check_found(await retriever.ainvoke(query, config, **kwargs), retriever)
+        return check_found(await retriever.ainvoke(query, config, **kwargs), retriever.get_name())
 
     limit: RunnableConfig = {"max_concurrency": ensure_config().get("max_concurrency")}
     return await Batch(retrieve, range(len(retrievals)), limit, return_exceptions=False).collect()
@@ -57,16 +57,3 @@ def check_retrievers(given: object) -> Sequence[Retriever]:
         if all(isinstance(one, Runnable) for one in some):
             return cast("Sequence[Retriever]", some)
     raise ValueError(f"retrievers is {given!r:.200}; it must be a list of retrievers, with at least one")
-
-
-def check_found(found: object, retriever: Retriever) -> list[Document]:
-    """Return what a retriever has found.
-
-    Raises:
-        InvalidHook: it is no list of documents.
-    """
-    if isinstance(found, list):
-        documents = cast("list[object]", found)
-        if all(isinstance(one, Document) for one in documents):
-            return cast("list[Document]", documents)
-    raise InvalidHook(f"{retriever.get_name()} returned {found!r:.200}; a retriever returns a list of documents")

@@ -6,7 +6,8 @@ from pydantic import SkipValidation
 
 from hocket.callbacks import AsyncCallbackManagerForRetrieverRun
 from hocket.documents import BaseDocumentCompressor, Document
-from hocket.retrievers.at_once import Retriever, check_found
+from hocket.documents.found import check_found
+from hocket.retrievers.at_once import Retriever
 from hocket.retrievers.base import BaseRetriever
 
 __all__ = ["ContextualCompressionRetriever"]
@@ -33,7 +34,6 @@ class ContextualCompressionRetriever(BaseRetriever):
         self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun, **kwargs: Any
     ) -> list[Document]:
         inside = run_manager.get_child()
-        found = check_found(
-            await self.base_retriever.ainvoke(query, {"callbacks": inside}, **kwargs), self.base_retriever
-        )
+        retriever = self.base_retriever
+        found = check_found(await retriever.ainvoke(query, {"callbacks": inside}, **kwargs), retriever.get_name())
         return list(await self.base_compressor.acompress_documents(found, query, inside)) if found else []

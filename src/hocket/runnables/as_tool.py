@@ -1,12 +1,9 @@
-"""What makes a tool of a runnable. It lives above, with the tools."""
+"""What makes a tool of a runnable, and what a tool is. It lives above, with the tools.
 
-from typing import TYPE_CHECKING
+`Runnable.as_tool` returns a `BaseTool`, and a `BaseTool` is a `Runnable`: names of LangChain's, by which each of the two
+rooms has to know the other. All that this room knows is here; it is imported when a tool is asked for.
+"""
 
-from hocket._runtime.lazy import Loader, loader
+from hocket.tools import ArgsSchema, BaseTool, convert_runnable_to_tool
 
-if TYPE_CHECKING:
-    from hocket.tools.from_runnable import convert_runnable_to_tool
-
-__all__ = ["convert_runnable_to_tool"]
-
-__getattr__: Loader = loader("hocket.runnables", {"convert_runnable_to_tool": ".tools.from_runnable"})
+__all__ = ["ArgsSchema", "BaseTool", "convert_runnable_to_tool"]

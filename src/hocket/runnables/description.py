@@ -12,9 +12,8 @@ from hocket.runnables.verbs import RunnableVerbs
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
+    from hocket.runnables.as_tool import ArgsSchema, BaseTool
     from hocket.runnables.graph import Graph
-    from hocket.tools.arguments import ArgsSchema
-    from hocket.tools.base import BaseTool
 
 __all__ = ["RunnableDescription", "WrapperDescription", "join_specs"]
 

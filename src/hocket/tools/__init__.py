@@ -6,11 +6,11 @@ from hocket._runtime.lazy import Loader, loader
 from hocket.errors import RetryTool, StopRun, ToolException, ToolTimeout
 
 if TYPE_CHECKING:
-    from hocket.retrievers.tool import create_retriever_tool
     from hocket.tools.arguments import ArgsSchema
     from hocket.tools.base import BaseTool, BaseToolkit
     from hocket.tools.calls import arun_tool_calls, run_tool_calls
     from hocket.tools.decorator import tool
+    from hocket.tools.from_retriever import create_retriever_tool
     from hocket.tools.from_runnable import convert_runnable_to_tool
     from hocket.tools.function_calling import (
         FunctionDescription,
@@ -45,7 +45,7 @@ _LATER = {
     "convert_to_openai_function": "function_calling",
     "convert_to_openai_tool": "function_calling",
     "convert_to_openai_tools": "function_calling",
-    "create_retriever_tool": ".retrievers.tool",
+    "create_retriever_tool": "from_retriever",
     "create_schema_from_function": "inferred",
     "render_text_description": "render",
     "render_text_description_and_args": "render",

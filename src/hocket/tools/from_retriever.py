@@ -4,10 +4,11 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 from hocket.documents import Document
-from hocket.prompts import BasePromptTemplate, PromptTemplate, format_document
-from hocket.retrievers.at_once import Retriever, check_found
+from hocket.documents.formatting import DocumentPrompt, format_document
+from hocket.documents.found import check_found
 from hocket.runnables import RunnableConfig
-from hocket.tools import StructuredTool
+from hocket.runnables.base import Runnable
+from hocket.tools.structured import StructuredTool
 
 __all__ = ["create_retriever_tool"]
 
@@ -19,11 +20,11 @@ _SCHEMA: dict[str, Any] = {
 
 
 def create_retriever_tool(
-    retriever: Retriever,
+    retriever: Runnable[str, list[Document]],
     name: str,
     description: str,
     *,
-    document_prompt: BasePromptTemplate[str] | None = None,
+    document_prompt: DocumentPrompt | None = None,
     document_separator: str = "\n\n",
     response_format: Literal["content", "content_and_artifact"] = "content",
 ) -> StructuredTool:
@@ -47,17 +48,19 @@ def create_retriever_tool(
     Raises:
         InvalidInput: the name will not do.
     """
-    prompt = document_prompt or PromptTemplate.from_template("{page_content}")
 
     def show(found: Sequence[Document]) -> object:
-        shown = document_separator.join([format_document(one, prompt) for one in found]) or "Nothing was found."
+        texts = [
+            one.page_content if document_prompt is None else format_document(one, document_prompt) for one in found
+        ]
+        shown = document_separator.join(texts) or "Nothing was found."
         return (shown, found) if response_format == "content_and_artifact" else shown
 
     async def asearch(query: str, config: RunnableConfig) -> object:
-        return show(check_found(await retriever.ainvoke(query, config), retriever))
+        return show(check_found(await retriever.ainvoke(query, config), retriever.get_name()))
 
     def search(query: str, config: RunnableConfig) -> object:
-        return show(check_found(retriever.invoke(query, config), retriever))
+        return show(check_found(retriever.invoke(query, config), retriever.get_name()))
 
     return StructuredTool.from_function(
         search, asearch, name, description, args_schema=_SCHEMA, response_format=response_format

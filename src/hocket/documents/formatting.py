@@ -1,13 +1,36 @@
-"""Documents as texts of a prompt."""
+"""Documents as texts of a prompt.
 
-from hocket.documents import Document
+Whoever shows documents to a model needs them so: prompts, tools and chains. So this is written down here, below all of
+them, and says of a prompt only what it uses.
+"""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from hocket.documents.document import Document
 from hocket.errors import InvalidInput
-from hocket.prompts.base import BasePromptTemplate
 
-__all__ = ["aformat_document", "format_document"]
+__all__ = ["DocumentPrompt", "aformat_document", "format_document"]
 
 
-def format_document(doc: Document, prompt: BasePromptTemplate[str]) -> str:
+class DocumentPrompt(Protocol):
+    """A template of a text, such as a `PromptTemplate`."""
+
+    @property
+    def input_variables(self) -> Sequence[str]:
+        """The names of the values that it takes."""
+        ...
+
+    def format(self, **values: object) -> str:
+        """Return it filled."""
+        ...
+
+    async def aformat(self, **values: object) -> str:
+        """Return it filled."""
+        ...
+
+
+def format_document(doc: Document, prompt: DocumentPrompt) -> str:
     """Return a template filled with a document. What the document says stays as it is, braces included.
 
         >>> from hocket.prompts import PromptTemplate
@@ -25,12 +48,12 @@ def format_document(doc: Document, prompt: BasePromptTemplate[str]) -> str:
     return prompt.format(**_read_values(doc, prompt))
 
 
-async def aformat_document(doc: Document, prompt: BasePromptTemplate[str]) -> str:
+async def aformat_document(doc: Document, prompt: DocumentPrompt) -> str:
     """Return a template filled with a document: the async twin of `format_document`."""
     return await prompt.aformat(**_read_values(doc, prompt))
 
 
-def _read_values(doc: Document, prompt: BasePromptTemplate[str]) -> dict[str, object]:
+def _read_values(doc: Document, prompt: DocumentPrompt) -> dict[str, object]:
     known = {**doc.metadata, "page_content": doc.page_content}
     missing = [name for name in prompt.input_variables if name not in known]
     if missing:
