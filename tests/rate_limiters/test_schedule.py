@@ -157,10 +157,10 @@ def test_a_429_cuts_once_and_grants_let_it_grow() -> None:
     assert schedule.factor == 0.7
     schedule.cut_back(12.1)
     assert schedule.factor == pytest.approx(0.49)
-    for number in range(500):
+    for number in range(10):
         schedule.reserve(20.0 + 100 * number, Tokens(0, 0), held=0)
-    assert 0.7 * 0.95 < schedule.factor < 1
-    for number in range(1000):
+    assert 0.49 < schedule.factor < 0.7
+    for number in range(100):
         schedule.reserve(100_000.0 + 100 * number, Tokens(0, 0), held=0)
     assert schedule.factor == 1
 
@@ -186,5 +186,5 @@ def test_without_numbers_the_first_429_gives_one() -> None:
     for number in range(100):
         assert schedule.reserve(number / 10, Tokens(0, 0), held=0).wait == 0
     schedule.cut_back(10.0)
-    assert schedule.effective(0) == pytest.approx(600)
+    assert schedule.effective(0) == pytest.approx(600, rel=0.02)
     assert schedule.factor == 0.7

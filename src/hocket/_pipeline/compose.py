@@ -12,7 +12,7 @@ from hocket._pipeline.call import Call, Next
 from hocket._pipeline.concurrency_limit import ConcurrencyLimiter, with_concurrency_limit
 from hocket._pipeline.deadline import with_attempt_deadlines, with_total_deadline
 from hocket._pipeline.observe import with_run_events
-from hocket._pipeline.rate_limit import with_rate_limit
+from hocket._pipeline.rate_limit import RateLimitReserver, reserves_tokens, with_rate_limit
 from hocket._pipeline.request import CallRequest
 from hocket._pipeline.reservations import with_reservations
 from hocket._pipeline.retry import with_retries
@@ -32,8 +32,11 @@ def compose_attempts(
         places: of the calls in flight, of which each attempt takes one; None: there are as many as wanted.
         reservers: budgets and the like, which reserve for each attempt, in this order.
     """
+    is_reserver = rate_limiter is not None and reserves_tokens(rate_limiter)
+    if rate_limiter is not None and is_reserver:
+        reservers = (*reservers, RateLimitReserver(rate_limiter))  # the last: what it grants is for now
     attempt = with_reservations(reservers, with_attempt_deadlines(ask_hook))
-    if rate_limiter is not None:
+    if rate_limiter is not None and not is_reserver:
         attempt = with_rate_limit(rate_limiter, attempt)
     if places is not None:
         attempt = with_concurrency_limit(places, attempt)

@@ -1,6 +1,7 @@
 """What every rate limiter can do, and the permits that it gives."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 
 __all__ = ["BaseRateLimiter", "Permit"]
 
@@ -10,6 +11,16 @@ class Permit:
 
     This one settles nothing: it is that of a limiter which counts requests alone.
     """
+
+    @property
+    def tokens(self) -> tuple[int, int]:
+        """What was reserved: input and output."""
+        return 0, 0
+
+    @property
+    def is_local(self) -> bool:
+        """Whether the settlement never waits: then it needs no protection from cancellation."""
+        return False
 
     def settle(self, tokens: int | tuple[int, int]) -> None:
         """Say what the request used, in place of what was reserved for it.
@@ -62,3 +73,23 @@ class BaseRateLimiter(ABC):
     async def areserve(self, tokens: int | tuple[int, int | None] = 0, *, blocking: bool = True) -> Permit | None:
         """Wait, without holding up the event loop, until a request of so many tokens may be made. See `reserve`."""
         return Permit() if await self.aacquire(blocking=blocking) else None
+
+    def learn(self, headers: Mapping[str, str]) -> None:  # noqa: B027  # it may do nothing
+        """Take what a reply says of the limits of the account. This one does not look at it.
+
+        Args:
+            headers: of the reply, in lower case.
+        """
+
+    async def alearn(self, headers: Mapping[str, str]) -> None:  # noqa: B027  # it may do nothing
+        """Take what a reply says of the limits of the account. See `learn`."""
+
+    def slow_down(self, retry_after: float | None = None) -> None:  # noqa: B027  # it may do nothing
+        """Go slower, since a server has refused. This one does not.
+
+        Args:
+            retry_after: seconds for which nobody is to go; None: the server did not say.
+        """
+
+    async def aslow_down(self, retry_after: float | None = None) -> None:  # noqa: B027  # it may do nothing
+        """Go slower, since a server has refused. See `slow_down`."""

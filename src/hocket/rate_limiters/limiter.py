@@ -67,6 +67,14 @@ class _HeldPermit(Permit):
         self._held = held
         self._is_over = False
 
+    @property
+    def tokens(self) -> tuple[int, int]:
+        return self._held.need
+
+    @property
+    def is_local(self) -> bool:
+        return not self._limiter.is_portable
+
     def settle(self, tokens: int | tuple[int, int]) -> None:
         drive(self._settle(BLOCKING, tokens))
 

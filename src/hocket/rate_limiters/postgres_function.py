@@ -29,6 +29,7 @@ CREATE TABLE IF NOT EXISTS hocket_limit (
     last float8 NOT NULL DEFAULT 0, bottom float8 NOT NULL DEFAULT 0, seq bigint NOT NULL DEFAULT 0,
     used1 bigint NOT NULL DEFAULT 0, used2 bigint NOT NULL DEFAULT 0, factor float8 NOT NULL DEFAULT 1,
     ceiling float8 NOT NULL DEFAULT 1, cut float8 NOT NULL DEFAULT 0, paused float8 NOT NULL DEFAULT 0,
+    refused bigint NOT NULL DEFAULT 0,
     mark float8 NOT NULL DEFAULT 0, marked bigint NOT NULL DEFAULT 0, mark2 float8 NOT NULL DEFAULT 0,
     marked2 bigint NOT NULL DEFAULT 0) WITH (fillfactor = 50);
 CREATE TABLE IF NOT EXISTS hocket_limit_log (
@@ -62,7 +63,7 @@ DECLARE
     s hocket_limit; now_ float8; out_ float8[]; e record; i int := 1; busy int := 0; alive int := 0; granted int := 0;
     limit0 float8; limit1 float8; limit2 float8; limit3 float8; rate float8; step float8; paced float8; at_ float8;
     n1 bigint; n2 bigint; u1 bigint; u2 bigint; cap0 float8; cap1 float8; cap2 float8; gone float8; top bigint;
-    places int; before float8; ahead float8; growth float8; ceiling_ float8;
+    places int; before float8; ahead float8; growth float8; ceiling_ float8; back_ float8;
     is_over boolean;
 BEGIN
     SELECT * INTO s FROM hocket_limit_take_@FORMAT(_name, _now);
@@ -130,17 +131,18 @@ BEGIN
             DELETE FROM hocket_limit_log l WHERE l.name = _name AND l.seq <= top;
             s.bottom := gone;
         END IF;
-        out_ := out_ || ARRAY[ahead, s.seq + 1, at_ - s.last]::float8[];
+        back_ := at_ - s.last;
+        out_ := out_ || ARRAY[ahead, s.seq + 1, back_]::float8[];
         s.last := at_; s.seq := s.seq + 1; s.used1 := u1 + n1; s.used2 := u2 + n2;
         IF s.burst > 1 OR n1 + n2 > 0 OR s.tokens + s.input + s.output + s.learned[2] + s.learned[3] + s.learned[4] > 0 THEN
             INSERT INTO hocket_limit_log VALUES (_name, s.seq, at_, n1, n2);
         END IF;
-        growth := CASE WHEN s.factor < 0.95 * s.ceiling THEN @FAST ELSE @SLOW END;
+        growth := CASE WHEN s.factor BETWEEN 0.95 * s.ceiling AND 1.05 * s.ceiling THEN @SLOW ELSE @FAST END;
         ceiling_ := CASE WHEN s.guess THEN @MOST ELSE 1 END;
-        IF s.factor < ceiling_ THEN s.factor := least(ceiling_, s.factor * (1 + growth)); END IF;
+        IF s.factor < ceiling_ THEN s.factor := least(ceiling_, s.factor * (1 + growth * least(back_, 1))); END IF;
         IF now_ - s.mark2 > s.size THEN
-            s.mark := s.mark2; s.marked := s.marked2; s.mark2 := now_; s.marked2 := s.seq - 1;
-            IF now_ - s.mark > 2 * s.size THEN s.mark := now_; s.marked := s.seq - 1; END IF;
+            s.mark := s.mark2; s.marked := s.marked2; s.mark2 := now_; s.marked2 := s.seq - 1 - s.refused;
+            IF now_ - s.mark > 2 * s.size THEN s.mark := now_; s.marked := s.marked2; END IF;
         END IF;
         granted := granted + 1; i := i + 2;
         IF ahead > 0 THEN held := held + 1; END IF;
@@ -179,7 +181,7 @@ END $$;
 
 CREATE OR REPLACE FUNCTION hocket_limit_learn_@FORMAT(_name text, _now float8, pause float8, cuts boolean, told float8[])
 RETURNS void LANGUAGE plpgsql AS $$
-DECLARE s hocket_limit;
+DECLARE s hocket_limit; through float8; rate float8; least_ float8 := @LEAST;
 BEGIN
     SELECT * INTO s FROM hocket_limit_take_@FORMAT(_name, _now);
     IF s.name IS NULL THEN RETURN; END IF;
@@ -188,15 +190,22 @@ BEGIN
         s.guess := false; s.factor := least(s.factor, 1); s.learned[1] := told[1];
     END IF;
     s.paused := greatest(s.paused, s.seen + pause);
+    IF cuts THEN s.refused := s.refused + 1; END IF;
     IF cuts AND s.adaptive = 1 AND s.seen - s.cut > @PAUSE THEN
+        through := s.seq - s.refused - s.marked;
         IF s.requests + s.tokens + s.input + s.output + s.learned[1] + s.learned[2] + s.learned[3] + s.learned[4] = 0 THEN
-            s.learned[1] := greatest((s.seq - s.marked) / greatest(s.seen - s.mark, 1) * s.size, 1);
+            s.learned[1] := greatest(through / greatest(s.seen - s.mark, 1) * s.size, 1);
             s.guess := true;
         END IF;
-        s.cut := s.seen; s.ceiling := s.factor; s.factor := greatest(s.factor * @CUT, @LEAST);
+        rate := hocket_limit_effective_@FORMAT(s.requests, s.learned[1]);
+        IF s.guess THEN least_ := 1 / rate; END IF;
+        IF rate > 0 THEN
+            least_ := greatest(least_, @CUT * through / greatest(s.seen - s.mark, s.size) * s.size / rate);
+        END IF;
+        s.cut := s.seen; s.ceiling := s.factor; s.factor := least(s.factor, greatest(s.factor * @CUT, least_));
     END IF;
     UPDATE hocket_limit l SET seen = s.seen, learned = s.learned, guess = s.guess, factor = s.factor, ceiling = s.ceiling,
-        cut = s.cut, paused = s.paused WHERE l.name = _name;
+        cut = s.cut, paused = s.paused, refused = s.refused WHERE l.name = _name;
 END $$;
 
 CREATE OR REPLACE FUNCTION hocket_limit_read_@FORMAT(_name text, _now float8) RETURNS float8[] LANGUAGE plpgsql AS $$

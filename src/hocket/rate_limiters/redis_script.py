@@ -25,8 +25,8 @@ local now = tonumber(ARGV[2])
 if now == 0 then local t = redis.call('TIME'); now = t[1] * 1000000 + t[2] end
 
 local NUMBERS = {'requests', 'tokens', 'input', 'output', 'window', 'burst', 'most', 'adaptive', 'learned1', 'learned2',
-  'learned3', 'learned4', 'guess', 'last', 'floor', 'seq', 'used1', 'used2', 'factor', 'ceiling', 'cut', 'paused', 'mark',
-  'marked', 'mark2', 'marked2', 'head'}
+  'learned3', 'learned4', 'guess', 'last', 'floor', 'seq', 'used1', 'used2', 'factor', 'ceiling', 'cut', 'paused', 'refused',
+  'mark', 'marked', 'mark2', 'marked2', 'head'}
 local s = {}
 local found = redis.call('HMGET', state, unpack(NUMBERS))
 for i, name in ipairs(NUMBERS) do s[name] = tonumber(found[i] or 0) end
@@ -104,11 +104,12 @@ local function reserve(read, written, held, horizon)
   if s.burst > 1 or read + written > 0 or counts > 0 then put(s.seq, at, read, written) end
   local most = s.guess == 1 and MOST or 1
   if s.factor < most then
-    s.factor = math.min(most, s.factor * (1 + (s.factor < 0.95 * s.ceiling and FAST or SLOW)))
+    local near = 0.95 * s.ceiling <= s.factor and s.factor <= 1.05 * s.ceiling
+    s.factor = math.min(most, s.factor * (1 + (near and SLOW or FAST) * math.min(back / 1000000, 1)))
   end
   if now - s.mark2 > s.window then
-    s.mark, s.marked, s.mark2, s.marked2 = s.mark2, s.marked2, now, s.seq - 1
-    if now - s.mark > 2 * s.window then s.mark, s.marked = now, s.seq - 1 end
+    s.mark, s.marked, s.mark2, s.marked2 = s.mark2, s.marked2, now, s.seq - 1 - s.refused
+    if now - s.mark > 2 * s.window then s.mark, s.marked = now, s.seq - 1 - s.refused end
   end
   return ahead, s.seq, back
 end
@@ -194,13 +195,19 @@ if what == 'learn' then
   if any and s.guess == 1 then s.guess, s.factor, s.learned1 = 0, math.min(s.factor, 1), found_here[1] end
 end
 s.paused = math.max(s.paused, now + tonumber(ARGV[3]))
-if what == 'slow_down' and s.adaptive == 1 and now - s.cut > CUT_PAUSE then
-  local requests, tokens, inputs, outputs = limits()
-  if requests + tokens + inputs + outputs == 0 then
-    s.learned1 = math.max((s.seq - s.marked) / math.max(now - s.mark, 1000000) * s.window, 1)
-    s.guess = 1
+if what == 'slow_down' then
+  s.refused = s.refused + 1
+  if s.adaptive == 1 and now - s.cut > CUT_PAUSE then
+    local requests, tokens, inputs, outputs = limits()
+    local through = s.seq - s.refused - s.marked
+    if requests + tokens + inputs + outputs == 0 then
+      s.learned1 = math.max(through / math.max(now - s.mark, 1000000) * s.window, 1)
+      s.guess, requests = 1, s.learned1
+    end
+    local least = s.guess == 1 and 1 / requests or LEAST
+    if requests > 0 then least = math.max(least, CUT * through / math.max(now - s.mark, s.window) * s.window / requests) end
+    s.cut, s.ceiling, s.factor = now, s.factor, math.min(s.factor, math.max(s.factor * CUT, least))
   end
-  s.cut, s.ceiling, s.factor = now, s.factor, math.max(s.factor * CUT, LEAST)
 end
 save()
 return 1

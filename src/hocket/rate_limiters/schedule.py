@@ -10,8 +10,9 @@ next: first come, first served. Three rules decide it, all exact in every window
   `settle` puts the real number in place of a reserved one.
 - *pause*: nobody goes before the end of it.
 
-How fast the numbers are used is a share of them, ``factor``: a 429 cuts it, each grant lets it grow. Above 95 % of where
-it was cut last it grows slowly, since that is where the server's limit is (as TCP's CUBIC does, RFC 9438).
+How fast the numbers are used is a share of them, ``factor``: a 429 cuts it, though not below what the server let through
+of late, and the grants after that let it grow. Near to where it was cut last it grows slowly, since that is where the
+server's limit is, and beyond it quickly again (as TCP's CUBIC does, RFC 9438).
 
 Redis and PostgreSQL have the same arithmetic in their own languages; the tests hold all of them to this one.
 """
@@ -50,8 +51,8 @@ CUT_PAUSE = 2.0
 """Seconds in which the factor is cut once, however many are refused."""
 
 LEAST_FACTOR, MOST_FACTOR = 0.05, 50.0
-FAST_GROWTH, SLOW_GROWTH = 0.004, 0.0005
-"""What a grant adds to the factor: below, and above 95 % of where it was cut last."""
+FAST_GROWTH, SLOW_GROWTH = 0.02, 0.0025
+"""By how much the factor grows in a second of the schedule: far from where it was cut last, and within 5 % of it."""
 
 NEVER = -1e9
 """A time before all others, thirty years before any clock's; no infinity, since differences are taken from it."""
@@ -167,7 +168,8 @@ class Schedule:
         ceiling: the factor when it was cut last.
         cut: when that was.
         paused: nobody goes before.
-        mark, marked: a time and the number of the reservation then, to guess the rate from; one window old, two at most.
+        refused: how often a server refused.
+        mark, marked: a time, one window ago or two at most, and how many it had let through then.
         mark_next, marked_next: the next such.
     """
 
@@ -183,6 +185,7 @@ class Schedule:
     ceiling: float = 1.0
     cut: float = NEVER
     paused: float = NEVER
+    refused: int = 0
     mark: float = NEVER
     marked: int = 0
     mark_next: float = NEVER
@@ -221,7 +224,7 @@ class Schedule:
         self.input, self.output = used.input + need.input, used.output + need.output
         if self.limits.burst > 1 or any(need) or any(self.learned[1:]) or any(self.limits[1:4]):
             self.log.put(Entry(self.seq, at, *need))
-        self._grow()
+        self._grow(back)
         self._mark(now)
         return Grant(ahead, self.seq, back)
 
@@ -293,13 +296,18 @@ class Schedule:
 
     def cut_back(self, now: float) -> None:
         """Go slower, after a 429; once in `CUT_PAUSE` seconds."""
+        self.refused += 1
         if not self.limits.is_adaptive or now - self.cut <= CUT_PAUSE:
             return
+        window, let_through = self.limits.window, self.seq - self.refused - self.marked
         if not any(self.effective(kind) for kind in range(4)):
-            elapsed = max(now - self.mark, 1.0)
-            self.learned[0] = max((self.seq - self.marked) / elapsed * self.limits.window, 1.0)
+            self.learned[0] = max(let_through / max(now - self.mark, 1.0) * window, 1.0)
             self.is_guess = True
-        self.cut, self.ceiling, self.factor = now, self.factor, max(self.factor * CUT, LEAST_FACTOR)
+        requests = self.effective(0)
+        least = 1 / requests if self.is_guess else LEAST_FACTOR
+        if requests:
+            least = max(least, CUT * let_through / max(now - self.mark, window) * window / requests)
+        self.cut, self.ceiling, self.factor = now, self.factor, min(self.factor, max(self.factor * CUT, least))
 
     def learn(self, found: tuple[float, float, float, float]) -> None:
         """Take the limits that a server told, per window; 0: it did not say."""
@@ -310,15 +318,17 @@ class Schedule:
             self.is_guess, self.factor = False, min(self.factor, 1.0)
             self.learned[0] = found[0]
 
-    def _grow(self) -> None:
+    def _grow(self, seconds: float) -> None:
         most = MOST_FACTOR if self.is_guess else 1.0
         if self.factor < most:
-            growth = FAST_GROWTH if self.factor < 0.95 * self.ceiling else SLOW_GROWTH
+            is_near = 0.95 * self.ceiling <= self.factor <= 1.05 * self.ceiling
+            growth = (SLOW_GROWTH if is_near else FAST_GROWTH) * min(seconds, 1.0)
             self.factor = min(most, self.factor * (1 + growth))
 
     def _mark(self, now: float) -> None:
+        let_through = self.seq - 1 - self.refused
         if now - self.mark_next > self.limits.window:
             self.mark, self.marked = self.mark_next, self.marked_next
-            self.mark_next, self.marked_next = now, self.seq - 1
-            if self.mark == NEVER or now - self.mark > 2 * self.limits.window:
-                self.mark, self.marked = now, self.seq - 1
+            self.mark_next, self.marked_next = now, let_through
+            if now - self.mark > 2 * self.limits.window:
+                self.mark, self.marked = now, let_through

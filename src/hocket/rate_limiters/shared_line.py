@@ -243,15 +243,15 @@ class SharedLine(Line):
     def _talk(self, exchange: Exchange, jobs: list[_Job]) -> ExchangeReply:
         if not self._is_configured:
             self._configure()
-        for job in jobs:
-            if job.do is not None:
-                job.result = job.do(self.store)
-        if not (exchange.needs or exchange.ends or exchange.reports):
-            return ExchangeReply([], 0)
-        outcome = self.store.exchange(exchange)
+        outcome: ExchangeReply | None = ExchangeReply([], 0)
+        if exchange.needs or exchange.ends or exchange.reports:
+            outcome = self.store.exchange(exchange)
         if outcome is None:  # forgotten, after a pause
             self._configure()
             outcome = self.store.exchange(exchange)
+        for job in jobs:
+            if job.do is not None:
+                job.result = job.do(self.store)
         assert outcome is not None
         return outcome
 
