@@ -456,3 +456,18 @@ async def test_a_text_hook_without_keyword_arguments_suffices() -> None:
     assert await Old().ainvoke("abc") == "cba"
     with pytest.raises(TypeError, match="temprature"):
         await Old().ainvoke("abc", temprature=1)
+
+
+async def test_a_stream_hook_may_ask_for_its_run(recorder: Any) -> None:
+    """By a name that no hook written for LangChain has: such a one would tell of its tokens once more."""
+    seen: list[Any] = []
+
+    async def stream(
+        self: Any, messages: Any, stop: Any = None, run_manager: Any = None, hocket_run: Any = None, **kwargs: Any
+    ) -> AsyncIterator[ChatGenerationChunk]:
+        seen.append((run_manager, hocket_run.run_id, len(hocket_run.handlers)))
+        yield ChatGenerationChunk(message=AIMessageChunk("a"))
+
+    [chunk async for chunk in chat_model(_astream=stream).astream("x", {"callbacks": [recorder]})]
+    [start] = recorder.named("on_chat_model_start")
+    assert seen == [(None, start.details["run_id"], 1)]

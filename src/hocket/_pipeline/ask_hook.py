@@ -124,7 +124,7 @@ def _call_hook(hook: Callable[..., object], *args: object, **kwargs: object) -> 
 def _stream_kwargs(call: Call, takes_run: bool) -> dict[str, Any]:
     kwargs: dict[str, Any] = {"stop": call.request.stop, **call.request.params}
     if takes_run:
-        kwargs["run"] = call.run_manager()
+        kwargs["hocket_run"] = call.run_manager()
     return kwargs
 
 

@@ -1,7 +1,7 @@
 """Which hooks a class of models defines, found once a class.
 
 A hook that answers whole may take the run manager. One that streams gets none, since the pipeline tells of its chunks, and
-a hook written for LangChain would tell of them again; it may take the manager by another name (``run``).
+a hook written for LangChain would tell of them again; it may take the manager by another name (``hocket_run``).
 """
 
 import functools
@@ -35,7 +35,7 @@ class Hooks(NamedTuple):
         return cls(
             *(is_defined(model, name) for name in names),
             *(_takes(model, name, "run_manager") for name in names[:2]),
-            *(_takes(model, name, "run") for name in names[2:]),
+            *(_takes(model, name, "hocket_run") for name in names[2:]),
         )
 
     @property

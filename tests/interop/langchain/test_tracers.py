@@ -125,11 +125,12 @@ for tracer in callbacks:
 """
 
 
+@pytest.mark.timeout(300)  # two processes that import both libraries, on a busy machine
 @pytest.mark.parametrize(("given", "name"), [("given", b"LangChainChatModel"), ("not given", b"FakeListChatModel")])
 def test_a_tracer_of_the_environment_tells_of_a_call_once(collector: Collector, given: str, name: bytes) -> None:
     """Of hocket's run, if it is given to hocket as well; else of LangChain's run, which then has no parent."""
     facts = {"LANGSMITH_TRACING": "true", "LANGSMITH_API_KEY": "k", "LANGSMITH_ENDPOINT": collector.url}
-    subprocess.run([sys.executable, "-c", ENVIRONMENT, given], env={**os.environ, **facts}, check=True, timeout=50)
+    subprocess.run([sys.executable, "-c", ENVIRONMENT, given], env={**os.environ, **facts}, check=True, timeout=250)
     posted = b"".join(body for path, body in collector.posted if path.startswith("/runs"))
     assert len(set(re.findall(rb'name="post\.([0-9a-f-]{36})"', posted))) == 2
     assert posted.count(b'"name":"' + name + b'"') >= 2

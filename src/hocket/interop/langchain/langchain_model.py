@@ -104,16 +104,16 @@ class LangChainChatModel(BaseChatModel):
         self,
         messages: list[BaseMessage],
         stop: list[str] | None = None,
-        run: LLMRun | None = None,
+        hocket_run: LLMRun | None = None,
         **kwargs: object,
     ) -> AsyncIterator[ChatGenerationChunk]:
         _require_asyncio()
         with self._translating():
             model, options = self._bind(kwargs)
-            config = inner_config(run, is_async=True)
+            config = inner_config(hocket_run, is_async=True)
             chunks = model.astream(_write(messages), config, stop=stop, **options)
             try:
-                with telling_once(run):
+                with telling_once(hocket_run):
                     answer = await anext(chunks, None)
                 while answer is not None:
                     chunk = _chunk(answer)
@@ -127,15 +127,15 @@ class LangChainChatModel(BaseChatModel):
         self,
         messages: list[BaseMessage],
         stop: list[str] | None = None,
-        run: LLMRun | None = None,
+        hocket_run: LLMRun | None = None,
         **kwargs: object,
     ) -> Iterator[ChatGenerationChunk]:
         with self._translating():
             model, options = self._bind(kwargs)
-            config = inner_config(run, is_async=False)
+            config = inner_config(hocket_run, is_async=False)
             chunks = model.stream(_write(messages), config, stop=stop, **options)
             try:
-                with telling_once(run):
+                with telling_once(hocket_run):
                     answer = next(chunks, None)
                 while answer is not None:
                     chunk = _chunk(answer)
