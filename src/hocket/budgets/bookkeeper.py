@@ -8,6 +8,8 @@ from datetime import tzinfo
 from typing import Any, TypeVar
 from uuid import uuid4
 
+import anyio
+
 from hocket._databases.circuit import Circuit
 from hocket._databases.writes import finish_write
 from hocket._runtime import clock
@@ -34,6 +36,28 @@ class Hold:
     account: Account
     id: str
     amounts: Amounts
+
+
+@dataclass
+class _Asking:
+    """An amount that is being asked for.
+
+    Attributes:
+        id: under which it is to be held; "": nothing is.
+        ended: set when nobody asks any more; None: in sync code, where that is seen.
+        accounts: that were asked about, the last of which may hold it.
+        is_given_up: whether its owner has left.
+    """
+
+    id: str
+    ended: anyio.Event | None
+    accounts: list[Account] = field(default_factory=list[Account])
+    is_given_up: bool = False
+
+    def end(self) -> None:
+        """Ask no more."""
+        if self.ended is not None:
+            self.ended.set()
 
 
 @dataclass(kw_only=True)
@@ -78,11 +102,16 @@ class Bookkeeper:
             BudgetStoreFailed: the store cannot say.
             InvalidInput: the key is missing, or none is wanted.
         """
-        id, owner = uuid4().hex, self._check_key(key)
-        asked: list[Account] = []
+        owner = self._check_key(key)
+        asking = _Asking(uuid4().hex, anyio.Event() if runtime.is_async else None)
 
         async def ask() -> Verdict:
-            return await self._ask(runtime, owner, want, id, asked)
+            try:
+                if asking.is_given_up:
+                    raise BudgetStoreFailed("nobody waits for this answer any more")
+                return await self._ask(runtime, owner, want, asking)
+            finally:
+                asking.end()
 
         if self.store.is_local:
             answer = await ask()
@@ -91,13 +120,14 @@ class Bookkeeper:
                 answer = await (finish_write(ask) if runtime.is_async else ask())
                 self._note_limit(answer)
             except BaseException:
-                if asked:  # it may be held
-                    await runtime.run_shielded(self._drop(runtime, asked[-1], id))
+                asking.is_given_up = True
+                if asking.accounts:  # it may be held
+                    await runtime.run_shielded(self._drop(runtime, asking))
                 raise
         if not answer.is_granted:
             budget = f"{self.name!r}" if self.by is None else f"{self.name!r} ({self.by} {owner!r})"
-            raise explain_excess(budget, answer, want, asked[-1].period)
-        return Hold(asked[-1], id, want)
+            raise explain_excess(budget, answer, want, asking.accounts[-1].period)
+        return Hold(asking.accounts[-1], asking.id, want)
 
     async def book(self, runtime: Runtime, hold: Hold, amounts: Amounts) -> bool:
         """Book what a hold came to; whether it was one still. More than once, or a day after its lease, it is none.
@@ -122,16 +152,16 @@ class Bookkeeper:
         Raises:
             BudgetStoreFailed, InvalidInput: see `hold`.
         """
-        asked: list[Account] = []
-        answer = await self._ask(runtime, self._check_key(key), Amounts(), "", asked)
-        return answer, asked[-1].period
+        asking = _Asking("", None)
+        answer = await self._ask(runtime, self._check_key(key), Amounts(), asking)
+        return answer, asking.accounts[-1].period
 
-    async def _ask(self, runtime: Runtime, key: str, want: Amounts, id: str, asked: list[Account]) -> Verdict:
-        """Put an inquiry about the present period; ``asked`` gets the accounts that were asked about."""
+    async def _ask(self, runtime: Runtime, key: str, want: Amounts, asking: "_Asking") -> Verdict:
+        """Put an inquiry about the present period."""
         for _ in range(3):
             period = find_period(clock.current().time() + self._skew, self.per, self.timezone)
-            inquiry = Inquiry(Account(self.name, key, period), id, want, self.limit, self._is_new, self.lease)
-            asked.append(inquiry.account)
+            inquiry = Inquiry(Account(self.name, key, period), asking.id, want, self.limit, self._is_new, self.lease)
+            asking.accounts.append(inquiry.account)
             answer = await self._reach(runtime, lambda: self.store.ask(runtime, inquiry))  # noqa: B023  # awaited here
             if not answer.is_other_period:
                 return answer
@@ -146,16 +176,16 @@ class Bookkeeper:
         except StoreError as error:
             raise BudgetStoreFailed(f"the budget {self.name!r} cannot be asked, so nothing is sent: {error}") from error
 
-    async def _drop(self, runtime: Runtime, account: Account, id: str) -> None:
+    async def _drop(self, runtime: Runtime, asking: "_Asking") -> None:
         """Give back what may be held, if the store can be reached; else it is charged after the lease."""
 
         async def drop() -> None:
+            if asking.ended is not None:
+                await asking.ended.wait()
             try:
-                await self.store.settle(runtime, account, id, Amounts())
+                await self.store.settle(runtime, asking.accounts[-1], asking.id, Amounts())
             except StoreError as error:
-                _log.warning(
-                    "a call that failed may hold a part of the budget %r until its lease ends: %s", self.name, error
-                )
+                _log.warning("a call that failed may hold a part of the budget %r for its lease: %s", self.name, error)
 
         if not self._circuit.is_open:
             await runtime.finish_within_grace(drop())
