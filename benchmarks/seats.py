@@ -17,7 +17,7 @@ from .bench import PATIENCE, Bench
 from .contenders import Caller, find_callers
 from .harness import Body, Samples, measure, recording
 
-__all__ = ["Seat", "Work", "measure_first_answers", "measure_work", "seats"]
+__all__ = ["Seat", "Work", "measure_first_answers", "measure_work", "seats", "serve_formats"]
 
 ROOT = Path(__file__).parents[1]
 
@@ -69,7 +69,7 @@ def seats(name: str, way: str) -> Generator[dict[str, Seat]]:
         name: of the format, as in `REPLIES`.
         way: how the server is to answer (`http_server`).
     """
-    with _server() as url:
+    with serve_formats() as url:
         taken = {who: Seat(make, f"{url}/{way}/{name}") for who, make in find_callers(name).items()}
         try:
             yield taken
@@ -97,7 +97,7 @@ def measure_work(bench: Bench, name: str, work: Work, *, per: int) -> Samples:
 def measure_first_answers(bench: Bench, name: str) -> Samples:
     """Measure a fresh process that starts, imports and asks once, in ms above one that does nothing."""
     samples = Samples()
-    with _server() as url:
+    with serve_formats() as url:
         # The first of many rounds only warms the file cache and writes the compiled modules.
         for turn in range(1 if bench.plan.quick else 8):
             idle = _start("import time; print(time.process_time() * 1e3)")
@@ -124,7 +124,7 @@ def _start(*arguments: str) -> float:
 
 
 @contextmanager
-def _server() -> Generator[str]:
+def serve_formats() -> Generator[str]:
     """Run the server in a process of its own; the value is its address."""
     command = [sys.executable, "-m", "benchmarks.http_server"]
     with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:

@@ -14,11 +14,11 @@ from typing import NamedTuple
 
 from hocket._json import JSON
 
-__all__ = ["Edit", "find_spoken"]
+__all__ = ["Edit", "Place", "find_spoken", "list_texts"]
 
 _DOCUMENT = re.compile(rb"^(?:data: ?)?([\[{].*[\]}])[ \t\r]*$", re.MULTILINE)
 
-_Place = tuple[str | int, ...]
+Place = tuple[str | int, ...]
 
 
 class Edit(NamedTuple):
@@ -34,7 +34,7 @@ class _Row:
     """The texts that stand in one place, each with the document that it is in."""
 
     documents: list[int] = field(default_factory=list[int])
-    wheres: list[_Place] = field(default_factory=list[_Place])
+    wheres: list[Place] = field(default_factory=list[Place])
     texts: list[str] = field(default_factory=list[str])
 
 
@@ -50,13 +50,13 @@ def find_spoken(body: bytes, find: Callable[[bytes], Iterable[tuple[int, int]]],
     if len(documents) < 2:
         return []
     read: dict[int, JSON] = {}
-    rows: dict[_Place, _Row] = defaultdict(_Row)
+    rows: dict[Place, _Row] = defaultdict(_Row)
     for number, document in enumerate(documents):
         try:
             read[number] = json.loads(document[1])
         except (ValueError, RecursionError):
             continue
-        for place, where, text in _list_texts(read[number], (), ()):
+        for place, where, text in list_texts(read[number]):
             row = rows[place]
             row.documents.append(number)
             row.wheres.append(where)
@@ -72,7 +72,7 @@ def find_spoken(body: bytes, find: Callable[[bytes], Iterable[tuple[int, int]]],
     ]
 
 
-def _list_texts(data: JSON, place: _Place, where: _Place) -> Iterator[tuple[_Place, _Place, str]]:
+def list_texts(data: JSON, place: Place = (), where: Place = ()) -> Iterator[tuple[Place, Place, str]]:
     """Yield the texts of a document: what successive documents have in common of their place, the place, the text.
 
     Items of a list are told apart by their ``index``, for which many providers have a field, not by where they stand.
@@ -83,10 +83,10 @@ def _list_texts(data: JSON, place: _Place, where: _Place) -> Iterator[tuple[_Pla
         index = data.get("index")
         here = (*place, index) if isinstance(index, int) else place
         for name, value in data.items():
-            yield from _list_texts(value, (*here, name), (*where, name))
+            yield from list_texts(value, (*here, name), (*where, name))
     elif isinstance(data, list):
         for number, value in enumerate(data):
-            yield from _list_texts(value, place, (*where, number))
+            yield from list_texts(value, place, (*where, number))
 
 
 def _mask_row(
@@ -113,7 +113,7 @@ def _mask_row(
             yield number, b"".join([*parts, text[done - start :]]).decode("utf-8", "surrogatepass")
 
 
-def _put(data: JSON, where: _Place, text: str) -> None:
+def _put(data: JSON, where: Place, text: str) -> None:
     *way, last = where
     for step in way:
         data = data[step]  # type: ignore[index]  # that is where it was found
