@@ -319,3 +319,66 @@ def custom_event_in_chain(n: Any) -> Any:
 @program
 def numbered_list(n: Any) -> Any:
     return model(n, "1. a\n2. b") | n.NumberedListOutputParser(), "hi", {}
+
+
+@program
+def model_asked_to_stream(n: Any) -> Any:
+    answers = own(n, n.AIMessageChunk(content="a"), n.AIMessageChunk(content="b", chunk_position="last"))
+
+    async def ask(x, config):
+        return (await answers.ainvoke(x, config, stream=True)).content
+
+    return n.RunnableLambda(ask), "hi", {}
+
+
+@program
+def calls_answered(n: Any) -> Any:
+    """A turn of an agent: a call, its tool, the result."""
+    pieces = [{"name": "add", "args": '{"a": 1}', "id": "1", "index": 0}]
+    answers = own(
+        n, n.AIMessageChunk(content="", tool_call_chunks=pieces), n.AIMessageChunk(content="", chunk_position="last")
+    )
+
+    async def act(message, config):
+        return [await add(n).ainvoke(call, config) for call in message.tool_calls]
+
+    return answers | n.RunnableLambda(act), "hi", {}
+
+
+@program
+def summary_of_a_history(n: Any) -> Any:
+    chain = n.ChatPromptTemplate.from_messages([n.MessagesPlaceholder("h"), ("human", "Sum up.")]) | model(n, "ab")
+    return chain | n.StrOutputParser(), {"h": [n.HumanMessage(content="a"), n.AIMessage(content="b")]}, {}
+
+
+@program
+def few_shots(n: Any) -> Any:
+    shown = n.PromptTemplate.from_template("{q}: {a}")
+    examples = [{"q": "1", "a": "2"}]
+    shots = n.FewShotPromptTemplate(
+        examples=examples, example_prompt=shown, suffix="{x}", input_variables=["x"], example_separator="\n"
+    )
+    return shots | model(n, "a"), X, {}
+
+
+@program
+def retriever_in_prompt(n: Any) -> Any:
+    class Notes(n.BaseRetriever):
+        def _get_relevant_documents(self, query, *, run_manager):
+            return [n.Document(page_content=query)]
+
+    def join(documents):
+        return " ".join(one.page_content for one in documents)
+
+    return Notes() | n.RunnableLambda(join) | n.PromptTemplate.from_template("{text}").partial(), "tea", {}
+
+
+@program
+def bound_config(n: Any) -> Any:
+    chain = prompt(n) | model(n, "a")
+    return chain.with_config(tags=["outer"], metadata={"m": 1}, run_name="talk"), X, {}
+
+
+@program
+def lambda_with_a_dict(n: Any) -> Any:
+    return n.RunnableLambda(lambda x: {"x": x}, name="make") | prompt(n) | model(n, "a") | n.StrOutputParser(), "hi", {}

@@ -24,6 +24,7 @@ REASONS = {
         "nested_names",
         "metadata_inherited",
         "tool_in_chain",
+        "lambda_with_a_dict",
     },
     "errors are events": {"lambda_fails", "chain_fails", "model_fails", "retriever_fails"},
     "errors are events, a start has its input, and the pieces of a step with fallbacks are told": {
@@ -32,8 +33,9 @@ REASONS = {
     },
     "a piece is handed on before the next work begins, and the first start has its input": {"chain_pick"},
     "the pieces of a text model are told": {"text_model", "text_model_plain", "text_chain"},
-    "what has attempts, or chooses, is a run of its own": {"retry", "retried_step", "router"},
+    "a run with attempts is a run": {"retry", "retried_step"},
     "an input is that of its own run, also behind a filter": {"include_types", "include_names", "include_tags"},
+    "a model that has streamed ends with a chunk, whichever verb had it stream": {"model_asked_to_stream"},
     "watching a model does not make it stream": {"model_in_lambda"},
     "a run may be ahead of its reader by a few pieces": {"model_streamed_in_lambda", "chain_streamed_in_lambda"},
     "numbers of partial JSON are shown when they are finished": {"model_json"},

@@ -126,11 +126,11 @@ class RouterInput(TypedDict):
 
 
 class RouterRunnable(RunnableWithRun[RouterInput, Output], RunnableSerializable[RouterInput, Output], Generic[Output]):
-    """Calls the runnable that the input names.
+    """Calls the runnable that the input names. It has no run of its own: handlers see that one's.
 
     Args:
         runnables: by name; functions and mappings stand for runnables (`coerce_to_runnable`).
-        name: for handlers.
+        name: of this runnable.
     """
 
     model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
@@ -154,17 +154,17 @@ class RouterRunnable(RunnableWithRun[RouterInput, Output], RunnableSerializable[
             raise InvalidInput(f"no runnable is called {key!r}; there are {', '.join(sorted(self.runnables))}")
         return self.runnables[key]
 
-    async def _run_whole(
-        self, runtime: Runtime, input: RouterInput, config: RunnableConfig, kwargs: dict[str, object]
+    async def _invoke(
+        self, runtime: Runtime, input: RouterInput, config: RunnableConfig | None, kwargs: dict[str, object]
     ) -> Output:
         return await self._choose(input)._invoke(runtime, input["input"], config, kwargs)
 
-    async def _run_streamed(
+    async def _stream_whole(
         self,
         runtime: Runtime,
-        input: RouterInput,
         config: RunnableConfig,
         kwargs: dict[str, object],
+        input: RouterInput,
         sink: Sink[Output],
     ) -> None:
         await self._choose(input)._produce(runtime, input["input"], config, kwargs, sink)
