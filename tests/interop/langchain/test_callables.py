@@ -1,5 +1,6 @@
 """LangChain's classes, functions and methods, called with hocket's objects; loaders, compressors, prompts."""
 
+import copy
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -10,6 +11,7 @@ from langchain_core.documents import BaseDocumentCompressor as LCBaseDocumentCom
 from langchain_core.documents import Document as LCDocument
 from langchain_core.example_selectors import LengthBasedExampleSelector as LCLengthBasedExampleSelector
 from langchain_core.messages import SystemMessage as LCSystemMessage
+from langchain_core.retrievers import BaseRetriever as LCBaseRetriever
 from langchain_core.vectorstores import InMemoryVectorStore as LCInMemoryVectorStore
 
 from hocket import prompts
@@ -123,3 +125,28 @@ def test_a_prompt_of_another_class_is_a_runnable() -> None:
     assert isinstance(from_langchain(selecting), LangChainRunnable)
     there = to_langchain(Mine([("human", "{q}")]))
     assert there.invoke({"q": "x"}).to_messages() == [to_langchain(HumanMessage("x"))]
+
+
+def test_what_a_bridge_has_no_verb_for_is_the_originals() -> None:
+    """Attributes are read and set there; methods take hocket's objects and give hocket's."""
+
+    class Shelf(LCBaseRetriever):
+        k: int = 1
+
+        def _get_relevant_documents(self, query: str, *, run_manager: Any) -> list[LCDocument]:
+            return [LCDocument(query)] * self.k
+
+        def turn(self, document: LCDocument) -> list[LCDocument]:
+            assert isinstance(document, LCDocument)
+            return [document]
+
+    shelf = from_langchain(Shelf)()
+    shelf.k = 2
+    assert (shelf.k, len(shelf.invoke("a"))) == (2, 2)
+    assert shelf.turn(Document("a")) == [Document("a")]
+    loader = from_langchain(Pages(["x"]))
+    assert loader.texts == ["x"]
+    for one in (shelf, loader):
+        assert not hasattr(one, "nothing")
+        assert not hasattr(one, "_nothing")
+        assert copy.copy(one).__class__ is one.__class__

@@ -23,7 +23,7 @@ from hocket.callbacks import BaseCallbackHandler
 from hocket.chat_history import BaseChatMessageHistory
 from hocket.embeddings import Embeddings
 from hocket.errors import InvalidInput
-from hocket.interop.langchain.callables import bridge_calls, is_callable_part
+from hocket.interop.langchain.callables import bridge_calls, is_callable_part, tell_conversions
 from hocket.interop.langchain.data import FROM_LANGCHAIN, TO_LANGCHAIN, Conversions, convert_within, find_conversion
 from hocket.interop.langchain.documents import (
     LangChainCompressor,
@@ -162,7 +162,7 @@ def _convert(x: object, table: Conversions, whose: str) -> object:
         return tuple(_convert(one, table, whose) for one in cast("tuple[object, ...]", x))
     convert = find_conversion(type(x), table)
     if convert is None and table is _back and callable(x) and is_callable_part(x):
-        return bridge_calls(x, _all_there, _all_back)
+        return bridge_calls(x)
     if convert is None:
         other = _back if table is _there else _there
         hint = f": it is {whose} already" if find_conversion(type(x), other) is not None else ""
@@ -179,3 +179,6 @@ def _all_there(x: object) -> object:
 def _all_back(x: object) -> object:
     """Return hocket's objects for those of LangChain's in ``x``; whatever else stays."""
     return convert_within(x, _all_back, _back)
+
+
+tell_conversions(_all_there, _all_back)

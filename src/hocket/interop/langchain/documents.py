@@ -10,6 +10,7 @@ from langchain_core.documents import BaseDocumentCompressor as LCBaseDocumentCom
 from hocket.callbacks import Callbacks
 from hocket.document_loaders import BaseLoader
 from hocket.documents import BaseDocumentCompressor, Document
+from hocket.interop.langchain.callables import Forwarding
 from hocket.interop.langchain.values import document_from_langchain, document_to_langchain
 
 __all__ = [
@@ -22,8 +23,10 @@ __all__ = [
 ]
 
 
-class LangChainLoader(BaseLoader):
+class LangChainLoader(Forwarding, BaseLoader):
     """A loader of LangChain's in hocket. Made by `from_langchain`."""
+
+    _original = "loader"
 
     def __init__(self, loader: LCBaseLoader) -> None:
         self.loader: LCBaseLoader = loader
@@ -34,8 +37,10 @@ class LangChainLoader(BaseLoader):
             yield document_from_langchain(document)
 
 
-class LangChainCompressor(BaseDocumentCompressor):
+class LangChainCompressor(Forwarding, BaseDocumentCompressor):
     """What keeps of some documents what a question is about, of LangChain's, in hocket. Made by `from_langchain`."""
+
+    _original = "compressor"
 
     def __init__(self, compressor: LCBaseDocumentCompressor) -> None:
         self.compressor: LCBaseDocumentCompressor = compressor

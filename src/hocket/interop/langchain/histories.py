@@ -6,6 +6,7 @@ from langchain_core.chat_history import BaseChatMessageHistory as LCBaseChatMess
 from langchain_core.messages import BaseMessage as LCBaseMessage
 
 from hocket.chat_history import BaseChatMessageHistory
+from hocket.interop.langchain.callables import Forwarding
 from hocket.interop.langchain.messages import message_from_langchain, message_to_langchain
 from hocket.messages import BaseMessage
 
@@ -44,11 +45,13 @@ class HocketHistory(LCBaseChatMessageHistory):
         await self.history.aclear()
 
 
-class LangChainHistory(BaseChatMessageHistory):
+class LangChainHistory(Forwarding, BaseChatMessageHistory):
     """A history of LangChain's in hocket: its sync half, which is in worker threads under an event loop.
 
     So it runs on trio, too. Made by `from_langchain`.
     """
+
+    _original = "history"
 
     def __init__(self, history: LCBaseChatMessageHistory) -> None:
         self.history = history

@@ -5,7 +5,7 @@ it: its own run is the only one. Inputs and outputs are converted wherever messa
 """
 
 from collections.abc import AsyncIterator, Awaitable, Iterator
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun as LCAsyncRun
 from langchain_core.callbacks import CallbackManagerForRetrieverRun as LCRun
@@ -23,6 +23,7 @@ from hocket.callbacks import (
     CallbackManagerForRetrieverRun,
 )
 from hocket.documents import Document
+from hocket.interop.langchain.callables import Forwarding, read_attribute
 from hocket.interop.langchain.config import config_from_langchain, config_to_langchain
 from hocket.interop.langchain.data import data_from_langchain, data_to_langchain
 from hocket.interop.langchain.values import document_from_langchain, document_to_langchain
@@ -78,8 +79,10 @@ class HocketRunnable(LCRunnable[Any, Any]):
                 yield data_to_langchain(piece)
 
 
-class LangChainRunnable(Runnable[Any, Any]):
+class LangChainRunnable(Forwarding, Runnable[Any, Any]):
     """A runnable of LangChain's in hocket: on asyncio, and by sync verbs anywhere. Made by `from_langchain`."""
+
+    _original = "runnable"
 
     def __init__(self, runnable: LCRunnable[Any, Any]) -> None:
         self.runnable = runnable
@@ -141,6 +144,18 @@ class LangChainRetriever(BaseRetriever):
     """A retriever of LangChain's in hocket: on asyncio, and by sync verbs anywhere. Made by `from_langchain`."""
 
     langchain_retriever: SkipValidation[LCBaseRetriever]
+
+    if not TYPE_CHECKING:  # pydantic hides its own from type checkers, too: any name would do otherwise
+
+        def __getattr__(self, name: str) -> object:
+            return super().__getattr__(name) if name.startswith("_") else read_attribute(self.langchain_retriever, name)
+
+        def __setattr__(self, name: str, value: object) -> None:
+            is_own = name.startswith("_") or name in type(self).model_fields
+            if is_own:
+                super().__setattr__(name, value)
+            else:
+                setattr(self.langchain_retriever, name, value)
 
     async def _aget_relevant_documents(
         self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun

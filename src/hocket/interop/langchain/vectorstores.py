@@ -18,6 +18,7 @@ from hocket.documents import Document
 from hocket.embeddings import Embeddings
 from hocket.embeddings.similarity import measure_cosine
 from hocket.errors import InvalidInput
+from hocket.interop.langchain.callables import Forwarding
 from hocket.interop.langchain.values import document_from_langchain, document_to_langchain
 from hocket.vectorstores import VectorStore
 from hocket.vectorstores.checks import check_document
@@ -80,7 +81,7 @@ class HocketEmbeddings(LCEmbeddings):
         return await self.hocket_model.aembed_query(text)
 
 
-class LangChainVectorStore(VectorStore):
+class LangChainVectorStore(Forwarding, VectorStore):
     """A vector store of LangChain's in hocket. Made by `from_langchain`.
 
     A filter is hocket's where LangChain's store takes a function for one, as its stores in memory do.
@@ -88,6 +89,8 @@ class LangChainVectorStore(VectorStore):
     Raises, beside what `VectorStore` does:
         InvalidInput: a search has a filter, and the store has a language of its own for them.
     """
+
+    _original = "store"
 
     def __init__(self, store: LCVectorStore, embedding: Embeddings) -> None:
         super().__init__(embedding)
