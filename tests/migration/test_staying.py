@@ -52,6 +52,12 @@ def findings(code: str) -> list[tuple[int, str, str]]:
         (f"def f():\n    {RETRIEVER}\n    return BM25Retriever()\ndef g():\n    {RETRIEVER}\n    return BM25Retriever()\n",
          f"def f():\n    {BRIDGE}    {RETRIEVER}\n    return from_langchain(BM25Retriever)()\n"
          f"def g():\n    {BRIDGE}    {RETRIEVER}\n    return from_langchain(BM25Retriever)()\n"),
+        ("from langchain_chroma import Chroma\nChroma.from_texts([], e, persist_directory='a')\nChroma.from_texts([], e)\n",
+         f"{BRIDGE}from langchain_chroma import Chroma\n"
+         "from_langchain(Chroma.from_texts)([], e, persist_directory='a')\nfrom_langchain(Chroma.from_texts)([], e)\n"),
+        ("from langchain_community.vectorstores import FAISS\nx = FAISS.from_texts([], e)\nx.save_local('a')\n",
+         f"{BRIDGE}from langchain_community.vectorstores import FAISS\n"
+         "x = from_langchain(FAISS.from_texts)([], e)\nx.save_local('a')\n"),
         (f"{RETRIEVER}\nfrom langchain_nobody import Thing\nThing(BM25Retriever())\n",
          f"{BRIDGE}{RETRIEVER}\nfrom langchain_nobody import Thing\n"
          "from_langchain(Thing)(from_langchain(BM25Retriever)())\n"),
@@ -79,6 +85,16 @@ def test_what_is_said(code: str, said: list[tuple[int, str]]) -> None:
     found = rewrite_program(code.encode()).findings
     assert [(one.line, one.kind) for one in found] == said
     assert all("hocket has no such retriever" in one.text and "hocket.retrievers" in one.text for one in found)
+
+
+def test_what_hocket_has_and_would_refuse_stays() -> None:
+    """A class of hocket's stands for one of another vendor where it takes what the program gives; else that one stays."""
+    code = "from langchain_community.document_loaders import JSONLoader\nJSONLoader('a', jq_schema='.[]').load()\n"
+    [found] = rewrite_program(code.encode()).findings
+    assert (found.line, found.kind) == (1, "check")
+    assert "would not take line 2 (hocket takes no such argument; " in found.text
+    plain = "from langchain_community.document_loaders import TextLoader\nTextLoader('a').load()\n"
+    assert rewrite(plain) == plain.replace("langchain_community", "hocket")
 
 
 @pytest.mark.parametrize(

@@ -7,9 +7,9 @@ import libcst as cst
 
 from hocket.migration.findings import Finding
 from hocket.migration.rooms import NOTES
-from hocket.migration.staying import BRIDGE, Stayer, StayingReader, find_home
+from hocket.migration.staying import Stayer, StayingReader, find_home
 from hocket.migration.table import Place, find_module, find_place, is_langchain
-from hocket.migration.uses import ProgramReader, read_dotted
+from hocket.migration.uses import BRIDGE, ProgramReader, read_dotted
 
 __all__ = ["Written", "write_import", "write_import_from"]
 
@@ -69,7 +69,7 @@ def write_import_from(
             place = Place(room.rpartition(".")[0], own)
             binding = read_dotted(alias.asname.name)[0] if alias.asname else name
             _add_rooms(written, reader, binding, room)
-        if isinstance(place, Place):
+        if isinstance(place, Place) and f"{module}.{name}" not in staying.stayers:
             written.moved += 1
             note = NOTES.get(str(place))
             if note and (place.name != name or not module.startswith("langchain_core")):

@@ -148,8 +148,10 @@ class _ProgramWriter(cst.CSTTransformer, Placed):
         func = node.func.attr if isinstance(node.func, cst.Attribute) else node.func
         self._callers.append(func.value if isinstance(func, cst.Name) else "")
 
-    def leave_Call(self, original_node: cst.Call, updated_node: cst.Call) -> cst.Call:
+    def leave_Call(self, original_node: cst.Call, updated_node: cst.Call) -> cst.BaseExpression:
         caller = self._callers.pop()
+        if original_node.func in self._reader.properties and not original_node.args:
+            return updated_node.func
         if caller == "configurable_fields" and self._reader.has_langchain:
             return updated_node.with_changes(args=rename_field_arguments(updated_node.args))
         found = self._reader.split(self.trace_name(original_node.func))

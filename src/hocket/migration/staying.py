@@ -10,17 +10,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import libcst as cst
-from libcst.metadata import MetadataWrapper, QualifiedNameProvider
+from libcst.metadata import MetadataWrapper
 
 from hocket.migration.findings import Finding
 from hocket.migration.table import Absence, find_place, is_langchain
 from hocket.migration.uses import Placed, ProgramReader, name_module, read_dotted
 
-__all__ = ["BRIDGE", "Stayer", "StayingReader", "find_home"]
+__all__ = ["Stayer", "StayingReader", "find_home"]
 
-BRIDGE = "hocket.interop.langchain"
-"""The room whose `from_langchain` is put around what stays."""
-
+_CHANGE = "change that call, and run the command again"
 _MAKERS = frozenset(
     {
         *("get_tools", "aget_tools"),
@@ -97,6 +95,11 @@ class StayingReader(cst.CSTVisitor, Placed):
 
     def read(self, program: MetadataWrapper) -> None:
         """Read a program, after the reader has."""
+        for name, finding in self._reader.refused.items():
+            absence = Absence(
+                f"hocket's class would not take line {finding.line} ({finding.text})", _CHANGE, is_bridged=True
+            )
+            self.stayers[name] = Stayer(absence)
         program.visit(_StayingImports(self.stayers, self._reader))
         program.visit(self)
 
@@ -124,7 +127,7 @@ class StayingReader(cst.CSTVisitor, Placed):
             self._owners.update(filter(None, (".".join(read_dotted(one.target)) for one in node.targets)))
 
     def visit_Call(self, node: cst.Call) -> None:
-        if self._is_bridge(node.func):
+        if self.is_bridge(node.func):
             for arg in node.args:
                 self._finish(arg.value)
             return
@@ -159,10 +162,6 @@ class StayingReader(cst.CSTVisitor, Placed):
         """Note a use of what stays that the bridge cannot go around."""
         if node not in self.wrapped and node not in self.done and (stayer := self.find(node)):
             stayer.others.append(self.line_of(node))
-
-    def _is_bridge(self, func: cst.CSTNode) -> bool:
-        names = self.get_metadata(QualifiedNameProvider, func, ()) or ()
-        return any(one.name == f"{BRIDGE}.from_langchain" for one in names)
 
     def _makes_more(self, func: cst.CSTNode) -> bool:
         """Whether a method that takes or gives bridged objects is called, of an object that stays."""

@@ -9,16 +9,26 @@ import libcst as cst
 from libcst.metadata import CodeRange, MetadataWrapper, PositionProvider, QualifiedNameProvider, QualifiedNameSource
 
 from hocket.migration.arguments import find_product, has_attribute
+from hocket.migration.calls import rewrite_arguments
 from hocket.migration.findings import Finding
 from hocket.migration.table import Place, find_module, find_place, is_langchain
 
-__all__ = ["ModuleUse", "Placed", "ProgramReader", "name_module", "read_dotted", "split_chain"]
+__all__ = ["BRIDGE", "ModuleUse", "Placed", "ProgramReader", "name_module", "read_dotted", "split_chain"]
+
+BRIDGE = "hocket.interop.langchain"
+"""The room whose `from_langchain` is put around what stays."""
 
 _ROOTS = {"langchain", "langchain_classic", "langchain_community", "langchain_core"}
 """Packages whose modules are imported by `from package import module`."""
 
 _ATTRIBUTES = {"similarity_search_with_relevance_scores": "similarity_search_with_score"}
 """Methods that have another name here."""
+
+_PROPERTIES = {"get_messages": "messages"}
+"""Methods without arguments that are attributes here."""
+
+_INTEGRATIONS = {"hocket.chat_history", "hocket.document_loaders", "hocket.retrievers", "hocket.vectorstores"}
+"""Rooms whose classes stand for those of other vendors: what they do not take may be another's own."""
 
 # Packages that work with LangChain's own messages, tools and models: a file that imports one keeps them.
 _BOUND = re.compile(r"(langgraph\w*|deepagents|langserve|open_deep_research)(\.|$)")
@@ -88,6 +98,11 @@ class Placed(cst.MetadataDependent):
         is_clear = bool(names) and all(one.source is QualifiedNameSource.IMPORT for one in names)  # nor assigned anew
         return names[0].name.split(".") if is_clear and is_langchain(names[0].name) else []
 
+    def is_bridge(self, func: cst.CSTNode) -> bool:
+        """Whether a name stands for the bridge to LangChain's objects."""
+        names = self.get_metadata(QualifiedNameProvider, func, ()) or ()
+        return any(one.name == f"{BRIDGE}.from_langchain" for one in names)
+
     def line_of(self, node: cst.CSTNode) -> int:
         """Return the line where a node begins."""
         place = self.get_metadata(PositionProvider, node)
@@ -103,24 +118,33 @@ class ProgramReader(cst.CSTVisitor, Placed):
 
     Attributes:
         modules: names that imports bind to LangChain's modules.
+        imported: the dotted names that are imported from LangChain's modules.
         uses: names reached through those, by node.
         stars: modules of star imports, with their lines.
         renamed: attributes of hocket's objects that have another name here, by node.
+        properties: those of them that are called, and are no methods here.
         has_langchain: whether anything is imported from LangChain.
         bound: an import that binds the file to LangChain's own objects, and its line.
         findings: attributes that hocket's classes do not have.
+        refused: those of objects whose class may stay LangChain's, by the dotted name of that class.
+        kept: dotted names that stay LangChain's although hocket has a class for them.
     """
 
     def __init__(self, *, keeps_files: bool = False) -> None:
         super().__init__()
         self.keeps_files: bool = keeps_files
         self.modules: dict[str, str] = {}
+        self.imported: set[str] = set()
         self.uses: dict[cst.CSTNode, ModuleUse] = {}
         self.stars: dict[str, int] = {}
         self.renamed: dict[cst.CSTNode, str] = {}
+        self.properties: set[cst.CSTNode] = set()
         self.has_langchain: bool = False
         self.bound: tuple[str, int] | None = None
         self.findings: list[Finding] = []
+        self.refused: dict[str, Finding] = {}
+        self.kept: set[str] = set()
+        self._makers: dict[str, str] = {}
         self._loaded: dict[str, None] = {}
         self._kinds: dict[str, object] = {}
         self._asked: list[tuple[cst.Attribute, str, str, int]] = []
@@ -133,13 +157,19 @@ class ProgramReader(cst.CSTVisitor, Placed):
             kind = self._kinds.get(owner)
             if kind is None or name.startswith("__") or has_attribute(kind, name):
                 continue
-            if (own := _ATTRIBUTES.get(name)) and has_attribute(kind, own):
+            own = _ATTRIBUTES.get(name) or _PROPERTIES.get(name)
+            if own and has_attribute(kind, own):
                 self.renamed[node] = own
+                if name in _PROPERTIES:
+                    self.properties.add(node)
             else:
                 shown = getattr(kind, "__name__", "object")
-                self.findings.append(
-                    Finding(line, f"{owner}.{name}", f"hocket's {shown} has no {name}; see what else it offers")
-                )
+                finding = Finding(line, f"{owner}.{name}", f"hocket's {shown} has no {name}; see what else it offers")
+                if maker := self._makers.get(owner):
+                    self.refused.setdefault(maker, finding)
+                else:
+                    self.findings.append(finding)
+        self.kept.update(self.refused)
 
     def uses_of(self, binding: str) -> list[ModuleUse]:
         """Return the uses through a binding."""
@@ -147,6 +177,8 @@ class ProgramReader(cst.CSTVisitor, Placed):
 
     def split(self, chain: list[str]) -> tuple[Place, tuple[str, ...]] | None:
         """Return where a dotted name of LangChain's is in hocket for this program, and what follows the name."""
+        if any(".".join(chain[:at]) in self.kept for at in range(2, len(chain) + 1)):
+            return None
         return split_chain(chain, keeps_files=self.keeps_files)
 
     def star_names(self, module: str) -> Iterable[str]:
@@ -175,17 +207,44 @@ class ProgramReader(cst.CSTVisitor, Placed):
         self.uses[target] = ModuleUse(parts[0], ".".join(chain), place, self.line_of(node))
         return False
 
+    def visit_Call(self, node: cst.Call) -> None:
+        if self.is_bridge(node.func):
+            for arg in node.args:
+                if found := self._find_integration(arg.value):
+                    self.refused.setdefault(found[0], Finding(self.line_of(node), found[1].name, "it is bridged"))
+        if found := self._find_integration(node.func):
+            name, place, attributes = found
+            _, _, findings = rewrite_arguments(node.args, place, attributes, self.line_of(node))
+            for finding in findings:
+                if finding.kind == "left":
+                    self.refused.setdefault(name, finding)
+
     def visit_Assign(self, node: cst.Assign) -> None:
         for one in node.targets:
             owner = ".".join(read_dotted(one.target))
             if owner:
                 kind = self._read_kind(node.value)
+                if kind is not None and (maker := self._find_maker(node.value)):
+                    self._makers[owner] = maker
                 self._kinds[owner] = kind if self._kinds.get(owner, kind) is kind else None
 
     def _note_name(self, node: cst.Name) -> None:
         """Note a name that nothing in the program defines: a star import may have brought it."""
         if not self.get_metadata(QualifiedNameProvider, node, ()):
             self._loaded[node.value] = None
+
+    def _find_integration(self, node: cst.CSTNode) -> tuple[str, Place, tuple[str, ...]] | None:
+        """Return the dotted name of an integration's class behind a name, where it is in hocket, and what follows it."""
+        chain = self.trace_name(node)
+        found = self.split(chain) if chain and chain[0] != "langchain_core" else None
+        if found is None or found[0].module not in _INTEGRATIONS:
+            return None
+        name = ".".join(chain[: len(chain) - len(found[1])])
+        return (name, *found) if name in self.imported else None
+
+    def _find_maker(self, value: cst.BaseExpression) -> str | None:
+        found = self._find_integration(value.func) if isinstance(value, cst.Call) else None
+        return found[0] if found else None
 
     def _read_kind(self, value: cst.BaseExpression) -> object | None:
         """Return the class of hocket's that an expression makes an object of, or None."""
@@ -230,6 +289,7 @@ class _ImportReader(cst.CSTVisitor, Placed):
             return
         for alias in node.names:
             name = ".".join(read_dotted(alias.name))
+            self._reader.imported.add(f"{module}.{name}")
             is_room = module in _ROOTS and name.islower() and not isinstance(find_place(module, name), Place)
             if is_room and find_module(f"{module}.{name}"):
                 binding = read_dotted(alias.asname.name) if alias.asname else [name]
