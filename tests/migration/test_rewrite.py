@@ -131,7 +131,7 @@ def test_arguments(call: str, after: str) -> None:
     [
         ("from langchain_core.utils import from_env", [(1, "left", "langchain_core.utils.from_env")]),
         ("from langchain_ollama import OllamaLLM", [(1, "left", "langchain_ollama.OllamaLLM")]),
-        ("from langchain import hub", [(1, "left", "langchain.hub")]),
+        ("from langchain import hub", [(1, "check", "hub")]),
         ("import langchain\nlangchain.verbose = True", [(2, "left", "langchain.verbose")]),
         ("import langchain_nobody.things", [(1, "left", "langchain_nobody.things")]),
         (
@@ -201,6 +201,29 @@ def test_a_program_of_langgraph_stays() -> None:
     """Its messages are LangChain's: half a move would break it."""
     code = "from langgraph.graph import StateGraph\nfrom langchain_core.messages import AIMessage\n"
     assert rewrite(code) == code
+
+
+def test_the_fields_of_a_subclass_are_annotated() -> None:
+    """Of a class of pydantic's, where the value says what it is."""
+    before = """
+        from langchain_core.tools import BaseTool
+        class Search(BaseTool):
+            # what it is called
+            name = "search"  # short
+            description = ("a"
+                           "b")
+            other = "x"
+    """
+    after = """
+        from hocket.tools import BaseTool
+        class Search(BaseTool):
+            # what it is called
+            name: str = "search"  # short
+            description: str = ("a"
+                           "b")
+            other = "x"
+    """
+    assert rewrite(before) == textwrap.dedent(after)
 
 
 def test_a_method_that_is_an_attribute_here() -> None:

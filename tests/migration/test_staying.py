@@ -36,6 +36,8 @@ def findings(code: str) -> list[tuple[int, str, str]]:
          f"{BRIDGE}import langchain_community.retrievers as r\nfrom_langchain(r.BM25Retriever)()\n"),
         ("import langchain_nobody\nlangchain_nobody.Thing()\n",
          f"{BRIDGE}import langchain_nobody\nfrom_langchain(langchain_nobody.Thing)()\n"),
+        ("from langchain import hub\nhub.pull('hwchase17/react')\n",
+         "from hocket.prompts import hub\nhub.pull('hwchase17/react')\n"),
         ("from langchain import hub\nhub.pull('a/b')\n",
          f"{BRIDGE}from langchain_classic import hub\nfrom_langchain(hub.pull)('a/b')\n"),
         ("from langchain.agents import load_tools, AgentExecutor\nload_tools([])\n",

@@ -40,7 +40,7 @@ _RETRIEVER = (
 )
 _HUB = (
     "prompts are not fetched from a hub",
-    "write the prompt's text into the program: ChatPromptTemplate.from_messages",
+    "hocket.prompts.hub.pull has the best known; else write the prompt's text into the program",
 )
 _OTHER = ("hocket has nothing like it", "leave it where it is, or write what you need of it")
 _TOKENS = ("tokens are counted, not dollars", "`with hocket.callbacks.get_usage_metadata_callback() as counted`")
@@ -82,7 +82,6 @@ ANSWERS: Mapping[str, Sequence[tuple[str, Reason]]] = {
     "langchain.retrievers": [("*", _RETRIEVER)],
     "langchain.tools": [("*", _COMMUNITY_TOOL)],
     "langchain.vectorstores": [("*", _COMMUNITY_STORE)],
-    "langchain": [("hub", _HUB)],
     "langchain_community.agent_toolkits": [("*", _COMMUNITY_TOOL)],
     "langchain_community.callbacks": [
         (

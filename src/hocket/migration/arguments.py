@@ -24,6 +24,7 @@ __all__ = [
     "has_attribute",
     "hint_at_argument",
     "list_arguments",
+    "list_fields",
     "rename_argument",
     "rename_field",
 ]
@@ -150,6 +151,12 @@ def hint_at_argument(target: object, name: str) -> str | None:
     if near := near_name(name, sorted(known)):
         return f"did you mean {near!r}? If not, leave it out"
     return f"leave it out; it takes {', '.join(sorted(known))}" if len(known) <= _FEW else "leave it out"
+
+
+def list_fields(place: Place) -> frozenset[str]:
+    """Return the names of the fields that a subclass of a class may set; none, if it is no model of pydantic's."""
+    target = load_place(place)
+    return frozenset(target.model_fields) if _is_model(target) else frozenset()
 
 
 def rename_field(name: str) -> str:

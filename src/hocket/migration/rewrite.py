@@ -5,13 +5,14 @@ The syntax tree keeps every comment and blank. A name that hocket calls otherwis
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import cast
 
 import libcst as cst
 from libcst.metadata import MetadataWrapper
 
 from hocket.errors import InvalidInput
+from hocket.migration.arguments import list_fields
 from hocket.migration.calls import CONSTRUCTORS, rename_field_arguments, rewrite_arguments
 from hocket.migration.findings import Finding, Rewriting
 from hocket.migration.imports import Written, write_import, write_import_from
@@ -24,6 +25,9 @@ __all__ = ["rewrite_program"]
 _DOTTED = re.compile(r"langchain(_\w+)?(\.\w+)+")
 _IMPORTERS = {"import_module", "__import__", "patch", "setattr", "delattr", "object", "multiple", "find_spec"}
 """Functions whose texts are modules and names."""
+
+_KINDS = {cst.SimpleString: "str", cst.ConcatenatedString: "str", cst.FormattedString: "str"}
+"""What a field is annotated with, by its value."""
 
 _BRIDGE = (
     "it works with LangChain's own messages, models and tools, so the file stays as it is; hand hocket's over with "
@@ -143,6 +147,28 @@ class _ProgramWriter(cst.CSTTransformer, Placed):
         if is_through_room:
             return updated_node.with_changes(value=cst.Name(use.binding), attr=cst.Name(use.place.name))
         return cst.parse_expression(str(use.place))
+
+    def leave_ClassDef(self, original_node: cst.ClassDef, updated_node: cst.ClassDef) -> cst.ClassDef:
+        """Annotate the fields that a subclass sets by ``name = "text"``: pydantic's second version wants that."""
+        places = [self._reader.split(self.trace_name(base.value)) for base in original_node.bases]
+        fields = {name for found in places if found for name in list_fields(found[0])}
+        if not fields or not isinstance(updated_node.body, cst.IndentedBlock):
+            return updated_node
+        body = [self._annotate(line, fields) for line in updated_node.body.body]
+        return updated_node.with_changes(body=updated_node.body.with_changes(body=body))
+
+    def _annotate(self, line: cst.BaseStatement, fields: Collection[str]) -> cst.BaseStatement:
+        match line:
+            case cst.SimpleStatementLine(
+                body=[cst.Assign(targets=[cst.AssignTarget(target=cst.Name(name))], value=value)]
+            ):
+                kind = _KINDS.get(type(value))
+            case _:
+                kind = None
+        if kind is None or name not in fields:
+            return line
+        self.moved += 1
+        return line.with_changes(body=[cst.AnnAssign(cst.Name(name), cst.Annotation(cst.Name(kind)), value)])
 
     def visit_Call(self, node: cst.Call) -> None:
         func = node.func.attr if isinstance(node.func, cst.Attribute) else node.func

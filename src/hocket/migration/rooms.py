@@ -103,6 +103,8 @@ NAMES: Mapping[str, str] = {
     "langchain_core.exceptions.ModelRateLimitError": "hocket.errors.RateLimitError",
     "langchain_core.exceptions.ModelTimeoutError": "hocket.errors.RequestTimeout",
     "langchain_core.language_models.fake_chat_models.FakeListChatModelError": "hocket.errors.FakeListLLMError",
+    "langchain.hub": "hocket.prompts.hub",
+    "langchain.hub.pull": "hocket.prompts.hub.pull",
     "langchain.pydantic_v1.BaseModel": "pydantic.BaseModel",
     "langchain.pydantic_v1.Field": "pydantic.Field",
     "langchain_core.pydantic_v1.BaseModel": "pydantic.BaseModel",
@@ -147,6 +149,7 @@ _FILE_STORE = "its persist_directory is a file of SQLite's now, filled anew"
 NOTES: Mapping[str, str] = {
     "hocket.agents.create_agent": "result['messages'] works as before; a stream gives events, see docs/agents.md",
     "hocket.chat_history.open_history": "its tables are its own: what LangChain stored is not read",
+    "hocket.prompts.hub": "nothing is fetched: its prompts are texts of hocket's, with the same variables",
     "hocket.providers.openai.compatible.azure": "a function now: classes are compared with hocket.ChatOpenAI",
     "hocket.vectorstores.InMemoryVectorStore": _STORE,
     "hocket.vectorstores.SQLiteVectorStore": _FILE_STORE,

@@ -12,6 +12,7 @@ from hocket.migration.arguments import find_product, has_attribute
 from hocket.migration.calls import rewrite_arguments
 from hocket.migration.findings import Finding
 from hocket.migration.table import Place, find_module, find_place, is_langchain
+from hocket.prompts.hub import KNOWN
 
 __all__ = ["BRIDGE", "ModuleUse", "Placed", "ProgramReader", "name_module", "read_dotted", "split_chain"]
 
@@ -29,6 +30,8 @@ _PROPERTIES = {"get_messages": "messages"}
 
 _INTEGRATIONS = {"hocket.chat_history", "hocket.document_loaders", "hocket.retrievers", "hocket.vectorstores"}
 """Rooms whose classes stand for those of other vendors: what they do not take may be another's own."""
+
+_HUB = Place("hocket.prompts", "hub")
 
 # Packages that work with LangChain's own messages, tools and models: a file that imports one keeps them.
 _BOUND = re.compile(r"(langgraph\w*|deepagents|langserve|open_deep_research)(\.|$)")
@@ -214,7 +217,10 @@ class ProgramReader(cst.CSTVisitor, Placed):
                     self.refused.setdefault(found[0], Finding(self.line_of(node), found[1].name, "it is bridged"))
         if found := self._find_integration(node.func):
             name, place, attributes = found
-            _, _, findings = rewrite_arguments(node.args, place, attributes, self.line_of(node))
+            line = self.line_of(node)
+            _, _, findings = rewrite_arguments(node.args, place, attributes, line)
+            if place == _HUB and not _is_known_prompt(node):
+                findings.append(Finding(line, "hub.pull", "this prompt is not known here, and none is fetched"))
             for finding in findings:
                 if finding.kind == "left":
                     self.refused.setdefault(name, finding)
@@ -237,7 +243,7 @@ class ProgramReader(cst.CSTVisitor, Placed):
         """Return the dotted name of an integration's class behind a name, where it is in hocket, and what follows it."""
         chain = self.trace_name(node)
         found = self.split(chain) if chain and chain[0] != "langchain_core" else None
-        if found is None or found[0].module not in _INTEGRATIONS:
+        if found is None or (found[0].module not in _INTEGRATIONS and found[0] != _HUB):
             return None
         name = ".".join(chain[: len(chain) - len(found[1])])
         return (name, *found) if name in self.imported else None
@@ -252,6 +258,13 @@ class ProgramReader(cst.CSTVisitor, Placed):
         if found is None or not all(name.startswith("from_") for name in found[1]):
             return None
         return find_product(found[0])
+
+
+def _is_known_prompt(node: cst.Call) -> bool:
+    """Whether a prompt is pulled by a name that is known here."""
+    name = node.args[0].value if node.args else None
+    value = name.evaluated_value if isinstance(name, cst.SimpleString) else None
+    return isinstance(value, str) and value.partition(":")[0] in KNOWN
 
 
 def _first_name(node: cst.Attribute) -> cst.Name:

@@ -1,6 +1,7 @@
 """Prompts: what models are asked, with variables in it. LangChain's names."""
 
 from hocket.documents.formatting import aformat_document, format_document
+from hocket.prompts import hub as hub
 from hocket.prompts.base import BasePromptTemplate, FormatOutputType
 from hocket.prompts.chat import (
     BaseChatPromptTemplate,

@@ -128,14 +128,23 @@ def _say(asked: Mapping[str, Json], messages: Sequence[Mapping[str, Json]]) -> s
     if "Final Answer" in text:
         return f"I know it.\nFinal Answer: {_SAID}"
     plain = "\n".join(str(one.get("content")) for one in messages)
-    for found in re.finditer(r'\{"(?:\$defs|properties|description)"', plain):
+    schema = _find_schema(plain)
+    if schema is not None:
+        return json.dumps(_fill(schema, schema))
+    return '{"answer": "The hero comes home."}' if "JSON" in text or wanted.get("type") == "json_object" else _SAID
+
+
+def _find_schema(text: str) -> Json:
+    """Return the last JSON schema of an object in a text, what stands inside of others left out; None: there is none."""
+    last, end = None, 0
+    for found in re.finditer(r"\{", text):
         try:
-            schema, _ = json.JSONDecoder().raw_decode(plain, found.start())
+            value, after = json.JSONDecoder().raw_decode(text, found.start())
         except ValueError:
             continue
-        if "properties" in schema and "foo" not in schema["properties"]:
-            return json.dumps(_fill(schema, schema))
-    return '{"answer": "The hero comes home."}' if "JSON" in text or wanted.get("type") == "json_object" else _SAID
+        if found.start() >= end and isinstance(value.get("properties"), dict):
+            last, end = value, after
+    return last
 
 
 def _fill(schema: Json, root: Json) -> Json:
@@ -147,6 +156,8 @@ def _fill(schema: Json, root: Json) -> Json:
             return _fill(schema[key][0], root)
     if "enum" in schema:
         return schema["enum"][0]
+    if "properties" in schema:
+        return {name: _fill(one, root) for name, one in schema["properties"].items()}
     match schema.get("type"):
         case "object":
             return {name: _fill(one, root) for name, one in schema.get("properties", {}).items()}
