@@ -51,22 +51,21 @@ class Secret(str):
         return repr(MASK)
 
 
-_known: dict[str, None] = {}  # a dict keeps the order of its keys
+_known: tuple[str, ...] = ()  # replaced and never changed: threads read it while others sign their requests
 _MOST_KNOWN = 100
 
 
 def remember_secret(secret: str) -> None:
     """Have `known_secrets` tell of a secret that a request of this process is signed with, until 100 others came."""
-    value = secret.rpartition(" ")[2]  # without "Bearer"
+    global _known
+    value = Secret(secret.rpartition(" ")[2])  # without "Bearer"
     if value not in _known:
-        _known[value] = None
-        while len(_known) > _MOST_KNOWN:
-            _known.pop(next(iter(_known)), None)
+        _known = (*_known[1 - _MOST_KNOWN :], value)
 
 
-def known_secrets() -> list[str]:
+def known_secrets() -> tuple[str, ...]:
     """Return the secrets that requests of this process were signed with: what shows content has none of them in it."""
-    return list(_known)
+    return _known
 
 
 def unwrap_secret(value: str | SecretStr) -> str:

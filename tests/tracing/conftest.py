@@ -19,11 +19,13 @@ else:
     @pytest.fixture
     def collected() -> Iterator["Collected"]:
         """What an instrumented process makes, by providers of the test's own."""
-        from hocket.tracing import uninstrument
+        from hocket.tracing import process, uninstrument
 
         found = collect()
         found.instrument()
         yield found
+        if process._installed is not None:
+            assert process._installed._telemetry.runs._runs == {}, "a run has ended, and its span is kept"
         uninstrument()
         found.shutdown()
 

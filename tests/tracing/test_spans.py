@@ -1,22 +1,26 @@
 """One span a call: its name, its attributes, its retries, its end."""
 
+import gc
 import logging
 import math
+from collections.abc import AsyncIterator, Callable
+from contextlib import aclosing, suppress
 from typing import Any
 
 import anyio
 import pytest
-from opentelemetry.trace import SpanKind, StatusCode
+from opentelemetry.trace import INVALID_SPAN, SpanKind, StatusCode, get_current_span
 
 from hocket.caches import InMemoryCache
 from hocket.embeddings import DeterministicFakeEmbedding
 from hocket.errors import RateLimitError, StreamTruncated
 from hocket.language_models import FakeListChatModel, FakeListLLM
 from hocket.messages import HumanMessage
+from hocket.providers.anthropic import ChatAnthropic
 from hocket.providers.openai import ChatOpenAI, OpenAIEmbeddings
 from hocket.rate_limiters import InMemoryRateLimiter
 from hocket.retries import RetryPolicy
-from hocket.testing import Cut, OpenAIFormat, Reply, Status, Stream, Vectors, serve
+from hocket.testing import AnthropicFormat, Cut, OpenAIFormat, Reply, Status, Stream, Vectors, serve
 from hocket.testing.clock import virtual_clock
 from tests.tracing.telemetry import Collected
 
@@ -234,3 +238,81 @@ async def test_a_fake_embedding_model_is_a_span_in_sync_code(collected: Collecte
     """Whatever verb is used."""
     DeterministicFakeEmbedding(size=2).embed_query("x")
     assert collected.names == ["embeddings DeterministicFakeEmbedding:2"]
+
+
+# -- every way to leave a stream
+
+
+async def leave_by_break(model: Any) -> None:
+    """In a generator around it."""
+
+    async def around() -> AsyncIterator[Any]:
+        async for chunk in model.astream("hello"):
+            yield chunk
+
+    async with aclosing(around()) as chunks:  # trio warns of a generator that is left to the garbage collector
+        async for _ in chunks:
+            break
+
+
+async def leave_by_closing(model: Any) -> None:
+    """From another task, while the next chunk is awaited."""
+    stream = model.astream("hello")
+    await anext(aiter(stream))
+    async with anyio.create_task_group() as group:
+        group.start_soon(stream.aclose)
+        with suppress(StopAsyncIteration):
+            await anext(aiter(stream))
+
+
+async def leave_it_to_the_collector(model: Any) -> None:
+    """Lose it."""
+    stream = model.astream("hello")
+    await anext(aiter(stream))
+    del stream
+    gc.collect()
+
+
+async def be_cancelled(model: Any) -> None:
+    """While the next chunk is awaited."""
+    with anyio.CancelScope() as scope:
+        async for _ in model.astream("hello"):
+            scope.cancel()
+
+
+async def leave_in_sync_code(model: Any) -> None:
+    """In a thread."""
+
+    def leave() -> None:
+        for _ in model.stream("hello"):
+            break
+
+    await anyio.to_thread.run_sync(leave)
+    gc.collect()
+
+
+LEAVE = [leave_by_break, leave_by_closing, leave_it_to_the_collector, be_cancelled, leave_in_sync_code]
+
+
+@pytest.mark.parametrize("leave", LEAVE, ids=lambda leave: str(leave.__name__))
+async def test_however_a_stream_is_left_it_is_one_span(
+    collected: Collected, caplog: pytest.LogCaptureFixture, leave: Callable[[Any], Any]
+) -> None:
+    """With the usage that had come, and nobody alarmed; the context is as it was."""
+    caplog.set_level(logging.DEBUG)
+    async with serve(AnthropicFormat(), [Stream("one two three four", every=0.01, then="stall")]) as server:
+        await leave(ChatAnthropic(model="m-1", base_url=server.url, api_key="k"))
+        with anyio.fail_after(5):
+            while not collected.spans:  # noqa: ASYNC110  # a span tells nobody that it has ended
+                await anyio.sleep(0.001)
+    said = collected.span().attributes or {}
+    assert said["gen_ai.usage.input_tokens"] == collected.total(
+        "gen_ai.client.token.usage", gen_ai__token__type="input"
+    )
+    assert said["gen_ai.usage.input_tokens"] > 0  # type: ignore[operator]
+    if leave is be_cancelled:
+        assert said["error.type"] == "cancelled"
+    else:
+        assert (said["hocket.closed"], collected.span().status.status_code) == (True, StatusCode.UNSET)
+    assert get_current_span() is INVALID_SPAN
+    assert [record for record in caplog.records if record.levelno > logging.DEBUG] == []
