@@ -3,6 +3,7 @@
 A call of a model costs money, and may take minutes: so a client that goes away takes its call with it.
 """
 
+import contextlib
 from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from typing import TypeAlias
 
@@ -78,5 +79,6 @@ async def cancel_when_gone(receive: Receive, scope: anyio.CancelScope) -> None:
 async def send_reply(send: Send, status: int, body: bytes, headers: Iterable[Header] = ()) -> None:
     """Send a reply whole, with its length."""
     counted = [*headers, (b"content-length", b"%d" % len(body))]
-    await send({"type": "http.response.start", "status": status, "headers": counted})
-    await send({"type": "http.response.body", "body": body})
+    with contextlib.suppress(OSError):  # how some servers say that the client has gone
+        await send({"type": "http.response.start", "status": status, "headers": counted})
+        await send({"type": "http.response.body", "body": body})

@@ -92,7 +92,7 @@ async def test_a_client_that_leaves_within_its_request(whole: bool):
 
 @pytest.mark.parametrize("at", range(4))
 async def test_a_server_that_says_by_an_error_that_the_client_has_gone(at: int):
-    """At any piece that it is sent."""
+    """At any piece that it is sent, of an answer or of a refusal."""
 
     async def refuse(_: Any) -> None:
         if len(client.got) > at:
@@ -104,6 +104,9 @@ async def test_a_server_that_says_by_an_error_that_the_client_has_gone(at: int):
     model = ScriptedChatModel(script=[Turn(text=["a", "b", "c"], pause=1)], callbacks=[recorder])
     with virtual_clock():
         await client.ask(openai_app({"m": model}))
+    refused = chat_client(stream=True, n=2)
+    refused.taken = refuse
+    await refused.ask(openai_app({"m": model}))
     assert len(client.got) == at + 1
     assert recorder.end in ("on_llm_end closed", "on_llm_end")
 
@@ -299,11 +302,18 @@ async def test_a_generator_that_is_left_is_closed():
     assert over.is_set()
 
 
-async def test_a_whole_answer_is_not_read_twice():
-    """A client that leaves after its answer has left nothing behind."""
-    model = ScriptedChatModel(script=["Hello."])
-    client = chat_client(stream=True)
-    await client.ask(openai_app({"m": model}))
-    client.left.set()
-    assert client.status == 200 and client.body.endswith(b"data: [DONE]\n\n")
-    assert client.got[-1] == {"type": "http.response.body", "body": b""}
+@pytest.mark.parametrize("stream", [False, True])
+async def test_a_client_that_leaves_with_its_answer_has_not_left(stream: bool):
+    """Some servers say that it has gone while its last piece is being sent."""
+
+    async def take(event: dict[str, Any]) -> None:
+        if event["type"] == "http.response.body" and not event.get("more_body"):
+            client.left.set()
+            await anyio.sleep(0.01)
+
+    client = chat_client(stream=stream)
+    client.taken = take
+    app = openai_app({"m": ScriptedChatModel(script=["Hello."])}, metrics=True)
+    await client.ask(app)
+    assert client.status == 200 and b"Hello." in client.body
+    assert 'hocket_requests_total{model="m",status="200"} 1\n' in (await send(app, "GET", "/metrics")).text

@@ -79,6 +79,7 @@ class ChatExchange:
         self._limits = limits
         self._metrics = metrics
         self._request_id = request_id
+        self._status = LEFT  # until all has been sent: some servers report the client gone as soon as it has
 
     async def run(self, headers: Iterable[Header], receive: Receive, send: Send) -> None:
         """Read the request, have it answered, and send the answer; nothing, if the client leaves.
@@ -91,24 +92,16 @@ class ChatExchange:
             return
         request = await ASYNC.call_sync(read_chat_request, body) if len(body) > _LARGE else read_chat_request(body)
         call = self._find_model(request)
-        most = self._limits.max_concurrency
-        if most is not None and self._metrics.in_progress >= most:
-            raise Refusal(
-                status=429,
-                message=f"{most} requests are under way, and no more are taken at once",
-                code="rate_limit_exceeded",
-                retry_after=1,
-            )
-        started, status = time.monotonic(), LEFT
+        started = time.monotonic()
         self._metrics.in_progress += 1
         try:
-            status = await self._answer(call, receive, send)
+            await self._answer(call, receive, send)
         except Refusal as refusal:
-            status = refusal.status
+            self._status = refusal.status
             raise
         finally:
             self._metrics.in_progress -= 1
-            self._metrics.count(request.model, status, time.monotonic() - started)
+            self._metrics.count(request.model, self._status, time.monotonic() - started)
 
     async def _read_body(self, headers: Mapping[bytes, bytes], receive: Receive) -> bytes | None:
         """Return the body of the request; None: the client has gone.
@@ -150,25 +143,25 @@ class ChatExchange:
             metadata["request_metadata"] = request.metadata
         return _Call(request, model, {"metadata": metadata})
 
-    async def _answer(self, call: _Call, receive: Receive, send: Send) -> int:
-        """Answer, and return the status that was sent.
+    async def _answer(self, call: _Call, receive: Receive, send: Send) -> None:
+        """Answer, unless the client goes away.
 
         Raises:
             Refusal: there is no answer.
         """
-        outcome: int | Refusal = LEFT
+        most = self._limits.max_concurrency
+        if most is not None and self._metrics.in_progress > most:
+            message = f"{most} requests are under way, and no more are taken at once"
+            raise Refusal(status=429, message=message, code="rate_limit_exceeded", retry_after=1)
         answer = self._send_stream if call.request.stream else self._send_whole
         with anyio.CancelScope() as scope:
             listener = spawn(partial(_listen, receive, scope))  # half the price of a task group, of which this is all
             try:
-                outcome = await answer(call, send)
+                await answer(call, send)
             finally:
                 listener.cancel()
-        if isinstance(outcome, Refusal):
-            raise outcome
-        return outcome
 
-    async def _send_whole(self, call: _Call, send: Send) -> int | Refusal:
+    async def _send_whole(self, call: _Call, send: Send) -> None:
         request = call.request
         try:
             said = await call.model.ainvoke(request.messages, call.config, **request.options)
@@ -177,14 +170,12 @@ class ChatExchange:
                 raise InvalidReply(f"the model's answer is {type(message).__name__}, and neither a message nor a text")
             body = write_completion(message, request.model)
         except Exception as error:  # of whatever kind: a server has to answer
-            return _tell(error)
+            raise _tell(error) from None
         self._count_usage(request.model, message.usage_metadata, message.response_metadata)
-        with contextlib.suppress(OSError):  # the client has gone: some servers say so like this
-            await send_reply(send, 200, body, [_JSON, self._request_id])
-            return 200
-        return LEFT
+        self._status = 200
+        await send_reply(send, 200, body, [_JSON, self._request_id])
 
-    async def _send_stream(self, call: _Call, send: Send) -> int | Refusal:
+    async def _send_stream(self, call: _Call, send: Send) -> None:
         request = call.request
         writer = CompletionWriter(request.model, include_usage=request.include_usage)
         try:
@@ -192,9 +183,9 @@ class ChatExchange:
             body: EventBody[AIMessage | str] = EventBody(stream, writer, self._limits.ping)
             await body.start()
         except Exception as error:  # as above
-            return _tell(error)
+            raise _tell(error) from None
         try:
-            with contextlib.suppress(OSError), Alarm() as alarm:  # as above
+            with contextlib.suppress(OSError), Alarm() as alarm:  # as in `send_reply`
                 alarm.set(_PATIENCE)
                 headers = [*_EVENTS, self._request_id]
                 await send({"type": "http.response.start", "status": 200, "headers": headers})
@@ -202,10 +193,9 @@ class ChatExchange:
                     alarm.set(_PATIENCE)
                     await send({"type": "http.response.body", "body": piece, "more_body": True})
                     alarm.set(None)
+                self._status = 200
                 alarm.set(_PATIENCE)
                 await send({"type": "http.response.body", "body": b""})
-                return 200
-            return LEFT
         finally:
             await body.aclose()
             self._count_usage(request.model, writer.usage, writer.facts)
