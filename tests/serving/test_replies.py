@@ -14,6 +14,7 @@ from hocket.errors import (
     BudgetExceeded,
     ConnectionFailed,
     ContextLengthExceeded,
+    InvalidHistory,
     InvalidReply,
     InvalidRequest,
     LocalModelError,
@@ -183,6 +184,7 @@ FAILURES: list[tuple[Exception, int, str | None]] = [
     (InvalidRequest("no"), 400, None),
     (ContextLengthExceeded("too long"), 400, "context_length_exceeded"),
     (Unsupported("no images"), 400, "unsupported"),
+    (InvalidHistory("a call without its result"), 400, None),
     (ResourceNotFound("no such file"), 404, "not_found"),
     (RateLimitError("slow down", retry_after=1.2), 429, "rate_limit_exceeded"),
     (QuotaExceeded("no credit"), 429, "insufficient_quota"),
@@ -257,9 +259,10 @@ async def test_a_text_model_and_a_chain_are_served():
     for model in (text_model, backed):
         assert (await ask(model)).json()["choices"][0]["message"]["content"] == "Hello."
         assert join(await stream(model))["content"] == "Hello."
-    odd: Any = ScriptedChatModel(script=["Hello."]) | (lambda message: {"odd": message})
-    response = await ask(odd)
-    assert response.status_code == 502 and "is dict, and neither" in response.text
+    for fields in ({}, {"stream": True}):
+        odd: Any = ScriptedChatModel(script=["Hello."]) | (lambda message: {"odd": message})
+        response = await ask(odd, **fields)
+        assert response.status_code == 502 and "is dict, and neither" in response.text
 
 
 async def test_a_model_without_a_stream_gives_one_piece():

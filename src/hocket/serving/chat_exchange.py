@@ -18,7 +18,6 @@ from hocket._pipeline.answer import CACHE_HIT
 from hocket._runtime.alarm import Alarm
 from hocket._runtime.detached import spawn
 from hocket._runtime.runtime import ASYNC
-from hocket.errors import InvalidReply
 from hocket.errors.hints import LONGEST_NAME, near_name_hint
 from hocket.language_models.base import LanguageModelInput
 from hocket.language_models.chat_models import BaseChatModel
@@ -27,7 +26,7 @@ from hocket.messages.content import FieldsView
 from hocket.runnables import Runnable, RunnableConfig
 from hocket.serving.event_body import SSE_HEADERS, EventBody, log_failure
 from hocket.serving.metrics import GatewayMetrics
-from hocket.serving.openai_reply import CompletionWriter, write_completion
+from hocket.serving.openai_reply import CompletionWriter, check_answer, write_completion
 from hocket.serving.openai_request import ChatRequest, read_chat_request
 from hocket.serving.refusals import Refusal, explain_failure
 
@@ -164,14 +163,12 @@ class ChatExchange:
     async def _send_whole(self, call: _Call, send: Send) -> None:
         request = call.request
         try:
-            said = await call.model.ainvoke(request.messages, call.config, **request.options)
-            message = AIMessage(said) if isinstance(said, str) else said
-            if not isinstance(message, AIMessage):  # pyright: ignore[reportUnnecessaryIsInstance]  # of a chain of any kind
-                raise InvalidReply(f"the model's answer is {type(message).__name__}, and neither a message nor a text")
-            body = write_completion(message, request.model)
+            said = check_answer(await call.model.ainvoke(request.messages, call.config, **request.options))
+            body = write_completion(said, request.model)
         except Exception as error:  # of whatever kind: a server has to answer
             raise _tell(error) from None
-        self._count_usage(request.model, message.usage_metadata, message.response_metadata)
+        if isinstance(said, AIMessage):
+            self._count_usage(request.model, said.usage_metadata, said.response_metadata)
         self._status = 200
         await send_reply(send, 200, body, [_JSON, self._request_id])
 

@@ -24,7 +24,7 @@ from hocket.messages.usage import add_report
 from hocket.remote.function_calls import write_call
 from hocket.serving.refusals import explain_failure
 
-__all__ = ["CompletionWriter", "encode_json", "write_completion", "write_usage"]
+__all__ = ["CompletionWriter", "check_answer", "encode_json", "write_completion", "write_usage"]
 
 _WORDS = frozenset({"stop", "length", "tool_calls", "content_filter"})
 _BESIDE = ("refusal", "annotations", "audio", "images")
@@ -38,23 +38,34 @@ def encode_json(value: object) -> bytes:
         return json.dumps(value, default=str).encode()
 
 
-def write_completion(message: AIMessage, model: str) -> bytes:
+def check_answer(said: object) -> AIMessage | str:
+    """Return what a model, or a chain that ends in one, has said.
+
+    Raises:
+        InvalidReply: it is something else.
+    """
+    if isinstance(said, AIMessage | str):
+        return said
+    raise InvalidReply(f"the answer is {type(said).__name__}, and neither a message of a model nor a text")
+
+
+def write_completion(said: AIMessage | str, model: str) -> bytes:
     """Return a whole answer as a chat completion of the model that the client named.
 
     Raises:
         InvalidReply: the model's server says that the answer failed.
     """
+    message = AIMessage(said) if isinstance(said, str) else said
     calls = [write_call(call) for call in calls_of_reply(message)]
-    said: Fields = {"role": "assistant", "content": message.text if message.text or not calls else None}
-    said["refusal"] = None
-    facts, is_plain = message.response_metadata, isinstance(message.content, str) and not message.additional_kwargs
-    if not is_plain:
-        said |= _read_beside(message)
+    text, facts = message.text, message.response_metadata
+    told: Fields = {"role": "assistant", "content": text if text or not calls else None, "refusal": None}
+    if not isinstance(message.content, str) or message.additional_kwargs:
+        told |= _read_beside(message)
     if calls:
-        said["tool_calls"] = calls
+        told["tool_calls"] = calls
     choice = {
         "index": 0,
-        "message": said,
+        "message": told,
         "logprobs": facts.get("logprobs"),
         "finish_reason": _read_finish(facts, called=bool(calls)),
     }
@@ -139,7 +150,12 @@ class CompletionWriter:
         self._has_begun = False
 
     def write(self, item: AIMessage | str) -> bytes:
-        """Return the event of a piece; nothing, if it says nothing."""
+        """Return the event of a piece; nothing, if it says nothing.
+
+        Raises:
+            InvalidReply: it is no piece of an answer.
+        """
+        item = check_answer(item)
         begin = b"" if self._has_begun else self._event({"role": "assistant", "content": "", "refusal": None})
         self._has_begun = True
         text = item if isinstance(item, str) else _find_plain_text(item)

@@ -84,7 +84,7 @@ def read_chat_request(body: bytes) -> ChatRequest:
     if (n := _take(fields, "n", int, "1")) not in (None, 1):
         raise _refuse("n", n, "1: ask again for a further answer")
     streaming = cast(Fields, _take(fields, "stream_options", dict, "an object") or {})
-    return ChatRequest(
+    request = ChatRequest(
         model=_require(fields, "model", str, "the name of a model"),
         messages=_read_messages(cast("list[object]", _require(fields, "messages", list, "a list of messages"))),
         options=_read_options(fields),
@@ -93,6 +93,9 @@ def read_chat_request(body: bytes) -> ChatRequest:
         include_usage=_take(streaming, "include_usage", bool, "true or false") or False,
         metadata=cast("Fields | None", _take(fields, "metadata", dict, "an object")),
     )
+    if request.stream and request.options.get("logprobs"):
+        raise _refuse("logprobs", True, "for answers in one piece: a stream does not tell them")
+    return request
 
 
 def _refuse(name: str, value: object, expected: str) -> Refusal:
@@ -136,11 +139,16 @@ def _read_options(fields: FieldsView) -> Fields:
         if not _is_list_of(str, texts):
             raise _refuse("stop", stop, "a text, or a list of texts")
         options["stop"] = texts
-    limit: object = fields.get("max_completion_tokens")
-    if limit is not None:
-        options["max_tokens"] = limit
-    if options.get("response_format") == {"type": "text"}:
-        del options["response_format"]  # what an answer is anyway; not every server has a word for it
+    for name in ("max_tokens", "max_completion_tokens"):
+        if (limit := _take(fields, name, int, "a whole number")) is not None:
+            options["max_tokens"] = limit
+    match _take(fields, "response_format", dict, "an object"):
+        case {"type": "text"}:
+            del options["response_format"]  # what an answer is anyway; not every server has a word for it
+        case None | {"type": "json_object"} | {"type": "json_schema", "json_schema": {"schema": {}}}:
+            pass
+        case other:
+            raise _refuse("response_format", other, "text, json_object, or json_schema with a schema")
     return options
 
 

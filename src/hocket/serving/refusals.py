@@ -20,6 +20,8 @@ from hocket.errors import (
     ConnectTimeout,
     ContentFiltered,
     ContextLengthExceeded,
+    EmptyResponse,
+    InvalidHistory,
     InvalidInput,
     InvalidRequest,
     LLMError,
@@ -79,6 +81,7 @@ _REFUSALS: tuple[tuple[type[Exception], int, str | None], ...] = (
     (InvalidRequest, 400, None),
     (Unsupported, 400, "unsupported"),
     (InvalidInput, 400, None),
+    (InvalidHistory, 400, None),
     (ResourceNotFound, 404, "not_found"),
     (BudgetExceeded, 429, "insufficient_quota"),
     (QuotaExceeded, 429, "insufficient_quota"),
@@ -88,6 +91,7 @@ _REFUSALS: tuple[tuple[type[Exception], int, str | None], ...] = (
     (Overloaded, 503, "overloaded"),
     (ProviderUnavailable, 503, "upstream_unavailable"),
     (LLMError, 502, "upstream_error"),
+    (EmptyResponse, 502, "upstream_error"),
 )
 
 # What only the operator is to read: addresses, amounts, who refused whose key.
