@@ -142,13 +142,14 @@ def _read_options(fields: FieldsView) -> Fields:
     for name in ("max_tokens", "max_completion_tokens"):
         if (limit := _take(fields, name, int, "a whole number")) is not None:
             options["max_tokens"] = limit
-    match _take(fields, "response_format", dict, "an object"):
+    form = cast("Fields | None", _take(fields, "response_format", dict, "an object"))
+    match form:
         case {"type": "text"}:
             del options["response_format"]  # what an answer is anyway; not every server has a word for it
         case None | {"type": "json_object"} | {"type": "json_schema", "json_schema": {"schema": {}}}:
             pass
-        case other:
-            raise _refuse("response_format", other, "text, json_object, or json_schema with a schema")
+        case _:
+            raise _refuse("response_format", form, "text, json_object, or json_schema with a schema")
     return options
 
 
