@@ -102,6 +102,43 @@ async def test_a_key_that_a_model_says(provider: Provider, tmp_path: Path) -> No
     assert "".join(said) == f"Your key is {MASK}, is it not?"
 
 
+SECRET = st.text(st.sampled_from('abcnrtu0019Z"\\/ +=%é☃\U0001f600-_.'), min_size=8, max_size=40)
+WORDS = st.text(st.sampled_from("abcdefgh .,"), max_size=12)
+
+
+@given(
+    secret=SECRET,
+    around=st.tuples(WORDS, WORDS),
+    form=st.sampled_from(["data: %b\n\n", "data:%b\r\n\r\n", "%b\n", "list"]),
+    data=st.data(),
+)
+def test_any_secret_in_any_pieces_of_a_stream(
+    secret: str, around: tuple[str, str], form: str, data: st.DataObject
+) -> None:
+    """However a model cuts it into words, and the network these into bytes."""
+    said = around[0] + secret + around[1]
+    at = sorted(data.draw(st.lists(st.integers(0, len(said)), max_size=8)))
+    words = [said[start:end] for start, end in zip([0, *at], [*at, len(said)], strict=True)]
+    events: list[Any] = [{"choices": [{"index": 0, "delta": {"content": word}}]} for word in words]
+    if form == "list":
+        body = json.dumps({"tokens": [{"token": word} for word in words]}, indent=1).encode()
+    else:
+        body = b"".join(form.encode() % json.dumps(event).encode() for event in events)
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(body)), max_size=6)))
+    masked = b"".join(
+        Masker([secret]).mask_pieces([body[i:j] for i, j in zip([0, *cuts], [*cuts, len(body)], strict=True)])
+    )
+    if form == "list":
+        again = "".join(one["token"] for one in json.loads(masked)["tokens"])
+    else:
+        lines = [line.removeprefix(b"data:") for line in masked.splitlines() if line]
+        again = "".join(json.loads(line)["choices"][0]["delta"]["content"] for line in lines)
+    assert secret not in again
+    assert MASK in again
+    if secret not in around[0] + secret[:-1] and said.count(secret[:8]) == 1:
+        assert again == f"{around[0]}{MASK}{around[1]}"
+
+
 @pytest.mark.parametrize("at", range(0, len(KEY), 5))
 def test_a_key_over_the_border_of_two_pieces(at: int) -> None:
     """Its mask is in the first one, and the others keep what is theirs."""
@@ -113,7 +150,6 @@ def test_a_key_over_the_border_of_two_pieces(at: int) -> None:
 
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
-SECRET = st.text(st.sampled_from('abcnrtu0019Z"\\/ +=%é☃\U0001f600-_.'), min_size=8, max_size=40)
 
 
 def write_json(value: object, how: str) -> bytes:

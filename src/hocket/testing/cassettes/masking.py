@@ -76,15 +76,19 @@ def _drop_compounds(secrets: Sequence[str]) -> list[str]:
 
 def _find_secret(body: bytes, secret: str) -> Iterable[Span]:
     """Yield where a secret stands in a body, or as much of its beginning as there is."""
+    own = secret.encode("utf-8", "surrogatepass")
     beginning, rest = _compile(secret)
     for found in beginning.finditer(body):
-        end = found.end()
-        for character in rest:
-            further = character.match(body, end)
-            if further is None:
-                break
-            end = further.end()
-        yield _widen(body, found.start()), end
+        start, end = found.span()
+        if body.startswith(own, start):
+            end = start + len(own)
+        else:
+            for character in rest:
+                further = character.match(body, end)
+                if further is None:
+                    break
+                end = further.end()
+        yield _widen(body, start), end
 
 
 @lru_cache(maxsize=256)

@@ -1,13 +1,15 @@
 """Secrets that a model says: cut into the events of a stream, so that none of them, and no bytes in a row, hold one.
 
 A model that repeats a key which it was told does so token by token. So the texts that stand in the same place of
-successive documents (``data:`` lines of server-sent events, lines of JSON) are read in a row.
+successive documents (``data:`` lines of server-sent events, lines of JSON), or of the items of a list (the tokens beside
+their probabilities), are read in a row.
 """
 
 import json
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import NamedTuple
@@ -46,17 +48,10 @@ def find_spoken(body: bytes, find: Callable[[bytes], Iterable[tuple[int, int]]],
         find: returns where secrets stand in bytes, in order and without overlaps.
         mask: stands in the place of a secret.
     """
-    documents = [found for found in _DOCUMENT.finditer(body)]
-    if len(documents) < 2:
-        return []
-    read: dict[int, JSON] = {}
+    documents = list(_list_documents(body))
     rows: dict[Place, _Row] = defaultdict(_Row)
-    for number, document in enumerate(documents):
-        try:
-            read[number] = json.loads(document[1])
-        except (ValueError, RecursionError):
-            continue
-        for place, where, text in list_texts(read[number]):
+    for number, (_, _, data) in enumerate(documents):
+        for place, where, text in list_texts(data):
             row = rows[place]
             row.documents.append(number)
             row.wheres.append(where)
@@ -64,12 +59,23 @@ def find_spoken(body: bytes, find: Callable[[bytes], Iterable[tuple[int, int]]],
     changed: set[int] = set()
     for row in rows.values():
         for at, text in _mask_row(row.texts, find, mask):
-            _put(read[row.documents[at]], row.wheres[at], text)
+            _put(documents[row.documents[at]][2], row.wheres[at], text)
             changed.add(row.documents[at])
     return [
-        Edit(*documents[number].span(1), json.dumps(read[number], separators=(",", ":")).encode())
-        for number in sorted(changed)
+        Edit(start, end, json.dumps(data, separators=(",", ":")).encode())
+        for start, end, data in (documents[number] for number in sorted(changed))
     ]
+
+
+def _list_documents(body: bytes) -> Iterator[tuple[int, int, JSON]]:
+    """Yield the JSON documents of a reply, with where they stand: all of it, or those in its lines."""
+    if body[:1] in (b"{", b"["):
+        with suppress(ValueError, RecursionError):
+            yield 0, len(body), json.loads(body)
+            return
+    for found in _DOCUMENT.finditer(body):
+        with suppress(ValueError, RecursionError):
+            yield *found.span(1), json.loads(found[1])
 
 
 def list_texts(data: JSON, place: Place = (), where: Place = ()) -> Iterator[tuple[Place, Place, str]]:
