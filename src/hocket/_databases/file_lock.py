@@ -14,7 +14,7 @@ from hocket._runtime.fork import after_fork
 from hocket._runtime.runtime import ASYNC
 from hocket.errors import HocketError
 
-__all__ = ["FileLock", "lock_file"]
+__all__ = ["FileLock", "lock_file", "try_lock_file"]
 
 _OWNER_ONLY = 0o600
 
@@ -39,7 +39,8 @@ if sys.platform == "win32":
         finally:
             os.lseek(file, position, os.SEEK_SET)
 
-    def _try_lock(file: int) -> bool:
+    def try_lock_file(file: int) -> bool:
+        """Take a lock on the open ``file`` alone, unless somebody else has one; whether it was taken."""
         try:
             msvcrt.locking(file, msvcrt.LK_NBLCK, 1)
         except PermissionError:
@@ -56,7 +57,8 @@ else:
         """
         fcntl.flock(file, fcntl.LOCK_SH if shared else fcntl.LOCK_EX)
 
-    def _try_lock(file: int) -> bool:
+    def try_lock_file(file: int) -> bool:
+        """Take a lock on the open ``file`` alone, unless somebody else has one; whether it was taken."""
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -121,7 +123,7 @@ class FileLock:
             return True
         file = os.open(path, os.O_RDWR | os.O_CREAT, self._mode())
         _open_files.add(file)
-        if _try_lock(file) and _is_at(file, path):
+        if try_lock_file(file) and _is_at(file, path):
             self._held[path] = file
             return True
         _close(file)

@@ -32,7 +32,7 @@ from hocket.load.construct import get_fields
 from hocket.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 from hocket.messages.base import is_bare
 
-__all__ = ["LocalKey", "hash_bytes", "model_key", "prompt_key"]
+__all__ = ["LocalKey", "hash_bytes", "model_key", "prompt_key", "value_key"]
 
 _SPOKEN: Mapping[type, str] = {HumanMessage: "human", SystemMessage: "system", AIMessage: "ai"}
 _SILENT = frozenset({"id", "response_metadata", "usage_metadata", "artifact", "chunk_position"})
@@ -116,6 +116,11 @@ def model_key(model: BaseModel, names: Iterable[str], more: Mapping[str, Any]) -
     cls = type(model)
     named = [_name(cls), _mark(cls) if _is_local(cls) else ""]
     return _make_key(_canonical([named, fields, extra, more]).encode("utf-8", "surrogatepass"))
+
+
+def value_key(value: object) -> str:
+    """Return the key of any value, the same in every process; one that no other process could know has a key of its own."""
+    return hash_bytes(_canonical(value).encode("utf-8", "surrogatepass"))
 
 
 def _canonical(value: Any) -> str:

@@ -1,0 +1,261 @@
+"""The output file of a bulk run, which is its journal: lines of JSON, one for each row that is done with.
+
+The first line names the model. A row is done when its line is in the file; a line that was cut by a crash never happened.
+The last line of a row counts. In memory a row takes five bytes: whether it is done, and a digest of what it asks, so that a
+file is not gone on with for other rows.
+"""
+
+import json
+import os
+import zlib
+from array import array
+from collections.abc import Iterator
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, Literal, cast
+
+from hocket._databases.file_lock import try_lock_file
+from hocket._databases.urls import check_path
+from hocket.batch.errors import BatchBusy, ResumeMismatch
+from hocket.batch.report import BatchReport
+from hocket.errors import InvalidInput
+from hocket.messages import UsageMetadata
+
+__all__ = ["BatchRow", "Journal", "MismatchPolicy", "read_batch"]
+
+MismatchPolicy = Literal["raise", "redo"]
+
+FORMAT = 1
+_KEY = "hocket_batch"
+TODO, OK, FAILED = 0, 1, 2
+
+
+@dataclass(frozen=True)
+class BatchRow:
+    """A line of the file.
+
+    Attributes:
+        row: its place among the rows, from 0.
+        id: the row's own, if it has one.
+        output: what was answered: a text; data; or, with tool calls, a mapping of ``content`` and ``tool_calls``.
+        error: ``{"type": …, "message": …}``; None: it succeeded.
+        usage: tokens of all tries of this run. cost: in US dollars; None: no price is known.
+        attempts: requests that were made for it.
+    """
+
+    row: int
+    id: Any = None
+    output: Any = None
+    error: dict[str, str] | None = None
+    usage: UsageMetadata | None = None
+    cost: Decimal | None = None
+    attempts: int = 1
+
+
+class Journal:
+    """The file of one run, which has it alone.
+
+    Args:
+        path: of the file, made if absent.
+        fingerprint: stands for what is asked.
+        policy: what becomes of a file of another model, and of rows that have changed.
+        retry_failed: whether rows that failed are asked again.
+
+    Attributes:
+        report: what the file holds.
+
+    Raises:
+        BatchBusy: another run writes to it.
+        ResumeMismatch: it is of another model.
+        InvalidInput: it is none of hocket's, or of a later version.
+    """
+
+    def __init__(
+        self, path: str | os.PathLike[str], fingerprint: str, policy: MismatchPolicy, retry_failed: bool
+    ) -> None:
+        self.path: str = check_path(path, "out")
+        self.report = BatchReport()
+        self._fingerprint = fingerprint
+        self._policy: MismatchPolicy = policy
+        self._retry_failed = retry_failed
+        self._state = bytearray()
+        self._digests = array("I")
+        self._lines: list[bytes] = []
+        if os.path.isdir(self.path):
+            raise InvalidInput(f"out is {self.path!r}, a directory; it must be a file's path, such as answers.jsonl")
+        self._file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
+        try:
+            if not try_lock_file(self._file):
+                raise BatchBusy(f"another run writes to {self.path}; wait for its end, or take another file")
+            self._load()
+        except BaseException:
+            os.close(self._file)
+            raise
+
+    def _load(self) -> None:
+        good = 0
+        is_ours = False
+        with open(self.path, "rb") as lines:
+            for number, line in enumerate(lines):
+                data = _read_line(line)
+                if data is None:
+                    if number == 0 and line.endswith(b"\n"):
+                        raise InvalidInput(f"{self.path} is no file of a batch: it begins with {line[:40]!r}")
+                    break  # cut
+                good += len(line)
+                if number == 0 or _KEY in data:
+                    is_ours = self._check_header(data)
+                elif is_ours:
+                    self._take(data)
+        os.ftruncate(self._file, good)
+        if not is_ours:
+            self._reset()
+            self._lines.append(_write_line({_KEY: FORMAT, "fingerprint": self._fingerprint}))
+
+    def _check_header(self, header: dict[str, Any]) -> bool:
+        """Whether the lines that follow are of this run."""
+        if header.get(_KEY) != FORMAT:
+            what = (
+                f"of version {header[_KEY]}, which this hocket cannot read" if _KEY in header else "no file of a batch"
+            )
+            raise InvalidInput(f"{self.path} is {what}; take another file")
+        if header.get("fingerprint") == self._fingerprint:
+            return True
+        if self._policy == "raise":
+            raise ResumeMismatch(
+                f"{self.path} holds the answers of another model, or of one with other options; take another file, or "
+                'on_mismatch="redo" to ask again'
+            )
+        self._reset()
+        return False
+
+    def _reset(self) -> None:
+        self._state.clear()
+        del self._digests[:]
+        self.report = BatchReport()
+
+    def _take(self, data: dict[str, Any]) -> None:
+        try:
+            row, digest = int(data["row"]), int(data["digest"])
+            cost = None if data.get("cost") is None else Decimal(data["cost"])
+        except (ArithmeticError, KeyError, TypeError, ValueError) as error:
+            raise InvalidInput(f"{self.path} has a line that is no row of a batch: {error!r}") from error
+        self._mark(row, FAILED if data.get("error") else OK, digest)
+        self.report.add_usage(data.get("usage"), cost)
+
+    def _mark(self, row: int, state: int, digest: int) -> None:
+        missing = row + 1 - len(self._state)
+        if missing > 0:
+            self._state.extend(bytes(missing))
+            self._digests.extend([0] * missing)
+        before = self._state[row]
+        self.report.ok += (state == OK) - (before == OK)
+        self.report.failed += (state == FAILED) - (before == FAILED)
+        self._state[row] = state
+        self._digests[row] = digest
+
+    def is_done(self, row: int, digest: int) -> bool:
+        """Whether a row is done with, and need not be asked.
+
+        Raises:
+            ResumeMismatch: the file has the answer to another row in this place.
+        """
+        if row >= len(self._state) or self._state[row] == TODO:
+            return False
+        if self._digests[row] != digest:
+            if self._policy == "raise":
+                raise ResumeMismatch(
+                    f"row {row} of {self.path} is the answer to something else; give the rows of the first run, in its "
+                    'order, or on_mismatch="redo" to ask again'
+                )
+            return False
+        if self._state[row] == FAILED and self._retry_failed:
+            return False
+        self.report.skipped += 1
+        return True
+
+    def add(self, row: int, digest: int, data: dict[str, Any]) -> None:
+        """Add a row that is done with; `flush` writes it."""
+        self._lines.append(_write_line({"row": row, "digest": digest, **data}))
+        self._mark(row, FAILED if data.get("error") else OK, digest)
+
+    @property
+    def waiting(self) -> int:
+        """Lines that are not written yet."""
+        return len(self._lines)
+
+    def flush(self, *, sync: bool) -> None:
+        """Write the lines that have come, in one piece.
+
+        Args:
+            sync: whether to wait until the disk has them.
+
+        Raises:
+            OSError: they cannot be written.
+        """
+        lines, self._lines = self._lines, []
+        if lines:
+            data = memoryview(b"".join(lines))
+            while data:
+                data = data[os.write(self._file, data) :]
+            if sync:
+                os.fsync(self._file)
+
+    def close(self) -> None:
+        """Write what is left, and let go of the file."""
+        try:
+            self.flush(sync=True)
+        finally:
+            os.close(self._file)
+
+
+def digest_text(text: str) -> int:
+    """Return a digest of what a row asks."""
+    return zlib.crc32(text.encode())
+
+
+def read_batch(path: str | os.PathLike[str]) -> Iterator[BatchRow]:
+    """Yield the rows of a file, as they were done with; of one that was tried again, the last line.
+
+    The file may be written meanwhile; a line that is cut is left out.
+
+    Raises:
+        InvalidInput: it is no file of a batch.
+        OSError: it cannot be read.
+    """
+    last: dict[int, int] = {}
+    with open(path, "rb") as lines:
+        for number, line in enumerate(lines):
+            data = _read_line(line)
+            if number == 0 and (data is None or _KEY not in data):
+                raise InvalidInput(f"{os.fspath(path)} is no file of a batch")
+            if data is not None and _KEY in data:
+                last.clear()  # another model's answers
+            elif data is not None:
+                last[data["row"]] = number
+        lines.seek(0)
+        for number, line in enumerate(lines):
+            data = _read_line(line)
+            if data is not None and last.get(data.get("row", -1)) == number:
+                yield _to_row(data)
+
+
+def _to_row(data: dict[str, Any]) -> BatchRow:
+    cost = None if data.get("cost") is None else Decimal(data["cost"])
+    names = ("row", "id", "output", "error", "usage", "attempts")
+    return BatchRow(cost=cost, **{name: data[name] for name in names if name in data})
+
+
+def _read_line(line: bytes) -> dict[str, Any] | None:
+    """Return the data of a line; None: it is cut, or no JSON object."""
+    if not line.endswith(b"\n"):
+        return None
+    try:
+        data: object = json.loads(line)
+    except ValueError:
+        return None
+    return cast("dict[str, Any]", data) if isinstance(data, dict) else None
+
+
+def _write_line(data: dict[str, Any]) -> bytes:
+    return json.dumps(data, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace") + b"\n"

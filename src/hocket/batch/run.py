@@ -1,0 +1,286 @@
+"""The run: workers take rows, ask, and add lines to the journal, which is written every 50 ms."""
+
+# pyright: reportPrivateUsage=false
+# What changes a model's answers is what its cache key says (`_get_llm_string`, LangChain's name).
+
+import inspect
+import os
+from collections.abc import AsyncIterable, Awaitable, Callable, Iterable, Mapping
+from typing import Any, cast
+
+import anyio
+from pydantic import BaseModel
+
+from hocket._pipeline.cache_key import value_key
+from hocket._runtime import clock
+from hocket._runtime.portal import run_in_portal
+from hocket._runtime.runtime import ASYNC
+from hocket.batch.journal import Journal, MismatchPolicy, digest_text
+from hocket.batch.meter import RowMeter, row_meter
+from hocket.batch.report import BatchReport
+from hocket.batch.rows import Rows
+from hocket.errors import (
+    AuthenticationError,
+    BudgetExceeded,
+    BudgetStoreFailed,
+    InvalidInput,
+    MissingDependency,
+    QuotaExceeded,
+    ResourceNotFound,
+    Unpriceable,
+)
+from hocket.language_models import BaseLanguageModel
+from hocket.messages import AIMessage
+from hocket.runnables import Runnable
+
+__all__ = ["Progress", "arun_batch", "run_batch", "write_output"]
+
+TICK = 0.05
+MOST_LINES = 256
+PROGRESS_EVERY = 0.5
+
+Progress = Callable[[BatchReport], object]
+"""Told how far a run is, twice a second and at its end. May be async."""
+
+_FOR_ALL_ROWS = (
+    AuthenticationError,
+    QuotaExceeded,
+    ResourceNotFound,
+    MissingDependency,
+    BudgetStoreFailed,
+    Unpriceable,
+)
+"""Errors that the next row would meet as well: the run ends with them, and a file of a million failures is not written."""
+
+
+async def arun_batch(
+    model: Runnable[Any, Any],
+    rows: Iterable[Any] | AsyncIterable[Any],
+    out: str | os.PathLike[str],
+    *,
+    id: str | Callable[[Any], Any] | None = None,
+    max_concurrency: int = 100,
+    retry_failed: bool = True,
+    progress: Progress | None = None,
+    on_mismatch: MismatchPolicy = "raise",
+    fsync: bool = False,
+    version: str | None = None,
+) -> BatchReport:
+    """Ask for each row, and write the answers into a file of JSON lines, in the order in which they come.
+
+    A run that was killed, stopped or cancelled goes on where it was when it is called again with the same rows. Killed at
+    any point, it has lost no row that is in the file, answers none twice, and asks twice at most what was in flight, and
+    what came in the last 50 ms. The lines are read by `read_batch`, or any program.
+
+    Args:
+        model: a model, a chain, an agent: whatever is runnable.
+        rows: what it is asked, one after another. They are not kept: there may be any number.
+        out: the path of the file.
+        id: each row's own, for its line: a key of rows that are mappings, or a function of a row; None: rows have none.
+        max_concurrency: rows that are asked at once.
+        retry_failed: whether rows that failed in an earlier run are asked again.
+        progress: told how far it is.
+        on_mismatch: what to do with a file of another model, or where a row has changed: "raise", or "redo", which asks
+            again.
+        fsync: whether to wait, at each write, until the disk has it; else a power cut may take the last seconds.
+        version: what stands for the model in the file; None: for a model, all that changes an answer; for other runnables
+            their class and name only, so give one if they may change.
+
+    Returns:
+        what the file holds now. ``stopped`` is set if a budget was used up: what was in flight has been finished.
+
+    Raises:
+        BatchBusy: another run writes to the file.
+        ResumeMismatch: the file is of another model, or of other rows.
+        InvalidInput: an argument is of no use, or the file is none of a batch.
+        HocketError: one that all rows would meet, as a key that is refused.
+        OSError: the file cannot be written.
+    """
+    if max_concurrency < 1:
+        raise InvalidInput(f"max_concurrency is {max_concurrency}; it must be 1 or more")
+    if on_mismatch not in ("raise", "redo"):
+        raise InvalidInput(f'on_mismatch is {on_mismatch!r}; it must be "raise" or "redo"')
+    if not isinstance(model, Runnable):  # pyright: ignore[reportUnnecessaryIsInstance]  # a caller's mistake
+        raise InvalidInput(f"{type(model).__name__} is not runnable: give a model, a chain or an agent")
+    journal = await ASYNC.call_sync(Journal, out, _make_fingerprint(model, version), on_mismatch, retry_failed)
+    run = _Run(model, Rows(rows), journal, id, progress, fsync)
+    try:
+        return await run.run(max_concurrency)
+    finally:
+        with anyio.CancelScope(shield=True):
+            await ASYNC.call_sync(journal.close)
+
+
+def run_batch(
+    model: Runnable[Any, Any],
+    rows: Iterable[Any] | AsyncIterable[Any],
+    out: str | os.PathLike[str],
+    *,
+    id: str | Callable[[Any], Any] | None = None,
+    max_concurrency: int = 100,
+    retry_failed: bool = True,
+    progress: Progress | None = None,
+    on_mismatch: MismatchPolicy = "raise",
+    fsync: bool = False,
+    version: str | None = None,
+) -> BatchReport:
+    """`arun_batch`, from sync code. Ctrl-C cancels it; the file can be gone on with."""
+    return run_in_portal(
+        lambda: arun_batch(
+            model,
+            rows,
+            out,
+            id=id,
+            max_concurrency=max_concurrency,
+            retry_failed=retry_failed,
+            progress=progress,
+            on_mismatch=on_mismatch,
+            fsync=fsync,
+            version=version,
+        )
+    )
+
+
+class _Run:
+    """One run."""
+
+    def __init__(
+        self,
+        model: Runnable[Any, Any],
+        rows: Rows,
+        journal: Journal,
+        id: str | Callable[[Any], Any] | None,
+        progress: Progress | None,
+        fsync: bool,
+    ) -> None:
+        self._model = model
+        self._rows = rows
+        self._journal = journal
+        self._id = id
+        self._progress = progress
+        self._fsync = fsync
+        self._failure: BaseException | None = None
+        self._began_at = clock.current().now()
+
+    async def run(self, max_concurrency: int) -> BatchReport:
+        """Do all rows, and return what the file holds."""
+        async with anyio.create_task_group() as writing:
+            writing.start_soon(self._write_often)
+            async with anyio.create_task_group() as working:
+                for _ in range(max_concurrency):
+                    working.start_soon(self._work)
+            writing.cancel_scope.cancel()
+        await ASYNC.call_sync(self._flush)
+        await self._tell()
+        if self._failure is not None:
+            raise self._failure
+        return self._journal.report
+
+    async def _work(self) -> None:
+        while True:
+            try:
+                taken = await self._rows.take()
+                if taken is None:
+                    return
+                number, row = taken
+                digest = digest_text(value_key(row))
+                if self._journal.is_done(number, digest):
+                    continue
+            except Exception as error:  # of the rows, or of the file: no row is to blame
+                self._stop(error)
+                return
+            await self._ask(number, digest, row)
+            if self._journal.waiting >= MOST_LINES:
+                await ASYNC.call_sync(self._flush)
+
+    async def _ask(self, number: int, digest: int, row: Any) -> None:
+        meter = RowMeter()
+        token = row_meter.set(meter)
+        data: dict[str, Any] = {}
+        try:
+            if self._id is not None:
+                data["id"] = _find_id(self._id, row)
+            data["output"] = write_output(await self._model.ainvoke(row))
+        except BudgetExceeded as error:
+            self._journal.report.stopped = error
+            self._rows.stop()
+            return
+        except _FOR_ALL_ROWS as error:
+            self._stop(error)
+            return
+        except Exception as error:
+            data.pop("output", None)
+            data["error"] = {"type": type(error).__name__, "message": str(error)}
+        finally:
+            row_meter.reset(token)
+        cost = None if meter.cost is None else format(meter.cost, "f")
+        data.update(usage=meter.usage, cost=cost, attempts=meter.attempts)
+        self._journal.report.add_usage(meter.usage, meter.cost)
+        self._journal.add(number, digest, data)
+
+    def _stop(self, error: BaseException) -> None:
+        """Begin no further row; the run ends with this error when those in flight have ended."""
+        self._failure = self._failure or error
+        self._rows.stop()
+
+    async def _write_often(self) -> None:
+        told_at = self._began_at
+        while True:
+            await clock.current().sleep(TICK)
+            try:
+                await ASYNC.call_sync(self._flush)
+            except OSError as error:
+                self._stop(error)
+            if clock.current().now() - told_at >= PROGRESS_EVERY:
+                told_at = clock.current().now()
+                await self._tell()
+
+    def _flush(self) -> None:
+        self._journal.flush(sync=self._fsync)
+
+    async def _tell(self) -> None:
+        report = self._journal.report
+        report.seconds = clock.current().now() - self._began_at
+        if self._progress is not None:
+            returned = self._progress(report)
+            if inspect.isawaitable(returned):
+                await cast("Awaitable[object]", returned)
+
+
+def _make_fingerprint(model: Runnable[Any, Any], version: str | None) -> str:
+    """Return what stands for a model in the file's first line."""
+    if version is not None:
+        return version
+    kind = type(model)
+    name = f"{kind.__module__}.{kind.__qualname__}"
+    if isinstance(model, BaseLanguageModel):
+        return f"{name} {model._get_llm_string()}"
+    return f"{name} {model.get_name()}"
+
+
+def _find_id(id: str | Callable[[Any], Any], row: Any) -> Any:
+    found: object = cast("Mapping[str, Any]", row)[id] if isinstance(id, str) else id(row)
+    return found if isinstance(found, str | int) else str(found)
+
+
+def write_output(output: object) -> Any:
+    """Return an answer as JSON data.
+
+    Raises:
+        InvalidInput: it is none.
+    """
+    if isinstance(output, AIMessage):
+        if not output.tool_calls:
+            return output.text
+        return {"content": output.text, "tool_calls": [dict(call) for call in output.tool_calls]}
+    if isinstance(output, BaseModel):
+        return output.model_dump(mode="json")
+    if output is None or isinstance(output, str | int | float | bool):
+        return output
+    if isinstance(output, Mapping):
+        return {str(key): write_output(value) for key, value in cast("Mapping[object, object]", output).items()}
+    if isinstance(output, list | tuple):
+        return [write_output(one) for one in cast("list[object]", output)]
+    raise InvalidInput(
+        f"the answer is a {type(output).__name__}, which is no JSON; have the chain end with a text or data"
+    )

@@ -1,0 +1,379 @@
+"""A bulk run: every row once, in a file that a run which was killed, stopped or cancelled goes on with."""
+
+import json
+import signal
+import subprocess
+import sys
+import textwrap
+from collections import Counter
+from collections.abc import AsyncIterator, Iterator
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+from anyio import to_thread
+from pydantic import BaseModel
+
+from hocket.batch import BatchBusy, BatchReport, BatchRow, ResumeMismatch, arun_batch, read_batch, run_batch
+from hocket.budgets import Budget
+from hocket.errors import AuthenticationError, BudgetExceeded, InvalidInput
+from hocket.language_models import ScriptedChatModel, Turn
+from hocket.messages import AIMessage, HumanMessage
+from hocket.prices import Price, set_prices
+from hocket.providers.openai import ChatOpenAI
+from hocket.runnables import RunnableLambda
+from hocket.testing import OpenAIFormat, Reply, Status, serve
+
+
+class Echo:
+    """Answers with what it is asked, in capitals; fails, or waits, where it is told to."""
+
+    def __init__(self) -> None:
+        self.asked: list[Any] = []
+        self.fails: set[Any] = set()
+        self.error: Exception = ValueError("not this one")
+        self.waits: set[Any] = set()
+        self.most = 0
+        self.running = 0
+        self.all_wait = anyio.Event()
+
+    async def __call__(self, row: Any) -> Any:
+        self.asked.append(row)
+        self.running += 1
+        self.most = max(self.most, self.running)
+        try:
+            await anyio.lowlevel.checkpoint()
+            if row in self.waits:
+                self.all_wait.set()
+                await anyio.sleep_forever()
+        finally:
+            self.running -= 1
+        if row in self.fails:
+            raise self.error
+        return str(row).upper()
+
+    @property
+    def chain(self) -> RunnableLambda[Any, Any]:
+        return RunnableLambda(self, name="echo")
+
+
+def read_rows(path: Path) -> list[BatchRow]:
+    return sorted(read_batch(path), key=lambda row: row.row)
+
+
+def read(path: Path) -> list[Any]:
+    """Return the answers, in the order of the rows."""
+    return [row.output for row in read_rows(path)]
+
+
+async def outputs(path: Path) -> list[Any]:
+    return await to_thread.run_sync(read, path)
+
+
+async def rows_of(path: Path) -> list[BatchRow]:
+    return await to_thread.run_sync(read_rows, path)
+
+
+@pytest.fixture
+def echo() -> Echo:
+    return Echo()
+
+
+@pytest.fixture
+def out(tmp_path: Path) -> Path:
+    return tmp_path / "answers.jsonl"
+
+
+async def test_every_row_is_answered_once(echo: Echo, out: Path) -> None:
+    """From a list, no more at once than asked for."""
+    rows = [f"row {number}" for number in range(500)]
+    report = await arun_batch(echo.chain, rows, out, max_concurrency=7)
+    assert (report.rows, report.ok, report.failed, report.skipped, report.stopped) == (500, 500, 0, 0, None)
+    assert [(row.row, row.output) for row in await rows_of(out)] == [(n, f"ROW {n}") for n in range(500)]
+    assert Counter(echo.asked).most_common(1)[0][1] == 1
+    assert echo.most <= 7
+
+
+async def test_rows_come_from_anything_that_is_iterated(echo: Echo, out: Path, tmp_path: Path) -> None:
+    """A generator, read as it is needed; an async one."""
+
+    def generate() -> Iterator[str]:
+        yield from "abc"
+
+    async def agenerate() -> AsyncIterator[str]:
+        for letter in "abc":
+            yield letter
+
+    for number, rows in enumerate((generate(), agenerate(), ("a", "b", "c"), dict.fromkeys("abc"))):
+        await arun_batch(echo.chain, rows, tmp_path / f"{number}.jsonl")
+        assert await outputs(tmp_path / f"{number}.jsonl") == ["A", "B", "C"]
+    with pytest.raises(InvalidInput, match="rows is str; it must be a list"):
+        await arun_batch(echo.chain, "abc", out)
+
+
+async def test_a_run_goes_on_where_it_was(echo: Echo, out: Path) -> None:
+    """Rows that failed are lines, and asked again, unless told otherwise."""
+    echo.fails = {"b"}
+    report = await arun_batch(echo.chain, ["a", "b"], out)
+    assert (report.ok, report.failed) == (1, 1)
+    assert (await rows_of(out))[1].error == {"type": "ValueError", "message": "not this one"}
+    report = await arun_batch(echo.chain, ["a", "b", "c"], out, retry_failed=False)
+    assert (report.ok, report.failed, report.skipped) == (2, 1, 2)
+    echo.fails.clear()
+    report = await arun_batch(echo.chain, ["a", "b", "c"], out)
+    assert (report.ok, report.failed, report.skipped) == (3, 0, 2)
+    assert echo.asked == ["a", "b", "c", "b"]
+    assert await outputs(out) == ["A", "B", "C"]
+
+
+async def test_other_rows_or_another_model_are_refused(echo: Echo, out: Path) -> None:
+    """Unless they are to be asked again."""
+    await arun_batch(echo.chain, ["a", "b"], out)
+    with pytest.raises(ResumeMismatch, match=r"row 1 of .* is the answer to something else"):
+        await arun_batch(echo.chain, ["a", "x"], out)
+    with pytest.raises(ResumeMismatch, match="holds the answers of another model"):
+        await arun_batch(echo.chain, ["a", "b"], out, version="2")
+    report = await arun_batch(echo.chain, ["a", "x"], out, on_mismatch="redo")
+    assert await outputs(out) == ["A", "X"]
+    report = await arun_batch(echo.chain, ["a", "x"], out, version="2", on_mismatch="redo")
+    assert (report.rows, report.skipped) == (2, 0)
+    assert await outputs(out) == ["A", "X"]
+
+
+async def test_a_second_runner_is_refused(echo: Echo, out: Path) -> None:
+    """Two would write every row twice."""
+    echo.waits = {"a"}
+    async with anyio.create_task_group() as group:
+        group.start_soon(lambda: arun_batch(echo.chain, ["a"], out))
+        await echo.all_wait.wait()
+        with pytest.raises(BatchBusy, match="another run writes to"):
+            await arun_batch(echo.chain, ["a"], out)
+        group.cancel_scope.cancel()
+    echo.waits.clear()
+    assert (await arun_batch(echo.chain, ["a"], out)).ok == 1
+
+
+async def test_a_cancelled_run_keeps_what_is_done(echo: Echo, out: Path) -> None:
+    """What was in flight is not in the file."""
+    echo.waits = {"c"}
+    with anyio.CancelScope() as scope:
+        async with anyio.create_task_group() as group:
+            group.start_soon(lambda: arun_batch(echo.chain, ["a", "b", "c"], out))
+            await echo.all_wait.wait()
+            scope.cancel()
+    assert set(await outputs(out)) <= {"A", "B"}
+    echo.waits.clear()
+    assert (await arun_batch(echo.chain, ["a", "b", "c"], out)).ok == 3
+
+
+def test_a_cut_line_never_happened(echo: Echo, out: Path) -> None:
+    """As a crash may leave it: its row is asked again."""
+    run_batch(echo.chain, ["a", "b"], out)
+    whole = out.read_bytes()
+    for cut in range(whole.index(b"\n") + 2, len(whole)):
+        out.write_bytes(whole[:cut])
+        report = run_batch(echo.chain, ["a", "b"], out)
+        assert (report.rows, report.ok) == (2, 2)
+        assert read(out) == ["A", "B"]
+
+
+FOREIGN = [b'{"some": "data"}\n', b"not JSON\n", b'{"hocket_batch":2,"fingerprint":"x"}\n', b"[]\n"]
+
+
+@pytest.mark.parametrize("content", FOREIGN)
+def test_other_files_are_refused(echo: Echo, out: Path, content: bytes) -> None:
+    """And stay as they are; so is a directory."""
+    out.write_bytes(content)
+    with pytest.raises(InvalidInput, match=r"no file of a batch|of version 2"):
+        run_batch(echo.chain, ["a"], out)
+    assert out.read_bytes() == content
+    with pytest.raises(InvalidInput, match="a directory"):
+        run_batch(echo.chain, ["a"], out.parent)
+
+
+async def test_an_error_that_all_rows_would_meet_ends_the_run(out: Path) -> None:
+    """A key that is refused makes one failure, not a million lines."""
+    async with serve(OpenAIFormat(), lambda request: Status(401)) as server:
+        model = ChatOpenAI(model="m", base_url=server.url, api_key="k")
+        with pytest.raises(AuthenticationError):
+            await arun_batch(model, (f"row {n}" for n in range(100_000)), out, max_concurrency=5)
+        assert len(server.requests) <= 5
+    assert await rows_of(out) == []
+
+
+async def test_usage_and_cost_over_all_attempts_and_runs(out: Path) -> None:
+    """Each row's own in its line, the sum in the report."""
+    set_prices({"m": Price(1, 2)})
+    try:
+        script = [Status(503), Reply("one two"), Reply("three")]
+        async with serve(OpenAIFormat(), script) as server:
+            model = ChatOpenAI(model="m", base_url=server.url, api_key="k", retry=2)
+            await arun_batch(model, ["a row"], out)
+            report = await arun_batch(model, ["a row", "b"], out)
+            billed = server.tokens_billed
+    finally:
+        set_prices({"m": None})
+    first, second = await rows_of(out)
+    assert (first.attempts, first.usage, first.cost) == (
+        2,
+        {"input_tokens": 2, "output_tokens": 2, "total_tokens": 4},
+        Decimal("0.000006"),
+    )
+    assert (second.attempts, second.cost) == (1, Decimal("0.000003"))
+    assert report.usage["total_tokens"] == billed == 6
+    assert (report.cost, report.unpriced) == (Decimal("0.000009"), 0)
+
+
+async def test_a_budget_that_is_used_up_stops_the_run_cleanly(out: Path) -> None:
+    """What is in flight is finished, no row is a failure, and with more money it goes on."""
+    async with serve(OpenAIFormat(), lambda request: Reply("yes")) as server:
+        model = ChatOpenAI(model="m", base_url=server.url, api_key="k", max_tokens=1, budget=Budget(tokens=60))
+        rows = [f"row {number}" for number in range(50)]
+        report = await arun_batch(model, rows, out, max_concurrency=4)
+        assert isinstance(report.stopped, BudgetExceeded)
+        assert 0 < report.ok < 50
+        assert report.failed == 0
+        model.budget = None
+        assert (await arun_batch(model, rows, out)).ok == 50
+        assert len(server.requests) == 50
+
+
+async def test_ids_and_outputs(out: Path) -> None:
+    """Texts, messages with calls, objects and data; what has no JSON is a failure of its row."""
+
+    class Thing(BaseModel):
+        name: str
+
+    call = {"name": "f", "args": {"x": 1}, "id": "1", "type": "tool_call"}
+    answers: dict[str, Any] = {
+        "text": AIMessage("hello"),
+        "calls": AIMessage("", tool_calls=[call]),
+        "object": Thing(name="x"),
+        "data": {"a": [1, None, Thing(name="y")]},
+        "odd": object(),
+    }
+    rows = [{"key": key} for key in answers]
+    await arun_batch(RunnableLambda(lambda row: answers[row["key"]]), rows, out, id="key")
+    done = {row.id: row for row in await rows_of(out)}
+    assert done["text"].output == "hello"
+    assert done["calls"].output == {"content": "", "tool_calls": [call]}
+    assert done["object"].output == {"name": "x"}
+    assert done["data"].output == {"a": [1, None, {"name": "y"}]}
+    assert done["odd"].error is not None
+    assert done["odd"].error["message"].startswith("the answer is a object, which is no JSON")
+
+
+async def test_rows_may_be_conversations(out: Path) -> None:
+    """Their digests are the same in the next process, though their ids are not."""
+    for _ in range(2):
+        report = await arun_batch(ScriptedChatModel(script=[Turn(text="hi")]), [[HumanMessage("hello")]], out)
+    assert (report.ok, report.skipped) == (1, 1)
+
+
+async def test_progress(echo: Echo, out: Path) -> None:
+    """At the end at the latest; sync or async."""
+    told: list[int] = []
+
+    async def tell(report: BatchReport) -> None:
+        told.append(report.rows)
+
+    await arun_batch(echo.chain, ["a", "b"], out, progress=tell)
+    assert told[-1] == 2
+    await arun_batch(echo.chain, ["a", "b", "c"], out, progress=lambda report: told.append(report.rows))
+    assert told[-1] == 3
+
+
+def test_the_sync_face(echo: Echo, out: Path) -> None:
+    """The same, without a loop."""
+    assert run_batch(echo.chain, ["a"], out, fsync=True).ok == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"max_concurrency": 0}, "max_concurrency is 0"),
+        ({"on_mismatch": "ignore"}, "on_mismatch is 'ignore'"),
+        ({"model": len}, "builtin_function_or_method is not runnable"),
+        ({"out": ""}, "out is empty"),
+    ],
+    ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
+)
+def test_arguments_that_are_of_no_use(echo: Echo, out: Path, options: dict[str, Any], text: str) -> None:
+    """Refused at once."""
+    with pytest.raises(InvalidInput, match=text):
+        run_batch(**{"model": echo.chain, "rows": ["a"], "out": out, **options})
+
+
+async def test_rows_that_fail_to_come_end_the_run(echo: Echo, out: Path) -> None:
+    """With their own error; what was done is in the file."""
+
+    def generate() -> Iterator[str]:
+        yield "a"
+        raise OSError("the disk is gone")
+
+    with pytest.raises(OSError, match="the disk is gone"):
+        await arun_batch(echo.chain, generate(), out)
+    assert len(await rows_of(out)) <= 1
+
+
+def test_a_reader_sees_whole_lines(echo: Echo, out: Path) -> None:
+    """The last one may be under way."""
+    run_batch(echo.chain, ["a"], out)
+    with open(out, "ab") as file:
+        file.write(b'{"row": 1, "out')
+    assert read(out) == ["A"]
+
+
+KILLED = """
+    import os, signal, sys, anyio
+    from hocket.batch import run_batch
+    from hocket.runnables import RunnableLambda
+    path, asked, kill_at = sys.argv[1], sys.argv[2], int(sys.argv[3])
+    count = 0
+    async def ask(row):
+        global count
+        count += 1
+        with open(asked, "a") as file:
+            file.write(f"{row}\\n")
+        if count == kill_at:
+            os.kill(os.getpid(), signal.SIGKILL)
+        await anyio.sleep(0.002)
+        return row * 2
+    run_batch(RunnableLambda(ask, name="double"), range(600), path, max_concurrency=10)
+"""
+
+
+def test_killed_at_any_point_no_row_is_lost_or_answered_twice(out: Path, tmp_path: Path) -> None:
+    """Asked twice at most is what was in flight, and what the last 50 ms brought."""
+    asked = tmp_path / "asked.txt"
+    for kill_at in (60, 150, 1, 200, 10**9):
+        command = [sys.executable, "-c", textwrap.dedent(KILLED), str(out), str(asked), str(kill_at)]
+        code = subprocess.run(command, timeout=120, check=False).returncode
+        assert code in (-signal.SIGKILL, 0)
+    assert code == 0
+    rows = list(read_batch(out))
+    assert sorted((row.row, row.output) for row in rows) == [(number, 2 * number) for number in range(600)]
+    lines = [json.loads(line) for line in out.read_text().splitlines()]
+    assert len(lines) == 601
+    twice = len(asked.read_text().split()) - 600
+    assert 0 < twice <= 411  # all that the four that were killed had asked for; far fewer on an idle machine
+
+
+def test_memory_is_flat(tmp_path: Path) -> None:
+    """A row takes five bytes, whatever it says."""
+    code = """
+    import resource, sys
+    from hocket.batch import run_batch
+    from hocket.runnables import RunnableLambda
+    def measure(count, path):
+        run_batch(RunnableLambda(lambda row: "x" * 1000, name="x"), ("row " * 50 for _ in range(count)), path)
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    small = measure(1_000, sys.argv[1] + "1")
+    large = measure(20_000, sys.argv[1] + "2")
+    print(large - small)
+    """
+    command = [sys.executable, "-c", textwrap.dedent(code), str(tmp_path / "out")]
+    done = subprocess.run(command, timeout=300, check=True, capture_output=True, text=True)
+    assert int(done.stdout) < 8_000  # kB; the answers alone are 20 MB
