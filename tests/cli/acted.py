@@ -12,6 +12,7 @@ from hocket.language_models import BaseChatModel, ScriptedChatModel, Turn
 from hocket.language_models.tool_choice import ToolChoiceKind
 from hocket.messages import AIMessage, AIMessageChunk, BaseMessage, ToolMessage
 from hocket.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
+from hocket.prices import Price, set_prices
 
 USAGE: Any = {"input_tokens": 12, "output_tokens": 3, "total_tokens": 15}
 
@@ -41,6 +42,17 @@ class Echo(BaseChatModel):
     async def alist_models(self) -> Sequence[str]:
         """Return what a server of this base URL would have."""
         return [f"{self.base_url} one", "two"]
+
+
+class Dear(Echo):
+    """Costs a dollar a token, of which its answers have one."""
+
+    model: str = "dear"
+    max_tokens: int = 1
+
+    async def _astream(self, messages: list[BaseMessage], **kwargs: Any) -> AsyncIterator[ChatGenerationChunk]:
+        usage: Any = {"input_tokens": 1, "output_tokens": 1, "total_tokens": 2}
+        yield ChatGenerationChunk(message=AIMessageChunk("yes", usage_metadata=usage, chunk_position="last"))
 
 
 class Caller(BaseChatModel):
@@ -80,6 +92,9 @@ TURNS: dict[str, Turn] = {
 
 def make(model: str = "echo", **options: Any) -> BaseChatModel:
     """Return the model."""
+    if model == "dear":
+        set_prices({"*dear": Price(10**6, 10**6)})
+        return Dear(**options)
     if model in TURNS:
         return ScriptedChatModel(script=[TURNS[model]] * 9, **options)
     return Caller(**options) if model == "caller" else Echo(model=model, **options)

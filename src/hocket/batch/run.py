@@ -11,7 +11,7 @@ from typing import Any, cast
 import anyio
 from pydantic import BaseModel
 
-from hocket._pipeline.cache_key import value_key
+from hocket._pipeline.cache_key import LocalKey, value_key
 from hocket._runtime import clock
 from hocket._runtime.portal import run_in_portal
 from hocket._runtime.runtime import ASYNC
@@ -83,8 +83,8 @@ async def arun_batch(
         on_mismatch: what to do with a file of another model, or where a row has changed: "raise", or "redo", which asks
             again.
         fsync: whether to wait, at each write, until the disk has it; else a power cut may take the last seconds.
-        version: what stands for the model in the file; None: for a model, all that changes an answer; for other runnables
-            their class and name only, so give one if they may change.
+        version: what stands for the model in the file; None: for a model, all that changes an answer, as in a cache's key.
+            Of other runnables, and of models that hold what only this process knows, the class and the name count only.
 
     Returns:
         what the file holds now. ``stopped`` is set if a budget was used up: what was in flight has been finished.
@@ -254,7 +254,8 @@ def _make_fingerprint(model: Runnable[Any, Any], version: str | None) -> str:
     kind = type(model)
     name = f"{kind.__module__}.{kind.__qualname__}"
     if isinstance(model, BaseLanguageModel):
-        return f"{name} {model._get_llm_string()}"
+        key = model._get_llm_string()
+        return f"{name} {cast(str, model._llm_type) if isinstance(key, LocalKey) else key}"
     return f"{name} {model.get_name()}"
 
 

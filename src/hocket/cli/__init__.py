@@ -11,7 +11,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from hocket.cli import agent, ask, cassette, chat, mcp, migrate, models, serve, setup
+from hocket.cli import agent, ask, batch, cassette, chat, mcp, migrate, models, serve, setup, usage
 from hocket.cli.arguments import OneLineParser
 from hocket.cli.exits import INTERRUPTED, MISUSED, PIPE_CLOSED, exit_code, report
 
@@ -20,6 +20,7 @@ __all__ = ["main"]
 _COMMANDS = {
     "agent": agent,
     "ask": ask,
+    "batch": batch,
     "cassette": cassette,
     "chat": chat,
     "models": models,
@@ -27,6 +28,7 @@ _COMMANDS = {
     "migrate": migrate,
     "serve": serve,
     "setup": setup,
+    "usage": usage,
 }
 
 

@@ -5,6 +5,7 @@ import re
 from hocket.cli.output import note, print_traceback, squeeze
 from hocket.errors import (
     AuthenticationError,
+    BudgetExceeded,
     HistoryUnavailable,
     HocketError,
     InvalidInput,
@@ -15,6 +16,7 @@ from hocket.errors import (
     ResourceNotFound,
     StreamTruncated,
     UnknownModel,
+    Unpriceable,
     Unsupported,
 )
 
@@ -22,6 +24,7 @@ __all__ = [
     "EXIT_CODES",
     "FAILED",
     "INTERRUPTED",
+    "LIMITED",
     "MISUSED",
     "PAUSED",
     "PIPE_CLOSED",
@@ -42,7 +45,7 @@ EXIT_CODES = {
     ACCOUNT: "the key is missing or refused, or the account is empty",
     MODEL: "no such provider, or no such model on the server",
     UNREACHABLE: "the server cannot be reached, fails, or takes too long: try again later",
-    LIMITED: "too many requests or tokens for now: try again later",
+    LIMITED: "too many requests or tokens for now, or the budget is used up: try again later",
     TRUNCATED: "the answer broke off before its end",
     PAUSED: "a call of a tool waits for approval; `hocket agent --resume --decide ID=approve` goes on",
     INTERRUPTED: "Ctrl-C",
@@ -72,11 +75,11 @@ def exit_code(error: BaseException) -> int:
             return ACCOUNT
         case UnknownModel() | ResourceNotFound():
             return MODEL
-        case InvalidInput() | ValidationError() | Unsupported(status=None):
+        case InvalidInput() | ValidationError() | Unsupported(status=None) | Unpriceable():
             return MISUSED  # refused before anything was sent: whatever goes into a model comes from the command line
         case ProviderUnavailable() | RequestTimeout() | HistoryUnavailable():
             return UNREACHABLE
-        case RateLimitError():
+        case RateLimitError() | BudgetExceeded():
             return LIMITED
         case StreamTruncated():
             return TRUNCATED

@@ -1,0 +1,157 @@
+"""``hocket batch``: a model asked for each row of a file, into a file that a run which was stopped goes on with.
+
+Nothing goes to standard output. A terminal shows how far the run is; where standard error is none, one last line tells.
+"""
+
+import argparse
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from hocket.cli.arguments import add_model_options, parse_count, read_model_options
+from hocket.cli.exits import FAILED, LIMITED
+from hocket.cli.output import note
+
+if TYPE_CHECKING:
+    from hocket.batch import BatchReport
+
+__all__ = ["HELP", "configure", "run"]
+
+HELP = "Ask a model for each row of a file; a run that was stopped goes on where it was."
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of this subcommand."""
+    parser.add_argument(
+        "rows", metavar="IN", help='a file, a row a line: a JSON text, {"id": …, "input": …} or {"messages": […]}'
+    )
+    parser.add_argument("--out", metavar="FILE", required=True, help="where the answers go, as lines of JSON")
+    add_model_options(parser)
+    parser.add_argument(
+        "--max-concurrency", metavar="N", type=parse_count, default=100, help="rows asked for at once (default: 100)"
+    )
+    parser.add_argument("--budget", metavar="USD", help="stop before more than this is spent: 5, 0.50")
+    parser.add_argument("--no-retry-failed", action="store_true", help="leave rows that failed in an earlier run")
+    parser.add_argument(
+        "--redo", action="store_true", help="ask again where the file is of another model, or a row has changed"
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Ask for the rows.
+
+    Returns:
+        the exit code: `FAILED` if a row failed, `LIMITED` if the budget was used up.
+
+    Raises:
+        KeyboardInterrupt: Ctrl-C; what was in flight has been finished.
+        HocketError: an argument is wrong, a line is no row, or what the model raises that all rows would meet.
+    """
+    from contextlib import nullcontext
+
+    from hocket._runtime.portal import run_in_portal
+    from hocket.batch import arun_batch
+    from hocket.budgets import spending
+    from hocket.cli.batch_rows import InputFile
+    from hocket.cli.choice import open_first_model
+
+    rows = InputFile(arguments.rows, arguments.system)
+    rows.check()
+    limit = spending(usd=arguments.budget) if arguments.budget is not None else nullcontext()
+    model = open_first_model(arguments.model, arguments.base_url, read_model_options(arguments)).model
+    line = _ProgressLine(rows.count)
+    stop = threading.Event()
+
+    async def ask() -> "BatchReport":
+        with limit:
+            return await arun_batch(
+                rows.prepare(model),
+                _until(stop, rows.read()),
+                arguments.out,
+                id=rows.find_id,
+                max_concurrency=arguments.max_concurrency,
+                retry_failed=not arguments.no_retry_failed,
+                on_mismatch="redo" if arguments.redo else "raise",
+                progress=line.show,
+                version=rows.version(model),
+            )
+
+    with _CtrlC(stop):
+        report = run_in_portal(ask)
+    line.finish(report)
+    if stop.is_set():
+        raise KeyboardInterrupt
+    if report.stopped is not None:
+        note(f"{report.stopped}; run it again with more to go on")
+        return LIMITED
+    return FAILED if report.failed else 0
+
+
+def _until(stop: threading.Event, rows: Iterator[Any]) -> Iterator[Any]:
+    """Yield rows until Ctrl-C."""
+    for row in rows:
+        if stop.is_set():
+            return
+        yield row
+
+
+class _CtrlC:
+    """Has the first Ctrl-C begin no further row, and the second one break off what is in flight."""
+
+    def __init__(self, stop: threading.Event) -> None:
+        self._stop = stop
+
+    def __enter__(self) -> None:
+        self._before = signal.getsignal(signal.SIGINT)
+        signal.signal(signal.SIGINT, self._handle)
+
+    def __exit__(self, *_: object) -> None:
+        signal.signal(signal.SIGINT, self._before)
+
+    def _handle(self, number: int, frame: object) -> None:
+        if self._stop.is_set():
+            raise KeyboardInterrupt
+        self._stop.set()
+        note("finishing what is in flight; Ctrl-C once more breaks it off")
+
+
+class _ProgressLine:
+    """How far a run is, in one line of a terminal that is written over; elsewhere, in one last line.
+
+    Args:
+        rows: in all.
+    """
+
+    def __init__(self, rows: int) -> None:
+        self._rows = rows
+        self._is_live = sys.stderr.isatty()
+
+    def show(self, report: "BatchReport") -> None:
+        """Write the line over."""
+        if self._is_live:
+            sys.stderr.write(f"\r\x1b[K{self._describe(report)}")
+            sys.stderr.flush()
+
+    def finish(self, report: "BatchReport") -> None:
+        """Write the last line."""
+        if self._is_live:
+            self.show(report)
+            sys.stderr.write("\n")
+        else:
+            note(self._describe(report))
+
+    def _describe(self, report: "BatchReport") -> str:
+        parts = [f"{report.ok + report.failed} of {self._rows} rows done", f"{report.failed} failed"]
+        if report.skipped:
+            parts.append(f"{report.skipped} from an earlier run")
+        parts.append(f"{report.rows_per_second:.1f} rows/s")
+        parts.append(f"{report.usage['total_tokens']} tokens")
+        parts.append(
+            f"${report.cost:.4f}" + (f" and {report.unpriced} rows without a price" if report.unpriced else "")
+        )
+        left = self._rows - report.rows
+        if left > 0 and report.rows_per_second:
+            parts.append(f"{left / report.rows_per_second:.0f} s left")
+        return ", ".join(parts)

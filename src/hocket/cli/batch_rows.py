@@ -1,0 +1,99 @@
+"""The rows of ``hocket batch``: lines of a file, checked before anything is sent."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from hocket.errors import HocketError, InvalidInput
+from hocket.language_models import BaseChatModel
+from hocket.messages import AIMessage, BaseMessage, SystemMessage, convert_to_messages
+from hocket.runnables import Runnable, RunnableLambda
+
+__all__ = ["InputFile"]
+
+_SHOWN = 3  # lines with mistakes that an error names
+
+
+class InputFile:
+    """A file whose lines are rows: JSON texts, ``{"id", "input"}`` or ``{"id", "messages"}``; empty lines are none.
+
+    Args:
+        path: of the file.
+        system: instructions that come before each row; None: none.
+
+    Attributes:
+        count: rows; known after `check`.
+    """
+
+    def __init__(self, path: str, system: str | None) -> None:
+        self.path = path
+        self.count = 0
+        self._system = system
+
+    def check(self) -> None:
+        """Read the whole file.
+
+        Raises:
+            InvalidInput: it cannot be read, or lines are no rows; the first ones are named.
+        """
+        mistakes: list[str] = []
+        for number, line in self._lines():
+            try:
+                self._read_row(line)
+            except (HocketError, ValueError) as error:
+                mistakes.append(f"line {number}: {error}")
+            self.count += 1
+        if mistakes:
+            more = f"; and {len(mistakes) - _SHOWN} more" if len(mistakes) > _SHOWN else ""
+            raise InvalidInput(f"{self.path}: {'; '.join(mistakes[:_SHOWN])}{more}")
+        if not self.count:
+            raise InvalidInput(f"{self.path} has no rows")
+
+    def read(self) -> Iterator[dict[str, Any]]:
+        """Yield the rows: ``id``, and ``messages``."""
+        for _, line in self._lines():
+            yield self._read_row(line)
+
+    def find_id(self, row: dict[str, Any]) -> Any:
+        """Return a row's own id; "" if it has none."""
+        return row["id"]
+
+    def prepare(self, model: BaseChatModel) -> Runnable[Any, AIMessage]:
+        """Return what is asked for each row."""
+
+        async def ask(row: dict[str, Any]) -> AIMessage:
+            return await model.ainvoke(row["messages"])
+
+        return RunnableLambda(ask)
+
+    def version(self, model: BaseChatModel) -> str:
+        """Return what stands for the model in the file."""
+        return model._get_llm_string()  # pyright: ignore[reportPrivateUsage]  # what its cache key says (LangChain's name)
+
+    def _lines(self) -> Iterator[tuple[int, str]]:
+        try:
+            with open(self.path, encoding="utf-8-sig") as file:
+                for number, line in enumerate(file, start=1):
+                    if line.strip():
+                        yield number, line
+        except (OSError, UnicodeDecodeError) as error:
+            raise InvalidInput(f"{self.path} cannot be read: {error}") from error
+
+    def _read_row(self, line: str) -> dict[str, Any]:
+        try:
+            data: Any = json.loads(line)
+        except ValueError:
+            raise InvalidInput('it is no JSON; a text is written in quotes: "like this"') from None
+        match data:
+            case str(text) if text:
+                return {"id": "", "messages": self._begin(text)}
+            case {"input": str(text), **more} if text and more.keys() <= {"id"}:
+                return {"id": more.get("id", ""), "messages": self._begin(text)}
+            case {"messages": list(messages), **more} if messages and more.keys() <= {"id"}:
+                return {"id": more.get("id", ""), "messages": self._begin(messages)}
+            case _:
+                raise InvalidInput('it is neither a text nor {"id": …, "input": "…"} nor {"id": …, "messages": […]}')
+
+    def _begin(self, asked: str | list[Any]) -> list[BaseMessage]:
+        messages = convert_to_messages([asked] if isinstance(asked, str) else asked)
+        return messages if self._system is None else [SystemMessage(self._system), *messages]

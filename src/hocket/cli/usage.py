@@ -1,0 +1,89 @@
+"""``hocket usage``: what a ledger says was used, and what it cost."""
+
+import argparse
+import json
+import re
+from datetime import timedelta
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+from hocket.cli.output import accept_any_text
+
+if TYPE_CHECKING:
+    from hocket.ledger import LedgerTotal
+
+__all__ = ["HELP", "configure", "run"]
+
+HELP = "Show what a ledger says was used, and what it cost."
+
+_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
+_COLUMNS = ("calls", "failed", "cached", "open", "input_tokens", "output_tokens", "cost")
+
+
+def parse_age(text: str) -> timedelta:
+    """Return a length of time: 90s, 30m, 12h, 7d, 4w.
+
+    Raises:
+        ArgumentTypeError: it is none.
+    """
+    match = re.fullmatch(r"(\d+)([smhdw])", text)
+    if not match:
+        raise argparse.ArgumentTypeError(f"{text!r} is no length of time: 90s, 30m, 12h, 7d, 4w")
+    return timedelta(seconds=int(match[1]) * _UNITS[match[2]])
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of this subcommand."""
+    parser.add_argument(
+        "ledger", metavar="LEDGER", help="a file (SQLite, or .jsonl), sqlite:///... or postgresql://..."
+    )
+    parser.add_argument(
+        "--by", metavar="NAMES", default="model", help="columns or metadata to group by: model,tenant (default: model)"
+    )
+    parser.add_argument("--since", metavar="AGE", type=parse_age, help="only the last 90s, 30m, 12h, 7d, 4w")
+    parser.add_argument("--json", action="store_true", help="print a JSON object for each group")
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Print the totals.
+
+    Raises:
+        HocketError: there is no such ledger, or it cannot be read.
+    """
+    import os
+
+    from hocket._databases.urls import parse_address
+    from hocket.errors import InvalidInput
+    from hocket.ledger import open_ledger
+
+    accept_any_text()
+    address = parse_address(arguments.ledger, "a ledger")
+    if address.kind in ("file", "sqlite") and not os.path.exists(address.place):
+        raise InvalidInput(f"there is no ledger at {address.place}")  # to open one would make it
+    names = [name.strip() for name in arguments.by.split(",") if name.strip()]
+    totals = open_ledger(arguments.ledger).total(by=names, since=arguments.since)
+    if arguments.json:
+        for total in totals:
+            print(json.dumps(_to_json(total), ensure_ascii=False))
+    else:
+        _print_table(names, totals)
+
+
+def _to_json(total: "LedgerTotal") -> dict[str, Any]:
+    return {name: str(value) if isinstance(value, Decimal) else value for name, value in vars(total).items()}
+
+
+def _print_table(names: list[str], totals: "list[LedgerTotal]") -> None:
+    head = [*names, *(name.replace("_tokens", "") for name in _COLUMNS)]
+    rows = [[*(str(total.group.get(name) or "-") for name in names), *_write_numbers(total)] for total in totals]
+    widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
+    for row in [head, *rows]:
+        texts = [cell.ljust(width) for cell, width in zip(row, widths[: len(names)], strict=False)]
+        numbers = [cell.rjust(width) for cell, width in zip(row[len(names) :], widths[len(names) :], strict=True)]
+        print("  ".join([*texts, *numbers]))
+
+
+def _write_numbers(total: "LedgerTotal") -> list[str]:
+    """Return the numbers of a row; a cost that is not all is marked with a plus sign."""
+    cost = f"${total.cost:.4f}" + ("+" if total.unpriced else "")
+    return [*(str(getattr(total, name)) for name in _COLUMNS if name != "cost"), cost]

@@ -1,0 +1,181 @@
+"""`hocket batch`: a model asked for each row of a file; `hocket usage`: what it cost."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hocket.batch import read_batch
+from hocket.language_models import FakeListChatModel
+from hocket.ledger import JSONLLedger, SQLiteLedger
+from hocket.testing import OpenAIFormat, ReceivedRequest, Reply, serve
+from tests.ledger.test_stores import entry, fill
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+
+ROWS = ['"one"', '{"id": "b", "input": "two"}', '{"id": 3, "messages": [{"role": "user", "content": "three"}]}', ""]
+
+
+@pytest.fixture
+def rows(tmp_path: Path) -> Path:
+    path = tmp_path / "in.jsonl"
+    path.write_text("\n".join(ROWS))
+    return path
+
+
+@pytest.fixture
+def out(tmp_path: Path) -> Path:
+    return tmp_path / "out.jsonl"
+
+
+def test_rows_are_answered_and_gone_on_with(hocket: Run, rows: Path, out: Path) -> None:
+    """Nothing on standard output, one line on standard error, and the second time nothing is asked."""
+    done = hocket("batch", str(rows), "--out", str(out), "--model", "fake:yes")
+    assert (done.returncode, done.stdout) == (0, "")
+    assert done.stderr.startswith("hocket: 3 of 3 rows done, 0 failed, ")
+    assert done.stderr.count("\n") == 1
+    assert [(row.row, row.id, row.output) for row in sorted(read_batch(out), key=lambda row: row.row)] == [
+        (0, "", "yes"),
+        (1, "b", "yes"),
+        (2, 3, "yes"),
+    ]
+    size = out.stat().st_size
+    again = hocket("batch", str(rows), "--out", str(out), "--model", "fake:yes")
+    assert "3 from an earlier run" in again.stderr
+    assert out.stat().st_size == size
+
+
+def test_bad_lines_are_named_before_anything_is_sent(hocket: Run, rows: Path, out: Path) -> None:
+    """By number, the first three."""
+    rows.write_text('"fine"\nplain text\n{"input": ""}\n{"question": "?"}\n[1]\n"fine"\n')
+    done = hocket("batch", str(rows), "--out", str(out), "--model", "fake:yes")
+    assert done.returncode == 2
+    assert 'line 2: it is no JSON; a text is written in quotes: "like this"' in done.stderr
+    assert "line 3: " in done.stderr
+    assert "line 4: " in done.stderr
+    assert "and 1 more" in done.stderr
+    assert not out.exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        (["missing.jsonl", "--out", "o"], "missing.jsonl cannot be read"),
+        (["IN"], "--out"),
+        (["IN", "--out", "."], "a directory"),
+        (["IN", "--out", "OUT", "--budget", "0"], "usd is 0"),
+        (["IN", "--out", "OUT", "--budget", "much"], "usd is 'much'"),
+        (["IN", "--out", "OUT", "--max-concurrency", "0"], "no whole number of 1 or more"),
+    ],
+    ids=["no file", "no out", "directory", "no money", "no amount", "no concurrency"],
+)
+def test_misuse(hocket: Run, rows: Path, out: Path, arguments: list[str], text: str) -> None:
+    """One line that says what is wrong, and the code for it."""
+    places = {"IN": str(rows), "OUT": str(out)}
+    done = hocket("batch", *(places.get(one, one) for one in arguments), "--model", "fake:yes")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert text in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_another_model_is_refused(hocket: Run, rows: Path, out: Path) -> None:
+    """Unless the rows are to be asked again."""
+    hocket("batch", str(rows), "--out", str(out), "--model", "fake:yes")
+    done = hocket("batch", str(rows), "--out", str(out), "--model", "fake:no")
+    assert done.returncode != 0
+    assert "holds the answers of another model" in done.stderr
+    done = hocket("batch", str(rows), "--out", str(out), "--model", "fake:no", "--redo")
+    assert {row.output for row in read_batch(out)} == {"no"}
+
+
+def test_a_budget_ends_it(hocket: Run, rows: Path, out: Path) -> None:
+    """With the code for limits, the figures, and a file to go on with."""
+    command = ("batch", str(rows), "--out", str(out), "--model", "acted:dear", "--max-concurrency", "1")
+    done = hocket(*command, "--budget", "9")
+    assert (done.returncode, done.stdout) == (6, "")
+    assert " of 3 rows done, 0 failed, " in done.stderr
+    assert "run it again with more to go on" in done.stderr
+    assert len(list(read_batch(out))) < 3
+    assert hocket(*command, "--budget", "1000").returncode == 0
+    assert len(list(read_batch(out))) == 3
+
+
+def test_a_budget_needs_a_price(hocket: Run, rows: Path, out: Path) -> None:
+    """Nothing is asked of a model whose price nobody knows."""
+    done = hocket("batch", str(rows), "--out", str(out), "--model", "acted:echo", "--budget", "9")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "price" in done.stderr
+
+
+def test_ctrl_c_finishes_what_is_in_flight(environ: dict[str, str], rows: Path, out: Path) -> None:
+    """And begins no further row."""
+    rows.write_text("\n".join(f'"row {number}"' for number in range(1000)))
+    asked: list[int] = []
+
+    def answer(request: ReceivedRequest) -> Reply:
+        asked.append(process.pid)
+        if len(asked) == 3:
+            process.send_signal(signal.SIGINT)
+        return Reply("yes")
+
+    with serve(OpenAIFormat(), answer) as server:
+        command = [sys.executable, "-m", "hocket", "batch", str(rows), "--out", str(out), "--base-url", server.url]
+        more = ["--model", "m", "--max-concurrency", "2"]
+        process = subprocess.Popen(
+            [*command, *more], env={**environ, "OPENAI_API_KEY": "k"}, stderr=subprocess.PIPE, text=True
+        )
+        _, told = process.communicate(timeout=120)
+    assert process.returncode == 130
+    assert "finishing what is in flight" in told
+    assert 3 <= len(list(read_batch(out))) == len(asked) < 1000
+
+
+def test_usage_as_a_table_and_as_json(hocket: Run, tmp_path: Path) -> None:
+    """Grouped by columns and metadata; a cost that is not all is marked."""
+    path = tmp_path / "usage.db"
+
+    ledger = SQLiteLedger(path)
+    fill(
+        ledger,
+        entry(1, cost=Decimal("0.25"), input_tokens=10, output_tokens=2, metadata={"tenant": "acme"}),
+        entry(2, outcome="failed", metadata={"tenant": "globex"}),
+    )
+    ledger.close()
+    done = hocket("usage", str(path), "--by", "model,tenant")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.splitlines() == [
+        "model  tenant  calls  failed  cached  open  input  output      cost",
+        "m      acme        1       0       0     0     10       2   $0.2500",
+        "m      globex      1       1       0     0      0       0  $0.0000+",
+    ]
+    lines: list[dict[str, Any]] = [
+        json.loads(line) for line in hocket("usage", str(path), "--by", "tenant", "--json").stdout.splitlines()
+    ]
+    assert [(line["group"], line["cost"]) for line in lines] == [
+        ({"tenant": "acme"}, "0.25"),
+        ({"tenant": "globex"}, "0"),
+    ]
+    assert hocket("usage", str(path), "--since", "1h").stdout.count("\n") == 1
+
+
+def test_usage_of_nothing(hocket: Run, tmp_path: Path) -> None:
+    """A ledger that is not there is not made; an odd age and a foreign address are refused."""
+    for arguments in ([str(tmp_path / "none.db")], ["redis://localhost"], [str(tmp_path), "--since", "week"]):
+        done = hocket("usage", *arguments)
+        assert (done.returncode, done.stdout) == (2, "")
+    assert not os.listdir(tmp_path)
+
+
+def test_a_ledger_in_lines(hocket: Run, tmp_path: Path) -> None:
+    """What a program booked."""
+    model = FakeListChatModel(responses=["a"], ledger=JSONLLedger(tmp_path / "usage.jsonl"))
+    model.invoke("hi")
+    model.ledger.flush()
+    assert "calls" in hocket("usage", str(tmp_path / "usage.jsonl")).stdout
