@@ -17,6 +17,8 @@ CODES = {
     "RequestTimeout": 5,
     "HistoryUnavailable": 5,
     "RateLimitError": 6,
+    "BudgetExceeded": 6,
+    "Unpriceable": 2,
     "StreamTruncated": 7,
     "Exception": 1,
 }

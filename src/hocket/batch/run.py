@@ -33,7 +33,7 @@ from hocket.language_models import BaseLanguageModel
 from hocket.messages import AIMessage
 from hocket.runnables import Runnable
 
-__all__ = ["Progress", "arun_batch", "run_batch", "write_output"]
+__all__ = ["Progress", "arun_batch", "make_fingerprint", "run_batch", "write_output"]
 
 TICK = 0.05
 MOST_LINES = 256
@@ -102,7 +102,7 @@ async def arun_batch(
         raise InvalidInput(f'on_mismatch is {on_mismatch!r}; it must be "raise" or "redo"')
     if not isinstance(model, Runnable):  # pyright: ignore[reportUnnecessaryIsInstance]  # a caller's mistake
         raise InvalidInput(f"{type(model).__name__} is not runnable: give a model, a chain or an agent")
-    journal = await ASYNC.call_sync(Journal, out, _make_fingerprint(model, version), on_mismatch, retry_failed)
+    journal = await ASYNC.call_sync(Journal, out, version or make_fingerprint(model), on_mismatch, retry_failed)
     run = _Run(model, Rows(rows), journal, id, progress, fsync)
     try:
         return await run.run(max_concurrency)
@@ -247,15 +247,13 @@ class _Run:
                 await cast("Awaitable[object]", returned)
 
 
-def _make_fingerprint(model: Runnable[Any, Any], version: str | None) -> str:
+def make_fingerprint(model: Runnable[Any, Any]) -> str:
     """Return what stands for a model in the file's first line."""
-    if version is not None:
-        return version
     kind = type(model)
     name = f"{kind.__module__}.{kind.__qualname__}"
     if isinstance(model, BaseLanguageModel):
         key = model._get_llm_string()
-        return f"{name} {cast(str, model._llm_type) if isinstance(key, LocalKey) else key}"
+        return f"{name} {model._llm_type if isinstance(key, LocalKey) else key}"
     return f"{name} {model.get_name()}"
 
 

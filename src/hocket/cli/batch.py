@@ -52,7 +52,7 @@ def run(arguments: argparse.Namespace) -> int:
     from contextlib import nullcontext
 
     from hocket._runtime.portal import run_in_portal
-    from hocket.batch import arun_batch
+    from hocket.batch.run import arun_batch, make_fingerprint
     from hocket.budgets import spending
     from hocket.cli.batch_rows import InputFile
     from hocket.cli.choice import open_first_model
@@ -75,7 +75,7 @@ def run(arguments: argparse.Namespace) -> int:
                 retry_failed=not arguments.no_retry_failed,
                 on_mismatch="redo" if arguments.redo else "raise",
                 progress=line.show,
-                version=rows.version(model),
+                version=make_fingerprint(model),
             )
 
     with _CtrlC(stop):

@@ -66,10 +66,6 @@ class InputFile:
 
         return RunnableLambda(ask)
 
-    def version(self, model: BaseChatModel) -> str:
-        """Return what stands for the model in the file."""
-        return model._get_llm_string()  # pyright: ignore[reportPrivateUsage]  # what its cache key says (LangChain's name)
-
     def _lines(self) -> Iterator[tuple[int, str]]:
         try:
             with open(self.path, encoding="utf-8-sig") as file:
@@ -89,8 +85,8 @@ class InputFile:
                 return {"id": "", "messages": self._begin(text)}
             case {"input": str(text), **more} if text and more.keys() <= {"id"}:
                 return {"id": more.get("id", ""), "messages": self._begin(text)}
-            case {"messages": list(messages), **more} if messages and more.keys() <= {"id"}:
-                return {"id": more.get("id", ""), "messages": self._begin(messages)}
+            case {"messages": list(), **more} if data["messages"] and more.keys() <= {"id"}:
+                return {"id": more.get("id", ""), "messages": self._begin(data["messages"])}
             case _:
                 raise InvalidInput('it is neither a text nor {"id": …, "input": "…"} nor {"id": …, "messages": […]}')
 
