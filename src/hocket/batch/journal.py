@@ -12,16 +12,20 @@ from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any, Literal, cast
+from typing import Any, Literal, TypeAlias, cast
 
 from hocket._databases.file_lock import try_lock_file
 from hocket._databases.urls import check_path
+from hocket._json import JSON
 from hocket.batch.errors import BatchBusy, ResumeMismatch
 from hocket.batch.report import BatchReport
 from hocket.errors import InvalidInput
 from hocket.messages import UsageMetadata
 
-__all__ = ["BatchRow", "Journal", "MismatchPolicy", "read_batch"]
+__all__ = ["BatchRow", "Journal", "LineData", "MismatchPolicy", "hash_row", "read_batch"]
+
+LineData: TypeAlias = dict[str, Any]
+"""A line of the file, as data."""
 
 MismatchPolicy = Literal["raise", "redo"]
 
@@ -44,8 +48,8 @@ class BatchRow:
     """
 
     row: int
-    id: Any = None
-    output: Any = None
+    id: JSON = None
+    output: JSON = None
     error: dict[str, str] | None = None
     usage: UsageMetadata | None = None
     cost: Decimal | None = None
@@ -112,7 +116,7 @@ class Journal:
             self._reset()
             self._lines.append(_write_line({_KEY: FORMAT, "fingerprint": self._fingerprint}))
 
-    def _check_header(self, header: dict[str, Any]) -> bool:
+    def _check_header(self, header: LineData) -> bool:
         """Whether the lines that follow are of this run."""
         if header.get(_KEY) != FORMAT:
             what = (
@@ -134,7 +138,7 @@ class Journal:
         del self._digests[:]
         self.report = BatchReport()
 
-    def _take(self, data: dict[str, Any]) -> None:
+    def _take(self, data: LineData) -> None:
         try:
             row, digest = int(data["row"]), int(data["digest"])
             cost = None if data.get("cost") is None else Decimal(data["cost"])
@@ -174,7 +178,7 @@ class Journal:
         self.report.skipped += 1
         return True
 
-    def add(self, row: int, digest: int, data: dict[str, Any]) -> None:
+    def add(self, row: int, digest: int, data: LineData) -> None:
         """Add a row that is done with; `flush` writes it."""
         self._lines.append(_write_line({"row": row, "digest": digest, **data}))
         self._mark(row, FAILED if data.get("error") else OK, digest)
@@ -209,7 +213,7 @@ class Journal:
             os.close(self._file)
 
 
-def digest_text(text: str) -> int:
+def hash_row(text: str) -> int:
     """Return a digest of what a row asks."""
     return zlib.crc32(text.encode())
 
@@ -240,13 +244,13 @@ def read_batch(path: str | os.PathLike[str]) -> Iterator[BatchRow]:
                 yield _to_row(data)
 
 
-def _to_row(data: dict[str, Any]) -> BatchRow:
+def _to_row(data: LineData) -> BatchRow:
     cost = None if data.get("cost") is None else Decimal(data["cost"])
     names = ("row", "id", "output", "error", "usage", "attempts")
     return BatchRow(cost=cost, **{name: data[name] for name in names if name in data})
 
 
-def _read_line(line: bytes) -> dict[str, Any] | None:
+def _read_line(line: bytes) -> LineData | None:
     """Return the data of a line; None: it is cut, or no JSON object."""
     if not line.endswith(b"\n"):
         return None
@@ -254,8 +258,8 @@ def _read_line(line: bytes) -> dict[str, Any] | None:
         data: object = json.loads(line)
     except ValueError:
         return None
-    return cast("dict[str, Any]", data) if isinstance(data, dict) else None
+    return cast("LineData", data) if isinstance(data, dict) else None
 
 
-def _write_line(data: dict[str, Any]) -> bytes:
+def _write_line(data: LineData) -> bytes:
     return json.dumps(data, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace") + b"\n"

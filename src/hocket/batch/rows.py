@@ -2,20 +2,22 @@
 
 import time
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator
-from typing import Any
+from typing import Generic, TypeVar
 
 import anyio
 
 from hocket._runtime.runtime import ASYNC
 from hocket.errors import InvalidInput
 
-__all__ = ["Rows"]
+__all__ = ["RowSource"]
+
+Row = TypeVar("Row")
 
 _MOST = 64
 _PATIENCE = 0.01
 
 
-class Rows:
+class RowSource(Generic[Row]):
     """Hands out rows with their numbers, one by one, to whichever task asks next.
 
     A sync iterable is read in a worker thread, since it may read a file: up to 64 rows at once, or what comes in 10 ms.
@@ -27,16 +29,16 @@ class Rows:
         InvalidInput: it is neither; a text is no iterable of rows.
     """
 
-    def __init__(self, rows: Iterable[Any] | AsyncIterable[Any]) -> None:
-        self._async: AsyncIterator[Any] | None = None
-        self._sync: Iterator[Any] = iter(())
+    def __init__(self, rows: Iterable[Row] | AsyncIterable[Row]) -> None:
+        self._async: AsyncIterator[Row] | None = None
+        self._sync: Iterator[Row] = iter(())
         if isinstance(rows, AsyncIterable):
             self._async = aiter(rows)
         elif isinstance(rows, str | bytes) or not isinstance(rows, Iterable):  # pyright: ignore[reportUnnecessaryIsInstance]  # a caller's mistake
             raise InvalidInput(f"rows is {type(rows).__name__}; it must be a list, or an iterable, of what is asked")
         else:
             self._sync = iter(rows)
-        self._ready: list[Any] = []
+        self._ready: list[Row] = []
         self._number = 0
         self._is_over = False
         self._turn = anyio.Lock()
@@ -45,7 +47,7 @@ class Rows:
         """Hand out no more rows."""
         self._is_over = True
 
-    async def take(self) -> tuple[int, Any] | None:
+    async def take(self) -> tuple[int, Row] | None:
         """Return the next row and its number, from 0; None: there are no more."""
         async with self._turn:
             if self._is_over:
@@ -58,16 +60,16 @@ class Rows:
             self._number += 1
             return self._number - 1, self._ready.pop()
 
-    async def _read(self) -> list[Any]:
+    async def _read(self) -> list[Row]:
         if self._async is None:
             return await ASYNC.call_sync(self._read_some)
         async for row in self._async:
             return [row]
         return []
 
-    def _read_some(self) -> list[Any]:
+    def _read_some(self) -> list[Row]:
         until = time.monotonic() + _PATIENCE
-        some: list[Any] = []
+        some: list[Row] = []
         for row in self._sync:
             some.append(row)
             if len(some) == _MOST or time.monotonic() >= until:

@@ -6,7 +6,7 @@
 import inspect
 import os
 from collections.abc import AsyncIterable, Awaitable, Callable, Iterable, Mapping
-from typing import Any, cast
+from typing import Any, Generic, TypeVar, cast
 
 import anyio
 from pydantic import BaseModel
@@ -15,10 +15,10 @@ from hocket._pipeline.cache_key import LocalKey, value_key
 from hocket._runtime import clock
 from hocket._runtime.portal import run_in_portal
 from hocket._runtime.runtime import ASYNC
-from hocket.batch.journal import Journal, MismatchPolicy, digest_text
+from hocket.batch.journal import Journal, LineData, MismatchPolicy, hash_row
 from hocket.batch.meter import RowMeter, row_meter
 from hocket.batch.report import BatchReport
-from hocket.batch.rows import Rows
+from hocket.batch.rows import RowSource
 from hocket.errors import (
     AuthenticationError,
     BudgetExceeded,
@@ -31,7 +31,9 @@ from hocket.errors import (
 )
 from hocket.language_models import BaseLanguageModel
 from hocket.messages import AIMessage
-from hocket.runnables import Runnable
+from hocket.runnables import Runnable, RunnableSerializable
+
+Row = TypeVar("Row")
 
 __all__ = ["Progress", "arun_batch", "make_fingerprint", "run_batch", "write_output"]
 
@@ -54,11 +56,11 @@ _FOR_ALL_ROWS = (
 
 
 async def arun_batch(
-    model: Runnable[Any, Any],
-    rows: Iterable[Any] | AsyncIterable[Any],
+    model: Runnable[Row, Any],
+    rows: Iterable[Row] | AsyncIterable[Row],
     out: str | os.PathLike[str],
     *,
-    id: str | Callable[[Any], Any] | None = None,
+    id: str | Callable[[Row], object] | None = None,
     max_concurrency: int = 100,
     retry_failed: bool = True,
     progress: Progress | None = None,
@@ -103,7 +105,7 @@ async def arun_batch(
     if not isinstance(model, Runnable):  # pyright: ignore[reportUnnecessaryIsInstance]  # a caller's mistake
         raise InvalidInput(f"{type(model).__name__} is not runnable: give a model, a chain or an agent")
     journal = await ASYNC.call_sync(Journal, out, version or make_fingerprint(model), on_mismatch, retry_failed)
-    run = _Run(model, Rows(rows), journal, id, progress, fsync)
+    run = _Run(model, RowSource(rows), journal, id, progress, fsync)
     try:
         return await run.run(max_concurrency)
     finally:
@@ -112,11 +114,11 @@ async def arun_batch(
 
 
 def run_batch(
-    model: Runnable[Any, Any],
-    rows: Iterable[Any] | AsyncIterable[Any],
+    model: Runnable[Row, Any],
+    rows: Iterable[Row] | AsyncIterable[Row],
     out: str | os.PathLike[str],
     *,
-    id: str | Callable[[Any], Any] | None = None,
+    id: str | Callable[[Row], object] | None = None,
     max_concurrency: int = 100,
     retry_failed: bool = True,
     progress: Progress | None = None,
@@ -141,15 +143,15 @@ def run_batch(
     )
 
 
-class _Run:
+class _Run(Generic[Row]):
     """One run."""
 
     def __init__(
         self,
-        model: Runnable[Any, Any],
-        rows: Rows,
+        model: Runnable[Row, Any],
+        rows: RowSource[Row],
         journal: Journal,
-        id: str | Callable[[Any], Any] | None,
+        id: str | Callable[[Row], object] | None,
         progress: Progress | None,
         fsync: bool,
     ) -> None:
@@ -183,7 +185,7 @@ class _Run:
                 if taken is None:
                     return
                 number, row = taken
-                digest = digest_text(value_key(row))
+                digest = hash_row(value_key(row))
                 if self._journal.is_done(number, digest):
                     continue
             except Exception as error:  # of the rows, or of the file: no row is to blame
@@ -193,10 +195,10 @@ class _Run:
             if self._journal.waiting >= MOST_LINES:
                 await ASYNC.call_sync(self._flush)
 
-    async def _ask(self, number: int, digest: int, row: Any) -> None:
+    async def _ask(self, number: int, digest: int, row: Row) -> None:
         meter = RowMeter()
         token = row_meter.set(meter)
-        data: dict[str, Any] = {}
+        data: LineData = {}
         try:
             if self._id is not None:
                 data["id"] = _find_id(self._id, row)
@@ -247,22 +249,22 @@ class _Run:
                 await cast("Awaitable[object]", returned)
 
 
-def make_fingerprint(model: Runnable[Any, Any]) -> str:
+def make_fingerprint(model: object) -> str:
     """Return what stands for a model in the file's first line."""
     kind = type(model)
     name = f"{kind.__module__}.{kind.__qualname__}"
     if isinstance(model, BaseLanguageModel):
         key = model._get_llm_string()
         return f"{name} {model._llm_type if isinstance(key, LocalKey) else key}"
-    return f"{name} {model.get_name()}"
+    return f"{name} {model.get_name()}" if isinstance(model, RunnableSerializable) else name
 
 
-def _find_id(id: str | Callable[[Any], Any], row: Any) -> Any:
-    found: object = cast("Mapping[str, Any]", row)[id] if isinstance(id, str) else id(row)
+def _find_id(id: str | Callable[[Row], object], row: Row) -> object:
+    found: object = cast("Mapping[str, object]", row)[id] if isinstance(id, str) else id(row)
     return found if isinstance(found, str | int) else str(found)
 
 
-def write_output(output: object) -> Any:
+def write_output(output: object) -> object:
     """Return an answer as JSON data.
 
     Raises:

@@ -8,7 +8,7 @@ import signal
 import sys
 import threading
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeVar
 
 from hocket.cli.arguments import add_model_options, parse_count, read_model_options
 from hocket.cli.exits import FAILED, LIMITED
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from hocket.batch import BatchReport
 
 __all__ = ["HELP", "configure", "run"]
+
+Row = TypeVar("Row")
 
 HELP = "Ask a model for each row of a file; a run that was stopped goes on where it was."
 
@@ -89,7 +91,7 @@ def run(arguments: argparse.Namespace) -> int:
     return FAILED if report.failed else 0
 
 
-def _until(stop: threading.Event, rows: Iterator[Any]) -> Iterator[Any]:
+def _until(stop: threading.Event, rows: Iterator[Row]) -> Iterator[Row]:
     """Yield rows until Ctrl-C."""
     for row in rows:
         if stop.is_set():

@@ -1,12 +1,12 @@
 """The rows of ``hocket batch``: lines of a file, checked before anything is sent."""
 
 import json
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import Any, cast
 
 from hocket.errors import HocketError, InvalidInput
 from hocket.language_models import BaseChatModel
-from hocket.messages import AIMessage, BaseMessage, SystemMessage, convert_to_messages
+from hocket.messages import AIMessage, BaseMessage, MessageLikeRepresentation, SystemMessage, convert_to_messages
 from hocket.runnables import Runnable, RunnableLambda
 
 __all__ = ["InputFile"]
@@ -49,20 +49,20 @@ class InputFile:
         if not self.count:
             raise InvalidInput(f"{self.path} has no rows")
 
-    def read(self) -> Iterator[dict[str, Any]]:
+    def read(self) -> Iterator[dict[str, object]]:
         """Yield the rows: ``id``, and ``messages``."""
         for _, line in self._lines():
             yield self._read_row(line)
 
-    def find_id(self, row: dict[str, Any]) -> Any:
+    def find_id(self, row: dict[str, object]) -> object:
         """Return a row's own id; "" if it has none."""
         return row["id"]
 
-    def prepare(self, model: BaseChatModel) -> Runnable[Any, AIMessage]:
+    def prepare(self, model: BaseChatModel) -> Runnable[dict[str, object], AIMessage]:
         """Return what is asked for each row."""
 
-        async def ask(row: dict[str, Any]) -> AIMessage:
-            return await model.ainvoke(row["messages"])
+        async def ask(row: dict[str, object]) -> AIMessage:
+            return await model.ainvoke(cast("list[BaseMessage]", row["messages"]))
 
         return RunnableLambda(ask)
 
@@ -75,7 +75,7 @@ class InputFile:
         except (OSError, UnicodeDecodeError) as error:
             raise InvalidInput(f"{self.path} cannot be read: {error}") from error
 
-    def _read_row(self, line: str) -> dict[str, Any]:
+    def _read_row(self, line: str) -> dict[str, object]:
         try:
             data: Any = json.loads(line)
         except ValueError:
@@ -90,6 +90,6 @@ class InputFile:
             case _:
                 raise InvalidInput('it is neither a text nor {"id": …, "input": "…"} nor {"id": …, "messages": […]}')
 
-    def _begin(self, asked: str | list[Any]) -> list[BaseMessage]:
+    def _begin(self, asked: str | Sequence[MessageLikeRepresentation]) -> list[BaseMessage]:
         messages = convert_to_messages([asked] if isinstance(asked, str) else asked)
         return messages if self._system is None else [SystemMessage(self._system), *messages]

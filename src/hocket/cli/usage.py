@@ -5,7 +5,7 @@ import json
 import re
 from datetime import timedelta
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from hocket.cli.output import accept_any_text
 
@@ -20,7 +20,7 @@ _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
 _COLUMNS = ("calls", "failed", "cached", "open", "input_tokens", "output_tokens", "cost")
 
 
-def parse_age(text: str) -> timedelta:
+def _parse_age(text: str) -> timedelta:
     """Return a length of time: 90s, 30m, 12h, 7d, 4w.
 
     Raises:
@@ -40,7 +40,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--by", metavar="NAMES", default="model", help="columns or metadata to group by: model,tenant (default: model)"
     )
-    parser.add_argument("--since", metavar="AGE", type=parse_age, help="only the last 90s, 30m, 12h, 7d, 4w")
+    parser.add_argument("--since", metavar="AGE", type=_parse_age, help="only the last 90s, 30m, 12h, 7d, 4w")
     parser.add_argument("--json", action="store_true", help="print a JSON object for each group")
 
 
@@ -69,7 +69,7 @@ def run(arguments: argparse.Namespace) -> None:
         _print_table(names, totals)
 
 
-def _to_json(total: "LedgerTotal") -> dict[str, Any]:
+def _to_json(total: "LedgerTotal") -> dict[str, object]:
     return {name: str(value) if isinstance(value, Decimal) else value for name, value in vars(total).items()}
 
 
