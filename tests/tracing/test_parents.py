@@ -12,6 +12,7 @@ import pytest
 from opentelemetry import trace
 from opentelemetry.trace import INVALID_SPAN, Span, get_current_span
 
+from hocket import Conversation
 from hocket.agents import create_agent
 from hocket.callbacks import CallbackManager, trace_as_chain_group
 from hocket.documents import Document
@@ -208,6 +209,49 @@ async def test_whoever_reads_a_stream_keeps_his_span(collected: Collected, own: 
     own.end()
     assert set(map(id, seen)) == {id(own)}
     assert all(collected.parent(span) != span.name for span in collected.spans if span.name == CHAT)
+
+
+def scout() -> Any:
+    """Return an agent that calls a tool once."""
+
+    @tool
+    def look(place: str) -> str:
+        """Look."""
+        return place
+
+    call = {"type": "tool_call", "name": "look", "args": {"place": "here"}, "id": "call-1"}
+    return create_agent(ScriptedChatModel(script=[Turn(tool_calls=[call]), "done"]), [look])
+
+
+CHAIN = RunnableLambda(lambda text: text) | MODEL
+ITERATORS: dict[str, Callable[[], Any]] = {
+    "agent": lambda: scout().astream("x"),
+    "events": lambda: CHAIN.astream_events("x", version="v2"),
+    "batch": lambda: CHAIN.abatch_as_completed(["x"] * 3),
+    "conversation": lambda: Conversation(MODEL).astream("x"),
+}
+
+
+@pytest.mark.parametrize("make", ITERATORS.values(), ids=ITERATORS)
+async def test_so_does_whoever_reads_anything_else(
+    collected: Collected, own: Span, make: Callable[[], AsyncIterator[Any]]
+) -> None:
+    """Agents, events, batches and conversations; what runs is inside the reader's span."""
+    with trace.use_span(own, end_on_exit=True):
+        async for _ in make():
+            assert current() is own
+        assert current() is own
+    assert [span.name for span in collected.spans if span.parent is None] == ["own"]
+
+
+async def test_a_chain_that_is_left_is_closed(collected: Collected) -> None:
+    """As the model inside it."""
+    chain = RunnableLambda(lambda text: text) | FakeListChatModel(responses=["x" * 200])
+    async with chain.astream("x") as stream:
+        async for _ in stream:
+            break
+    for name in (CHAT, "invoke_workflow RunnableSequence"):
+        assert (collected.span(name).attributes or {})["hocket.closed"] is True
 
 
 async def test_leaving_a_stream_leaves_nothing(collected: Collected, own: Span) -> None:
