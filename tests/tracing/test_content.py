@@ -236,3 +236,43 @@ async def test_no_key_gets_out(instrumented: Any, echo: str) -> None:
         assert ("is the key" in said or "the key?" in said) is capture
         for secret in (key, password, "abcdefghijklmnop"):
             assert secret not in said
+
+
+class Unwritable:
+    """Has neither JSON nor a text."""
+
+    def __str__(self) -> str:
+        raise RuntimeError("no")
+
+
+@pytest.mark.parametrize(
+    ("redact", "answer", "shown"),
+    [
+        (lambda part: "text", "hi", "[left out: redact returned str, and no part]"),
+        (None, "half \ud800 a pair", "half"),
+    ],
+    ids=["redact", "surrogate"],
+)
+async def test_odd_content_ends_a_span_all_the_same(
+    instrumented: Any, caplog: pytest.LogCaptureFixture, redact: Any, answer: str, shown: str
+) -> None:
+    """Nobody is warned; what can be shown is shown."""
+    collected = instrumented(capture_content=True, redact=redact)
+    await FakeListChatModel(responses=[answer]).ainvoke("x")
+    assert shown in collected.span().attributes["gen_ai.output.messages"]
+    assert len(collected.events) == 1
+    assert caplog.records == []
+
+
+async def test_what_cannot_be_written_is_left_out(instrumented: Any, caplog: pytest.LogCaptureFixture) -> None:
+    """A tool may return anything."""
+    collected = instrumented(capture_content=True)
+
+    @tool
+    def look(place: str) -> object:
+        """Look."""
+        return Unwritable()
+
+    await look.ainvoke({"place": "here"})
+    assert "it cannot be written" in collected.span().attributes["gen_ai.tool.call.result"]
+    assert caplog.records == []

@@ -4,6 +4,8 @@ This is content: it is made only where somebody has asked for it. The applicatio
 cut. At the end of the run keys are taken out of it (`hocket.tracing.telemetry`): at the start some are not known.
 """
 
+import functools
+import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import cast
 
@@ -50,7 +52,7 @@ class ContentWriter:
         instructions: list[Part] = []
         written: list[dict[str, object]] = []
         for message in messages:
-            parts = self._keep(_parts_of(message))
+            parts = self._keep(functools.partial(_parts_of, message))
             if not written and role_of(message) == "system":
                 instructions += parts
             else:
@@ -60,12 +62,15 @@ class ContentWriter:
 
     def write_message(self, message: BaseMessage) -> dict[str, object]:
         """Return a message."""
-        return {"role": _role(message), "parts": self._keep(_parts_of(message))}
+        return {"role": _role(message), "parts": self._keep(functools.partial(_parts_of, message))}
 
     def write_text(self, text: object, role: str = "user") -> dict[str, object]:
         """Return a text, or anything else as JSON, as a message."""
-        content = text if isinstance(text, str) else as_json(text)
-        return {"role": role, "parts": self._keep([{"type": "text", "content": content}])}
+
+        def read() -> list[Part]:
+            return [{"type": "text", "content": text if isinstance(text, str) else as_json(text)}]
+
+        return {"role": role, "parts": self._keep(read)}
 
     def write_answers(self, response: LLMResult) -> list[dict[str, object]]:
         """Return the candidates of a result."""
@@ -73,7 +78,7 @@ class ContentWriter:
         for candidate in (one for several in response.generations for one in several):
             if isinstance(candidate, ChatGeneration):
                 facts = candidate.message.response_metadata
-                answer: dict[str, object] = {"role": "assistant", "parts": self._keep(_parts_of(candidate.message))}
+                answer = {**self.write_message(candidate.message), "role": "assistant"}
             else:
                 facts = candidate.generation_info or {}
                 answer = self.write_text(candidate.text, "assistant")
@@ -85,30 +90,40 @@ class ContentWriter:
 
     def write_value(self, value: object, kind: str) -> object:
         """Return one value, as JSON data: arguments of a tool, its result. ``kind`` is its type to ``redact``."""
-        parts = self._keep([{"type": kind, "content": to_jsonable_python(value, fallback=str, serialize_unknown=True)}])
+
+        def read() -> list[Part]:
+            return [{"type": kind, "content": to_jsonable_python(value, fallback=str, serialize_unknown=True)}]
+
+        parts = self._keep(read)
         return parts[0].get("content") if parts else None
 
-    def _keep(self, parts: Iterable[Part]) -> list[Part]:
-        kept: list[Part] = []
-        for part in parts:
-            left = self._show(part)
-            if left is not None:
-                kept.append(_cut(left, self._max_bytes))
-        return kept
-
-    def _show(self, part: Part) -> Part | None:
-        """Return what ``redact`` leaves of a part. Where it fails nothing is left: it may have been the one to hide."""
-        if self._redact is None:
-            return part
+    def _keep(self, read: Callable[[], Iterable[Part]]) -> list[Part]:
+        """Return what is kept of the parts that ``read()`` gives. What cannot be read is no reason to lose a span."""
         try:
-            return self._redact(part)
+            parts: list[Part] = list(read())
+        except Exception as error:
+            parts = [{"type": "text", "content": f"[left out: it cannot be written: {type(error).__name__}]"}]
+        kept = [part if self._redact is None else self._show(part, self._redact) for part in parts]
+        return [_cut(part, self._max_bytes) for part in kept if part is not None]
+
+    @staticmethod
+    def _show(part: Part, redact: Redact) -> Part | None:
+        """Return what ``redact`` leaves of a part. Where it fails nothing is left: it may have been the one to hide."""
+        try:
+            left = redact(part)
         except Exception as error:
             return {"type": part["type"], "content": f"[left out: redact raised {type(error).__name__}]"}
+        if left is None or isinstance(left, dict):  # pyright: ignore[reportUnnecessaryIsInstance]  # a caller's mistake
+            return left
+        return {"type": part["type"], "content": f"[left out: redact returned {type(left).__name__}, and no part]"}
 
 
 def as_json(value: object) -> str:
     """Return a value as JSON; what has none, as its text."""
-    return to_json(value, fallback=str, serialize_unknown=True, inf_nan_mode="constants").decode("utf-8", "replace")
+    try:
+        return to_json(value, fallback=str, serialize_unknown=True, inf_nan_mode="constants").decode()
+    except ValueError:  # half of a surrogate pair, which UTF-8 has no bytes for
+        return json.dumps(value, default=str)
 
 
 def _role(message: BaseMessage) -> str:

@@ -86,14 +86,16 @@ class Telemetry:
     def finish(self, run: OpenRun, facts: Attributes) -> None:
         """End the span of a run, with ``facts`` of its end, and tell its event, if there are to be some."""
         span = run.span
-        content = redact(run.content, known_secrets()) if run.content else run.content
-        if span.is_recording():
-            span.set_attributes(facts)
-            if self.capture.in_spans and content:
-                span.set_attributes({key: _write(value) for key, value in content.items()})
-        if self.capture.in_events and run.operation in _INFERENCE:
-            self._emit_details(run, {**run.details, **run.common, **facts, **content})
-        span.end()
+        try:
+            content = redact(run.content, known_secrets()) if run.content else run.content
+            if span.is_recording():
+                span.set_attributes(facts)
+                if self.capture.in_spans and content:
+                    span.set_attributes({key: _write(value) for key, value in content.items()})
+            if self.capture.in_events and run.operation in _INFERENCE:
+                self._emit_details(run, {**run.details, **run.common, **facts, **content})
+        finally:
+            span.end()
 
     def _emit_details(self, run: OpenRun, attributes: Mapping[str, object]) -> None:
         record = LogRecord(
