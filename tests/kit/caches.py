@@ -15,6 +15,7 @@ from uuid import uuid4
 
 import anyio
 import pytest
+from pydantic import Field
 
 from hocket import caches
 from hocket.language_models import BaseChatModel
@@ -28,6 +29,8 @@ REDIS = "redis://127.0.0.1:6379/0"
 POSTGRES = "postgresql://postgres@127.0.0.1:5432/test"
 
 KINDS = ("sqlite", "redis", "postgres")
+
+_ = caches.SQLiteCache, caches.RedisCache, caches.PostgresCache  # imported before a loop could be held up
 
 
 class CachePlace(ABC):
@@ -174,7 +177,7 @@ class AskingModel(BaseChatModel):
     """
 
     log: str
-    pause: float | None = 0.0
+    pause: float | None = Field(default=0.0, exclude=True)
 
     @property
     def _llm_type(self) -> str:
@@ -206,7 +209,8 @@ def read_requests(log: str | Path) -> list[str]:
 
 
 _PROGRAM = """\
-import asyncio, os, sys
+import asyncio, os, random, sys
+from concurrent.futures import ThreadPoolExecutor
 from hocket import caches
 from hocket.caches import fleet
 from tests.kit.caches import AskingModel

@@ -1,11 +1,14 @@
 """Connections to PostgreSQL that do not wait for ever: for stores without which a sync caller can go on.
 
 psycopg's sync connection waits for its server as long as the network holds. A statement's own limit would be kept by the
-server, which is what may hang, and a parameter of the session is more than some poolers take. To connect takes libpq two
-seconds at least before it gives up on a host that does not answer.
+server, which is what may hang, and a parameter of the session is more than some poolers take. libpq takes two seconds at
+least before it gives up on a host that does not answer, so connections are made in a thread: one that comes late is kept for
+the next caller.
 """
 
+import threading
 import time
+from concurrent.futures import Future
 from typing import TypeVar, cast
 
 import psycopg
@@ -31,9 +34,25 @@ class ImpatientPool(ConnectionPool):
         self._patience = patience
 
     def _connect(self) -> Connection:
-        connection = _ImpatientConnection.connect(self._conninfo, autocommit=True)
-        connection.patience = self._patience
-        return connection
+        making: Future[Connection] = Future()
+        threading.Thread(target=self._make, args=(making,), name="hocket connecting", daemon=True).start()
+        try:
+            return making.result(self._patience)
+        except TimeoutError:
+            making.add_done_callback(self._keep)
+        raise psycopg.OperationalError(f"no connection within {self._patience:g} s")
+
+    def _make(self, making: "Future[Connection]") -> None:
+        try:
+            connection = _ImpatientConnection.connect(self._conninfo, autocommit=True)
+            connection.patience = self._patience
+            making.set_result(connection)
+        except BaseException as error:  # raised where it is waited for
+            making.set_exception(error)
+
+    def _keep(self, made: "Future[Connection]") -> None:
+        if made.exception() is None:
+            self._idle.append(made.result())
 
 
 class _ImpatientConnection(Connection):

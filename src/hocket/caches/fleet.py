@@ -1,7 +1,8 @@
 """Caches that processes share: what they have in common, whatever store they are on.
 
 A store that is down, or slower than 250 ms, counts as empty: no call fails for it, and after three failures it is left
-alone for a while (`hocket._databases.circuit`). What a cache raises all the same is logged there, and a model asks on.
+alone for a while (`hocket._databases.circuit`). Reads and writes are judged apart, since a store that is full, locked or a
+replica still reads, and each read would have the writes tried again.
 
 Of equal calls of several processes one asks, and the others wait for its answer. Who may ask holds a *claim*, which is a
 lease: if its holder dies, it runs out, and somebody else takes it.
@@ -93,10 +94,12 @@ class SharedCache(BaseCache):
         self.ttl: float | None = check_seconds("ttl", ttl)
         self.lease: float | None = check_seconds("lease", lease)
         self._store = store
-        self._circuit = Circuit(owner, patience, _log, "it counts as empty, and models are asked")
+        self._owner = owner
+        self._reading = Circuit(owner, patience, _log, "it counts as empty, and models are asked")
+        self._writing = Circuit(owner, patience, _log, "answers are not stored, and equal calls ask each for itself")
 
     def __repr__(self) -> str:
-        return self._circuit.owner
+        return self._owner
 
     @property
     def is_portable(self) -> bool:
@@ -159,17 +162,17 @@ class SharedCache(BaseCache):
     # -- inside
 
     async def _look_up(self, runtime: Runtime, prompt: str, llm_string: str) -> list[Generation] | None:
-        value = await _run(self._circuit, self._store.read, runtime, _make_key(prompt, llm_string))
+        value = await _run(self._reading, self._store.read, runtime, _make_key(prompt, llm_string))
         return None if value is None else load_candidates(value)
 
     async def _update(self, runtime: Runtime, prompt: str, llm_string: str, candidates: RETURN_VAL_TYPE) -> None:
         value = dump_candidates(candidates)
-        await _run(self._circuit, self._store.write, runtime, _make_key(prompt, llm_string), value, self.ttl)
+        await _run(self._writing, self._store.write, runtime, _make_key(prompt, llm_string), value, self.ttl)
 
     async def _claim(self, runtime: Runtime, prompt: str, llm_string: str, lease: float) -> Claim | None:
         key, owner = _make_key(prompt, llm_string), new_run_id().hex
-        is_granted = await _run(self._circuit, self._store.claim, runtime, key, owner, lease)
-        return _StoredClaim(self._circuit, self._store, key, owner, lease) if is_granted else None
+        is_granted = await _run(self._writing, self._store.claim, runtime, key, owner, lease)
+        return _StoredClaim(self._writing, self._store, key, owner, lease) if is_granted else None
 
 
 class _StoredClaim(Claim):

@@ -67,8 +67,7 @@ class PostgresCache(SharedCache):
     """Keeps answers in a table of PostgreSQL, for all threads, event loops, processes and machines that reach it.
 
     A server that is down, or slower than 250 ms, counts as empty: models are asked, and a line of the log says so, once a
-    minute. (libpq takes two seconds at least to give up on a host that does not answer at all: a sync call waits for it,
-    the first three times.) Values are JSON: what somebody else has written there builds messages at most.
+    minute. Values are JSON: what somebody else has written there builds messages at most, and runs nothing.
 
     Args:
         url: ``postgresql://…``, with libpq's options as its query. The process has 10 connections to it at most, or as
