@@ -12,6 +12,7 @@ from pathlib import Path
 from . import (
     agents,
     bridges,
+    caching,
     calls,
     chains,
     folding,
@@ -45,6 +46,7 @@ QUICK = Plan(rounds=5, fewest=2, turn_seconds=0.02, row_seconds=1, quick=True)
 CASES: dict[str, Case] = {
     **imports.CASES,
     **calls.CASES,
+    **caching.CASES,
     **streams.CASES,
     **chains.CASES,
     **folding.CASES,

@@ -63,6 +63,23 @@ def test_one_caller_tries_after_the_pause(virtual_clock: VirtualClock) -> None:
     assert not circuit.is_open
 
 
+@pytest.mark.anyio
+async def test_failures_at_the_same_time_are_one() -> None:
+    """A hundred callers who wait in vain know no more than one of them."""
+    circuit = make(0.01)
+
+    async def wait() -> None:
+        with pytest.raises(StoreUnavailable):
+            await circuit.run(ASYNC, anyio.sleep_forever)
+
+    for number in range(FAILURES):
+        assert not circuit.is_open, number
+        async with anyio.create_task_group() as group:
+            for _ in range(100):
+                group.start_soon(wait)
+    assert circuit.is_open
+
+
 def test_failures_count_in_a_row_only(virtual_clock: VirtualClock) -> None:
     """An answer between them forgets the earlier ones."""
     circuit, store = make(), Store()

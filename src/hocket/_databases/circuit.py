@@ -6,6 +6,7 @@ nobody asks for some seconds; then one caller tries, while the others still do w
 """
 
 import logging
+import math
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
@@ -20,7 +21,8 @@ __all__ = ["Circuit"]
 T = TypeVar("T")
 
 FAILURES = 3
-"""Failures in a row after which the store is left alone."""
+"""Failures in a row after which the store is left alone. Those of calls at the same time, by the clock, count as one: a
+process that stands still for a moment finds all of them late."""
 
 PAUSE = 5.0
 """Seconds for which it is."""
@@ -48,6 +50,7 @@ class Circuit:
         self._log = log
         self._consequence = consequence
         self._failures = 0
+        self._failed_at = -math.inf
         self._left_alone_until = 0.0
         self._quiet_until = 0.0
 
@@ -69,11 +72,12 @@ class Circuit:
         """
         if self._failures >= FAILURES:
             self._let_one_through()
+        began = clock.current().now()
         try:
             patience = self.patience if runtime.is_async else None
             result = await (job() if patience is None else self._await(job, patience))
         except StoreError as error:
-            self._record_failure(error)
+            self._record_failure(error, began)
             raise
         self._failures = 0
         return result
@@ -93,13 +97,15 @@ class Circuit:
             )
         self._left_alone_until = now + PAUSE
 
-    def _record_failure(self, error: StoreError) -> None:
+    def _record_failure(self, error: StoreError, began: float) -> None:
         now = clock.current().now()
-        self._failures += 1
+        if began >= self._failed_at:
+            self._failures += 1
+            self._failed_at = now
         self._left_alone_until = now + PAUSE
         if now >= self._quiet_until:
             self._quiet_until = now + QUIET
             self._log.warning("%s; %s", error, self._consequence)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_failures": 0, "_left_alone_until": 0.0, "_quiet_until": 0.0}
+        return {**self.__dict__, "_failures": 0, "_failed_at": -math.inf, "_left_alone_until": 0.0, "_quiet_until": 0.0}

@@ -7,17 +7,20 @@ A cache that fails is logged and counts as empty. One that processes share logs 
 import contextlib
 import logging
 from collections.abc import Generator
-from typing import cast
+from typing import Final, cast
 
 from hocket._pipeline.call import Call
 from hocket.caches import BaseCache, Claim
 from hocket.errors import StoreError
 from hocket.outputs import Generation
 
-__all__ = ["CacheKey", "look_up", "release", "store", "take_claim"]
+__all__ = ["FAILED", "CacheKey", "look_up", "release", "store", "take_claim"]
 
 CacheKey = tuple[str, str]
 """The key of the prompt, and the key of everything else that changes the answer."""
+
+FAILED: Final = Claim()
+"""Stands for a claim that the cache failed to give or to refuse."""
 
 _log = logging.getLogger("hocket.caches")
 
@@ -52,12 +55,12 @@ async def store(call: Call, cache: BaseCache, key: CacheKey, candidates: list[Ge
 
 
 async def take_claim(call: Call, cache: BaseCache, key: CacheKey, lease: float) -> Claim | None:
-    """Claim an answer; None: somebody else is asking for it. Of a cache that fails everybody gets a claim."""
+    """Claim an answer; None: somebody else is asking for it. `FAILED`: nobody knows."""
     with _logging(cache, "could not be claimed"):
         return await (
             cache.aclaim(*key, lease) if call.runtime.is_async else call.runtime.call_sync(cache.claim, *key, lease)
         )
-    return Claim()
+    return FAILED
 
 
 async def release(call: Call, cache: BaseCache, claim: Claim) -> None:

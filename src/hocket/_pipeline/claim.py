@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import anyio
 
-from hocket._pipeline.cache_access import CacheKey, look_up, release, store, take_claim
+from hocket._pipeline.cache_access import FAILED, CacheKey, look_up, release, store, take_claim
 from hocket._pipeline.call import Call, Next
 from hocket._pipeline.deadline import check_total
 from hocket._runtime import clock
@@ -27,7 +27,12 @@ SHORTEST = 0.01
 LONGEST = 0.25
 """Seconds between two looks."""
 
-GROWTH = 1.5
+GROWTH = 2
+LOOKS = 3
+"""How often the others look for the answer until they ask for the claim again, which is dearer: it writes."""
+
+TRIES = 2
+"""How often a claim may fail until a call asks without one: where a machine is busy, a store is late once in a while."""
 
 
 class Found(NamedTuple):
@@ -71,29 +76,42 @@ class _Turn:
         self._key = key
         self._lease = lease
         self._claim: Claim | None = None
+        self._has_failed = False
         self._has_left = False
         self._stop_renewing: Callable[[], object] | None = None
         self.is_answered = False
 
     async def wait(self) -> list[Generation] | None:
         """Wait for the answer, or until it is for this call to ask; return the answer, or None."""
-        call, pause = self._call, SHORTEST
+        looks, pause = 1, SHORTEST
         while True:
-            await call.runtime.run_shielded(
-                self._take()
-            )  # cut short, nobody would know whether there is a claim to release
-            if self._claim is None:
-                check_total(call)
-                await call.runtime.sleep(_shorten(call, pause * random.uniform(0.5, 1.0)))
-                pause = min(pause * GROWTH, LONGEST)
-            elif self._claim.__class__ is Claim:  # granted without a look at others: there is no use in another look
+            for _ in range(TRIES):
+                await self._call.runtime.run_shielded(
+                    self._take()
+                )  # cut short, nobody would know of a claim to release
+                if self._claim is not None:
+                    return await look_up(self._call, self._cache, self._key)  # it may be stored since the last look
+                if not self._has_failed:
+                    break
+            else:
                 return None
-            stored = await look_up(call, self._cache, self._key)
-            if stored is not None or self._claim is not None:
-                return stored
+            for _ in range(looks):
+                await self._rest(pause)
+                pause = min(pause * GROWTH, LONGEST)
+                stored = await look_up(self._call, self._cache, self._key)
+                if stored is not None:
+                    return stored
+            looks = LOOKS
+
+    async def _rest(self, seconds: float) -> None:
+        call = self._call
+        check_total(call)
+        await call.runtime.sleep(_shorten(call, seconds * random.uniform(0.5, 1.0)))
 
     async def _take(self) -> None:
-        self._claim = await take_claim(self._call, self._cache, self._key, self._lease)
+        claim = await take_claim(self._call, self._cache, self._key, self._lease)
+        self._has_failed = claim is FAILED
+        self._claim = None if claim is FAILED else claim
         if self._has_left:
             await self._release()
 
