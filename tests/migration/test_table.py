@@ -86,6 +86,7 @@ def is_there(dotted: str) -> bool:
         ("langchain.agents", "AgentExecutor", "hocket.agents.classic.AgentExecutor"),
         ("langchain_openai.chat_models.base", "ChatOpenAI", "hocket.providers.openai.ChatOpenAI"),
         ("langchain_community.document_loaders.csv_loader", "CSVLoader", "hocket.document_loaders.CSVLoader"),
+        ("langchain_community.tools", "tool", "hocket.tools.tool"),
         ("langchain_community.vectorstores.faiss", "FAISS", "hocket.vectorstores.InMemoryVectorStore"),
         ("langchain_text_splitters.character", "CharacterTextSplitter", "hocket.text_splitters.CharacterTextSplitter"),
     ],

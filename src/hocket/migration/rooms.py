@@ -79,6 +79,7 @@ ROOMS: Mapping[str, tuple[str, ...]] = {
     "langchain_community.document_loaders": ("document_loaders",),
     "langchain_community.embeddings": ("embeddings", "providers.openai", "providers.ollama", "providers.cohere"),
     "langchain_community.llms": _MODELS,
+    "langchain_community.tools": ("tools",),
     "langchain_community.vectorstores": ("vectorstores",),
     "langchain_text_splitters": ("text_splitters",),
     "langchain_anthropic": ("providers.anthropic",),

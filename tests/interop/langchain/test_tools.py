@@ -24,7 +24,7 @@ from hocket import ScriptedChatModel, Turn
 from hocket.agents import create_agent
 from hocket.chat_history import BaseChatMessageHistory, InMemoryChatMessageHistory
 from hocket.documents import Document
-from hocket.errors import ToolException
+from hocket.errors import InvalidInput, ToolException
 from hocket.interop.langchain import from_langchain, langchain_callbacks, to_langchain
 from hocket.messages import AIMessage, HumanMessage, ToolMessage
 from hocket.output_parsers import StrOutputParser
@@ -297,6 +297,24 @@ async def test_retrievers_both_ways_are_one_run() -> None:
     assert from_langchain(LCShelf()).invoke("x") == [Document("about x", metadata={"n": 1}, id="d")]
     shelf = Shelf()
     assert from_langchain(to_langchain(shelf)) is shelf
+
+
+def test_a_text_is_the_only_argument() -> None:
+    """As in LangChain, where programs call a search so; a tool of two arguments wants a dict."""
+
+    @lc_tool
+    def search(query: str) -> str:
+        """Search."""
+        return query.upper()
+
+    @lc_tool
+    def add(a: str, b: str) -> str:
+        """Add."""
+        return a + b
+
+    assert from_langchain(search).invoke("x") == "X"
+    with pytest.raises(InvalidInput, match="a dict of arguments"):
+        from_langchain(add).invoke("x")
 
 
 # -- prompts and other runnables

@@ -47,12 +47,17 @@ def answer(host: str, path: str, body: bytes) -> Answer:
         return _as_json({"id": "m", "type": "message", "role": "assistant", "model": "m", "stop_reason": "end_turn",
             "content": [{"type": "text", "text": _SAID}], "usage": {"input_tokens": 1, "output_tokens": 1}})  # fmt: skip
     if ":generateContent" in path:
+        schema = (asked.get("generationConfig") or {}).get("responseJsonSchema")
+        said = json.dumps(_fill(schema, schema)) if schema else _SAID
         return _as_json(
-            {"candidates": [{"content": {"role": "model", "parts": [{"text": _SAID}]}, "finishReason": "STOP"}]}
+            {"candidates": [{"content": {"role": "model", "parts": [{"text": said}]}, "finishReason": "STOP"}]}
         )
     if path.endswith("/api/chat"):
         line = {"model": "m", "created_at": "2025-01-01T00:00:00Z", "done": True, "done_reason": "stop"}
         return "application/x-ndjson", json.dumps({**line, "message": {"role": "assistant", "content": _SAID}}).encode()
+    if ":batchEmbedContents" in path:
+        vectors = [{"values": _spread(one.get("content"))} for one in asked.get("requests", [])]
+        return _as_json({"embeddings": vectors})
     if path.startswith("/rerank") or path.endswith("/rerank"):
         found = range(min(len(asked.get("documents", [])), asked.get("top_n") or 3))
         return _as_json({"id": "r", "results": [{"index": at, "relevance_score": 1 - at / 10} for at in found]})

@@ -99,7 +99,7 @@ def serve_internet() -> Generator[dict[str, str]]:
             yield {
                 **dict.fromkeys(("HTTPS_PROXY", "HTTP_PROXY", "https_proxy", "http_proxy"), proxy),
                 **dict.fromkeys(("SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"), str(certificates)),
-                **dict.fromkeys(_KEYS, "key"),
+                **dict.fromkeys(_KEYS, "hf_key"),
                 "GIT_CONFIG_COUNT": "1",
                 "GIT_CONFIG_KEY_0": f"url.{source}.insteadOf",
                 "GIT_CONFIG_VALUE_0": "https://github.com/langchain-ai/langchain",

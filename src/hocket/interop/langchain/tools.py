@@ -90,6 +90,12 @@ class LangChainTool(BaseTool):
         """Return the arguments of the hook, by name, and the id of the call."""
         return {**super().read_arguments(given, call_id), _ID: call_id}
 
+    def _read_text(self, text: str) -> dict[str, object]:
+        """Return a text as the only argument, as LangChain does."""
+        schema = self.args_schema
+        names = [*schema.get("properties", {})] if isinstance(schema, dict) else []
+        return {names[0]: text} if len(names) == 1 else super()._read_text(text)
+
     async def _arun(self, *, config: RunnableConfig, **kwargs: object) -> object:
         if not _runs_asyncio():
             return await ASYNC.call_sync(self._run, config=config, **kwargs)
