@@ -11,6 +11,7 @@ from hocket._runtime.lazy import Loader, loader
 from hocket._version import __version__ as __version__
 
 if TYPE_CHECKING:
+    from hocket.budgets import Budget, spending
     from hocket.caches import BaseCache, InMemoryCache
     from hocket.callbacks import (
         AsyncCallbackHandler,
@@ -63,6 +64,7 @@ if TYPE_CHECKING:
         GenerationChunk,
         LLMResult,
     )
+    from hocket.prices import Price, price_of, set_prices
     from hocket.prompt_values import ChatPromptValue, PromptValue, StringPromptValue
     from hocket.prompts import ChatPromptTemplate, MessagesPlaceholder, PromptTemplate
     from hocket.providers.anthropic import ChatAnthropic
@@ -85,6 +87,7 @@ if TYPE_CHECKING:
     from hocket.tools import BaseTool, arun_tool_calls, run_tool_calls, tool
 
 _ROOMS = {
+    "budgets": ("Budget", "spending"),
     "caches": ("BaseCache", "InMemoryCache"),
     "callbacks": (
         "AsyncCallbackHandler",
@@ -137,6 +140,7 @@ _ROOMS = {
         "GenerationChunk",
         "LLMResult",
     ),
+    "prices": ("Price", "price_of", "set_prices"),
     "prompt_values": ("ChatPromptValue", "PromptValue", "StringPromptValue"),
     "prompts": ("ChatPromptTemplate", "MessagesPlaceholder", "PromptTemplate"),
     "providers.anthropic": ("ChatAnthropic",),
@@ -174,6 +178,7 @@ __all__ = [
     "BaseMessage",
     "BaseRateLimiter",
     "BaseTool",
+    "Budget",
     "CallbackManager",
     "ChatAnthropic",
     "ChatCohere",
@@ -219,6 +224,7 @@ __all__ = [
     "OpenAI",
     "OpenAIEmbeddings",
     "ParrotFakeChatModel",
+    "Price",
     "PromptTemplate",
     "PromptValue",
     "PydanticOutputParser",
@@ -247,10 +253,13 @@ __all__ = [
     "load",
     "loads",
     "open_history",
+    "price_of",
     "run_tool_calls",
     "set_debug",
     "set_llm_cache",
+    "set_prices",
     "set_verbose",
+    "spending",
     "tool",
     "trim_messages",
 ]

@@ -26,8 +26,10 @@ from hocket.language_models import ScriptedChatModel, Turn
 from hocket.messages import AIMessage, UsageMetadata
 from hocket.outputs import ChatResult
 from hocket.prices import Price, set_prices
+from hocket.providers.openai import ChatOpenAI
 from hocket.retries import RetryPolicy
 from hocket.runnables import RunnableLambda
+from hocket.testing import OpenAIFormat, Reply, serve
 from tests.budgets.conftest import MODEL, Place
 from tests.kit import hook_llm, hook_model
 
@@ -247,8 +249,16 @@ class TestEnds:
 
     async def test_a_cancelled_call_costs_its_prompt(self, place: Place) -> None:
         budget = place.open("1")
-        with anyio.move_on_after(0.5) as scope:
-            await scripted(Turn(text="late", delay=60), budget=budget).ainvoke("hi")
+        with anyio.CancelScope() as scope:
+
+            class Struck(ScriptedChatModel):
+                async def _astream(self, *args: Any, **options: Any) -> Any:
+                    scope.cancel()  # it has been sent
+                    async for chunk in super()._astream(*args, **options):
+                        yield chunk
+
+            profile: Any = {"max_output_tokens": 20}
+            await Struck(script=[Turn(text="late", delay=60)], profile=profile, budget=budget).ainvoke("hi")
         assert scope.cancelled_caught
         total, reserved = await aspent(budget)
         assert 0 < total < COST
@@ -445,6 +455,39 @@ class TestAgents:
         with spending("0.0002") as inside:
             result = await self.make_agent(usd="1").ainvoke("What is 1 + 2?")
         assert (result.stop, inside.usd) == ("budget", COST)
+
+
+async def test_a_hundred_calls_at_once_never_bill_more_than_a_dollar() -> None:
+    """By the meter of a server: whole answers, streams, and streams that are left."""
+    set_prices({"test-model": Price(1000, 1000)})  # a tenth of a cent a token
+    budget = Budget("1")
+    refused: list[BudgetExceeded] = []
+    async with serve(OpenAIFormat(), lambda request: Reply("one two three four five six")) as server:
+        async with ChatOpenAI(
+            model="test-model", base_url=server.url, api_key="k", max_tokens=10, budget=budget
+        ) as model:
+
+            async def ask(number: int) -> None:
+                try:
+                    if number % 3 == 0:
+                        await model.ainvoke("hi")
+                        return
+                    async with model.astream("hi") as stream:
+                        async for _ in stream:
+                            if number % 3 == 1:
+                                break
+                except BudgetExceeded as error:
+                    refused.append(error)
+
+            async with anyio.create_task_group() as group:
+                for number in range(100):
+                    group.start_soon(ask, number)
+        assert 0 < server.tokens_billed <= 1000
+        assert refused
+        total, reserved = spent(budget)
+        assert (total <= 1, reserved) == (True, 0)
+        assert total * 1000 >= server.tokens_billed
+    set_prices({"test-model": None})
 
 
 async def test_a_store_that_is_down_lets_nothing_be_sent() -> None:

@@ -200,6 +200,16 @@ def test_threads_never_exceed_it_together(place: Place) -> None:
     assert figures(budget.state()) == (Decimal("0.0099"), 0, 0)
 
 
+def test_a_thousand_at_once_are_counted_exactly() -> None:
+    """And what comes to the limit exactly is within it."""
+    budget = Budget(tokens=3000)
+    with ThreadPoolExecutor(50) as threads:
+        assert all(threads.map(lambda _: budget.reserve(0, 3).settle(0, 3), range(1000)))
+    assert budget.state().spent_tokens == 3000
+    with pytest.raises(BudgetExceeded):
+        budget.reserve(0, 1)
+
+
 async def test_tasks_never_exceed_it_together(place: Place) -> None:
     budget = place.open("0.01")
     granted: list[BudgetReservation] = []

@@ -8,7 +8,7 @@ holds at every moment, over all tasks, threads and processes that share a store;
 with a reservation leaves it behind: nobody knows whether the provider bills it, so after a lease it is charged whole.
 """
 
+from hocket.budgets.block import Spent, spending
 from hocket.budgets.budget import Budget, BudgetReservation, BudgetState
-from hocket.budgets.spending import Spent, spending
 
 __all__ = ["Budget", "BudgetReservation", "BudgetState", "Spent", "spending"]

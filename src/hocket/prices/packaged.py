@@ -84,9 +84,7 @@ def find_price(name: str, provider: str | None) -> Price | None:
 @cache
 def _load() -> _Snapshot | None:
     try:
-        from genai_prices.data_snapshot import (  # pyright: ignore[reportMissingImports]  # an extra
-            get_snapshot,  # pyright: ignore[reportUnknownVariableType]
-        )
+        from genai_prices.data_snapshot import get_snapshot
     except ImportError:
         return None
     return cast(_Snapshot, get_snapshot())

@@ -1,6 +1,7 @@
 """A budget for all that is done inside a block of code."""
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from decimal import Decimal
 from types import TracebackType
@@ -35,7 +36,9 @@ class Spent:
         return f"Spent(usd={self.usd:f}, tokens={self.tokens})"
 
 
-class spending:  # reads as what it does: `with spending(usd="0.50"):`
+def spending(
+    usd: Amount | None = None, *, tokens: int | None = None, unpriced: Unpriced = "raise"
+) -> AbstractContextManager[Spent, None]:
     """Have no more spent than this by all models that are called inside a ``with`` block.
 
         with spending(usd="0.50") as spent:
@@ -54,9 +57,12 @@ class spending:  # reads as what it does: `with spending(usd="0.50"):`
     Raises:
         InvalidInput: neither is given, or one is no amount above 0. Inside: see `Budget`.
     """
+    return _Block(Budget(usd, tokens=tokens, unpriced=unpriced, name="spending"))
 
-    def __init__(self, usd: Amount | None = None, *, tokens: int | None = None, unpriced: Unpriced = "raise") -> None:
-        self._reserver = BudgetReserver(Budget(usd, tokens=tokens, unpriced=unpriced, name="spending"))
+
+class _Block(AbstractContextManager[Spent, None]):
+    def __init__(self, budget: Budget) -> None:
+        self._reserver = BudgetReserver(budget)
 
     def __enter__(self) -> Spent:
         add_source(_find_inside)
