@@ -42,7 +42,7 @@ _marks: dict[int, tuple[weakref.ref[Any], str]] = {}
 
 _TILDE = b"~"
 _HERE = f"~{new_run_id().hex}"
-"""How every mark of this process begins, by which a key that holds one is known. One byte is found a hundred times faster."""
+"""How every mark of this process begins, by which a key that holds one is known. The byte alone is found much faster."""
 
 
 class LocalKey(str):
