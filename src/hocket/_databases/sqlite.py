@@ -8,6 +8,7 @@ do not wait for one another, and every commit is flushed to the disk, unless a s
 import os
 import sqlite3
 import threading
+import time
 import weakref
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -88,7 +89,7 @@ class SQLiteDatabase:
         patience = PATIENCE if self._patience is None else self._patience
         connection = sqlite3.connect(self.path, timeout=patience, isolation_level=None, check_same_thread=False)
         try:
-            connection.execute("PRAGMA journal_mode = WAL")
+            _switch_to_wal(connection, patience)
             connection.execute(f"PRAGMA synchronous = {'FULL' if self._is_durable else 'NORMAL'}")
         except BaseException:
             connection.close()
@@ -97,6 +98,19 @@ class SQLiteDatabase:
         # No __del__: while one runs, the weak reference in `_databases` still finds its object.
         self._closing = weakref.finalize(self, connection.close)
         return connection
+
+
+def _switch_to_wal(connection: sqlite3.Connection, patience: float) -> None:
+    """Have a database in WAL mode. Of processes that do so at once with a new file, SQLite turns away all but one."""
+    ends_at = time.monotonic() + patience
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or time.monotonic() > ends_at:
+                raise
+        time.sleep(0.005)
 
 
 def _make_tables(connection: sqlite3.Connection, schema: str) -> None:

@@ -52,6 +52,11 @@ class Asking(Waiter):
         self.store: Store | None = None
         self.error: Exception | None = None
 
+    @property
+    def is_served(self) -> bool:
+        """Whether it waits no more, for leave or for nothing."""
+        return self.grant is not None or self.error is not None
+
 
 class Line(WaitQueue):
     """The line before a limit in this process.
@@ -98,7 +103,7 @@ class Line(WaitQueue):
         waiter = Asking(runtime, need)
         try:
             self._enter(waiter)
-            while waiter.grant is None and waiter.error is None:
+            while not waiter.is_served:
                 await self._wait(waiter)
             if waiter.error is None and (delay := waiter.at - clock.current().now()) > 0:
                 await runtime.sleep(delay)
@@ -161,6 +166,8 @@ class Line(WaitQueue):
     async def _wait(self, waiter: Asking) -> None:
         """Wait until something has happened. The head of the line watches the clock."""
         with self._lock:
+            if waiter.is_served:
+                return
             delay = self._look_at - clock.current().now() if self._queue[0] is waiter else math.inf
             if delay <= 0:
                 self._step()
@@ -171,6 +178,8 @@ class Line(WaitQueue):
         with self._lock:
             if waiter.grant is not None and waiter.store is not None:
                 self._in_flight = max(self._in_flight - 1, 0)
+                if waiter.at in self._starts:
+                    self._starts.remove(waiter.at)
                 self._return_unused(waiter.grant, waiter.store)
             elif waiter in self._queue:
                 is_head = self._queue[0] is waiter

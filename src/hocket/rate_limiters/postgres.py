@@ -18,7 +18,7 @@ __all__ = ["PostgresStore"]
 
 _QUICK = {
     "connect_timeout": "2",
-    "options": "-c%20statement_timeout=2000%20-c%20synchronous_commit=off",
+    "options": "-c%20statement_timeout%3D2000%20-c%20synchronous_commit%3Doff",
 }
 """Seconds to connect; milliseconds for an exchange. A limit need not survive a power cut."""
 

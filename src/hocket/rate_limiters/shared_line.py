@@ -138,6 +138,8 @@ class SharedLine(Line):
     async def _wait(self, waiter: Asking) -> None:
         """Wait until something has happened. The head of the line watches for how long the store keeps silent."""
         with self._lock:
+            if waiter.is_served:
+                return
             is_head, delay = self._queue[0] is waiter, PATIENCE
             if is_head and self._is_stuck:
                 delay = self._look_at - clock.current().now()
