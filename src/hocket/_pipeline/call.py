@@ -136,7 +136,7 @@ class Delivery:
     # Most calls never see a chunk: these stand on the class, since each assignment in a constructor is paid by every call.
     sink: Sink[Any] | None = None
     is_shared = False
-    attempt = 1
+    attempt: int = 1
     first_chunk_at: float | None = None
     _fold: AnswerFold | None = None
     _hands_out = True
@@ -261,7 +261,8 @@ class Delivery:
 
     def restart(self) -> None:
         """Forget the chunks that have come: another attempt is made."""
-        self._fold = self.first_chunk_at = None
+        self._fold = None
+        self.first_chunk_at = None
         self.attempt += 1
 
 

@@ -78,7 +78,7 @@ class Journal:
         self, path: str | os.PathLike[str], fingerprint: str, policy: MismatchPolicy, retry_failed: bool
     ) -> None:
         self.path: str = check_path(path, "out")
-        self.report = BatchReport()
+        self.report: BatchReport = BatchReport()
         self._fingerprint = fingerprint
         self._policy: MismatchPolicy = policy
         self._retry_failed = retry_failed

@@ -26,8 +26,8 @@ class InputFile:
     """
 
     def __init__(self, path: str, system: str | None) -> None:
-        self.path = path
-        self.count = 0
+        self.path: str = path
+        self.count: int = 0
         self._system = system
 
     def check(self) -> None:

@@ -5,7 +5,7 @@ The syntax tree keeps every comment and blank. A name that hocket calls otherwis
 """
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import cast
 
 import libcst as cst
@@ -26,7 +26,11 @@ _DOTTED = re.compile(r"langchain(_\w+)?(\.\w+)+")
 _IMPORTERS = {"import_module", "__import__", "patch", "setattr", "delattr", "object", "multiple", "find_spec"}
 """Functions whose texts are modules and names."""
 
-_KINDS = {cst.SimpleString: "str", cst.ConcatenatedString: "str", cst.FormattedString: "str"}
+_KINDS: Mapping[type[cst.BaseExpression], str] = {
+    cst.SimpleString: "str",
+    cst.ConcatenatedString: "str",
+    cst.FormattedString: "str",
+}
 """What a field is annotated with, by its value."""
 
 _BRIDGE = (
@@ -161,14 +165,12 @@ class _ProgramWriter(cst.CSTTransformer, Placed):
         match line:
             case cst.SimpleStatementLine(
                 body=[cst.Assign(targets=[cst.AssignTarget(target=cst.Name(name))], value=value)]
-            ):
-                kind = _KINDS.get(type(value))
+            ) if name in fields and type(value) in _KINDS:
+                kind = cst.Annotation(cst.Name(_KINDS[type(value)]))
+                self.moved += 1
+                return line.with_changes(body=[cst.AnnAssign(cst.Name(name), kind, value)])
             case _:
-                kind = None
-        if kind is None or name not in fields:
-            return line
-        self.moved += 1
-        return line.with_changes(body=[cst.AnnAssign(cst.Name(name), cst.Annotation(cst.Name(kind)), value)])
+                return line
 
     def visit_Call(self, node: cst.Call) -> None:
         func = node.func.attr if isinstance(node.func, cst.Attribute) else node.func

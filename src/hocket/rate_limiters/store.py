@@ -149,7 +149,7 @@ class MemoryStore:
     is_shared = False
 
     def __init__(self, limits: RateLimits, time: Callable[[], float] | None = None) -> None:
-        self.schedule = Schedule(limits)
+        self.schedule: Schedule = Schedule(limits)
         self._time = time or (lambda: clock.current().now())
         self._in_flight = 0
 

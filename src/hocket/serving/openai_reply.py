@@ -138,7 +138,7 @@ class CompletionWriter:
 
     def __init__(self, model: str, *, include_usage: bool = False) -> None:
         self.usage: UsageMetadata | None = None
-        self.has_failed = False
+        self.has_failed: bool = False
         self._head = _make_head("chat.completion.chunk", model)
         self._include_usage = include_usage
         # Nearly all events differ in their text alone: what stands around it is written once.
