@@ -53,7 +53,7 @@ def _keep_portable(value: object) -> object:
         return None
     several = cast("Sequence[object]", value)
     portable = [one for one in several if getattr(one, "is_portable", False) is True]
-    return value if len(portable) == len(several) else portable or None
+    return several if len(portable) == len(several) else portable or None
 
 
 def keep_shared(model: object, memo: dict[int, object]) -> dict[int, object]:

@@ -2,7 +2,7 @@
 
 import functools
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 __all__ = ["LangSmithParams", "describe_unserializable", "ls_params"]
 
@@ -24,7 +24,7 @@ def ls_params(model: Any, kind: str, stop: Sequence[str] | None, params: Mapping
         kind: "chat" or "llm".
         stop, params: of the call, over the model's.
     """
-    cls: Any = type(model)
+    cls = cast(Any, type(model))
     provider, attributes = _sources(cls)
     facts: LangSmithParams = {"ls_provider": provider, "ls_model_type": kind}
     for key, name in attributes:
