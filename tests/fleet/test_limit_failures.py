@@ -151,7 +151,7 @@ async def test_cancelled_waiter(address: str) -> None:
     assert (await limiter.astate()).input_tokens == 10
     async with anyio.create_task_group() as group:
         group.start_soon(limiter.areserve, 900)
-        while (await limiter.astate()).input_tokens < 910:
+        while not limiter._line._starts:
             await anyio.lowlevel.checkpoint()
         assert limiter._line._starts[-1] <= seam.current().now() + 30  # it has the place of the one who left
         group.cancel_scope.cancel()
