@@ -12,6 +12,7 @@ from pathlib import Path
 from . import (
     agents,
     bridges,
+    bulk,
     caching,
     calls,
     chains,
@@ -66,6 +67,7 @@ CASES: dict[str, Case] = {
     **searching.CASES,
     **tracing.CASES,
     **histories.CASES,
+    **bulk.CASES,
     **agents.CASES,
     **bridges.CASES,
     **gateway.CASES,

@@ -43,7 +43,7 @@ def store() -> Store:
 
 @pytest.fixture
 def spool(tmp_path: Path) -> Spool:
-    return Spool("store", str(tmp_path / "spool.jsonl"))
+    return Spool(lambda: "store", str(tmp_path / "spool.jsonl"))
 
 
 def make(store: Store, spool: Spool) -> EntryWriter:
@@ -134,7 +134,7 @@ def test_the_thread_ends_and_begins_again(store: Store, spool: Spool, monkeypatc
 def test_a_spool_that_cannot_be_written_is_told(store: Store, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     """Then entries are lost, and the log says how many and where."""
     store.fails = True
-    writer = make(store, Spool("store", str(tmp_path / "nowhere" / "spool.jsonl")))
+    writer = make(store, Spool(lambda: "store", str(tmp_path / "nowhere" / "spool.jsonl")))
     writer.put(entry(0))
     assert writer.flush(30)
     assert "the store: 1 entries are lost" in caplog.text

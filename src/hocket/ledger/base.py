@@ -93,7 +93,7 @@ class Ledger(ABC):
             raise InvalidInput(f"metadata is the text {metadata!r}; it must be a list of names: [{metadata!r}]")
         self._address = address
         self._metadata = None if metadata is None else frozenset(metadata)
-        self._spool = Spool(address, spool)
+        self._spool = Spool(self._find_address, spool)
         self._writer = EntryWriter(repr(self), self._write_priced, self._spool, self._batch_size)
 
     def __repr__(self) -> str:
@@ -103,6 +103,15 @@ class Ledger(ABC):
     def errors(self) -> int:
         """Entries that the store did not take when they came; they are in the spool, or have been written since."""
         return self._writer.errors
+
+    @property
+    def spool_path(self) -> str:
+        """Where entries are kept while the store is away."""
+        return self._spool.path
+
+    def _find_address(self) -> str:
+        """Return what tells the store from all others of this machine, without secrets. May look at the disk."""
+        return self._address
 
     # -- in
 

@@ -32,7 +32,10 @@ class JSONLLedger(Ledger):
         self, path: str | os.PathLike[str], *, metadata: Sequence[str] | None = None, spool: str | None = None
     ) -> None:
         self.path: str = check_path(path, "path")
-        super().__init__(os.path.abspath(self.path), metadata, spool)
+        super().__init__(self.path, metadata, spool)
+
+    def _find_address(self) -> str:
+        return os.path.realpath(self.path)
 
     def _write(self, entries: Sequence[LedgerEntry]) -> None:
         try:

@@ -18,13 +18,22 @@ class Spool:
     """Lines of JSON, an entry a line.
 
     Args:
-        address: of the store, without secrets: stores of the same address share a spool.
+        find_address: returns the address of the store, without secrets: stores of the same address share a spool. Called
+            in the writer's thread, since it may look at the disk.
         path: of the file; None: in the directory for temporary files.
     """
 
-    def __init__(self, address: str, path: str | None = None) -> None:
-        digest = hashlib.sha256(address.encode()).hexdigest()[:16]
-        self.path: str = path or os.path.join(tempfile.gettempdir(), f"hocket-ledger-{digest}.jsonl")
+    def __init__(self, find_address: Callable[[], str], path: str | None = None) -> None:
+        self._find_address = find_address
+        self._path = path
+
+    @property
+    def path(self) -> str:
+        """Of the file."""
+        if self._path is None:
+            digest = hashlib.sha256(self._find_address().encode()).hexdigest()[:16]
+            self._path = os.path.join(tempfile.gettempdir(), f"hocket-ledger-{digest}.jsonl")
+        return self._path
 
     @property
     def has_entries(self) -> bool:

@@ -56,7 +56,10 @@ class SQLiteLedger(Ledger):
         if self.path == ":memory:":
             raise InvalidInput(f"path is {self.path!r}; it must be a file's")
         self._database: SQLiteDatabase | None = None
-        super().__init__(os.path.abspath(self.path), metadata, spool)
+        super().__init__(self.path, metadata, spool)
+
+    def _find_address(self) -> str:
+        return os.path.realpath(self.path)
 
     def _write(self, entries: Sequence[LedgerEntry]) -> None:
         rows = [_to_row(entry) for entry in entries]

@@ -70,7 +70,7 @@ class EntryWriter:
         self._write = write
         self._spool = spool
         self._batch_size = batch_size
-        self._circuit = Circuit(owner, 0.0, _log, f"entries are kept in {spool.path}")
+        self._circuit = Circuit(owner, 0.0, _log, "its entries are kept in a file on this machine, see `spool_path`")
         self.reset()
         _writers.add(self)
 
