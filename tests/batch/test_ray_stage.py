@@ -41,6 +41,7 @@ def test_a_model_travels() -> None:
     assert ray_stage(model)()({"input": ["hi"]})["output"] == ["yes"]
 
 
+@pytest.mark.filterwarnings("ignore")  # Ray's own
 @pytest.mark.skipif(not importlib.util.find_spec("ray"), reason="Ray is not installed: pip install 'hocket[ray]'")
 def test_ray_calls_it() -> None:
     """In actors, which leave Ray Data a CPU."""
