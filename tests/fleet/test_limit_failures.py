@@ -19,12 +19,21 @@ from hocket.language_models import ScriptedChatModel
 from hocket.rate_limiters import RateLimiter
 from hocket.rate_limiters.shared_line import PATIENCE
 from hocket.testing import VirtualClock, virtual_clock
+from tests.kit.stores import REDIS, need_server, postgres_schema
 
 for _kind in ("redis", "postgres", "sqlite"):  # a loop is no place to import them
     importlib.import_module(f"hocket.rate_limiters.{_kind}")
 
-REDIS = "redis://127.0.0.1:6379/0"
-POSTGRES = "postgresql://postgres@127.0.0.1:5432/test"
+
+@pytest.fixture(params=["redis", "postgres"])
+def address(request: pytest.FixtureRequest) -> Iterator[str]:
+    """The address of a real store."""
+    if request.param == "redis":
+        need_server("Redis", 6379)
+        yield REDIS  # whose keys forget themselves
+    else:
+        with postgres_schema() as url:
+            yield url
 
 
 @pytest.fixture
@@ -138,7 +147,6 @@ async def test_slow_store(kind: str, fails: str, silence: int, clock: VirtualClo
     assert [isinstance(one, StoreUnavailable) for one in outcomes] == [fails == "raise"] * 4
 
 
-@pytest.mark.parametrize("address", [REDIS, POSTGRES])
 async def test_cancelled_waiter(address: str) -> None:
     """Its tokens are back at once, and its place, too, if it is the last."""
     limiter = RateLimiter(2, 1000, store=address, name=f"test-{uuid4().hex}", if_store_fails="raise")
@@ -157,7 +165,6 @@ async def test_cancelled_waiter(address: str) -> None:
         group.cancel_scope.cancel()
 
 
-@pytest.mark.parametrize("address", [REDIS, POSTGRES])
 async def test_clock_skew(address: str, clock: VirtualClock) -> None:
     """A process whose clock stands still, or is ahead, is told how long to wait by the store's."""
     name = f"test-{uuid4().hex}"
