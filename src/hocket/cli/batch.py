@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from hocket.cli.arguments import add_model_options, parse_count, read_model_options
 from hocket.cli.exits import FAILED, LIMITED
-from hocket.cli.output import note
+from hocket.cli.output import note, write_status
 
 if TYPE_CHECKING:
     from hocket.batch import BatchReport
@@ -133,14 +133,12 @@ class _ProgressLine:
     def show(self, report: "BatchReport") -> None:
         """Write the line over."""
         if self._is_live:
-            sys.stderr.write(f"\r\x1b[K{self._describe(report)}")
-            sys.stderr.flush()
+            write_status(self._describe(report))
 
     def finish(self, report: "BatchReport") -> None:
         """Write the last line."""
         if self._is_live:
-            self.show(report)
-            sys.stderr.write("\n")
+            write_status(self._describe(report), is_last=True)
         else:
             note(self._describe(report))
 

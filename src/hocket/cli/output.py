@@ -10,7 +10,7 @@ import traceback
 from collections.abc import Iterable
 from typing import cast
 
-__all__ = ["accept_any_text", "make_printable", "note", "print_lines", "print_traceback", "squeeze"]
+__all__ = ["accept_any_text", "make_printable", "note", "print_lines", "print_traceback", "squeeze", "write_status"]
 
 _CONTROLS = [code for code in (*range(32), *range(127, 160)) if chr(code) not in "\t\n"]
 _DIRECTIONS = (*range(0x202A, 0x202F), *range(0x2066, 0x206A))  # embeddings, overrides, isolates and their ends
@@ -43,6 +43,12 @@ def print_lines(lines: Iterable[str], *, is_answer: bool = True) -> None:
     """Write a line each, to standard output; to standard error where it is no answer to what was asked."""
     for line in lines:
         print(make_printable(line), file=sys.stdout if is_answer else sys.stderr, flush=True)
+
+
+def write_status(text: str, *, is_last: bool = False) -> None:
+    """Write a line of standard error, a terminal, over the one before it; the last one stays."""
+    end = "\n" if is_last else ""
+    print(f"\r\x1b[K{squeeze(make_printable(text))}", end=end, file=sys.stderr, flush=True)
 
 
 def print_traceback(error: BaseException) -> None:

@@ -3,11 +3,12 @@
 import argparse
 import json
 import re
+from collections.abc import Iterator
 from datetime import timedelta
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from hocket.cli.output import accept_any_text
+from hocket.cli.output import accept_any_text, print_lines
 
 if TYPE_CHECKING:
     from hocket.ledger import LedgerTotal
@@ -63,24 +64,23 @@ def run(arguments: argparse.Namespace) -> None:
     names = [name.strip() for name in arguments.by.split(",") if name.strip()]
     totals = open_ledger(arguments.ledger).total(by=names, since=arguments.since)
     if arguments.json:
-        for total in totals:
-            print(json.dumps(_to_json(total), ensure_ascii=False))
+        print_lines(json.dumps(_to_json(total), ensure_ascii=False) for total in totals)
     else:
-        _print_table(names, totals)
+        print_lines(_write_table(names, totals))
 
 
 def _to_json(total: "LedgerTotal") -> dict[str, object]:
     return {name: str(value) if isinstance(value, Decimal) else value for name, value in vars(total).items()}
 
 
-def _print_table(names: list[str], totals: "list[LedgerTotal]") -> None:
+def _write_table(names: list[str], totals: "list[LedgerTotal]") -> Iterator[str]:
     head = [*names, *(name.replace("_tokens", "") for name in _COLUMNS)]
     rows = [[*(str(total.group.get(name) or "-") for name in names), *_write_numbers(total)] for total in totals]
     widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
     for row in [head, *rows]:
         texts = [cell.ljust(width) for cell, width in zip(row, widths[: len(names)], strict=False)]
         numbers = [cell.rjust(width) for cell, width in zip(row[len(names) :], widths[len(names) :], strict=True)]
-        print("  ".join([*texts, *numbers]))
+        yield "  ".join([*texts, *numbers])
 
 
 def _write_numbers(total: "LedgerTotal") -> list[str]:
