@@ -14,7 +14,7 @@ import pytest
 from hocket.errors import StoreError
 from hocket.ledger import CallbackLedger, JSONLLedger, LedgerEntry, SQLiteLedger
 from hocket.ledger.spool import Spool
-from hocket.ledger.writer import EntryWriter
+from hocket.ledger.writer import EntryWriter, _flush_all
 from tests.ledger.test_stores import entry, fill
 
 
@@ -97,6 +97,24 @@ def test_a_queue_that_is_full_goes_to_the_spool(store: Store, spool: Spool, monk
     writer.put(entry(99))
     assert writer.flush(30)
     assert sorted(store.written) == sorted([f"{number:04}" for number in range(30)] + ["0099"])
+
+
+def test_what_waits_at_the_end_of_the_process_is_kept(
+    store: Store, spool: Spool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The store stands still, and the process does not wait for it for long."""
+    monkeypatch.setattr("hocket.ledger.writer.LAST_WORDS", 0.01)
+    writer = make(store, spool)
+    store.may_go_on.clear()
+    writer.put(entry(1))
+    assert store.is_writing.wait(30)
+    writer.put(entry(2))
+    _flush_all()
+    assert spool.has_entries
+    store.may_go_on.set()
+    writer.put(entry(3))
+    assert writer.flush(30)
+    assert sorted(store.written) == ["0001", "0002", "0003"]
 
 
 def test_short_attempts_are_written_once(store: Store, spool: Spool) -> None:

@@ -182,16 +182,31 @@ class EntryWriter:
 
             try:
                 drive(self._circuit.run(BLOCKING, write))
-                if self._spool.has_entries:
-                    self._spool.restore(self._write, self._batch_size)
             except StoreError:
                 self._keep(part)
             except Exception:  # nothing may end the thread
                 self.errors += len(part)
                 _log.exception("%s: %d entries are lost", self._owner, len(part))
+            else:
+                self._restore_spool()
+
+    def _restore_spool(self) -> None:
+        """Bring what was kept to the store, now that it has taken something; what it does not take stays."""
+        if self._spool.has_entries:
+            try:
+                self._spool.restore(self._write, self._batch_size)
+            except (StoreError, OSError) as error:
+                _log.warning("%s: what is kept in %s stays there: %s", self._owner, self._spool.path, error)
+
+    def keep_rest(self) -> None:
+        """Give what still waits to the spool: the process ends."""
+        with self._changed:
+            rest, self._queue = self._queue, []
+        self._spool_overflow(rest)
 
     def _spool_overflow(self, batch: Sequence[LedgerEntry]) -> None:
-        self._keep(batch)
+        if batch:
+            self._keep(batch)
         with self._changed:
             self._written += len(batch)
             self._changed.notify_all()
@@ -212,7 +227,8 @@ _writers: weakref.WeakSet[EntryWriter] = weakref.WeakSet()
 def _flush_all() -> None:
     for writer in list(_writers):
         with contextlib.suppress(Exception):
-            writer.flush(LAST_WORDS)
+            if not writer.flush(LAST_WORDS):
+                writer.keep_rest()
 
 
 @after_fork
