@@ -61,6 +61,9 @@ class SharedLine(Line):
         if_store_fails: what those who wait get: the error, or leave by a share of the limit.
     """
 
+    trips: int
+    replaced: RateLimits | None
+
     def __init__(self, store: Store, owner: str, limits: RateLimits, if_store_fails: Literal["local", "raise"]) -> None:
         self._limits = limits
         self._fails = if_store_fails
