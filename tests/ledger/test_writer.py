@@ -196,6 +196,24 @@ ASK = """
 """
 
 
+HURRY = """
+    import sys
+    from hocket.language_models import FakeListChatModel
+    from hocket.ledger import SQLiteLedger
+    model = FakeListChatModel(responses=["yes"], ledger=SQLiteLedger(sys.argv[1], spool=sys.argv[1] + ".spool"))
+    model.batch(["hi"] * 200)
+"""
+
+
+@pytest.mark.parametrize("time", range(3))
+def test_the_end_of_the_process_comes_before_connections_are_closed(tmp_path: Path, time: int) -> None:
+    """While the thread still writes: SQLite crashes where a connection is closed under a statement."""
+    path = tmp_path / "usage.db"
+    assert run(HURRY, path) == 0
+    assert len(list(SQLiteLedger(path).entries())) == 200
+    assert not Path(f"{path}.spool").exists()
+
+
 DIE = """
     import os, signal, threading
     threading.Thread(target=model.invoke, args=("hi",), daemon=True).start()

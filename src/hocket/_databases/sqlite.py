@@ -22,6 +22,9 @@ __all__ = ["SQLiteDatabase", "shared_database", "snapshot", "transaction"]
 PATIENCE = 30.0
 """Seconds to wait for other writers."""
 
+LAST_WAIT = 5.0
+"""Seconds for which the end of the process waits until a thread has done with a connection."""
+
 
 class SQLiteDatabase:
     """One connection, opened when it is first needed. Threads use it by turns.
@@ -73,8 +76,9 @@ class SQLiteDatabase:
     def close(self) -> None:
         """Close the connection; the next use opens another."""
         with self._lock:
-            if self._closing is not None:
-                self._closing()
+            if self._closing is not None and self._connection is not None:
+                self._closing.detach()
+                self._connection.close()
                 self._connection = self._closing = None
                 self._schemas.clear()
 
@@ -96,8 +100,20 @@ class SQLiteDatabase:
             raise
         self._connection = connection
         # No __del__: while one runs, the weak reference in `_databases` still finds its object.
-        self._closing = weakref.finalize(self, connection.close)
+        self._closing = weakref.finalize(self, _close_unused, self._lock, connection)
         return connection
+
+
+def _close_unused(lock: threading.Lock, connection: sqlite3.Connection) -> None:
+    """Close a connection, at the end of the process as well, once no thread is in the middle of a statement.
+
+    SQLite crashes where a connection is closed under one. A thread that is still at it after a while keeps its connection.
+    """
+    if lock.acquire(timeout=LAST_WAIT):
+        try:
+            connection.close()
+        finally:
+            lock.release()
 
 
 def _switch_to_wal(connection: sqlite3.Connection, patience: float) -> None:

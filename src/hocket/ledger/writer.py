@@ -73,6 +73,7 @@ class EntryWriter:
         self._circuit = Circuit(owner, 0.0, _log, "its entries are kept in a file on this machine, see `spool_path`")
         self.reset()
         _writers.add(self)
+        _flush_before_others_close()
 
     def reset(self) -> None:
         """Begin anew, without a thread and without entries, as in a forked child: the parent writes its own."""
@@ -223,7 +224,20 @@ class EntryWriter:
 _writers: weakref.WeakSet[EntryWriter] = weakref.WeakSet()
 
 
-@atexit.register
+def _flush_before_others_close() -> None:
+    """Have the end of the process write what waits before connections are closed.
+
+    What was registered last runs first there. Finalisers, which close connections, are registered with the first of them.
+    """
+    if not _anchors:
+        _anchors.append(weakref.finalize(EntryWriter, int))
+    atexit.unregister(_flush_all)
+    atexit.register(_flush_all)
+
+
+_anchors: list[object] = []
+
+
 def _flush_all() -> None:
     for writer in list(_writers):
         with contextlib.suppress(Exception):
