@@ -1,6 +1,7 @@
 """A bulk run: every row once, in a file that a run which was killed, stopped or cancelled goes on with."""
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -316,6 +317,62 @@ async def test_rows_that_fail_to_come_end_the_run(echo: Echo, out: Path) -> None
     with pytest.raises(OSError, match="the disk is gone"):
         await arun_batch(echo.chain, generate(), out)
     assert len(await rows_of(out)) <= 1
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        '{"row":1000000000000,"digest":1}',
+        '{"row":-1,"digest":1}',
+        '{"row":0,"digest":99999999999}',
+        '{"row":0,"digest":1,"cost":"much"}',
+        '{"row":0,"digest":1,"usage":7}',
+        '{"digest":1}',
+    ],
+)
+def test_lines_of_somebody_else_are_refused(echo: Echo, out: Path, line: str) -> None:
+    """Neither memory nor a bare error of Python's is spent on them, and the file stays."""
+    run_batch(echo.chain, ["a"], out)
+    with open(out, "a") as file:
+        file.write(line + "\n")
+    before = out.read_bytes()
+    with pytest.raises(InvalidInput, match="has a line that is no row of a batch"):
+        run_batch(echo.chain, ["a"], out)
+    assert out.read_bytes() == before
+
+
+async def test_an_error_of_who_is_told_ends_the_run_with_itself(
+    echo: Echo, out: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And not with a group of errors."""
+    monkeypatch.setattr("hocket.batch.run.PROGRESS_EVERY", 0)
+
+    def tell(report: BatchReport) -> None:
+        raise ValueError("the screen is gone")
+
+    with pytest.raises(ValueError, match="the screen is gone"):
+        await arun_batch(echo.chain, ["a"], out, progress=tell)
+
+
+def test_a_disk_that_is_full_leaves_whole_lines(echo: Echo, out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The run ends with the disk's error, and goes on when there is room."""
+    write, budget = os.write, [400]
+
+    def fill(file: int, data: memoryview) -> int:
+        if not os.path.samestat(os.fstat(file), os.stat(out)):
+            return write(file, data)
+        if budget[0] <= 0:
+            raise OSError(28, "No space left on device")
+        count = write(file, data[: budget[0]])
+        budget[0] -= count
+        return count
+
+    monkeypatch.setattr("hocket.batch.journal.os.write", fill)
+    with pytest.raises(OSError, match="No space left"):
+        run_batch(echo.chain, [f"row {number}" for number in range(100)], out)
+    monkeypatch.undo()
+    assert not out.read_bytes() or out.read_bytes().endswith(b"\n")
+    assert run_batch(echo.chain, [f"row {number}" for number in range(100)], out).ok == 100
 
 
 def test_a_reader_sees_whole_lines(echo: Echo, out: Path) -> None:

@@ -158,6 +158,19 @@ def test_a_spool_that_cannot_be_written_is_told(store: Store, tmp_path: Path, ca
     assert "the store: 1 entries are lost" in caplog.text
 
 
+def test_a_link_in_the_place_of_the_spool_is_not_followed(tmp_path: Path) -> None:
+    """Another user of the machine may have put it there."""
+    victim, place = tmp_path / "victim.txt", tmp_path / "spool.jsonl"
+    victim.write_text("as it was")
+    place.symlink_to(victim)
+    spool = Spool(lambda: "store", str(place))
+    with pytest.raises(OSError, match="spool"):
+        spool.add([entry(1)])
+    with pytest.raises(OSError, match="spool"):
+        spool.restore(lambda entries: None, 10)
+    assert victim.read_text() == "as it was"
+
+
 def test_a_function_gets_each_entry(tmp_path: Path) -> None:
     """Sync or async; one that it raises at comes again."""
     got: list[str] = []

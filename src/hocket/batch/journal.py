@@ -7,6 +7,7 @@ file is not gone on with for other rows.
 
 import json
 import os
+import threading
 import zlib
 from array import array
 from collections.abc import Iterator
@@ -32,6 +33,9 @@ MismatchPolicy = Literal["raise", "redo"]
 FORMAT = 1
 _KEY = "hocket_batch"
 TODO, OK, FAILED = 0, 1, 2
+
+MOST_AHEAD = 1_000_000
+"""Rows that may be in flight before one that is done with."""
 
 
 @dataclass(frozen=True)
@@ -85,6 +89,8 @@ class Journal:
         self._state = bytearray()
         self._digests = array("I")
         self._lines: list[bytes] = []
+        self._changing = threading.Lock()  # held for a moment: the loop adds lines while a thread writes others
+        self._writing = threading.Lock()  # a write that its task has left goes on before the file is closed
         if os.path.isdir(self.path):
             raise InvalidInput(f"out is {self.path!r}, a directory; it must be a file's path, such as answers.jsonl")
         self._file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
@@ -110,7 +116,7 @@ class Journal:
                 if number == 0 or _KEY in data:
                     is_ours = self._check_header(data)
                 elif is_ours:
-                    self._take(data)
+                    self._take(data, number)
         os.ftruncate(self._file, good)
         if not is_ours:
             self._reset()
@@ -138,14 +144,16 @@ class Journal:
         del self._digests[:]
         self.report = BatchReport()
 
-    def _take(self, data: LineData) -> None:
+    def _take(self, data: LineData, lines: int) -> None:
+        """Take a line of a row; ``lines`` have come before it, so that its number cannot be far above that."""
         try:
             row, digest = int(data["row"]), int(data["digest"])
-            cost = None if data.get("cost") is None else Decimal(data["cost"])
-        except (ArithmeticError, KeyError, TypeError, ValueError) as error:
+            if not (0 <= row < lines + MOST_AHEAD and 0 <= digest < 2**32):
+                raise ValueError(f"row {row}, digest {digest}")
+            self.report.add_usage(data.get("usage"), None if data.get("cost") is None else Decimal(data["cost"]))
+        except (ArithmeticError, AttributeError, KeyError, TypeError, ValueError) as error:
             raise InvalidInput(f"{self.path} has a line that is no row of a batch: {error!r}") from error
         self._mark(row, FAILED if data.get("error") else OK, digest)
-        self.report.add_usage(data.get("usage"), cost)
 
     def _mark(self, row: int, state: int, digest: int) -> None:
         missing = row + 1 - len(self._state)
@@ -180,7 +188,9 @@ class Journal:
 
     def add(self, row: int, digest: int, data: LineData) -> None:
         """Add a row that is done with; `flush` writes it."""
-        self._lines.append(_write_line({"row": row, "digest": digest, **data}))
+        line = _write_line({"row": row, "digest": digest, **data})
+        with self._changing:
+            self._lines.append(line)
         self._mark(row, FAILED if data.get("error") else OK, digest)
 
     @property
@@ -197,11 +207,21 @@ class Journal:
         Raises:
             OSError: they cannot be written.
         """
-        lines, self._lines = self._lines, []
-        if lines:
-            data = memoryview(b"".join(lines))
-            while data:
-                data = data[os.write(self._file, data) :]
+        with self._writing:
+            with self._changing:
+                lines, self._lines = self._lines, []
+            if not lines:
+                return
+            size = os.fstat(self._file).st_size
+            try:
+                data = memoryview(b"".join(lines))
+                while data:
+                    data = data[os.write(self._file, data) :]
+            except OSError:
+                os.ftruncate(self._file, size)  # half a line would hide what comes after it
+                with self._changing:
+                    self._lines[:0] = lines
+                raise
             if sync:
                 os.fsync(self._file)
 
@@ -235,12 +255,12 @@ def read_batch(path: str | os.PathLike[str]) -> Iterator[BatchRow]:
                 raise InvalidInput(f"{os.fspath(path)} is no file of a batch")
             if data is not None and _KEY in data:
                 last.clear()  # another model's answers
-            elif data is not None:
+            elif data is not None and isinstance(data.get("row"), int):
                 last[data["row"]] = number
         lines.seek(0)
         for number, line in enumerate(lines):
             data = _read_line(line)
-            if data is not None and last.get(data.get("row", -1)) == number:
+            if data is not None and isinstance(data.get("row"), int) and last.get(data["row"]) == number:
                 yield _to_row(data)
 
 

@@ -13,6 +13,7 @@ from pydantic import BaseModel
 
 from hocket._pipeline.cache_key import LocalKey, value_key
 from hocket._runtime import clock
+from hocket._runtime.cancellation import only
 from hocket._runtime.portal import run_in_portal
 from hocket._runtime.runtime import ASYNC
 from hocket.batch.journal import Journal, LineData, MismatchPolicy, hash_row
@@ -166,12 +167,15 @@ class _Run(Generic[Row]):
 
     async def run(self, max_concurrency: int) -> BatchReport:
         """Do all rows, and return what the file holds."""
-        async with anyio.create_task_group() as writing:
-            writing.start_soon(self._write_often)
-            async with anyio.create_task_group() as working:
-                for _ in range(max_concurrency):
-                    working.start_soon(self._work)
-            writing.cancel_scope.cancel()
+        try:
+            async with anyio.create_task_group() as writing:
+                writing.start_soon(self._write_often)
+                async with anyio.create_task_group() as working:
+                    for _ in range(max_concurrency):
+                        working.start_soon(self._work)
+                writing.cancel_scope.cancel()
+        except BaseExceptionGroup as errors:
+            raise only(errors) from None
         await ASYNC.call_sync(self._flush)
         await self._tell()
         if self._failure is not None:
@@ -193,7 +197,11 @@ class _Run(Generic[Row]):
                 return
             await self._ask(number, digest, row)
             if self._journal.waiting >= MOST_LINES:
-                await ASYNC.call_sync(self._flush)
+                try:
+                    await ASYNC.call_sync(self._flush)
+                except OSError as error:
+                    self._stop(error)
+                    return
 
     async def _ask(self, number: int, digest: int, row: Row) -> None:
         meter = RowMeter()
@@ -231,11 +239,11 @@ class _Run(Generic[Row]):
             await clock.current().sleep(TICK)
             try:
                 await ASYNC.call_sync(self._flush)
-            except OSError as error:
+                if clock.current().now() - told_at >= PROGRESS_EVERY:
+                    told_at = clock.current().now()
+                    await self._tell()
+            except Exception as error:  # of the disk, or of who is told how far it is
                 self._stop(error)
-            if clock.current().now() - told_at >= PROGRESS_EVERY:
-                told_at = clock.current().now()
-                await self._tell()
 
     def _flush(self) -> None:
         self._journal.flush(sync=self._fsync)

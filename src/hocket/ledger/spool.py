@@ -31,7 +31,8 @@ class Spool:
     def path(self) -> str:
         """Of the file."""
         if self._path is None:
-            digest = hashlib.sha256(self._find_address().encode()).hexdigest()[:16]
+            user = os.getuid() if hasattr(os, "getuid") else ""
+            digest = hashlib.sha256(f"{user} {self._find_address()}".encode()).hexdigest()[:16]
             self._path = os.path.join(tempfile.gettempdir(), f"hocket-ledger-{digest}.jsonl")
         return self._path
 
@@ -49,7 +50,7 @@ class Spool:
         Raises:
             OSError: the file cannot be written.
         """
-        append_locked(self.path, b"".join(map(encode_line, entries)))
+        append_locked(self.path, b"".join(map(encode_line, entries)), open_file=_open_own)
 
     def restore(self, write: Callable[[Sequence[LedgerEntry]], None], batch_size: int) -> None:
         """Move the entries to the store, a batch at a time. What it has already it takes for the same, by its id.
@@ -57,7 +58,7 @@ class Spool:
         Raises:
             StoreError: it does not take a batch: what is left stays.
         """
-        with suppress(FileNotFoundError), open(self.path, "r+b") as file:
+        with suppress(FileNotFoundError), open(_open_own(self.path, os.O_RDWR), "r+b") as file:
             lock_file(file.fileno(), shared=False)
             left = [entry for entry in map(_read_line, file) if entry is not None]
             try:
@@ -70,13 +71,31 @@ class Spool:
                 file.write(b"".join(map(encode_line, left)))
 
 
-def append_locked(path: str, data: bytes) -> None:
+def _open_own(path: str, flags: int, mode: int = 0o600) -> int:
+    """Open a file of this user's own: in a directory that all may write to, another may have put a file or a link there.
+
+    Raises:
+        OSError: it is a link, or somebody else's.
+    """
+    file = os.open(path, flags | getattr(os, "O_NOFOLLOW", 0), mode)
+    if hasattr(os, "getuid") and os.fstat(file).st_uid != os.getuid():
+        os.close(file)
+        raise PermissionError(f"{path} belongs to another user")
+    return file
+
+
+def append_locked(path: str, data: bytes, open_file: Callable[[str, int, int], int] = os.open) -> None:
     """Append bytes to a file, made if absent, for its owner alone to read; those of several writers do not mix.
+
+    Args:
+        path: of the file.
+        data: whole lines.
+        open_file: opens it, by path, flags and mode.
 
     Raises:
         OSError: they cannot all be written; what was is taken back.
     """
-    file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    file = open_file(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     try:
         lock_file(file, shared=False)
         size = os.fstat(file).st_size
