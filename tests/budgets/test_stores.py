@@ -8,12 +8,14 @@ from datetime import UTC, datetime
 from decimal import Decimal
 
 import anyio
+import psycopg
 import pytest
 
 from hocket.budgets import Budget, BudgetReservation, BudgetState
 from hocket.errors import BudgetExceeded, HocketWarning, InvalidInput
 from hocket.testing import virtual_clock
 from tests.budgets.conftest import Place
+from tests.kit.stores import postgres_schema
 
 pytestmark = pytest.mark.anyio
 
@@ -277,6 +279,18 @@ def test_nothing_is_opened_before_it_is_used(tmp_path: object) -> None:
     Budget("1", store="redis://127.0.0.1:1/0")
     Budget("1", store="postgresql://127.0.0.1:1/nothing")
     Budget("1", store=f"sqlite:///{tmp_path}/there/is/no/such/directory.db")
+
+
+@pytest.mark.parametrize("table", ["hocket_budget", "hocket_budget_limit", "hocket_reservation"])
+def test_tables_that_were_dropped_are_made_anew(table: str) -> None:
+    """Also where the functions that use them stayed."""
+    with postgres_schema() as url:
+        budget = Budget(tokens=10, store=url)
+        held = budget.reserve(tokens=1)
+        with psycopg.connect(url, autocommit=True) as connection:
+            connection.execute(f"DROP TABLE {table} CASCADE".encode())
+        assert held.settle(tokens=1) == (table != "hocket_reservation")
+        assert budget.reserve(tokens=9).settle(tokens=9)
 
 
 def test_threads_of_one_key_and_of_many_do_not_block_one_another(shared: Place) -> None:

@@ -3,14 +3,17 @@
 from typing import Any
 from uuid import uuid4
 
+import psycopg
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from hocket.rate_limiters import RateLimiter
 from hocket.rate_limiters.limits import RateLimits, Tokens
 from hocket.rate_limiters.opening import open_store
 from hocket.rate_limiters.schedule import End, Grant
 from hocket.rate_limiters.store import Exchange, MemoryStore, Store
+from tests.kit.stores import postgres_schema
 
 ADAPTIVE = RateLimits(requests=30, tokens=1000)
 
@@ -145,6 +148,19 @@ def test_an_idle_limit_forgets_itself(name: str, tmp_path: Any, postgres_url: st
         figures = store.read()
         assert figures is not None
         assert (figures.limits, figures.input) == ((30, 1000, 0, 0), 0)
+
+
+@pytest.mark.parametrize("table", ["hocket_limit", "hocket_limit_log", "hocket_limit_member"])
+def test_tables_that_were_dropped_are_made_anew(name: str, table: str) -> None:
+    """Also where the functions that use them stayed."""
+    with postgres_schema() as url:
+        limiter = RateLimiter(60_000, store=url, name=name, if_store_fails="raise")
+        assert limiter.acquire()
+        with psycopg.connect(url, autocommit=True) as connection:
+            connection.execute(f"DROP TABLE {table} CASCADE".encode())
+        assert limiter.reserve(10) is not None
+        state = limiter.state()
+        assert (state.requests_per_minute, state.input_tokens) == (60_000, 10)
 
 
 def test_in_redis_the_keys_expire(name: str) -> None:

@@ -1,14 +1,20 @@
 """The store of a budget, by its address."""
 
 import os
+from collections.abc import Callable
+from typing import TypeVar
 
+from hocket._databases.drivers import may_open_here
 from hocket._databases.urls import parse_address
+from hocket._runtime.runtime import Runtime
 from hocket._secrets import redact_url
-from hocket.budgets.account import AccountStore
+from hocket.budgets.account import Account, AccountStore, Amounts, Inquiry, Verdict
 from hocket.budgets.memory import MemoryAccounts
 from hocket.errors import InvalidInput
 
 __all__ = ["open_accounts"]
+
+T = TypeVar("T")
 
 
 def open_accounts(address: str | os.PathLike[str] | None) -> AccountStore:
@@ -21,6 +27,18 @@ def open_accounts(address: str | os.PathLike[str] | None) -> AccountStore:
     if address is None:
         return MemoryAccounts()
     kind, place = parse_address(address, "a store of budgets")
+    if kind == "file":
+        raise InvalidInput(
+            f"{redact_url(place)!r} is no address of a store of budgets: it is redis://…, postgresql://… or sqlite:///path"
+        )
+
+    def open_place() -> AccountStore:
+        return _open(kind, place)
+
+    return open_place() if may_open_here(kind) else _LaterAccounts(redact_url(place), open_place)
+
+
+def _open(kind: str, place: str) -> AccountStore:
     if kind == "redis":
         from hocket.budgets.redis import RedisAccounts
 
@@ -29,10 +47,36 @@ def open_accounts(address: str | os.PathLike[str] | None) -> AccountStore:
         from hocket.budgets.postgres import PostgresAccounts
 
         return PostgresAccounts(place)
-    if kind == "sqlite":
-        from hocket.budgets.sqlite import SQLiteAccounts
+    from hocket.budgets.sqlite import SQLiteAccounts
 
-        return SQLiteAccounts(place)
-    raise InvalidInput(
-        f"{redact_url(place)!r} is no address of a store of budgets: it is redis://…, postgresql://… or sqlite:///path"
-    )
+    return SQLiteAccounts(place)
+
+
+class _LaterAccounts:
+    """A store that is opened at its first use, in a thread that may wait for an import. Opened twice, it is still one."""
+
+    is_local = False
+    is_portable = True
+
+    def __init__(self, owner: str, open_place: Callable[[], AccountStore]) -> None:
+        self.owner: str = owner
+        self._open = open_place
+        self._opened: AccountStore | None = None
+
+    async def ask(self, runtime: Runtime, inquiry: Inquiry) -> Verdict:
+        return await (await self._find(runtime)).ask(runtime, inquiry)
+
+    async def settle(self, runtime: Runtime, account: Account, id: str, amounts: Amounts) -> bool:
+        return await (await self._find(runtime)).settle(runtime, account, id, amounts)
+
+    async def _find(self, runtime: Runtime) -> AccountStore:
+        if self._opened is None:
+            self._opened = await runtime.call_sync(self._open)
+        return self._opened
+
+    def __reduce__(self) -> tuple[Callable[[AccountStore], AccountStore], tuple[AccountStore]]:
+        return _get_itself, (self._opened or self._open(),)
+
+
+def _get_itself(store: T) -> T:
+    return store

@@ -6,7 +6,7 @@ its steps. The functions' names have a number, which goes up with what they do: 
 
 from typing import Any
 
-from hocket._databases.postgres import PostgresClient, UndefinedFunction, execute, postgres_server
+from hocket._databases.postgres import PostgresClient, UndefinedFunction, UndefinedTable, execute, postgres_server
 from hocket._databases.server import DatabaseServer
 from hocket._runtime.runtime import Runtime
 from hocket._secrets import redact_url
@@ -167,7 +167,7 @@ class PostgresAccounts:
 async def _execute(client: PostgresClient, statement: str, *parameters: object) -> tuple[Any, ...]:
     try:
         (row,) = await execute(client, statement, *parameters)
-    except UndefinedFunction:
+    except (UndefinedFunction, UndefinedTable):
         await execute(client, _CREATE)
         (row,) = await execute(client, statement, *parameters)
     return row

@@ -1,8 +1,12 @@
 """Stores by their address."""
 
+from collections.abc import Callable
+
+from hocket._databases.drivers import may_open_here
 from hocket._databases.urls import parse_address
 from hocket.errors import InvalidInput
-from hocket.rate_limiters.store import Store
+from hocket.rate_limiters.limits import RateLimits
+from hocket.rate_limiters.store import Exchange, ExchangeReply, Figures, Store
 
 __all__ = ["open_store"]
 
@@ -21,6 +25,16 @@ def open_store(address: str, name: str) -> Store:
     if not name or "\0" in name:
         raise InvalidInput(f"name is {name!r}; it must be a text that names the limit")
     kind, place = parse_address(address, "a limit")
+    if kind == "file":
+        raise InvalidInput(f"{place!r} is no address of a limit: it is redis://…, postgresql://… or sqlite:///path")
+
+    def open_place() -> Store:
+        return _open(kind, place, name)
+
+    return open_place() if may_open_here(kind) else _LaterStore(open_place)
+
+
+def _open(kind: str, place: str, name: str) -> Store:
     if kind == "redis":
         from hocket.rate_limiters.redis import RedisStore
 
@@ -29,8 +43,37 @@ def open_store(address: str, name: str) -> Store:
         from hocket.rate_limiters.postgres import PostgresStore
 
         return PostgresStore(place, name)
-    if kind == "sqlite":
-        from hocket.rate_limiters.sqlite import SQLiteStore
+    from hocket.rate_limiters.sqlite import SQLiteStore
 
-        return SQLiteStore(place, name)
-    raise InvalidInput(f"{place!r} is no address of a limit: it is redis://…, postgresql://… or sqlite:///path")
+    return SQLiteStore(place, name)
+
+
+class _LaterStore:
+    """A store that is opened at its first use: in the one thread that uses it, which may wait for an import."""
+
+    is_shared = True
+
+    def __init__(self, open_place: Callable[[], Store]) -> None:
+        self._open = open_place
+        self._opened: Store | None = None
+
+    @property
+    def _store(self) -> Store:
+        if self._opened is None:
+            self._opened = self._open()
+        return self._opened
+
+    def configure(self, limits: RateLimits) -> RateLimits | None:
+        return self._store.configure(limits)
+
+    def exchange(self, exchange: Exchange) -> ExchangeReply | None:
+        return self._store.exchange(exchange)
+
+    def learn(self, found: tuple[float, float, float, float], pause: float) -> None:
+        self._store.learn(found, pause)
+
+    def slow_down(self, pause: float) -> None:
+        self._store.slow_down(pause)
+
+    def read(self) -> Figures | None:
+        return self._store.read()

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import cast
 from uuid import uuid4
 
-from hocket._databases.postgres import PostgresClient, UndefinedFunction, execute, postgres_server
+from hocket._databases.postgres import PostgresClient, UndefinedFunction, UndefinedTable, execute, postgres_server
 from hocket._databases.urls import add_parameters
 from hocket._secrets import redact_url
 from hocket.errors import InvalidInput, StoreError, StoreUnavailable
@@ -99,6 +99,6 @@ class PostgresStore:
 async def _run(client: PostgresClient, statement: str, arguments: tuple[object, ...]) -> object:
     try:
         return (await execute(client, statement, *arguments))[0][0]
-    except UndefinedFunction:
+    except (UndefinedFunction, UndefinedTable):
         await execute(client, CREATE)
         return (await execute(client, statement, *arguments))[0][0]
