@@ -1,19 +1,34 @@
 """Every example runs: the python fences of README and docs, and the doctests of docstrings.
 
 A fence may say more after ``python``: ``notest`` for one that cannot run here (it needs a key, say), ``continued`` for
-one that goes on with the names of the fence before it. A ``text`` fence right after one is what it prints; ``...``
-stands for anything. Top-level ``await`` works, as in a notebook. Test functions without arguments are called.
+one that goes on with the names of the fence before it, ``title="talk.py"`` for a file of its own, which runs as a
+script, and is there for the fences that continue it; files of other languages have titles, too. A ``text`` fence right
+after one is what it prints; ``...`` stands for anything. Top-level ``await`` works, as in a notebook. Test functions
+without arguments are called, but for those of a file.
+
+A comment before a fence, ``<!-- replies: ["Hello."] -->``, has `init_chat_model("openai:…")` ask a server on this
+machine, which gives these replies in turn: a text, or the arguments of a `hocket.testing.Reply`. A mapping gives each
+request the reply of the first key that its last message contains. So a page shows a real program, and it runs here.
+
+A ``console`` fence that says ``continued`` is typed into a shell, where the files are; in a comment, a fence is a test
+that no reader sees. A fence that imports a package that is not installed is skipped.
 """
 
 import ast
 import doctest
 import importlib
+import importlib.util
 import inspect
+import json
+import os
 import re
+import shlex
+import subprocess
 import sys
 import types
 from collections.abc import Iterator
-from dataclasses import dataclass
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +36,7 @@ import anyio
 import pytest
 
 from hocket.callbacks import ambient
+from hocket.testing import OpenAIFormat, Reply, serve
 from tests.measures.source import HAS_LANGCHAIN, HAS_MCP, HAS_OTEL, MODULES, ROOT
 
 NEEDED = {"mcp": HAS_MCP, "langchain": HAS_LANGCHAIN, "tracing": HAS_OTEL}
@@ -31,11 +47,12 @@ FENCE = re.compile(
     r"^(?P<indent> *)```(?P<info>[^\n`]*)\n(?P<body>.*?)^(?P=indent)```[ ]*$",
     re.MULTILINE | re.DOTALL,
 )
+REPLIES = re.compile(r"<!-- replies: (.*?) -->\s*(?:<!--\s*)?\Z", re.DOTALL)
 
 
 @dataclass
 class Example:
-    """One python fence of a page."""
+    """One fence of a page that runs."""
 
     page: str
     line: int
@@ -43,24 +60,37 @@ class Example:
     words: list[str]
     output: str | None = None
     before: "Example | None" = None
+    language: str = "python"
+    title: str | None = None
+    replies: Any = None
 
     def __str__(self) -> str:
         return f"{self.page}:{self.line}"
 
 
 def examples(page: str, text: str) -> Iterator[Example]:
-    """Yield the python fences of a page, each with the output that follows it."""
+    """Yield the fences of a page that run, each with the output that follows it."""
     last: Example | None = None
     end_of_last = 0
     for fence in FENCE.finditer(text):
-        words = fence["info"].split()
+        language, *words = shlex.split(fence["info"]) or [""]
+        title = next((word.removeprefix("title=") for word in words if word.startswith("title=")), None)
         body = re.sub(rf"^{fence['indent']}", "", fence["body"], flags=re.MULTILINE)
-        if words[:1] == ["python"]:
-            line = text.count("\n", 0, fence.start()) + 1
-            last = Example(page, line, body, words[1:], before=last)
+        if language == "python" or title or (language == "console" and "continued" in words):
+            replies = REPLIES.search(text, end_of_last, fence.start())
+            last = Example(
+                page,
+                line=text.count("\n", 0, fence.start()) + 1,
+                code=body,
+                words=[word for word in words if not word.startswith("title=")],
+                before=last,
+                language=language,
+                title=title,
+                replies=json.loads(replies[1]) if replies else None,
+            )
             end_of_last = fence.end()
             yield last
-        elif words[:1] == ["text"] and last is not None and not text[end_of_last : fence.start()].strip():
+        elif language == "text" and last is not None and text[end_of_last : fence.start()].strip() in ("", "-->"):
             last.output = body
 
 
@@ -75,8 +105,19 @@ def chain(example: Example) -> list[Example]:
     return [*before, example]
 
 
+def missing_packages(example: Example) -> set[str]:
+    """Return the packages that a fence imports and that are not installed; files of the page are no packages."""
+    if example.language != "python":
+        return set()
+    nodes = list(ast.walk(ast.parse(example.code)))
+    names = [alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names]
+    names += [node.module or "" for node in nodes if isinstance(node, ast.ImportFrom)]
+    packages = {name.partition(".")[0] for name in names} - {Path(one.title).stem for one in EXAMPLES if one.title}
+    return {package for package in packages if importlib.util.find_spec(package) is None}
+
+
 def run(example: Example, names: dict[str, Any]) -> None:
-    """Execute one fence; a traceback points at its line on the page."""
+    """Execute one python fence; a traceback points at its line on the page."""
     code = compile(
         "\n" * example.line + example.code,
         example.page,
@@ -88,9 +129,46 @@ def run(example: Example, names: dict[str, Any]) -> None:
         anyio.run(types.FunctionType(code, names))
     else:
         exec(code, names)
-    for name, value in list(names.items()):
+    for name, value in () if example.title else list(names.items()):
         if name.startswith("test_") and inspect.isfunction(value) and not inspect.signature(value).parameters:
             anyio.run(value) if inspect.iscoroutinefunction(value) else value()
+
+
+def run_console(example: Example) -> None:
+    """Type the commands of a fence into a shell, and compare what they print."""
+    commands = "\n".join(re.findall(r"^\$ (.*)", example.code, re.MULTILINE))
+    expected = re.sub(r"^\$ .*\n", "", example.code, flags=re.MULTILINE)
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    shell = subprocess.run(
+        ["sh", "-c", f"exec 2>&1 </dev/null\n{commands}"],
+        env={**os.environ, "PATH": path},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    same = doctest.OutputChecker().check_output(expected, shell.stdout, doctest.ELLIPSIS)
+    assert same, f"{example} printed:\n{shell.stdout}\ninstead of:\n{expected}"
+
+
+class Replies:
+    """What a server answers: the replies of the fence that runs."""
+
+    def __init__(self) -> None:
+        self.of_fence: Any = None
+        self.turns: Iterator[Any] = iter(())
+
+    def begin(self, example: Example) -> None:
+        """Take the replies of a fence; one without goes on with those before."""
+        if example.replies is not None:
+            self.of_fence, self.turns = example.replies, iter(example.replies)
+
+    def __call__(self, request: Any) -> Reply:
+        if isinstance(self.of_fence, dict):
+            said = json.dumps(request.json["messages"][-1], ensure_ascii=False)
+            reply = next(reply for key, reply in self.of_fence.items() if key in said)
+        else:
+            reply = next(self.turns)
+        return Reply(reply) if isinstance(reply, str) else Reply(**reply)
 
 
 @pytest.mark.parametrize("example", [one for one in EXAMPLES if "notest" not in one.words], ids=str)
@@ -98,13 +176,33 @@ def test_the_examples_of_the_docs_run(
     example: Example, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     """A reader who copies an example sees what the page says."""
-    module = types.ModuleType("__main__")
-    monkeypatch.setitem(sys.modules, "__main__", module)  # where pickle and pydantic look a script's classes up
+    fences = chain(example)
+    if missing := set().union(*map(missing_packages, fences)):
+        pytest.skip(f"it needs {', '.join(sorted(missing))}, which is not installed here")
     monkeypatch.setattr(ambient, "_registrations", ())  # an example may have a handler hear the whole process
     monkeypatch.chdir(tmp_path)
-    for fence in chain(example):
-        capsys.readouterr()  # only what the last one prints is its output
-        run(fence, vars(module))
+    monkeypatch.syspath_prepend(tmp_path)
+    replies = Replies()
+    with ExitStack() as stack:
+        if any(fence.replies is not None for fence in fences):
+            server = stack.enter_context(serve(OpenAIFormat(), replies))
+            monkeypatch.setenv("OPENAI_API_KEY", "a-key")
+            monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        names: dict[str, Any] = {}
+        for fence in fences:
+            replies.begin(fence)
+            if fence.title:
+                monkeypatch.delitem(sys.modules, Path(fence.title).stem, raising=False)  # of another page
+                (tmp_path / fence.title).write_text(fence.code)
+            if fence.title or not names:
+                module = types.ModuleType("__main__")
+                monkeypatch.setitem(sys.modules, "__main__", module)  # where pickle and pydantic look classes up
+                names = vars(module)
+            capsys.readouterr()  # only what the last one prints is its output
+            if fence.language == "console":
+                run_console(fence)
+            elif fence.language == "python":
+                run(fence, names)
 
     if example.output is not None:
         printed = capsys.readouterr().out
@@ -122,6 +220,23 @@ def test_the_examples_of_docstrings_run(module: str, capsys: pytest.CaptureFixtu
     """A docstring's example prints what it shows."""
     failed, tried = doctest.testmod(importlib.import_module(module), optionflags=doctest.ELLIPSIS)
     assert tried and not failed, capsys.readouterr().out
+
+
+def test_files_and_replies_of_a_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The reader of pages itself: files, replies, hidden fences, sessions that continue; and a session that differs."""
+    page = (
+        '```csv title="a.csv"\nx\n```\n<!-- replies: ["Hi.", {"text": "a\nb"}] -->\n```python title="b.py" continued\n'
+        "import absent_package, os\n```\n<!--\n```python continued\nfrom b import x\n```\n-->\n"
+        "```console\n$ not run\n```\n```console continued\n$ echo one; echo two\none\n...\n```\n"
+    ).replace("a\nb", r"a\nb")
+    file, script, hidden, session = examples("page.md", page)
+    assert (file.language, file.title, file.code) == ("csv", "a.csv", "x\n")
+    assert (script.title, script.words, script.replies) == ("b.py", ["continued"], ["Hi.", {"text": "a\nb"}])
+    assert missing_packages(script) == {"absent_package"}
+    assert (hidden.before, hidden.replies) == (script, None)
+    run_console(session)
+    with pytest.raises(AssertionError, match=r"one\s+two"):
+        run_console(replace(session, code="$ echo one; echo two\none\n"))
 
 
 def test_fences_are_found_with_their_output() -> None:
