@@ -89,7 +89,7 @@ def test_a_signature_shows_the_fields(is_built: bool) -> None:
 
     if is_built:
         Torch(battery="full")
-    assert list(inspect.signature(Torch).parameters) == ["colour", "light", "battery"]
+    assert list(inspect.signature(Torch).parameters) == ["battery", "colour", "light"]
     assert list(inspect.signature(Lamp).parameters) == ["colour", "light"]
 
 

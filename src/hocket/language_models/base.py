@@ -37,6 +37,7 @@ from hocket.language_models.overrides import Overrides
 from hocket.language_models.token_counting import TokenCountingMixin
 from hocket.language_models.tracing_facts import LangSmithParams, describe_unserializable, ls_params
 from hocket.load import dumpd
+from hocket.load.field_docs import inherit_field_docs
 from hocket.messages import BaseMessage, MessageLikeRepresentation, convert_to_messages
 from hocket.outputs import LLMResult
 from hocket.prompt_values import ChatPromptValue, PromptValue, StringPromptValue
@@ -129,6 +130,7 @@ class BaseLanguageModel(TokenCountingMixin, OptionPolicyMixin, _Runnable[Output]
     @classmethod
     def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
         super().__pydantic_init_subclass__(**kwargs)
+        inherit_field_docs(cls)
         cls._hooks = cls._find_hooks()
         cls._overrides = Overrides.of(cls)
         cls._has_streaming_switch = "streaming" in cls.__pydantic_fields__ or hasattr(cls, "streaming")

@@ -42,7 +42,12 @@ _lock = threading.Lock()
 
 
 class _Cycle(Generic[R]):
-    """Answers from a list: after the last comes the first."""
+    """Answers from a list: after the last comes the first.
+
+    Args:
+        responses: the answers.
+        i: the place in the list of the one that comes next.
+    """
 
     responses: list[R]
     i: int
@@ -71,7 +76,11 @@ def _check(number: int | None, index: int) -> None:
 
 
 class FakeListLLM(_Cycle[str], LLM):
-    """A text model that answers from a list, over and over. ``sleep`` is not waited for here."""
+    """A text model that answers from a list, over and over.
+
+    Args:
+        sleep: seconds before each character of `FakeStreamingListLLM`; not waited for here.
+    """
 
     responses: list[str]
     sleep: float | None = None
@@ -124,7 +133,11 @@ class FakeStreamingListLLM(FakeListLLM):
 
 
 class _Fake(BaseChatModel, ABC):
-    """A chat model whose answer is known at once; sync and async only differ in how they pass the time."""
+    """A chat model whose answer is known at once; sync and async only differ in how they pass the time.
+
+    Args:
+        sleep: seconds before an answer, and before each chunk of one that is streamed.
+    """
 
     sleep: float | None = None
 
@@ -192,8 +205,6 @@ class FakeListChatModel(_Cycle[str], _StreamingFake):
     """A chat model that answers with texts from a list, over and over; it streams them character by character.
 
     Args:
-        responses: the answers.
-        sleep: seconds before an answer, and before each chunk of one that is streamed.
         error_on_chunk_number: fail with `FakeListLLMError` instead of giving this chunk, counted from 0.
     """
 
@@ -255,12 +266,14 @@ class GenericFakeChatModel(_StreamingFake):
     It streams the text cut at white space, additional kwargs a key at a time (a function call cut at its commas, as in
     LangChain), and what LangChain's drops: tool calls, usage and response metadata, with the last chunk.
 
+    Args:
+        messages: an iterator of `AIMessage` or str; a list is taken, too.
+
     Raises:
         ScriptExhausted: the iterator has ended.
     """
 
     messages: Any = Field(exclude=True)
-    """An iterator of `AIMessage` or str; a list is taken, too."""
 
     @classmethod
     def is_lc_serializable(cls) -> bool:

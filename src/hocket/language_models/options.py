@@ -44,11 +44,13 @@ class TextOptions(BaseModel, defer_build=True):
     Args:
         temperature: 0 takes the likeliest token; the higher, the more varied.
         max_tokens: tokens to answer with at most, reasoning included.
-        top_p: sample among the likeliest tokens that make up this share; ``top_k``: among so many; ``min_p``: among those
-            that are at least this share as likely as the likeliest.
+        top_p: sample among the likeliest tokens that make up this share.
+        top_k: sample among so many of the likeliest.
+        min_p: sample among those that are at least this share as likely as the likeliest.
         seed: the same seed gives mostly the same answer.
         stop: end the answer before any of these strings.
-        n: how many answers; more than one only in one piece, not as a stream. ``candidate_count``: Google's name of it.
+        n: how many answers; more than one only in one piece, not as a stream.
+        candidate_count: Google's name of ``n``.
         min_length, max_length: tokens to answer with at least and at most, with the few servers that have such limits.
         repetition_penalty: above 1 holds back what was just said.
         frequency_penalty, presence_penalty: above 0 holds back what was said often, or at all.
@@ -89,7 +91,8 @@ class ChatOptions(TextOptions):
         response_format: the form of the answer: ``{"type": "json_object"}``, or a JSON schema in OpenAI's dict.
         response_mime_type: Google's way to say so; not together with ``response_format``.
         reasoning_effort: none, minimal, low, medium, high …
-        logprobs: report log probabilities; ``top_logprobs``: those of so many other tokens as well.
+        logprobs: whether to report log probabilities.
+        top_logprobs: report those of so many other tokens as well.
     """
 
     tools: list[dict[str, Any]] | None = None

@@ -1,14 +1,18 @@
 """The signature of a class whose validator is built late: what `inspect.signature`, and so Shift-Tab in Jupyter, shows.
 
 pydantic sets it when it builds the validator, which hocket puts off until the first instance. Until then a class would
-show the signature of one of its bases.
+show the signature of one of its bases. It is shown as a caller reads it: what is required first, then the fields of the
+class, then those of its bases; and types without what only the validator wants to know.
 """
 
-from inspect import Signature
+import types
+from collections.abc import Callable
+from inspect import Parameter, Signature
+from typing import Annotated, Any, Union, get_args, get_origin
 
 from pydantic import BaseModel
 
-__all__ = ["LATE_SIGNATURE"]
+__all__ = ["keep_readable", "put_off_signature"]
 
 
 class _LateSignature:
@@ -16,9 +20,62 @@ class _LateSignature:
 
     def __get__(self, instance: object, owner: type[BaseModel]) -> Signature:
         if instance is None and owner.model_rebuild(raise_errors=False):
-            return owner.__signature__
+            return _make_readable(owner.__signature__, owner)
         raise AttributeError("__signature__")  # inspect goes on with `__init__`
 
 
-LATE_SIGNATURE = _LateSignature()
-"""Shared by all classes: it holds nothing."""
+class _ReadableSignature:
+    """A class attribute: pydantic's signature, made readable."""
+
+    def __init__(self, original: Any) -> None:
+        self._original = original
+
+    def __get__(self, instance: object, owner: type[BaseModel]) -> Signature:
+        return _make_readable(self._original.__get__(instance, owner), owner)
+
+
+_LATE_SIGNATURE = _LateSignature()  # shared by all classes: it holds nothing
+
+
+def put_off_signature(cls: type[BaseModel]) -> None:
+    """Have a class whose validator is not built yet show its own signature."""
+    if not cls.__pydantic_complete__:
+        cls.__signature__ = _LATE_SIGNATURE  # type: ignore[assignment]  # pydantic replaces it
+
+
+def keep_readable(cls: type[BaseModel]) -> None:
+    """Have a class whose validator has just been built show its signature as a caller reads it."""
+    original = vars(cls)["__signature__"]
+    if not isinstance(original, _ReadableSignature):
+        cls.__signature__ = _ReadableSignature(original)  # type: ignore[assignment]  # it gives one
+
+
+def _make_readable(signature: Signature, owner: type[BaseModel]) -> Signature:
+    fields = {field.alias or name: name for name, field in owner.__pydantic_fields__.items()}
+    bases = [vars(base).get("__pydantic_fields__", {}) for base in owner.__mro__]
+    homes = {shown: max(place for place, base in enumerate(bases) if name in base) for shown, name in fields.items()}
+
+    def rank(parameter: Parameter) -> tuple[int, bool, int]:
+        has_default = parameter.default is not Parameter.empty
+        return parameter.kind, has_default, homes.get(parameter.name, 0)
+
+    kept = [one.replace(annotation=_strip_metadata(one.annotation)) for one in signature.parameters.values()]
+    return signature.replace(parameters=sorted(kept, key=rank))
+
+
+def _strip_metadata(annotation: Any) -> Any:
+    """Return a type without what `Annotated` adds to it, at any depth."""
+    origin, given = get_origin(annotation), get_args(annotation)
+    if origin is Annotated:
+        return _strip_metadata(given[0])
+    if origin in (Union, types.UnionType):
+        joined = _strip_metadata(given[0])
+        for one in given[1:]:
+            joined = joined | _strip_metadata(one)
+        return joined
+    if origin is None or origin is Callable or all(one is _strip_metadata(one) for one in given):
+        return annotation
+    try:
+        return origin[tuple(_strip_metadata(one) for one in given)]
+    except TypeError:
+        return annotation

@@ -19,7 +19,7 @@ from pydantic import BaseModel, ConfigDict, Secret, SecretBytes, SecretStr, Vali
 from pydantic.fields import FieldInfo
 
 from hocket.load.field_errors import explain_fields
-from hocket.load.late_signature import LATE_SIGNATURE
+from hocket.load.late_signature import keep_readable, put_off_signature
 
 __all__ = [
     "SECRET_TYPES",
@@ -100,6 +100,7 @@ class Serializable(BaseModel):
     if not TYPE_CHECKING:  # type checkers know the fields of each class
 
         def __init__(self, /, **data: Any) -> None:
+            """Make one of the values of its fields."""
             try:
                 self.__pydantic_validator__.validate_python(data, self_instance=self)
                 return
@@ -112,13 +113,17 @@ class Serializable(BaseModel):
     @classmethod
     def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
         super().__pydantic_init_subclass__(**kwargs)
-        if not cls.__pydantic_complete__:
-            cls.__signature__ = LATE_SIGNATURE  # type: ignore[assignment]  # pydantic replaces it
+        put_off_signature(cls)
         if cls.__pydantic_generic_metadata__["origin"] is not None:
             return  # Box[int] is a view of Box, which is registered already
         _classes[tuple(cls.lc_id())] = cls
         for former_id in vars(cls).get("lc_aliases", ()):
             _former_ids[tuple(former_id)] = cls
+
+    @classmethod
+    def __pydantic_on_complete__(cls) -> None:
+        super().__pydantic_on_complete__()
+        keep_readable(cls)
 
     @classmethod
     def is_lc_serializable(cls) -> bool:

@@ -8,7 +8,7 @@ import functools
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from pydantic import ConfigDict, Field
 
@@ -17,6 +17,8 @@ from hocket.embeddings.base import Embeddings
 from hocket.embeddings.run import EmbeddingRun
 from hocket.errors import InvalidInput, InvalidReply
 from hocket.http.request import HTTPReply, HTTPRequest
+from hocket.load.field_docs import inherit_field_docs
+from hocket.load.late_signature import keep_readable, put_off_signature
 from hocket.messages import UsageMetadata, add_usage
 from hocket.remote.retrying_service import RetryingService
 from hocket.runnables import RunnableConfig
@@ -55,6 +57,17 @@ class RemoteEmbeddings(RetryingService, Embeddings, ABC):
 
     _max_tokens: ClassVar[int | None] = None
     """Tokens that one request may have in all; None: no limit."""
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
+        super().__pydantic_init_subclass__(**kwargs)
+        put_off_signature(cls)
+        inherit_field_docs(cls)
+
+    @classmethod
+    def __pydantic_on_complete__(cls) -> None:
+        super().__pydantic_on_complete__()
+        keep_readable(cls)
 
     @abstractmethod
     def _request(self, texts: Sequence[str]) -> HTTPRequest:

@@ -100,8 +100,8 @@ class RemoteService(BaseModel):
     if not TYPE_CHECKING:
 
         def __init__(self, **values: Any) -> None:
-            """Fill in what was left out; not in a validator, out of which an `InvalidInput` comes as another error."""
-            try:
+            """Make one of the values of its fields; what is left out may come from the environment."""
+            try:  # not in a validator, out of which an `InvalidInput` comes as another error
                 super().__init__(**self._resolve(values))
                 return
             except Exception as error:

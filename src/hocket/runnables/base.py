@@ -225,7 +225,11 @@ RunnableLike = AnyRunnable | Callable[[Any], object] | StepFunction | Mapping[st
 
 
 class RunnableSerializable(Serializable, Runnable[Input, Output]):
-    """A runnable whose configuration is data."""
+    """A runnable whose configuration is data.
+
+    Args:
+        name: of its runs, for handlers; default: that of its class.
+    """
 
     model_config: ClassVar[ConfigDict] = ConfigDict(arbitrary_types_allowed=True)
 

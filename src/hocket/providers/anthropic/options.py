@@ -28,7 +28,8 @@ class AnthropicOptions(ChatOptions):
             and ``response_format`` say goes over it.
         cache_control: a mark that has the whole prompt cached, such as ``{"type": "ephemeral"}``.
         user_id: a stable name of the end user, hashed: the API's ``metadata``.
-        service_tier: auto, standard_only. ``speed``: standard, fast.
+        service_tier: auto, standard_only.
+        speed: standard, fast.
         container, inference_geo, mcp_servers, context_management, diagnostics: as the API has them.
         betas: names of the API's betas to use, for the header ``anthropic-beta``: those of the model, of the call and of
             ``default_headers`` together. None in a call takes the model's back.

@@ -22,8 +22,10 @@ class RunnerOptions(BaseModel, defer_build=True):
 
     Args:
         num_ctx: tokens of the window, prompt and answer together. Default: what the server says, which is mostly 4,096.
-        num_gpu: layers of the model that run on the GPU. ``main_gpu``: the GPU that holds small tensors.
-        num_thread: threads of the processor. ``num_batch``: tokens of a prompt that are read at once.
+        num_gpu: layers of the model that run on the GPU.
+        main_gpu: the GPU that holds small tensors.
+        num_thread: threads of the processor.
+        num_batch: tokens of a prompt that are read at once.
         use_mmap: whether the model is mapped into memory.
         keep_alive: how long the model stays loaded: seconds, a text such as "10m"; 0: not at all, -1: for ever.
     """
@@ -45,7 +47,8 @@ class OllamaOptions(RunnerOptions, ChatOptions):
         think: whether the model is to reason, or how much: low, medium, high. Default: what ``reasoning_effort`` says.
         truncate: False: a prompt that is longer than the window is refused; by default the server cuts it, in silence.
         shift: False: an answer that fills the window ends; by default the server forgets the oldest part of the prompt.
-        repeat_last_n: how far back ``repetition_penalty`` looks. ``num_keep``: tokens of the prompt that are not forgotten.
+        repeat_last_n: how far back ``repetition_penalty`` looks.
+        num_keep: tokens of the prompt that are not forgotten.
         typical_p, tfs_z, mirostat, mirostat_eta, mirostat_tau: as the API has them.
     """
 

@@ -59,7 +59,10 @@ class OpenAI(OpenAIService, CompletionOptions, RemoteLLM):
     summed over the requests, and ``model_name``, and a candidate's ``generation_info`` its ``finish_reason`` and
     ``logprobs``; of a stream, whose result has no ``llm_output``, all of it is in ``generation_info``.
 
-    `CompletionOptions`, `OpenAIService` and `RemoteLLM` tell the arguments.
+    `CompletionOptions`, `OpenAIService` and `RemoteLLM` tell the other arguments.
+
+    Args:
+        streaming: have ``ainvoke`` stream, too, and fold.
 
     Raises, from every verb:
         InvalidInput: an unknown option, or a value outside its limits. Nothing was sent.

@@ -29,7 +29,8 @@ class ModelOptions(ChatOptions):
         verbosity: low, medium, high.
         service_tier: auto, default, flex, priority …
         prompt_cache_key, prompt_cache_retention, prompt_cache_options: how prompts are cached.
-        safety_identifier: a stable name of the end user, hashed; ``user``: its predecessor.
+        safety_identifier: a stable name of the end user, hashed.
+        user: its predecessor.
         store: whether OpenAI keeps the answer.
         modalities, audio: whether to speak, and how. With chat completions only, as are the next two.
         prediction: what the answer is likely to be.
