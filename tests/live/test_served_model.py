@@ -35,7 +35,7 @@ def url() -> Iterator[str]:
 
 def test_the_program_of_the_page(url: str) -> None:
     """OpenAI's own client gets an answer."""
-    pytest.importorskip("openai", reason="it comes with `hocket[test]`")
+    pytest.importorskip("openai", reason="it comes with `scripts/setup dev`")
     program = next(code for code in re.findall(r"```python notest\n(.*?)```", PAGE, re.DOTALL) if "OpenAI(" in code)
     assert ADDRESS in program
     with contextlib.redirect_stdout(io.StringIO()) as printed:

@@ -16,7 +16,7 @@ from hocket.serving import openai_app
 from tests.kit import HookCall, Recorder, hook_model
 from tests.serving.conftest import KEY, Serve
 
-openai = pytest.importorskip("openai", reason="it comes with `hocket[test]`")
+openai = pytest.importorskip("openai", reason="it comes with `scripts/setup dev`")
 
 QUESTION: Any = [{"role": "user", "content": "hi"}]
 TOOLS: Any = [

