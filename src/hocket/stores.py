@@ -109,7 +109,7 @@ class InMemoryBaseStore(BaseStore[str, V], Generic[V]):
 class InMemoryStore(InMemoryBaseStore[Any]):
     """A store of anything in the memory of this process.
 
-    Example:
+    Examples:
         >>> store = InMemoryStore()
         >>> store.mset([("a", 1), ("b", 2)])
         >>> store.mget(["a", "c"])

@@ -164,7 +164,7 @@ async def abenchmark_prompts(
     Raises:
         InvalidInput: there are no cases, templates or tools, or one of them is not of its kind. Nothing was asked.
 
-    Example:
+    Examples:
         >>> from hocket.agents import benchmark_prompts, calculator_tool
         >>> from hocket.messages import AIMessage
         >>> from hocket.runnables import RunnableLambda

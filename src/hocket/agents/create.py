@@ -106,7 +106,7 @@ def create_agent(
             is not of its kind.
         UnknownModel: no provider answers to the name.
 
-    Example:
+    Examples:
         >>> from hocket import ScriptedChatModel, Turn
         >>> from hocket.agents import create_agent
         >>> def add(a: int, b: int) -> int:

@@ -35,7 +35,7 @@ class FinalAnswerStream(AsyncCallbackHandler):
     Raises:
         InvalidInput: there is no keyword, or an empty one.
 
-    Example:
+    Examples:
         >>> import anyio
         >>> from hocket.language_models import FakeListChatModel
         >>> model = FakeListChatModel(responses=["Thought: easy. Final Answer: 84"])

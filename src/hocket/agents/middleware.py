@@ -97,7 +97,7 @@ class AgentMiddleware:
     all, and look at what it returns. What it raises ends the run if it wraps the model, and is told to the model if it
     wraps a tool. One object serves all runs of its agent, at once.
 
-    Example:
+    Examples:
         >>> class Shout(AgentMiddleware):
         ...     async def wrap_tool_call(self, request, handler):
         ...         result = await handler(request)

@@ -55,7 +55,7 @@ class SafetyManager(AgentMiddleware):
     Raises:
         InvalidInput: one of these is none, or a pattern does not compile.
 
-    Example:
+    Examples:
         >>> safety = SafetyManager(allowed_tools=["search"], blocked_patterns=[r"(?i)password"])
         >>> safety.validate_action("search", {"query": "weather"})
     """

@@ -77,7 +77,7 @@ def react_app(
     Raises:
         InvalidInput: the agent may pause, for which no request can wait; or an option is not of its kind.
 
-    Example:
+    Examples:
         >>> from hocket import ScriptedChatModel
         >>> from hocket.agents import create_agent, react_app
         >>> app = react_app(create_agent(ScriptedChatModel(script=["Hello."])), timeout=120)

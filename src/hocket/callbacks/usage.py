@@ -73,7 +73,7 @@ def get_usage_metadata_callback(name: str = "usage_metadata_callback") -> _Count
     Args:
         name: taken for LangChain's sake and not used: it named a context variable there, of which none is made here.
 
-    Example:
+    Examples:
         >>> from hocket.language_models import FakeListChatModel
         >>> with get_usage_metadata_callback() as usage:
         ...     reply = FakeListChatModel(responses=["hi"]).invoke("hello")

@@ -32,7 +32,7 @@ class ConversationChain(LLMChain):
     Raises, when it is made:
         InvalidInput: the prompt has other variables than those two.
 
-    Example:
+    Examples:
         >>> from hocket import ScriptedChatModel
         >>> chain = ConversationChain(ScriptedChatModel(script=["Hello, Ada!", "Ada."]))
         >>> _ = chain.invoke({"input": "I am Ada."})

@@ -29,7 +29,7 @@ class LLMChain(Chain):
         output_parser: reads the answer; default: its text.
         options: see `Chain`.
 
-    Example:
+    Examples:
         >>> from hocket import FakeListChatModel, PromptTemplate
         >>> chain = LLMChain(FakeListChatModel(responses=["Paris"]), PromptTemplate.from_template("Capital of {country}?"))
         >>> chain.invoke({"country": "France"})

@@ -53,7 +53,7 @@ class LLMMathChain(Chain):
     Raises, from every verb:
         OutputParserException: what the model wrote is no expression, or its value is none.
 
-    Example:
+    Examples:
         >>> from hocket import ScriptedChatModel
         >>> chain = LLMMathChain.from_llm(ScriptedChatModel(script=["2 * (3 + 4) ** 2"]))
         >>> chain.invoke({"question": "Twice the square of three plus four?"})["answer"]

@@ -32,7 +32,7 @@ class SequentialChain(Chain):
         InvalidInput: a chain needs a value that nothing before it gives; two give the same one; an output is given by
             none; or there is no chain.
 
-    Example:
+    Examples:
         >>> from hocket.chains import TransformChain
         >>> double = TransformChain(["a"], ["b"], lambda values: {"b": values["a"] * 2})
         >>> add = TransformChain(["a", "b"], ["c"], lambda values: {"c": values["a"] + values["b"]})

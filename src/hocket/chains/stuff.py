@@ -31,7 +31,7 @@ class StuffDocumentsChain(BaseCombineDocumentsChain):
             ``{question}`` with citations.
         options: see `DocumentOptions`.
 
-    Example:
+    Examples:
         >>> from hocket import ScriptedChatModel
         >>> from hocket.documents import Document
         >>> chain = StuffDocumentsChain.from_llm(ScriptedChatModel(script=["In May [1]."]))

@@ -27,7 +27,7 @@ class TransformChain(Chain):
     Raises, when it is made:
         InvalidHook: ``transform_cb`` is no function.
 
-    Example:
+    Examples:
         >>> chain = TransformChain(["text"], ["size"], lambda inputs: {"size": len(inputs["text"])})
         >>> chain.invoke({"text": "four"})
         {'text': 'four', 'size': 4}

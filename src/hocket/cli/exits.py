@@ -34,7 +34,14 @@ __all__ = [
     "use_command_words",
 ]
 
-FAILED, MISUSED, ACCOUNT, MODEL, UNREACHABLE, LIMITED, TRUNCATED, PAUSED = range(1, 9)  # 2 is argparse's
+FAILED = 1
+MISUSED = 2  # argparse's own
+ACCOUNT = 3
+MODEL = 4
+UNREACHABLE = 5
+LIMITED = 6
+TRUNCATED = 7
+PAUSED = 8
 INTERRUPTED = 128 + 2  # SIGINT: the shell's own code for a command that Ctrl-C ended
 PIPE_CLOSED = 128 + 13  # SIGPIPE, a number that Windows has no name for
 

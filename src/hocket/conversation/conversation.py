@@ -59,7 +59,7 @@ class Conversation:
         InvalidInput: the model is neither, a limit is not above 0, or both a history and a memory are given.
         UnknownModel: no provider answers to the name.
 
-    Example:
+    Examples:
         >>> from hocket import ScriptedChatModel
         >>> conversation = Conversation(ScriptedChatModel(script=["Hello, Ada!", "Ada."]))
         >>> conversation.send("I am Ada.").text

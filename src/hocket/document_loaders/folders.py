@@ -153,8 +153,9 @@ class FilesLoader(StreamLoader):
 def _translate_glob(glob: str) -> str:
     r"""Return the regular expression of a pattern of paths.
 
-    >>> _translate_glob("**/*.md")
-    '(?s:(?:[^/]+/)*[^/]*\\.md)'
+    Examples:
+        >>> _translate_glob("**/*.md")
+        '(?s:(?:[^/]+/)*[^/]*\\.md)'
     """
     if not isinstance(glob, str) or not glob or glob.startswith("/"):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise InvalidInput(f"glob={glob!r} is no pattern of paths below a folder, such as '**/*.md'")

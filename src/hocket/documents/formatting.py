@@ -33,6 +33,7 @@ class DocumentPrompt(Protocol):
 def format_document(doc: Document, prompt: DocumentPrompt) -> str:
     """Return a template filled with a document. What the document says stays as it is, braces included.
 
+    Examples:
         >>> from hocket.prompts import PromptTemplate
         >>> prompt = PromptTemplate.from_template("{page_content} ({source})")
         >>> format_document(Document("Bleed {it} in May.", metadata={"source": "rules.txt"}), prompt)

@@ -59,7 +59,7 @@ class DeterministicFakeEmbedding(_Fake):
     Args:
         size: numbers in a vector.
 
-    Example:
+    Examples:
         >>> fake = DeterministicFakeEmbedding(size=8)
         >>> fake.embed_query("a") == fake.embed_documents(["b", "a"])[1]
         True

@@ -131,7 +131,7 @@ class _StoredExamples(BaseExampleSelector, ABC):
 class SemanticSimilarityExampleSelector(_StoredExamples):
     """Chooses the examples that are nearest to the values of the call.
 
-    Example:
+    Examples:
         >>> from hocket.embeddings import DeterministicFakeEmbedding
         >>> from hocket.vectorstores import InMemoryVectorStore
         >>> examples = [{"word": "tall", "opposite": "short"}, {"word": "happy", "opposite": "sad"}]

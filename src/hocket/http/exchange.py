@@ -127,7 +127,7 @@ class HTTPStream:
         """Return the rest of the body.
 
         Raises:
-            as `__anext__`; and
+            LLMError: as `__anext__`.
             InvalidReply: it is JSON that would take far more memory than its text, see `check_json_size`.
         """
         pieces: list[bytes] = []

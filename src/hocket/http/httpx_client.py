@@ -74,7 +74,7 @@ class InjectedClient:
             on_close: awaited when the reply is over.
 
         Raises:
-            as `hocket.http.pool.Pool.open`; and
+            LLMError: as `hocket.http.pool.Pool.open`.
             RequestTimeout: a time-out of the client's own.
         """
         with _translate_errors(self._package):

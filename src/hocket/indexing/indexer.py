@@ -80,7 +80,7 @@ async def aindex(
             which is a text; or the store cannot list its documents, which a cleanup needs (nothing was embedded then).
         InvalidHook: the embedding model returned something else than a vector for each text. Nothing of the batch is stored.
         VectorStoreError: the store cannot be read or written, or holds vectors of another model.
-        what ``docs`` and the embedding model raise.
+        Exception: what ``docs`` and the embedding model raise.
     """
     _check_arguments(store, cleanup, source_id_key, batch_size)
     batches = open_batches(docs, batch_size)

@@ -76,7 +76,7 @@ class ScriptedChatModel(BaseChatModel):
     Raises:
         ScriptExhausted: it is called once more than its script has turns.
 
-    Example:
+    Examples:
         >>> from hocket import ScriptedChatModel
         >>> model = ScriptedChatModel(script=["Hello!"])
         >>> model.invoke("hi").content

@@ -18,7 +18,7 @@ __all__ = ["ConversationBufferMemory", "ConversationBufferWindowMemory", "Conver
 class ConversationBufferMemory(BaseChatMemory):
     """Shows the whole conversation.
 
-    Example:
+    Examples:
         >>> memory = ConversationBufferMemory()
         >>> memory.save_context({"input": "bar"}, {"output": "foo"})
         >>> memory.load_memory_variables()

@@ -40,7 +40,7 @@ def parse_partial_json(s: str, *, strict: bool = False) -> Any:
     Raises:
         ValueError: it is no JSON (a `json.JSONDecodeError`), or nested too deep.
 
-    Example:
+    Examples:
         >>> parse_partial_json('{"city": "Pari')
         {'city': 'Pari'}
     """

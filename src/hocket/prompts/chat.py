@@ -179,7 +179,7 @@ class ChatPromptTemplate(BaseChatPromptTemplate):
             a text, or a list of texts and content blocks.
         template_format: of the texts among them. See `PromptTemplate`.
 
-    Example:
+    Examples:
         >>> prompt = ChatPromptTemplate([("system", "You speak {language}."), ("human", "{question}")])
         >>> prompt.format_messages(language="Dutch", question="Who is {x}?")[1].text
         'Who is {x}?'

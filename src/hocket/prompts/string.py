@@ -43,7 +43,7 @@ class PromptTemplate(StringPromptTemplate):
         validate_template: refuse ``input_variables`` that are not exactly those of the template. Else they are not
             looked at: the template says.
 
-    Example:
+    Examples:
         >>> prompt = PromptTemplate.from_template("Tell me a {kind} joke about {topic}.")
         >>> prompt.format(kind="short", topic="braces: {}")
         'Tell me a short joke about braces: {}.'

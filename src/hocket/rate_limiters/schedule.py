@@ -50,9 +50,17 @@ CUT = 0.7
 CUT_PAUSE = 2.0
 """Seconds in which the factor is cut once, however many are refused."""
 
-LEAST_FACTOR, MOST_FACTOR = 0.05, 50.0
-FAST_GROWTH, SLOW_GROWTH = 0.02, 0.0025
-"""By how much the factor grows in a second of the schedule: far from where it was cut last, and within 5 % of it."""
+LEAST_FACTOR = 0.05
+"""The least that the factor is cut to."""
+
+MOST_FACTOR = 50.0
+"""The most that the factor grows to."""
+
+FAST_GROWTH = 0.02
+"""By how much the factor grows in a second of the schedule, far from where it was cut last."""
+
+SLOW_GROWTH = 0.0025
+"""The same, within 5 % of where it was cut last."""
 
 NEVER = -1e9
 """A time before all others, thirty years before any clock's; no infinity, since differences are taken from it."""

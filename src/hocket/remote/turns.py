@@ -22,7 +22,8 @@ from hocket.messages.pieces import merge_content
 __all__ = ["USER", "join_turns", "prepend_instructions", "role_in_turns", "split_instructions"]
 
 
-USER, ASSISTANT = "user", "assistant"
+USER = "user"
+ASSISTANT = "assistant"
 
 
 def split_instructions(messages: Iterable[BaseMessage]) -> tuple[list[SystemMessage], list[BaseMessage]]:

@@ -11,8 +11,9 @@ def split_answer(answer: str) -> list[str]:
     """Return the lines of an answer that say something, each once, without what stands around them: bullets, numbers and
     quotation marks.
 
-    >>> split_answer('1. Why?\\n\\n- "How?"')
-    ['Why?', 'How?']
+    Examples:
+        >>> split_answer('1. Why?\\n\\n- "How?"')
+        ['Why?', 'How?']
     """
     lines = (_BULLET.sub("", line.strip(), count=1).strip().strip('"“”').strip() for line in answer.splitlines())
     return list(dict.fromkeys(filter(None, lines)))

@@ -34,7 +34,7 @@ async def retrieve_all(
 
     Raises:
         InvalidHook: one of them returned something else than a list of documents.
-        what they raise.
+        Exception: what they raise.
     """
 
     async def retrieve(number: int, _: RunnableConfig) -> list[Document]:

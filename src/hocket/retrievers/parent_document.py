@@ -61,7 +61,7 @@ class ParentDocumentRetriever(BaseRetriever):
 
     Raises:
         InvalidInput: a search found pieces, and the docstore has the parents of none of them.
-        what the stores and splitters raise.
+        Exception: what the stores and splitters raise.
     """
 
     vectorstore: SkipValidation[ChildStore]

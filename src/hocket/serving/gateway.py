@@ -54,7 +54,7 @@ def openai_app(
     Raises:
         InvalidInput: an option is not of its kind, there is no model, or a key will not do.
 
-    Example:
+    Examples:
         >>> from hocket import ScriptedChatModel
         >>> from hocket.serving import openai_app
         >>> app = openai_app({"assistant": ScriptedChatModel(script=["Hello."])}, keys="a-long-key")

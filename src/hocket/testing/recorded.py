@@ -43,7 +43,7 @@ class recorded:
         UnrecordedCall: when a tool is called: this call was not recorded, or not as often, or had no result. It is no
             ``Exception``, so that an agent does not tell it to its model, and the test ends.
 
-    Example:
+    Examples:
         >>> from hocket import ScriptedChatModel
         >>> from hocket.agents import create_agent
         >>> from hocket.messages import AIMessage, HumanMessage, ToolMessage

@@ -77,8 +77,9 @@ class CharacterTextSplitter(_SeparatorSplitter):
     Raises:
         InvalidInput: one of them is out of its range.
 
-    >>> CharacterTextSplitter(", ", chunk_size=10, chunk_overlap=0).split_text("one, two, three, four")
-    ['one, two', 'three', 'four']
+    Examples:
+        >>> CharacterTextSplitter(", ", chunk_size=10, chunk_overlap=0).split_text("one, two, three, four")
+        ['one, two', 'three', 'four']
     """
 
     def __init__(
@@ -108,12 +109,13 @@ class RecursiveCharacterTextSplitter(_SeparatorSplitter):
     Raises:
         InvalidInput: one of them is out of its range.
 
-    >>> splitter = RecursiveCharacterTextSplitter(chunk_size=16, chunk_overlap=0, add_start_index=True)
-    >>> for piece in splitter.create_documents(["Bleed the boiler in May.\n\nThen rest."]):
-    ...     print(piece.metadata["start_index"], piece.page_content)
-    0 Bleed the boiler
-    17 in May.
-    26 Then rest.
+    Examples:
+        >>> splitter = RecursiveCharacterTextSplitter(chunk_size=16, chunk_overlap=0, add_start_index=True)
+        >>> for piece in splitter.create_documents(["Bleed the boiler in May.\n\nThen rest."]):
+        ...     print(piece.metadata["start_index"], piece.page_content)
+        0 Bleed the boiler
+        17 in May.
+        26 Then rest.
     """
 
     def __init__(

@@ -39,9 +39,10 @@ class MarkdownHeaderTextSplitter(BaseDocumentTransformer):
     Raises:
         InvalidInput: ``headers_to_split_on`` is no list of pairs.
 
-    >>> splitter = MarkdownHeaderTextSplitter([("#", "title")])
-    >>> [(piece.page_content, piece.metadata) for piece in splitter.split_text("# Boiler\nBleed it.")]
-    [('Bleed it.', {'title': 'Boiler'})]
+    Examples:
+        >>> splitter = MarkdownHeaderTextSplitter([("#", "title")])
+        >>> [(piece.page_content, piece.metadata) for piece in splitter.split_text("# Boiler\nBleed it.")]
+        [('Bleed it.', {'title': 'Boiler'})]
     """
 
     def __init__(

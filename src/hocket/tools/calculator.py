@@ -55,7 +55,7 @@ def calculate(expression: str) -> str:
         InvalidInput: a `ValueError`: it is no such expression; or a result on the way is no real number, is infinite, or
             an integer of more than 4,000 bits. The text says what to write instead.
 
-    Example:
+    Examples:
         >>> calculate("2 * (3 + 4) ^ 2")
         '98'
     """

@@ -45,7 +45,7 @@ class _Collecting(Listening):
 def collect_runs() -> _Collecting:
     """Return a context manager that keeps every run made in its block, as ``traced_runs`` of what it gives.
 
-    Example:
+    Examples:
         >>> from hocket.language_models import FakeListChatModel
         >>> with collect_runs() as collected:
         ...     reply = FakeListChatModel(responses=["hi"]).invoke("hello")

@@ -71,7 +71,7 @@ class ChromaServer:
         """Ask for something, by POST. A server that fails is asked again: what it has found may be gone when it reads it.
 
         Raises:
-            as `request`.
+            VectorStoreError: as `request`.
         """
         return await self.request("POST", path, body, tries=READS)
 

@@ -34,7 +34,7 @@ _UNSPACED = re.compile(
 def split_words(text: str) -> list[str]:
     """Return the words of a text, in order, each as often as it is there.
 
-    Example:
+    Examples:
         >>> split_words("Café: ERR_CONN-17!")
         ['cafe', 'err_conn-17', 'err', 'conn', '17']
     """

@@ -74,7 +74,7 @@ def search_tool(
         InvalidHook: ``fetch`` is no function.
         InvalidInput: a limit is not above 0.
 
-    Example:
+    Examples:
         >>> async def fetch(query):
         ...     reply = await client.get("https://api.example.com/search", params={"q": query}, headers={"X-Key": key})
         ...     return reply.raise_for_status().json()["results"]

@@ -64,7 +64,7 @@ class ReActFormat:
     Raises:
         InvalidInput: the language is unknown; the template cannot be read, lacks a variable, or has one that is unknown.
 
-    Example:
+    Examples:
         >>> reply = ReActFormat().parse("Thought: look it up\\nAction: search\\nAction Input: Volga")
         >>> reply.calls
         [{'tool': 'search', 'input': 'Volga'}]

@@ -13,7 +13,9 @@ from pathlib import Path
 
 __all__ = ["END", "START", "UNKNOWN", "Vocabulary", "cut_word_pieces", "read_vocabulary"]
 
-START, END, UNKNOWN = "[CLS]", "[SEP]", "[UNK]"
+START = "[CLS]"
+END = "[SEP]"
+UNKNOWN = "[UNK]"
 
 Vocabulary = Mapping[str, int]
 """The number of each token."""

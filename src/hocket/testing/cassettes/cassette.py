@@ -60,7 +60,7 @@ class cassette:
         CassetteMiss: from the call whose request has no recording. It is no ``Exception``.
         LLMError: from the call whose request failed when it was recorded, as it did then.
 
-    Example:
+    Examples:
         >>> import os, tempfile
         >>> from hocket.providers.openai import ChatOpenAI
         >>> from hocket.testing import OpenAIFormat, cassette, serve

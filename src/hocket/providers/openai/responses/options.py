@@ -21,7 +21,8 @@ _TAKEN = frozenset(
 REFUSED = (VOCABULARY - _TAKEN) | OF_COMPLETIONS
 """Options that the API has no word for."""
 
-ENCRYPTED, _LOGPROBS = "reasoning.encrypted_content", "message.output_text.logprobs"
+ENCRYPTED = "reasoning.encrypted_content"
+_LOGPROBS = "message.output_text.logprobs"
 
 _APART = ("response_format", "verbosity", "text", "reasoning_effort", "reasoning", "include", "logprobs")
 _HANDLED = ("previous_response_id", "use_previous_response_id")
