@@ -1,6 +1,7 @@
 """A case and what it is given: the plan, the libraries, and the usual way to make a row of both."""
 
 import asyncio
+import socket
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -10,10 +11,13 @@ from .harness import Body, Plan, Target, measure
 from .library import PACKAGES, Library, library
 from .table import Row, row_of
 
-__all__ = ["PATIENCE", "Bench", "Case", "awaiting", "bare_answer", "repeating"]
+__all__ = ["PATIENCE", "REDIS", "Bench", "Case", "awaiting", "bare_answer", "explain_absence", "repeating"]
 
 PATIENCE = 60
 """Seconds after which an async turn has failed; one that waits for ever must not hide the other rows."""
+
+REDIS = "redis://127.0.0.1:6379/0"
+"""Where Redis has to be, for the rows that want it."""
 
 
 @dataclass(frozen=True)
@@ -96,3 +100,12 @@ _ANSWER = object()
 async def bare_answer(messages: Any, stop: Any = None, run_manager: Any = None, **kwargs: Any) -> object:
     """Answer as a hook does, with nothing around it and nothing built: the least an ``await`` can cost."""
     return _ANSWER
+
+
+def explain_absence() -> str | None:
+    """Return why nothing can be measured on Redis; None: it can be."""
+    try:
+        socket.create_connection(("127.0.0.1", 6379), timeout=2).close()
+    except OSError as error:
+        return f"Redis does not answer on 127.0.0.1:6379 ({error})"
+    return None

@@ -28,10 +28,16 @@ class Row:
     target: Target | None = None
     rounds: int = 0
     failure: str | None = None
+    skipped: str | None = None
 
     @property
     def verdict(self) -> str:
-        """``meets`` or ``falls short``; ``failed: …`` where the figure that is judged could not be had."""
+        """``meets`` or ``falls short``; ``failed: …`` where the figure that is judged could not be had.
+
+        ``skipped: …`` where this machine lacks something that the row wants.
+        """
+        if self.skipped:
+            return f"skipped: {self.skipped}"
         if self.target is None:
             return f"failed: {self.failure}" if self.failure else ""
         ratios = {"langchain": self.ratio, "peer": self.over_peer, "bare": self.over_bare}

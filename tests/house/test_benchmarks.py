@@ -85,6 +85,11 @@ def test_verdict(target: Target | None, verdict: str) -> None:
     assert row.verdict == verdict
 
 
+def test_a_row_that_wants_something_this_machine_lacks_is_skipped() -> None:
+    """It says what, and counts as no failure."""
+    assert Row("trivial", "a sum", target=Target(0.5), skipped="no Redis").verdict == "skipped: no Redis"
+
+
 def test_table_lines_up(capsys: pytest.CaptureFixture[str]) -> None:
     """The figures of a row stand under their headings, and a missing one is a dash."""
     print_header()
@@ -117,4 +122,4 @@ def test_queue_sees_who_jumps() -> None:
 
 def test_cases_are_named_once() -> None:
     """Every subject's cases are found under their own names by the command."""
-    assert {"import", "ainvoke", "cache", "astream", "fold", "limiter", "memory"} <= CASES.keys()
+    assert {"import", "ainvoke", "cache", "astream", "fold", "limiter", "limiter-shared", "memory"} <= CASES.keys()
