@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from hocket.errors import Unsupported
+from hocket.errors import InvalidInput, Unsupported
 from hocket.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
 from hocket.timeouts import Timeout
 from tests.kit.providers import PROVIDERS
@@ -173,3 +173,27 @@ def test_where_requests_go_by_default(provider: str, monkeypatch: pytest.MonkeyP
     [holder] = {"authorization", "x-api-key", "x-goog-api-key"} & request.headers.keys()
     assert (request.url, holder) == DEFAULTS[provider]
     assert model.timeout == Timeout(connect=10, first_token=300, idle=120, total=1200)
+
+
+@pytest.mark.parametrize(
+    ("form", "says"),
+    [
+        (5, "response_format=5 will not do"),
+        ("json", "response_format='json' will not do"),
+        ([], r"response_format=\[\] will not do"),
+        ({}, "its 'type' is a text"),
+        ({"type": 5}, "its 'type' is a text"),
+        ({"type": "json_schema"}, "the schema a dict"),
+        ({"type": "json_schema", "json_schema": 5}, "the schema a dict"),
+        ({"type": "json_schema", "json_schema": {"name": "a"}}, "the schema a dict"),
+        ({"type": "json_schema", "json_schema": {"schema": "{}"}}, "the schema a dict"),
+        ({"type": "json_schema", "schema": [["x"] * 1000]}, "… will not do"),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("provider", PROVIDERS)
+def test_a_form_that_is_none_is_refused(provider: str, form: Any, says: str) -> None:
+    """Before anything is sent, in a short sentence."""
+    with pytest.raises(InvalidInput, match=says) as error:
+        sent(provider, response_format=form)
+    assert len(str(error.value)) < 300

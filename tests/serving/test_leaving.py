@@ -78,6 +78,21 @@ async def test_a_client_that_leaves_a_stream():
     assert "hocket_requests_in_progress 0\n" in text and "hocket_broken_streams_total{" not in text
 
 
+@pytest.mark.parametrize("stream", [False, True])
+async def test_what_is_left_ends_within_a_tenth_of_a_second(stream: bool):
+    """By a clock that goes on only while all wait: nobody looks for clients that have gone from time to time."""
+    silence = Silence()
+    client = chat_client(stream=stream)
+    with virtual_clock() as clock:
+        async with anyio.create_task_group() as group:
+            group.start_soon(client.ask, openai_app({"m": silence.model}))
+            await silence.began.wait()
+            left_at = clock.now()
+            client.left.set()
+            await silence.over.wait()
+        assert clock.now() - left_at < 0.1
+
+
 @pytest.mark.parametrize("whole", [False, True])
 async def test_a_client_that_leaves_within_its_request(whole: bool):
     """The model is not asked; or, where the request was whole, not for long."""

@@ -1,6 +1,7 @@
 """What a model says, as OpenAI's clients read it."""
 
 import json
+from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -113,6 +114,40 @@ async def test_calls_of_tools():
         ("c1", "add", {"a": 1}),
         ("c2", "sub", {}),
     ]
+
+
+def probability(token: str) -> dict[str, Any]:
+    return {"token": token, "logprob": -0.5, "bytes": None, "top_logprobs": []}
+
+
+@pytest.mark.parametrize(
+    ("told", "read"),
+    [
+        ({"content": [probability("a")], "refusal": None}, {"content": [probability("a")], "refusal": None}),
+        ([probability("a")], {"content": [probability("a")], "refusal": None}),  # Ollama's
+        ({"chosenCandidates": []}, None),  # Google's
+        ([], None),
+        (None, None),
+    ],
+)
+async def test_log_probabilities(told: Any, read: Any):
+    """Of an answer, and of each piece of one, where OpenAI's clients can read them."""
+
+    async def talk(call: HookCall) -> Any:
+        async def speak() -> AsyncIterator[AIMessageChunk]:
+            for text in ("a", "a"):
+                yield AIMessageChunk(text, response_metadata={"logprobs": told})
+            yield AIMessageChunk("", response_metadata={"logprobs": told})
+            yield AIMessageChunk("", response_metadata={"finish_reason": "stop"})
+
+        return speak() if call.hook == "astream" else AIMessage("a", response_metadata={"logprobs": told})
+
+    model = hook_model(talk, "agenerate", "astream")
+    reply = await ask(model, logprobs=True)
+    assert reply.json()["choices"][0]["logprobs"] == read
+    events = [event["choices"][0] for event in (await stream(model, logprobs=True))[:-1]]
+    assert [event["logprobs"] for event in events if event["delta"].get("content")] == [read] * 2
+    assert sum(event["logprobs"] is not None for event in events) == (3 if read else 0)
 
 
 def piece(args: str | None, index: Any = None, id: str | None = None, name: str | None = None) -> AIMessageChunk:

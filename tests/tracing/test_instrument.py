@@ -1,5 +1,7 @@
 """Switching it on and off: for the process, for a call, by a command; and bad input."""
 
+import importlib.util
+import json
 import os
 import subprocess
 import sys
@@ -113,13 +115,33 @@ def test_sampling_leaves_spans_out_and_counts_all(instrumented: Any) -> None:
     found.shutdown()
 
 
-def test_the_command_needs_no_line_of_code() -> None:
-    """``opentelemetry-instrument`` finds the entry point, and calls it so."""
-    from importlib.metadata import entry_points
+COMMAND = "from opentelemetry.instrumentation.auto_instrumentation import run; run()"
+HAS_COMMAND = (
+    importlib.util.find_spec("wrapt") is not None and importlib.util.find_spec("opentelemetry.distro") is not None
+)
 
-    found = [one for one in entry_points(group="opentelemetry_instrumentor") if one.name == "hocket"]
-    for point in found:  # none in an environment that was made before there was one
-        assert point.load() is HocketInstrumentor
+
+@pytest.mark.skipif(not HAS_COMMAND, reason="opentelemetry-distro is not installed; it comes with the group `test`")
+@pytest.mark.parametrize("disabled", ["", "hocket"])
+def test_the_command_needs_no_line_of_code(disabled: str) -> None:
+    """``opentelemetry-instrument`` finds the entry point, and sets the providers; unless it is told to leave hocket out."""
+    program = """
+        from hocket.language_models import FakeListChatModel
+        FakeListChatModel(responses=["a heron"]).invoke("x")
+        """
+    exporters = {f"OTEL_{kind}_EXPORTER": "none" for kind in ("METRICS", "LOGS")} | {"OTEL_TRACES_EXPORTER": "console"}
+    command = (sys.executable, "-c", COMMAND, sys.executable)
+    printed = run(program, *command, **exporters, OTEL_PYTHON_DISABLED_INSTRUMENTATIONS=disabled)
+    assert "heron" not in printed
+    if disabled:
+        assert printed == ""
+    else:
+        span = json.loads(printed)
+        assert (span["name"], span["kind"]) == (CHAT, "SpanKind.CLIENT")
+
+
+def test_an_instrumentor_takes_the_commands_arguments() -> None:
+    """Of them, the providers count."""
     collected = collect()
     instrumentor = HocketInstrumentor()
     instrumentor.instrument(skip_dep_check=True, **collected.providers)

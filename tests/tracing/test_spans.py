@@ -20,7 +20,7 @@ from hocket.providers.anthropic import ChatAnthropic
 from hocket.providers.openai import ChatOpenAI, OpenAIEmbeddings
 from hocket.rate_limiters import InMemoryRateLimiter
 from hocket.retries import RetryPolicy
-from hocket.testing import AnthropicFormat, Cut, OpenAIFormat, Reply, Status, Stream, Vectors, serve
+from hocket.testing import AnthropicFormat, OpenAIFormat, Reply, Status, Stream, Vectors, serve
 from hocket.testing.clock import virtual_clock
 from tests.tracing.telemetry import Collected
 
@@ -200,11 +200,13 @@ async def test_a_stream_that_is_left_is_closed(collected: Collected) -> None:
 
 async def test_a_stream_that_breaks_off_is_truncated(collected: Collected) -> None:
     """Its error is told; so is the usage that came before."""
-    async with serve(OpenAIFormat(), [Cut(Stream("one two three four five six"), at_byte=700)]) as server:
+    async with serve(AnthropicFormat(), [Stream("one two three", then="eof")]) as server:
         with pytest.raises(StreamTruncated):
-            async for _ in chat(server).astream("hello"):
+            async for _ in ChatAnthropic(model="m-1", base_url=server.url, api_key="k").astream("hello"):
                 pass
-    assert (collected.span().attributes or {})["error.type"] == "hocket.errors.StreamTruncated"
+    said = collected.span().attributes or {}
+    assert said["error.type"] == "hocket.errors.StreamTruncated"
+    assert said["gen_ai.usage.input_tokens"] > 0  # type: ignore[operator]
     assert collected.span().status.status_code is StatusCode.ERROR
 
 

@@ -204,8 +204,9 @@ class BaseLanguageModel(TokenCountingMixin, OptionPolicyMixin, _Runnable[Output]
     _ls_model_type: ClassVar[str]
 
     def _get_invocation_params(self, stop: list[str] | None = None, **kwargs: Any) -> Any:
-        """Return what handlers are told of how the model is called."""
-        return {**self.asdict(), "stop": stop, **kwargs}
+        """Return what handlers are told of how the model is called. (In LangChain, a model's own ``stop`` is not told.)"""
+        own = self.asdict()
+        return {**own, "stop": own.get("stop") if stop is None else stop, **kwargs}
 
     def _serialize_for_handlers(self) -> Params:
         """Return what handlers are told of the model itself."""

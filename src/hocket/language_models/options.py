@@ -10,11 +10,12 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Annotated, Any, TypeVar, cast
 
-from pydantic import BaseModel, BeforeValidator, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, ValidationError
+from pydantic_core import PydanticCustomError
 
 from hocket._runtime.callers import warn_caller
 from hocket.errors import InvalidInput
-from hocket.errors.hints import near_name_hint
+from hocket.errors.hints import excerpt, near_name_hint
 
 __all__ = [
     "INSTEAD",
@@ -22,6 +23,7 @@ __all__ = [
     "ChatOptions",
     "Count",
     "Number",
+    "ResponseFormat",
     "Stop",
     "TextOptions",
     "collect_options",
@@ -33,9 +35,24 @@ def _as_list(value: object) -> object:
     return [value] if isinstance(value, str) else value
 
 
+def _check_form(form: dict[str, Any]) -> dict[str, Any]:
+    """Refuse a form that says of itself nothing that a server could go by. Which ones there are is the server's affair."""
+    match form.get("type"), form.get("json_schema", form):  # some servers take the schema beside the type
+        case "json_schema", {"schema": dict()}:
+            return form
+        case "json_schema", _:
+            raise PydanticCustomError(_FORM, "a json_schema is {'name': ..., 'schema': ...}, the schema a dict")
+        case str(), _:
+            return form
+        case _:
+            raise PydanticCustomError(_FORM, "its 'type' is a text, such as json_object or json_schema")
+
+
+_FORM = "response_format"
 Number = Annotated[float, Field(allow_inf_nan=False)]
 Count = Annotated[int, Field(ge=1)]
 Stop = Annotated[list[str], BeforeValidator(_as_list)]
+ResponseFormat = Annotated[dict[str, Any], AfterValidator(_check_form)]
 
 
 class TextOptions(BaseModel, defer_build=True):
@@ -100,7 +117,7 @@ class ChatOptions(TextOptions):
     parallel_tool_calls: bool | None = None
     functions: list[dict[str, Any]] | None = None
     function_call: str | dict[str, Any] | None = None
-    response_format: dict[str, Any] | None = None
+    response_format: ResponseFormat | None = None
     response_mime_type: str | None = None
     reasoning_effort: str | None = None
     logprobs: bool | None = None
@@ -173,7 +190,7 @@ def merge_options(model: BaseModel, params: Mapping[str, Any], kind: type[Option
         name = str(first["loc"][0]) if first["loc"] else "option"
         if first["type"] == "extra_forbidden":
             raise InvalidInput(f"there is no option {name!r}; {_suggest(name, kind.model_fields)}") from error
-        raise InvalidInput(f"{name}={first['input']!r} will not do: {first['msg']}") from error
+        raise InvalidInput(f"{name}={excerpt(first['input'])} will not do: {first['msg']}") from error
 
 
 def _suggest(name: str, known: Iterable[str]) -> str:

@@ -47,7 +47,8 @@ def _sources(cls: Any) -> tuple[str, list[tuple[str, str]]]:
     name = cls.__name__
     provider = name.removeprefix("Chat").removesuffix("Chat").removesuffix("LLM").lower() or name.lower()
     fields: Mapping[str, object] = getattr(cls, "__pydantic_fields__", {})
-    return provider, [(key, one) for one, key in _TRACED.items() if one in fields or hasattr(cls, one)]
+    asked = {**_TRACED, "stop": "ls_stop"}
+    return provider, [(key, one) for one, key in asked.items() if one in fields or hasattr(cls, one)]
 
 
 @functools.lru_cache(maxsize=256)

@@ -140,8 +140,9 @@ def decode_content(content: object) -> Content:
     return parts
 
 
-INPUT_DETAILS = {"cache_read": "cached_tokens", "cache_creation": "cache_write_tokens", "audio": "audio_tokens"}
-OUTPUT_DETAILS = {"reasoning": "reasoning_tokens", "audio": "audio_tokens"}
+_MEDIA = {"audio": "audio_tokens", "image": "image_tokens"}
+INPUT_DETAILS = {"cache_read": "cached_tokens", "cache_creation": "cache_write_tokens", **_MEDIA}
+OUTPUT_DETAILS = {"reasoning": "reasoning_tokens", **_MEDIA}
 CACHE_READ = ("prompt_cache_hit_tokens", "cached_tokens", "num_cached_tokens")
 """Where DeepSeek, Moonshot and Together, and Mistral say how much of a prompt was cached."""
 

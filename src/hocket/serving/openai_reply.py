@@ -66,7 +66,7 @@ def write_completion(said: AIMessage | str, model: str) -> bytes:
     choice = {
         "index": 0,
         "message": told,
-        "logprobs": facts.get("logprobs"),
+        "logprobs": _read_logprobs(facts),
         "finish_reason": _read_finish(facts, called=bool(calls)),
     }
     body = {**_make_head("chat.completion", model), "choices": [choice]}
@@ -100,6 +100,20 @@ def _read_finish(facts: FieldsView, *, called: bool) -> str:
     if reason not in _WORDS:
         reason = facts.get("finish_reason") or "stop"
     return "tool_calls" if called and reason == "stop" else str(reason)
+
+
+def _read_logprobs(facts: FieldsView) -> FieldsView | None:
+    """Return the log probabilities of an answer, or of a piece of one; None: there are none that OpenAI's clients can read.
+
+    Most servers tell them in OpenAI's form, Ollama as the list that is in it.
+    """
+    match facts.get("logprobs"):
+        case {"content": list()} | {"refusal": list()} as told:
+            return cast(FieldsView, told)
+        case [{"token": _, "logprob": _}, *_] as tokens:
+            return {"content": tokens, "refusal": None}
+        case _:
+            return None
 
 
 def write_usage(usage: UsageMetadata) -> Fields:
@@ -161,8 +175,9 @@ class CompletionWriter:
         text = item if isinstance(item, str) else _find_plain_text(item)
         if text is not None:
             return begin + self._before + encode_json(text) + self._after if text else begin
-        delta = self._read(cast(AIMessageChunk, as_chunk(cast(AIMessage, item))))
-        return begin + self._event(delta) if delta else begin
+        chunk = cast(AIMessageChunk, as_chunk(cast(AIMessage, item)))
+        delta, logprobs = self._read(chunk), _read_logprobs(chunk.response_metadata)
+        return begin + self._event(delta, logprobs=logprobs) if delta or logprobs else begin
 
     def _read(self, chunk: AIMessageChunk) -> Fields:
         """Return what a piece adds, and take note of what is told at the end."""
@@ -190,8 +205,8 @@ class CompletionWriter:
         function = {"name": call.name or "", "arguments": text}
         return {"index": place, "id": call.id or "", "type": "function", "function": function}
 
-    def _event(self, delta: Fields, finish: str | None = None) -> bytes:
-        choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}
+    def _event(self, delta: Fields, finish: str | None = None, logprobs: FieldsView | None = None) -> bytes:
+        choice = {"index": 0, "delta": delta, "logprobs": logprobs, "finish_reason": finish}
         told = {"usage": None} if self._include_usage else {}
         return b"data: " + encode_json({**self._head, "choices": [choice], **told}) + b"\n\n"
 

@@ -86,8 +86,14 @@ OUTPUT_TOKENS = "gen_ai.usage.output_tokens"
 CACHE_READ_TOKENS = "gen_ai.usage.cache_read.input_tokens"
 CACHE_WRITE_TOKENS = "gen_ai.usage.cache_write.input_tokens"
 REASONING_TOKENS = "gen_ai.usage.reasoning.output_tokens"
+MODALITY_TOKENS: Mapping[str, Mapping[str, str]] = {
+    total: {kind: total.replace("usage.", f"usage.{kind}.") for kind in ("text", "image", "audio")}
+    for total in (INPUT_TOKENS, OUTPUT_TOKENS)
+}
+"""By the attributes of totals, those of the part that each kind of content has in them, as far as servers tell it."""
 TOKEN_TYPE = "gen_ai.token.type"
 TOKEN_MODALITY = "gen_ai.token.modality"
+UNKNOWN_MODALITY = "unknown"
 ERROR_TYPE = "error.type"
 STATUS_CODE = "http.response.status_code"
 CANCELLED = "cancelled"

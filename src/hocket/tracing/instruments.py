@@ -1,6 +1,6 @@
 """The metrics, in the words of one vocabulary."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from opentelemetry.metrics import Counter, Histogram, Meter
 
@@ -17,12 +17,14 @@ def describe_usage(usage: UsageMetadata) -> dict[str, int]:
     """Return numbers of tokens by the names of their attributes; parts that are unknown, or 0, are left out."""
     given, made = usage.get("input_token_details") or {}, usage.get("output_token_details") or {}
     numbers = {names.INPUT_TOKENS: usage["input_tokens"], names.OUTPUT_TOKENS: usage["output_tokens"]}
-    parts = {
+    parts: dict[str, object] = {
         names.CACHE_READ_TOKENS: given.get("cache_read"),
         names.CACHE_WRITE_TOKENS: given.get("cache_creation"),
         names.REASONING_TOKENS: made.get("reasoning"),
     }
-    return numbers | {name: number for name, number in parts.items() if number}
+    for total, details in ((names.INPUT_TOKENS, given), (names.OUTPUT_TOKENS, made)):
+        parts |= {name: details.get(kind) for kind, name in names.MODALITY_TOKENS[total].items()}
+    return numbers | {name: number for name, number in parts.items() if isinstance(number, int) and number}
 
 
 class Instruments:
@@ -71,8 +73,23 @@ class Instruments:
                 if key in usage:
                     self._token_usage.record(usage[key], {**attributes, names.TOKEN_TYPE: kind})
             return
-        for key, number in usage.items():
-            self._token_counters[key].add(number, {**attributes, names.TOKEN_MODALITY: "unknown"})
+        for key, counter in self._token_counters.items():
+            for modality, number in _split_by_modality(key, usage):
+                counter.add(number, {**attributes, names.TOKEN_MODALITY: modality})
         for key, histogram in self._token_histograms.items():
             if key in usage:
                 histogram.record(usage[key], attributes)
+
+
+def _split_by_modality(key: str, usage: Mapping[str, int]) -> Iterator[tuple[str, int]]:
+    """Yield how many tokens of a count are of each kind of content; of the rest it is not known."""
+    rest = usage.get(key)
+    if rest is None:
+        return
+    for modality, name in names.MODALITY_TOKENS.get(key, {}).items():
+        number = min(usage.get(name, 0), rest)
+        if number:
+            yield modality, number
+            rest -= number
+    if rest or not usage[key]:
+        yield names.UNKNOWN_MODALITY, rest

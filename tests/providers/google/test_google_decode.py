@@ -60,6 +60,8 @@ def check_equal(message: AIMessage, parsed: list[dict[str, Any]]) -> None:
     assert (counted["input_tokens"], counted["output_tokens"]) == (into, out)
     assert counted["total_tokens"] == usage["total_token_count"]
     if usage["cached_content_token_count"]:
+        pictures = {one["token_count"] for one in usage["prompt_tokens_details"] if one["modality"] == "IMAGE"}
+        assert counted["input_token_details"].pop("image") == sum(pictures)
         assert counted["input_token_details"] == {"cache_read": usage["cached_content_token_count"]}
         assert counted["output_token_details"] == {"reasoning": usage["thoughts_token_count"]}
 

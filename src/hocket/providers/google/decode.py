@@ -176,8 +176,14 @@ _COUNTS = ("promptTokenCount", "toolUsePromptTokenCount", "candidatesTokenCount"
 
 
 def _detail(name: str, count: int | None, kinds: object) -> dict[str, int]:
-    """Return a part of a count, and that of it which is sound, out of the counts of each kind of content."""
+    """Return a part of a count, and those of it which are sound and pictures, out of the counts of each kind of content."""
     details = {} if count is None else {name: count}
     listed = cast("Sequence[FieldsView]", kinds) if isinstance(kinds, list) else ()
-    audio = [count_of(item.get("tokenCount")) or 0 for item in listed if item.get("modality") == "AUDIO"]
-    return details | {"audio": sum(audio)} if audio else details
+    for item in listed:
+        kind = _KINDS.get(str(item.get("modality")))
+        if kind is not None:
+            details[kind] = details.get(kind, 0) + (count_of(item.get("tokenCount")) or 0)
+    return details
+
+
+_KINDS: Mapping[str, str] = {"AUDIO": "audio", "IMAGE": "image"}
