@@ -6,7 +6,6 @@ That environment is made without a network: it links to the installed packages t
 import os
 import subprocess
 import sys
-import sysconfig
 import tomllib
 import venv
 import zipfile
@@ -66,8 +65,9 @@ def run(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., 
     venv.create(home, with_pip=False)
     site = next(home.glob("lib/python*/site-packages"))
     for name in find_needed([Requirement(line).name for line in PROJECT["project"]["dependencies"]]):
-        for entry in {file.parts[0] for file in distribution(name).files or []} - {"..", "__pycache__"}:
-            (site / entry).symlink_to(Path(sysconfig.get_path("purelib")) / entry)
+        found = distribution(name)
+        for entry in {file.parts[0] for file in found.files or []} - {"..", "__pycache__"}:
+            (site / entry).symlink_to(Path(str(found.locate_file(entry))))
     pip = [sys.executable, "-m", "pip", "--python", str(home), "install", "--quiet", "--no-index", "--no-deps"]
     subprocess.run([*pip, str(wheel)], check=True, capture_output=True, timeout=60)
 
