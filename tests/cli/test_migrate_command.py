@@ -101,18 +101,6 @@ def test_a_link_stays_a_link(folder: Path) -> None:
     assert (folder / "moved.py").read_text() == AFTER
 
 
-@pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="root may write everywhere")
-def test_a_directory_that_cannot_be_written(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Is told, and the file stays whole."""
-    folder.chmod(0o500)
-    try:
-        assert main(["migrate", "--write", "moved.py"]) == 1
-    finally:
-        folder.chmod(0o700)
-    assert "cannot be written" in capsys.readouterr().err
-    assert (folder / "moved.py").read_text() == MOVED
-
-
 def test_json(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The whole account, for other programs."""
     (folder / "left.py").write_text(LEFT)

@@ -154,7 +154,7 @@ def test_arguments(call: str, after: str) -> None:
         ),
         (
             "import importlib\nimportlib.import_module(f'langchain_core.{x}')",
-            [(2, "left", "f-string in import_module")],
+            [(2, "left", "langchain_core. …")],
         ),
         ("__import__('langchain_nobody.x')", [(1, "left", "langchain_nobody.x")]),
         ("patch('langchain_core.utils.from_env')", [(1, "left", "langchain_core.utils.from_env")]),

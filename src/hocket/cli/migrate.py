@@ -6,6 +6,7 @@ each, so that the diff can be piped into ``git apply``.
 
 import argparse
 import json
+import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -27,7 +28,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--write", action="store_true", help="change the files; without it, show what would change")
     parser.add_argument("--json", action="store_true", help="say what was found as JSON, for other programs")
     parser.add_argument(
-        "--force", action="store_true", help="also write files that have changes not yet committed to git"
+        "--force",
+        action="store_true",
+        help="also write files that have changes not yet committed to git, and those that nobody may write",
     )
 
 
@@ -40,7 +43,7 @@ def run(arguments: argparse.Namespace) -> int:
     Raises:
         MissingDependency: the extra ``migrate`` is not installed.
     """
-    missing = [str(path) for path in arguments.paths if not path.exists()]
+    missing = [str(path) for path in arguments.paths if not os.path.exists(path)]
     if missing:
         note(f"there is no {', '.join(missing)}; nothing was read")
         return MISUSED
@@ -49,6 +52,8 @@ def run(arguments: argparse.Namespace) -> int:
     programs = [
         migrate_program(path, write=arguments.write, force=arguments.force) for path in list_programs(arguments.paths)
     ]
+    if not programs:
+        note(f"there is no Python program in {', '.join(map(str, arguments.paths))}")
     if arguments.json:
         print_lines([json.dumps(_describe(programs), indent=2)])
     else:

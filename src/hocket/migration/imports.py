@@ -140,19 +140,30 @@ def _add_rooms(written: Written, reader: ProgramReader, binding: str, room: str)
 
 
 def _write_star(node: cst.ImportFrom, module: str, reader: ProgramReader, line: int) -> Written:
-    """Name what a star import brought, as far as the program uses it and hocket has it."""
+    """Name what a star import brought, as far as the program uses it and hocket has it.
+
+    It stays before that where the program has names that nothing else can have brought.
+    """
     rooms: dict[str, list[cst.ImportAlias]] = {}
     for name in reader.star_names(module):
         place = find_place(module, name)
         if isinstance(place, Place):
             rooms.setdefault(place.module, []).append(_rename_alias(cst.ImportAlias(cst.Name(name)), place.name))
-    text = "a star import: what the program uses of it is named now, as far as hocket has it"
+    names: list[cst.BaseSmallStatement] = [_write_clean(room, aliases) for room, aliases in rooms.items()]
+    shown = f"{module}.*"
+    if others := reader.unknown_names():
+        told = f"a star import; hocket has no {', '.join(others)}, which may come of it"
+        if not reader.has_other_star:
+            text = f"{told}, so it stays as well; import them by name, and run the command again"
+            return Written([node, *names], sum(map(len, rooms.values())), [Finding(line, shown, text)])
+        if not rooms:
+            return Written([node], findings=[Finding(line, shown, f"{told}; import what the program needs by name")])
+        text = f"{told}, or of another: what hocket has is named now"
+        return Written(names, sum(map(len, rooms.values())), [Finding(line, shown, text, "check")])
     if not rooms:
-        return Written(
-            [node], findings=[Finding(line, f"{module}.*", "a star import, of which hocket has no name used here")]
-        )
-    names = [_write_clean(room, aliases) for room, aliases in rooms.items()]
-    return Written(list(names), sum(map(len, rooms.values())), [Finding(line, f"{module}.*", text, "check")])
+        return Written([node], findings=[Finding(line, shown, "a star import, of which hocket has no name used here")])
+    text = "a star import: what the program uses of it is named now"
+    return Written(names, sum(map(len, rooms.values())), [Finding(line, shown, text, "check")])
 
 
 def _rename_alias(alias: cst.ImportAlias, own: str) -> cst.ImportAlias:

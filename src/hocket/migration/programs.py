@@ -10,10 +10,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from hocket.errors import InvalidInput, MissingDependency
+from hocket.errors import MissingDependency
 from hocket.migration.findings import Finding, Rewriting
 
 try:
+    from hocket.migration.reading import UTF16, NotPython
     from hocket.migration.rewrite import rewrite_program
 except ModuleNotFoundError as _error:
     if _error.name != "libcst":
@@ -34,7 +35,10 @@ _LEFT_OUT = {
     "site-packages",
     "venv",
 }
+_SUFFIXES = (".py", ".pyi", ".ipynb")
+_SPARED = "it was not written"
 _PATIENCE = 20  # seconds for git to answer
+_WRITABLE = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
 
 
 @dataclass
@@ -64,9 +68,8 @@ class Program:
 
     def show_diff(self) -> Iterator[str]:
         """Yield the lines of a unified diff; none, if nothing changes."""
-        name = (
-            os.path.relpath(self.path) if self.path.resolve().is_relative_to(Path.cwd()) else str(self.path).lstrip("/")
-        )
+        is_below = Path(os.path.realpath(self.path)).is_relative_to(Path.cwd())
+        name = os.path.relpath(self.path) if is_below else str(self.path).lstrip("/")
         before, after = (text.decode("utf-8", "replace").splitlines() for text in (self.before, self.after))
         return difflib.unified_diff(before, after, f"a/{name}", f"b/{name}", lineterm="")
 
@@ -79,21 +82,26 @@ def list_programs(paths: Sequence[Path]) -> Iterator[Path]:
     """
     seen: set[Path] = set()
     for path in paths:
-        for one in _walk(path) if path.is_dir() else [path]:
-            real = one.resolve()
+        for one in _walk(path) if os.path.isdir(path) else [path]:
+            real = Path(os.path.realpath(one))  # which a link that leads round in a circle does not stop
             if real not in seen:
                 seen.add(real)
                 yield one
 
 
 def _walk(directory: Path) -> Iterator[Path]:
-    for root, directories, names in os.walk(directory):
+    """Yield the programs below a directory, and the directories that cannot be read."""
+    unread: list[Path] = []
+    for root, directories, names in os.walk(directory, onerror=lambda error: unread.append(Path(str(error.filename)))):
+        yield from unread
+        unread.clear()
         directories[:] = sorted(name for name in directories if not _is_left_out(Path(root, name)))
-        yield from (Path(root, name) for name in sorted(names) if name.endswith((".py", ".pyi", ".ipynb")))
+        yield from (Path(root, name) for name in sorted(names) if name.endswith(_SUFFIXES))
+    yield from unread
 
 
 def _is_left_out(path: Path) -> bool:
-    return path.name in _LEFT_OUT or (path / "pyvenv.cfg").exists()
+    return path.name in _LEFT_OUT or os.path.exists(path / "pyvenv.cfg")
 
 
 def migrate_program(path: Path, *, write: bool = False, force: bool = False) -> Program:
@@ -102,14 +110,17 @@ def migrate_program(path: Path, *, write: bool = False, force: bool = False) -> 
     Args:
         path: the file.
         write: put the new text in its place.
-        force: also if git has changes of the file that are not committed.
+        force: also if git has changes of the file that are not committed, or nobody may write it.
     """
     program = Program(path)
+    if os.path.exists(path) and not os.path.isfile(path):  # to read a pipe, or a device, may take for ever
+        program.findings.append(Finding(1, path.name, _say_what_it_is(path)))
+        return program
     try:
         program.before = program.after = path.read_bytes()
         rewriting = _rewrite(program)
-    except InvalidInput as error:
-        program.findings.append(Finding(1, path.name, str(error)))
+    except NotPython as error:
+        program.findings.append(Finding(error.line, path.name, str(error)))
         return program
     except OSError as error:
         program.findings.append(Finding(1, path.name, f"it cannot be read: {error.strerror or error}"))
@@ -120,11 +131,17 @@ def migrate_program(path: Path, *, write: bool = False, force: bool = False) -> 
     return program
 
 
+def _say_what_it_is(path: Path) -> str:
+    return "the directory cannot be read" if os.path.isdir(path) else "it is no file: a pipe, a socket or a device"
+
+
 def _rewrite(program: Program) -> Rewriting:
-    if b"langchain" not in program.before:
+    is_called_python = program.path.suffix in _SUFFIXES
+    is_readable = not program.before.startswith(UTF16)
+    if is_called_python and is_readable and b"langchain" not in program.before:
         return Rewriting(program.before)
     if program.path.suffix == ".ipynb":
-        raise InvalidInput(
+        raise NotPython(
             f"notebooks are not rewritten; `jupyter nbconvert --to script {program.path.name}` makes a program"
         )
     return rewrite_program(program.before)
@@ -132,25 +149,40 @@ def _rewrite(program: Program) -> Rewriting:
 
 def _write(program: Program, *, force: bool) -> None:
     """Put the new text in the place of the file, or say why not."""
-    if not force and _has_changes(program.path):
-        text = "git has changes of it that are not committed, so it was not written; commit them, or give --force"
-        program.findings.append(Finding(1, program.path.name, text))
+    path = Path(os.path.realpath(program.path))
+    why_not = None if force else _find_changes(path) or _find_lock(path)
+    if why_not:
+        program.findings.append(Finding(1, program.path.name, f"{why_not}, or give --force"))
         return
     try:
-        _replace(program.path.resolve(), program.after)
+        _replace(path, program.after)
         program.is_written = True
     except OSError as error:
         program.findings.append(Finding(1, program.path.name, f"it cannot be written: {error.strerror or error}"))
 
 
-def _has_changes(path: Path) -> bool:
-    """Whether git has changes of a file that are not committed; outside of a repository, or without git, there are none."""
-    real = path.resolve()
-    command = ["git", "-C", str(real.parent), "status", "--porcelain", "--ignored=no", "--", real.name]
-    with contextlib.suppress(OSError, subprocess.TimeoutExpired):
+def _find_lock(path: Path) -> str | None:
+    """Return why nobody should write a file: a file beside it would take its place, whatever its own rights say."""
+    return (
+        None if stat.S_IMODE(path.stat().st_mode) & _WRITABLE else f"{_SPARED}: nobody may write it; change its rights"
+    )
+
+
+def _find_changes(path: Path) -> str | None:
+    """Return what git says against writing a file; None: it has the file as it is, or there is no repository."""
+    if not any(os.path.exists(parent / ".git") for parent in path.parents):
+        return None
+    command = ["git", "-C", str(path.parent), "status", "--porcelain", "--ignored=no", "--", path.name]
+    try:
         done = subprocess.run(command, capture_output=True, timeout=_PATIENCE, check=False)
-        return done.returncode == 0 and bool(done.stdout.strip())
-    return False
+    except subprocess.TimeoutExpired:
+        return f"{_SPARED}: git has not said within {_PATIENCE} seconds whether it is committed; try again"
+    except OSError as error:
+        return f"{_SPARED}: git cannot be asked whether it is committed ({error.strerror or error}); install it"
+    if done.returncode:
+        said = done.stderr.decode("utf-8", "replace").strip().partition("\n")[0]
+        return f"{_SPARED}: git does not say whether it is committed ({said}); mend that"
+    return f"{_SPARED}: git has changes of it that are not committed; commit them" if done.stdout.strip() else None
 
 
 def _replace(path: Path, text: bytes) -> None:
@@ -162,7 +194,11 @@ def _replace(path: Path, text: bytes) -> None:
             file.write(text)
             file.flush()
             os.fsync(file.fileno())
-        beside.chmod(stat.S_IMODE(path.stat().st_mode))
+        old = path.stat()
+        if (old.st_uid, old.st_gid) != (beside.stat().st_uid, beside.stat().st_gid):
+            with contextlib.suppress(OSError):  # as who may not give files away
+                os.chown(beside, old.st_uid, old.st_gid)
+        beside.chmod(stat.S_IMODE(old.st_mode))
         beside.replace(path)
     except BaseException:
         beside.unlink(missing_ok=True)

@@ -4,27 +4,23 @@ The syntax tree keeps every comment and blank. A name that hocket calls otherwis
 (``from hocket.errors import LLMError as ModelError``), so that the rest of the program, its strings and its pickles hold.
 """
 
-import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from typing import cast
 
 import libcst as cst
-from libcst.metadata import MetadataWrapper
+from libcst.metadata import MetadataWrapper, QualifiedNameProvider
 
-from hocket.errors import InvalidInput
 from hocket.migration.arguments import list_fields
 from hocket.migration.calls import CONSTRUCTORS, rename_field_arguments, rewrite_arguments
 from hocket.migration.findings import Finding, Rewriting
 from hocket.migration.imports import Written, write_import, write_import_from
+from hocket.migration.reading import TOO_DEEP, NotPython, read_program
 from hocket.migration.staying import StayingReader
 from hocket.migration.table import find_module, is_langchain
-from hocket.migration.uses import Placed, ProgramReader, name_module, read_dotted, split_chain
+from hocket.migration.texts import judge_beginning, judge_text
+from hocket.migration.uses import Placed, ProgramReader, name_module, read_dotted
 
 __all__ = ["rewrite_program"]
-
-_DOTTED = re.compile(r"langchain(_\w+)?(\.\w+)+")
-_IMPORTERS = {"import_module", "__import__", "patch", "setattr", "delattr", "object", "multiple", "find_spec"}
-"""Functions whose texts are modules and names."""
 
 _KINDS: Mapping[type[cst.BaseExpression], str] = {
     cst.SimpleString: "str",
@@ -37,6 +33,8 @@ _BRIDGE = (
     "it works with LangChain's own messages, models and tools, so the file stays as it is; hand hocket's over with "
     "hocket.interop.langchain.to_langchain, or use hocket.agents.create_agent instead"
 )
+_HANDED = "the program hands hocket's objects over to LangChain, so what it has of LangChain's stays as it is"
+_BOTH = "the program had this beside LangChain's, which is hocket's now, too; look where it told the two apart"
 
 
 def rewrite_program(code: bytes) -> Rewriting:
@@ -49,14 +47,20 @@ def rewrite_program(code: bytes) -> Rewriting:
         The text as it is now, and what was not moved.
 
     Raises:
-        InvalidInput: it is no Python.
+        NotPython: it is no Python, or nests too deep.
     """
+    program = read_program(code)
     try:
-        program = MetadataWrapper(cst.parse_module(code))
-    except (cst.ParserSyntaxError, UnicodeDecodeError, SyntaxError, RecursionError) as error:
-        raise InvalidInput(f"it is no Python: {_first_line(error)}") from None
+        return _rewrite(program, code)
+    except RecursionError:
+        raise NotPython(TOO_DEEP) from None
+
+
+def _rewrite(program: MetadataWrapper, code: bytes) -> Rewriting:
     reader = ProgramReader(keeps_files=b"persist_directory" in code)
     reader.read(program)
+    if reader.hands_over and reader.has_langchain:
+        return Rewriting(code, findings=[Finding(reader.hands_over[1], reader.hands_over[0], _HANDED, "check")])
     if reader.bound:
         name, line = reader.bound
         has_langchain = b"langchain" in code
@@ -65,14 +69,11 @@ def rewrite_program(code: bytes) -> Rewriting:
     staying.read(program)
     writer = _ProgramWriter(reader, staying)
     changed = program.visit(writer)
-    findings = sorted({*writer.findings, *reader.findings})
-    return Rewriting(changed.bytes if writer.moved else code, writer.moved, findings)
-
-
-def _first_line(error: Exception) -> str:
-    if isinstance(error, cst.ParserSyntaxError):
-        return f"line {error.raw_line}: {error.message}"
-    return str(error).partition("\n")[0]
+    after = changed.bytes if writer.moved else code
+    findings = {*writer.findings, *reader.findings}
+    if after != code and reader.first_hocket:
+        findings.add(Finding(reader.first_hocket, "hocket", _BOTH, "check"))
+    return Rewriting(after, writer.moved, sorted(findings))
 
 
 class _ProgramWriter(cst.CSTTransformer, Placed):
@@ -174,7 +175,9 @@ class _ProgramWriter(cst.CSTTransformer, Placed):
 
     def visit_Call(self, node: cst.Call) -> None:
         func = node.func.attr if isinstance(node.func, cst.Attribute) else node.func
-        self._callers.append(func.value if isinstance(func, cst.Name) else "")
+        name = func.value if isinstance(func, cst.Name) else ""
+        known = self.get_metadata(QualifiedNameProvider, node.func, ()) or () if func is node.func else ()
+        self._callers.append(min((one.name for one in known), default=name).rpartition(".")[2])
 
     def leave_Call(self, original_node: cst.Call, updated_node: cst.Call) -> cst.BaseExpression:
         caller = self._callers.pop()
@@ -195,46 +198,26 @@ class _ProgramWriter(cst.CSTTransformer, Placed):
         self.findings += findings
         return updated_node.with_changes(func=func, args=args)
 
+    def visit_Expr(self, node: cst.Expr) -> bool:
+        """Leave out what stands for itself: a docstring."""
+        return not isinstance(node.value, cst.SimpleString | cst.ConcatenatedString)
+
     def leave_SimpleString(self, original_node: cst.SimpleString, updated_node: cst.SimpleString) -> cst.SimpleString:
-        text = updated_node.raw_value
-        if not _DOTTED.fullmatch(text):
-            return updated_node
-        line = self.line_of(original_node)
-        if not self._callers or self._callers[-1] not in _IMPORTERS:
-            self.findings.append(Finding(line, text, "a text that names LangChain; look what it is for", "check"))
-            return updated_node
-        new = _move_text(text)
+        new, finding = judge_text(updated_node.raw_value, self._callers, self.line_of(original_node))
+        if finding:
+            self.findings.append(finding)
         if new is None:
-            self.findings.append(Finding(line, text, "a module or name in a text, which hocket does not have"))
             return updated_node
         self.moved += 1
-        self.findings.append(
-            Finding(line, text, f"a text, which is {new} now; look whether it means the same", "check")
-        )
         return updated_node.with_changes(value=f"{updated_node.prefix}{updated_node.quote}{new}{updated_node.quote}")
 
-    def leave_FormattedString(
-        self, original_node: cst.FormattedString, updated_node: cst.FormattedString
-    ) -> cst.FormattedString:
-        first: Sequence[cst.BaseFormattedStringContent] = original_node.parts
-        is_name = (
-            first and isinstance(first[0], cst.FormattedStringText) and re.match(r"langchain\w*\.", first[0].value)
-        )
-        if is_name and self._callers and self._callers[-1] in _IMPORTERS:
-            line = self.line_of(original_node)
-            text = "a module whose name is made while the program runs; write the names of hocket's rooms into it"
-            self.findings.append(Finding(line, f"f-string in {self._callers[-1]}", text))
-        return updated_node
+    def visit_FormattedString(self, node: cst.FormattedString) -> None:
+        first = node.parts[0] if node.parts else None
+        if isinstance(first, cst.FormattedStringText):
+            finding = judge_beginning(first.value, self._callers, self.line_of(node))
+            self.findings += [finding] if finding else []
 
 
 def _bridge(node: cst.BaseExpression) -> cst.Call:
     """Return a name of LangChain's with the bridge around it."""
     return cst.Call(cst.Name("from_langchain"), [cst.Arg(node)])
-
-
-def _move_text(text: str) -> str | None:
-    """Return a dotted name of LangChain's, as it is in hocket; None if it is not there."""
-    found = split_chain(text.split("."))
-    if found:
-        return ".".join([str(found[0]), *found[1]])
-    return find_module(text)

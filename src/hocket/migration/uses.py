@@ -31,6 +31,9 @@ _PROPERTIES = {"get_messages": "messages"}
 _INTEGRATIONS = {"hocket.chat_history", "hocket.document_loaders", "hocket.retrievers", "hocket.vectorstores"}
 """Rooms whose classes stand for those of other vendors: what they do not take may be another's own."""
 
+_OVER = {"to_langchain", "langchain_callbacks"}
+"""What of the bridge hands hocket's objects over to LangChain's own code."""
+
 _HUB = Place("hocket.prompts", "hub")
 
 # Packages that work with LangChain's own messages, tools and models: a file that imports one keeps them.
@@ -127,7 +130,10 @@ class ProgramReader(cst.CSTVisitor, Placed):
         renamed: attributes of hocket's objects that have another name here, by node.
         properties: those of them that are called, and are no methods here.
         has_langchain: whether anything is imported from LangChain.
+        has_other_star: whether another module than LangChain's has a star import.
+        first_hocket: the line where something of hocket's is imported first; None: nowhere.
         bound: an import that binds the file to LangChain's own objects, and its line.
+        hands_over: a name of the bridge that hands hocket's objects over to LangChain, and its line.
         findings: attributes that hocket's classes do not have.
         refused: those of objects whose class may stay LangChain's, by the dotted name of that class.
         kept: dotted names that stay LangChain's although hocket has a class for them.
@@ -143,12 +149,16 @@ class ProgramReader(cst.CSTVisitor, Placed):
         self.renamed: dict[cst.CSTNode, str] = {}
         self.properties: set[cst.CSTNode] = set()
         self.has_langchain: bool = False
+        self.has_other_star: bool = False
+        self.first_hocket: int | None = None
         self.bound: tuple[str, int] | None = None
+        self.hands_over: tuple[str, int] | None = None
         self.findings: list[Finding] = []
         self.refused: dict[str, Finding] = {}
         self.kept: set[str] = set()
         self._makers: dict[str, str] = {}
         self._loaded: dict[str, None] = {}
+        self._words: set[cst.CSTNode] = set()  # names of arguments and attributes
         self._kinds: dict[str, object] = {}
         self._asked: list[tuple[cst.Attribute, str, str, int]] = []
 
@@ -187,6 +197,26 @@ class ProgramReader(cst.CSTVisitor, Placed):
     def star_names(self, module: str) -> Iterable[str]:
         """Return the names that the program takes from a star import, as far as nothing else defines them."""
         return [name for name in self._loaded if isinstance(find_place(module, name), Place)]
+
+    def unknown_names(self) -> list[str]:
+        """Return the names that nothing in the program defines, and that hocket does not have for a star import."""
+        return [
+            name
+            for name in self._loaded
+            if not name.startswith("__") and not any(name in self.star_names(module) for module in self.stars)
+        ]
+
+    def visit_Import(self, node: cst.Import) -> bool:
+        return False
+
+    def visit_ImportFrom(self, node: cst.ImportFrom) -> bool:
+        return False
+
+    def visit_Arg(self, node: cst.Arg) -> None:
+        self._words.update(filter(None, [node.keyword]))
+
+    def visit_MatchKeywordElement(self, node: cst.MatchKeywordElement) -> None:
+        self._words.add(node.key)
 
     def visit_Name(self, node: cst.Name) -> None:
         self._note_name(node)
@@ -236,7 +266,7 @@ class ProgramReader(cst.CSTVisitor, Placed):
 
     def _note_name(self, node: cst.Name) -> None:
         """Note a name that nothing in the program defines: a star import may have brought it."""
-        if not self.get_metadata(QualifiedNameProvider, node, ()):
+        if node not in self._words and not self.get_metadata(QualifiedNameProvider, node, ()):
             self._loaded[node.value] = None
 
     def _find_integration(self, node: cst.CSTNode) -> tuple[str, Place, tuple[str, ...]] | None:
@@ -285,7 +315,7 @@ class _ImportReader(cst.CSTVisitor, Placed):
     def visit_Import(self, node: cst.Import) -> None:
         for alias in node.names:
             module = ".".join(read_dotted(alias.name))
-            self._note_bound(module, node)
+            self._note_module(module, node)
             if is_langchain(module):
                 self._reader.has_langchain = True
                 binding = read_dotted(alias.asname.name) if alias.asname else [module.partition(".")[0]]
@@ -293,8 +323,14 @@ class _ImportReader(cst.CSTVisitor, Placed):
 
     def visit_ImportFrom(self, node: cst.ImportFrom) -> None:
         module = name_module(node)
-        self._note_bound(module, node)
+        self._note_module(module, node)
+        names = (
+            [] if isinstance(node.names, cst.ImportStar) else [".".join(read_dotted(one.name)) for one in node.names]
+        )
+        if module == BRIDGE and (over := [name for name in names if name in _OVER]):
+            self._reader.hands_over = (f"{BRIDGE}.{over[0]}", self.line_of(node))
         if not is_langchain(module):
+            self._reader.has_other_star |= isinstance(node.names, cst.ImportStar)
             return
         self._reader.has_langchain = True
         if isinstance(node.names, cst.ImportStar):
@@ -308,6 +344,8 @@ class _ImportReader(cst.CSTVisitor, Placed):
                 binding = read_dotted(alias.asname.name) if alias.asname else [name]
                 self._reader.modules[binding[0]] = f"{module}.{name}"
 
-    def _note_bound(self, module: str, node: cst.CSTNode) -> None:
+    def _note_module(self, module: str, node: cst.CSTNode) -> None:
+        if module.partition(".")[0] == "hocket" and self._reader.first_hocket is None:
+            self._reader.first_hocket = self.line_of(node)
         if _BOUND.match(module) and self._reader.bound is None:
             self._reader.bound = (module, self.line_of(node))
