@@ -12,10 +12,12 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from hocket._kept_keys import set_kept_keys
 from hocket.cli import main
 
 PATIENCE = 30  # seconds; nothing here takes one, unless the machine is very busy
 PRIVATE = re.compile("KEY|TOKEN|BASE_URL|HOCKET|COLOR|PROXY", re.IGNORECASE)  # variables of whoever runs the tests
+KEPT = ("CONFIG", "DATA", "STATE")  # the user's folders
 ENTRY_POINTS = "[hocket.providers]\nacted = acted:make\nplain-echo = acted:plain\nbroken = no_such_module:make\n"
 # The first process of a session takes the terminal that it opens as its own: whose keys send it signals.
 IN_TERMINAL = """
@@ -36,7 +38,8 @@ def environ(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     (package / "entry_points.txt").write_text(ENTRY_POINTS)
     kept = {name: value for name, value in os.environ.items() if not PRIVATE.search(name)}
     path = os.pathsep.join((str(site), str(Path(__file__).parent)))
-    return {**kept, "PYTHONPATH": path, "HOCKET_HISTORY": "", "TERM": "xterm", "PYTHONWARNINGS": "error"}
+    home = {f"XDG_{kind}_HOME": str(tmp_path_factory.mktemp(kind.lower())) for kind in KEPT}
+    return {**kept, **home, "PYTHONPATH": path, "HOCKET_HISTORY": "", "TERM": "xterm", "PYTHONWARNINGS": "error"}
 
 
 @pytest.fixture
@@ -67,17 +70,22 @@ class Done(NamedTuple):
 
 
 @pytest.fixture
-def inside(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., Done]:
+def inside(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> Iterator[Callable[..., Done]]:
     """Run the command in this process, which is quicker, on a machine without a key: where a server is what matters."""
     for name in filter(PRIVATE.search, list(os.environ)):
         monkeypatch.delenv(name)
+    for kind in KEPT:
+        monkeypatch.setenv(f"XDG_{kind}_HOME", str(tmp_path / kind.lower()))
 
     def run(*arguments: str, **more: str) -> Done:
         for name, value in more.items():
             monkeypatch.setenv(name, value)
         return Done(main(arguments), *capsys.readouterr())
 
-    return run
+    yield run
+    set_kept_keys({})
 
 
 class Terminal:

@@ -190,7 +190,7 @@ MISUSES: list[tuple[list[str], str]] = [
     (["hi", "--history", "/no/such/x"], "--history /no/such/x: there is no directory /no/such; make it first"),
     (["hi", "--model", "azure:m"], "has no address of its own: give --base-url URL, or set AZURE_OPENAI_ENDPOINT"),
     ([""], "the question is empty"),
-    (["hi", "--frobnicate"], "unrecognized arguments: --frobnicate; see hocket"),
+    (["hi", "--frobnicate"], "there is no option --frobnicate; see hocket chat --help"),
 ]
 
 
@@ -211,7 +211,8 @@ def test_misuse(inside: Inside, capsys: pytest.CaptureFixture[str], arguments: l
 
 def test_no_word_of_python_in_the_way_out(inside: Inside) -> None:
     """What the command does not have, it does not name."""
-    assert_one_line(inside("chat", "hi", "--model", "gpt-5.2"), 3, "needs a key: set OPENAI_API_KEY\n")
+    way_out = "needs a key: set OPENAI_API_KEY, or `hocket keys set openai`\n"
+    assert_one_line(inside("chat", "hi", "--model", "gpt-5.2"), 3, way_out)
     done = inside("chat", "word " * 9000)
     assert "n_ctx=4096: shorten the conversation\n" in done.stderr
 
@@ -231,6 +232,16 @@ def test_an_open_pipe_is_not_waited_for(inside: Inside, open_pipe: int, monkeypa
     done = inside("chat", "hi", "--model", "fake:so")
     assert_one_line(done, 2, "nothing came out of it for 0.01 s", "</dev/null", "- behind the question")
     assert done.stdout == ""
+
+
+def test_a_pipe_that_is_to_bring_the_question(inside: Inside, open_pipe: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is waited for longer, and the person is told; without end only behind a dash."""
+    monkeypatch.setattr("hocket.cli.standard_input.PATIENCE", 0.01)
+    monkeypatch.setattr("hocket.cli.standard_input.LONG_PATIENCE", 0.02)
+    done = inside("--model", "fake:so")
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 2)
+    assert "waiting for the question on standard input" in done.stderr
+    assert "nothing came out of it for 0.02 s; a - behind the command waits" in done.stderr
 
 
 def test_several_words_and_a_dash(hocket: Run) -> None:

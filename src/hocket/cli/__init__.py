@@ -6,13 +6,14 @@ non-zero exit code.
 """
 
 import argparse
-import importlib.metadata
 import os
 import sys
 from collections.abc import Sequence
 
-from hocket.cli import agent, ask, batch, cassette, chat, mcp, migrate, models, serve, setup, usage
+from hocket._version import __version__
+from hocket.cli import agent, ask, batch, cassette, chat, keys, mcp, migrate, models, serve, setup, usage
 from hocket.cli.arguments import OneLineParser
+from hocket.cli.default_command import find_mistyped, name_command
 from hocket.cli.exits import INTERRUPTED, MISUSED, PIPE_CLOSED, exit_code, report
 
 __all__ = ["main"]
@@ -23,6 +24,7 @@ _COMMANDS = {
     "batch": batch,
     "cassette": cassette,
     "chat": chat,
+    "keys": keys,
     "models": models,
     "mcp": mcp,
     "migrate": migrate,
@@ -42,11 +44,15 @@ def main(argv: Sequence[str] | None = None) -> int:
         The exit code, one of `hocket.cli.exits.EXIT_CODES`.
     """
     parser = _build_parser()
-    arguments = parser.parse_args(argv)
+    words = sys.argv[1:] if argv is None else argv
+    if (meant := find_mistyped(_COMMANDS, words)) is not None:
+        parser.error(f"there is no command {words[0]!r}; did you mean {meant}? `hocket chat {words[0]} ...` asks it")
+    arguments = parser.parse_args(name_command(_COMMANDS, words))
     if arguments.run is None:
         parser.print_help(sys.stderr)
         return MISUSED
     try:
+        keys.use_kept_keys()
         code: int | None = arguments.run(arguments)
     except KeyboardInterrupt:
         return INTERRUPTED
@@ -60,10 +66,14 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _build_parser() -> argparse.ArgumentParser:
-    parser = OneLineParser(prog="hocket", description="The language-model layer for async Python services.")
-    parser.add_argument("--version", action="version", version=f"hocket {importlib.metadata.version('hocket')}")
+    parser = OneLineParser(
+        prog="hocket",
+        usage="hocket [-h] [--version] COMMAND ...\n       hocket [options of chat] QUESTION",
+        description="The language-model layer for async Python services. A question is put to a model, as by `chat`.",
+    )
+    parser.add_argument("--version", action="version", version=f"hocket {__version__}")
     parser.set_defaults(run=None, debug=False)
-    commands = parser.add_subparsers(title="commands", metavar="")
+    commands = parser.add_subparsers(title="commands", metavar="", prog="hocket")
     for name, module in _COMMANDS.items():
         command = commands.add_parser(name, help=module.HELP, description=module.HELP)
         command.add_argument("--debug", action="store_true", help="show the traceback of an error")

@@ -14,8 +14,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hocket.cli.approval import ask_person, can_ask, describe_call, parse_decision
-from hocket.cli.arguments import add_history_options, add_model_options, parse_count, read_model_options
+from hocket.cli.arguments import add_history_options, add_model_options, parse_count
 from hocket.cli.exits import FAILED, PAUSED
+from hocket.cli.model_options import read_model_options
 from hocket.cli.output import accept_any_text, note, print_lines, squeeze
 
 if TYPE_CHECKING:

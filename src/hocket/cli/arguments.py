@@ -2,11 +2,14 @@
 
 import argparse
 import math
+from collections.abc import Sequence
 from typing import Any, NoReturn
 from urllib.parse import urlsplit
 
 from hocket.cli.exits import EXIT_CODES, MISUSED
+from hocket.cli.model_options import parse_option
 from hocket.cli.output import note, squeeze
+from hocket.errors.hints import excerpt, near_name
 
 __all__ = [
     "DEFAULT_SESSION",
@@ -16,12 +19,9 @@ __all__ = [
     "parse_base_url",
     "parse_count",
     "parse_temperature",
-    "read_model_options",
 ]
 
 DEFAULT_SESSION = "default"  # where no other is named, of a history that is the user's own
-
-_MODEL_FIELDS = ("max_tokens", "temperature", "seed")
 
 
 class OneLineParser(argparse.ArgumentParser):
@@ -35,6 +35,26 @@ class OneLineParser(argparse.ArgumentParser):
             allow_abbrev=False,
             **settings,
         )
+
+    def parse_known_args(  # type: ignore[override]  # pyright: ignore[reportIncompatibleMethodOverride]  # without its overloads
+        self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
+    ) -> tuple[argparse.Namespace, list[str]]:
+        """Parse; the parser of a subcommand says itself what it has no option for, since it knows what is near.
+
+        Raises:
+            SystemExit: something is wrong, with the code for misuse.
+        """
+        parsed, left = super().parse_known_args(args, namespace or argparse.Namespace())
+        if left:
+            self.error(self._explain_unknown(left[0]))
+        return parsed, left
+
+    def _explain_unknown(self, word: str) -> str:
+        name = word.partition("=")[0]
+        if not name.startswith("-") or name == "-":
+            return f"{excerpt(word)} is one argument too many; options come before the text, or behind it"
+        near = near_name(name, self._option_string_actions)
+        return f"there is no option {name}" + (f"; did you mean {near}?" if near else "")
 
     def error(self, message: str) -> NoReturn:
         """Say it and exit.
@@ -91,9 +111,11 @@ def parse_base_url(text: str) -> str:
 def add_model_options(parser: argparse.ArgumentParser) -> None:
     """Add the options that choose a model, and how it answers."""
     parser.add_argument(
-        "--model", help="provider:model, see `hocket models` (default: local, which runs in this process)"
+        "-m",
+        "--model",
+        help="provider:model, see `hocket models` (default: HOCKET_MODEL, else local, which runs in this process)",
     )
-    parser.add_argument("--system", help="instructions that come before the question")
+    parser.add_argument("-s", "--system", metavar="TEXT", help="instructions that come before the question")
     parser.add_argument(
         "--base-url",
         metavar="URL",
@@ -105,6 +127,15 @@ def add_model_options(parser: argparse.ArgumentParser) -> None:
         "--temperature", metavar="X", type=parse_temperature, help="0 is steady; the higher, the more varied"
     )
     parser.add_argument("--seed", metavar="N", type=int, help="the same seed gives the same answer")
+    parser.add_argument(
+        "-o",
+        "--option",
+        metavar="NAME=VALUE",
+        action="append",
+        default=[],
+        type=parse_option,
+        help="any other option of the model, such as top_p=0.9; several times for several",
+    )
 
 
 def add_history_options(parser: argparse.ArgumentParser) -> None:
@@ -120,8 +151,3 @@ def add_history_options(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help=f"which of the conversations that are kept there (default: {DEFAULT_SESSION}; on a server, name yours)",
     )
-
-
-def read_model_options(arguments: argparse.Namespace) -> dict[str, int | float]:
-    """Return the fields of the model that the command line sets."""
-    return {name: value for name in _MODEL_FIELDS if (value := getattr(arguments, name)) is not None}

@@ -8,7 +8,8 @@ import argparse
 import os
 from collections.abc import Sequence
 
-from hocket.cli.arguments import add_model_options, parse_count, read_model_options
+from hocket.cli.arguments import add_model_options, parse_count
+from hocket.cli.model_options import read_model_options
 from hocket.cli.output import accept_any_text
 
 __all__ = ["HELP", "configure", "run"]

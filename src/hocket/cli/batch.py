@@ -10,8 +10,9 @@ import threading
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, TypeVar
 
-from hocket.cli.arguments import add_model_options, parse_count, read_model_options
+from hocket.cli.arguments import add_model_options, parse_count
 from hocket.cli.exits import FAILED, LIMITED
+from hocket.cli.model_options import read_model_options
 from hocket.cli.output import note, write_status
 
 if TYPE_CHECKING:

@@ -2,7 +2,8 @@
 
 import argparse
 
-from hocket.cli.arguments import add_history_options, add_model_options, read_model_options
+from hocket.cli.arguments import add_history_options, add_model_options
+from hocket.cli.model_options import read_model_options
 from hocket.cli.output import accept_any_text
 
 __all__ = ["HELP", "configure", "run"]

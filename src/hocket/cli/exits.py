@@ -9,6 +9,7 @@ from hocket.errors import (
     HistoryUnavailable,
     HocketError,
     InvalidInput,
+    LLMError,
     ProviderUnavailable,
     QuotaExceeded,
     RateLimitError,
@@ -59,9 +60,11 @@ EXIT_CODES = {
     PIPE_CLOSED: "nobody reads the output",
 }
 
+_FLAGS = ("model", "base_url", "max_tokens", "temperature", "seed")  # fields that have an option of their own
+
 # Errors name the way out as Python writes it. What the command calls otherwise, or has no word for, it says in its own.
 _IN_PYTHON = (
-    (r",? or give api_key=\.\.\.", ""),  # keys come from the environment only
+    (r",? or give api_key=\.\.\.", ""),  # no key goes on the command line
     (r"\bgive base_url=\.\.\.", "give --base-url URL"),
     (r", or raise ChatLocal\(n_ctx=\.\.\.\) if the weights allow for more", ""),
     (r"\bgive ChatLocal\(model=\.\.\.\) or", "give --model local:PATH or"),
@@ -108,11 +111,21 @@ def explain(error: Exception) -> str:
 
     text = _explain_refusal(error) if isinstance(error, ValidationError) else str(error)
     is_clear = text and isinstance(error, HocketError | ValidationError)
-    return use_command_words(text if is_clear else f"{type(error).__name__}: {text}")
+    provider = error.provider if isinstance(error, LLMError) else None
+    return use_command_words(text if is_clear else f"{type(error).__name__}: {text}", provider)
 
 
-def use_command_words(text: str) -> str:
-    """Return the text of an error as one line that names what the command has: its options, not Python's arguments."""
+def use_command_words(text: str, provider: str | None = None) -> str:
+    """Return the text of an error as one line that names what the command has: its options, not Python's arguments.
+
+    Args:
+        text: of the error.
+        provider: whose key could be kept, if that is what the error is about.
+    """
+    if provider:
+        text = re.sub(
+            r"(\bneeds a key: set [^,]+),? or give api_key=\.\.\.", rf"\1, or `hocket keys set {provider}`", text
+        )
     for python, words in _IN_PYTHON:
         text = re.sub(python, words, text)
     return squeeze(text)
@@ -126,7 +139,8 @@ def _explain_refusal(error: Exception) -> str:
     first = error.errors(include_url=False)[0]
     name = ".".join(map(str, first["loc"]))
     if first["type"] == "extra_forbidden":
-        return f"the model takes no {_option(name)}"
+        near = re.search(r"; did you mean '(\w+)'\?$", first["msg"])
+        return f"the model takes no {_option(name)}" + (f"; did you mean {_option(near[1])}?" if near else "")
     if first["type"] == "missing":
         return f"the model needs {_option(name)}"
     if first["type"] == "value_error":
@@ -135,4 +149,4 @@ def _explain_refusal(error: Exception) -> str:
 
 
 def _option(field: str) -> str:
-    return f"--{field.replace('_', '-')}"
+    return f"--{field.replace('_', '-')}" if field in _FLAGS else f"-o {field}"

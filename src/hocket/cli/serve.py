@@ -133,8 +133,9 @@ def _is_loopback(host: str) -> bool:
 def _open_model(name: str) -> "BaseChatModel":
     """Return a model that is ready: one of this process is loaded now, and not at the first request."""
     from hocket.cli.choice import open_first_model
+    from hocket.cli.model_options import GivenOptions
 
-    model = open_first_model(name, None, {}).model
+    model = open_first_model(name, None, GivenOptions()).model
     if (load := getattr(model, "load", None)) is not None:
         load()
     return model

@@ -7,11 +7,13 @@ import stat
 import sys
 from collections.abc import Sequence
 
+from hocket.cli.output import note
 from hocket.errors import InvalidInput
 
 __all__ = ["read_question", "replace_undecodable"]
 
 PATIENCE = 5.0  # seconds in which something must come out of a pipe that nobody asked to be waited for
+LONG_PATIENCE = 60.0  # seconds, where the question itself is to come out of it
 
 
 def read_question(words: Sequence[str], command: str = 'hocket chat "Why is the sky blue?"') -> str | None:
@@ -29,11 +31,15 @@ def read_question(words: Sequence[str], command: str = 'hocket chat "Why is the 
     """
     if not words and sys.stdin.isatty():
         return None
+    if not words and _is_piped():
+        _await_question()
     if all(word == "-" for word in words):
         question = _read_piped()
     else:
         if "-" not in words and _is_piped():
-            _refuse_silence()
+            _refuse_silence(
+                PATIENCE, "</dev/null behind the command asks without it, and - behind the question waits for it"
+            )
             words = (*words, "-")
         groups = itertools.groupby(words, lambda word: word == "-")
         parts = (_read_piped().strip("\n") if is_input else " ".join(group) for is_input, group in groups)
@@ -57,7 +63,18 @@ def _is_piped() -> bool:
     return stat.S_ISFIFO(mode) or stat.S_ISREG(mode) or stat.S_ISSOCK(mode)
 
 
-def _refuse_silence() -> None:
+def _await_question() -> None:
+    """Wait until a question comes, or the end, and say so where that takes a while.
+
+    Raises:
+        InvalidInput: neither came in time.
+    """
+    if _is_silent(PATIENCE):
+        note(f"waiting for the question on standard input, an open pipe, for {LONG_PATIENCE:g} s at most")
+        _refuse_silence(LONG_PATIENCE - PATIENCE, "a - behind the command waits for it without end", LONG_PATIENCE)
+
+
+def _refuse_silence(seconds: float, way_out: str, waited: float | None = None) -> None:
     """Wait until something comes, or the end.
 
     Nothing tells a pipe that will speak later from one that was left open (by cron, CI or ssh) and never will. To ask
@@ -66,15 +83,19 @@ def _refuse_silence() -> None:
     Raises:
         InvalidInput: neither came in time.
     """
-    try:
-        ready, _, _ = select.select([sys.stdin.fileno()], [], [], PATIENCE)
-    except (OSError, ValueError):  # Windows can tell this of sockets only
-        return
-    if not ready:
+    if _is_silent(seconds):
         raise InvalidInput(
-            f"standard input is an open pipe, and nothing came out of it for {PATIENCE:g} s; </dev/null behind the command "
-            "asks without it, and - behind the question waits for it"
+            f"standard input is an open pipe, and nothing came out of it for {waited or seconds:g} s; {way_out}"
         )
+
+
+def _is_silent(seconds: float) -> bool:
+    """Whether neither something nor the end comes within this time."""
+    try:
+        ready, _, _ = select.select([sys.stdin.fileno()], [], [], seconds)
+    except (OSError, ValueError):  # Windows can tell this of sockets only
+        return False
+    return not ready
 
 
 def _read_piped() -> str:

@@ -3,9 +3,9 @@
 The environment is read when a service is made and never again: a service says itself what it will do, and a change of
 the environment later on reaches no running service.
 
-A key that the caller gives goes where the caller sends it. A key that is only found in the environment goes to the hosts
-that the endpoint names, or to the address that the environment names: any other address may come out of a file, or from
-a stranger.
+A key that the caller gives goes where the caller sends it. A key that is only found, in the environment or among the kept
+ones (`hocket._kept_keys`), goes to the hosts that the endpoint names, or to the address that the environment names: any
+other address may come out of a file, or from a stranger.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 
 from pydantic import SecretStr
 
+from hocket._kept_keys import find_provider_key
 from hocket._secrets import redact_url
 from hocket.errors import AuthenticationError, InvalidInput
 from hocket.http.interception import is_key_needed
@@ -105,7 +106,7 @@ def resolve_fields(
     owner = _find_owner(url, found, named if named_url and _is_same(url, named_url) else None)
     if not resolved.get("api_key"):
         variables = () if owner is None else owner.key_variables
-        resolved["api_key"] = next((environ[name] for name in variables if environ.get(name)), None)
+        resolved["api_key"] = find_provider_key(variables, environ)
     if not resolved["api_key"] and found.needs_key and is_key_needed():
         raise AuthenticationError(explain_missing_key(found, url, is_known=owner is not None), provider=found.name)
     for name, variable in () if owner is None else owner.account_variables.items():

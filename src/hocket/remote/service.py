@@ -130,6 +130,11 @@ class RemoteService(BaseModel):
         """Return what has to be done before a model can be called, in a line; None: nothing. Asks the environment only."""
         return explain_setup(cls, {})
 
+    @classmethod
+    def key_variables(cls) -> tuple[str, ...]:
+        """Return the names of the environment variables that may hold the key, the one to use first."""
+        return cls._choose_endpoint({}).key_variables
+
     @model_validator(mode="before")
     @classmethod
     def _hide_user(cls, values: object) -> object:

@@ -61,6 +61,10 @@ class CompatibleProvider:
         """Return what has to be done before a model can be called, in a line; None: nothing. Asks the environment only."""
         return explain_setup(ChatOpenAI, {"dialect": self.dialect})
 
+    def key_variables(self) -> tuple[str, ...]:
+        """Return the names of the environment variables that may hold the key, the one to use first."""
+        return ChatOpenAI._choose_endpoint({"dialect": self.dialect}).key_variables  # pyright: ignore[reportPrivateUsage]  # as its constructor does
+
 
 alibaba: CompatibleProvider = CompatibleProvider("alibaba")
 azure: CompatibleProvider = CompatibleProvider("azure")

@@ -1,0 +1,50 @@
+"""``hocket "question"`` is ``hocket chat "question"``: which command is meant where none is named.
+
+A first word that is nearly a command is not asked as a question, which costs money and says nothing of the mistake.
+"""
+
+import difflib
+import os
+import stat
+import sys
+from collections.abc import Collection, Sequence
+
+__all__ = ["find_mistyped", "name_command"]
+
+_DEFAULT = "chat"
+_OWN = ("-h", "--help", "--version")
+_NEAR = 0.75  # of difflib's likeness: one letter wrong, missing, too many, or two in the wrong order
+# Words that questions begin with, as near to a command as a mistyped one is.
+_WORDS = frozenset({"what", "that", "chart", "set", "use", "as", "match", "catch", "cast"})
+
+
+def name_command(commands: Collection[str], words: Sequence[str]) -> list[str]:
+    """Return the words of the command line with the command in front, also where it was left out.
+
+    Without any word, a question that is piped in is asked.
+    """
+    if not words:
+        return [_DEFAULT] if _is_given_text() else []
+    if words[0] == "help" and len(words) <= 2 and set(words[1:]) <= set(commands):
+        return [*words[1:], "--help"]
+    if words[0] in commands or words[0] in _OWN:
+        return [*words]
+    return [_DEFAULT, *words]
+
+
+def find_mistyped(commands: Collection[str], words: Sequence[str]) -> str | None:
+    """Return the command that the first word is nearly, or None if it is one, an option, or part of a question."""
+    if not words or words[0] in commands or words[0] in _WORDS:
+        return None
+    if not (words[0].isalpha() and words[0].islower()):
+        return None
+    return next(iter(difflib.get_close_matches(words[0], commands, 1, _NEAR)), None)
+
+
+def _is_given_text() -> bool:
+    """Whether standard input is a file or a pipe, and not what nobody has typed into yet."""
+    try:
+        mode = os.fstat(sys.stdin.fileno()).st_mode
+    except (OSError, ValueError, AttributeError):  # closed, or none at all
+        return False
+    return stat.S_ISFIFO(mode) or stat.S_ISREG(mode)

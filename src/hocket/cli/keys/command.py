@@ -1,0 +1,123 @@
+"""What ``hocket keys`` does. A key is typed unseen or piped in; on a command line everybody on the machine could read it."""
+
+import argparse
+import getpass
+import os
+import sys
+
+from hocket.cli.keys.file import find_key_file, read_keys, write_keys
+from hocket.cli.output import note, print_lines
+
+__all__ = ["HELP", "configure", "run"]
+
+HELP = "Keep the keys of providers in a file of yours, for where the environment has none."
+
+_SET = "Keep the key of a provider; it is asked for, or read from standard input."
+_LIST = "List the providers' variables whose keys are kept; never the keys."
+_PATH = "Print where the keys are kept."
+_REMOVE = "Forget the key of a provider."
+_LONGEST = 10_000  # characters of a key; tokens of big companies have some thousand
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of this subcommand."""
+    commands = parser.add_subparsers(title="commands", metavar="", required=True)
+    for name, text, act in (
+        ("set", _SET, _set_key),
+        ("list", _LIST, _list_keys),
+        ("path", _PATH, _print_path),
+        ("remove", _REMOVE, _remove_key),
+    ):
+        command = commands.add_parser(name, help=text, description=text)
+        if name in ("set", "remove"):
+            command.add_argument("provider", help="a provider, see `hocket models`")
+        if name == "set":  # taken, so that it is refused without being repeated
+            command.add_argument("key", nargs="?", help=argparse.SUPPRESS)
+        command.add_argument(
+            "--debug", action="store_true", default=argparse.SUPPRESS, help="show the traceback of an error"
+        )
+        command.set_defaults(act=act)
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Do what was asked for.
+
+    Raises:
+        InvalidInput: the provider takes no key, the key is none, or the file cannot be read or written.
+        UnknownModel: there is no such provider.
+        KeyboardInterrupt: Ctrl-C at the prompt; nothing is changed.
+    """
+    arguments.act(arguments)
+
+
+def _set_key(arguments: argparse.Namespace) -> None:
+    from hocket.errors import InvalidInput
+
+    if arguments.key is not None:
+        raise InvalidInput(
+            "a key does not go on the command line, where everybody on the machine can read it, and the shell keeps it: "
+            f"hocket keys set {arguments.provider}  asks for it"
+        )
+    variables = _find_variables(arguments.provider)
+    keys = read_keys()
+    key = _read_key(arguments.provider)
+    write_keys({**keys, variables[0]: key})
+    note(f"the key is kept in {find_key_file()} as {variables[0]}")
+    if (first := next(filter(os.environ.get, variables), None)) is not None:
+        note(f"{first} is set, and goes before it")
+
+
+def _list_keys(arguments: argparse.Namespace) -> None:
+    print_lines(read_keys())
+
+
+def _print_path(arguments: argparse.Namespace) -> None:
+    print_lines([str(find_key_file())])
+
+
+def _remove_key(arguments: argparse.Namespace) -> None:
+    from hocket.errors import InvalidInput
+
+    variables = _find_variables(arguments.provider)
+    keys = read_keys()
+    left = {name: key for name, key in keys.items() if name not in variables}
+    if left == keys:
+        raise InvalidInput(f"no key of {arguments.provider} is kept in {find_key_file()}")
+    write_keys(left)
+
+
+def _find_variables(provider: str) -> tuple[str, ...]:
+    """Return the names of the environment variables in which a provider looks for its key.
+
+    Raises:
+        InvalidInput: it takes none.
+        UnknownModel: there is no such provider.
+    """
+    from hocket.errors import InvalidInput
+    from hocket.language_models.registry import load_provider
+
+    name = getattr(load_provider(provider), "key_variables", None)
+    variables: tuple[str, ...] = () if name is None else name()
+    if not variables:
+        raise InvalidInput(f"{provider} takes no key that could be kept")
+    return variables
+
+
+def _read_key(provider: str) -> str:
+    """Return the key that is typed, unseen, or piped in.
+
+    Raises:
+        InvalidInput: it is none.
+    """
+    from hocket.errors import InvalidInput
+
+    if sys.stdin is not None and sys.stdin.isatty():
+        key = getpass.getpass(f"key of {provider} (it is not shown): ")
+    else:
+        key = "" if sys.stdin is None else sys.stdin.read(_LONGEST + 2)
+    key = key.strip()
+    if not key:
+        raise InvalidInput(f"there is no key; type it, or pipe it in:  hocket keys set {provider} <FILE")
+    if len(key) > _LONGEST or not key.isascii() or not key.isprintable() or " " in key:
+        raise InvalidInput("that is no key: a key is one word of ASCII characters")  # and it is not repeated here
+    return key
