@@ -1,5 +1,6 @@
 """How long a call may take: its limits on time, as data. What holds them is `hocket._pipeline.deadline`."""
 
+from collections.abc import Mapping
 from contextvars import ContextVar
 from typing import Annotated, ClassVar, Self
 
@@ -10,6 +11,8 @@ from hocket.load.construct import construct
 from hocket.load.serializable import Serializable
 
 __all__ = ["HTTP_TIMEOUT", "Timeout", "TimeoutLike", "connect_limit"]
+
+_WHAT_IT_IS = "it is a Timeout, or a number of seconds above 0, or None"
 
 Seconds = Annotated[float, Field(gt=0, strict=True, allow_inf_nan=False)]
 
@@ -67,12 +70,14 @@ class Timeout(Serializable):
         try:
             return cls(total=value)
         except ValidationError:
-            raise InvalidInput(f"timeout is {value!r}; it is a Timeout, or seconds above 0, or None") from None
+            raise InvalidInput(f"timeout is {value!r}; {_WHAT_IT_IS}") from None
 
 
 def _coerce_timeout(value: object) -> object:
     if isinstance(value, int | float) and not isinstance(value, bool):
         return Timeout(total=value)
+    if not isinstance(value, Timeout | Mapping):
+        raise ValueError(f"timeout is {value!r}; {_WHAT_IT_IS}")
     return value
 
 

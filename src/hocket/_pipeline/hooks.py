@@ -9,6 +9,8 @@ import inspect
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar
 
+from hocket.errors import InvalidHook
+
 __all__ = ["Hooks", "default_hook", "is_defined", "takes_run_manager"]
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -32,6 +34,9 @@ class Hooks(NamedTuple):
     def of(cls, model: type) -> "Hooks":
         """Find the hooks that ``model`` defines."""
         names = ("_agenerate", "_generate", "_astream", "_stream")
+        for name in names:
+            if is_defined(model, name):
+                _check_parameters(model, name)
         return cls(
             *(is_defined(model, name) for name in names),
             *(_takes(model, name, "run_manager") for name in names[:2]),
@@ -69,6 +74,16 @@ def is_defined(model: type, name: str) -> bool:
 def takes_run_manager(model: type, name: str) -> bool:
     """Whether the method ``name`` of a class has a parameter for the run manager."""
     return _takes(model, name, "run_manager")
+
+
+def _check_parameters(model: type, name: str) -> None:
+    """Refuse a hook that no call can reach: each is given ``stop``, and the options of the call."""
+    parameters = inspect.signature(getattr(model, name)).parameters
+    if "stop" not in parameters and not any(one.kind is one.VAR_KEYWORD for one in parameters.values()):
+        raise InvalidHook(
+            f"{model.__name__}.{name} takes no stop, which each call gives it: "
+            f"define {name}(self, messages, stop=None, run_manager=None, **kwargs)"
+        )
 
 
 def _takes(model: type, name: str, parameter: str) -> bool:

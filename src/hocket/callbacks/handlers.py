@@ -5,10 +5,12 @@ nothing by default, and hocket never calls one that a handler has not overridden
 the others, where LangChain sends each to a thread. Handlers are given copies; they cannot change what the caller sees.
 """
 
+import warnings
 from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
+from hocket.errors.hints import near_name
 from hocket.messages import BaseMessage, UsageMetadata
 from hocket.outputs import ChatGenerationChunk, GenerationChunk, LLMResult
 
@@ -50,6 +52,14 @@ class BaseCallbackHandler:
     ignore_embeddings: bool = False
     ignore_retry: bool = False
     ignore_custom_event: bool = False
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Warn of a method whose name is nearly that of an event: it would never be called, silently."""
+        super().__init_subclass__(**kwargs)
+        events = [name for name in dir(BaseCallbackHandler) if name.startswith("on_")]
+        for name in vars(cls):
+            if name.startswith("on_") and name not in events and (near := near_name(name, events, 0.85)):
+                warnings.warn(f"{cls.__name__}.{name} is no event, and is never called; did you mean {near}?", stacklevel=2)
 
     # -- models
 

@@ -15,6 +15,7 @@ from hocket.chat_history.turn import add_missing_results, append_partial, append
 from hocket.conversation.reading import ConversationStream, Reading, SyncConversationStream
 from hocket.conversation.window import Limits, Options, WindowedModel
 from hocket.errors import InvalidInput
+from hocket.errors.hints import excerpt
 from hocket.language_models import init_chat_model
 from hocket.memory.base import BaseChatMemory
 from hocket.message_toolkit.calls import is_empty
@@ -82,6 +83,8 @@ class Conversation:
     ) -> None:
         if history is not None and memory is not None:
             raise InvalidInput("a memory has its own history: give it chat_memory=..., and no history=... beside it")
+        if isinstance(history, str):
+            raise InvalidInput(f"history is the text {excerpt(history)}; write history=open_history({excerpt(history)})")
         self.system = system
         if memory is not None:
             history = memory.chat_memory

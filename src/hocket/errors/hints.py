@@ -8,11 +8,11 @@ LONGEST_NAME = 100
 """Characters of a name that are compared and shown: a name may come from a model or a stranger, and be a megabyte."""
 
 
-def near_name(name: str, known: Iterable[str]) -> str | None:
-    """Return the known name that is most like ``name``, or None if none is like it."""
+def near_name(name: str, known: Iterable[str], likeness: float = 0.6) -> str | None:
+    """Return the known name that is most like ``name``, or None if none is: 0 takes any, 1 the same name only."""
     import difflib  # only errors need it
 
-    found = difflib.get_close_matches(name[:LONGEST_NAME], known, 1)
+    found = difflib.get_close_matches(name[:LONGEST_NAME], known, 1, likeness)
     return found[0] if found else None
 
 

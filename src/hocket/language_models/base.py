@@ -161,6 +161,16 @@ class BaseLanguageModel(TokenCountingMixin, OptionPolicyMixin, _Runnable[Output]
         list_handlers(value)
         return value
 
+    @field_validator("cache", mode="before")
+    @classmethod
+    def _check_cache(cls, cache: Any) -> object:
+        if cache is not None and not isinstance(cache, BaseCache | bool):
+            raise ValueError(
+                f"cache is {type(cache).__name__}; it is a BaseCache, such as SQLiteCache(path) or RedisCache(url) of "
+                "hocket.caches, or True (the global one) or False (none)"
+            )
+        return cache
+
     @field_validator("verbose", mode="before")
     @classmethod
     def _default_verbose(cls, value: Any) -> Any:
@@ -243,8 +253,9 @@ class BaseLanguageModel(TokenCountingMixin, OptionPolicyMixin, _Runnable[Output]
             return StringPromptValue(text=input)
         if isinstance(input, Sequence) and not isinstance(input, bytes):  # pyright: ignore  # callers are not checked
             return ChatPromptValue(messages=convert_to_messages(input))
+        hint = "; a prompt makes messages of a mapping: (prompt | model)" if isinstance(input, Mapping) else ""
         raise InvalidInput(
-            f"Invalid input type {type(input)}: a model takes a text, a PromptValue, or a list of messages"
+            f"Invalid input type {type(input)}: a model takes a text, a PromptValue, or a list of messages{hint}"
             f"{bridge_hint(input)}"
         )
 

@@ -100,7 +100,15 @@ class OptionPolicyMixin(BaseModel, defer_build=True):
         return self
 
     def __setattr__(self, name: str, value: Any) -> None:
-        super().__setattr__(name, value)
+        try:
+            super().__setattr__(name, value)
+        except ValueError as error:
+            if not hasattr(self, name) and not name.startswith("_"):
+                error.add_note(
+                    f"Declare it in the class: {name!s}: <its type>, which callers may give and which is part of the cache "
+                    f"key; or _{name!s}: <its type> = PrivateAttr(...), for what does not change the answer."
+                )
+            raise
         if name == "model":  # another model, another profile
             self._look_up_profile()
 

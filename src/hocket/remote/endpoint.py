@@ -77,8 +77,11 @@ class Endpoint:
 
 def resolve_fields(
     fields: Mapping[str, Any], environ: Mapping[str, str], choose: Callable[[Mapping[str, Any]], Endpoint]
-) -> dict[str, Any]:
+) -> tuple[dict[str, Any], AuthenticationError | None]:
     """Return the fields of a service, with address, key and account out of the environment where they are left out.
+
+    Beside them stands what is to be raised for a key that is needed and missing, once the fields have been checked: a
+    field that is misspelt is the nearer mistake.
 
     Args:
         fields: as the caller gave them.
@@ -86,13 +89,12 @@ def resolve_fields(
         choose: returns the endpoint that such fields mean.
 
     Raises:
-        AuthenticationError: a key is needed, and there is none; the message names the variable.
         InvalidInput: there is no address.
     """
     resolved = dict(fields)
     url = resolved.get("base_url")
     if not isinstance(url, str | None):
-        return resolved  # for the validator to refuse
+        return resolved, None  # for the validator to refuse
     named = choose({**resolved, "base_url": None})
     named_url = environ.get(named.url_variable or "")
     if named_url and named.read_url is not None:
@@ -107,15 +109,16 @@ def resolve_fields(
     if not resolved.get("api_key"):
         variables = () if owner is None else owner.key_variables
         resolved["api_key"] = find_provider_key(variables, environ)
+    missing = None
     if not resolved["api_key"] and found.needs_key and is_key_needed():
-        raise AuthenticationError(explain_missing_key(found, url, is_known=owner is not None), provider=found.name)
+        missing = AuthenticationError(explain_missing_key(found, url, is_known=owner is not None), provider=found.name)
     for name, variable in () if owner is None else owner.account_variables.items():
         if resolved.get(name) is None and environ.get(variable):
             resolved[name] = environ[variable]
     query = {name: environ[variable] for name, variable in found.query_variables.items() if environ.get(variable)}
     if query and not urlsplit(url).path.strip("/"):
         resolved["default_query"] = {**query, **(resolved.get("default_query") or {})}
-    return resolved
+    return resolved, missing
 
 
 def _find_owner(url: str, found: Endpoint, named: Endpoint | None) -> Endpoint | None:

@@ -102,21 +102,24 @@ class RemoteService(BaseModel):
         def __init__(self, **values: Any) -> None:
             """Make one of the values of its fields; what is left out may come from the environment."""
             try:  # not in a validator, out of which an `InvalidInput` comes as another error
-                super().__init__(**self._resolve(values))
-                return
+                fields, missing_key = self._resolve(values)
+                super().__init__(**fields)
+                if missing_key is None:
+                    return
+                failure: Exception = missing_key
             except Exception as error:
-                traceback.clear_frames(error.__traceback__)  # many a logger shows the locals of frames
-                values.clear()
+                traceback.clear_frames(error.__traceback__)
                 if isinstance(error, ValidationError) and not isinstance(self, Serializable):
-                    failure: Exception = explain_fields(error, type(self), self._renamed_fields)
+                    failure = explain_fields(error, type(self), self._renamed_fields)
                 else:
                     failure = error
                 del self  # half made, it cannot be shown
+            fields = values = {}  # many a logger shows the locals of frames
             raise failure  # outside the handler: pydantic's own is to be no context of it
 
     @classmethod
-    def _resolve(cls, values: dict[str, Any]) -> dict[str, Any]:
-        """Return the fields under hocket's names, with those from the environment that were left out."""
+    def _resolve(cls, values: dict[str, Any]) -> tuple[dict[str, Any], AuthenticationError | None]:
+        """Return the fields under hocket's names, with those from the environment, and what a missing key is to raise."""
         fields = {"base_url": cls.model_fields["base_url"].default, **rename_fields(values, cls.model_fields)}
         return resolve_fields(fields, os.environ, cls._choose_endpoint)
 
@@ -337,9 +340,7 @@ class RemoteService(BaseModel):
 def explain_setup(service: type[RemoteService], fields: dict[str, Any]) -> str | None:
     """Return what has to be done before a service with these fields can be made, in a line; None: nothing."""
     try:
-        service._resolve(fields)  # pyright: ignore[reportPrivateUsage]  # as the service's constructor does
-    except AuthenticationError as error:
-        return error.message
+        _, missing_key = service._resolve(fields)  # pyright: ignore[reportPrivateUsage]  # as the service's constructor does
     except InvalidInput as error:
         return str(error)
-    return None
+    return None if missing_key is None else missing_key.message

@@ -87,11 +87,7 @@ class Batch(Generic[Input, Output]):
             self._configs = [ensure_config(one) for one in config]
         first = self._configs[0] if self._configs else ensure_config(cast("RunnableConfig | None", config))
         limit = first.get("max_concurrency")
-        if limit is None:
-            limit = AT_ONCE
-        if limit < 1:
-            raise InvalidInput(f"max_concurrency is {limit}; it must be at least 1")
-        self._limit = limit
+        self._limit = AT_ONCE if limit is None else limit
         self._first = first
         self._rest = mark_resolved({key: value for key, value in first.items() if key != "run_id"})
 

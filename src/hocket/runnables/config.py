@@ -161,6 +161,8 @@ def _check_config(config: ConfigLike | None) -> RunnableConfig:
         expected = _TYPES.get(key)
         if expected is not None and value is not None and not isinstance(value, expected[0]):
             raise InvalidInput(f"{key} in config is {type(value).__name__} {value!r}; it must be {expected[1]}")
+        if key == "max_concurrency" and isinstance(value, int) and value < 1:
+            raise InvalidInput(f"max_concurrency is {value}; it must be at least 1")
         if key not in _KEYS:
             hint = near_name_hint(str(key), sorted(_KEYS))
             raise InvalidInput(f"unknown key {key!r} in config; {hint} (your own values go under 'configurable')")

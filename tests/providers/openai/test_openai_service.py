@@ -55,7 +55,8 @@ PROXY = "https://llm.example.com/v1"
 )
 def test_settings(given: dict[str, Any], environ: dict[str, str], settings: dict[str, Any]) -> None:
     """What is given counts; a key from the environment goes only to the host that it belongs to."""
-    made = resolve_fields(given, environ, OpenAIService._choose_endpoint)
+    made, missing_key = resolve_fields(given, environ, OpenAIService._choose_endpoint)
+    assert missing_key is None
     assert {name: made.get(name) for name in settings} == settings
     assert {"organization", "project"} & made.keys() <= settings.keys()
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Container, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias, cast
 
 from hocket.errors import InvalidInput, Unsupported
+from hocket.errors.hints import excerpt
 from hocket.messages.content import BLOCK_TYPES, ContentBlock, Fields, FieldsView
 from hocket.messages.tool_calls import invalid_tool_call, parse_tool_arguments, tool_call
 
@@ -220,6 +221,11 @@ def source_of(block: Block) -> Source:
     data, mime_type = block[kind], block.get("mime_type")
     if kind == "url" and "base64" in (inner := uri_source(data) or {}):
         return Source("base64", inner["base64"], mime_type or inner["mime_type"])
+    if kind == "url" and isinstance(data, str) and ":" not in data and ("." in data or "/" in data):
+        raise InvalidInput(
+            f"the url of a block of type {block['type']!r} is {excerpt(data)}, which no server can open; of a file on this "
+            "machine give the content: base64=Path(...).read_bytes(), mime_type=..."
+        )
     if kind == "base64" and not mime_type:
         raise InvalidInput(f"a block of type {block['type']!r} holds base64 and no mime_type, such as 'image/png'")
     return Source(kind, data, mime_type)
