@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from contextvars import ContextVar
-from typing import Annotated, ClassVar, Self
+from typing import Annotated, ClassVar, Self, cast
 
 from pydantic import BeforeValidator, ConfigDict, Field, ValidationError
 
@@ -76,9 +76,9 @@ class Timeout(Serializable):
 def _coerce_timeout(value: object) -> object:
     if isinstance(value, int | float) and not isinstance(value, bool):
         return Timeout(total=value)
-    if not isinstance(value, Timeout | Mapping):
-        raise ValueError(f"timeout is {value!r}; {_WHAT_IT_IS}")
-    return value
+    if isinstance(value, Timeout | Mapping):
+        return cast(object, value)
+    raise ValueError(f"timeout is {value!r}; {_WHAT_IT_IS}")
 
 
 TimeoutLike = Annotated[Timeout, BeforeValidator(_coerce_timeout)]

@@ -132,7 +132,7 @@ def create_agent(
         raise InvalidInput(f"a tool is called {answer.name!r}, and so is the answer; give the tool another name")
     offered: list[OfferedTool] = [*own.values(), *([answer.tool] if answer else []), *hosted]
     named = init_chat_model(model) if isinstance(model, str) else model
-    if named is None:
+    if named is None:  # pyright: ignore[reportUnnecessaryComparison]  # a caller's mistake
         raise InvalidInput("model is None; it is a chat model, or the name of one, such as 'openai:gpt-5.2' or 'local'")
     plan = AgentPlan(
         model=_check_kind("model", named, Runnable),  # pyright: ignore[reportUnknownArgumentType]  # `isinstance` forgets its types

@@ -59,7 +59,9 @@ class BaseCallbackHandler:
         events = [name for name in dir(BaseCallbackHandler) if name.startswith("on_")]
         for name in vars(cls):
             if name.startswith("on_") and name not in events and (near := near_name(name, events, 0.85)):
-                warnings.warn(f"{cls.__name__}.{name} is no event, and is never called; did you mean {near}?", stacklevel=2)
+                warnings.warn(
+                    f"{cls.__name__}.{name} is no event, and is never called; did you mean {near}?", stacklevel=2
+                )
 
     # -- models
 

@@ -84,7 +84,9 @@ class Conversation:
         if history is not None and memory is not None:
             raise InvalidInput("a memory has its own history: give it chat_memory=..., and no history=... beside it")
         if isinstance(history, str):
-            raise InvalidInput(f"history is the text {excerpt(history)}; write history=open_history({excerpt(history)})")
+            raise InvalidInput(
+                f"history is the text {excerpt(history)}; write history=open_history({excerpt(history)})"
+            )
         self.system = system
         if memory is not None:
             history = memory.chat_memory
