@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal, localcontext
 
 from hocket.messages import UsageMetadata, add_usage
+from hocket.messages.html import write_table, write_text
 from hocket.prices.money import EXACT
 
 __all__ = ["BatchReport"]
@@ -42,6 +43,13 @@ class BatchReport:
     def rows_per_second(self) -> float:
         """Rows that this run has done with in a second."""
         return (self.rows - self.skipped) / self.seconds if self.seconds else 0.0
+
+    def _repr_html_(self) -> str:
+        """Return the report as a notebook shows it."""
+        cost = f"${self.cost:.4f}{'+' if self.unpriced else ''}"  # a plus: some tries have no price
+        rows = [(self.ok, self.failed, self.skipped, f"{self.usage['total_tokens']:,}", cost, f"{self.seconds:.1f}")]
+        stopped = "" if self.stopped is None else write_text(f"stopped by {self.stopped}")
+        return write_table(("ok", "failed", "skipped", "tokens", "cost", "seconds"), rows) + stopped
 
     def add_usage(self, usage: UsageMetadata | None, cost: Decimal | None) -> None:
         """Add what a try came to; None: it said nothing, or has no price."""

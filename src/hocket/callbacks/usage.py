@@ -29,6 +29,14 @@ class UsageMetadataCallbackHandler(BaseCallbackHandler):
     def __repr__(self) -> str:
         return repr(self.usage_metadata)
 
+    def _repr_html_(self) -> str:
+        """Return the counts as a notebook shows them."""
+        from hocket.messages.html import write_table
+
+        kinds = ("input_tokens", "output_tokens", "total_tokens")
+        rows = [(name, *(f"{usage[kind]:,}" for kind in kinds)) for name, usage in self.usage_metadata.items()]
+        return write_table(("model", "input tokens", "output tokens", "total"), rows)
+
     def on_llm_end(self, response: LLMResult, **kwargs: object) -> None:
         """Add the usage of a reply."""
         self._add_all(response)

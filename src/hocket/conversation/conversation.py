@@ -113,6 +113,12 @@ class Conversation:
         """All that was said."""
         return self._history
 
+    def _repr_html_(self) -> str:
+        """Return what was said as a notebook shows it."""
+        from hocket.messages.html import write_messages
+
+        return write_messages(self._history.messages)
+
     async def asend(self, message: Said, config: RunnableConfig | None = None, **kwargs: Any) -> AIMessage:
         """Say something, and return the answer once the turn is stored.
 

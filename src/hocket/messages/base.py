@@ -180,6 +180,12 @@ class BaseMessage(LazyFields, Serializable):
         name = f"\nName: {self.name}" if self.name else ""
         return f"{title}{name}\n\n{self.content}"
 
+    def _repr_html_(self) -> str:
+        """Return the message as a notebook shows it."""
+        from hocket.messages.html import write_message
+
+        return write_message(self)
+
     def pretty_print(self) -> None:
         """Print `pretty_repr`."""
         print(self.pretty_repr())

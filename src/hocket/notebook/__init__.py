@@ -1,0 +1,23 @@
+"""In a notebook: a stream is shown as it comes.
+
+    await ashow(model.astream("Why is the sky blue?"))
+
+Messages, conversations, counted usage and the report of a bulk run show themselves (``_repr_html_``).
+
+- `show`: `ashow` and its sync twin.
+- `view`: what is shown of a stream.
+- `output`: where it is shown: in a cell, or on a terminal.
+"""
+
+from typing import TYPE_CHECKING
+
+from hocket._runtime.lazy import Loader, loader
+
+if TYPE_CHECKING:
+    from hocket.notebook.show import ashow, show
+
+_HOMES = {"ashow": "show", "show": "show"}
+
+__all__ = ["ashow", "show"]
+
+__getattr__: Loader = loader(__name__, _HOMES)

@@ -1,0 +1,109 @@
+"""A stream, shown as it comes."""
+
+from collections.abc import AsyncGenerator, AsyncIterable, Generator, Iterable
+
+import anyio
+
+from hocket._runtime import clock
+from hocket._runtime.runtime import ASYNC
+from hocket._runtime.stream import Stream, SyncStream
+from hocket.errors import InvalidInput
+from hocket.messages.html import load_markdown
+from hocket.notebook.output import find_output
+from hocket.notebook.view import StreamView
+
+__all__ = ["ashow", "show"]
+
+async def ashow(stream: AsyncIterable[object]) -> None:
+    """Show a stream as it comes, in the output of a notebook's cell; outside of a notebook it is printed.
+
+        await ashow(model.astream("Why is the sky blue?"))
+
+    An answer is rendered as Markdown with ``pip install 'hocket[notebook]'``. No markup, image or script of a model's gets
+    into the page. If the stream fails, or the cell is interrupted, what has come stays, and the stream is closed.
+
+    Args:
+        stream: what an ``astream`` returns, of a model, a chain, a conversation or an agent; or any async iterable of
+            texts, messages or other objects.
+
+    Raises:
+        InvalidInput: it is none.
+        Exception: what the stream raises.
+    """
+    if not isinstance(stream, AsyncIterable):  # pyright: ignore[reportUnnecessaryIsInstance]  # a caller's mistake
+        hint = ": show(...) is for what stream returns" if isinstance(stream, Iterable) else ""
+        raise InvalidInput(f"ashow takes what astream returns, not {type(stream).__name__}{hint}")
+    await ASYNC.call_sync(load_markdown)
+    drawing = _Drawing()
+    items = aiter(stream)
+    try:
+        while True:
+            if isinstance(items, Stream) and drawing.is_late and not await items.wait(drawing.pause):
+                drawing.draw()
+            drawing.add(await anext(items))
+    except StopAsyncIteration:
+        drawing.end()
+    except BaseException as error:
+        drawing.end(error)
+        raise
+    finally:
+        if isinstance(items, Stream | AsyncGenerator):
+            with anyio.CancelScope(shield=True):
+                await items.aclose()
+
+
+def show(stream: Iterable[object]) -> None:
+    """Show a stream as it comes: `ashow` for what ``stream`` returns.
+
+    Raises:
+        InvalidInput: it is no iterable.
+        Exception: what the stream raises.
+    """
+    if not isinstance(stream, Iterable):  # pyright: ignore[reportUnnecessaryIsInstance]  # a caller's mistake
+        hint = ": await ashow(...) is for what astream returns" if isinstance(stream, AsyncIterable) else ""
+        raise InvalidInput(f"show takes what stream returns, not {type(stream).__name__}{hint}")
+    drawing = _Drawing()
+    items = iter(stream)
+    try:
+        for item in items:
+            drawing.add(item)
+        drawing.end()
+    except BaseException as error:
+        drawing.end(error)
+        raise
+    finally:
+        if isinstance(items, SyncStream | Generator):
+            items.close()
+
+
+class _Drawing:
+    """A view, and when it was last drawn."""
+
+    def __init__(self) -> None:
+        self._view = StreamView()
+        self._output = find_output()
+        self._told: list[str] = []
+        self._drawn_at = clock.current().now() - self._output.pause
+        self.is_late = False
+        """Whether something has come that is not drawn yet."""
+
+    @property
+    def pause(self) -> float:
+        """Seconds until it may be drawn again."""
+        return max(0.0, self._drawn_at + self._output.pause - clock.current().now())
+
+    def add(self, item: object) -> None:
+        self._told.append(self._view.add(item))
+        self.is_late = True
+        if not self.pause:
+            self.draw()
+
+    def draw(self) -> None:
+        told, self._told = "".join(self._told), []
+        self._output.update(self._view, told)
+        self._drawn_at = clock.current().now()
+        self.is_late = False
+
+    def end(self, failure: BaseException | None = None) -> None:
+        self._told.append(self._view.end(failure))
+        self.draw()

@@ -1,0 +1,130 @@
+"""What is shown of a stream: as HTML in a notebook, and as text elsewhere."""
+
+from typing import Any
+
+from hocket.agents.events import AgentEvent
+from hocket.messages import AIMessage, BaseMessage, BaseMessageChunk, ToolMessage
+from hocket.messages.html import write_box, write_message, write_text
+
+__all__ = ["StreamView"]
+
+
+class _Text:
+    """Pieces of a text."""
+
+    def __init__(self, piece: str) -> None:
+        self.pieces = [piece]
+
+    def __str__(self) -> str:
+        return "".join(self.pieces)
+
+
+class _Step(str):
+    """What an agent does: a line."""
+
+
+class _Latest:
+    """An item that stands for those before it."""
+
+    def __init__(self, value: object) -> None:
+        self.value = value
+
+    def __str__(self) -> str:
+        return repr(self.value)
+
+
+_Part = BaseMessage | _Text | _Step | _Latest
+
+
+class StreamView:
+    """The items of a stream, one behind the other: texts and pieces of messages are joined.
+
+    What an agent does with tools is told in lines. Of other items, such as an object that grows, the last is shown.
+    """
+
+    def __init__(self) -> None:
+        self._parts: list[_Part] = []
+        self._failure = ""
+
+    def add(self, item: object) -> str:
+        """Take an item, and return what a terminal prints of it, where nothing can be drawn over."""
+        if isinstance(item, str):
+            return self._add_text(item)
+        if isinstance(item, BaseMessage):
+            return self._add_message(item)
+        if isinstance(item, AgentEvent):
+            return self._add_event(item)
+        self._add_value(item)
+        return ""
+
+    def end(self, failure: BaseException | None = None) -> str:
+        """Take note of the end, and return what a terminal prints at it."""
+        self._failure = "" if failure is None else f"It broke off here: {type(failure).__name__}"
+        last = str(self._parts[-1]) if self._parts and isinstance(self._parts[-1], _Latest) else ""
+        return f"{last}\n{self._failure}".rstrip("\n") + "\n"
+
+    @property
+    def html(self) -> str:
+        """All of it, as HTML."""
+        inside = "".join(_write(part) for part in self._parts)
+        return inside + (write_box(write_text(self._failure), "#ef4444") if self._failure else "")
+
+    @property
+    def text(self) -> str:
+        """All of it, as a text."""
+        told = [part.text if isinstance(part, BaseMessage) else str(part) for part in self._parts]
+        return "\n".join(one for one in (*told, self._failure) if one)
+
+    def _add_text(self, text: str) -> str:
+        last = self._parts[-1] if self._parts else None
+        if isinstance(last, _Text):
+            last.pieces.append(text)
+        else:
+            self._parts.append(_Text(text))
+        return text
+
+    def _add_message(self, message: BaseMessage) -> str:
+        last: Any = self._parts[-1] if self._parts else None
+        if isinstance(message, BaseMessageChunk) and isinstance(last, type(message)):
+            self._parts[-1] = last + message
+        else:
+            self._parts.append(message)
+        return message.text
+
+    def _add_event(self, event: AgentEvent) -> str:
+        if event.chunk is not None:
+            return self._add_message(event.chunk)
+        if event.call is not None:
+            if self._parts and _is_call(self._parts[-1]):
+                self._parts.pop()  # the line tells it
+            step = _describe_step(event)
+            self._parts.append(step)
+            return f"\n{step}\n"
+        if event.output is not None and not isinstance(event.output.output, str):
+            self._add_value(event.output.output)
+        return ""
+
+    def _add_value(self, value: object) -> None:
+        if self._parts and isinstance(self._parts[-1], _Latest):
+            self._parts.pop()
+        self._parts.append(_Latest(value))
+
+
+def _write(part: _Part) -> str:
+    if isinstance(part, BaseMessage):
+        return write_message(part)
+    return write_box(write_text(str(part), is_markdown=isinstance(part, _Text)))
+
+
+def _is_call(part: _Part) -> bool:
+    """Whether a part of an answer is calls of tools, and no word."""
+    return isinstance(part, AIMessage) and not part.text and bool(part.tool_calls)
+
+
+def _describe_step(event: AgentEvent) -> _Step:
+    assert event.call is not None
+    name = event.call["name"]
+    if isinstance(event.result, ToolMessage):
+        return _Step(f"← {name}: {event.result.text}")
+    mark = "→ waits for a decision:" if event.kind == "paused" else "→"
+    return _Step(f"{mark} {name}({event.call['args']})")
