@@ -1,5 +1,6 @@
 """A bulk run: every row once, in a file that a run which was killed, stopped or cancelled goes on with."""
 
+import io
 import json
 import os
 import signal
@@ -26,6 +27,7 @@ from hocket.prices import Price, set_prices
 from hocket.providers.openai import ChatOpenAI
 from hocket.runnables import RunnableLambda
 from hocket.testing import OpenAIFormat, Reply, Status, serve
+from tests.kit.notebooks import require_packages
 
 
 class Echo:
@@ -284,6 +286,44 @@ async def test_progress(echo: Echo, out: Path) -> None:
     assert told[-1] == 2
     await arun_batch(echo.chain, ["a", "b", "c"], out, progress=lambda report: told.append(report.rows))
     assert told[-1] == 3
+
+
+async def test_a_progress_bar(echo: Echo, out: Path) -> None:
+    """Is moved on to where the file is, earlier runs included, and stays open."""
+
+    class Bar:
+        at, words = 0, ""
+
+        def update(self, n: int, /) -> None:
+            self.at += n
+
+        def set_postfix(self, words: dict[str, object], *, refresh: bool) -> None:
+            self.words = str(words)
+
+    echo.fails = {"b"}
+    bar = Bar()
+    await arun_batch(echo.chain, ["a", "b"], out, progress=bar)
+    assert bar.at == 2 and bar.words == "{'failed': 1, 'cost': '$0.00'}"
+    again = Bar()
+    await arun_batch(echo.chain, ["a", "b", "c"], out, progress=again)
+    assert again.at == 3
+    with pytest.raises(InvalidInput, match=r"progress is a class: make one, as in progress=Bar\(total="):
+        await arun_batch(echo.chain, ["a"], out, progress=Bar)
+    with pytest.raises(InvalidInput, match="progress is int"):
+        await arun_batch(echo.chain, ["a"], out, progress=3)  # type: ignore[arg-type]
+
+
+def test_the_bar_of_tqdm(echo: Echo, out: Path) -> None:
+    """And the verbs that give answers as they come go through it as they are."""
+    require_packages("tqdm")
+    from tqdm import tqdm
+
+    shown = io.StringIO()
+    with tqdm(total=3, file=shown) as bar:
+        run_batch(echo.chain, ["a", "b", "c"], out, progress=bar)
+    assert bar.n == 3 and "3/3" in shown.getvalue() and "cost=$0.00" in shown.getvalue()
+    answers = tqdm(echo.chain.batch_as_completed(["a", "b"]), total=2, file=shown)
+    assert dict(answers) == {0: "A", 1: "B"}
 
 
 def test_the_sync_face(echo: Echo, out: Path) -> None:

@@ -9,6 +9,7 @@ A run that is killed and started again goes on where it was: no row is lost, non
 
 - `run`: the run.
 - `journal`: the file.
+- `progress`: who is told how far it is.
 - `meter`: what a row used and cost.
 - `ray`: a stage for Ray Data, for many machines.
 """

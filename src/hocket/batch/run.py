@@ -18,6 +18,7 @@ from hocket._runtime.portal import run_in_portal
 from hocket._runtime.runtime import ASYNC
 from hocket.batch.journal import Journal, LineData, MismatchPolicy, hash_row
 from hocket.batch.meter import RowMeter, row_meter
+from hocket.batch.progress import Listener, Progress, make_listener
 from hocket.batch.report import BatchReport
 from hocket.batch.rows import RowSource
 from hocket.errors import (
@@ -36,14 +37,11 @@ from hocket.runnables import Runnable, RunnableSerializable
 
 Row = TypeVar("Row")
 
-__all__ = ["Progress", "arun_batch", "make_fingerprint", "run_batch", "write_output"]
+__all__ = ["arun_batch", "make_fingerprint", "run_batch", "write_output"]
 
 TICK = 0.05
 MOST_LINES = 256
 PROGRESS_EVERY = 0.5
-
-Progress = Callable[[BatchReport], object]
-"""Told how far a run is, twice a second and at its end. May be async."""
 
 _FOR_ALL_ROWS = (
     AuthenticationError,
@@ -82,7 +80,8 @@ async def arun_batch(
         id: each row's own, for its line: a key of rows that are mappings, or a function of a row; None: rows have none.
         max_concurrency: rows that are asked at once.
         retry_failed: whether rows that failed in an earlier run are asked again.
-        progress: told how far it is.
+        progress: told how far it is, twice a second and at its end: a function of the report, which may be async, or a
+            progress bar, such as ``tqdm(total=len(rows))``.
         on_mismatch: what to do with a file of another model, or where a row has changed: "raise", or "redo", which asks
             again.
         fsync: whether to wait, at each write, until the disk has it; else a power cut may take the last seconds.
@@ -105,8 +104,9 @@ async def arun_batch(
         raise InvalidInput(f'on_mismatch is {on_mismatch!r}; it must be "raise" or "redo"')
     if not isinstance(model, Runnable):  # pyright: ignore[reportUnnecessaryIsInstance]  # a caller's mistake
         raise InvalidInput(f"{type(model).__name__} is not runnable: give a model, a chain or an agent")
+    listener = make_listener(progress)
     journal = await ASYNC.call_sync(Journal, out, version or make_fingerprint(model), on_mismatch, retry_failed)
-    run = _Run(model, RowSource(rows), journal, id, progress, fsync)
+    run = _Run(model, RowSource(rows), journal, id, listener, fsync)
     try:
         return await run.run(max_concurrency)
     finally:
@@ -153,14 +153,14 @@ class _Run(Generic[Row]):
         rows: RowSource[Row],
         journal: Journal,
         id: str | Callable[[Row], object] | None,
-        progress: Progress | None,
+        listener: Listener | None,
         fsync: bool,
     ) -> None:
         self._model = model
         self._rows = rows
         self._journal = journal
         self._id = id
-        self._progress = progress
+        self._listener = listener
         self._fsync = fsync
         self._failure: BaseException | None = None
         self._began_at = clock.current().now()
@@ -251,8 +251,8 @@ class _Run(Generic[Row]):
     async def _tell(self) -> None:
         report = self._journal.report
         report.seconds = clock.current().now() - self._began_at
-        if self._progress is not None:
-            returned = self._progress(report)
+        if self._listener is not None:
+            returned = self._listener(report)
             if inspect.isawaitable(returned):
                 await cast("Awaitable[object]", returned)
 

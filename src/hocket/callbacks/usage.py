@@ -33,8 +33,10 @@ class UsageMetadataCallbackHandler(BaseCallbackHandler):
         """Return the counts as a notebook shows them."""
         from hocket.messages.html import write_table
 
-        kinds = ("input_tokens", "output_tokens", "total_tokens")
-        rows = [(name, *(f"{usage[kind]:,}" for kind in kinds)) for name, usage in self.usage_metadata.items()]
+        rows = [
+            (name, f"{usage['input_tokens']:,}", f"{usage['output_tokens']:,}", f"{usage['total_tokens']:,}")
+            for name, usage in self.usage_metadata.items()
+        ]
         return write_table(("model", "input tokens", "output tokens", "total"), rows)
 
     def on_llm_end(self, response: LLMResult, **kwargs: object) -> None:

@@ -9,13 +9,13 @@ was written if not. It is imported when something is shown.
 """
 
 import functools
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from html import escape
+from typing import Any, Protocol
 
-from hocket.messages.ai import AIMessage
-from hocket.messages.base import BaseMessage
+from hocket.messages.content import FieldsView
 
-__all__ = ["load_markdown", "write_box", "write_message", "write_messages", "write_table", "write_text"]
+__all__ = ["ShownMessage", "load_markdown", "write_box", "write_message", "write_messages", "write_table", "write_text"]
 
 LONGEST = 20_000
 """Characters of a text that are shown."""
@@ -29,16 +29,29 @@ _OTHER_COLOUR = "#94a3b8"
 Renderer = Callable[[str], str]
 
 
-def write_message(message: BaseMessage) -> str:
+class ShownMessage(Protocol):
+    """What is shown of any message. An answer also has its calls, and its usage."""
+
+    type: str
+    name: str | None
+    response_metadata: dict[str, Any]
+
+    @property
+    def content_blocks(self) -> Sequence[Any]:
+        """The content, as standard blocks."""
+        ...
+
+
+def write_message(message: ShownMessage) -> str:
     """Return a message as HTML: who speaks, what is said, the calls of tools, and what it cost."""
     kind = message.type.removesuffix("MessageChunk").lower()
     inside = [_write_head(kind, message)]
     for block in message.content_blocks:
         match block:
             case {"type": "text", "text": str(text)}:
-                inside.append(write_text(text, is_markdown=isinstance(message, AIMessage)))
+                inside.append(write_text(text, is_markdown=kind == "ai"))
             case {"type": "reasoning"}:
-                if reasoning := block.get("reasoning"):
+                if reasoning := str(block.get("reasoning") or ""):
                     inside.append(f"<details><summary>reasoning</summary>{write_text(reasoning)}</details>")
             case {"type": "tool_call" | "tool_call_chunk" | "invalid_tool_call"}:
                 pass  # below, whatever their form
@@ -46,13 +59,12 @@ def write_message(message: BaseMessage) -> str:
                 inside.append(f"<div>[{escape(other)}]</div>")
             case _:
                 pass
-    if isinstance(message, AIMessage):
-        calls = [*message.tool_calls, *message.invalid_tool_calls]
-        inside += [f"<div>→ <code>{_escape(_describe_call(call))}</code></div>" for call in calls]
+    calls: list[FieldsView] = [*getattr(message, "tool_calls", ()), *getattr(message, "invalid_tool_calls", ())]
+    inside += [f"<div>→ <code>{_escape(_describe_call(call))}</code></div>" for call in calls]
     return write_box("".join(inside), _COLOURS.get(kind, _OTHER_COLOUR))
 
 
-def write_messages(messages: Sequence[BaseMessage]) -> str:
+def write_messages(messages: Sequence[ShownMessage]) -> str:
     """Return the last messages of a conversation as HTML."""
     left_out = len(messages) - MOST
     before = f"<div>… {left_out} messages before</div>" if left_out > 0 else ""
@@ -92,22 +104,19 @@ def load_markdown() -> Renderer | None:
     return MarkdownIt("commonmark", {"html": False}).enable("table").disable("image").render
 
 
-def _write_head(kind: str, message: BaseMessage) -> str:
+def _write_head(kind: str, message: ShownMessage) -> str:
     facts: list[str] = [kind]
     name = message.response_metadata.get("model_name") or message.name
     if name:
         facts.append(str(name))
-    usage = message.usage_metadata if isinstance(message, AIMessage) else None
+    usage: FieldsView | None = getattr(message, "usage_metadata", None)
     if usage is not None:
         facts.append(f"{usage['input_tokens']} + {usage['output_tokens']} tokens")
     return f'<div style="opacity:.65;font-size:.85em">{_escape(" · ".join(facts))}</div>'
 
 
-def _describe_call(call: Mapping[str, object]) -> str:
-    arguments = call["args"]
-    if isinstance(arguments, dict):
-        arguments = ", ".join(f"{name}={value!r}" for name, value in arguments.items())
-    return f"{call['name']}({arguments or ''})"
+def _describe_call(call: FieldsView) -> str:
+    return f"{call['name']}({call['args']})"
 
 
 def _escape(text: str) -> str:

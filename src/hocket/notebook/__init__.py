@@ -4,7 +4,7 @@
 
 Messages, conversations, counted usage and the report of a bulk run show themselves (``_repr_html_``).
 
-- `show`: `ashow` and its sync twin.
+- `drawing`: `ashow` and its sync twin.
 - `view`: what is shown of a stream.
 - `output`: where it is shown: in a cell, or on a terminal.
 """
@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 from hocket._runtime.lazy import Loader, loader
 
 if TYPE_CHECKING:
-    from hocket.notebook.show import ashow, show
+    from hocket.notebook.drawing import ashow, show
 
-_HOMES = {"ashow": "show", "show": "show"}
+_HOMES = {"ashow": "drawing", "show": "drawing"}
 
 __all__ = ["ashow", "show"]
 

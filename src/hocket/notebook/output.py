@@ -5,11 +5,11 @@ IPython is not imported: where a notebook runs, it has been.
 
 import sys
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 from hocket.notebook.view import StreamView
 
-__all__ = ["Output", "find_output"]
+__all__ = ["Cell", "Output", "Terminal", "find_output"]
 
 
 class Output(Protocol):
@@ -55,12 +55,12 @@ class Cell:
 
 def find_output() -> Output:
     """Return where the caller's output is seen."""
-    ipython: Any = sys.modules.get("IPython")
-    shell = ipython.get_ipython() if ipython is not None else None
+    ipython = cast(Any, sys.modules).get("IPython")
+    if ipython is None:
+        return Terminal()
+    shell = ipython.get_ipython()
     if shell is None or shell.display_pub is None:
         return Terminal()
-    from IPython.core.displaypub import DisplayPublisher
-
     # A terminal's publisher is the plain one: it cannot draw anew.
-    is_plain = type(shell.display_pub) is DisplayPublisher
+    is_plain = type(shell.display_pub) is ipython.core.displaypub.DisplayPublisher
     return Terminal() if is_plain else Cell(ipython.display.display)

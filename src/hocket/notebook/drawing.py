@@ -14,6 +14,7 @@ from hocket.notebook.view import StreamView
 
 __all__ = ["ashow", "show"]
 
+
 async def ashow(stream: AsyncIterable[object]) -> None:
     """Show a stream as it comes, in the output of a notebook's cell; outside of a notebook it is printed.
 

