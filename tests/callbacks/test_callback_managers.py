@@ -22,7 +22,7 @@ from hocket.messages import HumanMessage
 from hocket.outputs import Generation, GenerationChunk, LLMResult
 from tests.kit import Event, Recorder
 
-EVENTS = [name for name in vars(BaseCallbackHandler) if name.startswith("on_")]
+EVENTS = [name for name in dir(BaseCallbackHandler) if name.startswith("on_")]
 RESULT = LLMResult(generations=[[Generation(text="hi")]])
 
 

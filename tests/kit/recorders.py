@@ -10,7 +10,7 @@ MODEL_EVENTS = ("on_chat_model_start", "on_llm_start", "on_llm_end", "on_llm_err
 CHAIN_EVENTS = ("on_chain_start", "on_chain_end", "on_chain_error")
 TOOL_EVENTS = ("on_tool_start", "on_tool_end", "on_tool_error")
 
-_ALL_EVENTS = tuple(name for name in vars(BaseCallbackHandler) if name.startswith("on_"))
+_ALL_EVENTS = tuple(name for name in dir(BaseCallbackHandler) if name.startswith("on_"))
 _ENDINGS = ("_end", "_error")
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.langchain.events import show
+from tests.langchain.name_cases import ELSEWHERE, NAME_CASES, NAME_ROOMS, NAME_SETUP
 from tests.langchain.programs import make_names
 
 FILE = Path(__file__).parents[1] / "fixtures" / "langchain" / "cases.json"
@@ -466,7 +467,8 @@ def evaluate(package: str) -> dict[str, Any]:
         "example_selectors",
         "language_models.fake_chat_models",
     )
-    for room in ("tools", "chat_history", *(elsewhere if package == "langchain_core" else ())):
+    own = elsewhere if package == "langchain_core" else ()
+    for room in ("tools", "chat_history", *own, *NAME_ROOMS, *ELSEWHERE[package]):
         module = importlib.import_module(f"{package}.{room}")
         more = {name: getattr(module, name) for name in [*vars(module), *getattr(module, "__all__", ())]}
         names = {**more, **names}
@@ -475,8 +477,8 @@ def evaluate(package: str) -> dict[str, Any]:
     names["asyncio"] = asyncio
     names["add_pieces"] = names["add"]
     found: dict[str, Any] = {}
-    exec(SETUP + HISTORY, names)
-    for room, cases in CASES.items():
+    exec(SETUP + HISTORY + NAME_SETUP, names)
+    for room, cases in {**CASES, **NAME_CASES}.items():
         for case in cases:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")

@@ -26,8 +26,10 @@ def write_tables() -> str:
 
 
 def _list_lines() -> Iterator[str]:
-    moved, total, same = _count()
-    yield f"Of langchain-core's {total} public names {moved} are moved, {same} of them to the room of the same name."
+    total, same, elsewhere, others = _count()
+    moved = same + elsewhere + others
+    yield f"Of langchain-core's {total} public names {moved} are moved: {same} are in the room of the same name,"
+    yield f"{elsewhere} in another room of hocket, and {others} are of Python or pydantic. Each other one is answered below."
     yield ""
     yield "### Names that are called otherwise, or are elsewhere"
     yield ""
@@ -64,12 +66,13 @@ def _list_lines() -> Iterator[str]:
     yield from _write_rows(("package", "why", "instead"), packages)
 
 
-def _count() -> tuple[int, int, int]:
-    """Return how many names are moved, how many there are, and how many moved to the room of the same name."""
+def _count() -> tuple[int, int, int, int]:
+    """Return how many names there are, and how many are in the room of the same name, another one, and elsewhere."""
     found = [(module, find_place(module, name)) for module, names in RECORDED.items() for name in names]
-    places = [(module, place) for module, place in found if isinstance(place, Place)]
-    same = sum(place.module == f"hocket.{module.split('.')[1]}" for module, place in places)
-    return len(places), len(found), same
+    places = [(module, place.module) for module, place in found if isinstance(place, Place)]
+    same = sum(room == f"hocket.{module.split('.')[1]}" for module, room in places)
+    others = sum(not room.startswith("hocket.") for _, room in places)
+    return len(found), same, len(places) - same - others, others
 
 
 def _list_renamed() -> Iterator[tuple[str, ...]]:

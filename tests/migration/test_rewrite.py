@@ -60,8 +60,8 @@ def findings(code: str) -> list[tuple[int, str, str]]:
             "from hocket.tools import tool; x = 1\n",
         ),
         (
-            "from langchain_core.utils import from_env; from langchain_core.tools import tool\n",
-            "from langchain_core.utils import from_env; from hocket.tools import tool\n",
+            "from langchain_core.utils import env_var_is_set; from langchain_core.tools import tool\n",
+            "from langchain_core.utils import env_var_is_set; from hocket.tools import tool\n",
         ),
         ("from hocket.tools import tool\nx: 'tool'\n", "from hocket.tools import tool\nx: 'tool'\n"),
         ("from .langchain_core import x\n", "from .langchain_core import x\n"),
@@ -129,7 +129,7 @@ def test_arguments(call: str, after: str) -> None:
 @pytest.mark.parametrize(
     ("code", "said"),
     [
-        ("from langchain_core.utils import from_env", [(1, "left", "langchain_core.utils.from_env")]),
+        ("from langchain_core.utils import env_var_is_set", [(1, "left", "langchain_core.utils.env_var_is_set")]),
         ("from langchain_ollama import OllamaLLM", [(1, "left", "langchain_ollama.OllamaLLM")]),
         ("from langchain import hub", [(1, "check", "hub")]),
         ("import langchain\nlangchain.verbose = True", [(2, "left", "langchain.verbose")]),
@@ -157,7 +157,7 @@ def test_arguments(call: str, after: str) -> None:
             [(2, "left", "langchain_core. …")],
         ),
         ("__import__('langchain_nobody.x')", [(1, "left", "langchain_nobody.x")]),
-        ("patch('langchain_core.utils.from_env')", [(1, "left", "langchain_core.utils.from_env")]),
+        ("patch('langchain_core.utils.env_var_is_set')", [(1, "left", "langchain_core.utils.env_var_is_set")]),
         ("log('langchain_core.messages')", [(1, "check", "langchain_core.messages")]),
         (
             "from langgraph.graph import StateGraph\nfrom langchain_core.messages import AIMessage",

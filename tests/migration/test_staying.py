@@ -102,7 +102,7 @@ def test_what_hocket_has_and_would_refuse_stays() -> None:
 @pytest.mark.parametrize(
     ("code", "subject"),
     [
-        ("from langchain_core.utils import from_env\nfrom_env('A')\n", "langchain_core.utils.from_env"),
+        ("from langchain_core.utils import env_var_is_set\nenv_var_is_set('A')\n", "langchain_core.utils.env_var_is_set"),
         ("from langchain_community.callbacks import get_openai_callback\nget_openai_callback()\n",
          "langchain_community.callbacks.get_openai_callback"),
     ],

@@ -11,6 +11,14 @@ from hocket.callbacks.groups import (
     atrace_as_chain_group,
     trace_as_chain_group,
 )
+from hocket.callbacks.handler_mixins import (
+    CallbackManagerMixin,
+    ChainManagerMixin,
+    LLMManagerMixin,
+    RetrieverManagerMixin,
+    RunManagerMixin,
+    ToolManagerMixin,
+)
 from hocket.callbacks.handlers import AsyncCallbackHandler, BaseCallbackHandler
 from hocket.callbacks.manager import (
     AsyncCallbackManager,
@@ -55,13 +63,19 @@ __all__ = [
     "CallbackManagerForLLMRun",
     "CallbackManagerForRetrieverRun",
     "CallbackManagerForToolRun",
+    "CallbackManagerMixin",
     "Callbacks",
+    "ChainManagerMixin",
     "DebugCallbackHandler",
     "FileCallbackHandler",
+    "LLMManagerMixin",
     "ParentRunManager",
+    "RetrieverManagerMixin",
     "RunManager",
+    "RunManagerMixin",
     "StdOutCallbackHandler",
     "StreamingStdOutCallbackHandler",
+    "ToolManagerMixin",
     "UsageMetadataCallbackHandler",
     "adispatch_custom_event",
     "atrace_as_chain_group",

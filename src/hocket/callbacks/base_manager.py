@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable
 from typing import Self, TypeVar
 from uuid import UUID
 
-from hocket.callbacks.handlers import BaseCallbackHandler, Metadata
+from hocket.callbacks.handler_mixins import Metadata
+from hocket.callbacks.handlers import BaseCallbackHandler
 
 __all__ = ["BaseCallbackManager", "Callbacks"]
 

@@ -12,7 +12,8 @@ from uuid import UUID
 from hocket._runtime.ids import new_run_id
 from hocket._runtime.runtime import ASYNC, Runtime, drive
 from hocket.callbacks.events import NOTHING, Listener, emit, listeners
-from hocket.callbacks.handlers import BaseCallbackHandler, Metadata
+from hocket.callbacks.handler_mixins import Metadata
+from hocket.callbacks.handlers import BaseCallbackHandler
 from hocket.messages.pieces import copy_containers
 
 __all__ = ["BaseRunManager", "sync_face"]

@@ -65,9 +65,9 @@ _STARTS = frozenset(name for name in _IGNORED_BY if name.endswith("_start"))
 _ENDS = frozenset(name for name in _IGNORED_BY if name.endswith(("_end", "_error")))
 
 _SILENT = frozenset(
-    function
+    getattr(cls, name)
     for cls in (BaseCallbackHandler, AsyncCallbackHandler)
-    for name, function in vars(cls).items()
+    for name in dir(cls)
     if name.startswith("on_")
 )
 """The methods that a handler has not overridden."""

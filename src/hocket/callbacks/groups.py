@@ -9,7 +9,7 @@ from uuid import UUID
 from hocket._runtime.runtime import drive
 from hocket.callbacks.base_manager import BaseCallbackManager, Callbacks
 from hocket.callbacks.base_run_manager import BaseRunManager, sync_face
-from hocket.callbacks.handlers import Metadata
+from hocket.callbacks.handler_mixins import Metadata
 from hocket.callbacks.manager import AsyncCallbackManager, AsyncRunManager, CallbackManager, RunManager
 
 __all__ = [

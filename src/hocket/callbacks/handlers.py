@@ -6,24 +6,33 @@ the others, where LangChain sends each to a thread. Handlers are given copies; t
 """
 
 import warnings
-from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
+from hocket.callbacks.handler_mixins import (
+    CallbackManagerMixin,
+    ChainManagerMixin,
+    LLMManagerMixin,
+    Metadata,
+    RetrieverManagerMixin,
+    RunManagerMixin,
+    Serialized,
+    ToolManagerMixin,
+)
 from hocket.errors.hints import near_name
-from hocket.messages import BaseMessage, UsageMetadata
-from hocket.outputs import ChatGenerationChunk, GenerationChunk, LLMResult
+from hocket.messages import UsageMetadata
 
-__all__ = ["AsyncCallbackHandler", "BaseCallbackHandler", "Metadata", "Serialized"]
-
-Metadata = dict[str, Any]
-"""What the application notes on a run: anything, by its own keys."""
-
-Serialized = dict[str, Any]
-"""The object that a run belongs to, as data: its class, by name, and its fields."""
+__all__ = ["AsyncCallbackHandler", "BaseCallbackHandler"]
 
 
-class BaseCallbackHandler:
+class BaseCallbackHandler(
+    LLMManagerMixin,
+    ChainManagerMixin,
+    ToolManagerMixin,
+    RetrieverManagerMixin,
+    CallbackManagerMixin,
+    RunManagerMixin,
+):
     """Watches runs. Every event names its run by ``run_id`` and the one it belongs to by ``parent_run_id``.
 
     Attributes:
@@ -63,74 +72,7 @@ class BaseCallbackHandler:
                     f"{cls.__name__}.{name} is no event, and is never called; did you mean {near}?", stacklevel=2
                 )
 
-    # -- models
-
-    def on_llm_start(
-        self,
-        serialized: Serialized,
-        prompts: list[str],
-        *,
-        run_id: UUID,
-        parent_run_id: UUID | None = None,
-        tags: list[str] | None = None,
-        metadata: Metadata | None = None,
-        **kwargs: Any,
-    ) -> object:
-        """A text model starts; a chat model too, for a handler that has no `on_chat_model_start`.
-
-        ``kwargs``: ``invocation_params``, ``options``, ``name``, ``batch_size``, ``stream`` (whether the model is asked to
-        stream), and for a model behind HTTP ``server_address`` (a host) and ``server_port``.
-        """
-
-    def on_chat_model_start(
-        self,
-        serialized: Serialized,
-        messages: list[list[BaseMessage]],
-        *,
-        run_id: UUID,
-        parent_run_id: UUID | None = None,
-        tags: list[str] | None = None,
-        metadata: Metadata | None = None,
-        **kwargs: Any,
-    ) -> object:
-        """A chat model starts. Raising NotImplementedError asks for `on_llm_start` instead. ``kwargs`` as there."""
-
-    def on_llm_new_token(
-        self,
-        token: str,
-        *,
-        chunk: GenerationChunk | ChatGenerationChunk | None = None,
-        run_id: UUID,
-        parent_run_id: UUID | None = None,
-        tags: list[str] | None = None,
-        **kwargs: Any,
-    ) -> object:
-        """A chunk has come, and its consumer does not have it yet. ``token`` is its text.
-
-        ``chunk`` is copied at the first look, in here: one that is kept, and looked at later, may show the consumer's edits.
-        """
-
-    def on_llm_end(
-        self,
-        response: LLMResult,
-        *,
-        run_id: UUID,
-        parent_run_id: UUID | None = None,
-        tags: list[str] | None = None,
-        **kwargs: Any,
-    ) -> object:
-        """A model has answered. ``closed=True``: the consumer left the stream early, and this is what came until then."""
-
-    def on_llm_error(
-        self,
-        error: BaseException,
-        *,
-        run_id: UUID,
-        parent_run_id: UUID | None = None,
-        tags: list[str] | None = None,
-        **kwargs: Any,
-    ) -> object:
-        """A run has failed or was cancelled. ``response``: an `LLMResult` of what came until then."""
+    # -- what LangChain has no events for: models, embeddings, chains that are streamed
 
     def on_first_token(
         self, seconds: float, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any
@@ -162,8 +104,6 @@ class BaseCallbackHandler:
 
         They are reasoning, and what ran on the other's servers. It is told once a request, before that is sent.
         """
-
-    # -- embeddings
 
     def on_embeddings_start(
         self,
@@ -202,106 +142,8 @@ class BaseCallbackHandler:
     ) -> object:
         """An embedding model has failed, or was cancelled."""
 
-    # -- chains, tools, retrievers, agents
-
-    def on_chain_start(
-        self,
-        serialized: Serialized,
-        inputs: dict[str, Any],
-        *,
-        run_id: UUID,
-        parent_run_id: UUID | None = None,
-        tags: list[str] | None = None,
-        metadata: Metadata | None = None,
-        **kwargs: Any,
-    ) -> object:
-        """A chain starts."""
-
-    def on_chain_end(self, outputs: Any, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any) -> object:
-        """A chain has ended."""
-
-    def on_chain_error(
-        self, error: BaseException, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any
-    ) -> object:
-        """A chain has failed."""
-
     def on_chain_chunk(self, chunk: Any, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any) -> object:
         """A chain that is streamed has made a piece of its output, and its consumer does not have it yet."""
-
-    def on_tool_start(
-        self,
-        serialized: Serialized,
-        input_str: str,
-        *,
-        run_id: UUID,
-        parent_run_id: UUID | None = None,
-        tags: list[str] | None = None,
-        metadata: Metadata | None = None,
-        inputs: dict[str, Any] | None = None,
-        **kwargs: Any,
-    ) -> object:
-        """A tool starts."""
-
-    def on_tool_end(self, output: Any, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any) -> object:
-        """A tool has answered."""
-
-    def on_tool_error(
-        self, error: BaseException, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any
-    ) -> object:
-        """A tool has failed."""
-
-    def on_retriever_start(
-        self,
-        serialized: Serialized,
-        query: str,
-        *,
-        run_id: UUID,
-        parent_run_id: UUID | None = None,
-        tags: list[str] | None = None,
-        metadata: Metadata | None = None,
-        **kwargs: Any,
-    ) -> object:
-        """A retriever starts."""
-
-    def on_retriever_end(
-        self, documents: Sequence[Any], *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any
-    ) -> object:
-        """A retriever has found ``documents``."""
-
-    def on_retriever_error(
-        self, error: BaseException, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any
-    ) -> object:
-        """A retriever has failed."""
-
-    def on_agent_action(self, action: Any, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any) -> object:
-        """An agent has chosen what to do."""
-
-    def on_agent_finish(self, finish: Any, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any) -> object:
-        """An agent is done."""
-
-    # -- anything
-
-    def on_text(self, text: str, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any) -> object:
-        """Free text about a run."""
-
-    def on_retry(self, retry_state: Any, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any) -> object:
-        """An attempt failed and another will be made; ``retry_state`` is tenacity's.
-
-        ``kwargs``: ``attempt`` (its number, from 1), ``error``, ``delay`` (seconds until the next), ``status`` (of the HTTP
-        reply, or None), and for a model ``response``, an `LLMResult` of what came until it failed.
-        """
-
-    def on_custom_event(
-        self,
-        name: str,
-        data: Any,
-        *,
-        run_id: UUID,
-        tags: list[str] | None = None,
-        metadata: Metadata | None = None,
-        **kwargs: Any,
-    ) -> object:
-        """Something that the application says of itself (`dispatch_custom_event`)."""
 
 
 class AsyncCallbackHandler(BaseCallbackHandler):

@@ -16,7 +16,7 @@ from hocket.callbacks.base_manager import BaseCallbackManager, Callbacks
 from hocket.callbacks.base_run_manager import BaseRunManager, sync_face
 from hocket.callbacks.events import emit, listeners
 from hocket.callbacks.given import as_own_manager, list_handlers
-from hocket.callbacks.handlers import Metadata, Serialized
+from hocket.callbacks.handler_mixins import Metadata, Serialized
 from hocket.callbacks.stdout import DebugCallbackHandler, StdOutCallbackHandler
 from hocket.messages import BaseMessage
 from hocket.messages.base import copy_containers

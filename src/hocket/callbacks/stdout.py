@@ -5,7 +5,8 @@ import time
 from typing import IO, Any
 from uuid import UUID
 
-from hocket.callbacks.handlers import BaseCallbackHandler, Serialized
+from hocket.callbacks.handler_mixins import Serialized
+from hocket.callbacks.handlers import BaseCallbackHandler
 from hocket.messages import BaseMessage, get_buffer_string
 from hocket.outputs import LLMResult
 

@@ -1,6 +1,7 @@
 """Loaders: files in, documents out, one after another. LangChain's names."""
 
 from hocket.document_loaders.base import BaseLoader
+from hocket.document_loaders.blobs import BaseBlobParser, BlobLoader, GenericLoader
 from hocket.document_loaders.csv_rows import CSVLoader
 from hocket.document_loaders.directories import DirectoryLoader, NotionDirectoryLoader
 from hocket.document_loaders.docx import DocxLoader
@@ -12,11 +13,14 @@ from hocket.document_loaders.pdf import PyPDFLoader
 from hocket.document_loaders.text import MarkdownLoader, TextLoader
 
 __all__ = [
+    "BaseBlobParser",
     "BaseLoader",
+    "BlobLoader",
     "CSVLoader",
     "DirectoryLoader",
     "DocxLoader",
     "FilesLoader",
+    "GenericLoader",
     "HTMLLoader",
     "JSONLoader",
     "MarkdownLoader",

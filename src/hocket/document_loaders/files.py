@@ -6,10 +6,10 @@ import stat
 from abc import ABC, abstractmethod
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
-from typing import TypeAlias
 
 from hocket.document_loaders.base import StreamLoader
 from hocket.documents import Document
+from hocket.documents.blob import FilePath
 from hocket.errors import DocumentError, InvalidInput
 
 __all__ = [
@@ -25,8 +25,6 @@ __all__ = [
 
 MAX_BYTES = 100_000_000
 """The largest file that is read whole, by default."""
-
-FilePath: TypeAlias = str | os.PathLike[str]
 
 
 class FileLoader(StreamLoader, ABC):

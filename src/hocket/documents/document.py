@@ -3,14 +3,14 @@
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict
 
-from hocket.load.serializable import Serializable
+from hocket.documents.blob import BaseMedia
 
 __all__ = ["Document"]
 
 
-class Document(Serializable):
+class Document(BaseMedia):
     """A piece of text, and what is known about it.
 
     Args:
@@ -28,8 +28,6 @@ class Document(Serializable):
     model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
 
     page_content: str
-    metadata: dict[str, Any] = Field(default_factory=dict)
-    id: str | None = Field(default=None, coerce_numbers_to_str=True)
     score: float | None = None
     type: Literal["Document"] = "Document"
 

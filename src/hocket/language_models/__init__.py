@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from hocket.language_models.scripted import Request, ScriptedChatModel, Turn
     from hocket.language_models.simple import SimpleChatModel, agenerate_from_stream, generate_from_stream
     from hocket.language_models.structured import Partial, StructuredOutput, WithRaw
+    from hocket.messages.openai_blocks import is_openai_data_block
 
 _LATER = {
     "BaseLLM": "llms",
@@ -55,6 +56,7 @@ _LATER = {
     "agenerate_from_stream": "simple",
     "generate_from_stream": "simple",
     "init_chat_model": "registry",
+    "is_openai_data_block": ".messages.openai_blocks",
     "register_provider": "registry",
 }
 
@@ -89,6 +91,7 @@ __all__ = [
     "agenerate_from_stream",
     "generate_from_stream",
     "init_chat_model",
+    "is_openai_data_block",
     "register_provider",
 ]
 

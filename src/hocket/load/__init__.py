@@ -7,12 +7,22 @@ can be rebuilt. Names and wire form are langchain-core's, except that ids name h
 
 from hocket.load.dump import dumpd, dumps
 from hocket.load.loading import AllowedObjects, InitValidator, load, loads
+from hocket.load.nodes import (
+    BaseSerialized,
+    SerializedConstructor,
+    SerializedNotImplemented,
+    SerializedSecret,
+)
 from hocket.load.serializable import Serializable, to_json_not_implemented
 
 __all__ = [
     "AllowedObjects",
+    "BaseSerialized",
     "InitValidator",
     "Serializable",
+    "SerializedConstructor",
+    "SerializedNotImplemented",
+    "SerializedSecret",
     "dumpd",
     "dumps",
     "load",

@@ -10,6 +10,7 @@ from enum import Enum
 from typing import Any
 
 from hocket.errors import InvalidInput
+from hocket.load.nodes import BaseSerialized
 from hocket.load.serializable import SECRET_TYPES, SecretReference, Serializable, to_json_not_implemented
 from hocket.load.values import encode, is_exact
 
@@ -113,12 +114,12 @@ def _dump_dict(obj: dict[object, Any], depth: int, kinds: _Kinds) -> dict[str, o
     return {ESCAPE_KEY: dumped} if "lc" in dumped or dumped.keys() == {ESCAPE_KEY} else dumped
 
 
-def _dump_object(obj: Serializable, depth: int, kinds: _Kinds) -> dict[str, object]:
+def _dump_object(obj: Serializable, depth: int, kinds: _Kinds) -> BaseSerialized:
     if kinds is not None and not (isinstance(obj, kinds) and obj.is_lc_serializable()):
         raise _make_refusal(obj)
     # The kwargs are found by their place in the node, not by their look: one called "lc" needs no wrapping.
     node = obj.to_json()
-    if "kwargs" in node:
+    if node["type"] == "constructor":
         node["kwargs"] = {key: _dump(value, depth + 1, kinds) for key, value in node["kwargs"].items()}
     return node
 

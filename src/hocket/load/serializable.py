@@ -20,6 +20,7 @@ from pydantic.fields import FieldInfo
 
 from hocket.load.field_errors import explain_fields
 from hocket.load.late_signature import keep_readable, put_off_signature
+from hocket.load.nodes import SerializedConstructor, SerializedNotImplemented
 
 __all__ = [
     "SECRET_TYPES",
@@ -162,7 +163,7 @@ class Serializable(BaseModel):
         """Further constructor arguments to write, beyond the fields. They add up along the class hierarchy."""
         return {}
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> SerializedConstructor | SerializedNotImplemented:
         """One node of the wire form; nested values are still as they are (:func:`~hocket.load.dumpd` goes on).
 
         Its ``kwargs`` are the fields that are required or differ from their default and are neither ``exclude=True`` nor
@@ -177,7 +178,7 @@ class Serializable(BaseModel):
             _replace(kwargs, path, SecretReference(variable))
         return {"lc": 1, "type": "constructor", "id": self.lc_id(), "kwargs": kwargs}
 
-    def to_json_not_implemented(self) -> dict[str, Any]:
+    def to_json_not_implemented(self) -> SerializedNotImplemented:
         """The node that stands for this object when it cannot be rebuilt."""
         return to_json_not_implemented(self)
 
@@ -200,7 +201,7 @@ def list_local_fields(cls: type[Serializable]) -> frozenset[str]:
     return cls._local_fields  # pyright: ignore[reportPrivateUsage]  # for classes to set
 
 
-def to_json_not_implemented(obj: object) -> dict[str, Any]:
+def to_json_not_implemented(obj: object) -> SerializedNotImplemented:
     """The node for an object that cannot be rebuilt. It names the type only: a repr may hold a secret."""
     if isinstance(obj, Serializable):
         lc_id = obj.lc_id()

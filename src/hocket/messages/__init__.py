@@ -86,6 +86,7 @@ if TYPE_CHECKING:
         add_notification_metadata,
         get_notification_metadata,
     )
+    from hocket.messages.openai_blocks import convert_to_openai_data_block, convert_to_openai_image_block
     from hocket.tokens import count_tokens_approximately
 
 _LATER = {  # what stands on floors above, and what few need
@@ -93,6 +94,8 @@ _LATER = {  # what stands on floors above, and what few need
     "NotificationMetadata": "notifications",
     "add_notification_metadata": "notifications",
     "check_history": ".message_toolkit.repair",
+    "convert_to_openai_data_block": "openai_blocks",
+    "convert_to_openai_image_block": "openai_blocks",
     "convert_to_openai_messages": ".message_toolkit.openai_form",
     "count_tokens_approximately": ".tokens.approximate",
     "filter_messages": ".message_toolkit.filter",
@@ -151,6 +154,8 @@ __all__ = [
     "add_usage",
     "check_history",
     "convert_to_messages",
+    "convert_to_openai_data_block",
+    "convert_to_openai_image_block",
     "convert_to_openai_messages",
     "count_tokens_approximately",
     "create_audio_block",

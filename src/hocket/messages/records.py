@@ -20,6 +20,7 @@ from pydantic_core import PydanticSerializationError, from_json, to_json
 from hocket.errors import InvalidInput, LoadError
 from hocket.load.dump import dump_storable
 from hocket.load.loading import Loader
+from hocket.load.nodes import SerializedConstructor
 from hocket.load.serializable import find_class
 from hocket.messages.base import BaseMessage, BaseMessageChunk
 from hocket.messages.content import Fields, FieldsView
@@ -66,7 +67,7 @@ def dump_message(message: BaseMessage) -> Fields:
     record: Fields = {"v": RECORD_VERSION, "type": message.type}
     if cls not in _STORED:
         record["class"] = _class_id(message)
-        fields: Fields = message.to_json()["kwargs"]
+        fields: Fields = cast(SerializedConstructor, message.to_json())["kwargs"]
     else:
         values, fields = message.__dict__, {}
         for name, default in _find_defaults(cls).items():

@@ -16,15 +16,11 @@ OTHER_MEANINGS: frozenset[str] = frozenset({"langchain_core.exceptions.ErrorCode
 _INNER = ("an inner part of LangChain, which its own code calls", "remove the import, or copy what you need of it")
 _TYPE_VARIABLE = ("a type variable", "write `T = TypeVar('T')` of your own")
 _LANGSMITH = ("LangSmith is not built in", "use the package langsmith itself, or a callback handler of your own")
-_MIXIN = ("handlers have one base class", "subclass hocket.callbacks.BaseCallbackHandler, which has all the methods")
 _TRANSLATOR = (
     "every provider's blocks are read by themselves",
     "read message.content_blocks; nothing has to be registered or called",
 )
-_BLOBS = (
-    "loaders read files without blobs",
-    "give a loader of hocket.document_loaders the path, or subclass its BaseLoader and define lazy_load",
-)
+_PATH = ("a type for paths", "write str | os.PathLike[str]")
 _GRAPH = ("how a chain is drawn is no public part", "use chain.get_graph().draw_mermaid() or print_ascii()")
 _GRAPH_DATA = ("an inner part of the drawing of chains", "use what chain.get_graph() returns")
 _STREAM_OBJECTS = (
@@ -36,11 +32,7 @@ _RECORDS = (
     "there is no record manager: the vector store itself is asked what it has",
     "hocket.indexing.index(docs, store, cleanup=...)",
 )
-_STRUCTURED_QUERY = (
-    "queries are not translated from a language of their own",
-    "give filter={...} to the vector store's search (hocket.vectorstores has one language of filters)",
-)
-_ENVIRONMENT = ("keys come from the environment by themselves", "use os.environ, or the model's api_key=...")
+_ENVIRONMENT = ("a helper for the environment", "use os.environ.get")
 _TERMINAL = ("printing in colour is no matter of hocket", "use print, or a package such as rich")
 PYDANTIC = (
     "hocket has pydantic 2 alone",
@@ -51,10 +43,6 @@ _STRINGS = ("a helper for strings", "write it with str.join and str.replace")
 _TEMPLATE = (
     "templates are checked when they are made",
     "PromptTemplate.from_template(text, template_format=...) raises where a template is wrong",
-)
-_LOAD_PROMPT = (
-    "prompts are not read from files by a path",
-    "hocket.load.loads(text) reads a prompt that hocket.load.dumps wrote; else from_template(Path(...).read_text())",
 )
 _CONFIG = ("an inner part of how runnables are called", "pass config on to invoke or ainvoke")
 _THREADS = ("threads are anyio's", "await anyio.to_thread.run_sync(function, ...)")
@@ -67,14 +55,16 @@ MEMORY = (
 
 CORE_ANSWERS: Mapping[str, Sequence[tuple[str, Reason]]] = {
     "langchain_core.agents": [
-        ("AgentActionMessageLog", ("an action has its message", "hocket.agents.AgentAction with its message_log")),
+        (
+            "AgentActionMessageLog",
+            (
+                "an action is a call, without what led to it",
+                "hocket.agents.AgentAction; result['messages'] has the rest",
+            ),
+        ),
     ],
     "langchain_core.beta": [("*", _INNER)],
     "langchain_core.callbacks": [
-        (
-            "CallbackManagerMixin ChainManagerMixin LLMManagerMixin RetrieverManagerMixin RunManagerMixin ToolManagerMixin",
-            _MIXIN,
-        ),
         ("Func P T", _TYPE_VARIABLE),
         ("ahandle_event handle_event shielded", _INNER),
     ],
@@ -98,10 +88,9 @@ CORE_ANSWERS: Mapping[str, Sequence[tuple[str, Reason]]] = {
         )
     ],
     "langchain_core.document_loaders": [
-        ("BaseBlobParser Blob BlobLoader PathLike", _BLOBS),
+        ("PathLike", _PATH),
         ("LangSmithLoader", _LANGSMITH),
     ],
-    "langchain_core.documents": [("BaseMedia Blob", _BLOBS)],
     "langchain_core.env": [("*", ("it describes the machine for LangSmith", "use platform of the standard library"))],
     "langchain_core.exceptions": [
         (
@@ -118,7 +107,6 @@ CORE_ANSWERS: Mapping[str, Sequence[tuple[str, Reason]]] = {
     "langchain_core.language_models": [
         ("LanguageModelOutputVar", _TYPE_VARIABLE),
         ("get_tokenizer", ("no tokenizer of GPT-2 is loaded", "hocket.tokens.count_tokens, or model.get_num_tokens")),
-        ("is_openai_data_block", _TRANSLATOR),
         (
             "AsyncChatModelStream AsyncProjection AsyncTextProjection ChatModelStream SyncProjection SyncTextProjection",
             _STREAM_OBJECTS,
@@ -131,17 +119,19 @@ CORE_ANSWERS: Mapping[str, Sequence[tuple[str, Reason]]] = {
     ],
     "langchain_core.load": [
         (
-            "BaseSerialized Reviver SerializedConstructor SerializedNotImplemented SerializedSecret default "
+            "Reviver default",
+            (
+                "json's hooks see what is inside before what it is in, and would build what a user's dict only looks like",
+                "hocket.load.loads(text) and dumps(object), or load(data) and dumpd(object) beside json",
+            ),
+        ),
+        (
             "default_init_validator try_neq_default",
             _SERIAL,
-        )
+        ),
     ],
     "langchain_core.messages": [
         ("LC_AUTO_PREFIX LC_ID_PREFIX ensure_id", ("ids of messages are not told by a prefix", "give id=... yourself")),
-        (
-            "convert_to_openai_data_block convert_to_openai_image_block",
-            ("blocks are written with their messages", "hocket.messages.convert_to_openai_messages"),
-        ),
         ("TextAccessor", ("message.text is a plain str", "write str")),
         (
             "add_ai_message_chunks",
@@ -161,14 +151,8 @@ CORE_ANSWERS: Mapping[str, Sequence[tuple[str, Reason]]] = {
     "langchain_core.output_parsers": [
         ("T", _TYPE_VARIABLE),
         ("droplastn nested_element", _INNER),
-        ("PydanticBaseModel", ("hocket has pydantic 2 alone", "write type[pydantic.BaseModel]")),
     ],
     "langchain_core.prompts": [
-        ("load_prompt load_prompt_from_config", _LOAD_PROMPT),
-        (
-            "BaseStringMessagePromptTemplate",
-            ("templates of messages have one base", "hocket.prompts.BaseMessagePromptTemplate"),
-        ),
         ("MessagePromptTemplateT", _TYPE_VARIABLE),
         ("is_subsequence mustache_schema validate_f_string_template", _TEMPLATE),
     ],
@@ -188,12 +172,9 @@ CORE_ANSWERS: Mapping[str, Sequence[tuple[str, Reason]]] = {
             ("wrappers have one base", "hocket.runnables.RunnableWrapper, or RunnableBinding"),
         ),
         (
-            "ContextThreadPoolExecutor EmptyDict acall_func_with_variable_args call_func_with_variable_args "
-            "get_executor_for_config "
-            "set_config_context",
+            "EmptyDict acall_func_with_variable_args call_func_with_variable_args",
             _CONFIG,
         ),
-        ("StrEnum", ("Python has it", "from enum import StrEnum")),
         (
             "make_options_spec prefix_config_spec",
             ("an inner part of configurable fields", "use chain.config_specs"),
@@ -201,10 +182,6 @@ CORE_ANSWERS: Mapping[str, Sequence[tuple[str, Reason]]] = {
         ("Branch LabelsDict MermaidDrawMethod Stringifiable", _GRAPH_DATA),
         ("AsciiCanvas PngDrawer VertexViewer draw_mermaid_png", _GRAPH),
         ("node_data_json node_data_str", _GRAPH_DATA),
-        (
-            "BaseStreamEvent CustomStreamEvent EventData StandardStreamEvent",
-            ("events have one type", "hocket.runnables.StreamEvent"),
-        ),
         ("Addable SupportsAdd", ("a protocol for typing", "write a Protocol with __add__")),
         (
             "FunctionNonLocals GetLambdaSource IsFunctionArgDict IsLocalDict NonLocals accepts_context "
@@ -214,7 +191,6 @@ CORE_ANSWERS: Mapping[str, Sequence[tuple[str, Reason]]] = {
         ),
     ],
     "langchain_core.stores": [("K V", _TYPE_VARIABLE)],
-    "langchain_core.structured_query": [("*", _STRUCTURED_QUERY)],
     "langchain_core.sys_info": [("*", ("it lists LangChain's packages", "pip list"))],
     "langchain_core.tools": [
         ("RetrieverInput", ("the schema of a retriever's tool is made with it", "tool.args_schema")),
@@ -223,23 +199,22 @@ CORE_ANSWERS: Mapping[str, Sequence[tuple[str, Reason]]] = {
     ],
     "langchain_core.tracers": [
         ("EvaluatorCallbackHandler wait_for_all_evaluators", _LANGSMITH),
-        ("LangChainTracer get_client log_error_once tracing_v2_enabled wait_for_all_tracers", _LANGSMITH),
-        ("LogEntry LogStreamCallbackHandler RunLog RunLogPatch RunState", _LOG_STREAM),
         (
-            "AsyncRootListenersTracer RootListenersTracer",
-            ("listeners are wrappers", "chain.with_listeners(on_end=...)"),
+            "LangChainTracer",
+            (
+                "LangSmith is not built in",
+                "callbacks=[LangChainTracer()] of LangChain's own works as it is (pip install 'hocket[langchain]')",
+            ),
         ),
+        ("get_client log_error_once tracing_v2_enabled wait_for_all_tracers", _LANGSMITH),
+        ("LogEntry LogStreamCallbackHandler RunLog RunLogPatch RunState", _LOG_STREAM),
         ("RunInfo elapsed", _INNER),
         ("T", _TYPE_VARIABLE),
     ],
     "langchain_core.utils": [
         ("abatch_iterate batch_iterate", ("a helper for lists", "itertools.batched (Python 3.12), or slices")),
-        ("aclosing", ("Python has it", "from contextlib import aclosing")),
         ("NoLock T Tee atee py_anext safetee tee_peer", _ITERATION),
-        (
-            "convert_to_secret_str env_var_is_set from_env get_from_dict_or_env get_from_env secret_from_env",
-            _ENVIRONMENT,
-        ),
+        ("env_var_is_set", _ENVIRONMENT),
         ("get_bolded_text get_color_mapping get_colored_text print_text is_interactive_env", _TERMINAL),
         ("comma_list sanitize_for_postgres stringify_dict stringify_value", _STRINGS),
         ("extract_sub_links find_all_links", ("pages are read by a loader", "hocket.document_loaders.HTMLLoader")),

@@ -43,6 +43,7 @@ _MODELS = ("language_models", "providers.openai", "providers.anthropic", "provid
 
 ROOMS: Mapping[str, tuple[str, ...]] = {
     # langchain_core: the room of the same name is looked at first, and need not be said.
+    "langchain_core.document_loaders": ("documents",),
     "langchain_core.documents": ("document_loaders",),
     "langchain_core.example_selectors": ("prompts",),
     "langchain_core.exceptions": ("errors",),
@@ -57,6 +58,7 @@ ROOMS: Mapping[str, tuple[str, ...]] = {
     "langchain.cache": ("caches",),
     "langchain.callbacks": ("tracers",),
     "langchain.chains": ("prompts", "runnables", "language_models"),
+    "langchain.chains.query_constructor": ("structured_query",),
     "langchain.chat_models": _MODELS,
     "langchain.docstore.document": ("documents",),
     "langchain.embeddings": ("providers.openai", "providers.ollama", "providers.cohere"),
@@ -104,6 +106,15 @@ NAMES: Mapping[str, str] = {
     "langchain_core.exceptions.ModelRateLimitError": "hocket.errors.RateLimitError",
     "langchain_core.exceptions.ModelTimeoutError": "hocket.errors.RequestTimeout",
     "langchain_core.language_models.fake_chat_models.FakeListChatModelError": "hocket.errors.FakeListLLMError",
+    "langchain_core.output_parsers.PydanticBaseModel": "pydantic.BaseModel",
+    "langchain_core.runnables.StrEnum": "enum.StrEnum",
+    "langchain_core.tracers.AsyncRootListenersTracer": "hocket.tracers.RootListenersTracer",
+    "langchain_core.utils.aclosing": "contextlib.aclosing",
+    "langchain_core.utils.convert_to_secret_str": "hocket.remote.convert_to_secret_str",
+    "langchain_core.utils.from_env": "hocket.remote.from_env",
+    "langchain_core.utils.get_from_dict_or_env": "hocket.remote.get_from_dict_or_env",
+    "langchain_core.utils.get_from_env": "hocket.remote.get_from_env",
+    "langchain_core.utils.secret_from_env": "hocket.remote.secret_from_env",
     "langchain.hub": "hocket.prompts.hub",
     "langchain.hub.pull": "hocket.prompts.hub.pull",
     "langchain.pydantic_v1.BaseModel": "pydantic.BaseModel",

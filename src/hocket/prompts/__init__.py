@@ -25,8 +25,10 @@ from hocket.prompts.formats import (
     validate_jinja2,
 )
 from hocket.prompts.image import ImagePromptTemplate
+from hocket.prompts.loading import load_prompt, load_prompt_from_config
 from hocket.prompts.message import (
     AIMessagePromptTemplate,
+    BaseStringMessagePromptTemplate,
     ChatMessagePromptTemplate,
     HumanMessagePromptTemplate,
     SystemMessagePromptTemplate,
@@ -40,6 +42,7 @@ __all__ = [
     "BaseExampleSelector",
     "BaseMessagePromptTemplate",
     "BasePromptTemplate",
+    "BaseStringMessagePromptTemplate",
     "ChatMessagePromptTemplate",
     "ChatPromptTemplate",
     "DictPromptTemplate",
@@ -60,6 +63,8 @@ __all__ = [
     "format_document",
     "get_template_variables",
     "jinja2_formatter",
+    "load_prompt",
+    "load_prompt_from_config",
     "mustache_formatter",
     "mustache_template_vars",
     "validate_jinja2",

@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Set
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar, cast
 
 from pydantic import ConfigDict, Field
@@ -11,6 +12,7 @@ from hocket.errors import InvalidInput
 from hocket.errors.hints import near_name
 from hocket.load.construct import get_fields
 from hocket.prompt_values import ChatPromptValue, PromptValue, StringPromptValue
+from hocket.prompts.prompt_files import write_file
 from hocket.runnables.config import RunnableConfig
 from hocket.runnables.pure import PureRunnable
 
@@ -100,6 +102,33 @@ class BasePromptTemplate(PureRunnable[dict[str, Any], PromptValue], ABC, Generic
     def partial(self, /, **kwargs: object) -> Self:
         """Return this prompt with values given beforehand. A function is called for its value at each call."""
         return self._derive(partial_variables={**self.partial_variables, **kwargs})
+
+    def save(self, file_path: str | Path) -> None:
+        """Write the prompt to a file, for `load_prompt`. Directories above it are made.
+
+        Args:
+            file_path: ``.json``, ``.yaml`` or ``.yml`` (with the extra ``yaml``).
+
+        Raises:
+            InvalidInput: it has values given beforehand, or is of a kind that is not kept so.
+            MissingDependency: the file is to be YAML, and PyYAML is not installed.
+            OSError: the file cannot be written.
+        """
+        write_file(Path(file_path), self._make_config())
+
+    def _make_config(self) -> dict[str, Any]:
+        """Return what `load_prompt_from_config` makes this prompt of."""
+        raise InvalidInput(
+            f"{self.get_name()} is not kept in such a file: hocket.load.dumps and loads write and read it"
+        )
+
+    def _dump_fields(self, kind: str) -> dict[str, Any]:
+        """Return the fields as data, with the kind of prompt."""
+        if self.partial_variables:
+            names = ", ".join(sorted(self.partial_variables))
+            raise InvalidInput(f"a prompt that has values beforehand ({names}) is not saved: give them after loading")
+        fields = self.model_dump(mode="json", exclude_defaults=True)
+        return {"_type": kind, "input_variables": self.input_variables, **fields}
 
     def pretty_repr(self, html: bool = False) -> str:
         """Return the prompt for reading."""

@@ -103,6 +103,11 @@ class FewShotPromptTemplate(_FewShotText):
         )
         return prefix, suffix
 
+    def _make_config(self) -> dict[str, Any]:
+        if self.example_selector is not None:
+            raise InvalidInput("a prompt with an example_selector is not saved: give it examples")
+        return {**self._dump_fields(self._prompt_type), "example_prompt": self.example_prompt._make_config()}
+
     def pretty_repr(self, html: bool = False) -> str:
         """Return the templates, with that of one example."""
         pieces = (self.prefix, self.example_prompt.pretty_repr(html), self.suffix)

@@ -23,6 +23,7 @@ from hocket.prompts.string import PromptTemplate, StringPromptTemplate
 
 __all__ = [
     "AIMessagePromptTemplate",
+    "BaseStringMessagePromptTemplate",
     "ChatMessagePromptTemplate",
     "HumanMessagePromptTemplate",
     "RoleMessagePromptTemplate",
@@ -30,8 +31,8 @@ __all__ = [
 ]
 
 
-class RoleMessagePromptTemplate(RoleTemplate, ABC):
-    """A message with variables in it.
+class BaseStringMessagePromptTemplate(RoleTemplate, ABC):
+    """A message with variables in it. A subclass of one's own needs `format` alone.
 
     Args:
         prompt: its text, or the parts of its content. A text part that comes out empty is left out.
@@ -73,18 +74,9 @@ class RoleMessagePromptTemplate(RoleTemplate, ABC):
         """The names of the values that are needed, sorted."""
         return sorted({name for part in self._parts for name in part.input_variables})
 
+    @abstractmethod
     def format(self, /, **kwargs: object) -> BaseMessage:
         """Return the message, with the values filled in."""
-        if isinstance(self.prompt, StringPromptTemplate):
-            return self._make_message(self.prompt.format(**kwargs))
-        content: list[str | dict[str, Any]] = []
-        for part in self.prompt:
-            made = part.format(**kwargs)
-            if isinstance(made, dict):
-                content.append(made)
-            elif made:
-                content.append({"type": "text", "text": made})
-        return self._make_message(content)
 
     async def aformat(self, /, **kwargs: object) -> BaseMessage:
         """Do as `format`, under an event loop."""
@@ -102,6 +94,23 @@ class RoleMessagePromptTemplate(RoleTemplate, ABC):
     @property
     def _parts(self) -> Sequence[StringPromptTemplate | DictPromptTemplate]:
         return self.prompt if isinstance(self.prompt, list) else [self.prompt]
+
+
+class RoleMessagePromptTemplate(BaseStringMessagePromptTemplate, ABC):
+    """A message with variables in it, whose content may have several parts."""
+
+    def format(self, /, **kwargs: object) -> BaseMessage:
+        """Return the message, with the values filled in."""
+        if isinstance(self.prompt, StringPromptTemplate):
+            return self._make_message(self.prompt.format(**kwargs))
+        content: list[str | dict[str, Any]] = []
+        for part in self.prompt:
+            made = part.format(**kwargs)
+            if isinstance(made, dict):
+                content.append(made)
+            elif made:
+                content.append({"type": "text", "text": made})
+        return self._make_message(content)
 
     @abstractmethod
     def _make_message(self, content: str | list[str | dict[str, Any]]) -> BaseMessage:

@@ -120,6 +120,9 @@ class PromptTemplate(StringPromptTemplate):
         partial_variables = {**self.partial_variables, **other.partial_variables}
         return self._derive(template=self.template + other.template, partial_variables=partial_variables)
 
+    def _make_config(self) -> dict[str, Any]:
+        return self._dump_fields(self._prompt_type)
+
     def pretty_repr(self, html: bool = False) -> str:
         """Return the template."""
         return self.template

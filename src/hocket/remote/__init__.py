@@ -11,6 +11,13 @@ from hocket.remote.stream_decoder import StreamDecoder
 if TYPE_CHECKING:
     from hocket.remote.chat_model import RemoteChatModel
     from hocket.remote.embeddings import EmbeddingResult, RemoteEmbeddings
+    from hocket.remote.environment import (
+        convert_to_secret_str,
+        from_env,
+        get_from_dict_or_env,
+        get_from_env,
+        secret_from_env,
+    )
     from hocket.remote.llm import RemoteLLM
     from hocket.remote.reply import excerpt_reply, normalize_finish, read_headers, read_reply
     from hocket.remote.usage import count_of, counts_at, make_usage
@@ -20,13 +27,18 @@ _HOMES = {
     "RemoteChatModel": "chat_model",
     "RemoteEmbeddings": "embeddings",
     "RemoteLLM": "llm",
+    "convert_to_secret_str": "environment",
     "count_of": "usage",
     "counts_at": "usage",
     "excerpt_reply": "reply",
+    "from_env": "environment",
+    "get_from_dict_or_env": "environment",
+    "get_from_env": "environment",
     "make_usage": "usage",
     "normalize_finish": "reply",
     "read_headers": "reply",
     "read_reply": "reply",
+    "secret_from_env": "environment",
 }
 
 __all__ = [
@@ -38,13 +50,18 @@ __all__ = [
     "RemoteLLM",
     "RemoteService",
     "StreamDecoder",
+    "convert_to_secret_str",
     "count_of",
     "counts_at",
     "excerpt_reply",
+    "from_env",
+    "get_from_dict_or_env",
+    "get_from_env",
     "make_usage",
     "normalize_finish",
     "read_headers",
     "read_reply",
+    "secret_from_env",
 ]
 
 __getattr__: Loader = loader(__name__, _HOMES)

@@ -55,16 +55,28 @@ if TYPE_CHECKING:
     from hocket.runnables.retry import RunnableRetry
     from hocket.runnables.run_record import Run
     from hocket.runnables.sequence import RunnableSequence
-    from hocket.runnables.stream_events import EventFilter, StreamEvent
+    from hocket.runnables.stream_events import (
+        BaseStreamEvent,
+        CustomStreamEvent,
+        EventData,
+        EventFilter,
+        StandardStreamEvent,
+        StreamEvent,
+    )
+    from hocket.runnables.thread_pool import ContextThreadPoolExecutor, get_executor_for_config
 
 _HOMES = {
     "AddableDict": "folding",
+    "BaseStreamEvent": "stream_events",
     "ConfigurableField": "config_fields",
     "ConfigurableFieldMultiOption": "config_fields",
     "ConfigurableFieldSingleOption": "config_fields",
     "ConfigurableFieldSpec": "config_fields",
+    "ContextThreadPoolExecutor": "thread_pool",
     "CurveStyle": "graph",
+    "CustomStreamEvent": "stream_events",
     "Edge": "graph",
+    "EventData": "stream_events",
     "EventFilter": "stream_events",
     "EventStream": "event_views",
     "EventView": "event_views",
@@ -92,6 +104,7 @@ _HOMES = {
     "RunnableSequence": "sequence",
     "RunnableWithFallbacks": "fallbacks",
     "RunnableWithMessageHistory": "history",
+    "StandardStreamEvent": "stream_events",
     "StreamEvent": "stream_events",
     "aadd": "folding",
     "accepts_config": "calling",
@@ -105,6 +118,7 @@ _HOMES = {
     "gather_with_concurrency": "calling",
     "get_async_callback_manager_for_config": "calling",
     "get_callback_manager_for_config": "calling",
+    "get_executor_for_config": "thread_pool",
     "get_unique_config_specs": "calling",
     "identity": "calling",
     "is_async_callable": "calling",
@@ -119,12 +133,16 @@ set_factory(ImportingFactory())
 
 __all__ = [
     "AddableDict",
+    "BaseStreamEvent",
     "ConfigurableField",
     "ConfigurableFieldMultiOption",
     "ConfigurableFieldSingleOption",
     "ConfigurableFieldSpec",
+    "ContextThreadPoolExecutor",
     "CurveStyle",
+    "CustomStreamEvent",
     "Edge",
+    "EventData",
     "EventFilter",
     "EventStream",
     "EventView",
@@ -159,6 +177,7 @@ __all__ = [
     "RunnableWithFallbacks",
     "RunnableWithMessageHistory",
     "RunnableWrapper",
+    "StandardStreamEvent",
     "StreamEvent",
     "aadd",
     "accepts_config",
@@ -174,6 +193,7 @@ __all__ = [
     "get_async_callback_manager_for_config",
     "get_callback_manager_for_config",
     "get_config_list",
+    "get_executor_for_config",
     "get_unique_config_specs",
     "identity",
     "is_async_callable",

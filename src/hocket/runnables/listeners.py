@@ -1,13 +1,13 @@
 """Functions that are told of the runs of one runnable."""
 
-# The functions that `_start` and its like return are methods of `_ListenerHandler`, and use what is its own:
+# The functions that `_start` and its like return are methods of `RootListenersTracer`, and use what is its own:
 # pyright: reportPrivateUsage=false
 
 import inspect
 from collections.abc import AsyncIterable, Callable, Iterable
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Any, Generic, TypeVar, cast
+from typing import Any, Generic, TypeAlias, TypeVar
 from uuid import UUID
 
 from pydantic import Field
@@ -17,12 +17,15 @@ from hocket.runnables.base import Runnable
 from hocket.runnables.batch import Batch, Configs
 from hocket.runnables.binding import RunnableBinding
 from hocket.runnables.config import RunnableConfig, merge_configs
-from hocket.runnables.run_record import Run
+from hocket.runnables.run_record import AsyncListener, Listener, Run
 
-__all__ = ["RunnableListened"]
+__all__ = ["RootListenersTracer", "RunnableListened"]
 
 Input = TypeVar("Input")
 Output = TypeVar("Output")
+
+_Event: TypeAlias = Any
+"""A method that is told of an event: handlers may leave out some of what it takes."""
 
 
 class RunnableListened(RunnableBinding[Input, Output], Generic[Input, Output]):
@@ -48,15 +51,15 @@ class RunnableListened(RunnableBinding[Input, Output], Generic[Input, Output]):
 
     def _merge_config(self, config: RunnableConfig | None) -> RunnableConfig | None:
         merged = merge_configs(self.config, config)
-        listeners = {"start": self.on_start, "end": self.on_end, "error": self.on_error}
-        return merge_configs(merged, {"callbacks": [_ListenerHandler(listeners, merged)]})
+        tracer = RootListenersTracer(config=merged, on_start=self.on_start, on_end=self.on_end, on_error=self.on_error)
+        return merge_configs(merged, {"callbacks": [tracer]})
 
 
 def _start(kind: str) -> Callable[..., object]:
     """Return the method for runs of one kind that start."""
 
     def start(
-        self: "_ListenerHandler", serialized: dict[str, Any] | None, inputs: object, *, run_id: UUID, **details: Any
+        self: "RootListenersTracer", serialized: dict[str, Any] | None, inputs: object, *, run_id: UUID, **details: Any
     ) -> object:
         if self._run is not None:
             return None
@@ -68,17 +71,39 @@ def _start(kind: str) -> Callable[..., object]:
     return start
 
 
-class _ListenerHandler(BaseCallbackHandler):
-    """Tells functions of the first run that starts, which is the one listened to, and of no run inside it.
+class RootListenersTracer(BaseCallbackHandler):
+    """Tells functions of the first run that starts, and of no run inside it: what `Runnable.with_listeners` is made of.
 
-    A coroutine that a function returns is awaited by whoever tells handlers.
+    As a handler of a config it tells of the call that the config is given to. A coroutine that a function returns is
+    awaited by whoever tells handlers, so that async functions work under an event loop. (LangChain has a class of its own
+    for these.)
+
+    Args:
+        config: what a function that takes two arguments is given as the second.
+        on_start, on_end, on_error: called with the run (`Run`); None: nobody is told.
+
+    Attributes:
+        root_id: the id of that run; None: none has started.
     """
 
-    def __init__(self, listeners: dict[str, Callable[..., object] | None], config: RunnableConfig) -> None:
+    def __init__(
+        self,
+        *,
+        config: RunnableConfig | None = None,
+        on_start: Listener | AsyncListener | None = None,
+        on_end: Listener | AsyncListener | None = None,
+        on_error: Listener | AsyncListener | None = None,
+    ) -> None:
+        listeners = {"start": on_start, "end": on_end, "error": on_error}
         self.run_inline = all(inspect.iscoroutinefunction(one) for one in listeners.values() if one is not None)
-        self._listeners = listeners
-        self._config = config
+        self._listeners: dict[str, Callable[..., object] | None] = dict(listeners)
+        self._config: RunnableConfig = config or {}
         self._run: Run | None = None
+
+    @property
+    def root_id(self) -> UUID | None:
+        """The id of the run that is told of."""
+        return None if self._run is None else self._run.id
 
     def _end(self, outputs: object, *, run_id: UUID, **details: object) -> object:
         return self._tell_end("end", run_id, outputs=outputs)
@@ -99,10 +124,16 @@ class _ListenerHandler(BaseCallbackHandler):
         takes_config = len(inspect.signature(listener).parameters) > 1
         return listener(self._run, self._config) if takes_config else listener(self._run)
 
-    on_chain_start = _start("chain")
-    on_llm_start = _start("llm")
-    on_chat_model_start = _start("chat_model")
-    on_tool_start = _start("tool")
-    on_retriever_start = _start("retriever")
-    on_chain_end = on_llm_end = on_tool_end = on_retriever_end = cast(Any, _end)
-    on_chain_error = on_llm_error = on_tool_error = on_retriever_error = cast(Any, _fail)
+    on_chain_start: _Event = _start("chain")
+    on_llm_start: _Event = _start("llm")
+    on_chat_model_start: _Event = _start("chat_model")
+    on_tool_start: _Event = _start("tool")
+    on_retriever_start: _Event = _start("retriever")
+    on_llm_end: _Event = _end
+    on_chain_end: _Event = _end
+    on_tool_end: _Event = _end
+    on_retriever_end: _Event = _end
+    on_llm_error: _Event = _fail
+    on_chain_error: _Event = _fail
+    on_tool_error: _Event = _fail
+    on_retriever_error: _Event = _fail

@@ -6,7 +6,7 @@ pieces; ends must not be held up, and their number is bounded by that of the sta
 
 import functools
 from collections.abc import Awaitable, Sequence
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, TypeAlias, cast
 from uuid import UUID
 
 from anyio.lowlevel import current_token
@@ -18,15 +18,42 @@ from hocket._runtime.stream import Sink
 from hocket.callbacks import AsyncCallbackHandler
 from hocket.outputs import ChatGeneration, ChatGenerationChunk, GenerationChunk, LLMResult
 
-__all__ = ["EventFilter", "EventHandler", "StreamEvent"]
+__all__ = [
+    "BaseStreamEvent",
+    "CustomStreamEvent",
+    "EventData",
+    "EventFilter",
+    "EventHandler",
+    "StandardStreamEvent",
+    "StreamEvent",
+]
 
 
 _WHOLE = ("prompt", "retriever")
 """Kinds of runs whose output comes whole: their ends say it all."""
 
 
-class StreamEvent(TypedDict):
-    """Something that happened.
+class EventData(TypedDict, total=False):
+    """What an event of a run tells.
+
+    Keys:
+        input: as far as it is known; of the first run as it was given, and at its start alone.
+        chunk: a piece of a stream.
+        output: of an end: of a chat model a message, or a chunk if it streamed, of a text model a dict with
+            ``generations``.
+        error: what the run failed with.
+        tool_call_id: of a tool that failed, the call that it was asked by; None: none.
+    """
+
+    input: Any
+    chunk: Any
+    output: Any
+    error: BaseException
+    tool_call_id: str | None
+
+
+class BaseStreamEvent(TypedDict):
+    """What all events have.
 
     Keys:
         event: ``on_<kind>_start``, ``_stream``, ``_end`` or ``_error``, of a kind ``chain``, ``prompt``, ``parser``,
@@ -36,9 +63,6 @@ class StreamEvent(TypedDict):
         parent_ids: of the runs that it is inside, the outermost first. A custom event has the ids of the run that
             dispatched it.
         tags, metadata: of the run.
-        data: ``input``, as far as it is known, of the first run as it was given, and at its start alone; ``chunk`` of a
-            stream; ``output`` of an end: of a chat model a message, or a chunk if it streamed, of a text model a dict
-            with ``generations``; ``error``. Of a custom event, what was dispatched.
     """
 
     event: str
@@ -47,7 +71,22 @@ class StreamEvent(TypedDict):
     parent_ids: list[str]
     tags: list[str]
     metadata: dict[str, Any]
+
+
+class StandardStreamEvent(BaseStreamEvent):
+    """Something that happened in a run, with ``data``."""
+
+    data: EventData
+
+
+class CustomStreamEvent(BaseStreamEvent):
+    """What the application said of itself (`hocket.callbacks.dispatch_custom_event`): ``data`` is what was dispatched."""
+
     data: Any
+
+
+StreamEvent: TypeAlias = StandardStreamEvent | CustomStreamEvent
+"""Something that happened; the ``event`` of a `CustomStreamEvent` is ``on_custom_event``."""
 
 
 class EventFilter(NamedTuple):
@@ -235,7 +274,7 @@ def _input_data(input: object) -> dict[str, Any]:
 
 
 def _event(name: str, run: _Run, run_id: UUID, data: object) -> StreamEvent:
-    return {
+    event = {
         "event": name,
         "name": run.name,
         "run_id": str(run_id),
@@ -244,3 +283,4 @@ def _event(name: str, run: _Run, run_id: UUID, data: object) -> StreamEvent:
         "metadata": dict(run.metadata),
         "data": data,
     }
+    return cast(StreamEvent, event)

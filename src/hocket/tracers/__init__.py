@@ -1,6 +1,7 @@
 """Tracers: handlers that see whole runs, with the runs inside them, as data. LangChain's names."""
 
 from hocket.callbacks.ambient import register_configure_hook
+from hocket.runnables.listeners import RootListenersTracer
 from hocket.runnables.run_record import Run
 from hocket.tracers.base import AsyncBaseTracer, BaseTracer
 from hocket.tracers.collector import RunCollectorCallbackHandler, collect_runs
@@ -11,6 +12,7 @@ __all__ = [
     "BaseTracer",
     "ConsoleCallbackHandler",
     "FunctionCallbackHandler",
+    "RootListenersTracer",
     "Run",
     "RunCollectorCallbackHandler",
     "collect_runs",

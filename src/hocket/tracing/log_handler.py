@@ -13,7 +13,7 @@ from uuid import UUID
 from hocket._runtime import clock
 from hocket._secrets import known_secrets, redact
 from hocket.callbacks import BaseCallbackHandler
-from hocket.callbacks.handlers import Metadata, Serialized
+from hocket.callbacks.handler_mixins import Metadata, Serialized
 from hocket.messages import BaseMessage, UsageMetadata, get_buffer_string
 from hocket.outputs import LLMResult
 from hocket.tracing.conventions import CANCELLED, PROVIDERS

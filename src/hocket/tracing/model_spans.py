@@ -6,7 +6,7 @@ from opentelemetry.trace import SpanKind
 
 from hocket._runtime import clock
 from hocket.callbacks import BaseCallbackHandler
-from hocket.callbacks.handlers import Metadata, Serialized
+from hocket.callbacks.handler_mixins import Metadata, Serialized
 from hocket.messages import BaseMessage, UsageMetadata, add_usage
 from hocket.outputs import LLMResult
 from hocket.tracing import conventions as names

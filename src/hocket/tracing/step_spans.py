@@ -7,7 +7,7 @@ from uuid import UUID
 from opentelemetry.trace import SpanKind, Status, StatusCode
 
 from hocket.callbacks import BaseCallbackHandler
-from hocket.callbacks.handlers import Metadata, Serialized
+from hocket.callbacks.handler_mixins import Metadata, Serialized
 from hocket.callbacks.run_facts import AGENT_NAME
 from hocket.messages import BaseMessage, ToolMessage
 from hocket.tracing import conventions as names

@@ -13,12 +13,14 @@ from hocket.vectorstores.retriever import VectorStoreRetriever
 
 if TYPE_CHECKING:
     from hocket.vectorstores.chroma import ChromaVectorStore
+    from hocket.vectorstores.filter_translator import FilterTranslator
     from hocket.vectorstores.opening import open_vector_store
     from hocket.vectorstores.postgres import PGVectorStore
     from hocket.vectorstores.sqlite import SQLiteVectorStore
 
 __all__ = [
     "ChromaVectorStore",
+    "FilterTranslator",
     "InMemoryVectorStore",
     "Match",
     "PGVectorStore",
@@ -31,6 +33,7 @@ __all__ = [
 
 _LATER = {
     "ChromaVectorStore": "chroma",
+    "FilterTranslator": "filter_translator",
     "PGVectorStore": "postgres",
     "SQLiteVectorStore": "sqlite",
     "open_vector_store": "opening",
