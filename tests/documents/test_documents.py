@@ -43,7 +43,7 @@ def test_it_prints_as_langchains_does() -> None:
     """Old prompts are made of this; an id would change their text."""
     assert str(BOILER) == "page_content='Bleed it in May.' metadata={'source': 'rules.pdf', 'page': 2}"
     assert str(Document("x")) == "page_content='x'"
-    assert repr(Document("x")) == "Document(page_content='x', metadata={})"
+    assert repr(Document("x")) == "Document(metadata={}, page_content='x')"
 
 
 def test_it_travels_as_data() -> None:

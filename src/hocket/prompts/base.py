@@ -11,6 +11,7 @@ from hocket._runtime.runtime import Runtime
 from hocket.errors import InvalidInput
 from hocket.errors.hints import near_name
 from hocket.load.construct import get_fields
+from hocket.messages.content import Fields
 from hocket.prompt_values import ChatPromptValue, PromptValue, StringPromptValue
 from hocket.prompts.prompt_files import write_file
 from hocket.runnables.config import RunnableConfig
@@ -116,13 +117,13 @@ class BasePromptTemplate(PureRunnable[dict[str, Any], PromptValue], ABC, Generic
         """
         write_file(Path(file_path), self._make_config())
 
-    def _make_config(self) -> dict[str, Any]:
+    def _make_config(self) -> Fields:
         """Return what `load_prompt_from_config` makes this prompt of."""
         raise InvalidInput(
             f"{self.get_name()} is not kept in such a file: hocket.load.dumps and loads write and read it"
         )
 
-    def _dump_fields(self, kind: str) -> dict[str, Any]:
+    def _dump_fields(self, kind: str) -> Fields:
         """Return the fields as data, with the kind of prompt."""
         if self.partial_variables:
             names = ", ".join(sorted(self.partial_variables))

@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, SkipValidation
 from hocket._runtime.runtime import ASYNC, BLOCKING, Runtime, drive
 from hocket.errors import InvalidInput
 from hocket.messages import BaseMessage
+from hocket.messages.content import Fields
 from hocket.prompts.chat import BaseChatPromptTemplate, BaseMessagePromptTemplate
 from hocket.prompts.example_selectors import BaseExampleSelector
 from hocket.prompts.formats import PromptTemplateFormat, compile_template
@@ -103,7 +104,7 @@ class FewShotPromptTemplate(_FewShotText):
         )
         return prefix, suffix
 
-    def _make_config(self) -> dict[str, Any]:
+    def _make_config(self) -> Fields:
         if self.example_selector is not None:
             raise InvalidInput("a prompt with an example_selector is not saved: give it examples")
         return {**self._dump_fields(self._prompt_type), "example_prompt": self.example_prompt._make_config()}

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from hocket.errors import InvalidInput
+from hocket.messages.content import Fields, FieldsView
 from hocket.prompts.base import BasePromptTemplate
 from hocket.prompts.few_shot import FewShotPromptTemplate
 from hocket.prompts.prompt_files import read_file
@@ -41,9 +42,7 @@ def load_prompt(
     return load_prompt_from_config(config, allow_dangerous_paths=allow_dangerous_paths)
 
 
-def load_prompt_from_config(
-    config: Mapping[str, Any], *, allow_dangerous_paths: bool = False
-) -> BasePromptTemplate[str]:
+def load_prompt_from_config(config: FieldsView, *, allow_dangerous_paths: bool = False) -> BasePromptTemplate[str]:
     """Return the prompt that a mapping describes.
 
     Args:
@@ -67,7 +66,7 @@ class _Reader:
     def __init__(self, takes_any_path: bool) -> None:
         self._takes_any_path = takes_any_path
 
-    def read(self, config: Mapping[str, Any]) -> StringPromptTemplate:
+    def read(self, config: FieldsView) -> StringPromptTemplate:
         """Return the prompt that a mapping describes."""
         fields = dict(config)
         kind = fields.pop("_type", "prompt")
@@ -86,11 +85,11 @@ class _Reader:
             f"a prompt of type {kind!r} is not read from such a file: hocket.load.dumps and loads write and read it"
         )
 
-    def _read_template(self, fields: dict[str, Any]) -> PromptTemplate:
+    def _read_template(self, fields: Fields) -> PromptTemplate:
         self._read_text(fields, "template")
         return PromptTemplate(**fields)
 
-    def _read_few_shot(self, fields: dict[str, Any]) -> FewShotPromptTemplate:
+    def _read_few_shot(self, fields: Fields) -> FewShotPromptTemplate:
         self._read_text(fields, "prefix")
         self._read_text(fields, "suffix")
         fields.pop("validate_template", None)  # LangChain's; here the templates say what their variables are
@@ -104,7 +103,7 @@ class _Reader:
             raise InvalidInput("examples are a list, or the path of a file that holds one")
         return FewShotPromptTemplate(**fields)
 
-    def _read_text(self, fields: dict[str, Any], name: str) -> None:
+    def _read_text(self, fields: Fields, name: str) -> None:
         """Put the text of a file in its place."""
         if f"{name}_path" not in fields:
             return
@@ -113,7 +112,7 @@ class _Reader:
             raise InvalidInput(f"{path} is no template: its suffix is .txt")
         fields[name] = path.read_text(encoding="utf-8")
 
-    def _take(self, fields: dict[str, Any], name: str, path_name: str) -> Any:
+    def _take(self, fields: Fields, name: str, path_name: str) -> Any:
         """Return what is under one of two names, of which the second is for a path."""
         if name in fields and path_name in fields:
             raise InvalidInput(f"{name} and {path_name} are both given: give one of them")
@@ -129,7 +128,7 @@ class _Reader:
         return path
 
 
-def _check_mapping(config: object, name: str) -> Mapping[str, Any]:
+def _check_mapping(config: object, name: str) -> FieldsView:
     if not isinstance(config, Mapping):
         raise InvalidInput(f"{name} describes no prompt: it is a mapping, not {type(config).__name__}")
-    return cast("Mapping[str, Any]", config)
+    return cast(FieldsView, config)

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from hocket.errors import InvalidInput
+from hocket.messages.content import Fields
 from hocket.prompt_values import PromptValue, StringPromptValue
 from hocket.prompts.base import BasePromptTemplate
 from hocket.prompts.formats import PromptTemplateFormat, check_valid_template, compile_template
@@ -120,7 +121,7 @@ class PromptTemplate(StringPromptTemplate):
         partial_variables = {**self.partial_variables, **other.partial_variables}
         return self._derive(template=self.template + other.template, partial_variables=partial_variables)
 
-    def _make_config(self) -> dict[str, Any]:
+    def _make_config(self) -> Fields:
         return self._dump_fields(self._prompt_type)
 
     def pretty_repr(self, html: bool = False) -> str:

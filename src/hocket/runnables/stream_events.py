@@ -33,8 +33,8 @@ _WHOLE = ("prompt", "retriever")
 """Kinds of runs whose output comes whole: their ends say it all."""
 
 
-class EventData(TypedDict, total=False):
-    """What an event of a run tells.
+class EventData(TypedDict):
+    """What an event of a run tells; it has the keys of its kind alone, which whoever reads it knows by ``event``.
 
     Keys:
         input: as far as it is known; of the first run as it was given, and at its start alone.
