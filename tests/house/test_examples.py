@@ -26,7 +26,7 @@ import shlex
 import subprocess
 import sys
 import types
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -59,7 +59,6 @@ class Example:
     code: str
     words: list[str]
     output: str | None = None
-    before: "Example | None" = None
     language: str = "python"
     title: str | None = None
     replies: Any = None
@@ -83,7 +82,6 @@ def examples(page: str, text: str) -> Iterator[Example]:
                 line=text.count("\n", 0, fence.start()) + 1,
                 code=body,
                 words=[word for word in words if not word.startswith("title=")],
-                before=last,
                 language=language,
                 title=title,
                 replies=json.loads(replies[1]) if replies else None,
@@ -99,10 +97,15 @@ EXAMPLES = [
 ]
 
 
-def chain(example: Example) -> list[Example]:
-    """Return the fences to run, those that this one continues first."""
-    before = chain(example.before) if "continued" in example.words and example.before is not None else []
-    return [*before, example]
+def group(fences: Iterable[Example]) -> list[list[Example]]:
+    """Put those together that continue one another, which are one test; leave out what does not run."""
+    groups: list[list[Example]] = []
+    for fence in fences:
+        if "notest" not in fence.words:
+            if "continued" not in fence.words or not groups or groups[-1][0].page != fence.page:
+                groups.append([])
+            groups[-1].append(fence)
+    return groups
 
 
 def missing_packages(example: Example) -> set[str]:
@@ -141,13 +144,18 @@ def run_console(example: Example) -> None:
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     shell = subprocess.run(
         ["sh", "-c", f"exec 2>&1 </dev/null\n{commands}"],
-        env={**os.environ, "PATH": path},
+        env={**os.environ, "PATH": path, "PYTEST_ADDOPTS": "-p no:asyncio"},  # which has a warning for whoever has it
         capture_output=True,
         text=True,
         timeout=120,
     )
-    same = doctest.OutputChecker().check_output(expected, shell.stdout, doctest.ELLIPSIS)
-    assert same, f"{example} printed:\n{shell.stdout}\ninstead of:\n{expected}"
+    compare(example, expected, shell.stdout)
+
+
+def compare(example: Example, expected: str, printed: str) -> None:
+    """Fail where an example has not printed what the page says."""
+    same = doctest.OutputChecker().check_output(expected, printed, doctest.ELLIPSIS)
+    assert same, f"{example} printed:\n{printed}\ninstead of:\n{expected}"
 
 
 class Replies:
@@ -171,12 +179,11 @@ class Replies:
         return Reply(reply) if isinstance(reply, str) else Reply(**reply)
 
 
-@pytest.mark.parametrize("example", [one for one in EXAMPLES if "notest" not in one.words], ids=str)
+@pytest.mark.parametrize("fences", group(EXAMPLES), ids=lambda fences: str(fences[0]))
 def test_the_examples_of_the_docs_run(
-    example: Example, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+    fences: list[Example], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     """A reader who copies an example sees what the page says."""
-    fences = chain(example)
     if missing := set().union(*map(missing_packages, fences)):
         pytest.skip(f"it needs {', '.join(sorted(missing))}, which is not installed here")
     monkeypatch.setattr(ambient, "_registrations", ())  # an example may have a handler hear the whole process
@@ -198,16 +205,13 @@ def test_the_examples_of_the_docs_run(
                 module = types.ModuleType("__main__")
                 monkeypatch.setitem(sys.modules, "__main__", module)  # where pickle and pydantic look classes up
                 names = vars(module)
-            capsys.readouterr()  # only what the last one prints is its output
+            capsys.readouterr()  # only what this one prints is its output
             if fence.language == "console":
                 run_console(fence)
             elif fence.language == "python":
                 run(fence, names)
-
-    if example.output is not None:
-        printed = capsys.readouterr().out
-        same = doctest.OutputChecker().check_output(example.output, printed, doctest.ELLIPSIS)
-        assert same, f"{example} printed:\n{printed}\ninstead of:\n{example.output}"
+            if fence.output is not None:
+                compare(fence, fence.output, capsys.readouterr().out)
 
 
 def test_what_a_fence_says_is_understood() -> None:
@@ -233,7 +237,7 @@ def test_files_and_replies_of_a_page(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert (file.language, file.title, file.code) == ("csv", "a.csv", "x\n")
     assert (script.title, script.words, script.replies) == ("b.py", ["continued"], ["Hi.", {"text": "a\nb"}])
     assert missing_packages(script) == {"absent_package"}
-    assert (hidden.before, hidden.replies) == (script, None)
+    assert (hidden.code, hidden.replies) == ("from b import x\n", None)
     run_console(session)
     with pytest.raises(AssertionError, match=r"one\s+two"):
         run_console(replace(session, code="$ echo one; echo two\none\n"))
@@ -247,8 +251,9 @@ def test_fences_are_found_with_their_output() -> None:
     )
     first, second, third = examples("page.md", page)
     assert (first.line, first.code, first.output) == (3, "print(1)\n", "1\n")
-    assert (second.code, second.words, second.output, second.before) == ("print(2)\n", ["continued"], None, first)
+    assert (second.code, second.words, second.output) == ("print(2)\n", ["continued"], None)
     assert third.words == ["notest"]
+    assert group([first, third, second, first]) == [[first, second], [first]]
 
 
 def test_a_fence_runs_as_in_a_notebook() -> None:
@@ -258,10 +263,10 @@ def test_a_fence_runs_as_in_a_notebook() -> None:
         "```python continued\nasync def test_it():\n    seen.append('called')\n```\n"
         "```python\ndef test_it():\n    assert False, 'called'\n```\n"
     )
-    _, second, third = examples("page.md", page)
+    first, second, third = examples("page.md", page)
     names: dict[str, Any] = {}
-    for fence in chain(second):
-        run(fence, names)
+    run(first, names)
+    run(second, names)
     assert names["seen"] == ["awaited", "called"]
     with pytest.raises(AssertionError, match="called"):
         run(third, {})
