@@ -22,7 +22,9 @@ OTHER_PAGES = {
     "benchmarks/README.md": "benchmarks.md",
 }
 FENCE = re.compile(r"(^ *```.*?^ *```[ ]*$)", re.MULTILINE | re.DOTALL)
-FENCE_WORDS = re.compile(r"\A( *```python) [^\n]*")  # `notest`, `continued`: for the tests, not for readers
+# `notest`, `continued`, and comments, which say what a model answers in the tests: not for readers
+FENCE_WORDS = re.compile(r"\A( *```\w+)( title=\"[^\n\"]*\")?[^\n]*")
+COMMENT = re.compile(r"^<!--.*?-->\n", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"""(\]\(|\b(?:src|href)=")(?!\w+:|#)([^)"\s#]+)""")
 
 
@@ -71,8 +73,8 @@ def rewrite(path: Path, pages: dict[Path, str]) -> str:
         return f"{link[1]}{repository()}/{target.relative_to(ROOT)}"
 
     return "".join(
-        FENCE_WORDS.sub(r"\1", part) if is_fence else LINK.sub(point, part)
-        for is_fence, part in split_fences(path.read_text())
+        FENCE_WORDS.sub(r"\1\2", part) if is_fence else LINK.sub(point, part)
+        for is_fence, part in split_fences(COMMENT.sub("", path.read_text()))
     )
 
 

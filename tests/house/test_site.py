@@ -26,6 +26,13 @@ def test_links_of_pages_lead_to_the_site() -> None:
     assert "/blob/main/tests/retrieval/test_hybrid_search.py)" in retrieval
 
 
+def test_what_is_for_the_tests_is_not_shown() -> None:
+    """A reader sees the name of a file, and neither words for the tests nor what the model answers there."""
+    tutorial = rewrite(DOCS / "tutorials/chat-service.md", list_pages())
+    assert '```python title="service.py"\n' in tutorial
+    assert not {"<!--", "continued", "notest"} & set(tutorial.split())
+
+
 def test_pages_from_elsewhere_exist() -> None:
     """A page that has moved is not left out without a word."""
     assert [name for name in OTHER_PAGES if not (ROOT / name).exists()] == []
