@@ -144,10 +144,10 @@ def run_console(example: Example) -> None:
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     shell = subprocess.run(
         ["sh", "-c", f"exec 2>&1 </dev/null\n{commands}"],
-        env={**os.environ, "PATH": path, "PYTEST_ADDOPTS": "-p no:asyncio"},  # which has a warning for whoever has it
+        # Of pytest's plugins only the one that a reader has, too: the others take most of its time.
+        env={**os.environ, "PATH": path, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTEST_ADDOPTS": "-p anyio"},
         capture_output=True,
         text=True,
-        timeout=120,
     )
     compare(example, expected, shell.stdout)
 
@@ -179,7 +179,15 @@ class Replies:
         return Reply(reply) if isinstance(reply, str) else Reply(**reply)
 
 
-@pytest.mark.parametrize("fences", group(EXAMPLES), ids=lambda fences: str(fences[0]))
+@pytest.mark.parametrize(
+    "fences",
+    [
+        # A shell starts processes, which take their time on a busy machine.
+        pytest.param(one, marks=[pytest.mark.timeout(600)] if any(x.language == "console" for x in one) else [])
+        for one in group(EXAMPLES)
+    ],
+    ids=lambda fences: str(fences[0]),
+)
 def test_the_examples_of_the_docs_run(
     fences: list[Example], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
