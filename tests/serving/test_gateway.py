@@ -153,8 +153,9 @@ async def test_other_paths_and_methods():
         "/v1/embeddings",
         "//v1/models",
     ):
-        response = await send(app, "GET", f"http://test{path}")
-        assert response.status_code == 404 and "is served" not in response.text and "are served" in response.text
+        for method in ("GET", "POST"):
+            response = await send(app, method, f"http://test{path}")
+            assert response.status_code == 404 and "is served" not in response.text and "are served" in response.text
     for method, path, allowed in (("GET", CHAT, "POST"), ("POST", "/v1/models", "GET"), ("OPTIONS", CHAT, "POST")):
         response = await send(app, method, path)
         assert (response.status_code, response.headers["allow"]) == (405, allowed)

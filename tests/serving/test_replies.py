@@ -38,15 +38,15 @@ USAGE: Any = {
     "input_tokens": 10,
     "output_tokens": 5,
     "total_tokens": 15,
-    "input_token_details": {"cache_read": 4},
-    "output_token_details": {"reasoning": 2},
+    "input_token_details": {"cache_read": 4, "cache_creation": 1, "audio": 3, "image": 2, "of_its_own": 1},
+    "output_token_details": {"reasoning": 2, "audio": 1},
 }
 OPENAI_USAGE = {
     "prompt_tokens": 10,
     "completion_tokens": 5,
     "total_tokens": 15,
-    "prompt_tokens_details": {"cached_tokens": 4},
-    "completion_tokens_details": {"reasoning_tokens": 2},
+    "prompt_tokens_details": {"cached_tokens": 4, "cache_write_tokens": 1, "audio_tokens": 3, "image_tokens": 2},
+    "completion_tokens_details": {"reasoning_tokens": 2, "audio_tokens": 1},
 }
 CALLS: list[ToolCall] = [
     {"type": "tool_call", "name": "add", "args": {"a": 1}, "id": "c1"},

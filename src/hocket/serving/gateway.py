@@ -100,7 +100,8 @@ class _Gateway:
         path = path_of(scope)
         try:
             if path == "/v1/chat/completions":
-                self._check(scope, "POST")
+                self._check_key(scope)
+                _check_method(scope, "POST")
                 exchange = ChatExchange(self._models, self._limits, self._metrics, own)
                 await exchange.run(scope["headers"], receive, send)
             else:
@@ -109,17 +110,14 @@ class _Gateway:
         except Refusal as refusal:
             await send_reply(send, refusal.status, refusal.body(), [*refusal.all_headers(), own])
 
-    def _check(self, scope: FieldsView, method: str) -> None:
-        """Let in who may, and who asks in the right way.
+    def _check_key(self, scope: FieldsView) -> None:
+        """Let in who may.
 
         Raises:
-            Refusal: 401, 405.
+            Refusal: 401.
         """
         if self._keys is not None:
             self._keys.check(scope["headers"])
-        if scope["method"] != method and (scope["method"], method) != ("HEAD", "GET"):
-            message = f"{scope['method']} is not served here; use {method}"
-            raise Refusal(status=405, message=message, headers=[(b"allow", method.encode())])
 
     def _read(self, path: str, scope: FieldsView) -> tuple[Header, bytes]:
         """Return what is at a path, and its type.
@@ -129,7 +127,12 @@ class _Gateway:
         """
         if path == "/healthz":
             return _JSON, b'{"status":"ok"}'
-        self._check(scope, "GET")
+        self._check_key(scope)
+        found = self._find(path)
+        _check_method(scope, "GET")
+        return found
+
+    def _find(self, path: str) -> tuple[Header, bytes]:
         if path == "/metrics" and self._shows_metrics:
             return (b"content-type", METRICS_TYPE), self._metrics.write()
         if path == "/v1/models":
@@ -144,6 +147,13 @@ class _Gateway:
 
     def _describe(self, name: str) -> dict[str, object]:
         return {"id": name, "object": "model", "created": self._started, "owned_by": "hocket"}
+
+
+def _check_method(scope: FieldsView, method: str) -> None:
+    """Refuse any other method than the one that is served, with 405."""
+    if scope["method"] != method and (scope["method"], method) != ("HEAD", "GET"):
+        message = f"{scope['method']} is not served here; use {method}"
+        raise Refusal(status=405, message=message, headers=[(b"allow", method.encode())])
 
 
 def _read_id(headers: Iterable[Header]) -> bytes | None:

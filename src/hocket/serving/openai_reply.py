@@ -21,6 +21,7 @@ from hocket.messages.calls import calls_of_reply
 from hocket.messages.content import Fields, FieldsView
 from hocket.messages.tool_call_fold import ToolCallFold
 from hocket.messages.usage import add_report
+from hocket.remote.chat_completion import INPUT_DETAILS, OUTPUT_DETAILS
 from hocket.remote.function_calls import write_call
 from hocket.serving.refusals import explain_failure
 
@@ -123,11 +124,12 @@ def write_usage(usage: UsageMetadata) -> Fields:
         "completion_tokens": usage["output_tokens"],
         "total_tokens": usage["total_tokens"],
     }
-    came, went = usage.get("input_token_details", {}), usage.get("output_token_details", {})
-    if "cache_read" in came:
-        made["prompt_tokens_details"] = {"cached_tokens": came["cache_read"]}
-    if "reasoning" in went:
-        made["completion_tokens_details"] = {"reasoning_tokens": went["reasoning"]}
+    for key, parts, words in (
+        ("prompt_tokens_details", usage.get("input_token_details"), INPUT_DETAILS),
+        ("completion_tokens_details", usage.get("output_token_details"), OUTPUT_DETAILS),
+    ):
+        if told := {word: count for name, word in words.items() if (count := (parts or {}).get(name)) is not None}:
+            made[key] = told
     return made
 
 

@@ -82,7 +82,7 @@ def read_chat_request(body: bytes) -> ChatRequest:
         raise Refusal(status=400, message=f"the body is {excerpt(data)}; it is a JSON object")
     fields = {name: value for name, value in cast(Fields, data).items() if value is not None}
     if (n := _take(fields, "n", int, "1")) not in (None, 1):
-        raise _refuse("n", n, "1: ask again for a further answer")
+        raise _refuse("n", n, "1 here: ask again for a further answer")
     streaming = cast(Fields, _take(fields, "stream_options", dict, "an object") or {})
     return ChatRequest(
         model=_require(fields, "model", str, "the name of a model"),
