@@ -157,11 +157,36 @@ async def test_a_history_that_defines_nothing_says_so_to_async_code() -> None:
         await history.aclear()
 
 
+class WaitingHistory(SyncHistory):
+    """Stores when it is told to."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.go_on = threading.Event()
+
+    def add_messages(self, messages: Sequence[BaseMessage]) -> None:
+        self.threads.add(threading.get_ident())
+        self.go_on.wait(30)
+        super().add_messages(messages)
+
+    async def wait_for_its_thread(self) -> None:
+        while not self.threads:  # noqa: ASYNC110 - a thread tells it
+            await anyio.sleep(0.001)
+
+
 async def test_a_cancelled_writer_waits_for_its_thread() -> None:
     """Who sees the cancellation of an append knows that nothing is stored later: the turn is there by then."""
-    history = SyncHistory(delay=0.1)
-    with anyio.move_on_after(0.02) as scope:
-        await history.aadd_user_message("one")
+    history = WaitingHistory()
+
+    async def strike() -> None:
+        await history.wait_for_its_thread()
+        scope.cancel()
+        history.go_on.set()
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(strike)
+        with anyio.CancelScope() as scope:
+            await history.aadd_user_message("one")
     assert scope.cancelled_caught
     assert [message.text for message in history.kept] == ["one"]
 
@@ -169,11 +194,13 @@ async def test_a_cancelled_writer_waits_for_its_thread() -> None:
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])
 async def test_a_writer_that_is_cancelled_twice_waits_all_the_same() -> None:
     """A timeout and a shutdown that strike one after the other do not make it leave its thread behind."""
-    history = SyncHistory(delay=0.1)
+    history = WaitingHistory()
     task = asyncio.create_task(history.aadd_user_message("one"))
+    await history.wait_for_its_thread()
     for _ in range(3):
-        await asyncio.sleep(0.01)
         task.cancel()
+        await asyncio.sleep(0.01)
+    history.go_on.set()
     with pytest.raises(asyncio.CancelledError):
         await task
     assert [message.text for message in history.kept] == ["one"]

@@ -24,6 +24,7 @@ from hocket.errors import InvalidInput
 from hocket.language_models import ScriptedChatModel, Turn
 from hocket.ledger import JSONLLedger, Ledger, PostgresLedger, SQLiteLedger
 from hocket.rate_limiters import RateLimiter
+from tests.kit import cancel_when
 from tests.kit.relay import relay_to
 from tests.kit.stores import postgres_schema
 
@@ -104,8 +105,7 @@ async def test_a_cancelled_call_is_booked_as_one(tmp_path: Path) -> None:
     """With what its prompt must have used; one that waited for its turn, and was never sent, is not booked."""
     ledger = JSONLLedger(tmp_path / "usage.jsonl")
     model = ScriptedChatModel(script=[Turn(text="late", delay=600)], ledger=ledger)
-    with anyio.move_on_after(0.05):
-        await model.ainvoke("hi")
+    assert await cancel_when(lambda: model.requests, model.ainvoke, "hi")
     limiter = RateLimiter(1, adaptive=False)
     limited = ScriptedChatModel(script=["a", "b"], ledger=ledger, rate_limiter=limiter)
     await limited.ainvoke("hi")

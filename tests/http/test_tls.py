@@ -1,6 +1,7 @@
 """https: whom is trusted, and what it costs."""
 
 import ssl
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
@@ -9,11 +10,11 @@ import pytest
 import trustme
 
 from hocket.errors import ConnectionFailed, ConnectTimeout, InvalidInput
+from hocket.http import tls
 from hocket.http.clients import ClientSettings
 from hocket.http.exchange import open_stream, send
 from hocket.http.request import HTTPRequest, json_request
 from hocket.http.tls import get_tls_context
-from hocket.testing import assert_no_blocking
 from hocket.timeouts import connect_limit
 
 
@@ -127,12 +128,20 @@ async def test_handshake_that_never_ends(serve: Any) -> None:
     await server.until(lambda it: it.open == 0)
 
 
-async def test_context_is_made_once_and_beside_the_loop() -> None:
+async def test_context_is_made_once_and_beside_the_loop(monkeypatch: pytest.MonkeyPatch) -> None:
     """To read the authorities takes as long as many calls: the loop goes on, and nobody does it again."""
-    async with assert_no_blocking(limit=0.5):
-        first = await get_tls_context(True)
+    create, threads = ssl.create_default_context, list[int]()
+
+    def note(**authorities: Any) -> ssl.SSLContext:
+        threads.append(threading.get_ident())
+        return create(**authorities)
+
+    monkeypatch.setattr(ssl, "create_default_context", note)
+    monkeypatch.setattr(tls, "_contexts", {})
+    first = await get_tls_context(True)
 
     assert await get_tls_context(True) is first
+    assert len(threads) == 1 and threads[0] != threading.get_ident()
     assert await get_tls_context(False) is not first
 
 

@@ -1,5 +1,5 @@
 """What all tests share: handlers that record events, models whose hooks are functions of a test, a limiter, a cache,
-and a measurement of growth.
+calls that are cancelled where they are to be, and a measurement of growth.
 
 from tests.kit import Recorder, hook_model
 
@@ -9,6 +9,7 @@ model = hook_model("yes", callbacks=[recorder])
 
 from tests.kit.asgi import RawClient, body
 from tests.kit.growth import assert_linear, cpu_seconds
+from tests.kit.leaving import cancel_when
 from tests.kit.models import (
     HOOKS,
     HookCall,
@@ -40,6 +41,7 @@ __all__ = [
     "ToolHookModel",
     "assert_linear",
     "body",
+    "cancel_when",
     "cpu_seconds",
     "hook_class",
     "hook_llm",

@@ -1,10 +1,9 @@
 """Streams and the cache: a stream fills it, a hit is streamed as it was stored, and one cache serves every verb."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
-import anyio
-import anyio.to_thread
 import pytest
 
 from hocket.caches import InMemoryCache
@@ -14,7 +13,7 @@ from hocket.messages import AIMessage, AIMessageChunk, message_chunk_to_message
 from hocket.outputs import GenerationChunk
 from hocket.rate_limiters import InMemoryRateLimiter
 from hocket.testing import ScriptedChatModel, Turn, VirtualClock
-from tests.kit import hook_llm, hook_model
+from tests.kit import cancel_when, hook_llm, hook_model
 
 USAGE: Any = {"input_tokens": 3, "output_tokens": 2, "total_tokens": 5}
 CALL: Any = {"name": "f", "args": {"x": [1]}, "id": "call_1", "type": "tool_call"}
@@ -179,10 +178,8 @@ async def test_a_stream_that_is_left_is_not_stored() -> None:
 async def test_a_stream_that_is_cancelled_is_not_stored() -> None:
     """Nor a call without a stream."""
     model = model_of(Turn(text=PIECES, pause=60), Turn(text=PIECES, pause=60), "whole")
-    with anyio.move_on_after(0.01):
-        await drained(model)
-    with anyio.move_on_after(0.01):
-        await model.ainvoke("hi")
+    for number, call in enumerate((partial(drained, model), partial(model.ainvoke, "hi")), start=1):
+        assert await cancel_when(lambda number=number: len(model.requests) == number, call)
     assert (await model.ainvoke("hi")).content == "whole"
 
 

@@ -224,6 +224,7 @@ async def test_what_waits_goes_on_where_it_is_awaited() -> None:
         with anyio.move_on_after(0.01):
             await anyio.sleep_forever()
         seen.append("timed out")
+        scope.cancel()
         try:
             await anyio.sleep_forever()
         finally:
@@ -233,7 +234,7 @@ async def test_what_waits_goes_on_where_it_is_awaited() -> None:
 
     rest = start_eagerly(work())
     assert rest is not None and seen == ["start_eagerly"]
-    with anyio.move_on_after(0.1) as scope:
+    with anyio.CancelScope() as scope:
         await rest
     assert scope.cancelled_caught
     assert seen == ["start_eagerly", "waited", "timed out", "cancelled"]

@@ -8,8 +8,9 @@ import httpx
 import pytest
 from pydantic import SecretStr
 from starlette.applications import Starlette
+from starlette.requests import Request
 from starlette.responses import StreamingResponse
-from starlette.routing import Mount, Route
+from starlette.routing import Route
 
 from hocket import ScriptedChatModel
 from hocket.errors import InvalidInput
@@ -229,21 +230,37 @@ async def test_numbers_for_prometheus():
         assert line.startswith(("# HELP ", "# TYPE ", "hocket_"))
 
 
-async def test_it_is_mounted_in_another_application():
-    """Below a path of its own."""
-    app = Starlette(routes=[Mount("/ai", openai_app({"m": model()}))])
-    assert (await send(app, "POST", f"/ai{CHAT}", json=question())).status_code == 200
-    assert (await send(app, "GET", "/ai/v1/models")).status_code == 200
-    assert (await send(app, "GET", "/v1/models")).status_code == 404
+def make_application(framework: str) -> Any:
+    """Return an application that has a gateway at ``/ai``, and a stream of its own at ``/chat``."""
+    app: Any = Starlette() if framework == "starlette" else pytest.importorskip("fastapi").FastAPI()
 
-
-async def test_a_route_of_ones_own():
-    """`sse` is the body of a reply of Starlette's, and so of FastAPI's."""
-
-    async def chat(_: Any) -> StreamingResponse:
+    async def chat(request: Request) -> StreamingResponse:
         return StreamingResponse(sse(model("Hello there.").astream("hi")), headers=SSE_HEADERS)
 
-    response = await send(Starlette(routes=[Route("/chat", chat)]), "GET", "/chat")
+    if framework == "starlette":
+        app.router.routes.append(Route("/chat", chat))
+    else:
+        app.get("/chat")(chat)
+    app.mount("/ai", openai_app({"m": model()}))
+    return app
+
+
+@pytest.fixture(params=["starlette", "fastapi"])
+def application(request: pytest.FixtureRequest) -> Any:
+    """An application of somebody else's."""
+    return make_application(request.param)
+
+
+async def test_it_is_mounted_in_another_application(application: Any):
+    """Below a path of its own."""
+    assert (await send(application, "POST", f"/ai{CHAT}", json=question())).status_code == 200
+    assert (await send(application, "GET", "/ai/v1/models")).status_code == 200
+    assert (await send(application, "GET", "/v1/models")).status_code == 404
+
+
+async def test_a_route_of_ones_own(application: Any):
+    """`sse` is the body of a reply of Starlette's, and so of FastAPI's."""
+    response = await send(application, "GET", "/chat")
     assert response.headers["content-type"] == "text/event-stream; charset=utf-8"
     texts = [json.loads(part.removeprefix("data: ")) for part in response.text.split("\n\n") if part.startswith("data")]
     assert texts == [{"text": "Hello"}, {"text": " there."}]

@@ -3,6 +3,8 @@
 import re
 import threading
 import time
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
 
 import anyio
 import anyio.lowlevel
@@ -17,28 +19,48 @@ def hold_up_the_loop(seconds: float) -> None:
     time.sleep(seconds)
 
 
+async def try_at_any_pace(check: Callable[[int], Awaitable[None]]) -> None:
+    """Check, and where that fails check again, slower: on a busy machine nobody runs for a while, the watchdog neither.
+
+    What is wrong fails at each pace.
+    """
+    for pace in (1, 5):
+        with suppress(AssertionError):
+            return await check(pace)
+    return await check(25)
+
+
 async def test_waiting_is_not_blocking() -> None:
     """A free loop passes: worker threads and many turns hold nothing up."""
-    async with assert_no_blocking(limit=0.2):
-        await anyio.to_thread.run_sync(hold_up_the_loop, 0.25)
-        for _ in range(100):
-            await anyio.lowlevel.checkpoint()
+
+    async def wait(pace: int) -> None:
+        async with assert_no_blocking(limit=0.2 * pace):
+            await anyio.to_thread.run_sync(hold_up_the_loop, 0.25 * pace)
+            for _ in range(100):
+                await anyio.lowlevel.checkpoint()
+
+    await try_at_any_pace(wait)
 
 
 async def test_a_stall_is_named_with_its_length_and_place() -> None:
     """The error says how long, what the limit was, and shows the line that blocked."""
-    with pytest.raises(AssertionError) as failure:
-        async with assert_no_blocking(limit=0.02):
-            await anyio.sleep(0.01)
-            hold_up_the_loop(0.08)
-            await anyio.sleep(0.01)
 
-    message = str(failure.value)
-    found = re.search(r"held up for (\d+) ms \(limit 20 ms\)", message)
-    assert found, message
-    assert 70 <= int(found[1]) < 1000
-    assert "in hold_up_the_loop\n    time.sleep(seconds)" in message
-    assert "anyio.to_thread.run_sync" in message
+    async def stall(pace: int) -> None:
+        began = time.perf_counter()
+        with pytest.raises(AssertionError) as failure:
+            async with assert_no_blocking(limit=0.02):
+                await anyio.sleep(0.01)
+                hold_up_the_loop(0.08 * pace)
+                await anyio.sleep(0.01)
+
+        message = str(failure.value)
+        found = re.search(r"held up for (\d+) ms \(limit 20 ms\)", message)
+        assert found, message
+        assert 70 * pace <= int(found[1]) <= 1000 * (time.perf_counter() - began)
+        assert "in hold_up_the_loop\n    time.sleep(seconds)" in message
+        assert "anyio.to_thread.run_sync" in message
+
+    await try_at_any_pace(stall)
 
 
 async def test_a_stall_at_the_very_end_counts() -> None:
@@ -87,9 +109,9 @@ async def test_an_error_of_the_body_goes_first() -> None:
 async def test_the_watchdog_goes_with_the_block() -> None:
     """No thread stays behind."""
     before = set(threading.enumerate())
-    async with assert_no_blocking():
+    async with assert_no_blocking(limit=100):
         [watchdog] = set(threading.enumerate()) - before
-    await anyio.to_thread.run_sync(watchdog.join, 5)
+    await anyio.to_thread.run_sync(watchdog.join, 30)
     assert not watchdog.is_alive()
 
 

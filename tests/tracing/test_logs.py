@@ -13,7 +13,7 @@ import pytest
 from hocket.caches import InMemoryCache
 from hocket.callbacks import register_handler, unregister_handler
 from hocket.embeddings import DeterministicFakeEmbedding
-from hocket.errors import RateLimitError
+from hocket.errors import InvalidRequest, RateLimitError
 from hocket.language_models import FakeListChatModel, FakeListLLM
 from hocket.providers.openai import ChatOpenAI
 from hocket.retries import RetryPolicy
@@ -124,6 +124,20 @@ async def test_content_is_there_if_it_is_asked_for(lines: Lines) -> None:
     await model.ainvoke("whose?", {"callbacks": [LogHandler(lines.logger, content=True)]})
     facts = lines.only()["hocket"]
     assert (facts["input"], facts["output"]) == ("Human: whose?", "********** is the heron's")
+
+
+@pytest.mark.parametrize("content", [True, False])
+async def test_no_key_gets_into_a_record(lines: Lines, content: bool) -> None:
+    """Whatever it looks like: neither of what is asked, nor of what a server repeats, in an answer and in an error."""
+    key = "tide-over-seven-stones"
+    async with serve(OpenAIFormat(), [Reply(f"it is {key}"), Status(400, f"{key} is no key")]) as server:
+        model = chat(server, api_key=key, callbacks=[LogHandler(lines.logger, content=content)], retry=None)
+        await model.ainvoke(f"is {key} the key?")
+        with pytest.raises(InvalidRequest):
+            await model.ainvoke(f"is {key} the key?")
+    said = json.dumps(list(lines))
+    assert said.count("**********") == (4 if content else 0)
+    assert key not in said
 
 
 async def test_an_answer_out_of_the_cache_says_so(lines: Lines) -> None:

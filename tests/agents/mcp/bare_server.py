@@ -14,11 +14,13 @@ TOOLS = {
     "add": {"a": {"type": "integer"}, "b": {"type": "integer"}},
     "wait": {"seconds": {"type": "number"}},
     "list.cancelled": {},
+    "count.waits": {},
     "environ": {},
     "crash": {},
 }
 
 cancelled: list[object] = []
+waits: list[float] = []
 lock = threading.Lock()
 
 
@@ -31,9 +33,12 @@ def call(name: str, arguments: dict[str, float]) -> object:
     if name == "add":
         return arguments["a"] + arguments["b"]
     if name == "wait":
+        waits.append(arguments["seconds"])
         time.sleep(arguments["seconds"])
     if name == "list.cancelled":
         return cancelled
+    if name == "count.waits":
+        return len(waits)
     if name == "environ":
         return sorted(os.environ)
     if name == "crash":

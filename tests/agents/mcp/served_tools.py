@@ -19,12 +19,19 @@ async def add(a: int, b: int) -> int:
 @tool
 async def wait(seconds: float) -> str:
     """Wait."""
+    begun.append(seconds)
     try:
         await anyio.sleep(seconds)
     except BaseException:
         stopped.append(seconds)
         raise
     return "waited"
+
+
+@tool
+def count_begun() -> int:
+    """Count the calls of `wait` that have begun."""
+    return len(begun)
 
 
 @tool
@@ -45,5 +52,6 @@ def crash() -> str:
     os._exit(3)
 
 
+begun: list[float] = []
 stopped: list[float] = []
-tools = [add, wait, count_stopped, refuse, crash]
+tools = [add, wait, count_begun, count_stopped, refuse, crash]
