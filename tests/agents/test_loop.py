@@ -11,6 +11,7 @@ from hocket.agents import AgentLimits, LimitReached, create_agent
 from hocket.agents.agent import AgentInput
 from hocket.errors import InvalidInput, RateLimitError, StopRun
 from hocket.messages import AIMessage, HumanMessage, ToolMessage
+from hocket.testing import virtual_clock
 from hocket.tools import tool
 from tests.agents.conftest import MakeAgent, add, call
 from tests.kit import HookCall, Recorder, tool_model
@@ -212,8 +213,9 @@ async def test_tokens_are_checked_before_a_call(make_agent: MakeAgent):
 async def test_the_limit_on_seconds_holds_for_the_whole_run(make_agent: MakeAgent):
     """The call that was under way is answered as cancelled."""
     calls = [call("add", a=1, b=1), call("wait", seconds=60)]
-    agent, _ = make_agent([calls, "never"], limits=AgentLimits(seconds=0.1))
-    result = await agent.ainvoke("go")
+    agent, _ = make_agent([calls, "never"], limits=AgentLimits(seconds=30))
+    with virtual_clock():
+        result = await agent.ainvoke("go")
     assert result.stop == "seconds"
     results = [message for message in result.messages if isinstance(message, ToolMessage)]
     assert results[0].text == "2" and "cancelled" in results[1].text

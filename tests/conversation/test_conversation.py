@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import anyio
+import anyio.lowlevel
 import anyio.to_thread
 import pytest
 
@@ -170,7 +171,9 @@ async def test_a_cancelled_turn_leaves_nothing() -> None:
     async with anyio.create_task_group() as group:
         group.start_soon(conversation.asend, "1?")
         group.start_soon(conversation.asend, "2?")
-        await anyio.sleep(0.05)
+        while not model.requests:
+            await anyio.lowlevel.checkpoint()
+        await anyio.wait_all_tasks_blocked()
         group.cancel_scope.cancel()
     assert texts(conversation) == []
     await conversation.asend("3?")

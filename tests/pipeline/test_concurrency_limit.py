@@ -313,8 +313,8 @@ def test_a_loop_that_dies_takes_no_place_along() -> None:
     model = metered_model(Meter(), max_in_flight=1)
     loop = asyncio.new_event_loop()
     tasks = [loop.create_task(model.ainvoke("hi")) for _ in range(3)]
-    loop.run_until_complete(asyncio.sleep(0.01))
-    assert len(model._places._queue) == 2
+    while len(model._places._queue) < 2:
+        loop.run_until_complete(asyncio.sleep(0))
     for task in tasks:
         task._log_destroy_pending = False  # type: ignore[attr-defined]
     loop.close()

@@ -194,17 +194,18 @@ async def test_cancelling_a_waiting_task_twice_changes_nothing(task_count: Calla
     import asyncio
 
     source = Source()
+    slow = Slow(source)
     before = task_count()
 
     async def read() -> None:
-        stream = Stream(Slow(source))
+        stream = Stream(slow)
         while True:
             await anext(stream)
 
     task = asyncio.create_task(read())
-    await anyio.sleep(0.005)
+    await slow.began.wait()
     task.cancel()
-    await anyio.sleep(0.005)
+    await slow.cleans_up.wait()
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
@@ -217,11 +218,14 @@ class Slow:
 
     def __init__(self, source: Source) -> None:
         self.source = source
+        self.began, self.cleans_up = anyio.Event(), anyio.Event()
 
     async def __call__(self, sink: Sink[int]) -> None:
+        self.began.set()
         try:
             await anyio.sleep_forever()
         finally:
+            self.cleans_up.set()
             with anyio.CancelScope(shield=True):
                 await anyio.sleep(0.02)
             self.source.ends.append(sink.closed)
