@@ -1,0 +1,54 @@
+"""Answers from a folder: index it, and ask.
+
+python answers.py "When is the boiler bled?" --folder handbook
+"""
+
+import argparse
+import asyncio
+import os
+
+from hocket import init_chat_model
+from hocket.chains import RetrievalQA
+from hocket.document_loaders import open_documents
+from hocket.embeddings import init_embeddings
+from hocket.indexing import aindex
+from hocket.text_splitters import RecursiveCharacterTextSplitter
+from hocket.vectorstores import SQLiteVectorStore
+
+
+async def answer(question: str, folder: str, index: str) -> None:
+    store = SQLiteVectorStore(index, init_embeddings(os.environ.get("HOCKET_EMBEDDINGS", "local")))
+    splitter = RecursiveCharacterTextSplitter(chunk_size=900, chunk_overlap=100)
+
+    # One stream from the files to the index, in the memory of a few documents. What has not changed is not embedded
+    # again, and what is gone from the folder goes from the index.
+    loader = open_documents(folder, on_error="skip")
+    changes = await aindex(splitter.alazy_split_documents(loader.alazy_load()), store, cleanup="full")
+    print(
+        f"{folder}: {changes['num_added']} pieces new, {changes['num_skipped']} as before, "
+        f"{changes['num_deleted']} gone"
+    )
+    for error in loader.skipped:
+        print(f"left out: {error}")
+
+    model = init_chat_model(os.environ.get("HOCKET_MODEL", "local"), max_tokens=200)
+    retriever = store.as_retriever(search_type="hybrid", search_kwargs={"k": 3})  # by meaning and by words
+    chain = RetrievalQA.from_llm(model, retriever=retriever, return_source_documents=True)
+    found = await chain.ainvoke({"query": question})
+    for number, passage in enumerate(found["source_documents"], start=1):
+        print(f"[{number}] {passage.metadata['source']}: {passage.page_content.splitlines()[-1][:100]}")
+    print(f"\n{found['result']}")
+    print("It names:", ", ".join(citation.source for citation in found["citations"]) or "nothing")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Answers from a folder.")
+    parser.add_argument("question")
+    parser.add_argument("--folder", default="handbook")
+    parser.add_argument("--index", default="index.sqlite", help="where the index is kept")
+    given = parser.parse_args()
+    asyncio.run(answer(given.question, given.folder, given.index))
+
+
+if __name__ == "__main__":
+    main()
