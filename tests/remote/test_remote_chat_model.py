@@ -1,14 +1,19 @@
 """What a chat model behind HTTP says of what its provider does not: the model's name, and whose mistake an odd shape is."""
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
+from pydantic import BaseModel
 
 from hocket.callbacks import get_usage_metadata_callback
 from hocket.errors import InvalidInput
-from hocket.messages import AIMessage, HumanMessage
+from hocket.http import HTTPRequest, JSONLines
+from hocket.messages import AIMessage, AIMessageChunk, BaseMessage, HumanMessage
+from hocket.outputs import ChatGenerationChunk
 from hocket.providers.cohere import ChatCohere
 from hocket.providers.openai import ChatOpenAI
+from hocket.remote import Endpoint, RemoteChatModel, StreamDecoder
 from hocket.testing import Body, CohereFormat, Events, OpenAIFormat, Reply, serve
 
 TEXT = {"type": "text", "text": "hi"}
@@ -81,3 +86,42 @@ def test_a_part_that_is_not_what_it_says_is_the_conversations_fault(parts: list[
     with pytest.raises(InvalidInput, match="a part of a message is not what its type says") as caught:
         Clumsy(model="m", api_key="k").render([HumanMessage(parts)])
     assert isinstance(caught.value.__cause__, TypeError)
+
+
+class LineDecoder(StreamDecoder[ChatGenerationChunk]):
+    """Reads lines with a piece, and a last one."""
+
+    framing = JSONLines
+
+    def read(self, data: dict[str, Any], event: str) -> ChatGenerationChunk:
+        self.done = self.ended = data.get("done", False)
+        return ChatGenerationChunk(message=AIMessageChunk(data.get("piece", "")))
+
+
+class ChatLines(RemoteChatModel):
+    """A provider whose server can only stream: it has no `_decode`."""
+
+    _options = BaseModel
+    _endpoint = Endpoint(name="lines", needs_key=False)
+
+    def _request(self, messages: Sequence[BaseMessage], options: object, *, stream: bool) -> HTTPRequest:
+        return self._post(self._url("talk"), {"text": messages[-1].text})
+
+    def _decoder(self, headers: Mapping[str, str]) -> LineDecoder:
+        return LineDecoder("lines", headers)
+
+    @property
+    def _llm_type(self) -> str:
+        return "lines"
+
+
+async def test_a_server_that_can_only_stream_needs_no_second_decoder() -> None:
+    """A whole reply is read by the stream's; one that breaks off is none, and is asked for again."""
+    lines = [b'{"piece": "Good "}', b'{"piece": "evening."}', b'{"done": true}']
+    whole, cut = Body(b"\n".join(lines)), Body(b"\n".join(lines[:2]))
+    script = [whole, cut, whole]
+    async with serve(OpenAIFormat(), script) as server:
+        model = ChatLines(base_url=server.url)
+        assert (await model.ainvoke("hi")).text == "Good evening."
+        assert (await model.ainvoke("hi", retry=2)).text == "Good evening."
+        assert len(server.requests) == 3

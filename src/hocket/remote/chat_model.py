@@ -19,6 +19,7 @@ from hocket.errors import HocketError, InvalidInput, Unsupported
 from hocket.http.request import HTTPReply, HTTPRequest
 from hocket.language_models.chat_models import BaseChatModel
 from hocket.language_models.options import merge_options
+from hocket.language_models.simple import generate_from_stream
 from hocket.messages import AIMessage, BaseMessage, ToolMessage, validate_content_block
 from hocket.messages.base import copy_message
 from hocket.messages.content import Fields, FieldsView
@@ -36,7 +37,8 @@ __all__ = ["RemoteChatModel"]
 
 
 class RemoteChatModel(RemoteModel, BaseChatModel, ABC):
-    """A chat model behind HTTP. A provider defines `_request`, `_decode` and `_decoder`, and inherits the rest.
+    """A chat model behind HTTP. A provider defines `_request`, `_decode` and `_decoder`, and inherits the rest. Where the
+    server can only stream, `_decoder` reads whole replies, too.
 
     Args:
         streaming: have ``ainvoke`` stream, too, and fold.
@@ -71,13 +73,14 @@ class RemoteChatModel(RemoteModel, BaseChatModel, ABC):
             Unsupported: content, or an option, that the provider has no place for.
         """
 
-    @abstractmethod
     def _decode(self, reply: HTTPReply) -> ChatResult:
-        """Return what a whole reply says.
+        """Return what a whole reply says. By default it is read as a stream: some servers can only stream.
 
         Raises:
             LLMError: the reply says that the request has failed. Whatever else is raised becomes an `InvalidReply`.
         """
+        decoder = self._decoder(reply.headers)
+        return generate_from_stream([*decoder.feed(reply.content), *decoder.close()])
 
     @abstractmethod
     def _decoder(self, headers: Mapping[str, str]) -> StreamDecoder[ChatGenerationChunk]:
