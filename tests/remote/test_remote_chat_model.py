@@ -122,6 +122,7 @@ async def test_a_server_that_can_only_stream_needs_no_second_decoder() -> None:
     script = [whole, cut, whole]
     async with serve(OpenAIFormat(), script) as server:
         model = ChatLines(base_url=server.url)
-        assert (await model.ainvoke("hi")).text == "Good evening."
+        reply = await model.ainvoke("hi")
+        assert (reply.text, reply.response_metadata["model_name"]) == ("Good evening.", "lines")
         assert (await model.ainvoke("hi", retry=2)).text == "Good evening."
         assert len(server.requests) == 3

@@ -223,7 +223,7 @@ class RemoteChatModel(RemoteModel, BaseChatModel, ABC):
 
     def _name_asked(self, options: CallFields) -> str:
         """Return the name of the model that a call asks: some servers do not repeat it in their replies."""
-        return getattr(options, "model", None) or str(self._served_model)
+        return getattr(options, "model", None) or self._served_model or self._llm_type
 
     def _write(self, messages: Sequence[BaseMessage], options: CallFields, *, stream: bool) -> HTTPRequest:
         """Return the request of one call.
