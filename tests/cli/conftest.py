@@ -39,7 +39,15 @@ def environ(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     kept = {name: value for name, value in os.environ.items() if not PRIVATE.search(name)}
     path = os.pathsep.join((str(site), str(Path(__file__).parent)))
     home = {f"XDG_{kind}_HOME": str(tmp_path_factory.mktemp(kind.lower())) for kind in KEPT}
-    return {**kept, **home, "PYTHONPATH": path, "HOCKET_HISTORY": "", "TERM": "xterm", "PYTHONWARNINGS": "error"}
+    return {
+        **kept,
+        **home,
+        "PYTHONPATH": path,
+        "HOCKET_HISTORY": "",
+        "HOCKET_TALKS": "",
+        "TERM": "xterm",
+        "PYTHONWARNINGS": "error",
+    }
 
 
 @pytest.fixture
@@ -78,6 +86,7 @@ def inside(
         monkeypatch.delenv(name)
     for kind in KEPT:
         monkeypatch.setenv(f"XDG_{kind}_HOME", str(tmp_path / kind.lower()))
+    monkeypatch.setenv("HOCKET_TALKS", "")
 
     def run(*arguments: str, **more: str) -> Done:
         for name, value in more.items():

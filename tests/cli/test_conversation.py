@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from hocket.chat_history import FileChatMessageHistory
-from hocket.cli.conversation import Outcome, ask_and_show, undo
+from hocket.cli.chat.answering import Outcome, ask_and_show, undo
 from hocket.conversation import Conversation
 from hocket.errors import AuthenticationError, HistoryError, StreamTruncated
 from hocket.language_models import ScriptedChatModel, Turn

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from hocket.messages import UsageMetadata
     from hocket.tools import BaseTool
 
-__all__ = ["HELP", "configure", "run"]
+__all__ = ["HELP", "configure", "load_named_tools", "run", "show_event"]
 
 HELP = "Have a model answer with the help of tools."
 
@@ -171,7 +171,7 @@ def _make_agent(arguments: argparse.Namespace, stack: contextlib.ExitStack) -> "
     from hocket.cli.choice import open_first_model
     from hocket.errors import InvalidInput
 
-    tools = _load_named_tools([name for names in arguments.tools for name in names])
+    tools = load_named_tools([name for names in arguments.tools for name in names])
     model = open_first_model(arguments.model, arguments.base_url, read_model_options(arguments))
     tools += [tool for server in arguments.mcp for tool in _connect(server, stack)]
     interrupt_on: list[str] = [] if arguments.approve == "never" else [tool.name for tool in tools]
@@ -188,7 +188,12 @@ def _make_agent(arguments: argparse.Namespace, stack: contextlib.ExitStack) -> "
         raise InvalidInput(f"{model.label} calls no tools natively; --style react asks it in text") from None
 
 
-def _load_named_tools(names: Sequence[str]) -> "list[BaseTool]":
+def load_named_tools(names: Sequence[str]) -> "list[BaseTool]":
+    """Return the tools that the command line names.
+
+    Raises:
+        InvalidInput: there is no such tool.
+    """
     from hocket.agents import calculator_tool
     from hocket.cli.named_tools import load_tools
     from hocket.errors import InvalidInput
@@ -243,7 +248,7 @@ def _run_agent(
     while True:
         with agent.stream(asked, history=history) as events:
             for event in events:
-                _show_event(event)
+                show_event(event)
         result = events.result
         assert result is not None
         counts.add(result)
@@ -253,10 +258,17 @@ def _run_agent(
         asked = Resume(decisions)
 
 
-def _show_event(event: "AgentEvent") -> None:
+def show_event(event: "AgentEvent", *, with_text: bool = True) -> None:
+    """Tell of a call and its result on standard error, and, ``with_text``, of what the model says along with a call."""
     from hocket.messages import ToolMessage
 
-    if event.kind == "message" and event.message is not None and event.message.tool_calls and event.message.text:
+    if (
+        with_text
+        and event.kind == "message"
+        and event.message is not None
+        and event.message.tool_calls
+        and event.message.text
+    ):
         note(_shorten(event.message.text))
     elif event.kind == "tool_start" and event.call is not None:
         note(_shorten(describe_call(event.call)))

@@ -16,12 +16,15 @@ PATIENCE = 5.0  # seconds in which something must come out of a pipe that nobody
 LONG_PATIENCE = 60.0  # seconds, where the question itself is to come out of it
 
 
-def read_question(words: Sequence[str], command: str = 'hocket chat "Why is the sky blue?"') -> str | None:
+def read_question(
+    words: Sequence[str], command: str = 'hocket chat "Why is the sky blue?"', *, takes_input: bool = True
+) -> str | None:
     """Return what to ask.
 
     Args:
         words: of the command line; ``-`` stands for what is piped in, which else follows them.
         command: an example, for the error.
+        takes_input: whether what is piped in belongs to the question.
 
     Returns:
         The question; None: nothing yet, a person will type it.
@@ -31,6 +34,9 @@ def read_question(words: Sequence[str], command: str = 'hocket chat "Why is the 
     """
     if not words and sys.stdin.isatty():
         return None
+    if not takes_input:
+        question = replace_undecodable(" ".join(words))
+        return _check_question(question, command)
     if not words and _is_piped():
         _await_question()
     if all(word == "-" for word in words):
@@ -44,6 +50,10 @@ def read_question(words: Sequence[str], command: str = 'hocket chat "Why is the 
         groups = itertools.groupby(words, lambda word: word == "-")
         parts = (_read_piped().strip("\n") if is_input else " ".join(group) for is_input, group in groups)
         question = "\n\n".join(filter(None, map(replace_undecodable, parts)))
+    return _check_question(question, command)
+
+
+def _check_question(question: str, command: str) -> str:
     if not question.strip():
         raise InvalidInput(f"the question is empty; write  {command}")
     return question

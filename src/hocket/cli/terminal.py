@@ -6,11 +6,10 @@ from collections.abc import Callable, Generator
 from pathlib import Path
 from typing import Protocol, TextIO
 
-from hocket.cli.conversation import read_reasoning
 from hocket.cli.output import make_printable
-from hocket.messages import AIMessageChunk
+from hocket.messages import AIMessage, AIMessageChunk
 
-__all__ = ["LineEditor", "Printer", "edit_lines", "find_history_file", "read_lines"]
+__all__ = ["LineEditor", "Printer", "edit_lines", "find_history_file", "read_lines", "read_reasoning"]
 
 HISTORY_LENGTH = 1000
 PROMPT, MORE = "> ", ". "
@@ -132,3 +131,10 @@ def find_history_file() -> Path | None:
         return Path(path).expanduser() if path else None
     state = os.environ.get("XDG_STATE_HOME") or "~/.local/state"
     return Path(state).expanduser() / "hocket" / "history"
+
+
+def read_reasoning(chunk: AIMessage | AIMessageChunk) -> str:
+    """Return the reasoning in an answer, or a piece of one, where the provider shows it."""
+    if chunk.content.__class__ is str and not chunk.additional_kwargs:
+        return ""
+    return "".join(block.get("reasoning") or "" for block in chunk.content_blocks if block["type"] == "reasoning")

@@ -5,12 +5,14 @@ from dataclasses import dataclass
 
 from hocket._runtime import clock
 from hocket.chat_history import InMemoryChatMessageHistory
+from hocket.cli.chat.talks import TalkHistory
+from hocket.cli.terminal import read_reasoning
 from hocket.conversation import Conversation
 from hocket.errors import HistoryError
 from hocket.memory.exchanges import join_exchanges, split_exchanges
-from hocket.messages import AIMessage, AIMessageChunk, UsageMetadata
+from hocket.messages import AIMessage, AIMessageChunk, HumanMessage, UsageMetadata
 
-__all__ = ["Outcome", "ask_and_show", "read_reasoning", "undo"]
+__all__ = ["Outcome", "ask_and_show", "undo"]
 
 
 @dataclass(frozen=True)
@@ -41,12 +43,14 @@ class Outcome:
         return "; ".join([*parts, f"{self.seconds:.2f} s in all"])
 
 
-def ask_and_show(conversation: Conversation, question: str, show: Callable[[AIMessageChunk], None]) -> Outcome:
+def ask_and_show(
+    conversation: Conversation, question: str | HumanMessage, show: Callable[[AIMessageChunk], None]
+) -> Outcome:
     """Ask. Ctrl-C stops the answer; what was said until then stays in the conversation, marked as a part.
 
     Args:
         conversation: gets question and answer.
-        question: the text.
+        question: a text, or a message with attachments.
         show: is handed the answer's chunks as they come.
 
     Raises:
@@ -69,20 +73,15 @@ def undo(conversation: Conversation) -> bool:
     """Forget the last question and its answer; False if there is none.
 
     Raises:
-        HistoryError: the conversation is stored. Stores can add and forget everything, and a command that is killed
-            between the two would lose it all.
+        HistoryError: the conversation is stored, and is not a talk. Stores can add and forget everything, and a command
+            that is killed between the two would lose it all.
     """
     history = conversation.history
+    if isinstance(history, TalkHistory):
+        return history.remove_last_turn()
     if not isinstance(history, InMemoryChatMessageHistory):
         raise HistoryError("a conversation that is kept cannot be undone, only forgotten as a whole, by /clear")
     parts = split_exchanges(history.messages)
     history.clear()
     history.add_messages(join_exchanges(parts[:-1]))
     return bool(parts)
-
-
-def read_reasoning(chunk: AIMessageChunk) -> str:
-    """Return the reasoning in a chunk, where the provider shows it."""
-    if chunk.content.__class__ is str and not chunk.additional_kwargs:
-        return ""
-    return "".join(block.get("reasoning") or "" for block in chunk.content_blocks if block["type"] == "reasoning")

@@ -3,26 +3,73 @@
 Answers go to standard output, and everything else to standard error, so that a session's output can be kept.
 """
 
+import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
 
-from hocket.cli.choice import OpenModel
-from hocket.cli.conversation import Outcome, ask_and_show, undo
+from hocket.cli.chat.answering import Outcome, ask_and_show, undo
+from hocket.cli.chat.attachments import attach_files, read_attachment
+from hocket.cli.chat.talks import Talk, TalkSettings
 from hocket.cli.exits import report
 from hocket.cli.output import note, print_lines
 from hocket.cli.standard_input import replace_undecodable
-from hocket.cli.terminal import Printer, edit_lines, read_lines
+from hocket.cli.terminal import Printer, edit_lines, read_lines, read_reasoning
 from hocket.conversation import Conversation
+from hocket.messages import AIMessage, UsageMetadata
+from hocket.runnables import Runnable
 
-__all__ = ["Session"]
+__all__ = ["Kept", "Model", "Session", "View"]
+
+Model = tuple[str, Runnable[Any, AIMessage]]
+"""What a model is called on the screen, and what answers."""
 
 HELP = '''/model NAME   ask another model from here on; without NAME, say which one is asked
 /system TEXT  put instructions before the conversation; without TEXT, none
+/attach FILE  attach a file to the next question
 /clear        forget the conversation
 /undo         forget the last question and its answer
 /exit         end; so does Ctrl-D
 Ctrl-C stops an answer. A line that ends with \\ goes on in the next; """ begins and ends a text of several lines.
 A line that begins with a space is never a command.'''
+
+
+@dataclass(frozen=True)
+class View:
+    """How answers are shown.
+
+    Attributes:
+        reasoning: whether reasoning is shown; None: on a terminal.
+        stats: whether tokens and times are told after each answer.
+        debug: whether errors are told with their traceback.
+        as_json: whether an answer is one JSON object, at its end.
+        is_object: whether the answer's text is an object, in JSON.
+    """
+
+    reasoning: bool | None = None
+    stats: bool = False
+    debug: bool = False
+    as_json: bool = False
+    is_object: bool = False
+
+
+@dataclass
+class Kept:
+    """Where the conversation is kept for the next time.
+
+    Attributes:
+        talk: None: nowhere.
+        settings: of the next question.
+    """
+
+    talk: Talk | None = None
+    settings: TalkSettings = field(default_factory=TalkSettings)
+
+    def keep(self) -> None:
+        """Write down who was asked."""
+        if self.talk is not None:
+            self.talk.keep_settings(self.settings)
 
 
 class Session:
@@ -32,34 +79,40 @@ class Session:
         conversation: what is said.
         label: what the model is called on the screen.
         choose_model: opens the model of a name.
-        reasoning: whether reasoning is shown; None: on a terminal.
-        stats: whether tokens and times are told after each answer.
-        debug: whether errors are told with their traceback.
+        view: how answers are shown.
+        kept: where the conversation is kept.
+        attached: files for the first question.
     """
 
     def __init__(
         self,
         conversation: Conversation,
         label: str,
-        choose_model: Callable[[str], OpenModel],
-        *,
-        reasoning: bool | None = None,
-        stats: bool = False,
-        debug: bool = False,
+        choose_model: Callable[[str], Model],
+        view: View,
+        kept: Kept,
+        attached: Sequence[str] = (),
     ) -> None:
         self._conversation = conversation
         self._label = label
         self._choose_model = choose_model
-        self._reasoning = reasoning
-        self._stats = stats
-        self._debug = debug
+        self._view = view
+        self._kept = kept
+        self._attached = [*attached]
         self._commands: dict[str, Callable[[str], str]] = {
             "/help": lambda _: HELP,
             "/model": self._set_model,
             "/system": self._set_system,
+            "/attach": self._attach,
             "/clear": self._clear,
             "/undo": self._undo,
         }
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self._conversation.history.close()
 
     def answer(self, question: str) -> Outcome:
         """Ask, and print the answer as it comes.
@@ -67,16 +120,37 @@ class Session:
         Raises:
             Exception: what the model raises.
         """
-        printer = Printer(sys.stdout, reasoning=self._reasoning)
-        try:
-            answer = ask_and_show(self._conversation, question, printer.show)
-        finally:
-            printer.end()
-        if self._stats:
+        asked = attach_files(question, self._attached) if self._attached else question
+        if self._view.as_json:
+            answer = ask_and_show(self._conversation, asked, lambda _: None)
+            print_lines([self._write_json(answer)])
+        else:
+            printer = Printer(sys.stdout, reasoning=self._view.reasoning)
+            try:
+                answer = ask_and_show(self._conversation, asked, printer.show)
+            finally:
+                printer.end()
+        self._attached.clear()
+        self._kept.keep()
+        if self._view.stats:
             note(answer.stats)
         if answer.message.response_metadata.get("finish_reason") == "length":
             note("the answer was cut short by the token limit; --max-tokens raises it")
         return answer
+
+    def _write_json(self, answer: Outcome) -> str:
+        """Return an answer as a line of JSON, with escapes, so that no character of it is lost."""
+        message = answer.message
+        usage: UsageMetadata | None = message.usage_metadata
+        shown = {
+            "model": self._label,
+            "answer": json.loads(message.text) if self._view.is_object and not answer.is_interrupted else message.text,
+            "reasoning": read_reasoning(message) or None,
+            "finish_reason": message.response_metadata.get("finish_reason"),
+            "usage": usage,
+            "seconds": round(answer.seconds, 3),
+        }
+        return json.dumps(shown)
 
     def run(self) -> None:
         """Read questions and commands until the end of input. What goes wrong is told, and the conversation goes on.
@@ -121,7 +195,7 @@ class Session:
         except BrokenPipeError:
             raise
         except Exception as error:
-            report(error, debug=self._debug)
+            report(error, debug=self._view.debug)
 
     def _obey(self, entry: str) -> None:
         name, _, argument = entry.strip().partition(" ")
@@ -134,11 +208,21 @@ class Session:
     def _set_model(self, name: str) -> str:
         if name:
             self._label, self._conversation.model = self._choose_model(name)
+            self._kept.settings = replace(self._kept.settings, model=name)
         return f"{self._label} is asked"
 
     def _set_system(self, text: str) -> str:
         self._conversation.system = text or None
+        self._kept.settings = replace(self._kept.settings, system=text or None)
         return "the instructions are set" if text else "there are no instructions"
+
+    def _attach(self, name: str) -> str:
+        if not name:
+            self._attached.clear()
+            return "nothing is attached"
+        read_attachment(name)  # what cannot be read is told now
+        self._attached.append(name)
+        return f"to the next question is attached: {', '.join(self._attached)}"
 
     def _clear(self, _: str) -> str:
         self._conversation.history.clear()

@@ -1,9 +1,8 @@
-"""``hocket chat``: one question and its answer, or, without a question, a conversation."""
+"""The arguments of ``hocket chat``, and what they begin."""
 
 import argparse
 
 from hocket.cli.arguments import add_history_options, add_model_options
-from hocket.cli.model_options import read_model_options
 from hocket.cli.output import accept_any_text
 
 __all__ = ["HELP", "configure", "run"]
@@ -20,7 +19,32 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "nothing on a terminal: a conversation",
     )
     add_model_options(parser)
+    parser.add_argument(
+        "-a",
+        "--attach",
+        metavar="FILE",
+        action="append",
+        default=[],
+        help="attach a picture, a PDF, a recording or a text; several times for several; -: standard input",
+    )
+    parser.add_argument("-c", "--continue", dest="goes_on", action="store_true", help="go on with the last talk")
+    parser.add_argument("-n", "--no-log", dest="is_kept", action="store_false", help="do not keep what is said")
     add_history_options(parser)
+    parser.add_argument(
+        "--schema",
+        metavar="FORM",
+        help="answer with an object: a JSON schema, a file of one, or fields such as 'name, age int'",
+    )
+    parser.add_argument(
+        "--tool",
+        metavar="NAME",
+        action="append",
+        default=[],
+        help="a tool that the model may use: `calculator`, or module:name; several times for several",
+    )
+    parser.add_argument(
+        "--json", action="store_true", help="print one JSON object: answer, usage, finish_reason, seconds"
+    )
     parser.add_argument("--reasoning", action="store_true", default=None, help="show reasoning, also if piped")
     parser.add_argument("--stats", action="store_true", help="say on standard error how many tokens came, and how fast")
 
@@ -35,26 +59,16 @@ def run(arguments: argparse.Namespace) -> None:
     """
     accept_any_text()
     from hocket.cli.standard_input import read_question
+    from hocket.errors import InvalidInput
 
-    question = read_question(arguments.question)
+    question = read_question(arguments.question, takes_input="-" not in arguments.attach)
+    if question is None and arguments.json:
+        raise InvalidInput("--json is for one answer: give the question as well")
 
-    from hocket.cli.choice import choose_model, open_first_model
-    from hocket.cli.history import open_kept_history
-    from hocket.cli.interactive import Session
-    from hocket.conversation import Conversation
+    from hocket.cli.chat.opening import check_options, open_session
 
-    base_url: str | None = arguments.base_url
-    options = read_model_options(arguments)
-    first = open_first_model(arguments.model, base_url, options)
-    with open_kept_history(arguments.history, arguments.session) as history:
-        session = Session(
-            Conversation(first.model, history=history, system=arguments.system),
-            first.label,
-            lambda name: choose_model(name, base_url, options),
-            reasoning=arguments.reasoning,
-            stats=arguments.stats,
-            debug=arguments.debug,
-        )
+    check_options(arguments)
+    with open_session(arguments) as session:
         if question is None:
             session.run()
         elif session.answer(question).is_interrupted:

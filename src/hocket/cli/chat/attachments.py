@@ -1,0 +1,104 @@
+"""What is attached to a question: a picture, a PDF, a recording or a text, known by its content and not by its name."""
+
+import base64
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hocket.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from hocket.messages import HumanMessage
+
+__all__ = ["attach_files", "read_attachment"]
+
+MOST_BYTES = 50 * 2**20  # more than any provider takes in one request
+
+# How files begin, the type of their block, and their media type; "...." is any four bytes.
+_KINDS = (
+    (rb"\x89PNG\r\n\x1a\n", "image", "image/png"),
+    (rb"\xff\xd8\xff", "image", "image/jpeg"),
+    (rb"GIF8[79]a", "image", "image/gif"),
+    (rb"RIFF....WEBP", "image", "image/webp"),
+    (rb"%PDF-", "file", "application/pdf"),
+    (rb"RIFF....WAVE", "audio", "audio/wav"),
+    (rb"ID3|\xff[\xfb\xf3\xf2]", "audio", "audio/mpeg"),
+    (rb"fLaC", "audio", "audio/flac"),
+    (rb"OggS", "audio", "audio/ogg"),
+)
+
+Part = dict[str, str]
+
+
+def attach_files(question: str, names: Sequence[str]) -> "str | HumanMessage":
+    """Return a question with what is attached to it; one with texts alone stays a text, which every model reads.
+
+    Args:
+        question: what is asked.
+        names: of files; ``-`` is standard input.
+
+    Raises:
+        InvalidInput: a file cannot be read, is of no known kind, or is too large.
+    """
+    from hocket.messages import HumanMessage
+
+    parts = list(map(read_attachment, names))
+    texts = [question, *(part["text"] for part in parts if part["type"] == "text")]
+    others = [part for part in parts if part["type"] != "text"]
+    text = "\n\n".join(filter(None, texts))
+    if not others:
+        return text
+    content: list[str | dict[str, object]] = [{"type": "text", "text": text}] if text else []
+    return HumanMessage([*content, *map(dict[str, object], others)])
+
+
+def read_attachment(name: str) -> Part:
+    """Return a file as a part of a message.
+
+    Raises:
+        InvalidInput: it cannot be read, is of no known kind, or is too large.
+    """
+    data = _read(name)
+    shown = "standard input" if name == "-" else Path(name).name
+    kind, media_type = _find_kind(data)
+    if kind == "text":
+        return {"type": "text", "text": f"{shown}:\n{_decode(name, data)}"}
+    part = {"type": kind, "base64": base64.b64encode(data).decode(), "mime_type": media_type}
+    return {**part, "filename": shown} if kind == "file" else part
+
+
+def _read(name: str) -> bytes:
+    if name.startswith(("http://", "https://")):
+        raise InvalidInput(f"-a {name}: an address is not fetched; attach a file")
+    try:
+        with sys.stdin.buffer if name == "-" else Path(name).expanduser().open("rb") as file:
+            data = file.read(MOST_BYTES + 1)
+    except OSError as error:
+        raise InvalidInput(f"-a {name}: {error.strerror}") from None
+    if len(data) > MOST_BYTES:
+        raise InvalidInput(f"-a {name}: it has more than {MOST_BYTES >> 20} MB, which no provider takes")
+    if not data:
+        raise InvalidInput(f"-a {name}: it is empty")
+    return data
+
+
+def _find_kind(data: bytes) -> tuple[str, str]:
+    import re
+
+    for beginning, kind, media_type in _KINDS:
+        if re.match(beginning, data, re.DOTALL):
+            return kind, media_type
+    return "text", "text/plain"
+
+
+def _decode(name: str, data: bytes) -> str:
+    try:
+        text = data.decode("utf-8-sig")
+    except ValueError:
+        text = "\0"
+    if "\0" in text:
+        raise InvalidInput(
+            f"-a {name}: it is no picture, PDF, recording or UTF-8 text; `hocket ask` reads other documents"
+        )
+    return text

@@ -1,0 +1,166 @@
+"""What was said with ``hocket chat`` is kept, so that ``--continue`` can go on with it.
+
+A talk is a history of its own, a file of JSON lines in the user's folder of data (`hocket.chat_history` reads it), with
+a small file beside it that says who was asked and how. Both are for their owner's eyes alone. Old talks go when there are
+many: nobody looks after these files, and a picture that was attached is in them.
+"""
+
+import contextlib
+import json
+import os
+import secrets
+import sys
+import time
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import cast
+
+from hocket.chat_history import FileChatMessageHistory
+from hocket.cli.output import note
+from hocket.errors import InvalidInput
+
+__all__ = ["Talk", "TalkHistory", "TalkSettings", "find_last_talk", "find_talks_folder", "start_talk"]
+
+MOST = 1000  # talks
+MOST_BYTES = 200 * 2**20  # of all talks together
+
+_TALK, _SETTINGS = ".jsonl", ".json"
+
+
+@dataclass(frozen=True)
+class TalkSettings:
+    """Who was asked, and how, in the words of the command line; what is None was not said.
+
+    Attributes:
+        model: its name.
+        base_url: of its server.
+        system: instructions.
+    """
+
+    model: str | None = None
+    base_url: str | None = None
+    system: str | None = None
+
+
+class TalkHistory(FileChatMessageHistory):
+    """The history of a talk: a file that only this command writes, a line a question and its answer."""
+
+    def remove_last_turn(self) -> bool:
+        """Forget the last question and its answer; False if there is none.
+
+        Raises:
+            HistoryError: the file cannot be written.
+        """
+        with contextlib.suppress(FileNotFoundError), self._open_locked(os.O_RDWR) as file:
+            data = os.pread(file, os.fstat(file).st_size, 0)
+            os.ftruncate(file, data.rstrip(b"\n").rfind(b"\n") + 1)
+            os.fsync(file)
+            return bool(data.strip())
+        return False
+
+
+@dataclass
+class Talk:
+    """A talk that is kept.
+
+    Attributes:
+        path: of its history.
+        settings: of its last question.
+    """
+
+    path: Path
+    settings: TalkSettings = field(default_factory=TalkSettings)
+
+    @property
+    def history(self) -> TalkHistory:
+        """What was said."""
+        return TalkHistory(self.path)
+
+    def keep_settings(self, settings: TalkSettings) -> None:
+        """Write down who was asked, unless it is there already; what cannot be written is passed over."""
+        path = self.path.with_suffix(_SETTINGS)
+        if settings == self.settings and path.exists():
+            return
+        self.settings = settings
+        said = {name: value for name, value in asdict(settings).items() if value is not None}
+        beside = path.with_name(f".{path.name}.{os.getpid()}")
+        with contextlib.suppress(OSError):
+            with os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
+                json.dump(said, file)
+            beside.replace(path)
+
+
+def find_talks_folder() -> Path | None:
+    """Return where talks are kept: ``HOCKET_TALKS``, None if that is empty; else in the user's folder of data."""
+    folder = os.environ.get("HOCKET_TALKS")
+    if folder is not None:
+        return Path(folder).expanduser() if folder else None
+    data = os.environ.get("XDG_DATA_HOME") or "~/.local/share"
+    return Path(data).expanduser() / "hocket" / "talks"
+
+
+def start_talk() -> Talk | None:
+    """Return a new talk, whose file its first answer makes; None: none is kept, or none can be, which is told."""
+    folder = find_talks_folder()
+    if folder is None:
+        return None
+    try:
+        if not folder.is_dir():
+            folder.mkdir(mode=0o700, parents=True)
+            if sys.stderr.isatty():
+                note(f"talks are kept in {folder}, for you alone; --no-log keeps one out, HOCKET_TALKS= all of them")
+        elif not os.access(folder, os.W_OK):
+            raise PermissionError(13, "it cannot be written")
+    except OSError as error:
+        note(f"this talk is not kept in {folder}: {error.strerror}; --no-log says that it need not be")
+        return None
+    _remove_old(folder)
+    return Talk(folder / f"{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(3)}{_TALK}")
+
+
+def find_last_talk() -> Talk:
+    """Return the talk in which something was said last.
+
+    Raises:
+        InvalidInput: there is none.
+    """
+    folder = find_talks_folder()
+    if folder is None:
+        raise InvalidInput("no talks are kept: HOCKET_TALKS is empty; --history FILE keeps this one")
+    talks = _list_talks(folder)
+    if not talks:
+        raise InvalidInput(f"there is no talk to go on with in {folder}")
+    return Talk(talks[0], _read_settings(talks[0].with_suffix(_SETTINGS)))
+
+
+def _list_talks(folder: Path) -> list[Path]:
+    """Return the talks in which something was said, the last one first."""
+    found: list[tuple[int, Path]] = []
+    for path in folder.glob(f"*{_TALK}"):
+        with contextlib.suppress(OSError):  # removed meanwhile
+            state = path.stat()
+            if state.st_size:
+                found.append((state.st_mtime_ns, path))
+    return [path for _, path in sorted(found, reverse=True)]
+
+
+def _read_settings(path: Path) -> TalkSettings:
+    try:
+        said: object = json.loads(path.read_text())
+    except (OSError, ValueError):
+        said = None
+    texts = cast("dict[str, object]", said) if isinstance(said, dict) else {}
+    return TalkSettings(
+        **{name: text for name in TalkSettings.__annotations__ if isinstance(text := texts.get(name), str)}
+    )
+
+
+def _remove_old(folder: Path) -> None:
+    """Make room for a new talk, by removing the oldest."""
+    left = MOST_BYTES
+    for place, path in enumerate(_list_talks(folder), 1):
+        with contextlib.suppress(OSError):
+            left -= path.stat().st_size
+            if place >= MOST or left < 0:
+                path.unlink()
+                path.with_suffix(_SETTINGS).unlink(missing_ok=True)

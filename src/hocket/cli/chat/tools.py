@@ -1,0 +1,45 @@
+"""``--tool``: a model that works with tools until it has the answer, seen as a model that answers.
+
+The conversation keeps the question and the answer: what was called in between is told on standard error, and any other
+model can go on. ``hocket agent`` keeps each call, and asks before it runs one.
+"""
+
+from collections.abc import AsyncIterator, Sequence
+from typing import TYPE_CHECKING, cast
+
+if TYPE_CHECKING:
+    from hocket.language_models import BaseChatModel
+    from hocket.messages import AIMessage, AIMessageChunk, BaseMessage
+    from hocket.runnables import Runnable
+
+__all__ = ["answer_with_tools"]
+
+
+def answer_with_tools(model: "BaseChatModel", names: Sequence[str]) -> "Runnable[object, AIMessage]":
+    """Return what has the model answer with the help of these tools.
+
+    Raises:
+        InvalidInput: there is no such tool.
+    """
+    from hocket.agents import create_agent
+    from hocket.cli.agent import load_named_tools, show_event
+    from hocket.messages import AIMessageChunk
+    from hocket.runnables import RunnableGenerator
+
+    agent = create_agent(model, load_named_tools(names))
+
+    async def answer(inputs: "AsyncIterator[list[BaseMessage]]") -> "AsyncIterator[AIMessageChunk]":
+        async for messages in inputs:
+            last = 0
+            async with agent.astream(messages) as events:
+                async for event in events:
+                    show_event(event, with_text=False)
+                    if event.chunk is None:
+                        continue
+                    parts = [block for block in event.chunk.content_blocks if block["type"] in ("text", "reasoning")]
+                    gap = [{"type": "text", "text": "\n\n"}] if parts and last not in (0, event.step) else []
+                    last = event.step if parts else last
+                    content = cast("list[str | dict[str, object]]", [*gap, *parts])
+                    yield AIMessageChunk(content or "", usage_metadata=event.chunk.usage_metadata)
+
+    return cast("Runnable[object, AIMessage]", RunnableGenerator(answer))
