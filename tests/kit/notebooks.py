@@ -14,11 +14,9 @@ import pytest
 __all__ = ["read_cells", "require_packages", "run_cells"]
 
 _RUN = """
-import asyncio, json, sys
+import json, sys
 import nbclient, nbformat
 
-if sys.platform == "win32":
-    asyncio.set_event_loop_policy(asyncio.WindowsSelectorEventLoopPolicy())
 cells = [nbformat.v4.new_code_cell(source) for source in json.load(sys.stdin)]
 book = nbformat.v4.new_notebook(cells=cells)
 nbclient.NotebookClient(book, timeout=60, kernel_name="python3").execute()
@@ -55,7 +53,7 @@ def run_cells(sources: Sequence[str], folder: Path, **variables: str) -> list[li
         text=True,
         timeout=120,
         cwd=folder,
-        env={**os.environ, "IPYTHONDIR": str(folder / ".ipython"), "JUPYTER_PLATFORM_DIRS": "1", **variables},
+        env={**os.environ, "IPYTHONDIR": str(folder / ".ipython"), **variables},
     )
     assert done.returncode == 0, done.stderr
     outputs: list[list[dict[str, Any]]] = json.loads(done.stdout.splitlines()[-1])

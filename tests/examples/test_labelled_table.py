@@ -1,0 +1,50 @@
+"""`examples/labelled_table`, in a kernel of its own, with a model's server that fails now and then."""
+
+import csv
+import json
+
+import pytest
+
+from hocket.testing import OpenAIFormat, Status, serve
+from hocket.testing.server import Behaviour, ReceivedRequest
+from tests.examples.conftest import WITHIN, CopyProject
+from tests.kit.notebooks import read_cells, require_packages, run_cells
+
+pytestmark = pytest.mark.timeout(WITHIN)
+
+
+def answer(request: ReceivedRequest) -> Behaviour | str:
+    """Label a review; refuse one, and answer another with what does not fit."""
+    text = request.json["messages"][-1]["content"]
+    if "response_format" not in request.json:
+        return "They complain about **broken** things."
+    if "postage" in text.lower():
+        return Status(400, message="The text is not to the server's taste.")
+    sentiment = "angry" if "rude" in text else "negative" if "broke" in text else "positive"
+    return json.dumps({"sentiment": sentiment, "topic": "quality", "reason": text[:20]})
+
+
+def test_a_table_is_labelled_and_gone_on_with(copy_project: CopyProject):
+    """Three rows fail, each with its reason; a second run asks for these alone."""
+    require_packages("tqdm")
+    folder = copy_project("labelled_table")
+    cells = read_cells(folder / "label.ipynb")
+    with serve(OpenAIFormat(), answer) as server:
+        variables = {"HOCKET_MODEL": "openai:gpt-5-mini", "OPENAI_BASE_URL": server.url, "OPENAI_API_KEY": "a-key"}
+        shown = run_cells(cells, folder, **variables)
+        first = len(server.requests)
+        again = run_cells(cells[:3], folder, **variables)
+        assert len(server.requests) - first == 1 + 2  # a try of the chain, and of the rows that failed at the server
+    _, _, (*bar, report), (failures,), (cost,), (table,), (words,) = shown
+    assert "20/20" in str(bar) and "failed=3" in str(bar)
+    assert "<td>17</td><td>3</td>" in report["data"]["text/html"]
+    lines = failures["text"].splitlines()
+    assert "r09: ValueError: the review is empty" in lines
+    assert sorted(line.split(":")[0] for line in lines) == ["r09", "r12", "r19"]
+    assert cost["text"].startswith("484 tokens, $0.0004") and "0 rows without a price" in cost["text"], cost
+    assert "'positive': 15" in table["text"] and "'negative': 2" in table["text"]
+    assert "<strong>broken</strong>" in words["data"]["text/html"]
+    assert "<td>17</td><td>3</td><td>17</td>" in again[2][-1]["data"]["text/html"]
+    with open(folder / "labelled.csv", newline="", encoding="utf-8") as file:
+        labelled = {row["id"]: row for row in csv.DictReader(file)}
+    assert labelled["r08"]["sentiment"] == "negative" and labelled["r12"]["sentiment"] == ""
