@@ -30,6 +30,7 @@ from . import (
     replaying,
     searching,
     serialising,
+    service,
     splitting,
     streams,
     structured,
@@ -73,6 +74,7 @@ CASES: dict[str, Case] = {
     **agents.CASES,
     **bridges.CASES,
     **gateway.CASES,
+    **service.CASES,
 }
 
 
