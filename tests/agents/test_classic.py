@@ -12,6 +12,7 @@ from hocket.agents import AgentAction, AgentFinish, AgentStep
 from hocket.agents.classic import AgentExecutor, Plan, create_react_agent, create_tool_calling_agent
 from hocket.errors import InvalidHook, InvalidInput, OutputParserException, RateLimitError
 from hocket.language_models import FakeListChatModel
+from hocket.memory import ConversationBufferMemory
 from hocket.messages import AIMessage, HumanMessage, ToolMessage
 from hocket.prompts import ChatPromptTemplate, PromptTemplate
 from hocket.runnables import RunnableLambda
@@ -352,3 +353,66 @@ async def test_a_text_as_input_of_a_tool_fits_its_argument():
     stub = Stub([AgentAction("ECHO", "hi"), AgentAction("add", '{"a": 1, "b": 2}')], finish("ok"))
     await AgentExecutor(stub, [echo, add]).ainvoke("go")
     assert [step.observation for step in stub.asked[1][0]] == ["said hi", "3"]
+
+
+# -- memory
+
+
+@pytest.mark.parametrize("is_native", [True, False])
+@pytest.mark.parametrize("as_messages", [True, False])
+async def test_a_memory(is_native: bool, as_messages: bool) -> None:
+    """What was said reaches the next run, as messages or as a text; the call of a tool is the executor's own affair."""
+    memory = ConversationBufferMemory(memory_key="chat_history", return_messages=as_messages)
+    if is_native:
+        model = ScriptedChatModel(script=[Turn(tool_calls=[call("echo", text="x")]), "Hello, Ada.", "Ada."])
+        prompt = (
+            PROMPT
+            if as_messages
+            else ChatPromptTemplate(
+                [("system", "So far: {chat_history}"), ("human", "{input}"), ("placeholder", "{agent_scratchpad}")]
+            )
+        )
+        agent = create_tool_calling_agent(model, [echo], prompt)
+    else:
+        said = ["Action: echo\nAction Input: x", "Final Answer: Hello, Ada.", "Final Answer: Ada."]
+        model = ScriptedChatModel(script=said)
+        agent = create_react_agent(model, [echo])
+    executor = AgentExecutor(agent, [echo], memory=memory)
+    assert executor.input_keys == ["input"]
+    first = await executor.ainvoke({"input": "I am Ada."})
+    assert first["output"] == "Hello, Ada." and not first["chat_history"]
+    assert [one.text for one in memory.chat_memory.messages] == ["I am Ada.", "Hello, Ada."]
+    second = await executor.ainvoke("Who am I?")
+    asked = "\n".join(message.text for message in model.requests[-1].messages)
+    assert second["output"] == "Ada." and "I am Ada." in asked and "Hello, Ada." in asked
+    assert len(memory.chat_memory.messages) == 4
+
+
+async def test_a_run_that_fails_is_not_remembered() -> None:
+    """The memory has whole exchanges."""
+    memory = ConversationBufferMemory()
+    executor = AgentExecutor(Stub(RateLimitError("later", status=429)), [echo], memory=memory)
+    with pytest.raises(RateLimitError):
+        await executor.ainvoke({"input": "hi"})
+    assert memory.chat_memory.messages == []
+
+
+async def test_which_input_is_remembered() -> None:
+    """It is said when there are several, and refused before anything is asked if not; of outputs the answer is kept."""
+    prompt = ChatPromptTemplate([("human", "{name}: {input}"), ("placeholder", "{agent_scratchpad}")])
+    model = ScriptedChatModel(script=["hello"])
+    agent = create_tool_calling_agent(model, [echo], prompt)
+    with pytest.raises(InvalidInput, match="the agent has the inputs 'input', 'name', and its memory keeps one"):
+        AgentExecutor(agent, [echo], memory=ConversationBufferMemory())
+    memory = ConversationBufferMemory(input_key="input")
+    executor = AgentExecutor(agent, [echo], memory=memory, return_intermediate_steps=True)
+    assert (await executor.ainvoke({"input": "hi", "name": "Ada"}))["intermediate_steps"] == []
+    assert [one.text for one in memory.chat_memory.messages] == ["hi", "hello"]
+
+
+def test_a_memory_under_a_sync_verb() -> None:
+    """The same."""
+    memory = ConversationBufferMemory()
+    executor = AgentExecutor(Stub(finish("yes")), [echo], memory=memory)
+    assert executor.invoke({"input": "hi"})["output"] == "yes"
+    assert len(memory.chat_memory.messages) == 2

@@ -142,7 +142,7 @@ def test_arguments(call: str, after: str) -> None:
             "from langchain_openai import ChatOpenAI\nChatOpenAI(model_kwargs=given)",
             [(2, "left", "ChatOpenAI(model_kwargs=)")],
         ),
-        ("from langchain_openai import ChatOpenAI\nm = ChatOpenAI()\nm.predict('x')", [(3, "left", "m.predict")]),
+        ("from langchain_openai import ChatOpenAI\nm = ChatOpenAI()\nm.imagine('x')", [(3, "left", "m.imagine")]),
         (
             "from langchain_core.prompts import ChatPromptTemplate\nChatPromptTemplate.from_nothing()",
             [(2, "left", "ChatPromptTemplate.from_nothing")],

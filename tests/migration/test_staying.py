@@ -63,6 +63,18 @@ def findings(code: str) -> list[tuple[int, str, str]]:
         (f"{RETRIEVER}\nfrom langchain_nobody import Thing\nThing(BM25Retriever())\n",
          f"{BRIDGE}{RETRIEVER}\nfrom langchain_nobody import Thing\n"
          "from_langchain(Thing)(from_langchain(BM25Retriever)())\n"),
+        ("from langchain_nobody import tool\n@tool\ndef f(a: int):\n    return a\n",
+         f"{BRIDGE}from langchain_nobody import tool\n@from_langchain(tool)\ndef f(a: int):\n    return a\n"),
+        ("from langchain_nobody import tools\n@tools.tool('f', x=1)\ndef f(a: int):\n    return a\n",
+         f"{BRIDGE}from langchain_nobody import tools\n@from_langchain(from_langchain(tools.tool)('f', x=1))\n"
+         "def f(a: int):\n    return a\n"),
+        ("from langchain_nobody import Client\nasync def f():\n    async with Client({}) as c, other() as d:\n"
+         "        return await c.get_tools(), d.get_tools()\n",
+         f"{BRIDGE}from langchain_nobody import Client\nasync def f():\n"
+         "    async with from_langchain(Client)({}) as c, other() as d:\n"
+         "        return await from_langchain(c.get_tools)(), d.get_tools()\n"),
+        ("from langchain_nobody import Kit\nk: Kit = Kit()\nk.get_tools()\n",
+         f"{BRIDGE}from langchain_nobody import Kit\nk: Kit = from_langchain(Kit)()\nfrom_langchain(k.get_tools)()\n"),
     ],
 )  # fmt: skip
 def test_where_the_bridge_goes(before: str, after: str) -> None:
@@ -114,7 +126,7 @@ def test_what_is_not_bridged(code: str, subject: str) -> None:
 
 
 def test_a_bridged_program_runs(tmp_path: Path) -> None:
-    """A retriever and a toolkit of some package, in a chain and an agent that moved."""
+    """A retriever, a toolkit, decorators and a client of some package, in a program that moved."""
     pytest.importorskip("langchain_core", reason="langchain-core is not installed")
     (tmp_path / "langchain_nobody.py").write_text(
         textwrap.dedent("""
@@ -132,6 +144,21 @@ def test_a_bridged_program_runs(tmp_path: Path) -> None:
                 def _get_relevant_documents(self, query, *, run_manager):
                     return [one for one in self.documents if query in one.page_content]
 
+            def name_tool(name):
+                def decorate(function):
+                    return tool(name)(function)
+                return decorate
+
+            class Client:
+                async def __aenter__(self):
+                    return self
+
+                async def __aexit__(self, *error):
+                    print("closed")
+
+                async def get_tools(self):
+                    return Toolkit().get_tools()
+
             class Toolkit:
                 def get_tools(self):
                     @tool
@@ -142,18 +169,42 @@ def test_a_bridged_program_runs(tmp_path: Path) -> None:
         """)
     )
     program = """
+        import asyncio
         import warnings
         warnings.simplefilter("ignore")
         from langchain_core.documents import Document
+        from langchain_core.tools import BaseTool
         from langchain_core.runnables import RunnableLambda
-        from langchain_nobody import Shelf, Toolkit
+        from langchain_nobody import Client, Shelf, Toolkit, name_tool, tool
         shelf = Shelf.from_documents([Document("a boiler"), Document("a cat")])
         chain = shelf | RunnableLambda(lambda found: [one.page_content for one in found])
         print(chain.invoke("boil"))
         toolkit = Toolkit()
         [add] = toolkit.get_tools()
         print(type(add).__mro__[1].__module__, add.invoke({"a": 1, "b": 2}))
+
+        @tool
+        def double(a: int) -> int:
+            "Double."
+            return 2 * a
+
+        @name_tool("thrice")
+        def triple(a: int) -> int:
+            "Triple."
+            return 3 * a
+
+        print(double.invoke({"a": 2}), triple.name, triple.invoke({"a": 2}), isinstance(triple, BaseTool))
+
+        async def main():
+            async with Client() as client:
+                [add] = await client.get_tools()
+                print(await add.ainvoke({"a": 1, "b": 2}), isinstance(add, BaseTool))
+
+        asyncio.run(main())
     """
     (tmp_path / "program.py").write_text(rewrite(textwrap.dedent(program)))
     done = subprocess.run([sys.executable, "program.py"], cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert (done.stdout, done.stderr) == ("['a boiler']\nhocket.tools.base 3\n", "")
+    assert (done.stdout, done.stderr) == (
+        "['a boiler']\nhocket.tools.base 3\n4 thrice 6 True\n3 True\nclosed\n",
+        "",
+    )

@@ -1,11 +1,15 @@
 """Every store that hocket ships passes the exam that it ships."""
 
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
+from uuid import UUID
 
 import pytest
 
-from hocket.embeddings import Embeddings
+from hocket.documents import Document
+from hocket.embeddings import DeterministicFakeEmbedding, Embeddings
+from hocket.errors import InvalidInput
 from hocket.testing import VectorStoreConformance
 from hocket.vectorstores import InMemoryVectorStore, SQLiteVectorStore, VectorStore
 
@@ -34,3 +38,16 @@ class TestSQLite(VectorStoreConformance):
 
     def make(self, embedding: Embeddings) -> SQLiteVectorStore:
         return SQLiteVectorStore(self.path, embedding)
+
+
+async def test_dates_in_metadata_are_texts() -> None:
+    """And UUIDs and paths, as loaders give them: a filter finds what is later, as texts of ISO 8601 are in order."""
+    store = InMemoryVectorStore(DeterministicFakeEmbedding(size=4))
+    days = [datetime(2024, 1, day, 12, tzinfo=UTC) for day in (1, 2)]
+    key = UUID(int=1)
+    pages = [Document("a", metadata={"at": day, "on": day.date(), "id": key, "path": Path("x")}) for day in days]
+    await store.aadd_documents(pages)
+    (found,) = await store.asimilarity_search("a", filter={"at": {"$gt": days[0].isoformat()}})
+    assert found.metadata == {"at": "2024-01-02T12:00:00+00:00", "on": "2024-01-02", "id": str(key), "path": "x"}
+    with pytest.raises(InvalidInput, match="cannot be stored as JSON: object has no form there"):
+        await store.aadd_documents([Document("a", metadata={"x": object()})])

@@ -20,6 +20,7 @@ from hocket.agents.react.format import ReActFormat
 from hocket.agents.steps import AgentAction, AgentFinish, AgentStep
 from hocket.agents.text_format import FEEDBACK_NAME
 from hocket.errors import InvalidInput, OutputParserException
+from hocket.memory import BaseChatMemory, BaseMemory
 from hocket.message_toolkit.calls import is_empty
 from hocket.messages import AIMessage, BaseMessage, HumanMessage, ToolCall, ToolMessage, convert_to_messages
 from hocket.messages.content import Fields, FieldsView
@@ -56,9 +57,12 @@ class AgentExecutor(Runnable[FieldsView | str, Fields]):
         return_intermediate_steps: whether the output has ``"intermediate_steps"``.
         verbose: does nothing: handlers show what happens.
         name: of its runs, for handlers.
+        memory: what it remembers between runs. Its variables are added to the inputs; a run that has ended well is
+            remembered: the agent's own input, and its output.
 
     Raises:
-        InvalidInput: something is not of its kind, or two tools have one name.
+        InvalidInput: something is not of its kind, two tools have one name, or the memory could not tell which of several
+            inputs to remember.
     """
 
     def __init__(
@@ -73,6 +77,7 @@ class AgentExecutor(Runnable[FieldsView | str, Fields]):
         return_intermediate_steps: bool = False,
         verbose: bool = False,
         name: str | None = None,
+        memory: BaseMemory | None = None,
     ) -> None:
         if not isinstance(agent, PlanningAgent):
             if not isinstance(agent, Runnable):  # pyright: ignore[reportUnnecessaryIsInstance]  # a caller's mistake
@@ -86,15 +91,22 @@ class AgentExecutor(Runnable[FieldsView | str, Fields]):
         self.return_intermediate_steps: bool = return_intermediate_steps
         self.verbose: bool = verbose
         self.name: str | None = name or "AgentExecutor"
+        self.memory: BaseMemory | None = memory
         self._handling: ErrorHandling = handle_parsing_errors
         self._method: EarlyStopping = early_stopping_method
         # LangChain watches for no repetitions: max_iterations is the limit that this interface promises.
         self._limits = AgentLimits(model_calls=max_iterations, seconds=max_execution_time, repeats=None)
+        if isinstance(memory, BaseChatMemory) and memory.input_key is None and len(self.input_keys) != 1:
+            keys = ", ".join(map(repr, self.input_keys))
+            raise InvalidInput(
+                f"the agent has the inputs {keys}, and its memory keeps one: say which, by input_key=..."
+            )
 
     @property
     def input_keys(self) -> list[str]:
-        """The keys that an input must have."""
-        return [*getattr(self.agent, "input_keys", ["input"])]
+        """The keys that an input must have: those of the agent, without what its memory gives."""
+        known = [] if self.memory is None else self.memory.memory_variables
+        return [key for key in getattr(self.agent, "input_keys", ["input"]) if key not in known]
 
     @property
     def output_keys(self) -> list[str]:
@@ -117,7 +129,8 @@ class AgentExecutor(Runnable[FieldsView | str, Fields]):
         """
         if kwargs:
             raise InvalidInput(f"an executor takes no {', '.join(map(repr, kwargs))}")
-        inputs = self._read_input(input)
+        given = self._read_input(input)
+        inputs = {**given, **(await self.memory.aload_memory_variables(given, config) if self.memory else {})}
         last_agent = self.agent.without_tools() if isinstance(self.agent, _ModelAgent) else self.agent
         planner = Planner(self.agent, last_agent, inputs, self.tools, self._handling)
         tools = [*self.tools, *([UNREADABLE_TOOL] if self._handling is not False else [])]
@@ -130,6 +143,9 @@ class AgentExecutor(Runnable[FieldsView | str, Fields]):
             values = planner.notes.finish.return_values
         else:
             values = {"output": result.output if result.stop in ("direct", "stopped") else _STOPPED}
+        if self.memory is not None:
+            remembered = {"output": values["output"]} if "output" in values else values
+            await self.memory.asave_context({key: given[key] for key in self.input_keys}, remembered)
         outputs = {**inputs, **values}
         if self.return_intermediate_steps:
             outputs["intermediate_steps"] = planner.collect_steps(result.new_messages)
@@ -264,7 +280,8 @@ class _ModelAgent(Runnable[FieldsView, Plan]):
         """
         scratchpad = _write_scratchpad(intermediate_steps)
         if self._prompt is None:
-            earlier = convert_to_messages(inputs.get("chat_history") or [])
+            past = inputs.get("chat_history") or []
+            earlier = [HumanMessage(past)] if isinstance(past, str) else convert_to_messages(past)
             messages = [*earlier, HumanMessage(inputs["input"]), *scratchpad]
         else:
             values = {**inputs, _SCRATCHPAD: scratchpad}

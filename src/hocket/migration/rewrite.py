@@ -14,6 +14,7 @@ from hocket.migration.arguments import list_fields
 from hocket.migration.calls import CONSTRUCTORS, rename_field_arguments, rewrite_arguments
 from hocket.migration.findings import Finding, Rewriting
 from hocket.migration.imports import Written, write_import, write_import_from
+from hocket.migration.methods import write_awaited, write_call
 from hocket.migration.reading import TOO_DEEP, NotPython, read_program
 from hocket.migration.staying import StayingReader
 from hocket.migration.table import find_module, is_langchain
@@ -181,13 +182,16 @@ class _ProgramWriter(cst.CSTTransformer, Placed):
 
     def leave_Call(self, original_node: cst.Call, updated_node: cst.Call) -> cst.BaseExpression:
         caller = self._callers.pop()
+        if verb := self._reader.verbs.get(original_node):
+            self.moved += 1
+            return write_call(updated_node, verb) or updated_node
         if original_node.func in self._reader.properties and not original_node.args:
             return updated_node.func
         if caller == "configurable_fields" and self._reader.has_langchain:
             return updated_node.with_changes(args=rename_field_arguments(updated_node.args))
         found = self._reader.split(self.trace_name(original_node.func))
         if found is None:
-            return updated_node
+            return _bridge(updated_node) if original_node in self._staying.wrapped else updated_node
         place, attributes = found
         func = updated_node.func
         if isinstance(func, cst.Attribute) and f"{place.name}.{'.'.join(attributes)}" in CONSTRUCTORS:
@@ -197,6 +201,10 @@ class _ProgramWriter(cst.CSTTransformer, Placed):
         self.moved += moved
         self.findings += findings
         return updated_node.with_changes(func=func, args=args)
+
+    def leave_Await(self, original_node: cst.Await, updated_node: cst.Await) -> cst.BaseExpression:
+        is_verb = isinstance(original_node.expression, cst.Call) and original_node.expression in self._reader.verbs
+        return write_awaited(updated_node) if is_verb else updated_node
 
     def visit_Expr(self, node: cst.Expr) -> bool:
         """Leave out what stands for itself: a docstring."""

@@ -6,7 +6,7 @@ A class of LangChain's that is called takes LangChain's objects and gives them, 
 converts what it knows and leaves what it does not.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import libcst as cst
@@ -81,7 +81,7 @@ class StayingReader(cst.CSTVisitor, Placed):
 
     Attributes:
         stayers: by the dotted name that an import binds, such as ``langchain_community.retrievers.BM25Retriever``.
-        wrapped: the names and attributes that `from_langchain` is put around.
+        wrapped: the names, attributes and calls that `from_langchain` is put around.
         done: those that it is around already.
     """
 
@@ -123,8 +123,22 @@ class StayingReader(cst.CSTVisitor, Placed):
         return False
 
     def visit_Assign(self, node: cst.Assign) -> None:
-        if isinstance(node.value, cst.Call) and self.find(node.value.func):
-            self._owners.update(filter(None, (".".join(read_dotted(one.target)) for one in node.targets)))
+        self._note_owners(node.value, [one.target for one in node.targets])
+
+    def visit_AnnAssign(self, node: cst.AnnAssign) -> None:
+        self._note_owners(node.value, [node.target])
+
+    def visit_With(self, node: cst.With) -> None:
+        for item in node.items:
+            self._note_owners(item.item, [item.asname.name] if item.asname else [])
+
+    def visit_Decorator(self, node: cst.Decorator) -> None:
+        """Put the bridge around a decorator, and around what a call gives that makes one."""
+        made = node.decorator
+        if not isinstance(made, cst.Call):
+            self._wrap(made)
+        elif self.find(made.func):
+            self.wrapped.add(made)
 
     def visit_Call(self, node: cst.Call) -> None:
         if self.is_bridge(node.func):
@@ -147,6 +161,11 @@ class StayingReader(cst.CSTVisitor, Placed):
 
     def visit_Name(self, node: cst.Name) -> None:
         self._note(node)
+
+    def _note_owners(self, value: cst.BaseExpression | None, targets: Sequence[cst.BaseExpression]) -> None:
+        """Note what an object that stays is called."""
+        if isinstance(value, cst.Call) and self.find(value.func):
+            self._owners.update(filter(None, (".".join(read_dotted(one)) for one in targets)))
 
     def _wrap(self, node: cst.CSTNode) -> None:
         if stayer := self.find(node):

@@ -11,8 +11,10 @@ from libcst.metadata import CodeRange, MetadataWrapper, PositionProvider, Qualif
 from hocket.migration.arguments import find_product, has_attribute
 from hocket.migration.calls import rewrite_arguments
 from hocket.migration.findings import Finding
+from hocket.migration.methods import Verb, find_verb, write_call
 from hocket.migration.table import Place, find_module, find_place, is_langchain
 from hocket.prompts.hub import KNOWN
+from hocket.retrievers import BaseRetriever
 
 __all__ = ["BRIDGE", "ModuleUse", "Placed", "ProgramReader", "name_module", "read_dotted", "split_chain"]
 
@@ -129,6 +131,7 @@ class ProgramReader(cst.CSTVisitor, Placed):
         stars: modules of star imports, with their lines.
         renamed: attributes of hocket's objects that have another name here, by node.
         properties: those of them that are called, and are no methods here.
+        verbs: calls of methods that hocket never had, and what they are now.
         has_langchain: whether anything is imported from LangChain.
         has_other_star: whether another module than LangChain's has a star import.
         first_hocket: the line where something of hocket's is imported first; None: nowhere.
@@ -148,6 +151,7 @@ class ProgramReader(cst.CSTVisitor, Placed):
         self.stars: dict[str, int] = {}
         self.renamed: dict[cst.CSTNode, str] = {}
         self.properties: set[cst.CSTNode] = set()
+        self.verbs: dict[cst.Call, Verb] = {}
         self.has_langchain: bool = False
         self.has_other_star: bool = False
         self.first_hocket: int | None = None
@@ -158,6 +162,9 @@ class ProgramReader(cst.CSTVisitor, Placed):
         self.kept: set[str] = set()
         self._makers: dict[str, str] = {}
         self._loaded: dict[str, None] = {}
+        self._keys: dict[str, str | None] = {}
+        self._called: list[tuple[cst.Call, str, str, int]] = []
+        self._awaited: set[cst.CSTNode] = set()
         self._words: set[cst.CSTNode] = set()  # names of arguments and attributes
         self._kinds: dict[str, object] = {}
         self._asked: list[tuple[cst.Attribute, str, str, int]] = []
@@ -166,9 +173,21 @@ class ProgramReader(cst.CSTVisitor, Placed):
         """Read a program: its imports first, since a function may use what is imported below it."""
         program.visit(_ImportReader(self))
         program.visit(self)
+        for call, owner, name, line in self._called:
+            kind = self._kinds.get(owner, BaseRetriever)
+            verb = find_verb(kind, name, self._keys.get(owner))
+            if verb is None:
+                continue
+            is_open = verb.is_async and (verb.key or verb.is_text) and call not in self._awaited
+            if not is_open and write_call(call, verb) is not None:
+                self.verbs[call] = verb
+            elif not name:
+                text = f"hocket's {getattr(kind, '__name__', 'object')} is not called; write {owner}.{verb.name}(...)"
+                self.findings.append(Finding(line, f"{owner}(...)", text))
+        replaced = {call.func for call in self.verbs}
         for node, owner, name, line in self._asked:
             kind = self._kinds.get(owner)
-            if kind is None or name.startswith("__") or has_attribute(kind, name):
+            if node in replaced or kind is None or name.startswith("__") or has_attribute(kind, name):
                 continue
             own = _ATTRIBUTES.get(name) or _PROPERTIES.get(name)
             if own and has_attribute(kind, own):
@@ -240,7 +259,14 @@ class ProgramReader(cst.CSTVisitor, Placed):
         self.uses[target] = ModuleUse(parts[0], ".".join(chain), place, self.line_of(node))
         return False
 
+    def visit_Await(self, node: cst.Await) -> None:
+        self._awaited.add(node.expression)
+
     def visit_Call(self, node: cst.Call) -> None:
+        parts = read_dotted(node.func)
+        if parts and self.has_langchain:
+            line = self.line_of(node)
+            self._called += [(node, ".".join(parts), "", line), (node, ".".join(parts[:-1]), parts[-1], line)]
         if self.is_bridge(node.func):
             for arg in node.args:
                 if found := self._find_integration(arg.value):
@@ -262,6 +288,7 @@ class ProgramReader(cst.CSTVisitor, Placed):
                 kind = self._read_kind(node.value)
                 if kind is not None and (maker := self._find_maker(node.value)):
                     self._makers[owner] = maker
+                self._keys[owner] = _read_key(node.value)
                 self._kinds[owner] = kind if self._kinds.get(owner, kind) is kind else None
 
     def _note_name(self, node: cst.Name) -> None:
@@ -288,6 +315,15 @@ class ProgramReader(cst.CSTVisitor, Placed):
         if found is None or not all(name.startswith("from_") for name in found[1]):
             return None
         return find_product(found[0])
+
+
+def _read_key(value: cst.BaseExpression) -> str | None:
+    """Return the name that a call gives the output of a chain, or None."""
+    for arg in value.args if isinstance(value, cst.Call) else ():
+        if arg.keyword and arg.keyword.value == "output_key" and isinstance(arg.value, cst.SimpleString):
+            key = arg.value.evaluated_value
+            return key if isinstance(key, str) else None
+    return None
 
 
 def _is_known_prompt(node: cst.Call) -> bool:

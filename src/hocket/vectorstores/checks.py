@@ -1,9 +1,12 @@
 """What every store refuses before anything is embedded or stored."""
 
+import datetime
 import json
 import math
 import re
+import uuid
 from collections.abc import Sequence
+from pathlib import PurePath
 
 from hocket.documents import Document
 from hocket.embeddings import Embeddings
@@ -18,6 +21,8 @@ _ESCAPED_NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
 def check_document(document: object) -> Document:
     """Return a copy of ``document``, its metadata as JSON gives them back: tuples are lists there, and keys are texts.
 
+    Dates, times, UUIDs and paths are texts, too; those of dates and times are of ISO 8601.
+
     Raises:
         InvalidInput: it is none, its id is empty, JSON cannot say its metadata, or one of its texts holds a NUL or a lone
             surrogate.
@@ -31,12 +36,23 @@ def check_document(document: object) -> Document:
     check_storable(document.page_content, "the text of a document")
     check_storable(document.id or "", "the id of a document")
     try:
-        written = json.dumps(document.metadata, allow_nan=False, ensure_ascii=False)
+        written = json.dumps(document.metadata, allow_nan=False, ensure_ascii=False, default=_write_value)
         metadata = json.loads(written)
     except (TypeError, ValueError, RecursionError) as error:
         raise InvalidInput(f"the metadata {document.metadata!r} cannot be stored as JSON: {error}") from None
     check_storable("\0" if _ESCAPED_NUL.search(written) else written, "a text in the metadata of a document")
     return document.model_copy(update={"metadata": metadata, "score": None})
+
+
+def _write_value(value: object) -> str:
+    """Return what loaders put into metadata and JSON has no form for, as a text."""
+    match value:
+        case datetime.date() | datetime.time():
+            return value.isoformat()
+        case uuid.UUID() | PurePath():
+            return str(value)
+        case _:
+            raise TypeError(f"{type(value).__name__} has no form there")
 
 
 def check_storable(text: str, what: str) -> str:

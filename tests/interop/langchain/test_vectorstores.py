@@ -77,9 +77,6 @@ async def test_bad_input_is_refused() -> None:
 
     with pytest.raises(InvalidInput, match="Silent does not say"):
         from_langchain(Silent())
-    Silent.embedding = LCFakeEmbedding(size=8)
-    with pytest.raises(InvalidInput, match="Silent of LangChain's has filters of its own"):
-        await from_langchain(Silent()).asimilarity_search("a", filter={"n": 1})
 
 
 async def test_a_filter_of_hockets_is_a_function_where_the_store_takes_one() -> None:
@@ -90,6 +87,53 @@ async def test_a_filter_of_hockets_is_a_function_where_the_store_takes_one() -> 
     assert [one.page_content for one in await store.asimilarity_search("a", filter={"n": {"$exists": False}})] == []
     with pytest.raises(InvalidInput, match="near"):
         await store.asimilarity_search("a", filter={"n": {"$near": 1}})
+
+
+async def test_a_filter_of_the_stores_own_goes_to_it_as_it_is() -> None:
+    """Of a vendor's store, in its language, by every kind of search and its retriever; and a function of its documents."""
+    page = lc_documents.Document("alpha", metadata={"n": 1})
+
+    class Vendor(LCVectorStore):
+        def __init__(self) -> None:
+            self.given: list[Any] = []
+            self._collection = {"size": 1}
+
+        @property
+        def embeddings(self) -> Any:
+            return LCFakeEmbedding(size=8)
+
+        def similarity_search(self, query: str, k: int = 4, **kwargs: Any) -> list[Any]:
+            raise NotImplementedError
+
+        def similarity_search_by_vector(
+            self, embedding: list[float], k: int = 4, filter: dict[str, str] | None = None, **kwargs: Any
+        ) -> list[Any]:
+            self.given.append(filter)
+            return [page]
+
+        @classmethod
+        def from_texts(cls, *args: Any, **kwargs: Any) -> Any: ...
+
+    theirs = Vendor()
+    store = from_langchain(theirs)
+    own = {"$and": [{"n": {"$vendor": 1}}, "x"]}
+    (found,) = await store.asimilarity_search("a", filter=own)
+    await store.asimilarity_search_with_score("a", filter=own)
+    await store.amax_marginal_relevance_search("a", filter=own)
+    await store.as_retriever(search_kwargs={"filter": own}).ainvoke("a")
+    marker = object()
+    await store.asimilarity_search("a", filter=marker)
+    await store.asimilarity_search("a")
+    assert found.page_content == "alpha"
+    assert theirs.given == [own, own, own, own, marker, None]
+    assert store._collection == {"size": 1}
+    with pytest.raises(AttributeError):
+        _ = store.__nothing__
+
+    memory, _ = make_store()
+    await memory.aadd_documents([Document(text, metadata={"n": n}) for n, text in enumerate("abc")])
+    (only,) = await memory.asimilarity_search("a", filter=lambda document: document.metadata["n"] == 1)
+    assert only.page_content == "b"
 
 
 async def test_a_store_of_hockets_is_searched_as_langchains() -> None:

@@ -59,9 +59,9 @@ def read_attribute(original: object, name: str) -> object:
     """Return an attribute of an object of LangChain's for hocket's programs.
 
     Raises:
-        AttributeError: it has no such attribute, or that is none of the public ones.
+        AttributeError: it has no such attribute, or Python itself asks for that.
     """
-    if name.startswith("_"):
+    if name.startswith("__"):
         raise AttributeError(name)
     value = getattr(original, name)
     return bridge_calls(value) if inspect.isroutine(value) else _conversions["back"](value)

@@ -7,7 +7,8 @@ around that saves it). The store's sync code is called, in worker threads under 
 
 import inspect
 import uuid
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import cast
 
 from langchain_core.documents import Document as LCDocument
 from langchain_core.embeddings import Embeddings as LCEmbeddings
@@ -84,10 +85,8 @@ class HocketEmbeddings(LCEmbeddings):
 class LangChainVectorStore(Forwarding, VectorStore):
     """A vector store of LangChain's in hocket. Made by `from_langchain`.
 
-    A filter is hocket's where LangChain's store takes a function for one, as its stores in memory do.
-
-    Raises, beside what `VectorStore` does:
-        InvalidInput: a search has a filter, and the store has a language of its own for them.
+    A filter is hocket's where LangChain's store takes a function for one, as its stores in memory do. Any other store has a
+    language of its own, and is given the filter as it is.
     """
 
     _original = "store"
@@ -131,15 +130,12 @@ class LangChainVectorStore(Forwarding, VectorStore):
         ]
         return sorted(matches, key=lambda match: -match.score)
 
-    def _make_filter(self, filter: Filter) -> Callable[[LCDocument], bool]:
-        """Return a function that says what the filter says, for stores that take one."""
-        condition = parse_filter(filter)
-        if not _takes_functions(self.store):
-            raise InvalidInput(
-                f"{type(self.store).__name__} of LangChain's has filters of its own: give them to its retriever, "
-                "from_langchain(store.as_retriever(search_kwargs={'filter': ...}))"
-            )
-        return lambda document: matches(condition, document.metadata)
+    def _make_filter(self, filter: object) -> object:
+        """Return a filter as the store takes it: a function that says the same, or what was given."""
+        if not isinstance(filter, Mapping) or not _takes_functions(self.store):
+            return filter
+        condition = parse_filter(cast(Filter, filter))
+        return lambda document: matches(condition, cast(LCDocument, document).metadata)
 
     async def adelete(self, /, ids: Sequence[str] | None = None) -> None:
         """Delete the documents with these ids; None: all, where LangChain's store can."""
