@@ -280,7 +280,7 @@ class _ModelAgent(Runnable[FieldsView, Plan]):
         """
         scratchpad = _write_scratchpad(intermediate_steps)
         if self._prompt is None:
-            past = inputs.get("chat_history") or []
+            past: Any = inputs.get("chat_history") or []
             earlier = [HumanMessage(past)] if isinstance(past, str) else convert_to_messages(past)
             messages = [*earlier, HumanMessage(inputs["input"]), *scratchpad]
         else:

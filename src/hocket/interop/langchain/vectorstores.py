@@ -7,8 +7,7 @@ around that saves it). The store's sync code is called, in worker threads under 
 
 import inspect
 import uuid
-from collections.abc import Iterable, Mapping, Sequence
-from typing import cast
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from langchain_core.documents import Document as LCDocument
 from langchain_core.embeddings import Embeddings as LCEmbeddings
@@ -130,12 +129,13 @@ class LangChainVectorStore(Forwarding, VectorStore):
         ]
         return sorted(matches, key=lambda match: -match.score)
 
-    def _make_filter(self, filter: object) -> object:
+    def _make_filter(self, filter: Filter) -> Filter | Callable[[LCDocument], bool]:
         """Return a filter as the store takes it: a function that says the same, or what was given."""
-        if not isinstance(filter, Mapping) or not _takes_functions(self.store):
+        is_data = isinstance(filter, Mapping)  # pyright: ignore[reportUnnecessaryIsInstance]  # or an object of the store's own
+        if not (is_data and _takes_functions(self.store)):
             return filter
-        condition = parse_filter(cast(Filter, filter))
-        return lambda document: matches(condition, cast(LCDocument, document).metadata)
+        condition = parse_filter(filter)
+        return lambda document: matches(condition, document.metadata)
 
     async def adelete(self, /, ids: Sequence[str] | None = None) -> None:
         """Delete the documents with these ids; None: all, where LangChain's store can."""
