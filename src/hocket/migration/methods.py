@@ -14,7 +14,7 @@ from hocket.chains import Chain
 from hocket.language_models import BaseChatModel, BaseLLM
 from hocket.retrievers import BaseRetriever
 
-__all__ = ["Verb", "find_verb", "write_awaited", "write_call"]
+__all__ = ["Verb", "find_verb", "write_awaited", "write_verb"]
 
 _PLAIN = ("run", "predict", "call", "predict_messages", "get_relevant_documents")
 _METHODS = frozenset({*_PLAIN, *(f"a{name}" for name in _PLAIN)})
@@ -82,7 +82,7 @@ def _find_key(kind: type[Chain] | type[AgentExecutor]) -> str | None:
     return field.default if field is not None and isinstance(field.default, str) else None
 
 
-def write_call(node: cst.Call, verb: Verb) -> cst.Call | cst.Subscript | cst.Attribute | None:
+def write_verb(node: cst.Call, verb: Verb) -> cst.Call | cst.Subscript | cst.Attribute | None:
     """Return a call of a method as one of the verb, or None if its arguments are not understood.
 
     Args:

@@ -14,7 +14,7 @@ from hocket.migration.arguments import list_fields
 from hocket.migration.calls import CONSTRUCTORS, rename_field_arguments, rewrite_arguments
 from hocket.migration.findings import Finding, Rewriting
 from hocket.migration.imports import Written, write_import, write_import_from
-from hocket.migration.methods import write_awaited, write_call
+from hocket.migration.methods import write_awaited, write_verb
 from hocket.migration.reading import TOO_DEEP, NotPython, read_program
 from hocket.migration.staying import StayingReader
 from hocket.migration.table import find_module, is_langchain
@@ -184,7 +184,7 @@ class _ProgramWriter(cst.CSTTransformer, Placed):
         caller = self._callers.pop()
         if verb := self._reader.verbs.get(original_node):
             self.moved += 1
-            return write_call(updated_node, verb) or updated_node
+            return write_verb(updated_node, verb) or updated_node
         if original_node.func in self._reader.properties and not original_node.args:
             return updated_node.func
         if caller == "configurable_fields" and self._reader.has_langchain:

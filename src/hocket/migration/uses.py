@@ -11,7 +11,7 @@ from libcst.metadata import CodeRange, MetadataWrapper, PositionProvider, Qualif
 from hocket.migration.arguments import find_product, has_attribute
 from hocket.migration.calls import rewrite_arguments
 from hocket.migration.findings import Finding
-from hocket.migration.methods import Verb, find_verb, write_call
+from hocket.migration.methods import Verb, find_verb, write_verb
 from hocket.migration.table import Place, find_module, find_place, is_langchain
 from hocket.prompts.hub import KNOWN
 from hocket.retrievers import BaseRetriever
@@ -179,7 +179,7 @@ class ProgramReader(cst.CSTVisitor, Placed):
             if verb is None:
                 continue
             is_open = verb.is_async and (verb.key or verb.is_text) and call not in self._awaited
-            if not is_open and write_call(call, verb) is not None:
+            if not is_open and write_verb(call, verb) is not None:
                 self.verbs[call] = verb
             elif not name:
                 text = f"hocket's {getattr(kind, '__name__', 'object')} is not called; write {owner}.{verb.name}(...)"
