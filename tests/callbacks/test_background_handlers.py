@@ -42,7 +42,7 @@ class Behind(AsyncRecorder):
 async def test_the_run_does_not_wait_and_the_order_is_kept() -> None:
     """A handler that is stuck holds up neither tokens nor the end; once free, it hears of everything as it happened."""
     handler = Behind()
-    with anyio.fail_after(1):
+    with anyio.fail_after(30):
         stream = FakeListChatModel(responses=["abc"]).astream("x", {"callbacks": [handler]})
         answer = [chunk.content async for chunk in stream]
     assert answer == ["a", "b", "c"] and handler.names == []
@@ -91,7 +91,7 @@ async def test_each_handler_has_a_queue_of_its_own() -> None:
     stuck, free = Behind(), Behind()
     free.gate.set()
     await FakeListChatModel(responses=["hi"]).ainvoke("x", {"callbacks": [stuck, free]})
-    with anyio.fail_after(1):
+    with anyio.fail_after(30):
         await free.ended.wait()
     assert free.names == ["on_chat_model_start", "on_llm_end"] and free.question == "x"
     assert stuck.names == []
@@ -120,7 +120,7 @@ async def test_a_full_queue_makes_the_run_wait(monkeypatch: pytest.MonkeyPatch) 
         await anyio.sleep(0.02)
         assert taken < 5
         handler.gate.set()
-        with anyio.fail_after(1):
+        with anyio.fail_after(30):
             await went_on.wait()
         await stream.aclose()
         group.cancel_scope.cancel()

@@ -279,7 +279,7 @@ async def test_a_stream_that_is_dropped() -> None:
         break
     del stream
     gc.collect()
-    with anyio.fail_after(1):
+    with anyio.fail_after(30):
         await ended.wait()
     assert ends(handler) == [["start", "end closed"]]
     assert partial_texts([handler]) == ["one"]
@@ -419,7 +419,7 @@ async def test_a_handler_that_hangs_at_the_end_is_cut_off(monkeypatch: pytest.Mo
             await anyio.sleep_forever()
 
     hanging, behind = AsyncRecorder(*MODEL_EVENTS, before=hang), slow()
-    with anyio.fail_after(1):
+    with anyio.fail_after(30):
         answer = await ANSWERS.ainvoke("x", {"callbacks": [hanging, behind]})
     assert answer.content == "hi"
     assert ends(behind) == [["start", "end"]]
@@ -438,7 +438,7 @@ async def test_a_handler_that_hangs_in_its_thread_is_left_behind(monkeypatch: py
             release.wait(5)
 
     hanging, behind = Recorder(*MODEL_EVENTS, before=hang, run_inline=False), slow()
-    with anyio.fail_after(1):
+    with anyio.fail_after(30):
         await ANSWERS.ainvoke("x", {"callbacks": [hanging, behind]})
     release.set()
     assert ends(behind) == [["start", "end"]]

@@ -303,7 +303,7 @@ class Scoped(Wrapped):
 
     @wrapped
     async def on_llm_end(self, *args: Any, **kwargs: Any) -> None:
-        with anyio.fail_after(5):
+        with anyio.fail_after(30):
             await anyio.lowlevel.checkpoint()
         self.told += 1
 

@@ -173,7 +173,7 @@ def test_calls_on_the_kept_loop_run_at_once() -> None:
         here.append(anyio.Event())
         if len(here) == 8:
             here[0].set()
-        with anyio.fail_after(5):
+        with anyio.fail_after(30):
             await here[0].wait()
         return "met"
 
@@ -255,7 +255,7 @@ def test_an_async_handler_that_calls_a_sync_verb_in_turn(run: Any) -> None:
     outer = AsyncRecorder("on_llm_end", do=call_another)
 
     async def main() -> None:
-        with anyio.fail_after(5):
+        with anyio.fail_after(30):
             await sync_model(inner=sync_model(callbacks=[outer])).ainvoke("hi")
 
     with pytest.warns(BlockingCallWarning):

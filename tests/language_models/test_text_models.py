@@ -326,7 +326,7 @@ class Reverse(LLM):
         self.asked += 1
         if self.asked >= self.expected:
             self.all_there.set()
-        with anyio.fail_after(5):
+        with anyio.fail_after(30):
             await self.all_there.wait()
         if prompt == "fail":
             raise ConnectionError("refused")

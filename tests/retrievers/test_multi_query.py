@@ -84,7 +84,7 @@ async def test_a_prompt_of_ones_own() -> None:
 async def test_all_wordings_are_asked_at_once() -> None:
     meeting = Meeting(3)
     base = Fixed(documents=[...], meeting=meeting)
-    with anyio.fail_after(5):
+    with anyio.fail_after(30):
         assert texts(await retriever("a\nb\nc", base).ainvoke("?")) == ["a", "b", "c"]
 
 

@@ -304,7 +304,7 @@ async def test_however_a_stream_is_left_it_is_one_span(
     caplog.set_level(logging.DEBUG)
     async with serve(AnthropicFormat(), [Stream("one two three four", every=0.01, then="stall")]) as server:
         await leave(ChatAnthropic(model="m-1", base_url=server.url, api_key="k"))
-        with anyio.fail_after(5):
+        with anyio.fail_after(30):
             while not collected.spans:  # noqa: ASYNC110  # a span tells nobody that it has ended
                 await anyio.sleep(0.001)
     said = collected.span().attributes or {}
