@@ -15,6 +15,7 @@ import pytest
 from hocket.errors import ContextLengthExceeded, LocalModelError
 from hocket.providers.local import engine as engines
 from hocket.providers.local.engine import Engine, open_engine
+from tests.kit import children_seconds
 
 pytestmark = pytest.mark.usefixtures("embedded_model")
 
@@ -82,13 +83,13 @@ def test_cancel_in_the_answer(engine: Engine) -> None:
 
     def leave(chunk: dict[str, Any]) -> bool:
         if chunk.get("choices") and chunk["choices"][0]["delta"].get("content"):
-            left.append(time.perf_counter())
+            left.append(time.process_time())
             return True
         return False
 
     engine.stream({**CAPITAL, "max_tokens": 400}, leave)
 
-    assert time.perf_counter() - left[0] < 0.5
+    assert time.process_time() - left[0] < 0.5
     assert len(left) == 1
 
 
@@ -103,9 +104,9 @@ def test_cancel_in_the_prompt(engine: Engine) -> None:
     engine.stream(LONG, leave)
     assert 0 < batches[-1] < 1500
 
-    start = time.perf_counter()
+    start = time.process_time()
     answered(engine, {**CAPITAL, "max_tokens": 1})
-    assert time.perf_counter() - start < 5
+    assert time.process_time() - start < 5
 
 
 def test_too_long_a_prompt_is_explained() -> None:
@@ -239,11 +240,11 @@ begun = threading.Event()
 engine.submit(lambda: engine.stream(request, lambda chunk: bool(begun.set())))
 begun.wait()
 """
-    start = time.monotonic()
+    before = children_seconds()
     done = run(code)
 
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
-    assert time.monotonic() - start < 5
+    assert children_seconds() - before < 5  # the whole answer takes more than twice that
 
 
 def test_nothing_is_printed() -> None:
