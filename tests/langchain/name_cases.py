@@ -6,12 +6,16 @@ from collections.abc import Mapping, Sequence
 
 __all__ = ["ELSEWHERE", "NAME_CASES", "NAME_ROOMS", "NAME_SETUP"]
 
-NAME_ROOMS = ("callbacks", "document_loaders", "documents", "structured_query", "tracers", "load")
+NAME_ROOMS = ("callbacks", "cross_encoders", "document_loaders", "documents", "structured_query", "tracers", "load")
 """Rooms of either package."""
 
 ELSEWHERE = {
     "langchain_core": (
         "documents.base",
+        "prompts.string",
+        "runnables.base",
+        "tools.retriever",
+        "utils.pydantic",
         "language_models",
         "load.serializable",
         "messages.block_translators.openai",
@@ -29,7 +33,7 @@ ELSEWHERE = {
 
 NAME_SETUP = """
 import contextvars as _contextvars, json as _json, os as _os, tempfile as _tempfile
-from pydantic import SecretStr
+from pydantic import BaseModel, ConfigDict, Field, SecretStr
 _folder = _tempfile.mkdtemp()
 def at(name, text=None):
     path = _os.path.join(_folder, name)
@@ -103,6 +107,25 @@ def with_variable(value, do):
 few = FewShotPromptTemplate(examples=[{'q': '1'}, {'q': '2'}], example_prompt=T('Q {q}'), prefix='P', suffix='S {z}', input_variables=['z'])
 class Loud(BaseStringMessagePromptTemplate):
     def format(self, **kwargs): return HumanMessage(self.prompt.format(**kwargs).upper())
+class Lengths(BaseCrossEncoder):
+    def score(self, text_pairs): return [float(len(b)) for a, b in text_pairs]
+class Found(BaseRetriever):
+    def _get_relevant_documents(self, query, *, run_manager): return [Document(page_content=query)]
+search = create_retriever_tool(Found(), 'search', 'Searches.')
+def made_of(**fields):
+    class Made(BaseModel):
+        a: str = 'default'
+        b: list = Field(default_factory=list)
+        c: int
+        d: str = Field(default='d', alias='dd')
+        model_config = ConfigDict(populate_by_name=True)
+        @pre_init
+        def look(cls, values):
+            seen = dict(values)
+            values['a'] = values['a'] + '!'
+            values['b'] = [sorted(seen.items(), key=str)]
+            return values
+    return Made(**fields).model_dump()
 async def events_of(runnable, given): return [sorted(event) for event in [one async for one in runnable.astream_events(given, version='v2')]]
 picture, scan, sound = {'type': 'image', 'base64': 'aGk=', 'mime_type': 'image/png'}, {'type': 'file', 'base64': 'aGk=', 'mime_type': 'application/pdf', 'filename': 'a.pdf'}, {'type': 'audio', 'base64': 'aGk=', 'mime_type': 'audio/wav'}
 """
@@ -231,6 +254,13 @@ NAME_CASES: Mapping[str, Sequence[str]] = {
     ],
     "runs": [
         "in_threads(['a', 'b'])",
+        "Lengths().score([('q', 'abc'), ('q', 'a')])",
+        "BaseCrossEncoder()",
+        "search.args_schema is RetrieverInput",
+        "search.invoke({'query': 'x'})",
+        "search.invoke('x')",
+        "search.invoke({})",
+        "list(RetrieverInput.model_fields)",
         "in_threads(['a', 'b', 'c'], {'max_concurrency': 1})",
         "in_threads([])",
         "listened(plus, 1)",
@@ -265,6 +295,12 @@ NAME_CASES: Mapping[str, Sequence[str]] = {
         "with_variable('', lambda: get_from_env('key', 'HOCKET_CASE', 'd'))",
         "with_variable('', lambda: get_from_env('key', 'HOCKET_CASE'))",
         "get_from_env('key', 'HOCKET_NONE', '')",
+        "made_of(c=1)",
+        "made_of(c=1, a=None)",
+        "made_of(c=1, a='x', b=[2])",
+        "made_of(c=1, dd='x')",
+        "made_of(c=1, d='x')",
+        "made_of()",
         "with_variable('x', lambda: get_from_dict_or_env({'key': 3}, 'key', 'HOCKET_CASE'))",
         "with_variable('x', lambda: get_from_dict_or_env({'key': ''}, 'key', 'HOCKET_CASE'))",
         "get_from_dict_or_env({'b': 'v'}, ['a', 'b'], 'HOCKET_NONE')",

@@ -23,7 +23,6 @@ ELSEWHERE = {
     "indexing.*": "hocket.indexing has no record manager: the store is asked",
     "chat_loaders.*": "left out",
     "chat_sessions.*": "left out",
-    "cross_encoders.*": "left out: CohereRerank, and BaseDocumentCompressor",
     "document_loaders.*": "blobs are in hocket.documents; there is no loader of LangSmith's",
     "agents.AgentActionMessageLog": "an action knows its message",
     "callbacks.*": "machinery of LangChain's managers",
@@ -41,14 +40,13 @@ ELSEWHERE = {
     "messages.*": "machinery of LangChain's messages",
     "output_parsers.*": "machinery of LangChain's parsers",
     "prompts.*": "machinery of LangChain's prompts",
-    "tools.RetrieverInput": "create_retriever_tool has a JSON schema",
     "tools.*": "machinery of LangChain's tools",
     "vectorstores.VST": "a type variable",
     "runnables.*png*": "Mermaid's text is drawn by whoever shows it",
     "runnables.*Png*": "Mermaid's text is drawn by whoever shows it",
     "runnables.*": "machinery of LangChain's runnables",
 }
-AT_LEAST = 574
+AT_LEAST = 577
 
 
 def find_missing() -> dict[str, int]:
@@ -64,7 +62,7 @@ def find_missing() -> dict[str, int]:
 
 
 def test_most_names_are_there() -> None:
-    """574 of 833; before there were 440."""
+    """577 of 833; before there were 440."""
     weights = sum(weight for names in ROOMS.values() for weight in names.values())
     assert weights == 833
     assert weights - sum(find_missing().values()) >= AT_LEAST

@@ -6,7 +6,7 @@ from pydantic import Field, SecretStr, ValidationError
 from hocket.errors import InvalidInput
 from hocket.language_models import SimpleChatModel
 from hocket.messages import BaseMessage
-from hocket.remote import from_env, get_from_dict_or_env, get_from_env, secret_from_env
+from hocket.remote import from_env, get_from_dict_or_env, get_from_env, pre_init, secret_from_env
 
 
 class Example(SimpleChatModel):
@@ -45,3 +45,35 @@ def test_what_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
         get_from_env("api_key", "EXAMPLE_KEY")
     with pytest.raises(InvalidInput, match="pass a="):
         get_from_dict_or_env({}, ["a", "b"], "EXAMPLE_KEY")
+
+
+class Older(SimpleChatModel):
+    """A provider as programs of LangChain's first years write it."""
+
+    example_key: str = ""
+
+    @pre_init
+    def find_key(cls, values: dict[str, object]) -> dict[str, object]:
+        values["example_key"] = get_from_dict_or_env(values, "example_key", "EXAMPLE_KEY")
+        return values
+
+    def _call(self, messages: list[BaseMessage], *args: object, **kwargs: object) -> str:
+        return self.example_key
+
+    @property
+    def _llm_type(self) -> str:
+        return "older"
+
+
+def test_a_method_finds_the_key_before_the_fields_are_checked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is given counts more; and a misspelt field is still refused."""
+    monkeypatch.setenv("EXAMPLE_KEY", "k")
+    assert Older().invoke("hi").text == "k"
+    assert Older(example_key="mine").invoke("hi").text == "mine"
+    with pytest.raises(ValidationError, match="exampel_key"):
+        Older(exampel_key="x")
+    monkeypatch.delenv("EXAMPLE_KEY")
+    with pytest.raises(
+        (InvalidInput, ValidationError), match="set EXAMPLE_KEY in the environment, or pass example_key="
+    ):
+        Older()

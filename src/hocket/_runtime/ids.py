@@ -32,7 +32,10 @@ def uuid_text(id: UUID) -> str:
 
 
 def new_run_id() -> UUID:
-    """Return a new version 7 UUID: 48 bits of milliseconds, 74 random bits."""
+    """Return a new version 7 UUID: 48 bits of milliseconds, 74 random bits. So the ids of runs sort by their starts.
+
+    For a run whose id has to be known before it starts, as the config's ``run_id``.
+    """
     made = _new(UUID)
     milliseconds = time.time_ns() // 1_000_000
     _set_int(made, milliseconds << 80 | _VERSION_AND_VARIANT | _random.getrandbits(76) & _RANDOM_BITS)

@@ -13,10 +13,10 @@ from hocket.callbacks.base_manager import Callbacks
 from hocket.documents.document import Document
 from hocket.errors import InvalidHook
 
-__all__ = ["BaseDocumentCompressor", "BaseDocumentTransformer"]
+__all__ = ["BaseDocumentCompressor", "BaseDocumentTransformer", "EitherVerb"]
 
 
-class _EitherVerb:
+class EitherVerb:
     """Has a sync verb and its async twin, of which a subclass defines one."""
 
     _verb: ClassVar[str]
@@ -34,7 +34,7 @@ class _EitherVerb:
         return super().__new__(cls)
 
 
-class BaseDocumentTransformer(_EitherVerb):
+class BaseDocumentTransformer(EitherVerb):
     """Turns documents into others. A subclass defines `atransform_documents` or, in sync code, `transform_documents`."""
 
     _verb: ClassVar[str] = "transform_documents"
@@ -48,7 +48,7 @@ class BaseDocumentTransformer(_EitherVerb):
         return run_in_portal(functools.partial(self.atransform_documents, documents, **kwargs))
 
 
-class BaseDocumentCompressor(_EitherVerb):
+class BaseDocumentCompressor(EitherVerb):
     """Keeps of some documents what a question is about: fewer of them, shorter ones, or in a better order.
 
     A subclass defines `acompress_documents` or, in sync code, `compress_documents`.

@@ -78,15 +78,6 @@ CORE_ANSWERS: Mapping[str, Sequence[tuple[str, Reason]]] = {
         )
     ],
     "langchain_core.chat_sessions": [("*", ("it belongs to the loaders of chats", "use a list of messages"))],
-    "langchain_core.cross_encoders": [
-        (
-            "*",
-            (
-                "there is no class for rerankers alone",
-                "hocket.CohereRerank, or a subclass of hocket.documents.BaseDocumentCompressor",
-            ),
-        )
-    ],
     "langchain_core.document_loaders": [
         ("PathLike", _PATH),
         ("LangSmithLoader", _LANGSMITH),
@@ -154,7 +145,7 @@ CORE_ANSWERS: Mapping[str, Sequence[tuple[str, Reason]]] = {
     ],
     "langchain_core.prompts": [
         ("MessagePromptTemplateT", _TYPE_VARIABLE),
-        ("is_subsequence mustache_schema validate_f_string_template", _TEMPLATE),
+        ("is_subsequence mustache_schema", _TEMPLATE),
     ],
     "langchain_core.pydantic_v1": [
         (
@@ -168,7 +159,7 @@ CORE_ANSWERS: Mapping[str, Sequence[tuple[str, Reason]]] = {
         ("gated_coro", _THREADS),
         ("P T U", _TYPE_VARIABLE),
         (
-            "RunnableBindingBase RunnableEachBase DynamicRunnable",
+            "DynamicRunnable",
             ("wrappers have one base", "hocket.runnables.RunnableWrapper, or RunnableBinding"),
         ),
         (
@@ -193,8 +184,10 @@ CORE_ANSWERS: Mapping[str, Sequence[tuple[str, Reason]]] = {
     "langchain_core.stores": [("K V", _TYPE_VARIABLE)],
     "langchain_core.sys_info": [("*", ("it lists LangChain's packages", "pip list"))],
     "langchain_core.tools": [
-        ("RetrieverInput", ("the schema of a retriever's tool is made with it", "tool.args_schema")),
-        ("SchemaAnnotationError", ("a wrong schema is an InvalidInput", "catch hocket.errors.InvalidInput")),
+        (
+            "SchemaAnnotationError",
+            ("a wrong schema is refused when the tool is made", "catch pydantic.ValidationError"),
+        ),
         ("get_all_basemodel_annotations", _INNER),
     ],
     "langchain_core.tracers": [
@@ -220,14 +213,13 @@ CORE_ANSWERS: Mapping[str, Sequence[tuple[str, Reason]]] = {
         ("extract_sub_links find_all_links", ("pages are read by a loader", "hocket.document_loaders.HTMLLoader")),
         (
             "image StrictFormatter formatter build_extra_kwargs check_package_version ensure_id get_pydantic_field_names "
-            "guard_import mock_now pre_init raise_for_status_with_text xor_args",
+            "guard_import mock_now raise_for_status_with_text xor_args",
             _INNER,
         ),
         (
             "dereference_refs",
             ("schemas are resolved where they are needed", "hocket.tools.convert_to_json_schema(model)"),
         ),
-        ("uuid7", ("Python has it from 3.14 on", "uuid.uuid7(), or uuid.uuid4()")),
     ],
     "langchain_core.utils.mustache": [("*", ("mustache is read by a package", "use chevron or pystache itself"))],
     "langchain_core.utils.pydantic": [("*", PYDANTIC)],

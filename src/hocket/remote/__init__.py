@@ -16,6 +16,7 @@ if TYPE_CHECKING:
         from_env,
         get_from_dict_or_env,
         get_from_env,
+        pre_init,
         secret_from_env,
     )
     from hocket.remote.llm import RemoteLLM
@@ -36,6 +37,7 @@ _HOMES = {
     "get_from_env": "environment",
     "make_usage": "usage",
     "normalize_finish": "reply",
+    "pre_init": "environment",
     "read_headers": "reply",
     "read_reply": "reply",
     "secret_from_env": "environment",
@@ -59,6 +61,7 @@ __all__ = [
     "get_from_env",
     "make_usage",
     "normalize_finish",
+    "pre_init",
     "read_headers",
     "read_reply",
     "secret_from_env",

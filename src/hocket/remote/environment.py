@@ -8,13 +8,14 @@ A provider that is made with `RemoteService` needs none of them: its endpoint fi
 import os
 from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
-from typing import Any, Final, Literal, overload
+from typing import Any, Final, Literal, cast, overload
 
-from pydantic import SecretStr
+from pydantic import BaseModel, SecretStr, model_validator
 
 from hocket.errors import InvalidInput
+from hocket.messages.content import Fields
 
-__all__ = ["convert_to_secret_str", "from_env", "get_from_dict_or_env", "get_from_env", "secret_from_env"]
+__all__ = ["convert_to_secret_str", "from_env", "get_from_dict_or_env", "get_from_env", "pre_init", "secret_from_env"]
 
 
 class _Missing(Enum):
@@ -129,6 +130,29 @@ def secret_from_env(
         return None if (value := find()) is None else SecretStr(value)
 
     return find_secret
+
+
+def pre_init(func: Callable[[Any, Fields], Any]) -> Any:
+    """Have a method of a pydantic class see, and change, the values that an instance is made of, before they are checked.
+
+        @pre_init
+        def find_key(cls, values):
+            values["api_key"] = get_from_dict_or_env(values, "api_key", "EXAMPLE_API_KEY")
+            return values
+
+    Of the fields that were not given, or are None, it sees the defaults.
+    """
+
+    def fill(cls: type[BaseModel], values: Fields) -> Any:
+        filled = dict(values)
+        for name, field in cls.model_fields.items():
+            if cls.model_config.get("populate_by_name") and field.alias in filled:
+                filled[name] = filled.pop(field.alias)
+            if filled.get(name) is None and not field.is_required():
+                filled[name] = field.get_default(call_default_factory=True, validated_data=filled)
+        return func(cls, filled)
+
+    return model_validator(mode="before")(cast(Any, classmethod(fill)))
 
 
 def _make_refusal(key: str, variables: str) -> InvalidInput:

@@ -8,6 +8,7 @@ from hocket.retrievers.base import BaseRetriever
 if TYPE_CHECKING:
     from hocket.retrievers.compressors import DocumentCompressorPipeline, EmbeddingsFilter
     from hocket.retrievers.contextual_compression import ContextualCompressionRetriever
+    from hocket.retrievers.cross_encoder_rerank import CrossEncoderReranker
     from hocket.retrievers.ensemble import EnsembleRetriever
     from hocket.retrievers.extractor import EXTRACTION_PROMPT, LLMChainExtractor
     from hocket.retrievers.multi_query import MULTI_QUERY_PROMPT, MultiQueryRetriever
@@ -18,6 +19,7 @@ _LATER = {
     "EXTRACTION_PROMPT": "extractor",
     "MULTI_QUERY_PROMPT": "multi_query",
     "ContextualCompressionRetriever": "contextual_compression",
+    "CrossEncoderReranker": "cross_encoder_rerank",
     "DocumentCompressorPipeline": "compressors",
     "EmbeddingsFilter": "compressors",
     "EnsembleRetriever": "ensemble",
@@ -32,6 +34,7 @@ __all__ = [
     "MULTI_QUERY_PROMPT",
     "BaseRetriever",
     "ContextualCompressionRetriever",
+    "CrossEncoderReranker",
     "DocumentCompressorPipeline",
     "EmbeddingsFilter",
     "EnsembleRetriever",

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from hocket.tools.base import BaseTool, BaseToolkit
     from hocket.tools.calls import arun_tool_calls, run_tool_calls
     from hocket.tools.decorator import tool
-    from hocket.tools.from_retriever import create_retriever_tool
+    from hocket.tools.from_retriever import RetrieverInput, create_retriever_tool
     from hocket.tools.from_runnable import convert_runnable_to_tool
     from hocket.tools.function_calling import (
         FunctionDescription,
@@ -35,6 +35,7 @@ _LATER = {
     "FunctionDescription": "function_calling",
     "InjectedToolArg": "injected",
     "InjectedToolCallId": "injected",
+    "RetrieverInput": "from_retriever",
     "StructuredTool": "structured",
     "Tool": "simple",
     "ToolDescription": "function_calling",
@@ -61,6 +62,7 @@ __all__ = [
     "FunctionDescription",
     "InjectedToolArg",
     "InjectedToolCallId",
+    "RetrieverInput",
     "RetryTool",
     "StopRun",
     "StructuredTool",

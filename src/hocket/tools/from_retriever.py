@@ -1,7 +1,9 @@
 """A retriever as a tool: a model searches when it wants to."""
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import ClassVar, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
 
 from hocket.documents import Document
 from hocket.documents.formatting import DocumentPrompt, format_document
@@ -10,13 +12,15 @@ from hocket.runnables import RunnableConfig
 from hocket.runnables.base import Runnable
 from hocket.tools.structured import StructuredTool
 
-__all__ = ["create_retriever_tool"]
+__all__ = ["RetrieverInput", "create_retriever_tool"]
 
-_SCHEMA: dict[str, Any] = {
-    "type": "object",
-    "properties": {"query": {"type": "string", "description": "what to search for"}},
-    "required": ["query"],
-}
+
+class RetrieverInput(BaseModel):
+    """What the tool is called with."""
+
+    model_config: ClassVar[ConfigDict] = ConfigDict(defer_build=True)
+
+    query: str = Field(description="what to search for")
 
 
 def create_retriever_tool(
@@ -63,5 +67,5 @@ def create_retriever_tool(
         return show(check_found(retriever.invoke(query, config), retriever.get_name()))
 
     return StructuredTool.from_function(
-        search, asearch, name, description, args_schema=_SCHEMA, response_format=response_format
+        search, asearch, name, description, args_schema=RetrieverInput, response_format=response_format
     )

@@ -6,6 +6,7 @@ from typing import Any
 
 import langchain_core.prompts as lc
 import pytest
+from langchain_core.cross_encoders import BaseCrossEncoder as LCBaseCrossEncoder
 from langchain_core.document_loaders import BaseLoader as LCBaseLoader
 from langchain_core.documents import BaseDocumentCompressor as LCBaseDocumentCompressor
 from langchain_core.documents import Document as LCDocument
@@ -21,6 +22,7 @@ from hocket.errors import InvalidInput
 from hocket.interop.langchain import from_langchain, to_langchain
 from hocket.interop.langchain.runnables import LangChainRunnable
 from hocket.messages import HumanMessage
+from hocket.retrievers import CrossEncoderReranker
 
 DOCUMENTS = [Document("a", metadata={"n": 1}), Document("b")]
 
@@ -76,6 +78,20 @@ async def test_a_loader() -> None:
     loader = from_langchain(Pages)(texts=["a", "b"])
     assert loader.load() == await loader.aload() == [Document("a"), Document("b")]
     assert isinstance(to_langchain(loader), Pages)
+
+
+async def test_a_cross_encoder() -> None:
+    """A model of LangChain's puts in order what hocket has found, in a worker thread; and it goes back as itself."""
+
+    class Lengths(LCBaseCrossEncoder):
+        def score(self, text_pairs: list[tuple[str, str]]) -> list[float]:
+            return [len(text) for _, text in text_pairs]
+
+    original = Lengths()
+    bridged = from_langchain(original)
+    kept = await CrossEncoderReranker(bridged, top_n=1).acompress_documents([Document("a"), Document("bb")], "q")
+    assert [(one.page_content, one.score) for one in kept] == [("bb", 2.0)]
+    assert to_langchain(bridged) is original
 
 
 async def test_a_compressor() -> None:

@@ -8,6 +8,7 @@ import langchain_core.prompt_values as lc_prompt_values
 from langchain_core.callbacks.base import BaseCallbackHandler as LCBaseCallbackHandler
 from langchain_core.callbacks.base import BaseCallbackManager as LCBaseCallbackManager
 from langchain_core.chat_history import BaseChatMessageHistory as LCBaseChatMessageHistory
+from langchain_core.cross_encoders import BaseCrossEncoder as LCBaseCrossEncoder
 from langchain_core.document_loaders import BaseLoader as LCBaseLoader
 from langchain_core.documents import BaseDocumentCompressor as LCBaseDocumentCompressor
 from langchain_core.embeddings import Embeddings as LCEmbeddings
@@ -27,9 +28,12 @@ from hocket.interop.langchain.callables import bridge_calls, is_callable_part, t
 from hocket.interop.langchain.data import FROM_LANGCHAIN, TO_LANGCHAIN, Conversions, convert_within, find_conversion
 from hocket.interop.langchain.documents import (
     LangChainCompressor,
+    LangChainCrossEncoder,
     LangChainLoader,
     compressor_from_langchain,
+    cross_encoder_from_langchain,
     langchain_compressor_of,
+    langchain_cross_encoder_of,
     langchain_loader_of,
     loader_from_langchain,
 )
@@ -77,6 +81,7 @@ _there: Conversions = {
     BasePromptTemplate: prompt_to_langchain,
     LangChainLoader: langchain_loader_of,
     LangChainCompressor: langchain_compressor_of,
+    LangChainCrossEncoder: langchain_cross_encoder_of,
     Runnable: runnable_to_langchain,
     VectorStore: store_to_langchain,
     LangChainVectorStore: langchain_store_of,
@@ -95,6 +100,7 @@ _back: Conversions = {
     LCBasePromptTemplate: prompt_from_langchain,
     LCBaseLoader: loader_from_langchain,
     LCBaseDocumentCompressor: compressor_from_langchain,
+    LCBaseCrossEncoder: cross_encoder_from_langchain,
     LCRunnable: runnable_from_langchain,
     LCVectorStore: store_from_langchain,
     HocketVectorStore: hocket_store_of,
@@ -145,8 +151,8 @@ def from_langchain(x: object) -> Any:
     """Return one of LangChain's objects as hocket's: `to_langchain` the other way round.
 
     Args:
-        x: what `to_langchain` returns, or a loader or a compressor of documents. Of a class, a function or
-            a method of LangChain's comes a function that takes hocket's objects and gives hocket's:
+        x: what `to_langchain` returns, a loader or a compressor of documents, or a cross-encoder. Of a class, a function
+            or a method of LangChain's comes a function that takes hocket's objects and gives hocket's:
             ``from_langchain(Qdrant.from_documents)(documents, embedding)``. What has no form in hocket it gives as it is.
 
     Raises:

@@ -4,10 +4,12 @@ under an event loop, so that it runs on trio, too.
 
 from collections.abc import Iterator, Sequence
 
+from langchain_core.cross_encoders import BaseCrossEncoder as LCBaseCrossEncoder
 from langchain_core.document_loaders import BaseLoader as LCBaseLoader
 from langchain_core.documents import BaseDocumentCompressor as LCBaseDocumentCompressor
 
 from hocket.callbacks import Callbacks
+from hocket.cross_encoders import BaseCrossEncoder
 from hocket.document_loaders import BaseLoader
 from hocket.documents import BaseDocumentCompressor, Document
 from hocket.interop.langchain.callables import Forwarding
@@ -15,9 +17,12 @@ from hocket.interop.langchain.values import document_from_langchain, document_to
 
 __all__ = [
     "LangChainCompressor",
+    "LangChainCrossEncoder",
     "LangChainLoader",
     "compressor_from_langchain",
+    "cross_encoder_from_langchain",
     "langchain_compressor_of",
+    "langchain_cross_encoder_of",
     "langchain_loader_of",
     "loader_from_langchain",
 ]
@@ -53,6 +58,19 @@ class LangChainCompressor(Forwarding, BaseDocumentCompressor):
         return [document_from_langchain(one) for one in kept]
 
 
+class LangChainCrossEncoder(Forwarding, BaseCrossEncoder):
+    """A model of LangChain's that scores pairs of texts, in hocket. Made by `from_langchain`."""
+
+    _original = "cross_encoder"
+
+    def __init__(self, cross_encoder: LCBaseCrossEncoder) -> None:
+        self.cross_encoder: LCBaseCrossEncoder = cross_encoder
+
+    def score(self, text_pairs: list[tuple[str, str]]) -> Sequence[float]:
+        """Return a number for each pair."""
+        return self.cross_encoder.score(text_pairs)
+
+
 def loader_from_langchain(loader: LCBaseLoader) -> LangChainLoader:
     """Return a loader of LangChain's as hocket's."""
     return LangChainLoader(loader)
@@ -71,3 +89,13 @@ def compressor_from_langchain(compressor: LCBaseDocumentCompressor) -> LangChain
 def langchain_compressor_of(compressor: LangChainCompressor) -> LCBaseDocumentCompressor:
     """Return the compressor of LangChain's behind one of hocket's."""
     return compressor.compressor
+
+
+def cross_encoder_from_langchain(cross_encoder: LCBaseCrossEncoder) -> LangChainCrossEncoder:
+    """Return a cross-encoder of LangChain's as hocket's."""
+    return LangChainCrossEncoder(cross_encoder)
+
+
+def langchain_cross_encoder_of(cross_encoder: LangChainCrossEncoder) -> LCBaseCrossEncoder:
+    """Return the cross-encoder of LangChain's behind one of hocket's."""
+    return cross_encoder.cross_encoder

@@ -1,0 +1,29 @@
+"""Models that read two texts at once and say how well one answers the other. LangChain's names.
+
+An embedding model reads each text alone, so its vectors can be kept; a cross-encoder is asked anew for every pair, and
+knows better. `hocket.retrievers.CrossEncoderReranker` puts with one what was found in order.
+"""
+
+import functools
+from collections.abc import Sequence
+from typing import ClassVar
+
+from hocket._runtime.portal import run_in_portal
+from hocket._runtime.runtime import ASYNC
+from hocket.documents.transformers import EitherVerb
+
+__all__ = ["BaseCrossEncoder"]
+
+
+class BaseCrossEncoder(EitherVerb):
+    """Scores pairs of texts. A subclass defines `ascore` or, in sync code, `score`."""
+
+    _verb: ClassVar[str] = "score"
+
+    async def ascore(self, text_pairs: list[tuple[str, str]]) -> Sequence[float]:
+        """Return a number for each pair, greater where they fit better. By default `score`, in a worker thread."""
+        return await ASYNC.call_sync(self.score, text_pairs)
+
+    def score(self, text_pairs: list[tuple[str, str]]) -> Sequence[float]:
+        """Return a number for each pair: the sync face of `ascore`."""
+        return run_in_portal(functools.partial(self.ascore, text_pairs))
