@@ -6,14 +6,14 @@ A provider that is made with `RemoteService` needs none of them: its endpoint fi
 """
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from enum import Enum
 from typing import Any, Final, Literal, cast, overload
 
 from pydantic import BaseModel, SecretStr, model_validator
 
 from hocket.errors import InvalidInput
-from hocket.messages.content import Fields
+from hocket.messages.content import Fields, FieldsView
 
 __all__ = ["convert_to_secret_str", "from_env", "get_from_dict_or_env", "get_from_env", "pre_init", "secret_from_env"]
 
@@ -49,9 +49,7 @@ def get_from_env(key: str, env_key: str, default: str | None = None) -> str:
     raise _make_refusal(key, env_key)
 
 
-def get_from_dict_or_env(
-    data: Mapping[str, Any], key: str | Sequence[str], env_key: str, default: str | None = None
-) -> str:
+def get_from_dict_or_env(data: FieldsView, key: str | Sequence[str], env_key: str, default: str | None = None) -> str:
     """Return the first value that is not empty of some keys of a mapping, as text, else what `get_from_env` finds.
 
     Raises:
@@ -132,7 +130,7 @@ def secret_from_env(
     return find_secret
 
 
-def pre_init(func: Callable[[Any, Fields], Any]) -> Any:
+def pre_init(func: Callable[[Any, Fields], object]) -> Any:
     """Have a method of a pydantic class see, and change, the values that an instance is made of, before they are checked.
 
         @pre_init
@@ -143,7 +141,7 @@ def pre_init(func: Callable[[Any, Fields], Any]) -> Any:
     Of the fields that were not given, or are None, it sees the defaults.
     """
 
-    def fill(cls: type[BaseModel], values: Fields) -> Any:
+    def fill(cls: type[BaseModel], values: Fields) -> object:
         filled = dict(values)
         for name, field in cls.model_fields.items():
             if cls.model_config.get("populate_by_name") and field.alias in filled:
