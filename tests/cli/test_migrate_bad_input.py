@@ -184,7 +184,10 @@ def test_what_may_not_be_read_or_written() -> None:
     with tempfile.TemporaryDirectory() as name:  # pytest's own is root's alone, where root runs it
         here = Path(name)
         here.chmod(0o777)
-        done = subprocess.run([sys.executable, "-c", FEW_RIGHTS], cwd=here, capture_output=True, text=True, check=False)
+        environ = {**os.environ, "HOME": name, "XDG_CONFIG_HOME": name}  # whoever has few rights has a home of his own
+        done = subprocess.run(
+            [sys.executable, "-c", FEW_RIGHTS], cwd=here, env=environ, capture_output=True, text=True, check=False
+        )
         lines = done.stderr.splitlines()[-4:]
         assert lines[:-1] == [
             "a.py:1: left: a.py: it cannot be read: Permission denied",
