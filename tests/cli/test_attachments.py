@@ -93,6 +93,7 @@ def test_a_file_is_attached_in_a_conversation(terminal: Callable[..., Any], tmp_
     session.wait_for("No such file or directory")
     session.type(f"/attach {tmp_path / 'notes.md'}\n")
     session.wait_for("to the next question is attached")
+    session.wait_for("\n> ")
     session.type("two\n")
     assert "two\\n\\nnotes.md:\\nBleed it" in session.wait_for("\n> ")
     session.type("three\n")
