@@ -1,6 +1,6 @@
 """The same run of an agent in other libraries: a model of their own kind that does no I/O, and a tool that does nothing.
 
-They are no part of `bench`: ``pip install -e '.[agents-bench]'`` brings them. Each model sees from the conversation how far
+They are no part of `bench`: ``scripts/setup agents-bench`` brings them. Each model sees from the conversation how far
 the run is, as hocket's does, and limits on steps and tracing are out of the way.
 """
 

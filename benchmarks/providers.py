@@ -1,6 +1,6 @@
 """Each provider's chat model beside its official SDK and LangChain's partner package, over HTTP, in the provider's format.
 
-The SDKs are no part of `bench`: ``pip install -e '.[sdks]'`` brings them. A provider with nothing to compare it with is left
+The SDKs are no part of `bench`: ``scripts/setup sdks`` brings them. A provider with nothing to compare it with is left
 out.
 """
 
