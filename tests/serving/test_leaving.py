@@ -1,19 +1,22 @@
 """Clients that leave, at any point, or that are slow: what they asked for ends, and is no failure."""
 
+import contextlib
 from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import anyio
 import anyio.lowlevel
 import pytest
+from starlette.requests import ClientDisconnect
+from starlette.responses import StreamingResponse
 
 from hocket import ScriptedChatModel, Turn
 from hocket.messages import AIMessageChunk
 from hocket.providers.openai import ChatOpenAI
-from hocket.serving import openai_app, openai_events, sse
+from hocket.serving import SSE_HEADERS, openai_app, openai_events, sse
 from hocket.testing import virtual_clock
 from hocket.testing.server import OpenAIFormat, Stream, serve
-from tests.kit import HookCall, Recorder, body, hook_model
+from tests.kit import HookCall, RawClient, Recorder, body, hook_model
 from tests.serving.conftest import chat_client, read_events, send
 
 WITHIN = 30  # seconds; nothing here takes one, unless the machine is very busy
@@ -332,3 +335,25 @@ async def test_a_client_that_leaves_with_its_answer_has_not_left(stream: bool):
     await client.ask(app)
     assert client.status == 200 and b"Hello." in client.body
     assert 'hocket_requests_total{model="m",status="200"} 1\n' in (await send(app, "GET", "/metrics")).text
+
+
+@pytest.mark.parametrize("spec_version", ["2.3", "2.4"])
+async def test_a_reader_of_starlettes_response_who_leaves(spec_version: str):
+    """Older servers say that he has gone, newer ones by an error of what is sent next, a ping at the latest."""
+    silence = Silence()
+    client = RawClient(body(b""), asgi={"version": "3.0", "spec_version": spec_version})
+
+    async def take(event: dict[str, Any]) -> None:
+        if b"ping" in event.get("body", b"") and spec_version == "2.4":
+            raise ConnectionResetError("the client has gone")
+        if b"Hello" in event.get("body", b"") and spec_version == "2.3":
+            client.left.set()
+
+    client.taken = take
+    with virtual_clock(), contextlib.suppress(ClientDisconnect):
+        await client.ask(StreamingResponse(sse(silence.model.astream("hi")), headers=SSE_HEADERS))
+    with anyio.fail_after(WITHIN):
+        await silence.over.wait()
+    while not silence.recorder.count("on_llm_end"):
+        await anyio.lowlevel.checkpoint()
+    assert silence.recorder.end == "on_llm_end closed"
