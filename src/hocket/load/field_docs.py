@@ -11,6 +11,8 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from hocket.load.late_signature import order_fields
+
 __all__ = ["describe_fields", "inherit_field_docs"]
 
 _SECTION = re.compile(r"^(\w[\w ]*)(?:, .*)?:$")
@@ -43,7 +45,7 @@ class _InheritingDoc:
         own = inspect.cleandoc(self.own)
         described = _read_args(own)
         told = describe_fields(owner)
-        rest = [name for name in inspect.signature(owner).parameters if name in told and name not in described]
+        rest = [name for name in order_fields(owner) if name in told and name not in described]
         entries = groupby(rest, key=told.__getitem__)
         lines = [f"    {', '.join(names)}: {meaning}" for meaning, names in entries]
         return "\n".join((own, "", "Args of its bases:", *lines)) if lines else own

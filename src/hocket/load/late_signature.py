@@ -2,17 +2,19 @@
 
 pydantic sets it when it builds the validator, which hocket puts off until the first instance. Until then a class would
 show the signature of one of its bases. It is shown as a caller reads it: what is required first, then the fields of the
-class, then those of its bases; and types without what only the validator wants to know.
+class, then those of its bases; and types without what only the validator wants to know. (With pydantic before 2.12, which
+does not tell when it has built a class, only until then.)
 """
 
+import operator
 import types
 from collections.abc import Callable
-from inspect import Parameter, Signature
+from inspect import Signature
 from typing import Annotated, Any, Union, get_args, get_origin
 
 from pydantic import BaseModel
 
-__all__ = ["keep_readable", "put_off_signature"]
+__all__ = ["keep_readable", "order_fields", "put_off_signature"]
 
 
 class _LateSignature:
@@ -50,17 +52,23 @@ def keep_readable(cls: type[BaseModel]) -> None:
         cls.__signature__ = _ReadableSignature(original)  # type: ignore[assignment]  # it gives one
 
 
+def order_fields(cls: type[BaseModel]) -> list[str]:
+    """Return the names of the fields: what is required, then those of the class, then those of its bases."""
+    bases = [vars(base).get("__pydantic_fields__", {}) for base in cls.__mro__]
+
+    def rank(name: str) -> tuple[bool, int]:
+        home = max(place for place, base in enumerate(bases) if name in base)
+        return not cls.__pydantic_fields__[name].is_required(), home
+
+    return sorted(cls.__pydantic_fields__, key=rank)
+
+
 def _make_readable(signature: Signature, owner: type[BaseModel]) -> Signature:
-    fields = {field.alias or name: name for name, field in owner.__pydantic_fields__.items()}
-    bases = [vars(base).get("__pydantic_fields__", {}) for base in owner.__mro__]
-    homes = {shown: max(place for place, base in enumerate(bases) if name in base) for shown, name in fields.items()}
-
-    def rank(parameter: Parameter) -> tuple[int, bool, int]:
-        has_default = parameter.default is not Parameter.empty
-        return parameter.kind, has_default, homes.get(parameter.name, 0)
-
+    fields = owner.__pydantic_fields__
+    places = {fields[name].alias or name: place for place, name in enumerate(order_fields(owner))}
     kept = [one.replace(annotation=_strip_metadata(one.annotation)) for one in signature.parameters.values()]
-    return signature.replace(parameters=sorted(kept, key=rank))
+    kept.sort(key=lambda one: (one.kind, places.get(one.name, len(places))))
+    return signature.replace(parameters=kept)
 
 
 def _strip_metadata(annotation: Any) -> Any:
@@ -68,14 +76,15 @@ def _strip_metadata(annotation: Any) -> Any:
     origin, given = get_origin(annotation), get_args(annotation)
     if origin is Annotated:
         return _strip_metadata(given[0])
-    if origin in (Union, types.UnionType):
-        joined = _strip_metadata(given[0])
-        for one in given[1:]:
-            joined = joined | _strip_metadata(one)
-        return joined
-    if origin is None or origin is Callable or all(one is _strip_metadata(one) for one in given):
+    if origin is None or origin is Callable:
         return annotation
+    bare = [_strip_metadata(one) for one in given]
     try:
-        return origin[tuple(_strip_metadata(one) for one in given)]
-    except TypeError:
+        if origin in (Union, types.UnionType):
+            joined = bare[0]
+            for one in bare[1:]:
+                joined = joined | one
+            return joined
+        return annotation if all(map(operator.is_, bare, given)) else origin[tuple(bare)]
+    except TypeError:  # of what is no type yet
         return annotation
