@@ -86,6 +86,8 @@ class RootListenersTracer(BaseCallbackHandler):
         root_id: the id of that run; None: none has started.
     """
 
+    run_inline: bool = False
+
     def __init__(
         self,
         *,
