@@ -1,5 +1,6 @@
 """Embeddings that are kept: a text is embedded once."""
 
+import re
 import shelve
 from collections.abc import Sequence
 from pathlib import Path
@@ -105,7 +106,16 @@ async def test_langchains_arguments_are_taken(model: Counting) -> None:
     cache: dict[str, bytes] = {}
     kept = CacheBackedEmbeddings.from_bytes_store(model, cache, namespace="mine", query_embedding_cache=True)
     await kept.aembed_query("a")
-    assert next(iter(cache)).startswith("mine:")
+    assert next(iter(cache)).startswith("mine-")
+
+
+async def test_keys_are_taken_by_langchains_file_store() -> None:
+    """It wants letters, digits, and ``_.-/``; what is written alike is told apart all the same."""
+    cache: dict[str, bytes] = {}
+    for namespace in ("text:3 small", "text_3_small", "../" * 200):
+        await CacheBackedEmbeddings(Counting(size=2), cache, namespace=namespace).aembed_documents(["a"])
+    assert len(cache) == 3
+    assert all(re.fullmatch(r"[a-zA-Z0-9_.\-/]{1,200}", key) for key in cache)
 
 
 class Few(Embeddings):

@@ -108,6 +108,16 @@ READ: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
         {"type": "image", "source_type": "base64", "data": DATA, "mime_type": "image/png"},
         IMAGE,
     ),
+    "file of langchain 0": (
+        {
+            "type": "file",
+            "source_type": "base64",
+            "data": DATA,
+            "mime_type": "application/pdf",
+            "metadata": {"filename": "a.pdf"},
+        },
+        file,
+    ),
     "standard audio": ({"type": "audio", "base64": DATA, "mime_type": "audio/wav"}, audio),
     "standard file": (
         {"type": "file", "base64": DATA, "mime_type": "application/pdf", "extras": {"filename": "a.pdf"}},

@@ -285,3 +285,27 @@ def test_line_ends_and_encoding_are_kept(ending: str) -> None:
     lines = ["# coding: latin-1", "from langchain_core.tools import tool", "x = 'ä'", ""]
     code = rewrite_program(ending.join(lines).encode("latin-1")).code
     assert code == ending.join(lines).replace("langchain_core", "hocket").encode("latin-1")
+
+
+def test_what_counts_tokens_of_embeddings_is_left_out() -> None:
+    """hocket's model sends texts, and says so; the header has another name."""
+    code = """
+        from langchain_openai import OpenAIEmbeddings
+        model = OpenAIEmbeddings(check_embedding_ctx_length=False, tiktoken_enabled=False, headers={"a": "b"})
+    """
+    assert rewrite(code).splitlines()[-1] == 'model = OpenAIEmbeddings(default_headers={"a": "b"})'
+    names = ("check_embedding_ctx_length", "tiktoken_enabled")
+    assert findings(code) == [(3, "check", f"OpenAIEmbeddings({name}=)") for name in names]
+
+
+def test_a_handler_that_reads_langchains_fields_of_a_model_is_told() -> None:
+    """What is handed to it has hocket's fields."""
+    code = """
+        from langchain_core.callbacks import BaseCallbackHandler
+        class Log(BaseCallbackHandler):
+            def on_llm_start(self, serialized, prompts, **kwargs):
+                print(serialized.get("kwargs", {}).get("model_name", "?"))
+            def on_llm_end(self, response, **kwargs):
+                print(response.llm_output["model_name"])
+    """
+    assert findings(code) == [(5, "check", "on_llm_start")]

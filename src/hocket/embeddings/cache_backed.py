@@ -2,6 +2,7 @@
 
 import hashlib
 import math
+import re
 import sys
 import threading
 from array import array
@@ -13,6 +14,9 @@ from hocket.embeddings.base import Embeddings
 from hocket.errors import InvalidHook, InvalidInput
 
 __all__ = ["ByteCache", "CacheBackedEmbeddings"]
+
+_NOT_IN_KEYS = re.compile(r"[^A-Za-z0-9_.-]")
+_MOST = 100  # characters of a namespace in a key, which may name a file
 
 
 @runtime_checkable
@@ -40,7 +44,8 @@ class CacheBackedEmbeddings(Embeddings):
         cache: a mapping from texts to bytes (a ``dict``, a ``shelve``), or a byte store of LangChain's. It is used in
             worker threads, one at a time.
         namespace: what keys begin with, so that vectors of two models in one cache are told apart. Default: the model's
-            ``model_id``.
+            ``model_id``. Characters that LangChain's ``LocalFileStore`` refuses in a key are written as ``_``; the digest
+            behind them tells the namespaces apart.
         batch_size: texts that the model is asked for at once. Default: all.
         cache_queries: keep the vectors of questions, too. They often come only once.
 
@@ -65,6 +70,7 @@ class CacheBackedEmbeddings(Embeddings):
         self._embedding = embedding
         self._cache = cache
         self._namespace = embedding.model_id if namespace is None else namespace
+        self._prefix = _NOT_IN_KEYS.sub("_", self._namespace)[:_MOST]
         self._batch_size = batch_size
         self._cache_queries = cache_queries
         self._turn = threading.Lock()
@@ -122,8 +128,8 @@ class CacheBackedEmbeddings(Embeddings):
         return found[text]
 
     def _make_key(self, kind: str, text: str) -> str:
-        digest = hashlib.sha256(f"{kind}\0{text}".encode("utf-8", "surrogatepass")).hexdigest()
-        return f"{self._namespace}:{digest}"
+        named = f"{self._namespace}\0{kind}\0{text}"
+        return f"{self._prefix}-{hashlib.sha256(named.encode('utf-8', 'surrogatepass')).hexdigest()}"
 
     async def _read(self, keys: dict[str, str]) -> dict[str, list[float]]:
         """Return the vectors that the cache has, by text."""

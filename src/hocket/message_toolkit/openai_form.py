@@ -16,6 +16,7 @@ from hocket.messages import BaseMessage, ChatMessage, ToolMessage, convert_to_me
 from hocket.messages.calls import calls_of
 from hocket.messages.content import Fields, FieldsView
 from hocket.messages.formats import native_content, read_block
+from hocket.messages.formats.openai_chat import filename_of
 from hocket.messages.roles import Role, role_of
 
 __all__ = ["convert_to_openai_messages"]
@@ -213,7 +214,7 @@ def _part(block: FieldsView) -> Part | None:
     if block["type"] == "image" and said.get("detail"):
         plain["extras"] = {"detail": said["detail"]}
     elif block["type"] in ("file", "text-plain") and plain.keys().isdisjoint(("text", "file_id")):
-        plain["extras"] = {"filename": said.get("filename") or said.get("name") or FILENAME}
+        plain["extras"] = {"filename": filename_of(said) or said.get("name") or FILENAME}
     try:
         return native_content([plain], "openai_chat")[0]
     except Unsupported:

@@ -38,19 +38,29 @@ _RENAMED: Mapping[str, Mapping[str, str]] = {
     "hocket.providers.openai.compatible.together": {"together_api_key": "api_key"},
     "hocket.providers.openai.compatible.xai": {"xai_api_key": "api_key"},
     "hocket.agents.create_agent": {"prompt": "system_prompt"},
+    "hocket.providers.openai.OpenAIEmbeddings": {"headers": "default_headers"},
     "hocket.chat_history.open_history": {"connection": "url_or_path", "connection_string": "url_or_path"},
     "hocket.vectorstores.InMemoryVectorStore": _STORE,
     "hocket.vectorstores.SQLiteVectorStore": {**_STORE, "persist_directory": "path", "collection_name": "collection"},
 }
 """Arguments that mean the same, of what is no service; and of services, what their own table does not know."""
 
+_NO_BAR = "there is no bar"
+_TEXTS = "texts are sent, not tokens"
+_WHOLE = f"{_TEXTS}; one that is longer than the model's window is refused by the server, not cut in two"
+
 DROPPED: Mapping[str, Mapping[str, str]] = {
     "hocket.agents.classic.AgentExecutor": {"stream_runnable": "an agent streams where it is streamed"},
     "hocket.agents.classic.create_react_agent": {"stop_sequence": "the text style stops by itself"},
     "hocket.document_loaders.DirectoryLoader": {
-        "show_progress": "there is no bar",
+        "show_progress": _NO_BAR,
         "silent_errors": "write on_error='skip' for it",
         "use_multithreading": "files are read one after another",
+    },
+    "hocket.providers.openai.OpenAIEmbeddings": {
+        **dict.fromkeys(("check_embedding_ctx_length", "embedding_ctx_length"), _WHOLE),
+        **dict.fromkeys(("tiktoken_enabled", "tiktoken_model_name", "allowed_special", "disallowed_special"), _TEXTS),
+        "show_progress_bar": _NO_BAR,
     },
     "hocket.vectorstores.InMemoryVectorStore": {"collection_name": "each store in memory is a collection of its own"},
 }

@@ -8,6 +8,7 @@ from collections.abc import Collection, Mapping
 from typing import cast
 
 import libcst as cst
+from libcst import matchers
 from libcst.metadata import MetadataWrapper, QualifiedNameProvider
 
 from hocket.migration.arguments import list_fields
@@ -29,6 +30,12 @@ _KINDS: Mapping[type[cst.BaseExpression], str] = {
     cst.FormattedString: "str",
 }
 """What a field is annotated with, by its value."""
+
+_STARTS = frozenset({"on_llm_start", "on_chat_model_start"})
+_SERIALIZED = (
+    "serialized['kwargs'] has the fields of hocket's model: 'model', where langchain-openai's has 'model_name'; any model's "
+    "name is metadata['ls_model_name']"
+)
 
 _BRIDGE = (
     "it works with LangChain's own messages, models and tools, so the file stays as it is; hand hocket's over with "
@@ -104,6 +111,13 @@ class _ProgramWriter(cst.CSTTransformer, Placed):
     def leave_IndentedBlock(self, original_node: cst.IndentedBlock, updated_node: cst.IndentedBlock) -> cst.BaseSuite:
         self._depth -= 1
         return updated_node
+
+    def visit_FunctionDef(self, node: cst.FunctionDef) -> None:
+        """Tell of a handler that looks for the name of a model among the fields of LangChain's."""
+        if node.name.value in _STARTS and self._reader.has_langchain:
+            for text in matchers.findall(node.body, matchers.SimpleString()):
+                if cst.ensure_type(text, cst.SimpleString).evaluated_value == "model_name":
+                    self.findings.append(Finding(self.line_of(text), node.name.value, _SERIALIZED, "check"))
 
     def leave_Name(self, original_node: cst.Name, updated_node: cst.Name) -> cst.BaseExpression:
         return _bridge(updated_node) if original_node in self._staying.wrapped else updated_node

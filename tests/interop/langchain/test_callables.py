@@ -38,6 +38,15 @@ class Pages(LCBaseLoader):
             yield LCDocument(text)
 
 
+class Opened(Pages):
+    """Pages that are opened with ``with``."""
+
+    def __enter__(self) -> "Opened":
+        return self
+
+    def __exit__(self, *exc: object) -> None: ...
+
+
 class First(LCBaseDocumentCompressor):
     """Keeps the first document."""
 
@@ -71,6 +80,14 @@ def test_what_has_no_form_stays() -> None:
     assert isinstance(from_langchain(dict)(a=1), dict)
     with pytest.raises(InvalidInput, match="cannot be made one of hocket's"):
         from_langchain(to_langchain)
+
+
+def test_what_is_opened_with_with_is_converted_inside() -> None:
+    """What is converted cannot be opened itself; docs/departures.md says how to write it."""
+    with Opened(texts=["a"]) as opened:
+        assert from_langchain(opened).load() == [Document("a")]
+    with pytest.raises(TypeError, match="context manager"), from_langchain(Opened)(texts=["a"]):
+        pass
 
 
 async def test_a_loader() -> None:

@@ -8,7 +8,7 @@ the content.
 from collections.abc import Mapping
 from typing import Any
 
-from hocket.messages.content import Annotation, ContentBlock, Fields
+from hocket.messages.content import Annotation, ContentBlock, Fields, FieldsView
 from hocket.messages.formats import openai_citations
 from hocket.messages.formats.blocks import (
     Block,
@@ -29,7 +29,7 @@ from hocket.messages.formats.blocks import (
 )
 from hocket.messages.formats.format import ProviderFormat, write_each
 
-__all__ = ["FORMAT", "as_file", "audio", "file", "image", "write_image"]
+__all__ = ["FORMAT", "as_file", "audio", "file", "filename_of", "image", "write_image"]
 
 
 def image(native: Native) -> list[ContentBlock] | None:
@@ -122,7 +122,14 @@ def _write_file(block: Block) -> Fields | None:
     if source.kind == "url":
         return None
     data = {"file_id": source.data} if source.kind == "file_id" else {"file_data": source.url}
+    if filename := filename_of(more(block)):
+        data["filename"] = filename
     return _nest(block, "file", "filename", **data)
+
+
+def filename_of(said: FieldsView) -> str | None:
+    """Return the name of a file by what its block says; langchain-core 0.x had it in ``metadata``."""
+    return text_at(said, "filename") or text_at(mapping_at(said, "metadata") or {}, "filename")
 
 
 def as_file(block: Block) -> bool:
