@@ -5,6 +5,10 @@ mapping, secrets, and fields of a model that are left out of its dumped form. Wh
 object, a local function or class) counts by identity, by a mark that no other object of any process ever gets, as its
 address would be: that can cost a hit, but never gives a wrong one. A key that holds such a mark is a `LocalKey`: no other
 process makes an equal one.
+
+To write a model down as JSON takes half of the time of a hit. So a model keeps its last key, together with all that the key
+was made of, as `marshal` writes it: that takes a tenth of the time, and whatever changes, in a field, in a list inside of it
+or in the call, is another state. Only plain data is kept, of which marshal loses nothing.
 """
 
 import contextlib
@@ -13,9 +17,10 @@ import functools
 import hashlib
 import inspect
 import json
+import marshal
 import re
 import weakref
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, time, timedelta
 from decimal import Decimal
 from enum import Enum
@@ -32,11 +37,19 @@ from hocket.load.construct import get_fields
 from hocket.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 from hocket.messages.base import is_bare
 
-__all__ = ["LocalKey", "hash_bytes", "model_key", "prompt_key", "value_key"]
+__all__ = ["KEPT_KEY", "LocalKey", "hash_bytes", "model_key", "prompt_key", "value_key"]
 
 _SPOKEN: Mapping[type, str] = {HumanMessage: "human", SystemMessage: "system", AIMessage: "ai"}
 _SILENT = frozenset({"id", "response_metadata", "usage_metadata", "artifact", "chunk_position"})
 _TEXTUAL = (date, time, timedelta, Decimal, UUID, PurePath)
+
+_LEAVES = frozenset({type(None), bool, int, float, str})
+
+KEPT_KEY = "_kept_cache_key"
+"""Where a model keeps its last key, in its ``__dict__``, behind the state that it was made of."""
+
+_WITHOUT_REFERENCES = 2
+"""The version of marshal's format in which equal values are equal bytes, whether or not they are the same objects."""
 
 _marks: dict[int, tuple[weakref.ref[Any], str]] = {}
 
@@ -112,11 +125,38 @@ def model_key(model: BaseModel, names: Iterable[str], more: Mapping[str, Any]) -
         model: its class counts, and the fields called ``names``.
         more: what else counts: identifying parameters, stop words, the call's own parameters.
     """
-    fields = {name: model.__dict__[name] for name in names}
-    extra = model.__pydantic_extra__ or {}
+    own = get_fields(model)
     cls = type(model)
     named = [_name(cls), _mark(cls) if _is_local(cls) else ""]
-    return _make_key(_canonical([named, fields, extra, more]).encode("utf-8", "surrogatepass"))
+    said = [named, {name: own[name] for name in names}, model.__pydantic_extra__ or {}, more]
+    try:
+        state = marshal.dumps(said, _WITHOUT_REFERENCES)
+    except ValueError:  # there is more in it than plain data
+        return _make_key(_canonical(said).encode("utf-8", "surrogatepass"))
+    kept: tuple[bytes, str] | None = own.get(KEPT_KEY)
+    if kept is not None and kept[0] == state:
+        return kept[1]
+    key = _make_key(_canonical(said).encode("utf-8", "surrogatepass"))
+    if _is_plain(said):
+        own[KEPT_KEY] = state, key
+    return key
+
+
+def _is_plain(value: object) -> bool:
+    """Whether there is nothing in a value but what marshal writes as what it is: of an array it writes the bytes."""
+    rest = [value]
+    while rest:
+        one = rest.pop()
+        kind = type(one)
+        if kind is dict:
+            items = cast("dict[object, object]", one)
+            rest += items
+            rest += items.values()
+        elif kind is list or kind is tuple:
+            rest += cast("Sequence[object]", one)
+        elif kind not in _LEAVES:
+            return False
+    return True
 
 
 def value_key(value: object) -> str:
