@@ -9,6 +9,7 @@ from website.check import find_faults
 from website.navigation import write_settings
 from website.pages import ROOT, copy_pages, list_decisions
 from website.reference import list_reference, write_reference
+from website.search import find_lost, order_search
 
 BUILD = ROOT / "build"
 
@@ -30,7 +31,8 @@ def main() -> int:
         print(built.stdout)
         return 1
 
-    faults = find_faults(BUILD / "site")
+    order_search(BUILD / "site")
+    faults = [*find_faults(BUILD / "site"), *find_lost(BUILD / "site")]
     print(*faults, sep="\n")
     return 1 if faults else 0
 

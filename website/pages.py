@@ -52,6 +52,8 @@ def copy_pages(to: Path) -> None:
     pages = list_pages()
     for path, name in pages.items():
         (to / name).write_text(rewrite(path, pages))
+    (to / "assets").mkdir()
+    shutil.copy(Path(__file__).with_name("iframe-worker.js"), to / "assets")
     (to / "decisions/index.md").write_text(
         "# Decisions\n\nWhy hocket is built as it is, one decision a page.\n\n"
         + "".join(f"- [{title}]({Path(path).name})\n" for path, title in list_decisions().items())

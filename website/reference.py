@@ -1,7 +1,8 @@
 """The reference: a page for every public package, with every public name of its modules.
 
-The sources are read, not imported, so that no extra is needed. A name that several modules offer is described once, on
-the page of the shortest of its paths; ``hocket`` itself, the door to names of all rooms, has a table that leads there.
+The sources are read, not imported, so that no extra is needed. A page opens with a table of its names. A name that several
+modules offer is described once, on the page of the shortest of its paths; ``hocket`` itself, the door to names of all
+rooms, has only the table, which leads there.
 """
 
 from collections import defaultdict
@@ -15,7 +16,7 @@ import griffe
 from website.pages import ROOT
 
 DOOR = "hocket"
-FRONT_MATTER = "---\nsearch: {boost: 0.2}\n---\n"  # who searches for a word wants the page that explains it first
+WITH_INHERITED = {"hocket.language_models.BaseChatModel"}  # what people call most is all in one place
 
 
 @dataclass(frozen=True)
@@ -86,7 +87,7 @@ def find_module(path: str) -> griffe.Module:
 
 def list_reference() -> dict[str, list[Name]]:
     """Return the packages that have a page, each with the names described there: its own first, then its modules'."""
-    pages: dict[str, list[Name]] = defaultdict(list)
+    pages: dict[str, list[Name]] = defaultdict(list, {DOOR: []})
     for name in set(list_names().values()):
         pages[page_of(name.module)].append(name)
     for page, names in pages.items():
@@ -104,29 +105,33 @@ def write_reference(to: Path) -> None:
 
 
 def render(page: str, names: list[Name]) -> str:
-    """Return the page of a package: its docstring, then its names."""
+    """Return the page of a package: its docstring, a table of its names, then each of them."""
     package = find_module(page)
-    parts = [FRONT_MATTER, f"# {page}\n", package.docstring.value if package.docstring else ""]
-    if page == DOOR:
-        parts.append(render_door())
+    parts = [f"# {page}\n", package.docstring.value if package.docstring else ""]
+    parts.append(render_table(page, list_door() if page == DOOR else names))
     module = page
     for name in names:
         if name.module != module:
             module = name.module
             parts.append(f"## Module {module.removeprefix(page)[1:]}\n\n`{module}`: {summarise(find_module(module))}\n")
         level = 2 if module == page else 3
-        parts.append(f"::: {name.path}\n    options: {{heading_level: {level}}}\n")
+        inherited = ", inherited_members: true" if name.path in WITH_INHERITED else ""
+        parts.append(f"::: {name.path}\n    options: {{heading_level: {level}{inherited}}}\n")
     return "\n\n".join(parts)
 
 
-def render_door() -> str:
-    """Return the table of the names that may be imported from `hocket` itself."""
+def list_door() -> list[Name]:
+    """Return the names that may be imported from `hocket` itself, which are described on other pages."""
     names = list_names()
+    return [names[f"{DOOR}.{name}"] for name, _ in offered(load())]
+
+
+def render_table(page: str, names: list[Name]) -> str:
+    """Return the table of a page's names, each with what its docstring says first and a link to where it says the rest."""
     lines = ["| name | |", "| --- | --- |"]
-    for name, _ in offered(load()):
-        home = names[f"{DOOR}.{name}"]
-        if home.module != DOOR:
-            lines.append(f"| [`{name}`][{home.path}] | {home.summary.replace('|', '&#124;')} |")
+    for name in names:
+        shown = name.path.rpartition(".")[2] if page == DOOR else name.path.removeprefix(f"{page}.")
+        lines.append(f"| [`{shown}`][{name.path}] | {name.summary.replace('|', '&#124;')} |")
     return "\n".join([*lines, ""])
 
 
