@@ -81,12 +81,16 @@ class Caller(BaseChatModel):
         return ChatResult(generations=[ChatGeneration(message=message)])
 
 
+MARKS = ("# On **blue", "**\n\nLight is scat", "tered, 光は散乱する, and **more", "** so if it is blue:\n\n-", " one")
+
 TURNS: dict[str, Turn] = {
     "thinks": Turn(reasoning="hm, ", text="so be it", usage=USAGE),
     "counts": Turn(text=["one ", "two ", "three"], usage=USAGE),
     "cut": Turn(text="and so", metadata={"finish_reason": "length"}),
     "escapes": Turn(text="\x1b]0;title\x07tab\tgreen\x1b[32m\r\n\x9b1A\U0001f600"),
     "silent": Turn(text=""),
+    "marks": Turn(text=[*MARKS]),
+    "breaks": Turn(text=[*MARKS], error=errors.StreamTruncated("as asked", provider="acted"), error_after=3),
 }
 
 

@@ -1,5 +1,6 @@
 """The `hocket` command as a shell runs it, and as a person does, in a terminal."""
 
+import codecs
 import os
 import re
 import select
@@ -15,6 +16,7 @@ import pytest
 from hocket._kept_keys import set_kept_keys
 from hocket.cli import main
 
+WIDE = (400, 24)  # columns and lines of a window in which nothing breaks
 PATIENCE = 30  # seconds; nothing here takes one, unless the machine is very busy
 PRIVATE = re.compile("KEY|TOKEN|BASE_URL|HOCKET|COLOR|PROXY", re.IGNORECASE)  # variables of whoever runs the tests
 KEPT = ("CONFIG", "DATA", "STATE")  # the user's folders
@@ -98,14 +100,28 @@ def inside(
 
 
 class Terminal:
-    """The command in a terminal of its own."""
+    """The command in a terminal of its own.
 
-    def __init__(self, arguments: tuple[str, ...], environ: dict[str, str], stdout: int | None = None) -> None:
+    Attributes:
+        raw: what came, as it came.
+        said: the same without carriage returns.
+    """
+
+    def __init__(
+        self,
+        arguments: tuple[str, ...],
+        environ: dict[str, str],
+        stdout: int | None = None,
+        size: tuple[int, int] = WIDE,
+    ) -> None:
         import pty
+        import termios
 
-        self.said = ""
+        self.raw = self.said = ""
         self._mark = 0
+        self._decoder = codecs.getincrementaldecoder("utf-8")()
         self._screen, inside = pty.openpty()
+        termios.tcsetwinsize(inside, (size[1], size[0]))
         self.process = subprocess.Popen(
             [sys.executable, "-c", IN_TERMINAL, *arguments],
             stdin=inside,
@@ -155,7 +171,9 @@ class Terminal:
             data = os.read(self._screen, 4096) if ready else b""
         except OSError:  # how Linux says that the other side is closed
             data = b""
-        self.said += re.sub(r"\x1b\[\?2004[hl]", "", data.decode()).replace("\r", "")
+        text = self._decoder.decode(data)
+        self.raw += text
+        self.said += re.sub(r"\x1b\[\?2004[hl]", "", text).replace("\r", "")
         return bool(data)
 
 
@@ -166,8 +184,14 @@ def terminal(environ: dict[str, str]) -> Iterator[Callable[..., Terminal]]:
         pytest.skip("these tests tell from /proc when the command waits for a key")
     opened: list[Terminal] = []
 
-    def start(*arguments: str, command: str = "chat", stdout: int | None = None, **more: str) -> Terminal:
-        opened.append(Terminal((command, *arguments), {**environ, **more}, stdout))
+    def start(
+        *arguments: str,
+        command: str = "chat",
+        stdout: int | None = None,
+        size: tuple[int, int] = WIDE,
+        **more: str,
+    ) -> Terminal:
+        opened.append(Terminal((command, *arguments), {**environ, **more}, stdout, size))
         return opened[-1]
 
     yield start

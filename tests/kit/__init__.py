@@ -22,6 +22,7 @@ from tests.kit.models import (
     tool_model,
 )
 from tests.kit.recorders import CHAIN_EVENTS, MODEL_EVENTS, TOOL_EVENTS, AsyncRecorder, Event, Recorder
+from tests.kit.screens import Screen
 from tests.kit.services import CountingLimiter, DictCache
 
 __all__ = [
@@ -37,6 +38,7 @@ __all__ = [
     "HookModel",
     "RawClient",
     "Recorder",
+    "Screen",
     "TextHookModel",
     "ToolHookModel",
     "assert_linear",

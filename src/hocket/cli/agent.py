@@ -282,7 +282,7 @@ def _shorten(text: str) -> str:
 
 
 def _print_result(result: "AgentResult[str]", counts: _Counts, *, as_json: bool) -> None:
-    from hocket.cli.terminal import Printer
+    from hocket.cli.printer import Printer
     from hocket.messages import AIMessageChunk
 
     if as_json:
@@ -290,9 +290,8 @@ def _print_result(result: "AgentResult[str]", counts: _Counts, *, as_json: bool)
         shown = {"output": result.output, "stop": result.stop, "pending": pending, **vars(counts)}
         print_lines([json.dumps(shown, default=str)])  # with escapes, so that no character of the output is lost
     elif result.output is not None:
-        printer = Printer(sys.stdout)
-        printer.show(AIMessageChunk(str(result.output)))  # a tool that ends the run may give it anything
-        printer.end()
+        with Printer(sys.stdout) as printer:
+            printer.show(AIMessageChunk(str(result.output)))  # a tool that ends the run may give it anything
 
 
 def _tell_end(result: "AgentResult[str]", arguments: argparse.Namespace) -> int:

@@ -11,7 +11,7 @@ from hocket.chains import Citation, RetrievalQA
 from hocket.chains.clean import clean_line
 from hocket.chains.passages import describe_source
 from hocket.cli.output import note, print_lines
-from hocket.cli.terminal import Printer
+from hocket.cli.printer import Printer
 from hocket.documents import Document
 from hocket.language_models import BaseChatModel
 from hocket.messages import AIMessageChunk
@@ -54,11 +54,10 @@ class Question:
             print_lines([""])
             note("the embedded model is small, and may be wrong: believe the passages, or name another with --model")
         rest: Fields = {}
-        printer = Printer(sys.stdout)
-        async for piece in self._make_chain(model).astream({"query": self.text}):
-            printer.show(AIMessageChunk(str(piece.get("result", ""))))
-            rest |= piece
-        printer.end()
+        with Printer(sys.stdout) as printer:
+            async for piece in self._make_chain(model).astream({"query": self.text}):
+                printer.show(AIMessageChunk(str(piece.get("result", ""))))
+                rest |= piece
         citations: Sequence[Citation] = rest.get("citations", ())
         if self.passages and not is_small:
             print_lines([""])

@@ -4,17 +4,29 @@ What a server says (an error, the name of a model, an answer) must not move the 
 the direction of the writing round, so that a line reads as something else. A test holds the other files to this door.
 """
 
+import contextlib
 import io
 import sys
 import traceback
-from collections.abc import Iterable
+from collections.abc import Callable, Generator, Iterable
 from typing import cast
 
-__all__ = ["accept_any_text", "make_printable", "note", "print_lines", "print_traceback", "squeeze", "write_status"]
+__all__ = [
+    "accept_any_text",
+    "keep_line_open",
+    "make_printable",
+    "note",
+    "print_lines",
+    "print_traceback",
+    "squeeze",
+    "write_status",
+]
 
 _CONTROLS = [code for code in (*range(32), *range(127, 160)) if chr(code) not in "\t\n"]
 _DIRECTIONS = (*range(0x202A, 0x202F), *range(0x2066, 0x206A))  # embeddings, overrides, isolates and their ends
 _STEERING = dict.fromkeys((*_CONTROLS, *_DIRECTIONS))
+
+_enders: list[Callable[[], None]] = []  # each ends a line of the terminal that something is still written to
 
 
 def accept_any_text() -> None:
@@ -34,8 +46,21 @@ def squeeze(text: str) -> str:
     return " ".join(text.split())
 
 
+@contextlib.contextmanager
+def keep_line_open(end: Callable[[], None]) -> Generator[None]:
+    """Have ``end`` called before a note is written: it ends the line that an answer has begun on the same terminal."""
+    _enders.append(end)
+    try:
+        yield
+    finally:
+        _enders.remove(end)
+
+
 def note(text: str) -> None:
     """Write something that is no part of an answer, to standard error, as the command's own words."""
+    if sys.stderr.isatty():
+        for end in _enders:
+            end()
     print(f"hocket: {make_printable(text)}", file=sys.stderr, flush=True)
 
 

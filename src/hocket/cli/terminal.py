@@ -1,21 +1,16 @@
-"""What a person sees and types: an answer as it comes, and questions of one line or of several."""
+"""What a person types: questions of one line or of several, with the lines of before."""
 
 import contextlib
 import os
 from collections.abc import Callable, Generator
 from pathlib import Path
-from typing import Protocol, TextIO
+from typing import Protocol
 
-from hocket.cli.output import make_printable
-from hocket.messages import AIMessage, AIMessageChunk
-
-__all__ = ["LineEditor", "Printer", "edit_lines", "find_history_file", "read_lines", "read_reasoning"]
+__all__ = ["LineEditor", "edit_lines", "find_history_file", "read_lines"]
 
 HISTORY_LENGTH = 1000
 PROMPT, MORE = "> ", ". "
 QUOTES = '"""'
-
-_DIM, _PLAIN = "\x1b[2m", "\x1b[0m"
 
 
 class LineEditor(Protocol):
@@ -24,60 +19,6 @@ class LineEditor(Protocol):
     def get_line_buffer(self) -> str:
         """Return what stands in the line that is being typed."""
         ...
-
-
-class Printer:
-    """Prints an answer as it comes, as plain text unless ``out`` is a terminal.
-
-    Args:
-        out: where to.
-        reasoning: whether to print reasoning; None: on a terminal.
-    """
-
-    def __init__(self, out: TextIO, *, reasoning: bool | None = None) -> None:
-        self._out = out
-        self._is_terminal = out.isatty()
-        self._has_styles = self._is_terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
-        self._reasons = self._is_terminal if reasoning is None else reasoning
-        self._is_reasoning = False
-        self._last = "\n"
-
-    def show(self, chunk: AIMessageChunk) -> None:
-        """Print what a chunk says."""
-        if self._reasons and (reasoning := read_reasoning(chunk)):
-            self._turn_to(reasoning=True)
-            self._write(reasoning)
-        if chunk.text:
-            self._turn_to(reasoning=False)
-            self._write(chunk.text)
-        self._out.flush()
-
-    def end(self) -> None:
-        """End the answer: in a line of its own, in plain letters."""
-        self._style(_PLAIN if self._is_reasoning else "")
-        self._is_reasoning = False
-        if self._last != "\n":
-            self._write("\n")
-        self._out.flush()
-
-    def _turn_to(self, *, reasoning: bool) -> None:
-        if reasoning == self._is_reasoning:
-            return
-        if self._last != "\n":
-            self._write("\n")
-        self._style(_DIM if reasoning else _PLAIN)
-        if not reasoning:
-            self._write("\n")
-        self._is_reasoning = reasoning
-
-    def _write(self, text: str) -> None:
-        text = make_printable(text) if self._is_terminal else text
-        self._out.write(text)
-        self._last = text[-1:] or self._last
-
-    def _style(self, code: str) -> None:
-        if self._has_styles:
-            self._out.write(code)
 
 
 def read_lines(read_line: Callable[[str], str]) -> str:
@@ -131,10 +72,3 @@ def find_history_file() -> Path | None:
         return Path(path).expanduser() if path else None
     state = os.environ.get("XDG_STATE_HOME") or "~/.local/state"
     return Path(state).expanduser() / "hocket" / "history"
-
-
-def read_reasoning(chunk: AIMessage | AIMessageChunk) -> str:
-    """Return the reasoning in an answer, or a piece of one, where the provider shows it."""
-    if chunk.content.__class__ is str and not chunk.additional_kwargs:
-        return ""
-    return "".join(block.get("reasoning") or "" for block in chunk.content_blocks if block["type"] == "reasoning")

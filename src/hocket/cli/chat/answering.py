@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from hocket._runtime import clock
 from hocket.chat_history import InMemoryChatMessageHistory
 from hocket.cli.chat.talks import TalkHistory
-from hocket.cli.terminal import read_reasoning
+from hocket.cli.printer import read_reasoning
 from hocket.conversation import Conversation
 from hocket.errors import HistoryError
 from hocket.memory.exchanges import join_exchanges, split_exchanges

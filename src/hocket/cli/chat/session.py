@@ -14,8 +14,9 @@ from hocket.cli.chat.attachments import attach_files, read_attachment
 from hocket.cli.chat.talks import Talk, TalkSettings
 from hocket.cli.exits import report
 from hocket.cli.output import note, print_lines
+from hocket.cli.printer import Printer, read_reasoning
 from hocket.cli.standard_input import replace_undecodable
-from hocket.cli.terminal import Printer, edit_lines, read_lines, read_reasoning
+from hocket.cli.terminal import edit_lines, read_lines
 from hocket.conversation import Conversation
 from hocket.messages import AIMessage, UsageMetadata
 from hocket.runnables import Runnable
@@ -125,11 +126,9 @@ class Session:
             answer = ask_and_show(self._conversation, asked, lambda _: None)
             print_lines([self._write_json(answer)])
         else:
-            printer = Printer(sys.stdout, reasoning=self._view.reasoning)
-            try:
+            view = self._view
+            with Printer(sys.stdout, reasoning=view.reasoning, is_prose=not view.is_object) as printer:
                 answer = ask_and_show(self._conversation, asked, printer.show)
-            finally:
-                printer.end()
         self._attached.clear()
         self._kept.keep()
         if self._view.stats:
