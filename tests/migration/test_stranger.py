@@ -1,18 +1,23 @@
-"""A user's program for LangChain (tools, history, retrieval, events) after `hocket migrate --write`, and nothing else."""
+"""Two users' programs for LangChain (tools, history, retrieval, events) after `hocket migrate --write`, and nothing else."""
 
 import os
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
 pytest.importorskip("libcst", reason="the extra `migrate` is not installed")
-pytest.importorskip("langchain_core", reason="langchain-core is not installed")
 
 from hocket.cli import main
+from tests.migration.agency import serve_agency
 
-PROGRAM = Path(__file__).parent / "programs" / "support_desk.py.txt"  # as its user wrote it: no linter reads it
+PROGRAMS = Path(__file__).parent / "programs"  # as their users wrote them: no linter reads them
+SUPPORT_DESK, TRAVEL_GUIDE = PROGRAMS / "support_desk.py.txt", PROGRAMS / "travel_guide.py.txt"
+PRINTED = (PROGRAMS / "travel_guide.printed.txt").read_text(encoding="utf-8").splitlines()
+"""What the second prints with LangChain."""
+
 HIDE = """
 import runpy, sys
 class Hide:
@@ -24,22 +29,45 @@ runpy.run_path(sys.argv[1], run_name="__main__")
 """
 
 
-def run(*arguments: str) -> list[str]:
+def run(*arguments: str, environment: Mapping[str, str] | None = None) -> list[str]:
     """Run Python, and return what it printed."""
     command = [sys.executable, "-W", "ignore", *arguments]
-    environment = {**os.environ, "PYTHONIOENCODING": "utf-8"}
-    done = subprocess.run(command, capture_output=True, encoding="utf-8", env=environment, check=False)
+    complete = {**os.environ, "PYTHONIOENCODING": "utf-8", **(environment or {})}
+    done = subprocess.run(command, capture_output=True, encoding="utf-8", env=complete, check=False)
     assert done.returncode == 0, done.stderr
     return done.stdout.splitlines()
 
 
 def test_a_program_prints_the_same_without_langchain(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The command has nothing to say of it, and LangChain cannot be imported where it runs."""
+    pytest.importorskip("langchain_core", reason="langchain-core is not installed")
     before, moved = tmp_path / "before.py", tmp_path / "support_desk.py"
-    before.write_bytes(PROGRAM.read_bytes())
-    moved.write_bytes(PROGRAM.read_bytes())
+    before.write_bytes(SUPPORT_DESK.read_bytes())
+    moved.write_bytes(SUPPORT_DESK.read_bytes())
     assert main(["migrate", "--write", str(moved)]) == 0
     assert capsys.readouterr().err.endswith("0 left to do, 0 to look at\n")
     printed = run(str(before))
     assert len(printed) > 25
     assert run("-c", HIDE, str(moved)) == printed
+
+
+def test_a_program_that_asks_a_provider_prints_the_same(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The command says one thing of it, that an argument of the embeddings was left out; LangChain cannot be imported."""
+    moved = tmp_path / "travel_guide.py"
+    moved.write_bytes(TRAVEL_GUIDE.read_bytes())
+    assert main(["migrate", "--write", str(moved)]) == 0
+    said = capsys.readouterr().err.splitlines()
+    assert "check_embedding_ctx_length=): it was left out" in said[0]
+    assert said[-1].endswith("0 left to do, 1 to look at")
+    with serve_agency() as environment:
+        assert run("-c", HIDE, str(moved), environment=environment) == PRINTED
+
+
+def test_langchain_prints_what_was_written_down(tmp_path: Path) -> None:
+    """The program that asks a provider, as its user wrote it."""
+    for name in ("langchain_openai", "langchain_text_splitters"):
+        pytest.importorskip(name, reason="scripts/interop installs it")
+    before = tmp_path / "before.py"
+    before.write_bytes(TRAVEL_GUIDE.read_bytes())
+    with serve_agency() as environment:
+        assert run(str(before), environment=environment) == PRINTED

@@ -207,6 +207,38 @@ async def test_leaving_a_stream_closes_the_connection(how: str) -> None:
         await server.wait_for_open_connections(0, within=0.1)
 
 
+@pytest.mark.parametrize("what", ["a chain", "events", "an agent", "an agent's events", "a sync stream"])
+async def test_leaving_what_a_model_is_in_closes_the_connection(what: str, langgraph: None) -> None:
+    from langchain.agents import create_agent
+
+    async with serve(OpenAIFormat(), [Stream("word " * 200, every=0.02)]) as server:
+        model = to_langchain(ChatOpenAI(model="m", base_url=server.url, api_key="k"))
+        chain = ChatPromptTemplate.from_template("{q}") | model | StrOutputParser()
+        agent, question = create_agent(model, []), {"messages": [("human", "q")]}
+
+        async def leave(stream: Any) -> None:
+            async for piece in stream:
+                if "events" not in what or piece["event"] == "on_chat_model_stream":
+                    return
+
+        def leave_in_thread() -> None:
+            for _ in model.stream("q"):
+                return
+
+        match what:
+            case "a chain":
+                await leave(chain.astream({"q": "q"}))
+            case "events":
+                await leave(chain.astream_events({"q": "q"}, version="v2"))
+            case "an agent":
+                await leave(agent.astream(question, stream_mode="messages"))
+            case "an agent's events":
+                await leave(agent.astream_events(question, version="v2"))
+            case _:
+                await asyncio.to_thread(leave_in_thread)
+        await server.wait_for_open_connections(0, within=0.1)
+
+
 async def test_tools_of_both_libraries_are_bound() -> None:
     @own_tool
     def double(n: int) -> int:
