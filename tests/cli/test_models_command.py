@@ -4,39 +4,63 @@ import subprocess
 from collections.abc import Callable
 from typing import Any
 
+import pytest
+
 from hocket.testing import OllamaFormat, OpenAIFormat, Status, serve
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 Inside = Callable[..., Any]
 
 
-def table(done: Any) -> dict[str, str]:
-    """Return what is said of each provider."""
+def table(done: Any) -> dict[str, tuple[str, str]]:
+    """Return the heading and the text of each provider's row."""
     assert (done.returncode, done.stderr) == (0, "")
-    rows = [line.split(None, 1) for line in done.stdout.splitlines()]
-    return {name: " ".join(state.split()) for name, state in rows}
+    rows: dict[str, tuple[str, str]] = {}
+    heading = name = ""
+    for line in filter(None, done.stdout.splitlines()):
+        assert len(line) <= 60
+        if line[0] != " ":
+            heading = line
+        elif line[2] != " ":
+            name, _, text = line.strip().partition(" ")
+            rows[name] = (heading, text.strip())
+        else:
+            rows[name] = (heading, f"{rows[name][1]} {line.strip()}".strip())
+    return rows
 
 
 def test_the_table_says_what_can_be_used(hocket: Run) -> None:
     """Servers are asked, packages looked for; what is missing is named, and hides nothing else."""
     with serve(OpenAIFormat(models=tuple("abcde")), "unheard") as server:
-        states = table(hocket("models", VLLM_BASE_URL=server.url, HOCKET_LOCAL_MODEL="/no/such.gguf"))
+        done = hocket("models", VLLM_BASE_URL=server.url, HOCKET_LOCAL_MODEL="/no/such.gguf")
+    rows = table(done)
 
-    assert states["fake"] == "yes"
-    assert states["vllm"] == "yes a, b, c, and 2 more"
-    assert states["plain_echo"] == "yes None one, two"
-    assert states["acted"] == "no press the red button"
-    assert states["broken"].startswith("no the provider 'broken' cannot be loaded: No module named 'no_such_module'")
-    assert states["local"].startswith("no cannot read the model file '/no/such.gguf'")
-    assert states["openai"].endswith("set OPENAI_API_KEY") and states["openai"].startswith("no ")
-    assert "set GROQ_API_KEY" in states["groq"]
+    ready, other = "can be used now", "cannot be used yet"
+    assert rows["fake"] == (ready, "")
+    assert rows["vllm"] == (ready, "a, b, c, and 2 more")
+    assert rows["plain_echo"] == (ready, "None one, two")
+    assert rows["acted"] == (other, "press the red button")
+    assert rows["broken"][1].startswith("the provider 'broken' cannot be loaded: No module named 'no_such_module'")
+    assert rows["local"][0] == other and rows["local"][1].startswith("cannot read the model file '/no/such.gguf'")
+    needs_key = "need a key: `hocket keys set NAME`, or the variable"
+    assert rows["openai"] == (needs_key, "OPENAI_API_KEY")
+    assert rows["github"] == (needs_key, "GITHUB_API_KEY or GITHUB_TOKEN")
+    assert done.stdout.startswith(ready) and done.stdout.index(needs_key) < done.stdout.index(other)
 
 
 def test_a_refused_key_is_no_use(inside: Inside) -> None:
     """A key that is set is not one that works."""
     with serve(OpenAIFormat(models=None), Status(401, "Incorrect API key")) as server:
-        states = table(inside("models", OPENAI_BASE_URL=server.url, OPENAI_API_KEY="canary-in-the-mine"))
-    assert states["openai"].startswith("no Incorrect API key")
+        rows = table(inside("models", OPENAI_BASE_URL=server.url, OPENAI_API_KEY="canary-in-the-mine"))
+    assert rows["openai"][0] == "cannot be used yet" and rows["openai"][1].startswith("Incorrect API key")
+
+
+def test_a_window_that_is_narrower(terminal: Callable[..., Any]) -> None:
+    """Has its rows broken there."""
+    pytest.importorskip("pty", reason="there are no pseudo-terminals here")
+    shown = terminal(command="models", size=(40, 50))
+    assert shown.end() == 0
+    assert max(map(len, shown.said.splitlines())) <= 40
 
 
 def test_what_a_server_has(hocket: Run, inside: Inside) -> None:
@@ -53,8 +77,10 @@ def test_models_have_notes(inside: Inside) -> None:
         assert inside("models", "ollama", OLLAMA_HOST=server.url).stdout == (
             "qwen3:8b        5.2 GB\nembeddinggemma  5.2 GB\n"
         )
-        assert table(inside("models", OLLAMA_HOST=server.url))["ollama"] == "yes qwen3:8b, embeddinggemma"
-    assert "`ollama serve` starts it" in table(inside("models", OLLAMA_HOST=server.url))["ollama"]
+        rows = table(inside("models", OLLAMA_HOST=server.url))
+        assert rows["ollama"] == ("can be used now", "qwen3:8b, embeddinggemma")
+    rows = table(inside("models", OLLAMA_HOST=server.url))
+    assert rows["ollama"] == ("no server is running", f"{server.url}; `ollama serve` starts it")
 
 
 def test_what_cannot_be_listed(inside: Inside) -> None:

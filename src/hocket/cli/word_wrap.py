@@ -8,7 +8,7 @@ import unicodedata
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
-__all__ = ["Laid", "Layout", "WordWrap", "count_cells", "find_breaks"]
+__all__ = ["Laid", "Layout", "WordWrap", "break_hanging", "count_cells", "find_breaks"]
 
 _STYLE = re.compile(r"\x1b\[[\d;]*m")
 _IDEOGRAPHS = "\u2e80-\u2fdf\u3005-\u3007\u3021-\u3029\u3041-\ua4cf\uf900-\ufaff\U00020000-\U0003fffd"
@@ -71,7 +71,7 @@ class WordWrap:
             return [line]
         line = line.expandtabs()
         hanging = len(line) - len(_HANGING.sub("", line, count=1))
-        return _break_hanging(line, width, hanging if hanging * 2 < width else 0)
+        return break_hanging(line, width, hanging if hanging * 2 < width else 0)
 
     def _follow_fence(self, line: str) -> None:
         found = _FENCE.match(line)
@@ -81,8 +81,14 @@ class WordWrap:
             self._fence = ""
 
 
-def _break_hanging(line: str, width: int, indent: int) -> list[str]:
-    """Return a line as several, those after the first indented."""
+def break_hanging(line: str, width: int, indent: int) -> list[str]:
+    """Return a line as several, those after the first indented.
+
+    Args:
+        line: without tabs.
+        width: of a line, in cells.
+        indent: of those after the first.
+    """
     first = next(iter(find_breaks(line, width)), len(line))
     begins = [first, *(first + place for place in find_breaks(line[first:], width - indent))]
     parts = [line[start:end] for start, end in zip(begins, [*begins[1:], len(line)], strict=True)]

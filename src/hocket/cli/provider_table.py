@@ -1,0 +1,122 @@
+"""The table of ``hocket models``: what can be used now, and what is in the way of the rest, in sixty columns.
+
+What a provider tells about itself, both optional, is asked here only: its factory's ``setup_needed()`` returns None or,
+as one line, what has to be done before it can be used; its models' ``alist_models()`` asks the server what it serves.
+"""
+
+import enum
+import sys
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from hocket.cli.output import squeeze
+from hocket.cli.screen import find_size
+from hocket.cli.word_wrap import break_hanging
+
+if TYPE_CHECKING:
+    from hocket.language_models import BaseChatModel
+
+__all__ = ["AskForModels", "list_provider_lines"]
+
+PATIENCE = 5.0  # seconds for a server to answer
+NAMED = 3  # models that a row names
+WIDTH = 60  # columns, or those of the terminal if it has fewer
+
+AskForModels = Callable[[], Awaitable[Sequence[str]]]
+
+
+class _Group(enum.Enum):
+    """Whether providers can be used, and if not what would help; by the heading of their rows."""
+
+    READY = "can be used now"
+    SERVER = "no server is running"
+    KEY = "need a key: `hocket keys set NAME`, or the variable"
+    OTHER = "cannot be used yet"
+
+
+class _State(NamedTuple):
+    """Whether a provider can be used, and the text of its row."""
+
+    group: _Group
+    text: str
+
+
+def list_provider_lines() -> Iterator[str]:
+    """Yield the lines of the table; servers are asked at once."""
+    import anyio
+
+    from hocket._runtime.portal import run_in_portal
+    from hocket.language_models.registry import list_providers
+
+    names = list_providers()
+    states: dict[str, _State] = {}
+
+    async def note_state(name: str) -> None:
+        states[name] = await _find_state(name)
+
+    async def ask_all() -> None:
+        async with anyio.create_task_group() as group:
+            for name in names:
+                group.start_soon(note_state, name)
+
+    run_in_portal(ask_all)
+    indent = max(map(len, names)) + 4
+    columns = min(find_size(sys.stdout).columns, WIDTH)
+    before: list[str] = []
+    for group in _Group:
+        rows = [name for name in names if states[name].group is group]
+        if not rows:
+            continue
+        yield from [*before, *break_hanging(group.value, columns, 0)]
+        for name in rows:
+            yield from break_hanging(f"  {name:<{indent - 2}}{states[name].text}", columns, indent)
+        before = [""]
+
+
+async def _find_state(provider: str) -> _State:
+    """Return whether a provider can be used, and if not what to do."""
+    from hocket.cli.exits import explain
+    from hocket.language_models.registry import load_provider
+
+    try:
+        factory = load_provider(provider)
+        if needed := getattr(factory, "setup_needed", lambda: None)():
+            return _explain_needed(needed, getattr(factory, "key_variables", lambda: ())())
+        return await _ask_for_models(factory(model="?"))
+    except Exception as error:  # one broken package, or server, does not hide the others
+        return _State(_Group.OTHER, explain(error))
+
+
+def _explain_needed(needed: str, key_variables: Sequence[str]) -> _State:
+    from hocket.cli.exits import use_command_words
+
+    if any(name in needed for name in key_variables):
+        return _State(_Group.KEY, " or ".join(key_variables))
+    return _State(_Group.OTHER, use_command_words(needed))
+
+
+async def _ask_for_models(model: "BaseChatModel") -> _State:
+    import anyio
+
+    from hocket.cli.exits import use_command_words
+    from hocket.errors import ConnectionFailed, LLMError
+    from hocket.remote.endpoint import is_local
+
+    ask: AskForModels | None = getattr(model, "alist_models", None)
+    if ask is None:
+        return _State(_Group.READY, "")
+    try:
+        with anyio.move_on_after(PATIENCE):
+            return _State(_Group.READY, _name_few(await ask()))
+        return _State(_Group.SERVER, f"its server did not answer within {PATIENCE:g} s")
+    except LLMError as error:
+        address: str = getattr(model, "base_url", None) or ""
+        if isinstance(error, ConnectionFailed) and is_local(address):
+            _, _, way_out = error.message.partition("; is its server running? ")
+            return _State(_Group.SERVER, f"{address}; {way_out}" if way_out else address)
+        return _State(_Group.OTHER, use_command_words(error.message))
+
+
+def _name_few(models: Sequence[str]) -> str:
+    more = len(models) - NAMED
+    return ", ".join([*map(squeeze, models[:NAMED]), *([f"and {more} more"] if more > 0 else [])])
