@@ -290,7 +290,7 @@ class TestBlocks:
             await scripted(ANSWER).ainvoke("hi")
         await scripted(ANSWER).ainvoke("hi")
         assert (inside.usd, inside.tokens) == (5 * COST, 150)
-        assert repr(inside) == "Spent(usd=0.00025000, tokens=150)"
+        assert repr(inside) == "Spent(usd=0.00025, tokens=150)"
 
     def test_in_sync_code_and_threads(self) -> None:
         with spending("1") as inside:

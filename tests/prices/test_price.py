@@ -178,3 +178,7 @@ def test_a_price_is_data() -> None:
     assert Price(1, 2) != Price(1, 3)
     with pytest.raises(AttributeError):
         CLAUDE.input = Decimal(1)  # type: ignore[misc]
+
+
+def test_units_are_shown_without_zeros_at_the_end() -> None:
+    assert [str(to_usd(units)) for units in (0, 25_000, 150_000_000, 10**10)] == ["0", "0.00025", "1.5", "100"]

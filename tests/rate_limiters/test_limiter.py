@@ -328,7 +328,7 @@ async def test_a_429_slows_down_once_and_its_wait_is_kept(virtual_clock: Virtual
     for _ in range(10):
         await limiter.aslow_down(5)
     state = limiter.state()
-    assert (state.share, state.paused) == (0.7, 5)
+    assert (state.share, state.paused) == (0.85, 5)
     await limiter.aacquire()
     assert virtual_clock.now() == 5
 

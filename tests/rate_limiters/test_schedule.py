@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hocket.rate_limiters.adapting import CUT, FAST_GROWTH, KEPT, SLOW_GROWTH, grow
 from hocket.rate_limiters.limits import RateLimits, Tokens
 from hocket.rate_limiters.schedule import End, Grant, Schedule
 
@@ -154,15 +155,36 @@ def test_a_429_cuts_once_and_grants_let_it_grow() -> None:
     schedule = Schedule(RateLimits(requests=60, window=WINDOW))
     for moment in (10.0, 10.5, 12.0):
         schedule.cut_back(moment)
-    assert schedule.factor == 0.7
+    assert schedule.factor == CUT
     schedule.cut_back(12.1)
-    assert schedule.factor == pytest.approx(0.49)
+    assert schedule.factor == pytest.approx(CUT * CUT)
     for number in range(10):
         schedule.reserve(20.0 + 100 * number, Tokens(0, 0), held=0)
-    assert 0.49 < schedule.factor < 0.7
+    assert CUT * CUT < schedule.factor < 1
     for number in range(100):
         schedule.reserve(100_000.0 + 100 * number, Tokens(0, 0), held=0)
     assert schedule.factor == 1
+
+
+def test_a_429_never_cuts_to_less_than_what_was_let_through() -> None:
+    """Of late: that is what a server which counts over a window allows."""
+    schedule = Schedule(RateLimits(requests=60, window=WINDOW))
+    for second in range(100):
+        schedule.reserve(float(second), Tokens(0, 0), held=0)
+    for moment in range(100, 112, 3):
+        schedule.cut_back(float(moment))
+    assert 0.8 <= schedule.factor <= KEPT  # four cuts alone would leave 0.52
+
+
+def test_growth_is_quick_up_to_what_was_refused_and_slow_beyond_it_at_first() -> None:
+    assert grow(0.5, 50, refused_share=1, since=3, seconds=1) == pytest.approx(0.5 * (1 + FAST_GROWTH))
+    assert grow(0.5, 50, refused_share=1, since=3, seconds=100) == pytest.approx(0.5 * (1 + FAST_GROWTH))
+    soon, late, very_late = (grow(1, 50, refused_share=1, since=since, seconds=1) - 1 for since in (0, 60, 1e6))
+    assert soon == pytest.approx(SLOW_GROWTH)
+    assert late == pytest.approx(3 * SLOW_GROWTH)
+    assert very_late == pytest.approx(FAST_GROWTH)
+    assert grow(0.999, 1, refused_share=1, since=1e6, seconds=1) == 1
+    assert grow(1.5, 1, refused_share=1, since=1e6, seconds=1) == 1.5
 
 
 def test_nobody_goes_in_a_pause() -> None:
@@ -181,10 +203,10 @@ def test_a_number_learned_lowers_one_that_was_given_and_never_raises_it() -> Non
 
 
 def test_without_numbers_the_first_429_gives_one() -> None:
-    """The rate of late is what is cut."""
+    """The rate of late."""
     schedule = Schedule(RateLimits(window=WINDOW))
     for number in range(100):
         assert schedule.reserve(number / 10, Tokens(0, 0), held=0).wait == 0
     schedule.cut_back(10.0)
     assert schedule.effective(0) == pytest.approx(600, rel=0.02)
-    assert schedule.factor == 0.7
+    assert schedule.factor == CUT

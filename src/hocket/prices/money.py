@@ -15,7 +15,9 @@ __all__ = ["EXACT", "MAX_UNITS", "UNIT", "Amount", "read_amount", "to_units", "t
 Amount: TypeAlias = Decimal | int | str
 """An amount of US dollars as it is given: ``"0.50"``, 5, ``Decimal("0.1")``."""
 
-UNIT = Decimal("0.00000001")
+UNITS_IN_A_DOLLAR = 10**8
+
+UNIT = Decimal(1) / UNITS_IN_A_DOLLAR
 """US dollars of a unit."""
 
 MAX_UNITS = 2**53
@@ -59,4 +61,4 @@ def to_units(usd: Decimal) -> int:
 def to_usd(units: int) -> Decimal:
     """Return a number of units in US dollars."""
     with localcontext(EXACT):
-        return units * UNIT
+        return Decimal(units) / UNITS_IN_A_DOLLAR  # a quotient has no zeros at its end: 0, where a product is 0E-8

@@ -9,6 +9,7 @@ from hocket._databases.postgres import PostgresClient, UndefinedFunction, Undefi
 from hocket._databases.urls import add_parameters
 from hocket._secrets import redact_url
 from hocket.errors import InvalidInput, StoreError, StoreUnavailable
+from hocket.rate_limiters.adapting import RefusalRecord, find_pace
 from hocket.rate_limiters.limits import RateLimits
 from hocket.rate_limiters.postgres_function import CREATE, FORMAT
 from hocket.rate_limiters.schedule import Grant
@@ -78,7 +79,11 @@ class PostgresStore:
 
     def slow_down(self, pause: float) -> None:
         """Go slower, and let nobody go for ``pause`` seconds."""
-        self._call("learn", "%s::float8, true, '{0,0,0,0}'", pause)
+        refusal = self._call("learn", "%s::float8, true, '{0,0,0,0}'", pause)
+        if refusal is not None:
+            is_limited, is_guess, *numbers = refusal
+            pace = find_pace(RefusalRecord(bool(is_limited), bool(is_guess), *numbers))
+            self._call("adopt", "%s::float8, %s::float8", *pace)
 
     def read(self) -> Figures | None:
         """Return how the limit stands."""

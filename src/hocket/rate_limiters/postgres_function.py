@@ -1,24 +1,20 @@
 """The function that keeps a limit in PostgreSQL. It is `hocket.rate_limiters.schedule`, line by line.
 
+What a refusal means is found by the process that told of it (`hocket.rate_limiters.adapting`): ``learn`` returns what the
+store knows, and ``adopt`` takes the pace that follows.
+
 The row of the limit is locked for as long as a call takes, so that one follows another. The functions carry the number of
 their version in their names: two versions of hocket may share a database, if not a limit.
 """
 
 import functools
 
-from hocket.rate_limiters.schedule import (
-    CUT,
-    CUT_PAUSE,
-    FAST_GROWTH,
-    LEAST_FACTOR,
-    MOST_FACTOR,
-    SLOW_GROWTH,
-)
+from hocket.rate_limiters.adapting import CUT_PAUSE, FAST_GROWTH, MOST_SHARE, NEAR, PATIENCE, SLOW_GROWTH
 from hocket.rate_limiters.store import LEASE, SOON
 
 __all__ = ["CREATE", "FORMAT"]
 
-FORMAT = 1
+FORMAT = 2
 
 _CREATE = """
 SELECT pg_advisory_xact_lock(hashtextextended('hocket create limits', 0));
@@ -137,7 +133,8 @@ BEGIN
         IF s.burst > 1 OR n1 + n2 > 0 OR s.tokens + s.input + s.output + s.learned[2] + s.learned[3] + s.learned[4] > 0 THEN
             INSERT INTO hocket_limit_log VALUES (_name, s.seq, at_, n1, n2);
         END IF;
-        growth := CASE WHEN s.factor BETWEEN 0.95 * s.ceiling AND 1.05 * s.ceiling THEN @SLOW ELSE @FAST END;
+        growth := @FAST;
+        IF s.factor >= @NEAR * s.ceiling THEN growth := least(@FAST, @SLOW * (1 + (now_ - s.cut) / @PATIENCE)); END IF;
         ceiling_ := CASE WHEN s.guess THEN @MOST ELSE 1 END;
         IF s.factor < ceiling_ THEN s.factor := least(ceiling_, s.factor * (1 + growth * least(back_, 1))); END IF;
         IF now_ - s.mark2 > s.size THEN
@@ -174,17 +171,21 @@ BEGIN
                 numbers[8]);
         RETURN NULL;
     END IF;
+    IF s.guess AND numbers[1] + numbers[2] + numbers[3] + numbers[4] > 0 THEN
+        s.guess := false; s.learned[1] := 0; s.factor := least(s.factor, 1);
+    END IF;
     UPDATE hocket_limit l SET requests = numbers[1], tokens = numbers[2], input = numbers[3], output = numbers[4],
-        size = numbers[5], burst = numbers[6], most = numbers[7], adaptive = numbers[8], seen = now_ WHERE l.name = _name;
+        size = numbers[5], burst = numbers[6], most = numbers[7], adaptive = numbers[8], seen = now_, guess = s.guess,
+        learned = s.learned, factor = s.factor WHERE l.name = _name;
     RETURN ARRAY[s.requests, s.tokens, s.input, s.output, s.size, s.burst, s.most, s.adaptive];
 END $$;
 
 CREATE OR REPLACE FUNCTION hocket_limit_learn_@FORMAT(_name text, _now float8, pause float8, cuts boolean, told float8[])
-RETURNS void LANGUAGE plpgsql AS $$
-DECLARE s hocket_limit; through float8; rate float8; least_ float8 := @LEAST;
+RETURNS float8[] LANGUAGE plpgsql AS $$
+DECLARE s hocket_limit; refusal float8[]; through float8; rate float8;
 BEGIN
     SELECT * INTO s FROM hocket_limit_take_@FORMAT(_name, _now);
-    IF s.name IS NULL THEN RETURN; END IF;
+    IF s.name IS NULL THEN RETURN NULL; END IF;
     FOR i IN 1..4 LOOP IF told[i] > 0 THEN s.learned[i] := told[i]; END IF; END LOOP;
     IF s.guess AND told[1] + told[2] + told[3] + told[4] > 0 THEN
         s.guess := false; s.factor := least(s.factor, 1); s.learned[1] := told[1];
@@ -192,21 +193,22 @@ BEGIN
     s.paused := greatest(s.paused, s.seen + pause);
     IF cuts THEN s.refused := s.refused + 1; END IF;
     IF cuts AND s.adaptive = 1 AND s.seen - s.cut > @PAUSE THEN
-        through := s.seq - s.refused - s.marked;
-        IF s.requests + s.tokens + s.input + s.output + s.learned[1] + s.learned[2] + s.learned[3] + s.learned[4] = 0 THEN
-            s.learned[1] := greatest(through / greatest(s.seen - s.mark, 1) * s.size, 1);
-            s.guess := true;
-        END IF;
+        through := s.seq - s.refused;
         rate := hocket_limit_effective_@FORMAT(s.requests, s.learned[1]);
-        IF s.guess THEN least_ := 1 / rate; END IF;
-        IF rate > 0 THEN
-            least_ := greatest(least_, @CUT * through / greatest(s.seen - s.mark, s.size) * s.size / rate);
-        END IF;
-        s.cut := s.seen; s.ceiling := s.factor; s.factor := least(s.factor, greatest(s.factor * @CUT, least_));
+        refusal := ARRAY[(rate + s.tokens + s.input + s.output + s.learned[2] + s.learned[3] + s.learned[4] > 0)::int,
+            s.guess::int, rate, s.size, s.factor, s.seen - s.mark, through - s.marked, through - s.marked2];
+        s.cut := s.seen;
     END IF;
-    UPDATE hocket_limit l SET seen = s.seen, learned = s.learned, guess = s.guess, factor = s.factor, ceiling = s.ceiling,
-        cut = s.cut, paused = s.paused, refused = s.refused WHERE l.name = _name;
+    UPDATE hocket_limit l SET seen = s.seen, learned = s.learned, guess = s.guess, factor = s.factor, cut = s.cut,
+        paused = s.paused, refused = s.refused WHERE l.name = _name;
+    RETURN refusal;
 END $$;
+
+CREATE OR REPLACE FUNCTION hocket_limit_adopt_@FORMAT(_name text, _now float8, guess_ float8, share float8)
+RETURNS float8[] LANGUAGE sql AS $$
+    UPDATE hocket_limit l SET ceiling = l.factor, factor = share, guess = l.guess OR guess_ > 0,
+        learned[1] = CASE WHEN guess_ > 0 THEN guess_ ELSE l.learned[1] END WHERE l.name = _name RETURNING NULL::float8[]
+$$;
 
 CREATE OR REPLACE FUNCTION hocket_limit_read_@FORMAT(_name text, _now float8) RETURNS float8[] LANGUAGE plpgsql AS $$
 DECLARE s hocket_limit; gone1 bigint; gone2 bigint; alive int; busy int;
@@ -230,10 +232,10 @@ _VALUES = {
     "@LEASE": LEASE,
     "@FAST": FAST_GROWTH,
     "@SLOW": SLOW_GROWTH,
-    "@MOST": MOST_FACTOR,
-    "@LEAST": LEAST_FACTOR,
+    "@NEAR": NEAR,
+    "@MOST": MOST_SHARE,
+    "@PATIENCE": PATIENCE,
     "@PAUSE": CUT_PAUSE,
-    "@CUT": CUT,
 }
 
 CREATE = functools.reduce(lambda text, value: text.replace(value[0], str(value[1])), _VALUES.items(), _CREATE)

@@ -14,6 +14,7 @@ from hocket._databases.redis import NoScriptError, RedisClient, redis_server
 from hocket._databases.urls import add_parameters
 from hocket._secrets import redact_url
 from hocket.errors import StoreError, StoreUnavailable
+from hocket.rate_limiters.adapting import RefusalRecord, find_pace
 from hocket.rate_limiters.limits import RateLimits
 from hocket.rate_limiters.redis_script import SCRIPT
 from hocket.rate_limiters.schedule import Grant
@@ -92,7 +93,9 @@ class RedisStore:
 
     def slow_down(self, pause: float) -> None:
         """Go slower, and let nobody go for ``pause`` seconds."""
-        self._call("slow_down", round(pause * MICROSECOND))
+        refusal = self._call("slow_down", round(pause * MICROSECOND))
+        if isinstance(refusal, bytes | str):
+            self._call("adopt", *find_pace(RefusalRecord(*json.loads(refusal))))
 
     def read(self) -> Figures | None:
         """Return how the limit stands."""

@@ -1,13 +1,10 @@
-"""The script that keeps a limit in Redis. It is `hocket.rate_limiters.schedule`, line by line; times are microseconds."""
+"""The script that keeps a limit in Redis. It is `hocket.rate_limiters.schedule`, line by line; times are microseconds.
 
-from hocket.rate_limiters.schedule import (
-    CUT,
-    CUT_PAUSE,
-    FAST_GROWTH,
-    LEAST_FACTOR,
-    MOST_FACTOR,
-    SLOW_GROWTH,
-)
+What a refusal means is found by the process that told of it (`hocket.rate_limiters.adapting`): ``slow_down`` returns what
+the store knows, and ``adopt`` takes the pace that follows.
+"""
+
+from hocket.rate_limiters.adapting import CUT_PAUSE, FAST_GROWTH, MOST_SHARE, NEAR, PATIENCE, SLOW_GROWTH
 from hocket.rate_limiters.store import LEASE, SOON
 
 __all__ = ["SCRIPT"]
@@ -15,8 +12,8 @@ __all__ = ["SCRIPT"]
 SCRIPT = (
     f"""
 -- KEYS: state, log, members.  ARGV: what to do, the time (0: the server's), and what it needs.
-local CUT, CUT_PAUSE = {CUT}, {CUT_PAUSE * 1e6:.0f}
-local FAST, SLOW, LEAST, MOST = {FAST_GROWTH}, {SLOW_GROWTH}, {LEAST_FACTOR}, {MOST_FACTOR}
+local CUT_PAUSE, PATIENCE = {CUT_PAUSE * 1e6:.0f}, {PATIENCE * 1e6:.0f}
+local FAST, SLOW, NEAR, MOST = {FAST_GROWTH}, {SLOW_GROWTH}, {NEAR}, {MOST_SHARE}
 local LEASE, SOON = {LEASE * 1e6:.0f}, {SOON * 1e6:.0f}
 """
     + r"""
@@ -104,8 +101,9 @@ local function reserve(read, written, held, horizon)
   if s.burst > 1 or read + written > 0 or counts > 0 then put(s.seq, at, read, written) end
   local most = s.guess == 1 and MOST or 1
   if s.factor < most then
-    local near = 0.95 * s.ceiling <= s.factor and s.factor <= 1.05 * s.ceiling
-    s.factor = math.min(most, s.factor * (1 + (near and SLOW or FAST) * math.min(back / 1000000, 1)))
+    local growth = FAST
+    if s.factor >= NEAR * s.ceiling then growth = math.min(FAST, SLOW * (1 + (now - s.cut) / PATIENCE)) end
+    s.factor = math.min(most, s.factor * (1 + growth * math.min(back / 1000000, 1)))
   end
   if now - s.mark2 > s.window then
     s.mark, s.marked, s.mark2, s.marked2 = s.mark2, s.marked2, now, s.seq - 1 - s.refused
@@ -144,6 +142,9 @@ if what == 'configure' then
   if found[1] then for i = 1, 8 do before[i] = string.format('%.17g', s[NUMBERS[i]]) end end
   for i = 1, 8 do s[NUMBERS[i]] = tonumber(ARGV[i + 2]) end
   if not found[1] then s.factor, s.ceiling, s.head = 1, 1, 1 end
+  if s.guess == 1 and s.requests + s.tokens + s.input + s.output > 0 then
+    s.guess, s.learned1, s.factor = 0, 0, math.min(s.factor, 1)
+  end
   save()
   return before
 end
@@ -194,22 +195,24 @@ if what == 'learn' then
   for i, limit in ipairs(found_here) do if limit > 0 then s['learned' .. i] = limit; any = true end end
   if any and s.guess == 1 then s.guess, s.factor, s.learned1 = 0, math.min(s.factor, 1), found_here[1] end
 end
-s.paused = math.max(s.paused, now + tonumber(ARGV[3]))
+if what == 'adopt' then
+  if tonumber(ARGV[3]) > 0 then s.learned1, s.guess = tonumber(ARGV[3]), 1 end
+  s.ceiling, s.factor = s.factor, tonumber(ARGV[4])
+else
+  s.paused = math.max(s.paused, now + tonumber(ARGV[3]))
+end
+local refusal = 1
 if what == 'slow_down' then
   s.refused = s.refused + 1
   if s.adaptive == 1 and now - s.cut > CUT_PAUSE then
+    s.cut = now
     local requests, tokens, inputs, outputs = limits()
-    local through = s.seq - s.refused - s.marked
-    if requests + tokens + inputs + outputs == 0 then
-      s.learned1 = math.max(through / math.max(now - s.mark, 1000000) * s.window, 1)
-      s.guess, requests = 1, s.learned1
-    end
-    local least = s.guess == 1 and 1 / requests or LEAST
-    if requests > 0 then least = math.max(least, CUT * through / math.max(now - s.mark, s.window) * s.window / requests) end
-    s.cut, s.ceiling, s.factor = now, s.factor, math.min(s.factor, math.max(s.factor * CUT, least))
+    local limited, through = requests + tokens + inputs + outputs > 0, s.seq - s.refused
+    refusal = string.format('[%d,%d,%.17g,%.17g,%.17g,%.17g,%d,%d]', limited and 1 or 0, s.guess, requests,
+      s.window / 1000000, s.factor, (now - s.mark) / 1000000, through - s.marked, through - s.marked2)
   end
 end
 save()
-return 1
+return refusal
 """
 )

@@ -10,9 +10,8 @@ next: first come, first served. Three rules decide it, all exact in every window
   `settle` puts the real number in place of a reserved one.
 - *pause*: nobody goes before the end of it.
 
-How fast the numbers are used is a share of them, ``factor``: a 429 cuts it, though not below what the server let through
-of late, and the grants after that let it grow. Near to where it was cut last it grows slowly, since that is where the
-server's limit is, and beyond it quickly again (as TCP's CUBIC does, RFC 9438).
+How fast the numbers are used is a share of them, ``factor``: a 429 cuts it, and the grants after that let it grow
+(`hocket.rate_limiters.adapting`).
 
 Redis and PostgreSQL have the same arithmetic in their own languages; the tests hold all of them to this one.
 """
@@ -23,44 +22,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
+from hocket.rate_limiters.adapting import CUT_PAUSE, MOST_SHARE, Pace, RefusalRecord, find_pace, grow
 from hocket.rate_limiters.limits import RateLimits, Tokens
 
-__all__ = [
-    "CUT",
-    "CUT_PAUSE",
-    "FAST_GROWTH",
-    "HORIZON",
-    "LEAST_FACTOR",
-    "MOST_FACTOR",
-    "SLOW_GROWTH",
-    "End",
-    "Entry",
-    "Grant",
-    "Log",
-    "MemoryLog",
-    "Schedule",
-]
+__all__ = ["HORIZON", "End", "Entry", "Grant", "Log", "MemoryLog", "Schedule"]
 
 HORIZON = 1.0
 """Seconds of the schedule that one process may hold: what is lost if it is killed."""
-
-CUT = 0.7
-"""What a 429 multiplies the factor with."""
-
-CUT_PAUSE = 2.0
-"""Seconds in which the factor is cut once, however many are refused."""
-
-LEAST_FACTOR = 0.05
-"""The least that the factor is cut to."""
-
-MOST_FACTOR = 50.0
-"""The most that the factor grows to."""
-
-FAST_GROWTH = 0.02
-"""By how much the factor grows in a second of the schedule, far from where it was cut last."""
-
-SLOW_GROWTH = 0.0025
-"""The same, within 5 % of where it was cut last."""
 
 NEVER = -1e9
 """A time before all others, thirty years before any clock's; no infinity, since differences are taken from it."""
@@ -232,7 +200,8 @@ class Schedule:
         self.input, self.output = used.input + need.input, used.output + need.output
         if self.limits.burst > 1 or any(need) or any(self.learned[1:]) or any(self.limits[1:4]):
             self.log.put(Entry(self.seq, at, *need))
-        self._grow(back)
+        most = MOST_SHARE if self.is_guess else 1.0
+        self.factor = grow(self.factor, most, self.ceiling, now - self.cut, back)
         self._mark(now)
         return Grant(ahead, self.seq, back)
 
@@ -307,15 +276,34 @@ class Schedule:
         self.refused += 1
         if not self.limits.is_adaptive or now - self.cut <= CUT_PAUSE:
             return
-        window, let_through = self.limits.window, self.seq - self.refused - self.marked
-        if not any(self.effective(kind) for kind in range(4)):
-            self.learned[0] = max(let_through / max(now - self.mark, 1.0) * window, 1.0)
-            self.is_guess = True
-        requests = self.effective(0)
-        least = 1 / requests if self.is_guess else LEAST_FACTOR
-        if requests:
-            least = max(least, CUT * let_through / max(now - self.mark, window) * window / requests)
-        self.cut, self.ceiling, self.factor = now, self.factor, min(self.factor, max(self.factor * CUT, least))
+        self.cut = now
+        let_through = self.seq - self.refused
+        self.adopt(
+            find_pace(
+                RefusalRecord(
+                    is_limited=any(self.effective(kind) for kind in range(4)),
+                    is_guess=self.is_guess,
+                    requests=self.effective(0),
+                    window=self.limits.window,
+                    share=self.factor,
+                    seconds=now - self.mark,
+                    let_through=let_through - self.marked,
+                    let_through_lately=let_through - self.marked_next,
+                )
+            )
+        )
+
+    def adopt(self, pace: Pace) -> None:
+        """Go at another pace from now on."""
+        if pace.guess:
+            self.learned[0], self.is_guess = pace.guess, True
+        self.ceiling, self.factor = self.factor, pace.share
+
+    def configure(self, limits: RateLimits) -> None:
+        """Have other limits hold from now on. Where they have rates, a guess is forgotten."""
+        self.limits = limits
+        if self.is_guess and any(limits[:4]):
+            self.is_guess, self.learned[0], self.factor = False, 0.0, min(self.factor, 1.0)
 
     def learn(self, found: tuple[float, float, float, float]) -> None:
         """Take the limits that a server told, per window; 0: it did not say."""
@@ -325,13 +313,6 @@ class Schedule:
         if any(found) and self.is_guess:
             self.is_guess, self.factor = False, min(self.factor, 1.0)
             self.learned[0] = found[0]
-
-    def _grow(self, seconds: float) -> None:
-        most = MOST_FACTOR if self.is_guess else 1.0
-        if self.factor < most:
-            is_near = 0.95 * self.ceiling <= self.factor <= 1.05 * self.ceiling
-            growth = (SLOW_GROWTH if is_near else FAST_GROWTH) * min(seconds, 1.0)
-            self.factor = min(most, self.factor * (1 + growth))
 
     def _mark(self, now: float) -> None:
         let_through = self.seq - 1 - self.refused

@@ -102,7 +102,8 @@ class SQLiteStore:
         """Have ``limits`` hold from now on; return those that held so far."""
         with self._open(limits) as row:
             assert row is not None
-            before, row.schedule.limits = row.schedule.limits, limits
+            before = row.schedule.limits
+            row.schedule.configure(limits)
             return None if row.is_new else before
 
     def exchange(self, exchange: Exchange) -> ExchangeReply | None:

@@ -155,7 +155,8 @@ class MemoryStore:
 
     def configure(self, limits: RateLimits) -> RateLimits | None:
         """Have ``limits`` hold from now on."""
-        before, self.schedule.limits = self.schedule.limits, limits
+        before = self.schedule.limits
+        self.schedule.configure(limits)
         return before
 
     def exchange(self, exchange: Exchange) -> ExchangeReply:
