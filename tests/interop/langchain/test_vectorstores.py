@@ -1,5 +1,6 @@
 """Vector stores and embedding models of LangChain's in hocket."""
 
+import asyncio
 from typing import Any
 
 import langchain_core.documents as lc_documents
@@ -46,6 +47,15 @@ async def test_its_retriever_and_ids_are_hockets() -> None:
     assert sorted(theirs.store) == ["a", "b"]
     (found,) = await store.as_retriever(search_kwargs={"k": 1}).ainvoke("beta")
     assert (found.id, found.page_content) == ("b", "beta")
+
+
+def test_a_retriever_takes_the_arguments_of_a_call_either_way() -> None:
+    """By its sync and its async verb: they win over those that it was made with."""
+    ours = InMemoryVectorStore.from_texts(["a", "b", "c"], DeterministicFakeEmbedding(size=4)).as_retriever()
+    theirs = LCInMemoryVectorStore.from_texts(["a", "b", "c"], LCFakeEmbedding(size=4)).as_retriever()
+    for retriever in (to_langchain(ours), from_langchain(theirs)):
+        assert len(retriever.invoke("a")) == 3
+        assert len(retriever.invoke("a", k=1)) == len(asyncio.run(retriever.ainvoke("a", k=1))) == 1
 
 
 def test_sync_verbs_work() -> None:

@@ -132,12 +132,15 @@ class HocketRetriever(LCBaseRetriever):
 
     hocket_retriever: SkipValidation[BaseRetriever]
 
-    async def _aget_relevant_documents(self, query: str, *, run_manager: LCAsyncRun) -> list[LCDocument]:
-        found = await self.hocket_retriever.ainvoke(query, _inside(run_manager))
+    async def _aget_relevant_documents(
+        self, query: str, *, run_manager: LCAsyncRun, **kwargs: object
+    ) -> list[LCDocument]:
+        found = await self.hocket_retriever.ainvoke(query, _inside(run_manager), **kwargs)
         return [document_to_langchain(document) for document in found]
 
-    def _get_relevant_documents(self, query: str, *, run_manager: LCRun) -> list[LCDocument]:
-        return [document_to_langchain(one) for one in self.hocket_retriever.invoke(query, _inside(run_manager))]
+    def _get_relevant_documents(self, query: str, *, run_manager: LCRun, **kwargs: object) -> list[LCDocument]:
+        found = self.hocket_retriever.invoke(query, _inside(run_manager), **kwargs)
+        return [document_to_langchain(document) for document in found]
 
 
 class LangChainRetriever(BaseRetriever):
@@ -158,13 +161,16 @@ class LangChainRetriever(BaseRetriever):
                 setattr(self.langchain_retriever, name, value)
 
     async def _aget_relevant_documents(
-        self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun
+        self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun, **kwargs: object
     ) -> list[Document]:
-        found = await self.langchain_retriever.ainvoke(query, _tell_nobody())
+        found = await self.langchain_retriever.ainvoke(query, _tell_nobody(), **kwargs)
         return [document_from_langchain(document) for document in found]
 
-    def _get_relevant_documents(self, query: str, *, run_manager: CallbackManagerForRetrieverRun) -> list[Document]:
-        return [document_from_langchain(one) for one in self.langchain_retriever.invoke(query, _tell_nobody())]
+    def _get_relevant_documents(
+        self, query: str, *, run_manager: CallbackManagerForRetrieverRun, **kwargs: object
+    ) -> list[Document]:
+        found = self.langchain_retriever.invoke(query, _tell_nobody(), **kwargs)
+        return [document_from_langchain(document) for document in found]
 
 
 def runnable_to_langchain(runnable: Runnable[Any, Any]) -> LCRunnable[Any, Any]:
