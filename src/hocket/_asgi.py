@@ -25,7 +25,11 @@ __all__ = [
 ]
 
 Receive: TypeAlias = Callable[[], Awaitable[FieldsView]]
+"""Waits for the next event of a connection (ASGI)."""
+
 Send: TypeAlias = Callable[[Fields], Awaitable[None]]
+"""Sends an event of a connection (ASGI)."""
+
 ASGIApp: TypeAlias = Callable[[FieldsView, Receive, Send], Coroutine[object, object, None]]
 """What ASGI calls an application: it is given a scope, and what receives and sends the events of it."""
 

@@ -5,10 +5,12 @@ import importlib
 import inspect
 import sys
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import hocket
 from tests.measures.source import MODULES, PUBLIC_MODULES, read_tree
 
 # Twins that differ for a reason: "module.Class.verb": the reason.
@@ -47,6 +49,54 @@ def test_all_lists_every_public_definition() -> None:
         if name not in offered(one)
     ]
     assert not missing, f"not in `__all__`: {missing}. List them there or give them an underscore."
+
+
+def is_documented(module: ast.Module, name: str) -> bool:
+    """Tell whether a module says what a name of its own is; a text that is a constant, or a type variable, need not."""
+    for node, after in pairwise([*module.body, ast.Pass()]):
+        match node:
+            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef() if node.name == name:
+                is_overload = any("overload" in ast.dump(one) for one in node.decorator_list)
+                if not is_overload and ast.get_docstring(node) is None:
+                    return False
+            case (
+                ast.Assign(targets=[ast.Name(id=target)], value=value)
+                | ast.AnnAssign(target=ast.Name(id=target), value=value)
+            ) if target == name:
+                is_plain = isinstance(value, ast.Constant) and isinstance(value.value, str)
+                is_variable = isinstance(value, ast.Call) and ast.unparse(value.func) == "TypeVar"
+                is_described = isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant)
+                if not (is_plain or is_variable or is_described):
+                    return False
+            case _:
+                pass
+    return True
+
+
+def test_every_public_name_has_a_docstring() -> None:
+    """What the reference shows of a name is more than its type: functions, classes, aliases and constants."""
+    missing = [
+        f"{one}.{name}"
+        for one, path in PUBLIC_MODULES.items()
+        for name in offered(one)
+        if not is_documented(read_tree(path), name)
+    ]
+    assert not missing, f"without a docstring: {missing}. A constant's is the text in the line after it."
+
+
+def test_the_methods_of_what_people_call_have_docstrings() -> None:
+    """Of each class that `hocket` itself offers, every public method says what it does, there or where it comes from."""
+    classes = [found for name in hocket.__all__ if inspect.isclass(found := getattr(hocket, name))]
+    missing = {
+        f"{base.__module__}.{base.__qualname__}.{name}"
+        for owner in classes
+        for base in owner.__mro__
+        if base.__module__.startswith("hocket")
+        for name, method in vars(base).items()
+        if not name.startswith("_") and (inspect.isroutine(method) or isinstance(method, property))
+        if not inspect.getdoc(method) and not inspect.getdoc(getattr(owner, name, None))
+    }
+    assert not missing
 
 
 def twins() -> Iterator[tuple[str, Callable[..., Any], Callable[..., Any]]]:

@@ -18,7 +18,11 @@ from hocket.messages.content import Fields, FieldsView
 __all__ = ["ApprovalRules", "Decision", "DecisionKind", "InterruptOn", "Rerun", "Resume", "read_decisions"]
 
 DecisionKind = Literal["approve", "edit", "reject", "respond"]
+"""What a person may say of a call: run it, run it with other arguments, refuse it, or answer in its place."""
+
 Rerun = Literal["idempotent", "always", "never"]
+"""Which calls are made again that were begun before a crash: those of idempotent tools, all, or none."""
+
 Rule = bool | Callable[[ToolCall], bool]
 InterruptOn: TypeAlias = Collection[str] | Mapping[str, Rule]
 """Names of tools, or for each name a rule: True, or a function of the call that says whether it needs approval."""

@@ -25,6 +25,8 @@ __all__ = ["ToolLike", "create_agent"]
 T = TypeVar("T")
 
 ToolLike = BaseTool | Callable[..., object] | Mapping[str, Any]
+"""A tool, a function that becomes one, or the declaration of one that the provider runs."""
+
 Style = Literal["auto", "native", "react"] | TextFormat
 
 

@@ -26,7 +26,10 @@ UNREADABLE = "_Exception"
 """LangChain's name of the action that stands for a reply that could not be read."""
 
 Plan: TypeAlias = AgentAction | Sequence[AgentAction] | AgentFinish
+"""What a planner decides: one action, several, or the end of the run."""
+
 ErrorHandling: TypeAlias = bool | str | Callable[[OutputParserException], str]
+"""What becomes of a reply that cannot be read: True tells the model so, a text or a function's text is told instead."""
 
 
 @runtime_checkable
@@ -173,3 +176,4 @@ async def _repeat(text: str) -> str:
 UNREADABLE_TOOL = StructuredTool.from_function(
     coroutine=_repeat, name=UNREADABLE, description="Says why a reply could not be read."
 )
+"""The tool that a reply which cannot be read seems to call: it says why."""

@@ -25,6 +25,7 @@ __all__ = ["ASGIApp", "Language", "Receive", "Send", "react_app"]
 Output = TypeVar("Output")
 
 Language = Literal["zh", "en"]
+"""The languages that errors are told in: Chinese and English."""
 
 _TEXTS: Mapping[Language, Mapping[int, str]] = {
     "zh": {

@@ -29,6 +29,7 @@ LineData: TypeAlias = dict[str, Any]
 """A line of the file, as data."""
 
 MismatchPolicy = Literal["raise", "redo"]
+"""What becomes of a file that was written for other rows: an error, or its rows are asked anew."""
 
 FORMAT = 1
 _KEY = "hocket_batch"

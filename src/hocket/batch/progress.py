@@ -9,6 +9,7 @@ from hocket.errors import InvalidInput
 __all__ = ["Listener", "Progress", "ProgressBar", "make_listener"]
 
 Listener = Callable[[BatchReport], object]
+"""Is given the report of a run as it goes on."""
 
 
 @runtime_checkable

@@ -30,6 +30,7 @@ class Period(NamedTuple):
 
 
 ALWAYS = Period("always")
+"""The period that has neither beginning nor end."""
 
 
 def find_period(now: float, per: Per, timezone: tzinfo) -> Period:

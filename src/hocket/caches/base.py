@@ -14,6 +14,7 @@ from hocket.outputs import Generation
 __all__ = ["RETURN_VAL_TYPE", "BaseCache", "Claim"]
 
 RETURN_VAL_TYPE = Sequence[Generation]
+"""What a cache holds for a prompt: the answers of one call."""
 
 
 class Claim:

@@ -72,7 +72,10 @@ class RunManager(BaseRunManager):
 
 
 AsyncParentRunManager = AsyncRunManager
+"""LangChain's other name of `AsyncRunManager`."""
+
 ParentRunManager = RunManager
+"""LangChain's other name of `RunManager`."""
 
 
 class AsyncCallbackManagerForLLMRun(AsyncRunManager):

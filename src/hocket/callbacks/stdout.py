@@ -17,6 +17,7 @@ class _Printer(BaseCallbackHandler):
     """Writes a line for what chains, tools and agents do, as LangChain's does, and for what models answer."""
 
     def write(self, text: str, end: str = "\n") -> None:
+        """Write a text where this handler writes to."""
         raise NotImplementedError
 
     def on_chain_start(self, serialized: Serialized, inputs: dict[str, Any], **kwargs: object) -> None:
@@ -53,6 +54,7 @@ class StdOutCallbackHandler(_Printer):
         self.color = color
 
     def write(self, text: str, end: str = "\n") -> None:
+        """Write a text to the standard output, as it is now."""
         sys.stdout.write(text + end)
 
 
@@ -71,6 +73,7 @@ class FileCallbackHandler(_Printer):
         self._file: IO[str] = open(filename, mode, encoding="utf-8")  # noqa: SIM115  # closed by close()
 
     def write(self, text: str, end: str = "\n") -> None:
+        """Write a text to the file; ValueError: it is closed."""
         if self._file.closed:
             raise ValueError(f"{self.filename} is closed: the handler was used after its block ended")
         self._file.write(text + end)

@@ -37,6 +37,7 @@ from hocket.runnables.with_run import RunnableWithRun
 __all__ = ["GetSessionHistory", "RunnableWithMessageHistory"]
 
 GetSessionHistory = Callable[..., BaseChatMessageHistory] | Callable[..., Awaitable[BaseChatMessageHistory]]
+"""Finds the history of a session: a function, sync or async, of what ``config["configurable"]`` says."""
 
 SESSION_ID = ConfigurableFieldSpec("session_id", str, "Session ID", "Which conversation a call belongs to.", "", True)
 

@@ -21,7 +21,8 @@ __all__ = [
     "parse_temperature",
 ]
 
-DEFAULT_SESSION = "default"  # where no other is named, of a history that is the user's own
+DEFAULT_SESSION = "default"
+"""The session where no other is named, of a history that is the user's own."""
 
 
 class OneLineParser(argparse.ArgumentParser):

@@ -36,15 +36,34 @@ __all__ = [
 ]
 
 FAILED = 1
-MISUSED = 2  # argparse's own
+"""Exit code: failed for a reason that has no code of its own."""
+
+MISUSED = 2
+"""Exit code: an option or argument is wrong; argparse's own."""
+
 ACCOUNT = 3
+"""Exit code: the key is missing or refused, or the account is empty."""
+
 MODEL = 4
+"""Exit code: no such provider, or no such model on the server."""
+
 UNREACHABLE = 5
+"""Exit code: the server cannot be reached, fails, or takes too long."""
+
 LIMITED = 6
+"""Exit code: too many requests or tokens for now, or the budget is used up."""
+
 TRUNCATED = 7
+"""Exit code: the answer broke off before its end."""
+
 PAUSED = 8
-INTERRUPTED = 128 + 2  # SIGINT: the shell's own code for a command that Ctrl-C ended
-PIPE_CLOSED = 128 + 13  # SIGPIPE, a number that Windows has no name for
+"""Exit code: a call of a tool waits for approval."""
+
+INTERRUPTED = 128 + 2
+"""Exit code after Ctrl-C (SIGINT), the shell's own."""
+
+PIPE_CLOSED = 128 + 13
+"""Exit code: nobody reads the output (SIGPIPE, a number that Windows has no name for)."""
 
 EXIT_CODES = {
     0: "answered",
@@ -59,6 +78,7 @@ EXIT_CODES = {
     INTERRUPTED: "Ctrl-C",
     PIPE_CLOSED: "nobody reads the output",
 }
+"""What each code means, in a line."""
 
 _FLAGS = ("model", "base_url", "max_tokens", "temperature", "seed")  # fields that have an option of their own
 

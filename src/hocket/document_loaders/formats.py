@@ -5,7 +5,8 @@ from pathlib import PurePath
 
 __all__ = ["HEAD", "choose_format", "name_binary_format"]
 
-HEAD = 1024  # bytes of a file that are looked at
+HEAD = 1024
+"""Bytes of a file that are looked at."""
 
 _MAGIC = {
     b"%PDF-": "a PDF",

@@ -33,6 +33,7 @@ class BlockSplitter:
         self._at_start = True
 
     def feed(self, data: bytes) -> list[bytes]:
+        """Take bytes as they came, and return the blocks that are whole now."""
         rest = self._rest
         if self._separator not in (rest[-1:] + data if rest else data):
             rest += data

@@ -16,6 +16,7 @@ from hocket.http.retry_after import parse_number, parse_time
 __all__ = ["Kind", "RateLimit", "read_rate_limits"]
 
 Kind = Literal["requests", "tokens", "input", "output"]
+"""What a provider counts: requests, all tokens, or those that go in and come out."""
 
 _PERIODS = {"second": 1.0, "minute": 60.0, "hour": 3600.0, "day": 86_400.0, "month": 30 * 86_400.0}
 _NOISE = {"x", "anthropic", "ratelimit", "rate", "ms", "azure", "openai"}

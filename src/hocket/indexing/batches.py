@@ -23,6 +23,7 @@ class Loadable(Protocol):
 
 
 DocumentSource: TypeAlias = Iterable[Document] | AsyncIterable[Document] | Loadable
+"""Documents, as they are or as they come, or what loads them."""
 
 
 def open_batches(source: DocumentSource, size: int) -> Stream[list[Document]]:

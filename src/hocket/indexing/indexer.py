@@ -24,6 +24,7 @@ from hocket.vectorstores.checks import check_document
 __all__ = ["Cleanup", "IndexingResult", "aindex", "index"]
 
 Cleanup: TypeAlias = Literal["incremental", "full"] | None
+"""Which stale documents are deleted: of the sources that are met (``incremental``), of all (``full``), or none."""
 
 _FEW_SOURCES = 20
 """Sources that one filter may name. Above that it is cheaper to look at each document that this run has not met."""

@@ -56,8 +56,13 @@ __all__ = [
 ]
 
 LanguageModelInput = PromptValue | str | Sequence[MessageLikeRepresentation]
+"""What a model can be asked with: a text, messages or what stands for them, or what a prompt made."""
+
 LanguageModelOutput = BaseMessage | str
+"""What a model answers with: a message of a chat model, a text of the other kind."""
+
 LanguageModelLike = Runnable[LanguageModelInput, LanguageModelOutput]
+"""Whatever takes what a model takes, and gives what a model gives: a model, or one with fallbacks, say."""
 
 Output = TypeVar("Output", bound=BaseMessage | str)
 

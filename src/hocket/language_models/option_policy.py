@@ -26,6 +26,7 @@ __all__ = [
 ]
 
 OptionPolicy = Literal["raise", "drop", "warn"]
+"""What becomes of an option that a model cannot take: an error, left out in silence, or with a warning."""
 
 DROPPED_OPTIONS = "dropped_options"
 """The key, in the metadata of a run, of the names of the options that were left out."""

@@ -50,9 +50,16 @@ def _check_form(form: dict[str, Any]) -> dict[str, Any]:
 
 _FORM = "response_format"
 Number = Annotated[float, Field(allow_inf_nan=False)]
+"""A number that is finite."""
+
 Count = Annotated[int, Field(ge=1)]
+"""A whole number, 1 at least."""
+
 Stop = Annotated[list[str], BeforeValidator(_as_list)]
+"""Texts that end the answer; one text is a list of one."""
+
 ResponseFormat = Annotated[dict[str, Any], AfterValidator(_check_form)]
+"""OpenAI's ``response_format``: a dict whose ``type`` is a text; a JSON schema has its name and the schema in it."""
 
 
 class TextOptions(BaseModel, defer_build=True):

@@ -7,6 +7,7 @@ from typing import Any, cast
 __all__ = ["LangSmithParams", "describe_unserializable", "ls_params"]
 
 LangSmithParams = dict[str, Any]
+"""What tracers are told of a model: its provider, name and options, under LangSmith's keys."""
 
 _TRACED = {
     "model_name": "ls_model_name",

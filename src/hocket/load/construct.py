@@ -25,8 +25,13 @@ T = TypeVar("T", bound=BaseModel)
 # Setting pydantic's slots through their descriptors is a third cheaper than through object.__setattr__.
 # What is built for every chunk of every stream uses them as they are; everything else goes through `fill`.
 set_fields_set: Callable[[object, set[str]], None] = BaseModel.__dict__["__pydantic_fields_set__"].__set__
+"""Sets which fields of an instance were given."""
+
 set_extra: Callable[[object, dict[str, Any] | None], None] = BaseModel.__dict__["__pydantic_extra__"].__set__
+"""Sets the dict of an instance's extra fields, of which pydantic makes nothing."""
+
 set_private: Callable[[object, dict[str, Any] | None], None] = BaseModel.__dict__["__pydantic_private__"].__set__
+"""Sets the dict of an instance's private attributes."""
 
 allocate: Any = object.__new__
 """Return an instance of a class, all to be set: past pydantic's metaclass, which makes ``cls.__new__`` slow to find."""

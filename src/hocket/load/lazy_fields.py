@@ -15,7 +15,8 @@ __all__ = ["ALL_FIELDS", "AllFields", "LazyFields"]
 AllFields = tuple[dict[str, Any], set[str], dict[str, Any] | None]
 """All fields of an instance, in their order; the names of those that were given; and its extras."""
 
-ALL_FIELDS = "_all_fields"  # the key under which two threads that look first at once find what one of them has made
+ALL_FIELDS = "_all_fields"
+"""The key under which two threads that look first at once find what one of them has made."""
 
 
 class _Shown:

@@ -10,6 +10,7 @@ from hocket.messages import BaseMessage
 __all__ = ["CountsMessages", "ListCounter", "TokenCounter", "find_largest", "list_counter"]
 
 ListCounter: TypeAlias = Callable[[list[BaseMessage]], int]
+"""Counts the tokens of messages."""
 
 
 class CountsMessages(Protocol):

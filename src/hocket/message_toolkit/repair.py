@@ -30,6 +30,7 @@ ProblemCode: TypeAlias = Literal[
     "empty_message",
     "unsendable_message",
 ]
+"""What providers refuse in a conversation, in a word."""
 
 _NO_RESULT = "This tool call was interrupted: it has no result."
 

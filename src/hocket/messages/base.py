@@ -36,6 +36,7 @@ __all__ = [
 ]
 
 Content = str | list[str | Fields]
+"""What a message says: a text, or parts, each a text or a block of some provider's."""
 
 
 _CONTENT = {"content"}

@@ -75,6 +75,7 @@ class NonStandardAnnotation(TypedDict):
 
 
 Annotation = Citation | NonStandardAnnotation
+"""What is said of a stretch of text: where it comes from, or what only one provider says."""
 
 
 class _Block(TypedDict):
@@ -215,7 +216,11 @@ class NonStandardContentBlock(_Block):
 
 
 DataContentBlock = ImageContentBlock | VideoContentBlock | AudioContentBlock | PlainTextContentBlock | FileContentBlock
+"""A part that is no plain speech: an image, a video, sound, a text file or another one."""
+
 ToolContentBlock = ToolCall | ToolCallChunk | ServerToolCall | ServerToolCallChunk | ServerToolResult
+"""A part that belongs to a call of a tool, ours or one that the provider runs."""
+
 ContentBlock = (
     TextContentBlock
     | InvalidToolCall
@@ -224,6 +229,7 @@ ContentBlock = (
     | DataContentBlock
     | ToolContentBlock
 )
+"""A part of a message in the standard form that all providers are translated to, told apart by its ``type``."""
 
 BLOCK_TYPES: Mapping[str, type] = {
     "text": TextContentBlock,

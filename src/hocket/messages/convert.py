@@ -45,6 +45,7 @@ AnyMessage = Annotated[
 """Any message of a conversation, for fields of pydantic models: dumped messages are read back as what they were."""
 
 MessageLikeRepresentation = BaseMessage | list[str] | tuple[str, Any] | str | Fields
+"""What stands for a message: a text of the user, a pair of role and content, or a dict with both."""
 
 _CLASSES: dict[str, type[BaseMessage]] = {
     "human": HumanMessage,

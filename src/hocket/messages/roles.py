@@ -18,6 +18,7 @@ from hocket.messages.tool import ToolMessage, ToolMessageChunk
 __all__ = ["OWN_CLASSES", "Role", "role_of", "roles_of"]
 
 Role: TypeAlias = Literal["human", "ai", "system", "tool", "function", "chat", "nobody"]
+"""Who speaks in a message; ``nobody``: the message that only removes another."""
 
 _ROLES: dict[type[BaseMessage], Role] = {
     HumanMessage: "human",

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 __all__ = ["CORE_ANSWERS", "MEMORY", "OTHER_MEANINGS", "PYDANTIC", "Reason"]
 
 Reason = tuple[str, str]
+"""Why a name has no place in hocket, and the way out."""
 
 OTHER_MEANINGS: frozenset[str] = frozenset({"langchain_core.exceptions.ErrorCode"})
 """Names that hocket's room offers for something else."""
@@ -38,6 +39,8 @@ PYDANTIC = (
     "hocket has pydantic 2 alone",
     "use pydantic itself: BaseModel, model_fields, model_json_schema, create_model",
 )
+"""The answer for what LangChain keeps of pydantic 1."""
+
 _ITERATION = ("a helper for iterators", "use itertools, anyio or contextlib.aclosing")
 _STRINGS = ("a helper for strings", "write it with str.join and str.replace")
 _TEMPLATE = (
@@ -52,6 +55,7 @@ MEMORY = (
     "hocket has no such memory",
     "one of hocket.memory, or RunnableWithMessageHistory with a hocket.chat_history",
 )
+"""The answer for LangChain's memories that hocket has not."""
 
 CORE_ANSWERS: Mapping[str, Sequence[tuple[str, Reason]]] = {
     "langchain_core.agents": [

@@ -22,6 +22,7 @@ _BRACKETS = 200  # in one another: Python itself refuses more
 _LEVELS = 1000  # of a tree: what libcst walks is less, and how much depends on what it is
 TOO_DEEP = "it nests too deep to be rewritten; split what is so long, or move it by hand"
 UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+"""The marks that a file in UTF-16 begins with, which Python does not read."""
 
 
 class NotPython(InvalidInput):

@@ -110,6 +110,7 @@ class JsonOutputParser(BaseJSONOutputParser[Any]):
 
 
 SimpleJsonOutputParser = JsonOutputParser
+"""LangChain's other name of `JsonOutputParser`."""
 
 
 def schema_instructions(model: type[BaseModel]) -> str:

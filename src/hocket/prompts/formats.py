@@ -36,6 +36,7 @@ __all__ = [
 ]
 
 PromptTemplateFormat = Literal["f-string", "jinja2", "mustache"]
+"""The languages of templates: Python's own braces, and with an extra of each Jinja2 and Mustache."""
 
 WIDEST = 9999  # characters that a format spec may ask for: {x:>9999999999} would fill the memory
 

@@ -15,6 +15,7 @@ from hocket.rate_limiters.store import LEASE, SOON
 __all__ = ["CREATE", "FORMAT"]
 
 FORMAT = 2
+"""The version of tables and function, which is part of their names."""
 
 _CREATE = """
 SELECT pg_advisory_xact_lock(hashtextextended('hocket create limits', 0));
@@ -239,3 +240,4 @@ _VALUES = {
 }
 
 CREATE = functools.reduce(lambda text, value: text.replace(value[0], str(value[1])), _VALUES.items(), _CREATE)
+"""The SQL that makes the tables and the function, once in a database."""

@@ -216,3 +216,4 @@ save()
 return refusal
 """
 )
+"""The script in Lua that Redis runs for each turn, whole or not at all."""

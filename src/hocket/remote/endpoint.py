@@ -27,6 +27,7 @@ Key = SecretStr | str | Callable[[], str | Awaitable[str]]
 """A key, or a sync or async function that returns one; it is asked for each attempt, so that keys may expire."""
 
 Headers = dict[str, str | SecretStr]
+"""Headers of requests; what is secret stays masked until it is sent."""
 
 _LOCAL = frozenset({"localhost", "127.0.0.1", "::1"})
 

@@ -30,6 +30,7 @@ __all__ = [
 
 
 IsNative = Callable[[FieldsView], bool]
+"""Tells whether a part of a message is in the server's own format already."""
 
 UNSPOKEN = frozenset(
     {

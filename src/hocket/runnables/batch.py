@@ -28,6 +28,7 @@ __all__ = ["Batch", "Configs"]
 Input = TypeVar("Input")
 Output = TypeVar("Output")
 Configs = RunnableConfig | Sequence[RunnableConfig] | None
+"""A config for all items, one for each, or none."""
 
 AT_ONCE = 100
 _END: Any = object()

@@ -74,3 +74,4 @@ class ConfigurableFieldSpec(NamedTuple):
 
 
 AnyConfigurableField = ConfigurableField | ConfigurableFieldSingleOption | ConfigurableFieldMultiOption
+"""What makes a field of a runnable one that a config may set: freely, to one option of several, or to some."""

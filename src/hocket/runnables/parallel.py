@@ -179,6 +179,7 @@ class RunnableParallel(RunnableWithRun[Input, Values], RunnableSerializable[Inpu
 
 
 RunnableMap = RunnableParallel
+"""LangChain's other name of `RunnableParallel`."""
 
 
 class _ParallelStage(Stage[Input, Values]):

@@ -49,4 +49,7 @@ class Run:
 
 
 Listener = Callable[[Run], object] | Callable[[Run, RunnableConfig], object]
+"""Called with a run, and its config if it takes two arguments."""
+
 AsyncListener = Callable[[Run], Awaitable[object]] | Callable[[Run, RunnableConfig], Awaitable[object]]
+"""Awaited with a run, and its config if it takes two arguments."""

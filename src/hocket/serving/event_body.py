@@ -25,6 +25,7 @@ T = TypeVar("T")
 T_contra = TypeVar("T_contra", contravariant=True)
 
 PING_SECONDS = 15.0
+"""Seconds of silence after which a comment is sent, so that proxies keep the connection."""
 
 SSE_HEADERS = {
     "content-type": "text/event-stream; charset=utf-8",

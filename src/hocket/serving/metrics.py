@@ -8,6 +8,7 @@ from collections.abc import Iterator
 __all__ = ["METRICS_TYPE", "GatewayMetrics"]
 
 METRICS_TYPE = b"text/plain; version=0.0.4; charset=utf-8"
+"""The content type of Prometheus' text format."""
 
 _BOUNDS = (0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92)
 """Seconds: those of OpenTelemetry's convention for calls of models."""

@@ -8,7 +8,8 @@ import struct
 
 __all__ = ["HEAD", "dimensions", "tiles"]
 
-HEAD = 65_536  # bytes of a file that are looked at: a photo's camera data come before its size
+HEAD = 65_536
+"""Bytes of a file that are looked at: a photo's camera data come before its size."""
 
 _SIDE, _SHORT_SIDE, _TILE = 2048, 768, 512  # pixels
 

@@ -20,7 +20,9 @@ from hocket.tokens.scripts import weight
 
 __all__ = ["CALLS", "CHARACTERS", "Weighed", "beside_text", "weigh_block"]
 
-CHARACTERS = 4.0  # Latin ones that make a token, by rule of thumb
+CHARACTERS = 4.0
+"""Latin characters that make a token, by rule of thumb."""
+
 _IMAGE, _TILE = 85, 170  # tokens: what OpenAI takes for an image, and for each tile of it in high detail
 
 CALLS = frozenset({"tool_use", "tool_call", "function_call"})

@@ -37,6 +37,7 @@ _ALIKE = {"o200k_harmony": "o200k_base", "p50k_edit": "p50k_base", "gpt2": "r50k
 """Encodings that differ from another one only in special tokens, which no text contains."""
 
 NAMES = (*_FILES, *_ALIKE)
+"""The names of the encodings that can be counted exactly."""
 
 _URL = "https://openaipublic.blob.core.windows.net/encodings/{}.tiktoken"
 

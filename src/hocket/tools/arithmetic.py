@@ -25,6 +25,7 @@ __all__ = [
 ]
 
 Number: TypeAlias = int | float
+"""What an expression is made of, and what comes out."""
 
 MAX_BITS = 4_000
 """Of an integer: some 1,200 digits."""
@@ -154,13 +155,16 @@ OPERATORS: Mapping[type[ast.operator], tuple[str, Callable[[Number, Number], obj
     ast.Mod: ("%", lambda left, right: left % right),
     ast.Pow: ("**", _raise_to),
 }
+"""For each operator between two numbers its sign, and what computes it."""
 
 SIGNS: Mapping[type[ast.unaryop], Callable[[Number], Number]] = {
     ast.UAdd: lambda number: +number,
     ast.USub: lambda number: -number,
 }
+"""What computes a sign before a number."""
 
 CONSTANTS: Mapping[str, float] = {"e": math.e, "pi": math.pi, "tau": math.tau}
+"""The numbers that have a name in an expression."""
 
 FUNCTIONS: Mapping[str, MathFunction] = {
     "abs": MathFunction(abs),
@@ -198,3 +202,4 @@ FUNCTIONS: Mapping[str, MathFunction] = {
     "tanh": MathFunction(math.tanh),
     "trunc": MathFunction(math.trunc),
 }
+"""The functions that an expression may call."""

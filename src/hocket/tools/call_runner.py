@@ -22,6 +22,7 @@ __all__ = ["Call", "CallRunner"]
 _LONGEST = 2_000  # characters of a failure that the model is told
 
 Call = ToolCall | InvalidToolCall
+"""A call of a tool as a model wrote it, with arguments that can be read or not."""
 
 
 class CallRunner:

@@ -236,6 +236,7 @@ LATEST = Vocabulary(
 """Those of the repository semantic-conventions-genai, as of October 2026."""
 
 VOCABULARIES: Mapping[str, Vocabulary] = {one.name: one for one in (PUBLISHED, LATEST)}
+"""The vocabularies, by the name that `instrument` takes."""
 
 # -- providers
 

@@ -10,7 +10,10 @@ from hocket.tracing import conventions as names
 __all__ = ["Attributes", "Instruments", "Value", "describe_usage"]
 
 Value = str | bool | int | float | list[str]
+"""What an attribute may be."""
+
 Attributes = dict[str, Value]
+"""Attributes of a span, a metric or a log record."""
 
 
 def describe_usage(usage: UsageMetadata) -> dict[str, int]:

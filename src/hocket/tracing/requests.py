@@ -9,6 +9,7 @@ from hocket.tracing.instruments import Attributes, Value
 __all__ = ["Details", "describe_model", "describe_options", "find_conversation", "find_tools"]
 
 Details = Mapping[str, object]
+"""What callbacks are told of a call besides its input: the options of the model, and more."""
 
 _CONVERSATIONS = ("conversation_id", "session_id", "thread_id")
 

@@ -42,8 +42,10 @@ Filter: TypeAlias = Mapping[str, object]
 """Conditions on metadata; see the module."""
 
 Scalar: TypeAlias = str | int | float | bool | None
+"""A value that a filter may compare with."""
 
 Order = Literal["$eq", "$gt", "$gte", "$lt", "$lte"]
+"""The comparisons of a value with another one."""
 
 Kind = Literal["null", "bool", "number", "text", "other"]
 """What compares with what; values of "other", lists and objects, compare with nothing."""
@@ -87,6 +89,7 @@ class Negation:
 
 
 Condition: TypeAlias = Compare | Exists | All | Some | Negation
+"""A filter that was read: a comparison, or others put together."""
 
 _ORDERS: dict[Order, Callable[..., bool]] = {
     "$eq": operator.eq,

@@ -15,6 +15,7 @@ from hocket.retrievers import BaseRetriever
 __all__ = ["SearchType", "SearchableStore", "VectorStoreRetriever"]
 
 SearchType = Literal["similarity", "similarity_score_threshold", "mmr", "hybrid"]
+"""How a retriever searches: by likeness, above a score, for variety, or by words too."""
 
 
 Search = Callable[..., Coroutine[Any, Any, list[Document]]]

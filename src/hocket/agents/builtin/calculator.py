@@ -25,3 +25,4 @@ calculator_tool: StructuredTool = StructuredTool.from_function(
     ),
     handle_tool_error=True,
 )
+"""A tool that computes an arithmetic expression, such as ``(3 + 4) * sqrt(2)``, without running code."""

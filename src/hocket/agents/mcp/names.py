@@ -13,6 +13,8 @@ from collections.abc import Iterable
 __all__ = ["LONGEST_TOOL_NAME", "assign_names"]
 
 LONGEST_TOOL_NAME = 64
+"""Characters that a tool's name may have; providers take no more."""
+
 _HASH = 8
 
 

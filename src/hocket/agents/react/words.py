@@ -10,6 +10,8 @@ from hocket.agents.react.sentences import CHINESE_SENTENCES
 __all__ = ["LANGUAGES", "Failure", "Language", "Words"]
 
 Language = Literal["en", "zh"]
+"""The languages that the format is spoken in: English and Chinese."""
+
 Failure = Literal[
     "unknown_tool",
     "invalid_arguments",
@@ -216,3 +218,4 @@ _CHINESE: Final = Words(
 )
 
 LANGUAGES: Final[Mapping[Language, Words]] = {"en": _ENGLISH, "zh": _CHINESE}
+"""The words of the format, by language."""

@@ -14,6 +14,7 @@ from typing import ClassVar
 __all__ = ["Convert", "Forwarding", "bridge_calls", "is_callable_part", "read_attribute", "tell_conversions"]
 
 Convert = Callable[[object], object]
+"""Turns a value of one side into that of the other."""
 
 
 def is_callable_part(x: object) -> bool:

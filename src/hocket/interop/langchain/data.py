@@ -36,6 +36,7 @@ __all__ = [
 ]
 
 Conversions = Mapping[type, Callable[..., object]]
+"""For each class of one side, what makes the other side's object of its instances."""
 
 TO_LANGCHAIN: Conversions = {
     messages.BaseMessage: message_to_langchain,

@@ -250,3 +250,4 @@ _WRITERS: Mapping[str, Writer] = {
 }
 
 FORMAT = ProviderFormat(readers=_READERS, writes={"anthropic": write_each(_WRITERS, "a message of Anthropic's API")})
+"""How Anthropic's Messages API writes a message."""

@@ -99,3 +99,4 @@ FORMAT = ProviderFormat(
     annotations={"citations": _citation},
     writes={"cohere": write_each(_WRITERS, "the content of Cohere's chat API")},
 )
+"""How Cohere's chat API writes a message."""

@@ -32,3 +32,4 @@ def _data(native: Native) -> list[ContentBlock] | None:
 
 
 FORMAT = ProviderFormat(parts=dict.fromkeys(_FAMILIES, _data))
+"""How Amazon's Converse API writes a message; it is read only."""

@@ -212,3 +212,4 @@ FORMAT = ProviderFormat(
     sources={"grounding_metadata": read_grounding, "citation_metadata": read_citations},
     writes={"google": write_each(_WRITERS, "a message of Gemini's API")},
 )
+"""How Gemini's API writes a message."""

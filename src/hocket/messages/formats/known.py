@@ -37,3 +37,4 @@ ContentFormat = Literal[
 """The names of the formats that can be written."""
 
 WRITES: Final[Mapping[str, Write]] = {name: write for known in FORMATS for name, write in known.writes.items()}
+"""For each format that can be written, what writes it."""

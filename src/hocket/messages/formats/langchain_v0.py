@@ -45,5 +45,7 @@ def _data(native: Native) -> list[ContentBlock] | None:
 
 
 READERS: Mapping[str, Reader] = {"image": _data, "audio": _data, "file": _data, "text": _text}
+"""What reads a block, by its type."""
 
 FORMAT = ProviderFormat(readers=READERS)
+"""How LangChain's messages before version 1 wrote data; it is read only."""

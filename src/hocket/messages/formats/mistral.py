@@ -123,3 +123,4 @@ FORMAT = ProviderFormat(
     },
     writes={"mistral": write_each(_WRITERS, "the content of Mistral's chat API")},
 )
+"""How Mistral's API writes a message."""

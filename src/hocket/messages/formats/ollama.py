@@ -35,3 +35,4 @@ def _write(blocks: Sequence[Block]) -> list[Fields]:
 
 
 FORMAT = ProviderFormat(reasoning=("thinking",), images=("images",), writes={"ollama": _write})
+"""How Ollama's own API writes a message."""

@@ -151,3 +151,4 @@ FORMAT = ProviderFormat(
     annotations={"annotations": _annotation},
     writes={"openai_chat": write_each(_WRITERS, "the content of a chat completion")},
 )
+"""How OpenAI's chat completions write a message, and servers that are compatible."""

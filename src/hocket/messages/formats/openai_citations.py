@@ -10,6 +10,7 @@ __all__ = ["STANDARD", "annotation", "written_annotations"]
 
 _CITATIONS = frozenset({"url_citation", "file_citation"})
 STANDARD = frozenset({"citation", "non_standard_annotation"})
+"""The types of annotations that are in the standard form already."""
 
 
 def annotation(native: Native) -> Annotation:

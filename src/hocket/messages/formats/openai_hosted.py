@@ -178,3 +178,4 @@ def _mcp_call(native: Native) -> list[ContentBlock] | None:
 
 
 READERS: Mapping[str, Reader] = {kind: _reader(hosted) for kind, hosted in _HOSTED.items()} | {"mcp_call": _mcp_call}
+"""What reads a call of a tool that OpenAI runs, by the type of its item."""

@@ -304,3 +304,4 @@ FORMAT = ProviderFormat(
         "openai_responses_input": write_each(_INPUT_WRITERS, "the input of the Responses API"),
     },
 )
+"""How OpenAI's Responses write a message, and its items."""

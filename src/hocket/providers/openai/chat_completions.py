@@ -49,3 +49,4 @@ class _ChatCompletions(ChatAPI):
 
 
 CHAT_COMPLETIONS: ChatAPI = _ChatCompletions()
+"""The API ``/chat/completions``, which most servers speak."""

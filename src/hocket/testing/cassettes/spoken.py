@@ -21,6 +21,7 @@ __all__ = ["Edit", "Place", "find_spoken", "list_texts"]
 _DOCUMENT = re.compile(rb"^(?:data: ?)?([\[{].*[\]}])[ \t\r]*$", re.MULTILINE)
 
 Place = tuple[str | int, ...]
+"""Where a text stands in a document of JSON: keys and positions, from the outside."""
 
 
 class Edit(NamedTuple):

@@ -12,6 +12,7 @@ from hocket.testing.server import Format, ReceivedRequest, Reply, Script, Server
 __all__ = ["VERBS", "RemoteSuite", "ask"]
 
 VERBS = ("ainvoke", "astream")
+"""The verbs that each question of the exam is asked with."""
 
 QUESTION = re.compile(rb"Question (\d+)")
 

@@ -16,6 +16,7 @@ REFUSALS = (Unsupported, InvalidInput, NotImplementedError)
 """How a model says that it cannot do something."""
 
 BACKENDS = ["asyncio", *(["trio"] if importlib.util.find_spec("trio") else [])]
+"""The event loops that a suite runs on: asyncio, and trio where it is installed."""
 
 TOOL: dict[str, Any] = {
     "type": "function",
@@ -25,9 +26,11 @@ TOOL: dict[str, Any] = {
         "parameters": {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]},
     },
 }
+"""A declared tool, the weather in a city, in OpenAI's form."""
 
 PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 IMAGE: dict[str, Any] = {"type": "image", "base64": PIXEL, "mime_type": "image/png"}
+"""An image of one pixel, as a block of a message."""
 
 
 class Ends(BaseCallbackHandler):

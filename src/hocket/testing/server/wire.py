@@ -66,6 +66,7 @@ class Bill:
 
 
 Step = bytes | Wait | Bill
+"""A step of an answer: bytes to send, a pause, or tokens that are charged."""
 
 
 @dataclass(frozen=True)

@@ -44,3 +44,4 @@ class _Responses(ChatAPI):
 
 
 RESPONSES: ChatAPI = _Responses()
+"""The API ``/responses``, OpenAI's newer one."""

@@ -19,6 +19,7 @@ FACTS: dict[str, Any] = {
     "digits": "10",
     "big": 2**53 + 1,
 }
+"""The metadata of the document that the filters are asked of."""
 
 
 def _nest(filter: dict[str, Any], levels: int) -> dict[str, Any]:
@@ -108,6 +109,7 @@ HOLDS: list[tuple[dict[str, Any], bool]] = [
     ({"year": {"$not": {"$gt": 2000}}}, False),
     ({"lang": {"$not": {"$gt": 1}}}, True),
 ]
+"""Filters, and whether they hold for `FACTS`."""
 
 OTHERS: list[dict[str, Any]] = [
     {},
