@@ -12,8 +12,7 @@ from typing import Any
 
 from hocket._pipeline.call import Call, Next
 from hocket._pipeline.deadline import start_in_time
-from hocket._pipeline.runs import is_cancellation
-from hocket._runtime.cancellation import is_cancelled
+from hocket._runtime.cancellation import is_cancellation, is_cancelled
 from hocket.callbacks.events import NOTHING
 
 __all__ = ["run_all", "with_run_events"]

@@ -13,9 +13,10 @@ from hocket._runtime.runtime import Runtime
 from hocket.errors import RateLimitError
 from hocket.rate_limiters import BaseRateLimiter, Permit
 
-__all__ = ["RateLimitReserver", "emit_wait", "reserves_tokens", "with_rate_limit"]
+__all__ = ["NOTICEABLE", "RateLimitReserver", "emit_wait", "reserves_tokens", "with_rate_limit"]
 
-NOTICEABLE = 0.001  # seconds of waiting worth an event
+NOTICEABLE = 0.001
+"""Seconds of waiting that are worth an event."""
 
 
 def with_rate_limit(limiter: BaseRateLimiter, call_next: Next) -> Next:

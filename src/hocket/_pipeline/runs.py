@@ -4,9 +4,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, NamedTuple, cast
 from uuid import UUID
 
-import anyio
-
 from hocket._runtime import clock
+from hocket._runtime.cancellation import is_cancellation
 from hocket._runtime.runtime import ASYNC, Runtime, start_eagerly
 from hocket._runtime.stream import Sink
 from hocket.callbacks import (
@@ -18,7 +17,7 @@ from hocket.callbacks import (
 from hocket.callbacks.events import NOTHING
 from hocket.outputs import ChatGenerationChunk, GenerationChunk, LLMResult
 
-__all__ = ["NO_RUNS", "LLMRun", "RelayedEvent", "RelayedRuns", "Runs", "StartEvent", "StartedRun", "is_cancellation"]
+__all__ = ["NO_RUNS", "LLMRun", "RelayedEvent", "RelayedRuns", "Runs", "StartEvent", "StartedRun"]
 
 LLMRun = AsyncCallbackManagerForLLMRun | CallbackManagerForLLMRun
 
@@ -274,8 +273,3 @@ class _NoRuns(Runs):
 
 NO_RUNS: Runs = _NoRuns()
 """Shared by all calls that nobody watches, since it never changes."""
-
-
-def is_cancellation(error: BaseException) -> bool:
-    """Whether an error is the running event loop's way to cancel a task."""
-    return isinstance(error, anyio.get_cancelled_exc_class())

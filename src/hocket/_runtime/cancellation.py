@@ -14,7 +14,16 @@ from typing import Any, cast
 import anyio
 import anyio.lowlevel
 
-__all__ = ["current_task_id", "is_cancelled", "is_stray", "refuse", "run_shielded", "wait_for", "wait_shielded"]
+__all__ = [
+    "current_task_id",
+    "is_cancellation",
+    "is_cancelled",
+    "is_stray",
+    "refuse",
+    "run_shielded",
+    "wait_for",
+    "wait_shielded",
+]
 
 
 def current_task_id() -> int:
@@ -29,6 +38,11 @@ def current_task_id() -> int:
 def is_cancelled() -> bool:
     """Whether the current task is in a cancelled scope: if it goes on, its next wait will be cancelled, too."""
     return anyio.current_effective_deadline() == -math.inf
+
+
+def is_cancellation(error: BaseException) -> bool:
+    """Whether an error is the running event loop's way to cancel a task."""
+    return isinstance(error, anyio.get_cancelled_exc_class())
 
 
 def is_stray(error: BaseException) -> bool:

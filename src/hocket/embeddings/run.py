@@ -5,9 +5,13 @@ that the call is made in, and those of the context and the process.
 """
 
 import contextlib
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TypeVar
+from uuid import UUID
 
+from hocket._pipeline.rate_limit import NOTICEABLE
+from hocket._runtime import clock
+from hocket._runtime.ids import new_run_id
 from hocket._runtime.runtime import ASYNC, Runtime
 from hocket.callbacks import AsyncCallbackManager, AsyncRunManager, BaseRunManager, CallbackManager, RunManager
 from hocket.callbacks.run_facts import describe_server
@@ -44,24 +48,36 @@ class EmbeddingRun:
         model: of whose call.
         texts: what is embedded.
         runtime: of the verb.
+
+    Attributes:
+        run_id: its own.
+        metadata: the model's, and over them those of the run that the call is made in.
     """
 
     def __init__(self, model: Embeddings, texts: Sequence[str], runtime: Runtime = ASYNC) -> None:
         self._model = model
         self._texts = texts
         self._run: BaseRunManager | None = None
+        self.run_id: UUID = new_run_id()
         config = read_config(None)
+        own: Mapping[str, object] = getattr(model, "metadata", None) or {}
+        self.metadata: Mapping[str, object] = {**own, **(config.get("metadata") or {})}
         if not is_watched(config):
             return
         manager = (AsyncCallbackManager if runtime.is_async else CallbackManager).configure(
             config.get("callbacks"),
             inheritable_tags=config.get("tags"),
             inheritable_metadata=config.get("metadata"),
-            local_metadata=_describe(model),
+            local_metadata={**own, **_describe(model)},
         )
         if manager.handlers:
             run_class = AsyncRunManager if runtime.is_async else RunManager
-            self._run = manager.new_run(run_class)
+            self._run = manager.new_run(run_class, self.run_id)
+
+    @property
+    def parent_run_id(self) -> UUID | None:
+        """The run that the call is inside of, where handlers listen."""
+        return None if self._run is None else self._run.parent_run_id
 
     async def execute(
         self, work: Callable[[], Awaitable[T]], read: Callable[[T], tuple[Vectors, UsageMetadata | None]]
@@ -94,6 +110,11 @@ class EmbeddingRun:
         if self._run is not None:
             state, facts = failure.retry_event_args
             await self._run.emit("on_retry", state, **facts)
+
+    async def emit_wait(self, since: float) -> None:
+        """Tell the handlers, if it is worth telling, that a request was held back since then, in seconds by the clock."""
+        if self._run is not None and (waited := clock.current().now() - since) >= NOTICEABLE:
+            await self._run.emit("on_limiter_wait", waited)
 
 
 def _describe(model: Embeddings) -> dict[str, object]:

@@ -14,6 +14,7 @@ from pydantic import ConfigDict, Field, SkipValidation, field_validator, model_v
 
 from hocket import globals as settings
 from hocket._metering.attempt import LedgerLike
+from hocket._pipeline.books import find_books
 from hocket._pipeline.budget import BudgetLike, make_budget_reservers
 from hocket._pipeline.cache_access import CacheKey
 from hocket._pipeline.cache_key import model_key
@@ -292,19 +293,9 @@ class BaseLanguageModel(TokenCountingMixin, OptionPolicyMixin, _Runnable[Output]
     def _compose_attempts(self) -> Next:
         """Return what makes a real request, out of this model's fields."""
         places = None if self.max_in_flight is None else self._places
-        return compose_attempts(self.rate_limiter, places, [*make_budget_reservers(self.budget), *self._find_books()])
-
-    def _find_books(self) -> Sequence[LedgerLike]:
-        """Return the ledger of this model's own, if it has one.
-
-        Raises:
-            InvalidInput: it is to be the process's, and there is none.
-        """
-        if self.ledger is True:
-            from hocket.ledger.default_ledger import check_shared
-
-            check_shared()
-        return () if self.ledger is None or isinstance(self.ledger, bool) else (self.ledger,)
+        return compose_attempts(
+            self.rate_limiter, places, [*make_budget_reservers(self.budget), *find_books(self.ledger)]
+        )
 
     @property
     def _places(self) -> ConcurrencyLimiter:

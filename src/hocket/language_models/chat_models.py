@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator, Iterator, Sequence
 from typing import Any, cast
 from uuid import UUID
 
+from hocket._pipeline.books import find_books
 from hocket._pipeline.call import NO_LIMITS, Call, Next
 from hocket._pipeline.chat_answer import CHAT, as_chunk, rebuild_result
 from hocket._pipeline.compose import compose_chat
@@ -294,7 +295,7 @@ class BaseChatModel(ChatCalls, StructuredOutputMixin, ABC):
         return pipeline
 
     def _compose_below_override(self) -> Next:
-        listeners = [book.record_hit for book in self._find_books()]
+        listeners = [book.record_hit for book in find_books(self.ledger)]
         return compose_chat(self.cache, self._make_cache_key, self._compose_attempts(), listeners)
 
     async def _ask_override(self, pipeline: Next, call: Call) -> ChatResult:

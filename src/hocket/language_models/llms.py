@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, cast
 from uuid import UUID
 
+from hocket._pipeline.books import find_books
 from hocket._pipeline.cache_access import CacheKey
 from hocket._pipeline.cache_key import prompt_key
 from hocket._pipeline.call import Call, Next
@@ -228,13 +229,13 @@ class BaseLLM(BaseLanguageModel[str], ABC):
             return LLMResult(generations=[], llm_output={}, run=[])
         if len(call.request.prompts) == 1:
             return await self._run(call)
-        listeners = [book.record_hit for book in self._find_books()]
+        listeners = [book.record_hit for book in find_books(self.ledger)]
         return await answer_missing(call, self.cache, self._make_cache_key, self._compose_attempts(), listeners)
 
     # -- making calls
 
     def _compose(self) -> Next:
-        listeners = [book.record_hit for book in self._find_books()]
+        listeners = [book.record_hit for book in find_books(self.ledger)]
         return compose_text(self.cache, self._make_cache_key, self._compose_attempts(), listeners)
 
     def _make_cache_key(self, request: CallRequest) -> CacheKey:

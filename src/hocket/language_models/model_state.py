@@ -1,4 +1,4 @@
-"""What a model keeps beside its fields, and what becomes of it in a copy and in a pickle.
+"""What a model, or an embedding model, keeps beside its fields, and what becomes of it in a copy and in a pickle.
 
 Under names of its own in a model's ``__dict__`` lie the pipeline composed of its fields, the places of its calls in flight,
 and its last cache key. They are this object's alone: a copy makes its own. Cache, limiter and handlers are shared by copies.
@@ -35,7 +35,7 @@ def pickle_state(name: str, state: dict[str, Any]) -> dict[str, object]:
         state: pydantic's.
     """
     fields = {key: value for key, value in state["__dict__"].items() if key not in _OWN}
-    kept = {key: _keep_portable(fields[key]) for key in _SHARED}
+    kept = {key: _keep_portable(fields[key]) for key in _SHARED if key in fields}
     dropped = [key for key, value in kept.items() if value is not fields[key]]
     if dropped:
         warnings.warn(

@@ -7,37 +7,28 @@ are made at once, and that vector *i* is that of text *i*, is decided here.
 import functools
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from pydantic import ConfigDict, Field
 
+from hocket._metering.attempt import LedgerLike
+from hocket._pipeline.budget import BudgetLike
 from hocket._runtime.portal import run_in_portal
 from hocket.embeddings.base import Embeddings
 from hocket.embeddings.run import EmbeddingRun
 from hocket.errors import InvalidInput, InvalidReply
 from hocket.http.request import HTTPReply, HTTPRequest
+from hocket.language_models.model_state import keep_shared, pickle_state
 from hocket.load.field_docs import inherit_field_docs
 from hocket.load.late_signature import keep_readable, put_off_signature
-from hocket.messages import UsageMetadata, add_usage
+from hocket.messages import add_usage
+from hocket.rate_limiters import BaseRateLimiter
+from hocket.remote.embedding_meter import EmbeddingMeter, EmbeddingResult
 from hocket.remote.retrying_service import RetryingService
 from hocket.runnables import RunnableConfig
 from hocket.runnables.batch import Batch
 
 __all__ = ["EmbeddingResult", "RemoteEmbeddings"]
-
-
-@dataclass(frozen=True, slots=True)
-class EmbeddingResult:
-    """Vectors, and what they cost.
-
-    Attributes:
-        embeddings: one vector for each text, in order.
-        usage: the tokens of all requests; None: the server did not say.
-    """
-
-    embeddings: list[list[float]]
-    usage: UsageMetadata | None = None
 
 
 class RemoteEmbeddings(RetryingService, Embeddings, ABC):
@@ -46,14 +37,23 @@ class RemoteEmbeddings(RetryingService, Embeddings, ABC):
     Args:
         chunk_size: texts in one request, at most.
         max_concurrency: requests of one call that are made at once, at most.
+        rate_limiter: asked before each attempt of a request.
+        budget: what may be spent, a `hocket.budgets.Budget` or several: each attempt reserves its most before it is made.
+        ledger: books each attempt (`hocket.ledger`). None: the process's, if there is one; True: that, and an error if
+            there is none; False: none.
+        metadata: for the runs, and for what is booked: whose the budget is, if it is one for each tenant.
 
     `RetryingService` and `RemoteService` tell the other arguments.
     """
 
-    model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
+    model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
 
     chunk_size: int = Field(default=1000, ge=1)
     max_concurrency: int = Field(default=8, ge=1)
+    rate_limiter: BaseRateLimiter | None = Field(default=None, exclude=True, repr=False)
+    budget: BudgetLike | None = Field(default=None, exclude=True, repr=False)
+    ledger: LedgerLike | bool | None = Field(default=None, exclude=True, repr=False)
+    metadata: dict[str, object] | None = Field(default=None, exclude=True, repr=False)
 
     _max_tokens: ClassVar[int | None] = None
     """Tokens that one request may have in all; None: no limit."""
@@ -87,6 +87,7 @@ class RemoteEmbeddings(RetryingService, Embeddings, ABC):
         Raises:
             InvalidInput: ``texts`` is no list of texts, or one of them is empty. Nothing was sent.
             LLMError: a request failed; the others were cancelled.
+            BudgetExceeded, Unpriceable, BudgetStoreFailed: a budget holds it back; that request was not sent.
             TotalTimeout: all of it took too long.
         """
         batches = list(self._batches(texts, _sizes(texts)))
@@ -120,7 +121,9 @@ class RemoteEmbeddings(RetryingService, Embeddings, ABC):
                 raise InvalidReply(f"the reply has {len(result.embeddings)} vectors for {len(texts)} texts")
             return result
 
-        return await self._send_again(lambda: self._request(texts), read, ends_at, run.emit_retry)
+        fields = self.rate_limiter, self.budget, self.ledger
+        meter = EmbeddingMeter(self._provider, self._served_model, *fields, run, texts, ends_at)
+        return await self._send_again(lambda: self._request(texts), read, ends_at, run.emit_retry, meter.make)
 
     def _batches(self, texts: list[str], sizes: list[int]) -> Iterator[list[str]]:
         """Yield the texts in lists of at most ``chunk_size``, none with more bytes than tokens are allowed.
@@ -138,6 +141,14 @@ class RemoteEmbeddings(RetryingService, Embeddings, ABC):
             total += size
         if batch:
             yield batch
+
+    # -- copies and pickles
+
+    def __getstate__(self) -> dict[str, object]:
+        return pickle_state(type(self).__name__, super().__getstate__())
+
+    def __deepcopy__(self, memo: dict[int, object] | None = None) -> Self:
+        return super().__deepcopy__(keep_shared(self, {} if memo is None else memo))
 
 
 def _join(results: list[EmbeddingResult]) -> EmbeddingResult:

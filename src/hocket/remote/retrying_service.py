@@ -56,6 +56,7 @@ class RetryingService(RemoteService):
         read: Callable[[HTTPReply], T],
         ends_at: float | None,
         emit_retry: Callable[[Failure], Awaitable[None]] | None = None,
+        meter: Callable[[int, Callable[[], Awaitable[T]]], Awaitable[T]] | None = None,
     ) -> T:
         """Make one request, and again where that may help, and return what ``read`` makes of its reply.
 
@@ -64,17 +65,21 @@ class RetryingService(RemoteService):
             read: given the reply.
             ends_at: see `_run_in_time`.
             emit_retry: tells the handlers of an attempt that failed; None: there are none.
+            meter: makes an attempt, given its number, from 1, and what sends; None: it is just sent.
 
         Raises:
             LLMError: the last attempt has failed.
         """
 
-        async def attempt(number: int) -> T:
+        async def send() -> T:
             token = connect_limit.set(self.timeout.connect if self.timeout is not None else None)
             try:
                 return await self._sender.send(make_request(), read)
             finally:
                 connect_limit.reset(token)
+
+        async def attempt(number: int) -> T:
+            return await (send() if meter is None else meter(number, send))
 
         policy = self.retry or RetryPolicy(max_attempts=1)
         return await retry_async(

@@ -1,0 +1,167 @@
+"""The stage that reserves for an attempt, has it made, and settles what it came to: the same for whatever is metered.
+
+Those that reserve are asked one after another; where one refuses, or the caller is cancelled meanwhile, those before it get
+back what they hold. Each end of an attempt is settled, also that of one whose caller has been cancelled: it then takes a
+few seconds at most.
+"""
+
+import logging
+from abc import ABC, abstractmethod
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any, TypeVar
+
+from hocket._metering.attempt import Attempt, AttemptEnd, Outcome, ReplyHead, Reservation, Reserver
+from hocket._metering.reply_listener import reply_listener
+from hocket._runtime import clock
+from hocket._runtime.cancellation import is_cancellation
+from hocket.errors import HocketError, LLMError
+from hocket.messages import UsageMetadata
+
+__all__ = ["NOTHING", "MeteredAttempt", "reserve_first"]
+
+T = TypeVar("T")
+
+NOTHING: UsageMetadata = {"input_tokens": 0, "output_tokens": 0, "total_tokens": 0}
+
+_log = logging.getLogger("hocket.reservations")
+
+
+class MeteredAttempt(Attempt, ABC):
+    """An attempt on its way through the stage. Subclasses say whose it is, and how tokens are read and estimated."""
+
+    _reply: ReplyHead | None = None
+    _began_at: float | None = None
+
+    @abstractmethod
+    async def emit_wait(self, since: float) -> None:
+        """Tell the handlers that the attempt was held back since then, in seconds by the clock."""
+
+    @abstractmethod
+    def _read_usage(self, result: Any) -> UsageMetadata | None:
+        """Return the tokens that a result says were used; None: it says nothing."""
+
+    @abstractmethod
+    async def _estimate_usage(self) -> UsageMetadata:
+        """Return what an attempt without an end must have used."""
+
+    @property
+    def _has_answered(self) -> bool:
+        """Whether a part of an answer has come, so that it was billed whatever happened then."""
+        return False
+
+    @property
+    def _is_closed(self) -> bool:
+        """Whether whoever wanted the answer has left."""
+        return False
+
+    @property
+    def _first_token_at(self) -> float | None:
+        """When the first part of a streamed answer came, in seconds by the clock."""
+        return None
+
+    def hear_reply(self, status: int, headers: Mapping[str, str]) -> None:
+        """Take the head of a reply."""
+        self._reply = ReplyHead(status, headers, clock.current().now())
+
+    def begin(self) -> None:
+        """Have the time of the attempt begin."""
+        self._began_at = clock.current().now()
+
+    def succeed(self, result: Any) -> AttemptEnd:
+        """Return the end of an attempt that gave a result."""
+        return self._end("ok", self._read_usage(result))
+
+    async def fail(self, error: BaseException) -> AttemptEnd:
+        """Return the end of an attempt that ``error`` ended."""
+        outcome: Outcome = "failed"
+        if self._is_closed:
+            outcome = "closed"
+        elif self.runtime.is_async and is_cancellation(error):
+            outcome = "cancelled"
+        if not self._has_answered and (self._began_at is None or _is_unbilled(error)):
+            return self._end(outcome, NOTHING, is_billed=False, error=error)
+        return self._end(outcome, await self._estimate_usage(), is_estimate=True, error=error)
+
+    def _end(
+        self,
+        outcome: Outcome,
+        usage: UsageMetadata | None,
+        *,
+        is_estimate: bool = False,
+        is_billed: bool = True,
+        error: BaseException | None = None,
+    ) -> AttemptEnd:
+        now = clock.current().now()
+        began, first = self._began_at, self._first_token_at
+        return AttemptEnd(outcome, usage, is_estimate, is_billed, error, self._reply, began, first, now)
+
+
+async def reserve_first(attempt: MeteredAttempt, reservers: Sequence[Reserver], make: Callable[[], Awaitable[T]]) -> T:
+    """Have ``reservers`` reserve for an attempt, in this order, make it, and settle.
+
+    Args:
+        attempt: the attempt.
+        reservers: whoever reserves; each may wait, or refuse.
+        make: makes it.
+
+    Raises:
+        Exception: what a reserver raised, or ``make``.
+    """
+    held: list[Reservation] = []
+    try:
+        asked_at = clock.current().now()
+        for reserver in reservers:
+            reservation = await reserver.reserve(attempt)
+            if reservation is not None:
+                held.append(reservation)
+        await attempt.emit_wait(asked_at)
+        attempt.begin()
+        result = await _listen(attempt, make)
+    except BaseException as error:
+        if held:
+            await attempt.runtime.run_shielded(_settle_failure(attempt, held, error))
+        raise
+    if held:
+        settling = _settle_all(held, attempt.succeed(result))
+        await (
+            settling if all(one.is_local for one in held) else attempt.runtime.run_shielded(_limit(attempt, settling))
+        )
+    return result
+
+
+async def _listen(attempt: MeteredAttempt, make: Callable[[], Awaitable[T]]) -> T:
+    token = reply_listener.set(attempt.hear_reply)
+    try:
+        return await make()
+    finally:
+        reply_listener.reset(token)
+
+
+async def _settle_failure(attempt: MeteredAttempt, held: Sequence[Reservation], error: BaseException) -> None:
+    async def settle() -> None:
+        await _settle_all(held, await attempt.fail(error))
+
+    await _limit(attempt, settle())
+
+
+async def _settle_all(held: Sequence[Reservation], end: AttemptEnd) -> None:
+    """Settle what is held, the last first. What cannot be settled is logged: an answer is not lost for it."""
+    for reservation in reversed(held):
+        try:
+            await reservation.settle(end)
+        except Exception as error:
+            _log.warning("%s could not be settled: %r", type(reservation).__name__, error)
+
+
+async def _limit(attempt: MeteredAttempt, settling: Awaitable[None]) -> None:
+    """Await the end of an attempt for a few seconds."""
+    if not await attempt.runtime.finish_within_grace(settling):
+        _log.warning("what was reserved for a call of %s could not be settled in time", attempt.model)
+
+
+def _is_unbilled(error: BaseException) -> bool:
+    """Whether an attempt that failed like this was refused before any work, or never sent. A cancellation is not."""
+    status = getattr(error, "status", None) or getattr(error, "status_code", None)
+    if isinstance(status, int) and status >= 400:
+        return True
+    return not error.was_sent if isinstance(error, LLMError) else isinstance(error, HocketError)
