@@ -23,6 +23,7 @@ NAMED = 3  # models that a row names
 WIDTH = 60  # columns, or those of the terminal if it has fewer
 
 AskForModels = Callable[[], Awaitable[Sequence[str]]]
+"""Asks a server for the names of its models."""
 
 
 class _Group(enum.Enum):
