@@ -11,7 +11,7 @@ import sys
 from collections.abc import Sequence
 
 from hocket._version import __version__
-from hocket.cli import agent, ask, batch, cassette, chat, keys, mcp, migrate, models, serve, setup, usage
+from hocket.cli import agent, ask, batch, cassette, chat, completion, keys, mcp, migrate, models, serve, setup, usage
 from hocket.cli.arguments import OneLineParser
 from hocket.cli.default_command import find_mistyped, name_command
 from hocket.cli.exits import INTERRUPTED, MISUSED, PIPE_CLOSED, exit_code, report
@@ -24,6 +24,7 @@ _COMMANDS = {
     "batch": batch,
     "cassette": cassette,
     "chat": chat,
+    "completion": completion,
     "keys": keys,
     "models": models,
     "mcp": mcp,
@@ -72,7 +73,7 @@ def _build_parser() -> argparse.ArgumentParser:
         description="The language-model layer for async Python services. A question is put to a model, as by `chat`.",
     )
     parser.add_argument("--version", action="version", version=f"hocket {__version__}")
-    parser.set_defaults(run=None, debug=False)
+    parser.set_defaults(run=None, debug=False, parser=parser)
     commands = parser.add_subparsers(title="commands", metavar="", prog="hocket")
     for name, module in _COMMANDS.items():
         command = commands.add_parser(name, help=module.HELP, description=module.HELP)

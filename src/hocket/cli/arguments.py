@@ -2,8 +2,8 @@
 
 import argparse
 import math
-from collections.abc import Sequence
-from typing import Any, NoReturn
+from collections.abc import Mapping, Sequence
+from typing import Any, NoReturn, cast
 from urllib.parse import urlsplit
 
 from hocket.cli.exits import EXIT_CODES, MISUSED
@@ -49,6 +49,16 @@ class OneLineParser(argparse.ArgumentParser):
         if left:
             self.error(self._explain_unknown(left[0]))
         return parsed, left
+
+    def list_arguments(self) -> list[argparse.Action]:
+        """Return its options and arguments, but for those that are hidden."""
+        return [one for one in self._actions if one.help is not argparse.SUPPRESS]
+
+    def find_commands(self) -> "list[tuple[str, OneLineParser]]":
+        """Return the commands that may stand in it, each with its parser."""
+        commands = [cast("object", one.choices) for one in self._actions]
+        named = [cast("Mapping[str, OneLineParser]", one) for one in commands if isinstance(one, Mapping)]
+        return [item for one in named for item in one.items()]
 
     def _explain_unknown(self, word: str) -> str:
         name = word.partition("=")[0]

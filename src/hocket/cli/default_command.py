@@ -9,13 +9,18 @@ import stat
 import sys
 from collections.abc import Collection, Sequence
 
-__all__ = ["find_mistyped", "name_command"]
+__all__ = ["DEFAULT", "find_mistyped", "name_command"]
 
-_DEFAULT = "chat"
+DEFAULT = "chat"
+"""The command that is meant where none is named."""
+
 _OWN = ("-h", "--help", "--version")
 _NEAR = 0.75  # of difflib's likeness: one letter wrong, missing, too many, or two in the wrong order
 # Words that questions begin with, as near to a command as a mistyped one is.
-_WORDS = frozenset({"what", "that", "chart", "set", "use", "as", "match", "catch", "cast"})
+_WORDS = frozenset(
+    {"what", "that", "chart", "set", "use", "as", "match", "catch", "cast"}
+    | {"complete", "competition", "compilation", "composition"}
+)
 
 
 def name_command(commands: Collection[str], words: Sequence[str]) -> list[str]:
@@ -24,12 +29,12 @@ def name_command(commands: Collection[str], words: Sequence[str]) -> list[str]:
     Without any word, a question that is piped in is asked.
     """
     if not words:
-        return [_DEFAULT] if _is_given_text() else []
+        return [DEFAULT] if _is_given_text() else []
     if words[0] == "help" and len(words) <= 2 and set(words[1:]) <= set(commands):
         return [*words[1:], "--help"]
     if words[0] in commands or words[0] in _OWN:
         return [*words]
-    return [_DEFAULT, *words]
+    return [DEFAULT, *words]
 
 
 def find_mistyped(commands: Collection[str], words: Sequence[str]) -> str | None:
