@@ -56,6 +56,15 @@ def test_sync(make: Callable[..., Any]) -> None:
     assert texts(conversation) == ["1?", "one", "2?", "two"]
 
 
+def test_it_prints_who_is_asked_and_where_it_is_kept() -> None:
+    """And none of what was said, which may be long, or far away."""
+    talk = Conversation(ScriptedChatModel(script=["a"]), system="be brief")
+    talk.send("secret")
+    assert repr(talk) == (
+        "Conversation(ScriptedChatModel, history=InMemoryChatMessageHistory(2 messages), system='be brief')"
+    )
+
+
 async def test_options_and_config_reach_the_model() -> None:
     """As those of any call; it is one run, called Conversation."""
     recorder = Recorder("on_chain_start", "on_chat_model_start")

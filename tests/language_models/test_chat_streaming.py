@@ -104,20 +104,29 @@ async def test_an_answer_in_one_piece_is_told_and_closed_like_any_other(recorder
 @pytest.mark.parametrize(
     ("field", "options", "hook"),
     [
+        (None, {}, "agenerate"),
+        (None, {"stream": True}, "astream"),
         (False, {}, "agenerate"),
-        (False, {"stream": True}, "astream"),
+        (False, {"stream": True}, "agenerate"),
         (True, {}, "astream"),
         (True, {"stream": False}, "agenerate"),
     ],
 )
-async def test_an_invoke_that_streams(field: bool, options: dict[str, Any], hook: str, recorder: Any) -> None:
-    """BCM-41: the ``streaming`` field, or the call's ``stream`` over it, has `ainvoke` stream, so that tokens are told."""
-    model = Streaming(streaming=field)
+async def test_an_invoke_that_streams(field: bool | None, options: dict[str, Any], hook: str, recorder: Any) -> None:
+    """BCM-41: the ``streaming`` field, or the call's ``stream``, has `ainvoke` stream, so that tokens are told; a no of either wins."""
+    model = Streaming() if field is None else Streaming(streaming=field)
     message = await model.ainvoke("hi", {"callbacks": [recorder]}, **options)
     assert [call.hook for call in model.requests] == [hook]
     assert (message.content, type(message)) == ("".join(WORDS), AIMessage)
     tokens = recorder.firsts("on_llm_new_token")
     assert tokens == (WORDS if hook == "astream" else [])
+
+
+@pytest.mark.parametrize(("fields", "count"), [({}, PIECES), ({"streaming": True}, PIECES), ({"streaming": False}, 1)])
+async def test_a_field_that_says_no_makes_one_piece_of_a_stream(fields: dict[str, Any], count: int) -> None:
+    """As in LangChain: a default is no answer, ``streaming=False`` is."""
+    made = Streaming(**fields).model_copy()
+    assert [chunk.text async for chunk in made.astream("hi")] == (WORDS if count > 1 else ["".join(WORDS)])
 
 
 async def test_a_handler_changes_nothing(recorder: Any) -> None:

@@ -4,6 +4,7 @@ from typing import Any
 
 import anyio
 import pytest
+from pydantic import BaseModel
 
 from hocket import ChatOpenAI, FakeListChatModel, HumanMessage, ScriptedChatModel
 from hocket.errors import ProviderUnavailable
@@ -45,6 +46,18 @@ def test_render_shows_the_tools_that_are_bound() -> None:
     assert body["tools"][0]["function"]["name"] == "add"
     retried: Any = model.with_retry().render("hi").json
     assert retried["tools"] == body["tools"]
+
+
+def test_render_shows_the_request_of_a_typed_answer() -> None:
+    """What tracers are told of the schema is no option of the request, nor is the call's deadline."""
+
+    class Person(BaseModel):
+        name: str
+
+    model = ChatOpenAI(model="gpt-5.2", api_key="k")
+    body: Any = model.with_structured_output(Person).render("Ada", timeout=3).json
+    assert body["response_format"]["json_schema"]["name"] == "Person"
+    assert "timeout" not in body
 
 
 @pytest.mark.parametrize("verb", ["generate", "agenerate", "generate_prompt", "agenerate_prompt"])

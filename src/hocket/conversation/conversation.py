@@ -113,6 +113,9 @@ class Conversation:
         """All that was said."""
         return self._history
 
+    def __repr__(self) -> str:
+        return f"Conversation({type(self._model).__name__}, history={self._history!r}, system={self.system!r})"
+
     def _repr_html_(self) -> str:
         """Return what was said as a notebook shows it."""
         from hocket.messages.html import write_messages

@@ -125,6 +125,8 @@ class ChatCalls(BaseLanguageModel[AIMessage], ABC):
     def _should_stream(self, *, async_api: bool, run_manager: Any = None, **kwargs: Any) -> bool:
         """Whether this call goes to a stream hook, if there is one: LangChain's rule, less its look at the handlers.
 
+        A field ``streaming`` that was set to False has streams come in one piece, as ``disable_streaming`` does.
+
         Args:
             async_api: whether an async verb was called.
             run_manager: LangChain's; not used.
@@ -134,9 +136,12 @@ class ChatCalls(BaseLanguageModel[AIMessage], ABC):
             return False
         if self.disable_streaming == "tool_calling" and kwargs.get("tools", getattr(self, "tools", None)):
             return False
-        if "stream" in kwargs:
-            return bool(kwargs["stream"])
-        return self._has_streaming_switch and bool(self.streaming)  # type: ignore[attr-defined]  # of a subclass
+        asked = bool(kwargs.get("stream"))
+        if not self._has_streaming_switch or ("stream" in kwargs and not asked):
+            return asked
+        if self.streaming:  # type: ignore[attr-defined]  # of a subclass
+            return True
+        return asked and "streaming" not in self.model_fields_set
 
     def _make_cache_key(self, request: CallRequest) -> CacheKey:
         return prompt_key(request.prompts[0]), self._get_llm_string(request.stop, **request.params)

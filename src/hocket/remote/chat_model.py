@@ -17,6 +17,7 @@ from hocket._pipeline.chat_answer import as_chunk
 from hocket._runtime.portal import run_in_portal
 from hocket.errors import HocketError, InvalidInput, Unsupported
 from hocket.http.request import HTTPReply, HTTPRequest
+from hocket.language_models.call_parts import NOT_SENT
 from hocket.language_models.chat_models import BaseChatModel
 from hocket.language_models.options import merge_options
 from hocket.language_models.simple import generate_from_stream
@@ -41,7 +42,7 @@ class RemoteChatModel(RemoteModel, BaseChatModel, ABC):
     server can only stream, `_decoder` reads whole replies, too.
 
     Args:
-        streaming: have ``ainvoke`` stream, too, and fold.
+        streaming: True: have ``ainvoke`` stream, too, and fold. False, where it is given: streams come in one piece.
         include_response_headers: keep the reply's headers as ``response_metadata["headers"]``. A provider hands that on
             to what reads its replies.
         foreign: what becomes of reasoning, and of tools that ran on the server, in replies of another provider. "convert":
@@ -255,7 +256,7 @@ class RemoteChatModel(RemoteModel, BaseChatModel, ABC):
 
     def _preview(self, input: Any, stop: list[str] | None, params: Fields, *, stream: bool) -> HTTPRequest:
         messages = self._to_messages(input)
-        sent = {name: value for name, value in params.items() if name != "unsupported"}
+        sent = {name: value for name, value in params.items() if name not in NOT_SENT}
         stop, sent, _ = self._apply_option_policy(stop, sent, params.get("unsupported"), messages)
         return self._write(self._adapt(messages, params)[0], self._merge_options(stop, sent), stream=stream)
 

@@ -11,6 +11,7 @@ from typing import Any
 from pydantic import Field
 
 from hocket.http.request import HTTPReply, HTTPRequest
+from hocket.language_models.call_parts import NOT_SENT
 from hocket.language_models.llms import BaseLLM
 from hocket.language_models.options import merge_options
 from hocket.messages.usage import add_counts
@@ -96,7 +97,7 @@ class RemoteLLM(RemoteModel, BaseLLM, ABC):
         return [GenerationChunk(text=answer.text, generation_info=info or None)]
 
     def _preview(self, input: Any, stop: list[str] | None, params: dict[str, Any], *, stream: bool) -> HTTPRequest:
-        sent = {name: value for name, value in params.items() if name != "unsupported"}
+        sent = {name: value for name, value in params.items() if name not in NOT_SENT}
         stop, sent, _ = self._apply_option_policy(stop, sent, params.get("unsupported"))
         return self._write([self._convert_input(input).to_string()], stop, sent, stream=stream)
 
