@@ -18,7 +18,9 @@ import pytest
 from anyio import to_thread
 from pydantic import BaseModel
 
+from benchmarks.bulk_killed import run_killed
 from hocket.batch import BatchBusy, BatchReport, BatchRow, ResumeMismatch, arun_batch, read_batch, run_batch
+from hocket.batch.run import MOST_LINES
 from hocket.budgets import Budget
 from hocket.errors import AuthenticationError, BudgetExceeded, InvalidInput
 from hocket.language_models import ScriptedChatModel, Turn
@@ -456,6 +458,19 @@ def test_killed_at_any_point_no_row_is_lost_or_answered_twice(out: Path, tmp_pat
     assert len(lines) == 601
     twice = len(asked.read_text().split()) - 600
     assert 0 < twice <= 411  # all that the four that were killed had asked for; far fewer on an idle machine
+
+
+def test_killed_at_random_points_it_asks_twice_for_what_was_not_written_at_most(tmp_path: Path) -> None:
+    """Three thousand rows, three kills from outside. In lines, since a busy machine has its own idea of 50 ms.
+
+    `python -m benchmarks --only bulk-killed` does so with 100,000 rows, and holds it to the 50 ms.
+    """
+    at_once = 10
+    got = run_killed(3_000, at_once, 3, str(tmp_path))
+    assert (got.lost, got.twice) == (0, 0)
+    # Being written, waiting to be written, and in flight.
+    assert max(got.billed_twice) <= 2 * (MOST_LINES + at_once) + at_once
+    assert 0 < got.skipped < 3_000
 
 
 def test_memory_is_flat(tmp_path: Path) -> None:

@@ -135,7 +135,11 @@ class TestStoreDown:
 
 @pytest.mark.parametrize(
     ("damage", "text"),
-    [("directory", "unable to open"), ("foreign", "not a database"), ("newer", "no column named")],
+    [
+        ("directory", "it is a directory: give the path of a file"),
+        ("foreign", "it is none of SQLite's: give the path of another file"),
+        ("newer", "its tables are those of another version of hocket"),
+    ],
 )
 def test_a_file_that_is_no_store_of_ours(damage: str, text: str, tmp_path: Path) -> None:
     path = tmp_path / "budgets.db"

@@ -2,6 +2,7 @@
 
 import json
 import pickle
+import sqlite3
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
@@ -176,3 +177,27 @@ def test_a_foreign_database_is_refused(tmp_path: Path) -> None:
         with pytest.raises(StoreError, match=str(place)):
             list(SQLiteLedger(place).entries())
     assert path.read_text().startswith("not a database")
+
+
+@pytest.mark.parametrize("how", ["directory", "notes", "newer"])
+def test_a_file_that_is_no_ledger_stays_as_it_is(how: str, tmp_path: Path) -> None:
+    """Whoever reads it is told the way out; what is booked is kept in the spool."""
+    for cls, suffix in ((SQLiteLedger, "db"), (JSONLLedger, "jsonl")):
+        path = tmp_path / f"usage.{suffix}"
+        if how == "directory":
+            path.mkdir()
+        elif how == "notes" or cls is JSONLLedger:
+            path.write_text("These are my notes, and no ledger.\n" * 100)
+        else:
+            with sqlite3.connect(path) as connection:
+                connection.execute("CREATE TABLE hocket_ledger (id TEXT, entry TEXT)")
+            connection.close()
+        before = None if how == "directory" else path.read_bytes()
+        ledger = cls(path, spool=str(tmp_path / f"{suffix}.spool"))
+        text = "directory" if how == "directory" else "give the path of another"
+        with pytest.raises(StoreError, match=text):
+            list(ledger.entries())
+        fill(ledger, entry(1))
+        assert ledger.errors == 1
+        assert [one.id for one in JSONLLedger(ledger.spool_path).entries()] == ["0001"]
+        assert how != "notes" or path.read_bytes() == before

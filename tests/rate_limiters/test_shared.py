@@ -6,6 +6,7 @@ import multiprocessing
 import os
 import pickle
 import signal
+import sqlite3
 import subprocess
 import sys
 import textwrap
@@ -17,7 +18,7 @@ import anyio
 import anyio.lowlevel
 import pytest
 
-from hocket.errors import DroppedStateWarning, HocketWarning, InvalidInput, StoreError
+from hocket.errors import DroppedStateWarning, HocketWarning, InvalidInput
 from hocket.language_models import ScriptedChatModel
 from hocket.rate_limiters import RateLimiter
 
@@ -218,8 +219,9 @@ def _use(limiter: RateLimiter) -> None:
     permit.settle(7)
 
 
-@pytest.mark.parametrize("how", ["a directory", "not a database", "of a newer version"])
-def test_a_file_that_is_none_of_ours_is_refused(how: str, tmp_path: Path, name: str) -> None:
+@pytest.mark.parametrize("how", ["a directory", "not a database", "of a newer version", "with other tables"])
+@pytest.mark.parametrize("if_store_fails", ["local", "raise"])
+def test_a_file_that_is_none_of_ours_is_refused(how: str, if_store_fails: Any, tmp_path: Path, name: str) -> None:
     """Whatever is to be done where the store fails: this is no failure that passes."""
     path = tmp_path / "limits.db"
     if how == "a directory":
@@ -227,12 +229,15 @@ def test_a_file_that_is_none_of_ours_is_refused(how: str, tmp_path: Path, name: 
     elif how == "not a database":
         path.write_text("a letter to a friend" * 100)
     else:
-        import sqlite3
-
-        assert shared(f"sqlite:///{path}", name, 60).acquire()
+        if how == "of a newer version":
+            assert shared(f"sqlite:///{path}", name, 60).acquire()
         with sqlite3.connect(path) as connection:
-            connection.execute("UPDATE hocket_limit SET format = 99")
+            newer = how == "of a newer version"
+            connection.execute(
+                "UPDATE hocket_limit SET format = 99" if newer else "CREATE TABLE hocket_limit (all_of_it)"
+            )
         connection.close()
-    error = StoreError if how == "not a database" else InvalidInput
-    with pytest.raises(error, match=r"is a directory|not a database|of format 99"):
-        shared(f"sqlite:///{path}", name, 60).acquire()
+    limiter = RateLimiter(60, store=f"sqlite:///{path}", name=name, if_store_fails=if_store_fails)
+    text = r"is a directory|none of SQLite's: give|of format 99.*use a newer|tables are those of another version"
+    with pytest.raises(InvalidInput, match=text):
+        limiter.acquire()

@@ -17,7 +17,7 @@ from typing import Any
 from hocket._runtime.fork import after_fork, leave_to_parent
 from hocket.errors import HocketError
 
-__all__ = ["SQLiteDatabase", "shared_database", "snapshot", "transaction"]
+__all__ = ["SQLiteDatabase", "is_foreign", "shared_database", "snapshot", "transaction"]
 
 PATIENCE = 30.0
 """Seconds to wait for other writers."""
@@ -69,7 +69,7 @@ class SQLiteDatabase:
                 self._schemas.add(schema)
             yield connection
         except sqlite3.Error as error:
-            raise error_type(f"{self.path}: {error}") from error
+            raise error_type(f"{self.path}: {error}{_find_way_out(self.path, error)}") from error
         finally:
             self._lock.release()
 
@@ -102,6 +102,27 @@ class SQLiteDatabase:
         # No __del__: while one runs, the weak reference in `_databases` still finds its object.
         self._closing = weakref.finalize(self, _close_unused, self._lock, connection)
         return connection
+
+
+def is_foreign(error: BaseException | None) -> bool:
+    """Whether a file cannot be used since it is no database, or one whose tables are of another version or program."""
+    if not isinstance(error, sqlite3.DatabaseError):
+        return False
+    is_none = getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_NOTADB
+    return is_none or any(words in str(error) for words in ("no such column", "has no column"))
+
+
+def _find_way_out(path: str, error: sqlite3.Error) -> str:
+    """Return what to do about a file that is none of ours."""
+    if os.path.isdir(path):
+        return "; it is a directory: give the path of a file"
+    if not is_foreign(error):
+        return ""
+    if "column" in str(error):
+        return (
+            "; its tables are those of another version of hocket, or of another program: give the path of another file"
+        )
+    return "; it is none of SQLite's: give the path of another file"
 
 
 def _close_unused(lock: threading.Lock, connection: sqlite3.Connection) -> None:

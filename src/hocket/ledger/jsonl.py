@@ -8,7 +8,7 @@ from hocket._databases.urls import check_path
 from hocket.errors import StoreError
 from hocket.ledger.base import Ledger
 from hocket.ledger.entry import LedgerEntry, encode_line
-from hocket.ledger.spool import append_locked, read_entries
+from hocket.ledger.spool import append_locked, has_foreign_lines, read_entries
 
 __all__ = ["JSONLLedger"]
 
@@ -25,13 +25,14 @@ class JSONLLedger(Ledger):
 
     Raises:
         InvalidInput: the path is empty.
-        StoreError: by `entries` and `total`: the file cannot be read.
+        StoreError: by `entries` and `total`: the file cannot be read, or is no ledger. Then nothing is written to it.
     """
 
     def __init__(
         self, path: str | os.PathLike[str], *, metadata: Sequence[str] | None = None, spool: str | None = None
     ) -> None:
         self.path: str = check_path(path, "path")
+        self._is_ours = False  # as far as is known
         super().__init__(self.path, metadata, spool)
 
     def _find_address(self) -> str:
@@ -39,14 +40,22 @@ class JSONLLedger(Ledger):
 
     def _write(self, entries: Sequence[LedgerEntry]) -> None:
         try:
+            self._check_file()
             append_locked(self.path, b"".join(map(encode_line, entries)))
         except OSError as error:
             raise StoreError(f"{self!r}: {error.strerror or error}") from error
+
+    def _check_file(self) -> None:
+        if not self._is_ours:
+            if has_foreign_lines(self.path):
+                raise StoreError(f"{self!r}: the file is there, and is no ledger: give the path of another one")
+            self._is_ours = True
 
     def _read(self, since: datetime | None) -> Iterator[LedgerEntry]:
         seen: set[str] = set()
         unended: dict[str, LedgerEntry] = {}
         try:
+            self._check_file()
             for entry in read_entries(self.path):
                 if entry is None or entry.id in seen:  # the spool may bring one twice
                     continue

@@ -1,6 +1,7 @@
 """A file on this machine that keeps entries while their store is away. All processes that write to the store share it."""
 
 import hashlib
+import itertools
 import json
 import os
 import tempfile
@@ -11,7 +12,7 @@ from hocket._databases.file_lock import lock_file
 from hocket.errors import StoreError
 from hocket.ledger.entry import LedgerEntry, decode_entry, encode_line
 
-__all__ = ["Spool", "append_locked", "read_entries"]
+__all__ = ["Spool", "append_locked", "has_foreign_lines", "read_entries"]
 
 
 class Spool:
@@ -111,6 +112,19 @@ def read_entries(path: str) -> Iterator[LedgerEntry | None]:
     """Yield the entries of a file, one by one; None for a line that is cut or damaged."""
     with open(path, "rb") as lines:
         yield from map(_read_line, lines)
+
+
+def has_foreign_lines(path: str) -> bool:
+    """Whether a file has lines, and none of the first ones is an entry: it is somebody else's.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    try:
+        first = list(itertools.islice(read_entries(path), 20))
+    except FileNotFoundError:
+        return False
+    return bool(first) and not any(first)
 
 
 def _read_line(line: bytes) -> LedgerEntry | None:

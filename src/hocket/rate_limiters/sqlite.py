@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import fields
 from uuid import uuid4
 
-from hocket._databases.sqlite import SQLiteDatabase, shared_database, transaction
+from hocket._databases.sqlite import SQLiteDatabase, is_foreign, shared_database, transaction
 from hocket._databases.urls import check_path
 from hocket._runtime import clock
 from hocket.errors import InvalidInput, StoreError
@@ -161,11 +161,16 @@ class SQLiteStore:
             raise InvalidInput(f"{self._path} is a directory; store=... wants the path of a file")
         if self._database is None:  # found with calls that no event loop may make
             self._database = shared_database(self._path, "limits", 2.0, is_durable=False)
-        with self._database.open(_SCHEMA, StoreError) as connection, transaction(connection):
-            row = self._read(connection, limits)
-            yield row
-            if row is not None:
-                self._write(row)
+        try:
+            with self._database.open(_SCHEMA, StoreError) as connection, transaction(connection):
+                row = self._read(connection, limits)
+                yield row
+                if row is not None:
+                    self._write(row)
+        except StoreError as error:
+            if is_foreign(error.__cause__):  # no failure that passes, which a share of the limit would bridge
+                raise InvalidInput(str(error)) from error
+            raise
 
     def _read(self, connection: sqlite3.Connection, limits: RateLimits | None) -> _Row | None:
         found = connection.execute("SELECT format, state FROM hocket_limit WHERE name = ?", (self._name,)).fetchone()
