@@ -20,6 +20,7 @@ from hocket.agents.react.format import ReActFormat
 from hocket.agents.steps import AgentAction, AgentFinish, AgentStep
 from hocket.agents.text_format import FEEDBACK_NAME
 from hocket.errors import InvalidInput, OutputParserException
+from hocket.errors.hints import bridge_hint
 from hocket.memory import BaseChatMemory, BaseMemory
 from hocket.message_toolkit.calls import is_empty
 from hocket.messages import AIMessage, BaseMessage, HumanMessage, ToolCall, ToolMessage, convert_to_messages
@@ -187,7 +188,8 @@ def create_tool_calling_agent(
     try:
         bind_tools(llm, known)
     except NotImplementedError:
-        raise InvalidInput(f"{type(llm).__name__} cannot be given tools; create_react_agent asks it in text") from None
+        hint = bridge_hint(llm) or "; create_react_agent asks it in text"
+        raise InvalidInput(f"{type(llm).__name__} cannot be given tools{hint}") from None
     return _ModelAgent(llm, known, prompt, None)
 
 

@@ -19,7 +19,7 @@ from hocket._runtime.stream import Sink
 from hocket.callbacks import AsyncCallbackManagerForChainRun, CallbackManagerForChainRun
 from hocket.chains.outlet import Outlet
 from hocket.errors import InvalidHook, InvalidInput
-from hocket.errors.hints import near_name
+from hocket.errors.hints import bridge_hint, near_name
 from hocket.memory.base import BaseChatMemory, BaseMemory
 from hocket.messages.content import Fields, FieldsView
 from hocket.runnables import RunnableConfig
@@ -96,6 +96,9 @@ class Chain(RunnableWithRun[Fields, Fields], RunnableSerializable[Fields, Fields
     if not TYPE_CHECKING:  # checkers know the fields of each class
 
         def __init__(self, **fields: object) -> None:
+            for name, value in fields.items():
+                if hint := bridge_hint(value):  # a runnable of whatever kind is taken otherwise
+                    raise InvalidInput(f"{name} is {type(value).__name__}{hint}")
             super().__init__(**fields)
             self._check_keys()  # not in a validator, where an InvalidInput would be wrapped
 

@@ -7,6 +7,7 @@ from hocket._pipeline.answer import PARTIAL
 from hocket._runtime.runtime import Runtime
 from hocket.chat_history.base import BaseChatMessageHistory
 from hocket.errors import InvalidInput
+from hocket.errors.hints import bridge_hint
 from hocket.message_toolkit import repair_history, validate_history
 from hocket.message_toolkit.calls import is_empty
 from hocket.message_toolkit.turns import match_calls
@@ -101,4 +102,6 @@ def coerce_messages(value: object, speaker: type[HumanMessage] | type[AIMessage]
         messages = cast("Sequence[object]", value)
         if all(isinstance(one, BaseMessage) for one in messages):
             return [*cast("Sequence[BaseMessage]", messages)]
-    raise InvalidInput(f"{what} must be a text, a message or a list of messages, not {kind}")
+    raise InvalidInput(
+        f"{what} must be a text, a message or a list of messages, not {kind}{bridge_hint(cast(object, value))}"
+    )

@@ -27,6 +27,7 @@ from hocket.chat_history.turn import (
     read_messages,
 )
 from hocket.errors import InvalidInput
+from hocket.errors.hints import bridge_hint
 from hocket.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage, message_chunk_to_message
 from hocket.runnables import Runnable, RunnableConfig, RunnableSerializable, patch_config
 from hocket.runnables.coercion import coerce_to_runnable
@@ -186,7 +187,9 @@ class RunnableWithMessageHistory(RunnableWithRun[Any, Any], RunnableSerializable
         found: Any = find()
         history = await runtime.call_async(_await_value, found) if inspect.isawaitable(found) else found
         if not isinstance(history, BaseChatMessageHistory):
-            raise InvalidInput(f"get_session_history returned {type(history).__name__}; it must return a history")
+            raise InvalidInput(
+                f"get_session_history returned {type(history).__name__}; it must return a history{bridge_hint(history)}"
+            )
         return _Session(history, patch_config(config, configurable={"message_history": history}))
 
     def _make_input(self, input: Any, past: list[BaseMessage], asked: list[BaseMessage]) -> Any:

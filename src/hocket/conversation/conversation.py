@@ -15,7 +15,7 @@ from hocket.chat_history.turn import add_missing_results, append_partial, append
 from hocket.conversation.reading import ConversationStream, Reading, SyncConversationStream
 from hocket.conversation.window import Limits, Options, WindowedModel
 from hocket.errors import InvalidInput
-from hocket.errors.hints import excerpt
+from hocket.errors.hints import bridge_hint, excerpt
 from hocket.language_models import init_chat_model
 from hocket.memory.base import BaseChatMemory
 from hocket.message_toolkit.calls import is_empty
@@ -273,6 +273,7 @@ def _open_model(model: object) -> Runnable[Any, AIMessage]:
     if not isinstance(model, Runnable):
         raise InvalidInput(
             f"model is {type(model).__name__}; it must be a chat model, or a name such as 'openai:gpt-5.2', 'local'"
+            f"{bridge_hint(model)}"
         )
     return cast("Runnable[Any, AIMessage]", model)
 

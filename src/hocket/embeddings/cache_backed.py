@@ -12,6 +12,7 @@ from typing import Protocol, Self, runtime_checkable
 from hocket._runtime.runtime import ASYNC
 from hocket.embeddings.base import Embeddings
 from hocket.errors import InvalidHook, InvalidInput
+from hocket.errors.hints import bridge_hint
 
 __all__ = ["ByteCache", "CacheBackedEmbeddings"]
 
@@ -63,6 +64,9 @@ class CacheBackedEmbeddings(Embeddings):
         batch_size: int | None = None,
         cache_queries: bool = False,
     ) -> None:
+        if not isinstance(embedding, Embeddings):  # pyright: ignore[reportUnnecessaryIsInstance]  # a caller's mistake
+            hint = bridge_hint(embedding) or ": OpenAIEmbeddings(...)"
+            raise InvalidInput(f"embedding is {type(embedding).__name__}; it is an embedding model{hint}")
         if not isinstance(cache, MutableMapping | ByteCache):  # pyright: ignore[reportUnnecessaryIsInstance]  # a caller's mistake
             raise InvalidInput(f"cache is {type(cache).__name__}; it is a mapping, or a store with mget and mset")
         if batch_size is not None and batch_size < 1:

@@ -1,11 +1,14 @@
 """Words that errors share: the nearest known name, and a short excerpt of a long value."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import cast
 
 __all__ = ["LONGEST_NAME", "bridge_hint", "excerpt", "near_name", "near_name_hint"]
 
 LONGEST_NAME = 100
 """Characters of a name that are compared and shown: a name may come from a model or a stranger, and be a megabyte."""
+
+_WITHOUT_FORM = {f"langchain_core.{room}" for room in ("caches", "example_selectors", "rate_limiters", "stores")}
 
 
 def near_name(name: str, known: Iterable[str], likeness: float = 0.6) -> str | None:
@@ -30,7 +33,12 @@ def excerpt(value: object, longest: int = LONGEST_NAME) -> str:
 
 
 def bridge_hint(value: object) -> str:
-    """Return how an object of LangChain's becomes one of hocket's, to be put behind an error; "": it is none of its."""
-    if any(base.__module__.startswith("langchain_core.") for base in type(value).__mro__):
+    """Return how an object of LangChain's, or a list of them, becomes hocket's, to be put behind an error.
+
+    "": there is none of its, or none that has a form in hocket.
+    """
+    given = cast("Sequence[object]", value) if isinstance(value, list | tuple) else (value,)
+    modules = {base.__module__ for one in given for base in type(one).__mro__}
+    if any(module.startswith("langchain_core.") for module in modules) and modules.isdisjoint(_WITHOUT_FORM):
         return "; it is LangChain's: hocket.interop.langchain.from_langchain makes it hocket's"
     return ""

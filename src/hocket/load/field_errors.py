@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import AliasChoices, BaseModel, ValidationError
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
-from hocket.errors.hints import LONGEST_NAME, near_name_hint
+from hocket.errors.hints import LONGEST_NAME, bridge_hint, near_name_hint
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
@@ -39,7 +39,7 @@ def explain_fields(error: ValidationError, cls: type[BaseModel], renamed: Mappin
 def _text(one: "ErrorDetails", cls: type[BaseModel], renamed: Mapping[str, str]) -> str:
     """Return what one error says; pydantic's own words, if there are none better."""
     if one["type"] != "extra_forbidden" or len(one["loc"]) != 1:
-        return one["msg"].removeprefix("Value error, ")
+        return f"{one['msg'].removeprefix('Value error, ')}{bridge_hint(one['input'])}"
     name = str(one["loc"][0])
     hint = f"write {renamed[name]}" if name in renamed else near_name_hint(name, _names(cls))
     return f"there is no field {name[:LONGEST_NAME]!r}; {hint}"

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any, Literal, Protocol, TypeAlias, cast
 
 from hocket.errors import InvalidInput
+from hocket.errors.hints import bridge_hint
 from hocket.messages import BaseMessage
 
 __all__ = ["CountsMessages", "ListCounter", "TokenCounter", "find_largest", "list_counter"]
@@ -42,6 +43,8 @@ def list_counter(counter: TokenCounter) -> ListCounter:
         return count_tokens_approximately
     of_model = getattr(counter, "get_num_tokens_from_messages", None)
     if of_model is not None:
+        if hint := bridge_hint(counter):
+            raise InvalidInput(f"cannot count with {type(counter).__name__}{hint}")
         return cast(ListCounter, of_model)
     if not callable(counter):
         raise InvalidInput(

@@ -18,11 +18,14 @@ def picker(kinds: Kinds) -> Callable[[BaseMessage], bool]:
     A name stands for the chunks of its messages, too. (In LangChain it does not: there ``"ai"`` is no `AIMessageChunk`.)
 
     Raises:
-        InvalidInput: a name that no message has. (In LangChain it is the type of none.)
+        InvalidInput: a name that no message has (in LangChain it is the type of none), or no class of messages.
     """
     several: Iterable[str | type[BaseMessage]] = [kinds] if isinstance(kinds, str | type) else kinds
     names = {kind for kind in several if isinstance(kind, str)}
     classes = tuple(kind for kind in several if not isinstance(kind, str))
+    for kind in classes:
+        if not (isinstance(kind, type) and issubclass(kind, BaseMessage)):  # pyright: ignore[reportUnnecessaryIsInstance]  # a caller's mistake
+            raise InvalidInput(f"{kind!r} is no class of messages: those of hocket.messages are")
     if not names <= _KNOWN:
         known = {*_names(BaseMessage)}
         if unknown := sorted(names - known):

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, TypeVar, cast
 
 from pydantic import ConfigDict, Field
 
+from hocket.errors.hints import bridge_hint
 from hocket.load.construct import allocate, get_fields, set_extra, set_fields, set_fields_set, set_private, set_state
 from hocket.load.lazy_fields import AllFields, LazyFields
 from hocket.load.serializable import Serializable
@@ -318,7 +319,8 @@ class BaseMessageChunk(BaseMessage, init=False):
         chunks = cast("Sequence[Any]", other) if isinstance(other, list | tuple) else (other,)
         for chunk in chunks:
             if not isinstance(chunk, BaseMessageChunk):
-                raise TypeError(f"cannot add {type(chunk).__name__} to {type(self).__name__}: it is no message chunk")
+                names = f"{type(chunk).__name__} to {type(self).__name__}"
+                raise TypeError(f"cannot add {names}: it is no message chunk{bridge_hint(chunk)}")
         return chunks
 
     def _join(self, other: "BaseMessageChunk", fields: Fields) -> None:

@@ -3,6 +3,7 @@
 from typing import Generic, TypeVar
 
 from hocket.errors import InvalidInput
+from hocket.errors.hints import bridge_hint
 from hocket.messages import AIMessage, AIMessageChunk, BaseMessage, BaseMessageChunk, Collector
 from hocket.outputs import ChatGeneration, Generation
 
@@ -46,7 +47,7 @@ def get_piece_text(piece: str | BaseMessage) -> str:
         return piece
     if isinstance(piece, BaseMessage):  # pyright: ignore[reportUnnecessaryIsInstance]  # a caller's mistake
         return piece.text
-    raise InvalidInput(f"a parser takes texts or messages, not {type(piece).__name__}")
+    raise InvalidInput(f"a parser takes texts or messages, not {type(piece).__name__}{bridge_hint(piece)}")
 
 
 class Credit:

@@ -13,6 +13,7 @@ from pydantic import ConfigDict
 
 from hocket._runtime.runtime import Runtime
 from hocket.errors import InvalidInput
+from hocket.errors.hints import bridge_hint
 from hocket.messages import BaseMessage
 from hocket.outputs import ChatGeneration, Generation
 from hocket.prompt_values import PromptValue
@@ -124,7 +125,7 @@ def to_generations(input: ParserInput) -> list[Generation]:
         return [ChatGeneration(message=input)]
     if isinstance(input, str):  # pyright: ignore[reportUnnecessaryIsInstance]  # a caller's mistake
         return [Generation(text=input)]
-    raise InvalidInput(f"a parser takes a text or a message, not {type(input).__name__}")
+    raise InvalidInput(f"a parser takes a text or a message, not {type(input).__name__}{bridge_hint(input)}")
 
 
 def get_text(result: Sequence[Generation]) -> str:

@@ -11,6 +11,7 @@ from hocket._runtime.stream import Sink, Stream
 from hocket._runtime.thread_stream import from_thread
 from hocket.documents import BaseDocumentTransformer, Document
 from hocket.errors import InvalidInput
+from hocket.errors.hints import bridge_hint
 from hocket.text_splitters.parts import KeepSeparator, LengthFunction
 from hocket.tokens import Encoding, count_tokens, encoding_name_for_model, get_encoding
 from hocket.tokens.counting import CountsTokens
@@ -251,7 +252,8 @@ def require_text(text: object) -> None:
 
 def _check_document(document: object) -> Document:
     if not isinstance(document, Document):
-        raise InvalidInput(f"{document!r:.80} is no Document; texts are split by create_documents or split_text")
+        hint = bridge_hint(document) or "; texts are split by create_documents or split_text"
+        raise InvalidInput(f"{document!r:.80} is no Document{hint}")
     return document
 
 

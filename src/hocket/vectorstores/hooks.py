@@ -9,6 +9,7 @@ from hocket._runtime.sync_twin import sync_twin
 from hocket.documents import Document
 from hocket.embeddings import Embeddings
 from hocket.errors import InvalidInput
+from hocket.errors.hints import bridge_hint
 from hocket.vectorstores.filters import Filter
 from hocket.vectorstores.ranking import Match
 
@@ -24,9 +25,8 @@ class VectorStoreHooks(ABC):
 
     def __init__(self, embedding: Embeddings) -> None:
         if not isinstance(embedding, Embeddings):  # pyright: ignore[reportUnnecessaryIsInstance]  # a caller's mistake
-            raise InvalidInput(
-                f"embedding is {type(embedding).__name__}; it is an embedding model: OpenAIEmbeddings(...)"
-            )
+            hint = bridge_hint(embedding) or ": OpenAIEmbeddings(...)"
+            raise InvalidInput(f"embedding is {type(embedding).__name__}; it is an embedding model{hint}")
         self._embedding = embedding
 
     @property

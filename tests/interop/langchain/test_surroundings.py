@@ -1,5 +1,6 @@
 """hocket inside LangGraph and LangChain's runnables, and LangChain's objects handed to hocket as they are."""
 
+import warnings
 from collections.abc import Callable
 from typing import Any, TypedDict
 
@@ -7,18 +8,32 @@ import langchain_core.documents as lc_documents
 import langchain_core.messages as lc
 import langchain_core.prompt_values as lc_prompt_values
 import pytest
+from langchain_core.caches import InMemoryCache as LCInMemoryCache
 from langchain_core.callbacks import AsyncCallbackHandler as LCAsyncHandler
+from langchain_core.chat_history import InMemoryChatMessageHistory as LCInMemoryChatMessageHistory
+from langchain_core.embeddings import DeterministicFakeEmbedding as LCFakeEmbedding
 from langchain_core.language_models import FakeListChatModel as LCFakeListChatModel
+from langchain_core.prompts import PromptTemplate as LCPromptTemplate
+from langchain_core.rate_limiters import InMemoryRateLimiter as LCInMemoryRateLimiter
 from langchain_core.runnables import RunnableConfig as LCRunnableConfig
 from langchain_core.runnables import RunnableLambda as LCRunnableLambda
 from langchain_core.tools import tool as lc_tool
+from langchain_core.vectorstores import InMemoryVectorStore as LCInMemoryVectorStore
 
-from hocket import ScriptedChatModel
+from hocket import Conversation, ScriptedChatModel
 from hocket.agents import create_agent
+from hocket.agents.classic import create_tool_calling_agent
+from hocket.chains import RetrievalQA
 from hocket.chat_history import InMemoryChatMessageHistory
-from hocket.embeddings import DeterministicFakeEmbedding
+from hocket.embeddings import CacheBackedEmbeddings, DeterministicFakeEmbedding
 from hocket.interop.langchain import langchain_callbacks, to_langchain
-from hocket.prompts import ChatPromptTemplate
+from hocket.messages import AIMessageChunk, HumanMessage, filter_messages, trim_messages
+from hocket.output_parsers import StrOutputParser
+from hocket.prompts import ChatPromptTemplate, FewShotPromptTemplate
+from hocket.retrievers import EnsembleRetriever
+from hocket.runnables import RunnableWithMessageHistory
+from hocket.text_splitters import RecursiveCharacterTextSplitter
+from hocket.tools import Tool
 from hocket.vectorstores import InMemoryVectorStore
 from tests.kit import MODEL_EVENTS, Recorder
 
@@ -147,6 +162,22 @@ def make_model() -> ScriptedChatModel:
     return ScriptedChatModel(script=["a"])
 
 
+SESSION: Any = {"configurable": {"session_id": "s"}}
+PROMPT = ChatPromptTemplate.from_messages([("human", "{input}"), ("placeholder", "{agent_scratchpad}")])
+
+
+def lc_history() -> Any:
+    """Return a history of LangChain's, which it calls deprecated."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return LCInMemoryChatMessageHistory()
+
+
+def lc_retriever() -> Any:
+    """Return a retriever of LangChain's."""
+    return LCInMemoryVectorStore(LCFakeEmbedding(size=4)).as_retriever()
+
+
 @pytest.mark.parametrize(
     "hand_over",
     [
@@ -160,8 +191,34 @@ def make_model() -> ScriptedChatModel:
         lambda: InMemoryChatMessageHistory().add_message(lc.HumanMessage("q")),  # type: ignore[arg-type]
         lambda: ChatPromptTemplate.from_messages([lc.SystemMessage("a")]),  # type: ignore[list-item]
         lambda: InMemoryVectorStore(DeterministicFakeEmbedding(size=4)).add_documents([lc_documents.Document("a")]),  # type: ignore[list-item]
+        lambda: InMemoryVectorStore(LCFakeEmbedding(size=4)),
+        lambda: CacheBackedEmbeddings(LCFakeEmbedding(size=4), {}),
+        lambda: make_model().with_fallbacks([LCFakeListChatModel(responses=["a"])]),
+        lambda: Conversation(LCFakeListChatModel(responses=["a"])),  # type: ignore[arg-type]
+        lambda: RunnableWithMessageHistory(make_model(), lambda session_id: lc_history()).invoke("q", SESSION),
+        lambda: create_agent(make_model(), []).invoke([lc.HumanMessage("q")]),  # type: ignore[list-item]
+        lambda: create_tool_calling_agent(LCFakeListChatModel(responses=["a"]), [Tool("t", str, "d")], PROMPT),  # type: ignore[arg-type]
+        lambda: RetrievalQA.from_llm(make_model(), lc_retriever()),
+        lambda: EnsembleRetriever(retrievers=[lc_retriever()]),
+        lambda: RecursiveCharacterTextSplitter().split_documents([lc_documents.Document("a")]),  # type: ignore[list-item]
+        lambda: FewShotPromptTemplate(examples=[], example_prompt=LCPromptTemplate.from_template("a"), suffix="b"),
+        lambda: StrOutputParser().invoke(lc.AIMessage("a")),  # type: ignore[arg-type]
+        lambda: AIMessageChunk("a") + lc.AIMessageChunk("b"),
+        lambda: trim_messages([], max_tokens=1, token_counter=LCFakeListChatModel(responses=["a"])),  # type: ignore[arg-type]
     ],
 )
 def test_what_is_handed_over_unconverted_names_the_way(hand_over: Callable[[], object]) -> None:
     with pytest.raises((ValueError, TypeError), match=r"hocket\.interop\.langchain\.from_langchain"):
         hand_over()
+
+
+def test_what_has_no_form_here_is_refused_by_what_hocket_takes() -> None:
+    """A cache, a limiter and a class of messages are not bridged, so the error does not say so."""
+    for refuse in (
+        lambda: ScriptedChatModel(script=[], cache=LCInMemoryCache()),
+        lambda: ScriptedChatModel(script=[], rate_limiter=LCInMemoryRateLimiter(requests_per_second=1)),
+        lambda: filter_messages([HumanMessage("q")], include_types=[lc.HumanMessage]),  # type: ignore[list-item]
+    ):
+        with pytest.raises(ValueError, match=r"BaseCache|BaseRateLimiter|hocket\.messages") as caught:
+            refuse()
+        assert "from_langchain" not in str(caught.value)

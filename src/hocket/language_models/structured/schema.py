@@ -65,7 +65,7 @@ class OutputSchema(Generic[T]):
         else:
             raise InvalidInput(
                 f"an answer cannot be {kind!r}: it is an object, so give a pydantic (v2) model class, a TypedDict, a "
-                "dataclass, or a JSON schema of type 'object'; put anything else into a field of one"
+                "dataclass, or a JSON schema of type 'object'; put anything else into a field of one{bridge_hint(kind)}"
             )
         self.name: str = make_schema_name(name)
         self.json_schema: dict[str, Any] = json_schema
