@@ -15,9 +15,29 @@ def test_version_help_and_misuse(hocket: Run) -> None:
     assert hocket("setup", "nothing").returncode == 2
 
 
-def test_help_is_quick() -> None:
-    """The parser needs neither pydantic nor a provider."""
-    code = "import sys; from hocket.cli import _build_parser; _build_parser(); print('pydantic' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+LATER = {
+    *("anyio", "asyncio", "httpx", "importlib.metadata", "markdown_it", "pydantic", "readline", "rich", "tenacity"),
+    *("dataclasses", "difflib", "inspect", "traceback"),
+}
+"""What the command does not load before it has to."""
 
-    assert done.stdout == "False\n"
+
+def test_the_start_is_quick() -> None:
+    """The parser, with all of its help, needs few modules: none of a model, and few of the large ones of Python."""
+    code = """
+import sys
+before = set(sys.modules)
+from hocket.cli import _build_parser
+_build_parser().format_help()
+print(*sorted(set(sys.modules) - before))
+"""
+    done = subprocess.run([sys.executable, "-I", "-c", code], capture_output=True, text=True, check=True)
+    loaded = done.stdout.split()
+
+    assert LATER & {*loaded} == set()
+    own = [name for name in loaded if name.partition(".")[0] == "hocket"]
+    assert {name for name in own if not name.startswith("hocket.cli")} <= {
+        *("hocket", "hocket._kept_keys", "hocket._runtime", "hocket._runtime.lazy", "hocket._version"),
+        *("hocket.errors", "hocket.errors.hints", "hocket.errors.llm", "hocket.errors.own"),
+    }
+    assert len(own) <= 40

@@ -10,7 +10,6 @@ import json
 import shlex
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hocket.cli.approval import ask_person, can_ask, describe_call, parse_decision
@@ -220,14 +219,12 @@ def _connect(server: str, stack: contextlib.ExitStack) -> "list[BaseTool]":
     return run_in_portal(connection.__aenter__)
 
 
-@dataclass
 class _Counts:
     """What a run has used, over its pauses."""
 
-    usage: "UsageMetadata | None" = None
-    usage_unknown: int = 0
-    model_calls: int = 0
-    tool_calls: int = 0
+    def __init__(self) -> None:
+        self.usage: UsageMetadata | None = None
+        self.usage_unknown = self.model_calls = self.tool_calls = 0
 
     def add(self, result: "AgentResult[str]") -> None:
         from hocket.messages import add_usage

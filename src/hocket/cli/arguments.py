@@ -2,9 +2,9 @@
 
 import argparse
 import math
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn, cast
-from urllib.parse import urlsplit
 
 from hocket.cli.exits import EXIT_CODES, MISUSED
 from hocket.cli.model_options import parse_option
@@ -73,6 +73,14 @@ class OneLineParser(argparse.ArgumentParser):
         Raises:
             SystemExit: always, with the code for misuse.
         """
+        if message.endswith("required: "):  # what has no name is the command
+            message = f"name a command: {', '.join(name for name, _ in self.find_commands())}"
+        refused = re.fullmatch(r"(.*)\binvalid choice: '(.*)' \(choose from (.*)\)", message, re.DOTALL)
+        if refused is not None:
+            choices = [word.strip("' ") for word in refused[3].split(",")]
+            near = near_name(refused[2], choices)
+            there_are = f"did you mean {near}?" if near else f"there are: {', '.join(choices)}"
+            message = f"{refused[1].removeprefix('argument : ')}there is no {excerpt(refused[2])}; {there_are}"
         note(f"{squeeze(message)}; see {self.prog} --help")
         self.exit(MISUSED)
 
@@ -109,6 +117,8 @@ def parse_base_url(text: str) -> str:
     Raises:
         ArgumentTypeError: it is none.
     """
+    from urllib.parse import urlsplit
+
     try:
         url = urlsplit(text)
         is_address = url.scheme in ("http", "https") and bool(url.hostname) and url.port != 0

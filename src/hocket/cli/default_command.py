@@ -3,11 +3,12 @@
 A first word that is nearly a command is not asked as a question, which costs money and says nothing of the mistake.
 """
 
-import difflib
 import os
 import stat
 import sys
 from collections.abc import Collection, Sequence
+
+from hocket.errors.hints import near_name
 
 __all__ = ["DEFAULT", "find_mistyped", "name_command"]
 
@@ -43,7 +44,7 @@ def find_mistyped(commands: Collection[str], words: Sequence[str]) -> str | None
         return None
     if not (words[0].isalpha() and words[0].islower()):
         return None
-    return next(iter(difflib.get_close_matches(words[0], commands, 1, _NEAR)), None)
+    return near_name(words[0], commands, _NEAR)
 
 
 def _is_given_text() -> bool:

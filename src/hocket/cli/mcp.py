@@ -3,7 +3,6 @@
 import argparse
 import contextlib
 import signal
-from urllib.parse import urlsplit
 
 __all__ = ["HELP", "configure", "run"]
 
@@ -59,6 +58,8 @@ def _parse_listener(text: str) -> tuple[str, int]:
     Raises:
         ArgumentTypeError: it is none.
     """
+    from urllib.parse import urlsplit
+
     host, port, rest = None, None, ""
     with contextlib.suppress(ValueError):  # a port that is no number, half of an IPv6 address
         parts = urlsplit(f"//{text}")

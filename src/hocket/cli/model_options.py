@@ -7,8 +7,7 @@ is offered as what it says first, and as a text if the field refuses that (``-o 
 import argparse
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, TypeVar, cast
+from typing import TYPE_CHECKING, NamedTuple, TypeVar, cast
 
 from hocket.errors import InvalidInput
 
@@ -23,8 +22,7 @@ _ELSEWHERE = {"model": "--model", "base_url": "--base-url", "system": "--system"
 Model = TypeVar("Model")
 
 
-@dataclass(frozen=True)
-class GivenOptions:
+class GivenOptions(NamedTuple):
     """Fields of a model.
 
     Attributes:
@@ -32,12 +30,12 @@ class GivenOptions:
         texts: those of them that were texts, as they were typed.
     """
 
-    values: Mapping[str, object] = field(default_factory=dict[str, object])
-    texts: Mapping[str, str] = field(default_factory=dict[str, str])
+    values: Mapping[str, object] = {}
+    texts: Mapping[str, str] = {}
 
     def at(self, base_url: str) -> "GivenOptions":
         """Return them with the address of a server."""
-        return replace(self, values={**self.values, "base_url": base_url})
+        return self._replace(values={**self.values, "base_url": base_url})
 
     def apply(self, make: Callable[..., Model]) -> Model:
         """Return what ``make`` makes of them.

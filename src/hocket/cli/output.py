@@ -7,7 +7,6 @@ the direction of the writing round, so that a line reads as something else. A te
 import contextlib
 import io
 import sys
-import traceback
 from collections.abc import Callable, Generator, Iterable
 from typing import cast
 
@@ -78,4 +77,6 @@ def write_status(text: str, *, is_last: bool = False) -> None:
 
 def print_traceback(error: BaseException) -> None:
     """Write the traceback of an error to standard error."""
+    import traceback
+
     print(make_printable("".join(traceback.format_exception(error))), end="", file=sys.stderr, flush=True)

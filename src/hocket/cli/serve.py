@@ -1,11 +1,9 @@
 """``hocket serve``: models behind OpenAI's API, for every program that speaks it."""
 
 import argparse
-import ipaddress
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
 from hocket.cli.arguments import parse_count
 
@@ -124,6 +122,8 @@ def _read_keys(path: Path) -> list[str]:
 
 
 def _is_loopback(host: str) -> bool:
+    import ipaddress
+
     try:
         return host == "localhost" or ipaddress.ip_address(host).is_loopback
     except ValueError:
@@ -161,6 +161,8 @@ def _only_for_this_machine(app: "ASGIApp") -> "ASGIApp":
 
 
 def _names_this_machine(headers: "Iterable[Header]") -> bool:
+    from urllib.parse import urlsplit
+
     hosts = [value.decode("latin-1") for name, value in headers if name == b"host"]
     try:
         return len(hosts) == 1 and _is_loopback(urlsplit(f"//{hosts[0]}").hostname or "")
