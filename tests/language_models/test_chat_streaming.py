@@ -113,7 +113,7 @@ async def test_an_answer_in_one_piece_is_told_and_closed_like_any_other(recorder
     ],
 )
 async def test_an_invoke_that_streams(field: bool | None, options: dict[str, Any], hook: str, recorder: Any) -> None:
-    """BCM-41: the ``streaming`` field, or the call's ``stream``, has `ainvoke` stream, so that tokens are told; a no of either wins."""
+    """BCM-41: the ``streaming`` field, or the call's ``stream``, has `ainvoke` stream; a no of either wins."""
     model = Streaming() if field is None else Streaming(streaming=field)
     message = await model.ainvoke("hi", {"callbacks": [recorder]}, **options)
     assert [call.hook for call in model.requests] == [hook]
