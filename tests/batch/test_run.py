@@ -337,6 +337,7 @@ def test_the_sync_face(echo: Echo, out: Path) -> None:
     ("options", "text"),
     [
         ({"max_concurrency": 0}, "max_concurrency is 0"),
+        ({"max_consecutive_failures": 0}, "max_consecutive_failures is 0; it must be 1 or more, or None"),
         ({"on_mismatch": "ignore"}, "on_mismatch is 'ignore'"),
         ({"model": len}, "builtin_function_or_method is not runnable"),
         ({"out": ""}, "out is empty"),

@@ -9,6 +9,8 @@ A run that is killed and started again goes on where it was: no row is lost, non
 
 - `run`: the run.
 - `journal`: the file.
+- `streak`: rows that failed one after another.
+- `report`: what it came to.
 - `progress`: who is told how far it is.
 - `meter`: what a row used and cost.
 - `ray`: a stage for Ray Data, for many machines.
@@ -19,10 +21,10 @@ from typing import TYPE_CHECKING
 from hocket._runtime.lazy import Loader, loader
 
 if TYPE_CHECKING:
-    from hocket.batch.errors import BatchBusy, ResumeMismatch
-    from hocket.batch.journal import BatchRow, read_batch
+    from hocket.batch.errors import BatchBusy, ResumeMismatch, TooManyFailures
+    from hocket.batch.journal import read_batch
     from hocket.batch.ray import ray_stage
-    from hocket.batch.report import BatchReport
+    from hocket.batch.report import BatchReport, BatchRow
     from hocket.batch.run import arun_batch, run_batch
 
 __all__ = [
@@ -30,6 +32,7 @@ __all__ = [
     "BatchReport",
     "BatchRow",
     "ResumeMismatch",
+    "TooManyFailures",
     "arun_batch",
     "ray_stage",
     "read_batch",
@@ -39,8 +42,9 @@ __all__ = [
 _LATER = {
     "BatchBusy": "errors",
     "BatchReport": "report",
-    "BatchRow": "journal",
+    "BatchRow": "report",
     "ResumeMismatch": "errors",
+    "TooManyFailures": "errors",
     "arun_batch": "run",
     "ray_stage": "ray",
     "read_batch": "journal",

@@ -1,8 +1,8 @@
-"""What keeps a bulk run from beginning."""
+"""What keeps a bulk run from beginning, or ends it."""
 
 from hocket.errors import HocketError
 
-__all__ = ["BatchBusy", "ResumeMismatch"]
+__all__ = ["BatchBusy", "ResumeMismatch", "TooManyFailures"]
 
 
 class BatchBusy(HocketError, RuntimeError):
@@ -11,3 +11,7 @@ class BatchBusy(HocketError, RuntimeError):
 
 class ResumeMismatch(HocketError, ValueError):
     """The file holds the answers of another model, or to other rows: take another file, or ``on_mismatch="redo"``."""
+
+
+class TooManyFailures(HocketError, RuntimeError):
+    """So many rows failed one after another that the next ones would, too; its cause is the error of the last one."""

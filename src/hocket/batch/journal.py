@@ -1,8 +1,8 @@
 """The output file of a bulk run, which is its journal: lines of JSON, one for each row that is done with.
 
 The first line names the model. A row is done when its line is in the file; a line that was cut by a crash never happened.
-The last line of a row counts. In memory a row takes five bytes: whether it is done, and a digest of what it asks, so that a
-file is not gone on with for other rows.
+The last line of a row counts. In memory a row takes five bytes here: whether it is done, and a digest of what it asks, so
+that a file is not gone on with for other rows.
 """
 
 import json
@@ -11,19 +11,16 @@ import threading
 import zlib
 from array import array
 from collections.abc import Iterator
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Literal, TypeAlias, cast
 
 from hocket._databases.file_lock import try_lock_file
 from hocket._databases.urls import check_path
-from hocket._json import JSON
 from hocket.batch.errors import BatchBusy, ResumeMismatch
-from hocket.batch.report import BatchReport
+from hocket.batch.report import BatchReport, BatchRow
 from hocket.errors import InvalidInput
-from hocket.messages import UsageMetadata
 
-__all__ = ["BatchRow", "Journal", "LineData", "MismatchPolicy", "hash_row", "read_batch"]
+__all__ = ["Journal", "LineData", "MismatchPolicy", "hash_row", "read_batch", "read_row"]
 
 LineData: TypeAlias = dict[str, Any]
 """A line of the file, as data."""
@@ -37,28 +34,6 @@ TODO, OK, FAILED = 0, 1, 2
 
 MOST_AHEAD = 1_000_000
 """Rows that may be in flight before one that is done with."""
-
-
-@dataclass(frozen=True)
-class BatchRow:
-    """A line of the file.
-
-    Attributes:
-        row: its place among the rows, from 0.
-        id: the row's own, if it has one.
-        output: what was answered: a text; data; or, with tool calls, a mapping of ``content`` and ``tool_calls``.
-        error: ``{"type": …, "message": …}``; None: it succeeded.
-        usage: tokens of all tries of this run. cost: in US dollars; None: no price is known.
-        attempts: requests that were made for it.
-    """
-
-    row: int
-    id: JSON = None
-    output: JSON = None
-    error: dict[str, str] | None = None
-    usage: UsageMetadata | None = None
-    cost: Decimal | None = None
-    attempts: int = 1
 
 
 class Journal:
@@ -187,12 +162,12 @@ class Journal:
         self.report.skipped += 1
         return True
 
-    def add(self, row: int, digest: int, data: LineData) -> None:
+    def add(self, digest: int, data: LineData) -> None:
         """Add a row that is done with; `flush` writes it."""
-        line = _write_line({"row": row, "digest": digest, **data})
+        line = _write_line({**data, "digest": digest})
         with self._changing:
             self._lines.append(line)
-        self._mark(row, FAILED if data.get("error") else OK, digest)
+        self._mark(data["row"], FAILED if data.get("error") else OK, digest)
 
     @property
     def waiting(self) -> int:
@@ -262,10 +237,11 @@ def read_batch(path: str | os.PathLike[str]) -> Iterator[BatchRow]:
         for number, line in enumerate(lines):
             data = _read_line(line)
             if data is not None and isinstance(data.get("row"), int) and last.get(data["row"]) == number:
-                yield _to_row(data)
+                yield read_row(data)
 
 
-def _to_row(data: LineData) -> BatchRow:
+def read_row(data: LineData) -> BatchRow:
+    """Return what a line says."""
     cost = None if data.get("cost") is None else Decimal(data["cost"])
     names = ("row", "id", "output", "error", "usage", "attempts")
     return BatchRow(cost=cost, **{name: data[name] for name in names if name in data})

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Protocol, runtime_checkable
 
-from hocket.batch.report import BatchReport
+from hocket.batch.report import BatchReport, describe_row
 from hocket.errors import InvalidInput
 
 __all__ = ["Listener", "Progress", "ProgressBar", "make_listener"]
@@ -42,9 +42,18 @@ def make_listener(progress: Progress | None) -> Listener | None:
 
 def _move_bar(bar: ProgressBar) -> Listener:
     told = 0
+    named = 0
 
     def move(report: BatchReport) -> None:
-        nonlocal told
+        nonlocal told, named
+        write: object = getattr(bar, "write", None)  # tqdm's lines above the bar,
+        file: object = getattr(
+            bar, "fp", None
+        )  # which it writes to standard output, unless it is told where the bar is
+        if callable(write) and file is not None:
+            for failure in report.failures[named:]:
+                write(describe_row(failure), file=file)
+            named = len(report.failures)
         set_postfix: object = getattr(bar, "set_postfix", None)  # tqdm's words behind the bar
         if callable(set_postfix):
             set_postfix({"failed": report.failed, "cost": f"${report.cost:.2f}"}, refresh=False)

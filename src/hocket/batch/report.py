@@ -1,13 +1,39 @@
-"""How far a bulk run is, and what it came to."""
+"""What a bulk run says of itself: a row that is done with, how far it is, and what it came to."""
 
 from dataclasses import dataclass, field
 from decimal import Decimal, localcontext
 
+from hocket._json import JSON
 from hocket.messages import UsageMetadata, add_usage
 from hocket.messages.html import write_table, write_text
 from hocket.prices.money import EXACT
 
-__all__ = ["BatchReport"]
+__all__ = ["BatchReport", "BatchRow", "describe_row"]
+
+MOST_FAILURES = 10
+"""Failed rows that a report names."""
+
+
+@dataclass(frozen=True)
+class BatchRow:
+    """A line of the file.
+
+    Attributes:
+        row: its place among the rows, from 0.
+        id: the row's own, if it has one.
+        output: what was answered: a text; data; or, with tool calls, a mapping of ``content`` and ``tool_calls``.
+        error: ``{"type": …, "message": …}``; None: it succeeded.
+        usage: tokens of all tries of this run. cost: in US dollars; None: no price is known.
+        attempts: requests that were made for it.
+    """
+
+    row: int
+    id: JSON = None
+    output: JSON = None
+    error: dict[str, str] | None = None
+    usage: UsageMetadata | None = None
+    cost: Decimal | None = None
+    attempts: int = 1
 
 
 @dataclass
@@ -21,6 +47,8 @@ class BatchReport:
         usage: tokens of all tries, failed ones too.
         cost: in US dollars, of what has a price.
         unpriced: tries of models that nobody knows the price of.
+        errors: how many rows this run has seen fail, by the class of the error.
+        failures: the first ten of them; the file has all.
         seconds: that this run has taken.
         stopped: what ended the run before its end, such as `BudgetExceeded`; the file can be gone on with. None: nothing.
     """
@@ -31,6 +59,8 @@ class BatchReport:
     usage: UsageMetadata = field(default_factory=lambda: UsageMetadata(input_tokens=0, output_tokens=0, total_tokens=0))
     cost: Decimal = Decimal(0)
     unpriced: int = 0
+    errors: dict[str, int] = field(default_factory=dict[str, int])
+    failures: list[BatchRow] = field(default_factory=list[BatchRow])
     seconds: float = 0.0
     stopped: Exception | None = None
 
@@ -49,7 +79,22 @@ class BatchReport:
         cost = f"${self.cost:.4f}{'+' if self.unpriced else ''}"  # a plus: some tries have no price
         rows = [(self.ok, self.failed, self.skipped, f"{self.usage['total_tokens']:,}", cost, f"{self.seconds:.1f}")]
         stopped = "" if self.stopped is None else write_text(f"stopped by {self.stopped}")
-        return write_table(("ok", "failed", "skipped", "tokens", "cost", "seconds"), rows) + stopped
+        return (
+            write_table(("ok", "failed", "skipped", "tokens", "cost", "seconds"), rows) + stopped + self._write_errors()
+        )
+
+    def _write_errors(self) -> str:
+        if not self.errors:
+            return ""
+        counts = write_table(("error", "rows"), self.errors.items())
+        return counts + write_text("\n".join(map(describe_row, self.failures)))
+
+    def add_failure(self, row: BatchRow) -> None:
+        """Add a row that failed."""
+        kind = "" if row.error is None else row.error["type"]
+        self.errors[kind] = self.errors.get(kind, 0) + 1
+        if len(self.failures) < MOST_FAILURES:
+            self.failures.append(row)
 
     def add_usage(self, usage: UsageMetadata | None, cost: Decimal | None) -> None:
         """Add what a try came to; None: it said nothing, or has no price."""
@@ -60,3 +105,9 @@ class BatchReport:
         else:
             with localcontext(EXACT):
                 self.cost += cost
+
+
+def describe_row(row: BatchRow) -> str:
+    """Return which row failed, and of what."""
+    name = f"row {row.row}" + ("" if row.id in (None, "") else f" ({row.id})")
+    return name if row.error is None else f"{name}: {row.error['type']}: {row.error['message']}"

@@ -1,15 +1,16 @@
-"""Where rows come from: any iterable, or async iterable, a bit at a time and never all at once."""
+"""Where rows come from: any iterable, or async iterable, a bit at a time and never all at once; and their own ids."""
 
 import time
-from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator
-from typing import Generic, TypeVar
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator, Mapping
+from typing import Generic, TypeVar, cast
 
 import anyio
 
 from hocket._runtime.runtime import ASYNC
 from hocket.errors import InvalidInput
+from hocket.errors.hints import excerpt, near_name
 
-__all__ = ["RowSource"]
+__all__ = ["RowSource", "find_id"]
 
 Row = TypeVar("Row")
 
@@ -75,3 +76,27 @@ class RowSource(Generic[Row]):
             if len(some) == _MOST or time.monotonic() >= until:
                 break
         return some
+
+
+def find_id(id: str | Callable[[Row], object], number: int, row: Row) -> object:
+    """Return a row's own id.
+
+    Raises:
+        InvalidInput: it has none.
+    """
+    try:
+        found: object = cast("Mapping[str, object]", row)[id] if isinstance(id, str) else id(row)
+    except Exception as error:
+        raise InvalidInput(_explain_id(id, number, row, error)) from error
+    return found if isinstance(found, str | int) else str(found)
+
+
+def _explain_id(id: object, number: int, row: object, error: Exception) -> str:
+    if not isinstance(id, str):
+        return f"id is a function that fails for row {number}: {type(error).__name__}: {error}"
+    if not isinstance(row, Mapping):
+        return f"id is {id!r}, a key, and row {number} is no mapping but {type(row).__name__}; give a function of a row"
+    names = [str(name) for name in cast("Mapping[object, object]", row)]
+    near = near_name(id, names)
+    hint = "" if near is None else f"; did you mean {near!r}?"
+    return f"id is {id!r}, which row {number} does not have; it has {excerpt(names, 300)}{hint}"

@@ -16,11 +16,13 @@ from hocket._runtime import clock
 from hocket._runtime.cancellation import only
 from hocket._runtime.portal import run_in_portal
 from hocket._runtime.runtime import ASYNC
-from hocket.batch.journal import Journal, LineData, MismatchPolicy, hash_row
+from hocket.batch.errors import TooManyFailures
+from hocket.batch.journal import Journal, LineData, MismatchPolicy, hash_row, read_row
 from hocket.batch.meter import RowMeter, row_meter
 from hocket.batch.progress import Listener, Progress, make_listener
 from hocket.batch.report import BatchReport
-from hocket.batch.rows import RowSource
+from hocket.batch.rows import RowSource, find_id
+from hocket.batch.streak import FailureStreak
 from hocket.errors import (
     AuthenticationError,
     BudgetExceeded,
@@ -62,6 +64,7 @@ async def arun_batch(
     id: str | Callable[[Row], object] | None = None,
     max_concurrency: int = 100,
     retry_failed: bool = True,
+    max_consecutive_failures: int | None = 100,
     progress: Progress | None = None,
     on_mismatch: MismatchPolicy = "raise",
     fsync: bool = False,
@@ -78,10 +81,13 @@ async def arun_batch(
         rows: what it is asked, one after another. They are not kept: there may be any number.
         out: the path of the file.
         id: each row's own, for its line: a key of rows that are mappings, or a function of a row; None: rows have none.
+            The first row must have it, or nothing is asked; another one without it fails, and is not asked.
         max_concurrency: rows that are asked at once.
         retry_failed: whether rows that failed in an earlier run are asked again.
+        max_consecutive_failures: the run ends when so many rows that were asked one after another have failed, whatever
+            the errors are: the server is down, or the chain has a mistake. None: never.
         progress: told how far it is, twice a second and at its end: a function of the report, which may be async, or a
-            progress bar, such as ``tqdm(total=len(rows))``.
+            progress bar, such as ``tqdm(total=len(rows))``, which writes the first failures, too.
         on_mismatch: what to do with a file of another model, or where a row has changed: "raise", or "redo", which asks
             again.
         fsync: whether to wait, at each write, until the disk has it; else a power cut may take the last seconds.
@@ -94,19 +100,24 @@ async def arun_batch(
     Raises:
         BatchBusy: another run writes to the file.
         ResumeMismatch: the file is of another model, or of other rows.
-        InvalidInput: an argument is of no use, or the file is none of a batch.
+        InvalidInput: an argument is of no use, the first row has no such ``id``, or the file is none of a batch.
+        TooManyFailures: see ``max_consecutive_failures``; the next run asks again for what failed.
         HocketError: one that all rows would meet, as a key that is refused.
         OSError: the file cannot be written.
     """
     if max_concurrency < 1:
         raise InvalidInput(f"max_concurrency is {max_concurrency}; it must be 1 or more")
+    if max_consecutive_failures is not None and max_consecutive_failures < 1:
+        raise InvalidInput(
+            f"max_consecutive_failures is {max_consecutive_failures}; it must be 1 or more, or None: never"
+        )
     if on_mismatch not in ("raise", "redo"):
         raise InvalidInput(f'on_mismatch is {on_mismatch!r}; it must be "raise" or "redo"')
     if not isinstance(model, Runnable):  # pyright: ignore[reportUnnecessaryIsInstance]  # a caller's mistake
         raise InvalidInput(f"{type(model).__name__} is not runnable: give a model, a chain or an agent")
     listener = make_listener(progress)
     journal = await ASYNC.call_sync(Journal, out, version or make_fingerprint(model), on_mismatch, retry_failed)
-    run = _Run(model, RowSource(rows), journal, id, listener, fsync)
+    run = _Run(model, RowSource(rows), journal, id, listener, fsync, max_consecutive_failures)
     try:
         return await run.run(max_concurrency)
     finally:
@@ -122,6 +133,7 @@ def run_batch(
     id: str | Callable[[Row], object] | None = None,
     max_concurrency: int = 100,
     retry_failed: bool = True,
+    max_consecutive_failures: int | None = 100,
     progress: Progress | None = None,
     on_mismatch: MismatchPolicy = "raise",
     fsync: bool = False,
@@ -136,6 +148,7 @@ def run_batch(
             id=id,
             max_concurrency=max_concurrency,
             retry_failed=retry_failed,
+            max_consecutive_failures=max_consecutive_failures,
             progress=progress,
             on_mismatch=on_mismatch,
             fsync=fsync,
@@ -155,6 +168,7 @@ class _Run(Generic[Row]):
         id: str | Callable[[Row], object] | None,
         listener: Listener | None,
         fsync: bool,
+        max_consecutive_failures: int | None,
     ) -> None:
         self._model = model
         self._rows = rows
@@ -162,6 +176,8 @@ class _Run(Generic[Row]):
         self._id = id
         self._listener = listener
         self._fsync = fsync
+        self._longest_streak = max_consecutive_failures
+        self._streak = FailureStreak(max_consecutive_failures)
         self._failure: BaseException | None = None
         self._began_at = clock.current().now()
 
@@ -189,6 +205,8 @@ class _Run(Generic[Row]):
                 if taken is None:
                     return
                 number, row = taken
+                if number == 0 and self._id is not None:
+                    find_id(self._id, number, row)  # before anything is asked: a wrong one is wrong for all
                 digest = hash_row(value_key(row))
                 if self._journal.is_done(number, digest):
                     continue
@@ -204,12 +222,14 @@ class _Run(Generic[Row]):
                     return
 
     async def _ask(self, number: int, digest: int, row: Row) -> None:
+        place = self._streak.begin()
         meter = RowMeter()
         token = row_meter.set(meter)
-        data: LineData = {}
+        data: LineData = {"row": number}
+        failure: Exception | None = None
         try:
             if self._id is not None:
-                data["id"] = _find_id(self._id, row)
+                data["id"] = find_id(self._id, number, row)
             data["output"] = write_output(await self._model.ainvoke(row))
         except BudgetExceeded as error:
             self._journal.report.stopped = error
@@ -219,14 +239,27 @@ class _Run(Generic[Row]):
             self._stop(error)
             return
         except Exception as error:
-            data.pop("output", None)
             data["error"] = {"type": type(error).__name__, "message": str(error)}
+            failure = error
         finally:
             row_meter.reset(token)
         cost = None if meter.cost is None else format(meter.cost, "f")
         data.update(usage=meter.usage, cost=cost, attempts=meter.attempts)
         self._journal.report.add_usage(meter.usage, meter.cost)
-        self._journal.add(number, digest, data)
+        self._journal.add(digest, data)
+        if failure is not None:
+            self._journal.report.add_failure(read_row(data))
+            if self._streak.fail(place):
+                self._stop(self._explain_streak(failure))
+
+    def _explain_streak(self, last: Exception) -> TooManyFailures:
+        error = TooManyFailures(
+            f"{self._longest_streak} rows in a row failed, the last one with {type(last).__name__}: {last}; when that is "
+            "mended, run it again: it goes on where it was, and asks again for rows that failed; or raise "
+            f"max_consecutive_failures={self._longest_streak}"
+        )
+        error.__cause__ = last
+        return error
 
     def _stop(self, error: BaseException) -> None:
         """Begin no further row; the run ends with this error when those in flight have ended."""
@@ -265,11 +298,6 @@ def make_fingerprint(model: object) -> str:
         key = model._get_llm_string()
         return f"{name} {model._llm_type if isinstance(key, LocalKey) else key}"
     return f"{name} {model.get_name()}" if isinstance(model, RunnableSerializable) else name
-
-
-def _find_id(id: str | Callable[[Row], object], row: Row) -> object:
-    found: object = cast("Mapping[str, object]", row)[id] if isinstance(id, str) else id(row)
-    return found if isinstance(found, str | int) else str(found)
 
 
 def write_output(output: object) -> object:
