@@ -64,6 +64,12 @@ def test_a_dumb_terminal(terminal: Start) -> None:
     assert "\x1b" not in raw and "# On **blue**" in text
 
 
+def test_notes_break_between_words(terminal: Start) -> None:
+    """As answers do."""
+    text, _ = seen(terminal, "-m", "nobody:x", code=4)
+    assert text.startswith("hocket: no provider is called 'nobody';\nthere are: ")
+
+
 def test_a_tool_that_is_called(terminal: Start) -> None:
     """Is told in lines of its own, between those of the answer."""
     question = '[["calculator", {"expression": "17 * 23"}]]'

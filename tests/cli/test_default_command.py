@@ -40,6 +40,7 @@ def test_a_question_alone(hocket: Run) -> None:
         (["keys", "lost", "x"], "there is no 'lost'; did you mean list?"),
         (["completion", "tcsh"], "there is no 'tcsh'; there are: bash, zsh, fish"),
         (["agent", "--style", "reakt", "Hi"], "argument --style: there is no 'reakt'; did you mean react?"),
+        (["Hi", "--seed", "x"], "argument --seed: 'x' is no whole number"),
         (["keys"], "name a command: set, list, path, remove"),
         (["mcp", "x"], "there is no 'x'; there are: serve"),
         (["models", "one", "two"], "'two' is one argument too many"),

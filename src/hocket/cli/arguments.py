@@ -96,6 +96,18 @@ def parse_count(text: str) -> int:
     return int(text)
 
 
+def _parse_whole_number(text: str) -> int:
+    """Return a whole number.
+
+    Raises:
+        ArgumentTypeError: it is none.
+    """
+    try:
+        return int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number") from None
+
+
 def parse_temperature(text: str) -> float:
     """Return a number of 0 or more; how much a model takes is for its provider to say.
 
@@ -147,7 +159,7 @@ def add_model_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--temperature", metavar="X", type=parse_temperature, help="0 is steady; the higher, the more varied"
     )
-    parser.add_argument("--seed", metavar="N", type=int, help="the same seed gives the same answer")
+    parser.add_argument("--seed", metavar="N", type=_parse_whole_number, help="the same seed gives the same answer")
     parser.add_argument(
         "-o",
         "--option",

@@ -57,10 +57,15 @@ def keep_line_open(end: Callable[[], None]) -> Generator[None]:
 
 def note(text: str) -> None:
     """Write something that is no part of an answer, to standard error, as the command's own words."""
+    line = f"hocket: {make_printable(text)}"
     if sys.stderr.isatty():
+        from hocket.cli.screen import find_size
+        from hocket.cli.word_wrap import break_hanging
+
         for end in _enders:
             end()
-    print(f"hocket: {make_printable(text)}", file=sys.stderr, flush=True)
+        line = "\n".join(break_hanging(line.expandtabs(), find_size(sys.stderr).columns, 0))
+    print(line, file=sys.stderr, flush=True)
 
 
 def print_lines(lines: Iterable[str], *, is_answer: bool = True) -> None:
