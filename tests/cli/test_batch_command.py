@@ -2,9 +2,11 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
@@ -135,6 +137,32 @@ def test_ctrl_c_finishes_what_is_in_flight(environ: dict[str, str], rows: Path, 
     assert process.returncode == 130
     assert "finishing what is in flight" in told
     assert 3 <= len(list(read_batch(out))) == len(asked) < 1000
+
+
+def test_a_terminal_shows_how_far_it_is(terminal: Callable[..., Any], rows: Path, out: Path) -> None:
+    """A line that is written over, with the time that is left; the last one stays."""
+    pytest.importorskip("pty", reason="there are no pseudo-terminals here")
+    rows.write_text("\n".join(f'"row {number}"' for number in range(3)))
+    seen = threading.Event()
+    asked: list[int] = []
+
+    def answer(request: ReceivedRequest) -> Reply:
+        asked.append(1)
+        if len(asked) == 3:
+            assert seen.wait(120)
+        return Reply("yes", usage={"prompt_tokens": 2, "completion_tokens": 1, "total_tokens": 3})
+
+    with serve(OpenAIFormat(), answer) as server:
+        options = ["--out", str(out), "--base-url", server.url, "--model", "m", "--max-concurrency", "1"]
+        shown = terminal(str(rows), *options, command="batch", size=(200, 24), OPENAI_API_KEY="k")
+        shown.wait_for("2 of 3")
+        told = shown.wait_for(" s left")
+        seen.set()
+        assert shown.end() == 0
+    assert re.fullmatch(r" rows done, 0 failed, [\d.]+ rows/s, 6 tokens, \$0\.0000.*, \d+ s left", told)
+    last = shown.raw.rpartition("\x1b[K")[2]
+    assert re.match(r"3 of 3 rows done, 0 failed, [\d.]+ rows/s, 9 tokens, [^\n]*\n", last.replace("\r", ""))
+    assert "left" not in last
 
 
 def test_usage_as_a_table_and_as_json(hocket: Run, tmp_path: Path) -> None:

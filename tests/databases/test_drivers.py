@@ -64,3 +64,21 @@ def test_a_driver_that_is_missing_is_told_where_the_limit_is_made(package: str) 
     """Also in a loop."""
     *_, last = _run(package, "asyncio", f"sys.modules[{package!r}] = None")
     assert "MissingDependency" in last and "pip install 'hocket[" in last
+
+
+@pytest.mark.parametrize(
+    ("opening", "extra"),
+    [
+        ("hocket.ledger.open_ledger('postgresql://h/db')", "postgres"),
+        ("hocket.ledger.PostgresLedger('postgresql://h/db')", "postgres"),
+        ("hocket.chat_history.open_history('postgresql://h/db', 'ada')", "postgres"),
+        ("hocket.chat_history.open_history('redis://h', 'ada')", "redis"),
+    ],
+)
+def test_a_driver_that_is_missing_is_told_with_the_extra_that_brings_it(opening: str, extra: str) -> None:
+    """Where the address is, not at the first use."""
+    missing = "import sys; sys.modules['psycopg'] = sys.modules['redis'] = None"
+    code = f"{missing}; import hocket.chat_history, hocket.ledger; {opening}"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    last = done.stderr.strip().rpartition("\n")[2]
+    assert "MissingDependency" in last and f"pip install 'hocket[{extra}]'" in last

@@ -21,6 +21,7 @@ import pytest
 from hocket.errors import DroppedStateWarning, HocketWarning, InvalidInput
 from hocket.language_models import ScriptedChatModel
 from hocket.rate_limiters import RateLimiter
+from hocket.rate_limiters.adapting import CUT
 
 LONG = 60.0
 """Real seconds that a busy machine may take."""
@@ -168,6 +169,19 @@ async def test_waiters_of_a_full_window_leave_nothing(address: str, name: str) -
     assert (state.waiting, state.input_tokens, state.in_flight) == (0, 900, 1)
     await permit.arefund()
     assert (await limiter.astate()).input_tokens == 0
+
+
+def test_a_429_slows_down_the_whole_fleet_once(address: str, name: str) -> None:
+    """Whoever it was that was refused, and however many were; a `retry-after` is kept by all."""
+    one, other = shared(address, name, 6000), shared(address, name, 6000)
+    assert one.acquire() and other.acquire()
+    for limiter in (one, other, one, other):
+        limiter.slow_down(50)
+    for limiter in (one, other):
+        state = limiter.state()
+        assert state.share == pytest.approx(CUT)
+        assert 20 < state.paused <= 50
+        assert not limiter.acquire(blocking=False)
 
 
 def test_the_newer_numbers_count(address: str, name: str) -> None:

@@ -28,6 +28,8 @@ _ENDS = tuple(filter(None, (os.sep, os.altsep)))
 def open_history(url_or_path: str | os.PathLike[str], session_id: str | None = None) -> BaseChatMessageHistory:
     """Return the history at an address. Nothing is opened before it is used.
 
+    The driver of a server is imported here, which takes a tenth of a second: open it before the event loop runs.
+
     Args:
         url_or_path: ``redis://host:port/number`` (or ``rediss://``, ``unix://``); ``postgresql://host/database``, where
             the table is ``message_store``; ``sqlite:///relative/path`` or ``sqlite:////absolute/path``; else the path of a

@@ -149,9 +149,7 @@ class _ProgressLine:
             parts.append(f"{report.skipped} from an earlier run")
         parts.append(f"{report.rows_per_second:.1f} rows/s")
         parts.append(f"{report.usage['total_tokens']} tokens")
-        parts.append(
-            f"${report.cost:.4f}" + (f" and {report.unpriced} rows without a price" if report.unpriced else "")
-        )
+        parts.append(f"${report.cost:.4f}" + (f" and {report.unpriced} without a price" if report.unpriced else ""))
         left = self._rows - report.rows
         if left > 0 and report.rows_per_second:
             parts.append(f"{left / report.rows_per_second:.0f} s left")

@@ -13,6 +13,8 @@ __all__ = ["open_ledger"]
 def open_ledger(url_or_path: str | os.PathLike[str]) -> Ledger:
     """Return the ledger at an address. Nothing is opened before it is used.
 
+    The driver of a server is imported here, which takes a tenth of a second: open it before the event loop runs.
+
     Args:
         url_or_path: ``sqlite:///usage.sqlite``, ``postgresql://…``, or a path: one that ends in ``.jsonl`` is a file of
             JSON lines, any other an SQLite database.
