@@ -97,11 +97,10 @@ def coerce_messages(value: object, speaker: type[HumanMessage] | type[AIMessage]
         return [speaker(value)]
     if isinstance(value, BaseMessage):
         return [value]
-    kind = "None" if value is None else type(value).__name__
+    given = value  # the checkers narrow `value` below, each in its own way
     if isinstance(value, list | tuple):
         messages = cast("Sequence[object]", value)
         if all(isinstance(one, BaseMessage) for one in messages):
             return [*cast("Sequence[BaseMessage]", messages)]
-    raise InvalidInput(
-        f"{what} must be a text, a message or a list of messages, not {kind}{bridge_hint(cast(object, value))}"
-    )
+    kind = "None" if given is None else type(given).__name__
+    raise InvalidInput(f"{what} must be a text, a message or a list of messages, not {kind}{bridge_hint(given)}")
