@@ -9,6 +9,7 @@ import langchain_core.messages as lc
 import pytest
 from langchain_core.callbacks import AsyncCallbackHandler as LCAsyncHandler
 from langchain_core.callbacks import UsageMetadataCallbackHandler as LCUsageHandler
+from langchain_core.language_models import BaseChatModel as LCBaseChatModel
 from langchain_core.output_parsers import StrOutputParser
 from langchain_core.prompts import ChatPromptTemplate
 from langchain_core.tools import tool
@@ -329,6 +330,14 @@ async def test_langchains_cache_tells_models_apart() -> None:
     assert one._get_llm_string() != other._get_llm_string()
     assert one._get_llm_string() == one._get_llm_string()
     assert one.model_name == "m"
+
+
+def test_a_handler_is_told_the_options_that_langchain_would_tell() -> None:
+    """They are put together here, because LangChain's own way there takes long."""
+    model = to_langchain(ChatOpenAI(model="m", api_key="k", temperature=0.5))
+    theirs = LCBaseChatModel._get_invocation_params(model, ["."], k=1)
+    assert model._get_invocation_params(["."], k=1) == theirs
+    assert theirs["temperature"] == 0.5
 
 
 async def test_bad_input_is_refused_by_langchain_or_hocket() -> None:

@@ -35,7 +35,7 @@ from hocket.interop.langchain.messages import message_from_langchain, message_to
 from hocket.language_models import BaseChatModel
 from hocket.language_models.structured.answers import find_obstacle
 from hocket.language_models.structured.with_structured_output import StructuredMethod
-from hocket.load.construct import construct
+from hocket.load.construct import construct, get_fields
 from hocket.messages import AIMessage, BaseMessage
 from hocket.messages.content import Fields, FieldsView
 from hocket.runnables import RunnableBinding, RunnableConfig
@@ -103,8 +103,8 @@ class HocketChatModel(LCBaseChatModel):
     # -- LangChain's run, which its own streams do not tell `_astream` of
 
     def _get_invocation_params(self, stop: list[str] | None = None, **kwargs: object) -> Fields:
-        kwargs.pop(_RUN, None)
-        return super()._get_invocation_params(stop, **kwargs)
+        kwargs.pop(_RUN, None)  # what LangChain's own does, without its detours
+        return {**self._identifying_params, "_type": self._llm_type, "stop": stop, **kwargs}
 
     def astream(
         self, input: LCInput, config: LCRunnableConfig | None = None, *, stop: list[str] | None = None, **kwargs: object
@@ -365,7 +365,7 @@ def _chunk(chunk: BaseMessage) -> LCChatGenerationChunk:
 def _write(message: BaseMessage) -> lc.BaseMessage:
     made = message_to_langchain(message)
     if made.id is not None and made.id.startswith(_RUN_ID):
-        made.id = None
+        get_fields(made)["id"] = None  # there is nothing to be checked, for each chunk of a stream
     return made
 
 
