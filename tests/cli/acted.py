@@ -1,6 +1,7 @@
 """A package's provider, for the command's tests: the model's name says how it behaves. See `stage` in conftest."""
 
 import json
+import os
 from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Any
 
@@ -13,6 +14,7 @@ from hocket.language_models.tool_choice import ToolChoiceKind
 from hocket.messages import AIMessage, AIMessageChunk, BaseMessage, ToolMessage
 from hocket.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
 from hocket.prices import Price, set_prices
+from hocket.providers.openai import ChatOpenAI
 
 USAGE: Any = {"input_tokens": 12, "output_tokens": 3, "total_tokens": 15}
 
@@ -99,6 +101,8 @@ def make(model: str = "echo", **options: Any) -> BaseChatModel:
     if model == "dear":
         set_prices({"*dear": Price(10**6, 10**6)})
         return Dear(**options)
+    if model == "fixed":  # whoever wrote this provider says where it is
+        return ChatOpenAI(model="x", base_url=os.environ["FIXED"], **options)
     if model in TURNS:
         return ScriptedChatModel(script=[TURNS[model]] * 9, **options)
     return Caller(**options) if model == "caller" else Echo(model=model, **options)

@@ -2,8 +2,10 @@
 
 import json
 import os
+import signal
 import stat
 import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -13,6 +15,7 @@ import pytest
 from hocket import open_history
 from hocket.cli.chat import talks
 from hocket.cli.chat.talks import TalkSettings, find_last_talk, start_talk
+from hocket.testing import OpenAIFormat, serve
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 Inside = Callable[..., Any]
@@ -128,5 +131,91 @@ def test_settings_that_are_none(folder: Path) -> None:
         assert find_last_talk().settings == TalkSettings()
     (folder / "a.json").write_text('{"model": "fake:x", "more": 1}')
     assert find_last_talk().settings == TalkSettings("fake:x")
-    find_last_talk().keep_settings(TalkSettings("fake:x", None, "Be brief."))
+    talk = find_last_talk()
+    talk.settings = TalkSettings("fake:x", None, "Be brief.")
+    talk.keep_settings()
     assert find_last_talk().settings == TalkSettings("fake:x", None, "Be brief.")
+
+
+def test_a_talk_keeps_its_server(hocket: Run, tmp_path: Path) -> None:
+    """Whoever named it: the environment may say another by now, or none. Another server is asked when it is named."""
+    env = {"HOCKET_TALKS": str(tmp_path / "talks")}
+    with serve(OpenAIFormat(), ["one"] * 4) as own, serve(OpenAIFormat(), ["two"] * 4) as other:
+        first = hocket("-m", "openai:x", "a", OPENAI_BASE_URL=own.url, **env)
+        assert first.stdout == "one\n", first.stderr
+        same = hocket("-c", "b", OPENAI_BASE_URL=own.url, **env)
+        assert (same.stdout, same.stderr) == ("one\n", "")
+        for arguments in (["-c"], ["-c", "-m", "openai:y"]):  # another model of that provider is asked there, too
+            moved = hocket(*arguments, "c", OPENAI_BASE_URL=other.url, OPENAI_API_KEY="sk-others", **env)
+            assert moved.stdout == "one\n"
+            assert f"the talk was held at {own.url}, and goes on there, not at {other.url}" in moved.stderr
+        named = hocket("-c", "-m", "x", "--base-url", other.url, "d", **env)
+        assert (named.stdout, named.stderr) == ("two\n", "")
+    assert [request.json["model"] for request in own.requests] == ["x", "x", "x", "y"]
+    assert not any("authorization" in request.headers for request in own.requests)
+    gone = hocket("-c", "e", **env)  # at the last one, which is closed: and nowhere else
+    assert gone.returncode == 5 and other.url.removesuffix("/v1") in gone.stderr
+
+
+def test_a_model_without_its_provider_is_of_the_talks_server(hocket: Run, tmp_path: Path) -> None:
+    """With -c as with /model; a provider's name means that provider, at its own address, also the next time."""
+    env = {"HOCKET_TALKS": str(tmp_path / "talks")}
+    with serve(OpenAIFormat(), ["one"] * 3) as server:
+        hocket("--base-url", server.url, "-m", "x", "a", **env)
+        assert hocket("-c", "-m", "gpt-5.2", "b", **env).stdout == "one\n"
+        assert said(hocket("-c", *ECHO, "c", **env))[-1] == "c"
+        assert said(hocket("-c", "d", **env))[-1] == "d"
+        assert hocket("-c", "-m", "z", "e", **env).stdout == "one\n"
+    assert [request.json["model"] for request in server.requests] == ["x", "gpt-5.2", "z"]
+
+
+def test_a_server_that_cannot_be_asked_again(hocket: Run, tmp_path: Path) -> None:
+    """A provider whose code says another address is refused, before anything is sent."""
+    env = {"HOCKET_TALKS": str(tmp_path / "talks")}
+    with serve(OpenAIFormat(), "one") as server:
+        assert hocket("-m", "acted:fixed", "a", FIXED=server.url, **env).stdout == "one\n"
+        moved = hocket("-c", "b", FIXED="http://127.0.0.1:9/v1", **env)
+    assert moved.returncode == 2 and len(server.requests) == 1
+    assert f"the talk was held at {server.url}, and acted:fixed cannot be asked there any more" in moved.stderr
+
+
+def test_a_talk_keeps_no_password(hocket: Run, tmp_path: Path) -> None:
+    """The address that is kept is without one."""
+    with serve(OpenAIFormat(), ["one", "one"]) as server:
+        url = server.url.replace("http://", "http://ada:s3cret-word@")
+        env = {"HOCKET_TALKS": str(tmp_path / "talks"), "OPENAI_BASE_URL": url}
+        assert hocket("-m", "openai:x", "a", **env).returncode == 0
+        assert hocket("--base-url", url, "-m", "x", "a", **env).returncode == 0
+    kept = [path.read_text() for path in (tmp_path / "talks").glob("*.json")]
+    assert [json.loads(text)["address"] for text in kept] == [server.url] * 2 and "s3cret" not in "".join(kept)
+
+
+def test_a_talk_keeps_the_model_of_the_environment(hocket: Run, tmp_path: Path) -> None:
+    """And the one that a server served alone."""
+    env = {"HOCKET_TALKS": str(tmp_path / "talks")}
+    hocket("a", HOCKET_MODEL="fake:one", **env)
+    assert hocket("-c", "b", HOCKET_MODEL="fake:two", **env).stdout == "one\n"
+
+
+@pytest.mark.parametrize("how", ["closed", "stopped"])
+def test_a_first_answer_that_is_cut_keeps_who_was_asked(environ: dict[str, str], tmp_path: Path, how: str) -> None:
+    """By a reader that leaves, or by Ctrl-C: what was said until then goes on with its model and instructions."""
+    env = {**environ, "HOCKET_TALKS": str(tmp_path / "talks")}
+    command = [sys.executable, "-m", "hocket"]
+    question = "x" * 10**6 if how == "closed" else "wait"
+    with subprocess.Popen(
+        [*command, *ECHO, "-s", "Be brief."], env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as process:
+        assert process.stdin and process.stdout
+        process.stdin.write(question.encode())
+        process.stdin.close()
+        assert process.stdout.read(3) in (b'[["', b"and")
+        if how == "stopped":
+            process.send_signal(signal.SIGINT)
+            assert process.wait(30) == 130
+        process.stdout.close()
+        assert process.wait(30) == (141 if how == "closed" else 130)
+    again = subprocess.run(
+        [*command, "-c", "b"], env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=True
+    )
+    assert json.loads(again.stdout)[0] == ["system", "Be brief."]

@@ -1,24 +1,36 @@
 """Which model is asked, where, and what it is called on the screen."""
 
+import contextlib
 import functools
 import os
 from typing import NamedTuple
+from urllib.parse import urlsplit, urlunsplit
 
 from hocket._secrets import redact_url
 from hocket.cli.model_options import GivenOptions
 from hocket.cli.models import fetch_models
-from hocket.errors import InvalidInput, MissingDependency, UnknownModel
+from hocket.cli.output import note
+from hocket.errors import HocketError, InvalidInput, MissingDependency, UnknownModel
 from hocket.language_models import BaseChatModel
-from hocket.language_models.registry import init_chat_model, list_providers, load_provider
+from hocket.language_models.registry import init_chat_model, list_providers, load_provider, resolve_model_name
 
-__all__ = ["OpenModel", "choose_model", "open_first_model"]
+__all__ = ["OpenModel", "choose_model", "open_first_model", "reopen_model", "strip_secrets"]
 
 
 class OpenModel(NamedTuple):
-    """A model, and its name with the address of its server, so that a person sees where the words go."""
+    """A model, and who that is.
+
+    Attributes:
+        label: its name with the address of its server, so that a person sees where the words go.
+        model: itself.
+        name: with its provider, so that it means the same another day.
+        address: of its server, without user, password and parameters; None: it has none.
+    """
 
     label: str
     model: BaseChatModel
+    name: str
+    address: str | None
 
 
 def open_first_model(name: str | None, base_url: str | None, options: GivenOptions) -> OpenModel:
@@ -45,15 +57,65 @@ def open_first_model(name: str | None, base_url: str | None, options: GivenOptio
     return _open(names[0], options.at(base_url), provider="openai")
 
 
-def choose_model(name: str, base_url: str | None, options: GivenOptions) -> OpenModel:
-    """Return the model that ``/model`` names: one of the command line's server, unless the name says a provider.
+def choose_model(
+    name: str, base_url: str | None, options: GivenOptions, before: tuple[str | None, str | None] = (None, None)
+) -> OpenModel:
+    """Return the model that is named in a talk that goes on: one of the command line's server, unless it says a provider.
+
+    Args:
+        name: of the model.
+        base_url: the server that the command line names, or named before.
+        options: fields of the model.
+        before: name and address of the model that answered before: another one of that provider is asked there.
 
     Raises:
         HocketError: there is no such model, or it cannot be used.
     """
-    if base_url is None or _has_provider(name):
+    if base_url is not None and not _has_provider(name):
+        return _open(name, options.at(base_url), provider="openai")
+    whole_name = resolve_model_name(name, served=False)
+    known, address = before
+    if base_url is None and known is not None and _read_provider(known) == _read_provider(whole_name):
+        return reopen_model(whole_name, address, options)
+    return _open(name, options)
+
+
+def reopen_model(name: str, address: str | None, options: GivenOptions) -> OpenModel:
+    """Return the model that answered before, at the server where it did: the environment may name another by now.
+
+    Args:
+        name: with its provider.
+        address: of its server; None: it had none.
+        options: fields of the model.
+
+    Raises:
+        InvalidInput: it cannot be asked there.
+        HocketError: there is no such model, or it cannot be used.
+    """
+    from pydantic import ValidationError
+
+    if address is None:
         return _open(name, options)
-    return _open(name, options.at(base_url), provider="openai")
+    now: OpenModel | None = None
+    with contextlib.suppress(HocketError):  # it has no key, or no address, but for the one of before
+        now = _open(name, options)
+    if now is not None and now.address == address:
+        return now
+    opened: OpenModel | None
+    try:
+        opened = _open(name, options.at(address))
+    except (TypeError, ValidationError):  # a provider that is always where it is
+        opened = now
+    where = f"the talk was held at {address}"
+    if opened is None or opened.address != address:
+        raise InvalidInput(f"{where}, and {name} cannot be asked there any more; --model says who is to be asked")
+    if now is not None:
+        note(f"{where}, and goes on there, not at {now.address or 'no server'}; --base-url names another server")
+    return opened
+
+
+def _read_provider(name: str) -> str:
+    return name.partition(":")[0]
 
 
 def _has_provider(name: str) -> bool:
@@ -67,8 +129,9 @@ def _has_provider(name: str) -> bool:
 def _open(name: str, options: GivenOptions, provider: str | None = None) -> OpenModel:
     from pydantic import ValidationError
 
+    whole_name = f"{provider}:{name}" if provider else resolve_model_name(name, served="base_url" in options.values)
     try:
-        model = options.apply(functools.partial(init_chat_model, name, model_provider=provider))
+        model = options.apply(functools.partial(init_chat_model, whole_name))
     except ValidationError as error:
         if any(part["type"] == "missing" and part["loc"] == ("model",) for part in error.errors(include_url=False)):
             way_out = f"name its model, {name}:MODEL; `hocket models {name}` lists them"
@@ -78,4 +141,11 @@ def _open(name: str, options: GivenOptions, provider: str | None = None) -> Open
     if setup_needed is not None and name in list_providers() and (what := setup_needed()):
         raise MissingDependency(what)  # now, not at the first question
     address = getattr(model, "base_url", None)
-    return OpenModel(f"{name} at {redact_url(address)}" if address else name, model)
+    label = f"{name} at {redact_url(address)}" if address else name
+    return OpenModel(label, model, whole_name, strip_secrets(address) if address else None)
+
+
+def strip_secrets(address: str) -> str:
+    """Return the address without what may be a secret in it, to be kept."""
+    parts = urlsplit(address)
+    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path.rstrip("/"), "", ""))

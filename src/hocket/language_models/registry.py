@@ -14,7 +14,7 @@ from typing import Any
 from hocket.errors import InvalidInput, MissingDependency, UnknownModel
 from hocket.language_models.chat_models import BaseChatModel
 
-__all__ = ["init_chat_model", "list_providers", "load_provider", "register_provider"]
+__all__ = ["init_chat_model", "list_providers", "load_provider", "register_provider", "resolve_model_name"]
 
 _GROUP = "hocket.providers"
 
@@ -157,6 +157,21 @@ def init_chat_model(model: str, *, model_provider: str | None = None, **options:
     else:
         provider, name = _split(model, served=options.get("base_url") is not None)
     return load_provider(provider)(**({"model": name} if name else {}), **options)
+
+
+def resolve_model_name(model: str, *, served: bool) -> str:
+    """Return the name with its provider in front, under the name that the provider has here: ``openai:gpt-5.2``.
+
+    Args:
+        model: as `init_chat_model` takes it.
+        served: whether it comes with a server's address.
+
+    Raises:
+        UnknownModel: no such provider exists, or none is known for the name.
+    """
+    provider, name = _split(model, served=served)
+    key = _find_provider(provider) or provider
+    return f"{key}:{name}" if name else key
 
 
 def _split(model: str, *, served: bool) -> tuple[str, str]:

@@ -1,16 +1,18 @@
 """From the command line to a session: which talk is gone on with, where this one is kept, and who answers it."""
 
 import argparse
-from typing import cast
+from typing import Any, cast
 
 from hocket.chat_history import BaseChatMessageHistory, InMemoryChatMessageHistory
-from hocket.cli.chat.session import Kept, Model, Session, View
+from hocket.cli.chat.session import Model, Session, View
 from hocket.cli.chat.talks import Talk, TalkSettings, find_last_talk, start_talk
-from hocket.cli.choice import OpenModel, choose_model, open_first_model
+from hocket.cli.choice import OpenModel, choose_model, open_first_model, reopen_model, strip_secrets
 from hocket.cli.history import open_kept_history
 from hocket.cli.model_options import read_model_options
 from hocket.conversation import Conversation
 from hocket.errors import InvalidInput
+from hocket.messages import AIMessage
+from hocket.runnables import Runnable
 
 __all__ = ["check_options", "open_session"]
 
@@ -34,11 +36,14 @@ def open_session(arguments: argparse.Namespace) -> Session:
         InvalidInput: an option is wrong, or there is no talk to go on with.
         HocketError: the model cannot be used, or the history cannot be read or written.
     """
-    talk, settings = _find_talk(arguments)
-    choose = _Chooser(arguments, settings)
-    label, model = choose.first()
-    history = _open_history(arguments, talk)
-    kept = talk if arguments.is_kept else None
+    talk = _find_talk(arguments)
+    choose = _Chooser(arguments, talk.settings if arguments.goes_on and talk else TalkSettings())
+    model = choose.first()
+    system = arguments.system
+    if talk is not None:
+        system = talk.settings.system if system is None else system
+        base_url = choose.base_url and strip_secrets(choose.base_url)
+        talk.settings = TalkSettings(model.name, base_url, system, model.address)
     view = View(
         reasoning=arguments.reasoning,
         stats=arguments.stats,
@@ -46,24 +51,16 @@ def open_session(arguments: argparse.Namespace) -> Session:
         as_json=arguments.json,
         is_object=arguments.schema is not None,
     )
-    conversation = Conversation(model, history=history, system=settings.system)
-    return Session(conversation, label, choose, view, Kept(kept, settings), arguments.attach)
+    conversation = Conversation(model.answers, history=_open_history(arguments, talk), system=system)
+    return Session(conversation, model.label, choose, view, talk, arguments.attach)
 
 
-def _find_talk(arguments: argparse.Namespace) -> tuple[Talk | None, TalkSettings]:
-    """Return the talk that this is a part of, None if it is of none; and who is to be asked."""
-    asked = TalkSettings(arguments.model, arguments.base_url, arguments.system)
-    if not arguments.goes_on:
-        is_talk = arguments.is_kept and arguments.history is None
-        return start_talk() if is_talk else None, asked
-    talk = find_last_talk()
-    before = talk.settings
-    is_elsewhere = asked.model is not None or asked.base_url is not None
-    return talk, TalkSettings(
-        asked.model if is_elsewhere else before.model,
-        asked.base_url if is_elsewhere else before.base_url,
-        before.system if asked.system is None else asked.system,
-    )
+def _find_talk(arguments: argparse.Namespace) -> Talk | None:
+    """Return the talk that this is a part of, None if it is of none."""
+    if arguments.goes_on:
+        return find_last_talk()
+    is_talk = arguments.is_kept and arguments.history is None
+    return start_talk() if is_talk else None
 
 
 def _open_history(arguments: argparse.Namespace, talk: Talk | None) -> BaseChatMessageHistory:
@@ -78,13 +75,23 @@ def _open_history(arguments: argparse.Namespace, talk: Talk | None) -> BaseChatM
 
 
 class _Chooser:
-    """Opens models by their names, and has them answer as the command line says."""
+    """Opens models by their names, and has them answer as the command line says.
 
-    def __init__(self, arguments: argparse.Namespace, settings: TalkSettings) -> None:
-        self._settings = settings
+    Args:
+        arguments: of the command line.
+        before: who was asked in the talk that goes on.
+
+    Attributes:
+        base_url: the server that the command line names, or named when the talk began.
+    """
+
+    def __init__(self, arguments: argparse.Namespace, before: TalkSettings) -> None:
+        self._arguments = arguments
+        self._before = before
         self._options = read_model_options(arguments)
         self._schema = None
         self._tools = cast("list[str]", arguments.tool)
+        self.base_url: str | None = arguments.base_url or before.base_url
         if arguments.schema is not None:
             from hocket.cli.chat.schemas import parse_schema
 
@@ -92,19 +99,27 @@ class _Chooser:
 
     def first(self) -> Model:
         """Return the model to begin with."""
-        return self._shape(open_first_model(self._settings.model, self._settings.base_url, self._options))
+        name: str | None = self._arguments.model
+        before = self._before
+        if self._arguments.base_url is None and before.model is not None:
+            if name is not None:
+                return self(name)
+            return self._shape(reopen_model(before.model, before.address, self._options))
+        return self._shape(open_first_model(name, self.base_url, self._options))
 
     def __call__(self, name: str) -> Model:
         """Return the model of this name."""
-        return self._shape(choose_model(name, self._settings.base_url, self._options))
+        before = (self._before.model, self._before.address)
+        return self._shape(choose_model(name, self.base_url, self._options, before))
 
     def _shape(self, opened: OpenModel) -> Model:
+        answers: Runnable[Any, AIMessage] = opened.model
         if self._schema is not None:
             from hocket.cli.chat.schemas import answer_in_schema
 
-            return opened.label, answer_in_schema(opened.model, self._schema)
-        if self._tools:
+            answers = answer_in_schema(opened.model, self._schema)
+        elif self._tools:
             from hocket.cli.chat.tools import answer_with_tools
 
-            return opened.label, answer_with_tools(opened.model, self._tools)
-        return opened.label, opened.model
+            answers = answer_with_tools(opened.model, self._tools)
+        return Model(opened.label, answers, opened.name, opened.address)

@@ -6,12 +6,12 @@ Answers go to standard output, and everything else to standard error, so that a 
 import json
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, Self
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, Self
 
 from hocket.cli.chat.answering import Outcome, ask_and_show, undo
 from hocket.cli.chat.attachments import attach_files, read_attachment
-from hocket.cli.chat.talks import Talk, TalkSettings
+from hocket.cli.chat.talks import Talk
 from hocket.cli.exits import report
 from hocket.cli.output import note, print_lines
 from hocket.cli.printer import Printer, read_reasoning
@@ -21,10 +21,7 @@ from hocket.conversation import Conversation
 from hocket.messages import AIMessage, UsageMetadata
 from hocket.runnables import Runnable
 
-__all__ = ["Kept", "Model", "Session", "View"]
-
-Model = tuple[str, Runnable[Any, AIMessage]]
-"""What a model is called on the screen, and what answers."""
+__all__ = ["Model", "Session", "View"]
 
 HELP = '''/model NAME   ask another model from here on; without NAME, say which one is asked
 /system TEXT  put instructions before the conversation; without TEXT, none
@@ -55,22 +52,20 @@ class View:
     is_object: bool = False
 
 
-@dataclass
-class Kept:
-    """Where the conversation is kept for the next time.
+class Model(NamedTuple):
+    """Who answers.
 
     Attributes:
-        talk: None: nowhere.
-        settings: of the next question.
+        label: what it is called on the screen.
+        answers: the model.
+        name: with its provider.
+        address: of its server; None: it has none.
     """
 
-    talk: Talk | None = None
-    settings: TalkSettings = field(default_factory=TalkSettings)
-
-    def keep(self) -> None:
-        """Write down who was asked."""
-        if self.talk is not None:
-            self.talk.keep_settings(self.settings)
+    label: str
+    answers: Runnable[Any, AIMessage]
+    name: str
+    address: str | None
 
 
 class Session:
@@ -81,7 +76,7 @@ class Session:
         label: what the model is called on the screen.
         choose_model: opens the model of a name.
         view: how answers are shown.
-        kept: where the conversation is kept.
+        talk: what the conversation is kept as; None: it is none.
         attached: files for the first question.
     """
 
@@ -91,14 +86,14 @@ class Session:
         label: str,
         choose_model: Callable[[str], Model],
         view: View,
-        kept: Kept,
+        talk: Talk | None,
         attached: Sequence[str] = (),
     ) -> None:
         self._conversation = conversation
         self._label = label
         self._choose_model = choose_model
         self._view = view
-        self._kept = kept
+        self._talk = talk
         self._attached = [*attached]
         self._commands: dict[str, Callable[[str], str]] = {
             "/help": lambda _: HELP,
@@ -130,7 +125,6 @@ class Session:
             with Printer(sys.stdout, reasoning=view.reasoning, is_prose=not view.is_object) as printer:
                 answer = ask_and_show(self._conversation, asked, printer.show)
         self._attached.clear()
-        self._kept.keep()
         if self._view.stats:
             note(answer.stats)
         if answer.message.response_metadata.get("finish_reason") == "length":
@@ -206,13 +200,16 @@ class Session:
 
     def _set_model(self, name: str) -> str:
         if name:
-            self._label, self._conversation.model = self._choose_model(name)
-            self._kept.settings = replace(self._kept.settings, model=name)
+            model = self._choose_model(name)
+            self._label, self._conversation.model = model.label, model.answers
+            if self._talk is not None:
+                self._talk.settings = replace(self._talk.settings, model=model.name, address=model.address)
         return f"{self._label} is asked"
 
     def _set_system(self, text: str) -> str:
         self._conversation.system = text or None
-        self._kept.settings = replace(self._kept.settings, system=text or None)
+        if self._talk is not None:
+            self._talk.settings = replace(self._talk.settings, system=text or None)
         return "the instructions are set" if text else "there are no instructions"
 
     def _attach(self, name: str) -> str:

@@ -11,6 +11,7 @@ import os
 import secrets
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import cast
@@ -18,6 +19,7 @@ from typing import cast
 from hocket.chat_history import FileChatMessageHistory
 from hocket.cli.output import note
 from hocket.errors import InvalidInput
+from hocket.messages import BaseMessage
 
 __all__ = ["Talk", "TalkHistory", "TalkSettings", "find_last_talk", "find_talks_folder", "start_talk"]
 
@@ -32,18 +34,32 @@ class TalkSettings:
     """Who was asked, and how, in the words of the command line; what is None was not said.
 
     Attributes:
-        model: its name.
-        base_url: of its server.
+        model: its name, with its provider.
+        base_url: the server that ``--base-url`` named, which models without a provider's name belong to.
         system: instructions.
+        address: of the server that was asked, whoever named it; never with a password.
     """
 
     model: str | None = None
     base_url: str | None = None
     system: str | None = None
+    address: str | None = None
 
 
 class TalkHistory(FileChatMessageHistory):
-    """The history of a talk: a file that only this command writes, a line a question and its answer."""
+    """The history of a talk: a file that only this command writes, a line a question and its answer.
+
+    Who was asked is written down before what was said, so that no talk goes on without it.
+    """
+
+    def __init__(self, talk: "Talk") -> None:
+        super().__init__(talk.path)
+        self._talk = talk
+
+    def add_messages(self, messages: Sequence[BaseMessage]) -> None:
+        """Append a turn, and return when it is on the disk."""
+        self._talk.keep_settings()
+        super().add_messages(messages)
 
     def remove_last_turn(self) -> bool:
         """Forget the last question and its answer; False if there is none.
@@ -65,29 +81,30 @@ class Talk:
 
     Attributes:
         path: of its history.
-        settings: of its last question.
+        settings: of its next question.
     """
 
     path: Path
     settings: TalkSettings = field(default_factory=TalkSettings)
+    _kept: TalkSettings | None = field(default=None, init=False)
 
     @property
     def history(self) -> TalkHistory:
         """What was said."""
-        return TalkHistory(self.path)
+        return TalkHistory(self)
 
-    def keep_settings(self, settings: TalkSettings) -> None:
-        """Write down who was asked, unless it is there already; what cannot be written is passed over."""
-        path = self.path.with_suffix(_SETTINGS)
-        if settings == self.settings and path.exists():
+    def keep_settings(self) -> None:
+        """Write down who is asked, unless it is there already; what cannot be written is passed over."""
+        if self.settings == self._kept:
             return
-        self.settings = settings
-        said = {name: value for name, value in asdict(settings).items() if value is not None}
+        path = self.path.with_suffix(_SETTINGS)
+        said = {name: value for name, value in asdict(self.settings).items() if value is not None}
         beside = path.with_name(f".{path.name}.{os.getpid()}")
         with contextlib.suppress(OSError):
             with os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
                 json.dump(said, file)
             beside.replace(path)
+            self._kept = self.settings
 
 
 def find_talks_folder() -> Path | None:
