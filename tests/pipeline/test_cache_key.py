@@ -206,7 +206,7 @@ def test_everything_that_changes_the_answer_changes_the_key() -> None:
 
 
 def test_a_field_that_is_changed_after_a_call_counts_at_the_next() -> None:
-    """The key is made from the request, never remembered."""
+    """The key that is kept is of the state before."""
     model = Provider(temperature=0)
     before = key(model=model)
     model.temperature = 1.0
