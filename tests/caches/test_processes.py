@@ -126,3 +126,54 @@ def test_a_forked_child_goes_on_with_the_same_cache(place: CachePlace, tmp_path:
     )
     assert family.communicate(timeout=PATIENCE)[0] == "done\n"
     assert sorted(read_requests(log)) == ["after", "both", "child", "last", "parent"]
+
+
+@pytest.mark.parametrize("place", ["sqlite"], indirect=True)
+@pytest.mark.parametrize(
+    ("make", "option", "cause"),
+    [
+        ("make_class()", "1", "__main__.make_class.<locals>.Local"),
+        ("AskingModel", "lambda: 1", "__main__.<lambda>"),
+        ("AskingModel", "Event()", "threading.Event"),
+        ("AskingModel", "[{'tool': Event()}]", "threading.Event"),
+    ],
+    ids=["local class", "lambda", "object", "object inside"],
+)
+def test_what_only_a_process_knows_is_a_hit_there_and_told_once(
+    place: CachePlace, tmp_path: Path, make: str, option: str, cause: str
+) -> None:
+    """Two processes, three calls each: two requests, and a warning in each of them."""
+    log = str(tmp_path / "log")
+    ask = [
+        "import warnings",
+        "from threading import Event",
+        "def make_class():",
+        "    class Local(AskingModel):",
+        "        pass",
+        "    return Local",
+        f"model, option = ({make})(log={log!r}, cache={place.code()}), {option}",
+        "with warnings.catch_warnings(record=True) as told:",
+        "    warnings.simplefilter('always')",
+        "    assert [model.invoke('hi', option=option).text for _ in range(3)] == ['hi!'] * 3",
+        "(warning,) = told",
+        "print(warning.category.__name__, str(warning.message).partition('depends on ')[2].partition(',')[0])",
+    ]
+    for number in (1, 2):
+        assert start_process(*ask).communicate(timeout=PATIENCE)[0] == f"HocketWarning {cause}\n"
+        assert read_requests(log) == ["hi"] * number
+    assert place.count_claims() == 0
+
+
+@pytest.mark.parametrize("place", ["sqlite"], indirect=True)
+def test_what_all_processes_know_is_a_hit_in_all(place: CachePlace, tmp_path: Path) -> None:
+    """A class of a module, data, a builtin: nothing is told."""
+    log = str(tmp_path / "log")
+    ask = [
+        "import warnings",
+        "warnings.simplefilter('error')",
+        f"model = AskingModel(log={log!r}, cache={place.code()})",
+        "print([model.invoke('hi', option=[len, {'a': 1.5}, b'b']).text for _ in range(2)])",
+    ]
+    for _ in range(2):
+        assert start_process(*ask).communicate(timeout=PATIENCE)[0] == "['hi!', 'hi!']\n"
+    assert read_requests(log) == ["hi"]

@@ -18,6 +18,7 @@ from tests.kit import HookCall, hook_model
 from tests.kit.caches import KINDS, CachePlace, open_place
 
 CALLS = 12
+CROWD = 60
 SOON = 60.0
 """Seconds within which as many calls are answered, on a busy machine, too; each that waited for its store would take one."""
 
@@ -133,6 +134,47 @@ def test_a_model_does_without_its_cache_in_sync_code(failing: Failing, caplog: p
     model = hook_model("yes", "generate", cache=failing.cache)
     assert [model.invoke(f"{number}").text for number in range(CALLS)] == ["yes"] * CALLS
     failing.check(model, caplog.text)
+
+
+async def test_a_call_waits_once_for_its_store(failing: Failing) -> None:
+    """For the first that it asks and gets no answer of; then its request goes out."""
+    asked: list[tuple[int, int]] = []
+    model = hook_model(
+        lambda call: asked.append((failing.reads, failing.writes)) or "yes", "agenerate", cache=failing.cache
+    )
+    await model.ainvoke("first")
+    assert asked == [(1, int(failing.still_reads))]
+
+
+def test_a_sync_call_waits_once_for_its_store(failing: Failing) -> None:
+    asked: list[tuple[int, int]] = []
+    model = hook_model(
+        lambda call: asked.append((failing.reads, failing.writes)) or "yes", "generate", cache=failing.cache
+    )
+    model.invoke("first")
+    assert asked == [(1, int(failing.still_reads))]
+
+
+@pytest.mark.parametrize("kind", ["redis", "postgres"], indirect=True)
+async def test_who_waits_for_a_connection_meanwhile_does_not_try_it_too(kind: str, tmp_path: Path) -> None:
+    """A store has fewer connections than there are calls: one after another, each would wait as long."""
+    tried = 0
+    with ExitStack() as stack:
+        cache = slow(kind, tmp_path, stack)
+        read = cache._store._read
+
+        async def count(client: Any, key: bytes) -> Any:
+            nonlocal tried
+            tried += 1
+            return await read(client, key)
+
+        cache._store._read = count
+        model = hook_model("yes", "agenerate", cache=cache)
+        async with anyio.create_task_group() as group:
+            for number in range(CROWD):
+                group.start_soon(model.ainvoke, f"{number}")
+    assert len(model.requests) == CROWD
+    assert 0 < tried < CROWD
 
 
 # -- stores that work

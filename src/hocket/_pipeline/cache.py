@@ -5,12 +5,12 @@ counts as empty: it must never cost an answer.
 """
 
 import functools
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from typing import Any
 
 from hocket import globals as settings
 from hocket._metering.ambient import HitListener
-from hocket._pipeline.cache_access import CacheKey, look_up, store
+from hocket._pipeline.cache_access import CacheKey, Look, look_up, store
 from hocket._pipeline.cache_key import LocalKey
 from hocket._pipeline.call import Call, Next
 from hocket._pipeline.claim import Found, ask_in_turn
@@ -23,6 +23,9 @@ from hocket.errors import CacheMissing, HocketWarning
 from hocket.outputs import Generation
 
 __all__ = ["choose_cache", "with_cache"]
+
+Get = Callable[[Call], Coroutine[object, object, object]]
+"""Gets an answer for a call that the cache has none for."""
 
 Run = Callable[[Call, Next], Awaitable[Any]]
 """Runs the rest of the pipeline for a call, as a run."""
@@ -75,11 +78,15 @@ def with_cache(
     async def look_up_first(cache: BaseCache, call: Call) -> Any:
         key = make_key(call.request)
         stored = await look_up(call, cache, key)
-        if stored is not None:
+        if not isinstance(stored, Look):
             return await _deliver_hit(call, stored, hit_listeners)
-        if cache.is_shared and any([isinstance(half, LocalKey) for half in key]):
+        is_local = any([isinstance(half, LocalKey) for half in key])
+        if is_local and cache.is_shared:
             _warn_of_local_key(cache, key, call.request.class_name)
-        ask = functools.partial(_share if call.runtime.is_async else _ask_alone, hit_listeners, cache, key, call_next)
+        lease = None if is_local or stored is Look.FAILED else cache.lease  # one wait for a store that fails is enough
+        get = functools.partial(_get, cache, key, lease, call_next)
+        share = functools.partial(_share, cache, key) if call.runtime.is_async else _get_alone
+        ask = functools.partial(share, hit_listeners, get)
         return await (ask(call) if run is None else run(call, ask))
 
     return start
@@ -97,31 +104,28 @@ async def _deliver_hit(
     return restored.result
 
 
-async def _ask_alone(
-    hit_listeners: Sequence[HitListener], cache: BaseCache, key: CacheKey, call_next: Next, call: Call
-) -> Any:
-    result = await _ask(cache, key, call_next, call)
-    if isinstance(result, Found):
-        return await _deliver_hit(call, result.candidates, hit_listeners, is_shared=True)
-    return call.answer.with_usage(result, call.delivery.sizes)
-
-
-async def _ask(cache: BaseCache, key: CacheKey, call_next: Next, call: Call) -> Any:
-    """Get an answer and store it; or find it, if another process does."""
-    if cache.lease is not None and not any([isinstance(half, LocalKey) for half in key]):
-        return await ask_in_turn(cache, key, cache.lease, call_next, call)
+async def _get(cache: BaseCache, key: CacheKey, lease: float | None, call_next: Next, call: Call) -> Any:
+    """Get an answer and store it; or find it, if another process does. ``lease``: None: without a claim."""
+    if lease is not None:
+        return await ask_in_turn(cache, key, lease, call_next, call)
     result = await call_next(call)
     await store(call, cache, key, call.answer.candidates(result, call.delivery.sizes))
     return result
 
 
-async def _share(
-    hit_listeners: Sequence[HitListener], cache: BaseCache, key: CacheKey, call_next: Next, call: Call
-) -> Any:
+async def _get_alone(hit_listeners: Sequence[HitListener], get: Get, call: Call) -> Any:
+    """Get an answer for one call."""
+    result = await get(call)
+    if isinstance(result, Found):
+        return await _deliver_hit(call, result.candidates, hit_listeners, is_shared=True)
+    return call.answer.with_usage(result, call.delivery.sizes)
+
+
+async def _share(cache: BaseCache, key: CacheKey, hit_listeners: Sequence[HitListener], get: Get, call: Call) -> Any:
     """Get an answer, together with every equal call that is in flight."""
     request, is_new = get_or_create(cache, key)
     if is_new:
-        request.start(call.share(request), functools.partial(_ask, cache, key, call_next))
+        request.start(call.share(request), get)
     result, has_chunks = await request.join(call)
     if isinstance(result, Found):
         return await _deliver_hit(call, result.candidates, hit_listeners, is_shared=True)

@@ -7,6 +7,7 @@ A cache that fails is logged and counts as empty. One that processes share logs 
 import contextlib
 import logging
 from collections.abc import Generator
+from enum import Enum
 from typing import Final, cast
 
 from hocket._pipeline.call import Call
@@ -14,7 +15,7 @@ from hocket.caches import BaseCache, Claim
 from hocket.errors import StoreError
 from hocket.outputs import Generation
 
-__all__ = ["FAILED", "CacheKey", "look_up", "release", "store", "take_claim"]
+__all__ = ["FAILED", "CacheKey", "Look", "look_up", "release", "store", "take_claim"]
 
 CacheKey = tuple[str, str]
 """The key of the prompt, and the key of everything else that changes the answer."""
@@ -22,23 +23,31 @@ CacheKey = tuple[str, str]
 FAILED: Final = Claim()
 """Stands for a claim that the cache failed to give or to refuse."""
 
+
+class Look(Enum):
+    """What a look into a cache comes to where there is no answer."""
+
+    MISSED = "missed"
+    FAILED = "failed"
+
+
 _log = logging.getLogger("hocket.caches")
 
 
-async def look_up(call: Call, cache: BaseCache, key: CacheKey) -> list[Generation] | None:
-    """Return what ``cache`` holds under ``key``; anything but a list of candidates is nothing, as is a failure."""
+async def look_up(call: Call, cache: BaseCache, key: CacheKey) -> list[Generation] | Look:
+    """Return what ``cache`` holds under ``key``; anything but a list of candidates is nothing."""
     try:
         stored: object = await cache.alookup(*key) if call.runtime.is_async else cache.lookup(*key)
     except StoreError:
-        return None
+        return Look.FAILED
     except Exception as error:
         _log.warning("%s could not be read, and counts as empty: %r", type(cache).__name__, error)
-        return None
+        return Look.FAILED
     if not isinstance(stored, list) or not stored:
-        return None
+        return Look.MISSED
     for one in cast("list[object]", stored):
         if not isinstance(one, Generation):
-            return None
+            return Look.MISSED
     return stored
 
 

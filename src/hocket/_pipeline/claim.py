@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import anyio
 
-from hocket._pipeline.cache_access import FAILED, CacheKey, look_up, release, store, take_claim
+from hocket._pipeline.cache_access import FAILED, CacheKey, Look, look_up, release, store, take_claim
 from hocket._pipeline.call import Call, Next
 from hocket._pipeline.deadline import check_total
 from hocket._runtime import clock
@@ -30,9 +30,6 @@ LONGEST = 0.25
 GROWTH = 2
 LOOKS = 3
 """How often the others look for the answer until they ask for the claim again, which is dearer: it writes."""
-
-TRIES = 2
-"""How often a claim may fail until a call asks without one: where a machine is busy, a store is late once in a while."""
 
 
 class Found(NamedTuple):
@@ -85,23 +82,22 @@ class _Turn:
         """Wait for the answer, or until it is for this call to ask; return the answer, or None."""
         looks, pause = 1, SHORTEST
         while True:
-            for _ in range(TRIES):
-                await self._call.runtime.run_shielded(
-                    self._take()
-                )  # cut short, nobody would know of a claim to release
-                if self._claim is not None:
-                    return await look_up(self._call, self._cache, self._key)  # it may be stored since the last look
-                if not self._has_failed:
-                    break
-            else:
+            await self._call.runtime.run_shielded(self._take())  # cut short, nobody would know of a claim to release
+            if self._has_failed:
                 return None
+            if self._claim is not None:  # the answer may have been stored since the last look
+                return await self._look_up()
             for _ in range(looks):
                 await self._rest(pause)
                 pause = min(pause * GROWTH, LONGEST)
-                stored = await look_up(self._call, self._cache, self._key)
+                stored = await self._look_up()
                 if stored is not None:
                     return stored
             looks = LOOKS
+
+    async def _look_up(self) -> list[Generation] | None:
+        stored = await look_up(self._call, self._cache, self._key)
+        return None if isinstance(stored, Look) else stored
 
     async def _rest(self, seconds: float) -> None:
         call = self._call

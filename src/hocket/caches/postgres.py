@@ -102,7 +102,8 @@ class PostgresCache(SharedCache):
         owner = f"PostgresCache({f'table={table!r}, connection=...' if url is None else repr(redact_url(url))})"
         clients = (None, connection) if _is_async(connection) else (connection, None)
         server = replace(postgres_server(owner, url, StoreError, StoreUnavailable, *clients), connect=_connect)
-        super().__init__(_PostgresStore(server, table), owner, ttl, lease, fleet.PATIENCE)
+        patience = None if connection is None else fleet.PATIENCE  # the user's waits as long as he likes
+        super().__init__(_PostgresStore(server, table), owner, ttl, lease, patience)
 
 
 class _PostgresStore(ServerStore[PostgresClient]):

@@ -64,7 +64,8 @@ class RedisCache(SharedCache):
         if client is not None and _decodes(client):
             raise InvalidInput("client decodes what it reads, and answers are bytes; make it without decode_responses")
         server = redis_server(owner, _with_waits(url), StoreError, StoreUnavailable, client)
-        super().__init__(_RedisStore(server, prefix), owner, ttl, lease, fleet.PATIENCE)
+        patience = None if client is None else fleet.PATIENCE  # the user's waits as long as he likes
+        super().__init__(_RedisStore(server, prefix), owner, ttl, lease, patience)
 
 
 class _RedisStore(ServerStore[RedisClient]):

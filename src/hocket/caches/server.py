@@ -1,12 +1,20 @@
-"""A cache on a database server, Redis or PostgreSQL: each operation once, over a sync client or one of asyncio's."""
+"""A cache on a database server, Redis or PostgreSQL: each operation once, over a sync client or one of asyncio's.
 
+A client for a URL says itself when the server is late: it looks at the connection before it gives up, so that a machine with
+too much to do is not taken for a slow server, as it would be by a timer of the event loop. Who waits for a connection
+while the server fails another does not try it after that.
+"""
+
+import math
 from abc import abstractmethod
 from collections.abc import Awaitable, Callable
 from typing import Concatenate, Generic, ParamSpec, TypeVar
 
 from hocket._databases.server import DatabaseServer
+from hocket._runtime import clock
 from hocket._runtime.runtime import Runtime
 from hocket.caches.fleet import AnswerStore
+from hocket.errors import StoreUnavailable
 
 __all__ = ["ServerStore"]
 
@@ -20,6 +28,7 @@ class ServerStore(AnswerStore, Generic[Client]):
 
     def __init__(self, server: DatabaseServer[Client]) -> None:
         self._server = server
+        self._failed_at = -math.inf
 
     @property
     def is_portable(self) -> bool:
@@ -50,9 +59,21 @@ class ServerStore(AnswerStore, Generic[Client]):
         *args: P.args,
         **kwargs: P.kwargs,
     ) -> T:
-        if runtime.is_async:
-            return await self._server.acall(operation, *args, **kwargs)
-        return self._server.call(operation, *args, **kwargs)
+        began = clock.current().now()
+
+        async def ask(client: Client) -> T:
+            if self._failed_at > began:
+                raise StoreUnavailable(f"{self._server.owner}: it failed while others waited for a connection")
+            return await operation(client, *args, **kwargs)
+
+        try:
+            return await self._server.acall(ask) if runtime.is_async else self._server.call(ask)
+        except StoreUnavailable:
+            self._failed_at = clock.current().now()
+            raise
+
+    def __getstate__(self) -> dict[str, object]:
+        return {**self.__dict__, "_failed_at": -math.inf}
 
     @abstractmethod
     async def _read(self, client: Client, key: bytes) -> bytes | None: ...

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 from hocket._metering.ambient import HitListener
 from hocket._pipeline.cache import choose_cache
-from hocket._pipeline.cache_access import CacheKey, look_up, store
+from hocket._pipeline.cache_access import CacheKey, Look, look_up, store
 from hocket._pipeline.call import Call, Next
 from hocket._pipeline.deadline import with_total_deadline
 from hocket._pipeline.hits import record_hit
@@ -40,11 +40,11 @@ async def answer_missing(
         return await _ask(call, attempts)
     keys = [make_key(call.select([index]).request) for index in range(len(call.request.prompts))]
     found = [await look_up(call, cache, key) for key in keys]
-    missing = [index for index, stored in enumerate(found) if stored is None]
+    missing = [index for index, stored in enumerate(found) if isinstance(stored, Look)]
     for index, stored in enumerate(found):
-        if stored is not None:
+        if not isinstance(stored, Look):
             record_hit(call.select([index]), call.answer.restore(stored, cached=True).result, hit_listeners)
-    answers = [[] if stored is None else _restore(call, stored, cached=True) for stored in found]
+    answers = [[] if isinstance(stored, Look) else _restore(call, stored, cached=True) for stored in found]
     if not missing:
         return LLMResult(generations=answers, llm_output={}, run=None)
     result = await _ask(call.select(missing), attempts)
