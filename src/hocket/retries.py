@@ -40,6 +40,12 @@ class RetryPolicy(Serializable):
         jitter: the part of a pause that is left to chance, so that many who failed together do not come back together.
         also: further exceptions to try again after. An error that says for itself whether that helps (`LLMError`) is
             believed, unless a class of its own kind is named: ``Exception`` does not bring authentication back.
+
+    Examples:
+        >>> from hocket import FakeListChatModel, RetryPolicy
+        >>> model = FakeListChatModel(responses=["Hello."], retry=RetryPolicy(max_attempts=5, first_pause=1))
+        >>> model.invoke("Hi", retry=1).text
+        'Hello.'
     """
 
     model_config: ClassVar[ConfigDict] = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)

@@ -36,6 +36,12 @@ class Timeout(Serializable):
 
     A sync hook cannot be interrupted. Under a sync verb ``total`` is looked at between its chunks and before another
     attempt, and the others are not held; under an async verb all are held, but its thread goes on to the next chunk.
+
+    Examples:
+        >>> from hocket import FakeListChatModel, Timeout
+        >>> model = FakeListChatModel(responses=["Hello."], timeout=Timeout(first_token=60, idle=60, total=300))
+        >>> model.invoke("Hi", timeout=30).text
+        'Hello.'
     """
 
     model_config: ClassVar[ConfigDict] = ConfigDict(frozen=True, extra="forbid")

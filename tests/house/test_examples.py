@@ -21,6 +21,7 @@ import importlib.util
 import inspect
 import json
 import os
+import pkgutil
 import re
 import shlex
 import subprocess
@@ -232,6 +233,24 @@ def test_the_examples_of_docstrings_run(module: str, capsys: pytest.CaptureFixtu
     """A docstring's example prints what it shows."""
     failed, tried = doctest.testmod(importlib.import_module(module), optionflags=doctest.ELLIPSIS)
     assert tried and not failed, capsys.readouterr().out
+
+
+# What people call most: `module.name`, of what `hocket` offers or a room, has an example.
+CALLED_MOST = (
+    *("init_chat_model", "FakeListChatModel", "ScriptedChatModel", "Conversation", "open_history", "trim_messages"),
+    *("BaseChatModel.ainvoke", "BaseChatModel.invoke", "BaseChatModel.astream", "BaseChatModel.bind_tools"),
+    *("BaseChatModel.with_structured_output", "BaseChatModel.with_retry", "BaseChatModel.with_fallbacks"),
+    *("tool", "arun_tool_calls", "agents.create_agent", "Timeout", "RetryPolicy", "rate_limiters.RateLimiter"),
+    *("Budget", "spending", "InMemoryCache", "caches.SQLiteCache", "batch.arun_batch", "serving.sse"),
+    *("ChatPromptTemplate", "PromptTemplate", "MessagesPlaceholder", "RunnableLambda", "RunnableParallel"),
+    *("RunnablePassthrough", "StrOutputParser", "JsonOutputParser", "PydanticOutputParser", "dumps"),
+)
+
+
+@pytest.mark.parametrize("name", CALLED_MOST)
+def test_what_people_call_most_has_an_example(name: str) -> None:
+    """Who asks for help on it sees how it is used."""
+    assert ">>>" in (inspect.getdoc(pkgutil.resolve_name(f"hocket.{name}")) or "")
 
 
 def test_files_and_replies_of_a_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -104,6 +104,15 @@ async def arun_batch(
         TooManyFailures: see ``max_consecutive_failures``; the next run asks again for what failed.
         HocketError: one that all rows would meet, as a key that is refused.
         OSError: the file cannot be written.
+
+    Examples:
+        >>> import asyncio, os, tempfile
+        >>> from hocket import FakeListChatModel
+        >>> from hocket.batch import arun_batch, read_batch
+        >>> path = os.path.join(tempfile.mkdtemp(), "answers.jsonl")
+        >>> report = asyncio.run(arun_batch(FakeListChatModel(responses=["Yes."]), ["One?", "Two?"], path))
+        >>> report.ok, report.failed, [row.output for row in read_batch(path)]
+        (2, 0, ['Yes.', 'Yes.'])
     """
     if max_concurrency < 1:
         raise InvalidInput(f"max_concurrency is {max_concurrency}; it must be 1 or more")

@@ -56,6 +56,13 @@ def spending(
 
     Raises:
         InvalidInput: neither is given, or one is no amount above 0. Inside: see `Budget`.
+
+    Examples:
+        >>> from hocket import FakeListChatModel, spending
+        >>> with spending(tokens=100_000, unpriced="ignore") as spent:
+        ...     reply = FakeListChatModel(responses=["Hello."]).invoke("Hi")
+        >>> spent.tokens
+        10
     """
     return _Block(Budget(usd, tokens=tokens, unpriced=unpriced, name="spending"))
 

@@ -75,6 +75,14 @@ class Budget:
         InvalidInput: neither ``usd`` nor ``tokens``; a float for money; a limit, a lease or a period that is not above 0; an
             address of no store; a time zone that is not known here.
         MissingDependency: the store needs a package that is not installed.
+
+    Examples:
+        >>> from hocket import Budget, FakeListChatModel
+        >>> budget = Budget(tokens=100_000, unpriced="ignore")
+        >>> FakeListChatModel(responses=["Hello."], budget=budget).invoke("Hi").text
+        'Hello.'
+        >>> budget.state().limit_tokens
+        100000
     """
 
     def __init__(

@@ -27,6 +27,12 @@ class InMemoryCache(BaseCache):
 
     Raises:
         InvalidInput: ``maxsize`` or ``ttl`` is not above 0.
+
+    Examples:
+        >>> from hocket import FakeListChatModel, InMemoryCache
+        >>> model = FakeListChatModel(responses=["One.", "Two."], cache=InMemoryCache())
+        >>> [model.invoke("Count").text for _ in range(2)]
+        ['One.', 'One.']
     """
 
     def __init__(self, *, maxsize: int | None = None, ttl: float | None = None) -> None:

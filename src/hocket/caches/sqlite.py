@@ -79,6 +79,15 @@ class SQLiteCache(SharedCache):
 
     Raises:
         InvalidInput: the path is empty or a directory's; ``ttl``, ``max_bytes`` or ``lease`` is not above 0.
+
+    Examples:
+        >>> import os, tempfile
+        >>> from hocket import FakeListChatModel
+        >>> from hocket.caches import SQLiteCache
+        >>> cache = SQLiteCache(os.path.join(tempfile.mkdtemp(), "answers.db"))
+        >>> model = FakeListChatModel(responses=["One.", "Two."], cache=cache)
+        >>> [model.invoke("Count").text for _ in range(2)]
+        ['One.', 'One.']
     """
 
     def __init__(

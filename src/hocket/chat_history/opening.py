@@ -42,6 +42,14 @@ def open_history(url_or_path: str | os.PathLike[str], session_id: str | None = N
         InvalidInput: the address is of another kind; no session is named for a database; or one is for a file, which
             holds but one.
         MissingDependency: a package is missing.
+
+    Examples:
+        >>> import os, tempfile
+        >>> from hocket import open_history
+        >>> path = os.path.join(tempfile.mkdtemp(), "talk.jsonl")
+        >>> open_history(path).add_user_message("I am Ada.")
+        >>> open_history(path).messages[0].text
+        'I am Ada.'
     """
     kind, place = parse_address(url_or_path, "a history")
     if session_id is not None:

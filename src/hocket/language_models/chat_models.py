@@ -108,6 +108,12 @@ class BaseChatModel(ChatCalls, StructuredOutputMixin, ABC):
         Raises:
             InvalidInput: ``input`` is none of these, or empty.
             EmptyResponse: the model gave no answer.
+
+        Examples:
+            >>> import asyncio
+            >>> from hocket import FakeListChatModel
+            >>> asyncio.run(FakeListChatModel(responses=["Hello."]).ainvoke("Hi")).text
+            'Hello.'
         """
         call = self._open_call(ASYNC, self._to_messages(input), config, stop, kwargs)
         return (await with_run_events(call, self._get_pipeline()))[0]  # type: ignore[no-any-return]  # `_run` in place
@@ -120,7 +126,13 @@ class BaseChatModel(ChatCalls, StructuredOutputMixin, ABC):
         stop: list[str] | None = None,
         **kwargs: Any,
     ) -> AIMessage:
-        """Answer: the sync face of `ainvoke`. A sync hook runs in this thread; works inside a running loop, too."""
+        """Answer: the sync face of `ainvoke`. A sync hook runs in this thread; works inside a running loop, too.
+
+        Examples:
+            >>> from hocket import FakeListChatModel
+            >>> FakeListChatModel(responses=["Hello."]).invoke("Hi").text
+            'Hello.'
+        """
         if not self._hooks.can_step:
             return run_in_portal(functools.partial(self.ainvoke, input, config, stop=stop, **kwargs))
         return drive(self._run(self._open_call(BLOCKING, self._to_messages(input), config, stop, kwargs)))
@@ -136,6 +148,17 @@ class BaseChatModel(ChatCalls, StructuredOutputMixin, ABC):
         """Return the answer as it comes. Its chunks fold to what `ainvoke` returns; a model that cannot stream gives one.
 
         The arguments are those of `ainvoke`. Nothing is sent before the first chunk is asked for.
+
+        Examples:
+            >>> import asyncio
+            >>> from hocket import FakeListChatModel
+            >>> async def main():
+            ...     async for chunk in FakeListChatModel(responses=["Hi!"]).astream("Hello"):
+            ...         print(chunk.text)
+            >>> asyncio.run(main())
+            H
+            i
+            !
         """
         return ChatStream(*self._open_stream(ASYNC, input, config, stop, kwargs))
 

@@ -206,6 +206,12 @@ class FakeListChatModel(_Cycle[str], _StreamingFake):
 
     Args:
         error_on_chunk_number: fail with `FakeListLLMError` instead of giving this chunk, counted from 0.
+
+    Examples:
+        >>> from hocket import FakeListChatModel
+        >>> model = FakeListChatModel(responses=["One.", "Two."])
+        >>> [model.invoke("Count").text for _ in range(3)]
+        ['One.', 'Two.', 'One.']
     """
 
     responses: list[str]

@@ -149,6 +149,11 @@ def init_chat_model(model: str, *, model_provider: str | None = None, **options:
         UnknownModel: no such provider exists, or none is known for the name; the message lists those that exist.
         MissingDependency: what the provider needs is not installed; the message names the command that installs it.
         InvalidInput: ``model`` is no text.
+
+    Examples:
+        >>> from hocket import init_chat_model
+        >>> init_chat_model("fake:Hello.").invoke("Hi").text
+        'Hello.'
     """
     if not isinstance(model, str):  # pyright: ignore[reportUnnecessaryIsInstance]  # a caller's mistake
         raise InvalidInput(f"a model is named by a text such as 'openai:gpt-5.2', not by {type(model).__name__}")

@@ -55,6 +55,16 @@ class ToolBinding:
             InvalidInput: something is no tool, or its name will not do; or the choice names no tool.
             Unsupported: the model cannot be given such a choice.
             NotImplementedError: it cannot be given tools.
+
+        Examples:
+            >>> from hocket import ScriptedChatModel, Turn
+            >>> def add(a: int, b: int) -> int:
+            ...     '''Add two numbers.'''
+            ...     return a + b
+            >>> call = {"type": "tool_call", "name": "add", "args": {"a": 2, "b": 3}, "id": "1"}
+            >>> model = ScriptedChatModel(script=[Turn(tool_calls=[call])]).bind_tools([add])
+            >>> model.invoke("What is 2 + 3?").tool_calls[0]["args"]
+            {'a': 2, 'b': 3}
         """
         supported = self._tool_choices  # pyright: ignore[reportPrivateUsage]  # `self` is typed by what this needs of it
         if not supported:

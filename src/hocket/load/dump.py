@@ -64,6 +64,11 @@ def dumps(obj: object, *, pretty: bool = False, **kwargs: Any) -> str:
 
     Raises:
         InvalidInput: ``default`` was given, or the object is nested too deep.
+
+    Examples:
+        >>> from hocket import HumanMessage, dumps, loads
+        >>> loads(dumps(HumanMessage("Hi")))
+        HumanMessage(content='Hi'...)
     """
     if "default" in kwargs:
         raise InvalidInput("dumps() takes no default=: it decides itself how each type is written. Leave it out.")

@@ -68,6 +68,13 @@ def trim_messages(
     Raises:
         InvalidInput: options that contradict each other, a counter that is none, a type of message that does not exist;
             or a system message that is longer than `max_tokens` by itself.
+
+    Examples:
+        >>> from hocket import trim_messages
+        >>> talk = [("system", "Be brief."), ("human", "One?"), ("ai", "One."), ("human", "Two?")]
+        >>> kept = trim_messages(talk, max_tokens=2, token_counter=len, include_system=True, start_on="human")
+        >>> [message.text for message in kept]
+        ['Be brief.', 'Two?']
     """
     limit, counter = _limit(max_tokens, token_counter, max_messages, allow_partial)
     if strategy not in ("first", "last"):

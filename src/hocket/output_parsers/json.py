@@ -91,6 +91,11 @@ class JsonOutputParser(BaseJSONOutputParser[Any]):
     Args:
         pydantic_object: the model that the format instructions describe. Nothing is validate_answer against it:
             `PydanticOutputParser` does that.
+
+    Examples:
+        >>> from hocket import FakeListChatModel, JsonOutputParser
+        >>> (FakeListChatModel(responses=['{"born": 1815}']) | JsonOutputParser()).invoke("When was Ada born?")
+        {'born': 1815}
     """
 
     pydantic_object: SkipValidation[type[BaseModel] | None] = None

@@ -20,6 +20,14 @@ class PydanticOutputParser(BaseJSONOutputParser[TBaseModel], Generic[TBaseModel]
 
     Args:
         pydantic_object: the model's class.
+
+    Examples:
+        >>> from pydantic import BaseModel
+        >>> from hocket import PydanticOutputParser
+        >>> class Person(BaseModel):
+        ...     name: str
+        >>> PydanticOutputParser(pydantic_object=Person).parse('{"name": "Ada"}')
+        Person(name='Ada')
     """
 
     pydantic_object: SkipValidation[type[TBaseModel]]

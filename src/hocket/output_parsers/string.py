@@ -11,7 +11,13 @@ __all__ = ["StrOutputParser"]
 
 
 class StrOutputParser(BaseTransformOutputParser[str]):
-    """Returns the text of a model's answer, piece by piece if the answer comes so. Pieces without text are left out."""
+    """Returns the text of a model's answer, piece by piece if the answer comes so. Pieces without text are left out.
+
+    Examples:
+        >>> from hocket import FakeListChatModel, StrOutputParser
+        >>> (FakeListChatModel(responses=["Hello."]) | StrOutputParser()).invoke("Hi")
+        'Hello.'
+    """
 
     def parse(self, text: str) -> str:
         """Return ``text``."""

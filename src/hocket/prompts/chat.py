@@ -85,6 +85,12 @@ class MessagesPlaceholder(BaseMessagePromptTemplate):
         variable_name: the name of the value, a list of what can be read as messages.
         optional: whether it may be missing; then there are no messages.
         n_messages: take the last so many alone.
+
+    Examples:
+        >>> from hocket import ChatPromptTemplate, MessagesPlaceholder
+        >>> prompt = ChatPromptTemplate([MessagesPlaceholder("history"), ("human", "{question}")])
+        >>> [one.text for one in prompt.format_messages(history=["I am Ada."], question="Who am I?")]
+        ['I am Ada.', 'Who am I?']
     """
 
     variable_name: str

@@ -48,6 +48,11 @@ class PromptTemplate(StringPromptTemplate):
         >>> prompt = PromptTemplate.from_template("Tell me a {kind} joke about {topic}.")
         >>> prompt.format(kind="short", topic="braces: {}")
         'Tell me a short joke about braces: {}.'
+
+    Examples:
+        >>> from hocket import PromptTemplate
+        >>> PromptTemplate.from_template("Tell me of {topic}.").format(topic="rain")
+        'Tell me of rain.'
     """
 
     template: str

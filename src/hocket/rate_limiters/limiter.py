@@ -132,6 +132,13 @@ class RateLimiter(BaseRateLimiter):
     Raises:
         InvalidInput: an argument cannot be used, or there is neither a number nor ``adaptive``.
         MissingDependency: the package of the store is not installed.
+
+    Examples:
+        >>> from hocket import FakeListChatModel
+        >>> from hocket.rate_limiters import RateLimiter
+        >>> model = FakeListChatModel(responses=["Hello."], rate_limiter=RateLimiter(requests_per_minute=600))
+        >>> model.invoke("Hi").text
+        'Hello.'
     """
 
     def __init__(

@@ -142,8 +142,7 @@ class Runnable(RunnableDescription[Input, Output], ABC, Generic[Input, Output]):
         """Return this runnable with functions that are called when a run of it starts, ends or fails.
 
         Args:
-            on_start, on_end, on_error: take the `Run`, and the config, if they have a second parameter. They are not
-                called for runs inside it.
+            on_start, on_end, on_error: take the `Run`, and the config, if they have a second parameter; not for runs inside.
         """
         return get_factory().make_listened(self, on_start, on_end, on_error)
 
@@ -170,16 +169,18 @@ class Runnable(RunnableDescription[Input, Output], ABC, Generic[Input, Output]):
         """Return this runnable, tried again when it fails: called, streamed (until the first piece is out), or in batches.
 
         Args:
-            retry_if_exception_type: exceptions to try again after, beside hocket's errors that are ``retryable``. An error
-                that says it is useless to retry (authentication, a bad request) is believed: see `RetryPolicy`.
-                LangChain's default, ``(Exception,)``, tries everything again.
-            wait_exponential_jitter: whether to pause in between, longer each time. A pause that a server asks for is
-                kept in any case.
+            retry_if_exception_type: exceptions to try again after, beside hocket's that are ``retryable``. One that says it
+                is useless (a wrong key) is believed. LangChain's default, ``(Exception,)``, tries everything again.
+            wait_exponential_jitter: whether to pause in between, longer each time; what a server asks for is kept.
             exponential_jitter_params: how long, in seconds; by default 1, then 2, then 4, each plus a random time up to 1.
-            stop_after_attempt: attempts in all, including those that models and other policies inside make of
-                themselves. Default: 3, or as many as are allowed inside, if that is known and more.
+            stop_after_attempt: attempts in all, those of models inside included; default: 3, or what they may, if more.
 
         A call's ``retry=`` replaces all of this, and its ``timeout=`` is for all attempts together.
+
+        Examples:
+            >>> from hocket import FakeListChatModel
+            >>> FakeListChatModel(responses=["Hi."]).with_retry(stop_after_attempt=5).invoke("Hello").text
+            'Hi.'
         """
         return get_factory().make_retry(
             self, retry_if_exception_type, wait_exponential_jitter, exponential_jitter_params, stop_after_attempt
@@ -192,20 +193,23 @@ class Runnable(RunnableDescription[Input, Output], ABC, Generic[Input, Output]):
         exceptions_to_handle: tuple[type[Exception], ...] = (Exception,),
         exception_key: str | None = None,
     ) -> "RunnableWrapper[Input, Output]":
-        """Return this runnable with others that are called, in order, when it fails: called, streamed (until the first
-        piece is out), or in batches.
+        """Return this runnable with others, called in order when it fails: a call, a stream without a piece yet, a batch.
 
-        What was bound to this one (arguments, tools, config), but for the name of its model, holds for the others too;
-        what is bound to them wins.
+        What was bound to this one, but for the name of its model, holds for the others too; what is bound to them wins.
 
         Args:
             fallbacks: at least one.
             exceptions_to_handle: exceptions after which the next one is called. A cancellation is none of them.
             exception_key: the key, in an input that is a dict, under which a fallback finds the error before it.
 
-        A call's ``retry=`` is how many attempts all of them may make together (default: the sum of what each may), and
-        its ``timeout=`` is for all of them together. If all fail, the error of the first is raised, with notes of the
-        others.
+        A call's ``retry=`` is how many attempts all may make together (default: the sum of what each may), its
+        ``timeout=`` is for all together. If all fail, the error of the first is raised, with notes of the others.
+
+        Examples:
+            >>> from hocket import FakeListChatModel
+            >>> other = FakeListChatModel(responses=["Hi."])
+            >>> FakeListChatModel(responses=[]).with_fallbacks([other]).invoke("Hello").text
+            'Hi.'
         """
         return get_factory().make_fallbacks(self, fallbacks, exceptions_to_handle, exception_key)
 
@@ -259,8 +263,7 @@ class RunnableSerializable(Serializable, Runnable[Input, Output]):
         Args:
             which: the key of the choice.
             default_key: the name of this one.
-            prefix_keys: whether the keys of configurable fields inside an alternative start with
-                ``"<which>==<name>/"``.
+            prefix_keys: whether the keys of fields inside an alternative start with ``"<which>==<name>/"``.
             kwargs: the others by their names; or functions that make them, called when they are chosen.
         """
         return get_factory().make_configurable_alternatives(which, self, kwargs, default_key, prefix_keys)

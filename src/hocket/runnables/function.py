@@ -234,6 +234,12 @@ class RunnableLambda(RunnableWithRun[Input, Output], Generic[Input, Output]):
 
     Raises:
         InvalidHook: ``func`` is no function, or ``afunc`` is not async.
+
+    Examples:
+        >>> from hocket import FakeListChatModel, RunnableLambda
+        >>> chain = FakeListChatModel(responses=["hello"]) | RunnableLambda(lambda reply: reply.text.upper())
+        >>> chain.invoke("Hi")
+        'HELLO'
     """
 
     @overload

@@ -50,6 +50,11 @@ class RunnableParallel(RunnableWithRun[Input, Values], RunnableSerializable[Inpu
         steps__: the branches by name: runnables, functions or mappings (`coerce_to_runnable`).
         name: for handlers.
         kwargs: further branches.
+
+    Examples:
+        >>> from hocket import RunnableParallel
+        >>> RunnableParallel(double=lambda x: 2 * x, square=lambda x: x * x).invoke(3)
+        {'double': 6, 'square': 9}
     """
 
     model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid", arbitrary_types_allowed=True)

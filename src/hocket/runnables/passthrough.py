@@ -51,6 +51,11 @@ class RunnablePassthrough(RunnableWithRun[Input, Input], RunnableSerializable[In
         afunc: its async form, for async verbs.
         input_type: for readers.
         name: for handlers.
+
+    Examples:
+        >>> from hocket import RunnablePassthrough
+        >>> RunnablePassthrough.assign(double=lambda fields: 2 * fields["x"]).invoke({"x": 3})
+        {'x': 3, 'double': 6}
     """
 
     model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid", arbitrary_types_allowed=True)

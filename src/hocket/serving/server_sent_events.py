@@ -74,6 +74,18 @@ def sse(
 
     Raises:
         InvalidInput: ``stream`` is no async iterable, or ``ping`` no number above 0.
+
+    Examples:
+        >>> import asyncio
+        >>> from hocket import FakeListChatModel
+        >>> from hocket.serving import sse
+        >>> async def main():
+        ...     async for event in sse(FakeListChatModel(responses=["H"]).astream("Hi")):
+        ...         print(event.decode().strip())
+        >>> asyncio.run(main())
+        data: {"text":"H"}
+        event: end
+        data: {}
     """
     return EventBody(stream, _EventWriter(encode or describe_item), ping)
 

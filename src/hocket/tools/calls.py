@@ -56,6 +56,16 @@ async def arun_tool_calls(
         InvalidInput: two tools of a name; a tool is none; a limit is not above 0; or an injected argument of a tool is
             missing. Nothing was run.
         StopRun: a tool raised it, the first by position. The other calls have run to their end; ``results`` has all answers.
+
+    Examples:
+        >>> import asyncio
+        >>> from hocket import arun_tool_calls
+        >>> def add(a: int, b: int) -> int:
+        ...     '''Add two numbers.'''
+        ...     return a + b
+        >>> call = {"type": "tool_call", "name": "add", "args": {"a": 2, "b": 3}, "id": "1"}
+        >>> [message.content for message in asyncio.run(arun_tool_calls([call], [add]))]
+        ['5']
     """
     calls: list[Call] = (
         [*message.tool_calls, *message.invalid_tool_calls] if isinstance(message, AIMessage) else [*message]

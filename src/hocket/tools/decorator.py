@@ -80,6 +80,15 @@ def tool(
     Raises:
         InvalidInput: there is no description; or name, signature, docstring or schema will not do.
         MissingDependency: ``parse_docstring``, and the library that reads docstrings is not installed.
+
+    Examples:
+        >>> from hocket import tool
+        >>> @tool
+        ... def add(a: int, b: int) -> int:
+        ...     '''Add two numbers.'''
+        ...     return a + b
+        >>> add.name, add.description, add.invoke({"a": 2, "b": 3})
+        ('add', 'Add two numbers.', 5)
     """
     if runnable is not None:
         if not isinstance(name_or_callable, str):

@@ -123,6 +123,16 @@ class StructuredOutputMixin(ToolBinding):
         Raises, when called, besides what the model raises:
             OutputParserException: the answer does not fit the schema, is no JSON, or was cut short; ``raw`` is the message.
             ContentFiltered: the model refused; ``partial`` is the message.
+
+        Examples:
+            >>> from pydantic import BaseModel
+            >>> from hocket import ScriptedChatModel
+            >>> class Person(BaseModel):
+            ...     name: str
+            ...     born: int
+            >>> model = ScriptedChatModel(script=['{"name": "Ada", "born": 1815}'])
+            >>> model.with_structured_output(Person, method="json_schema").invoke("Who wrote the first program?")
+            Person(name='Ada', born=1815)
         """
         from hocket.language_models.structured.binding import bind_structured_output  # not before somebody wants it
 
