@@ -42,7 +42,7 @@ async def finish_write(write: Callable[[], Awaitable[T]]) -> T:
         finally:
             has_ended.set()
 
-    task = spawn(run)
+    task = spawn(run, is_hidden=True)
     try:
         await has_ended.wait()
     except anyio.get_cancelled_exc_class():

@@ -2,7 +2,9 @@
 
 A shielded scope holds off other scopes, and on trio there is nothing else. On asyncio it does nothing against
 ``task.cancel()``, which ``asyncio.timeout`` and ``wait_for`` are made of, and which strikes whatever the task waits for.
-So there the work gets a task of its own, and the caller waits for it again.
+So there the work gets a task of its own, and the caller waits for it again. ``asyncio.run`` cancels every task there is
+when its main one has ended, so that a server that shuts down cancels a second time. The task of the work is hidden from
+it; its caller is not, and the loop waits for that one.
 """
 
 import contextvars
@@ -16,6 +18,7 @@ import anyio.lowlevel
 
 __all__ = [
     "current_task_id",
+    "hide_task",
     "is_cancellation",
     "is_cancelled",
     "is_stray",
@@ -124,6 +127,7 @@ async def run_shielded(job: Awaitable[None]) -> None:
 
     context = contextvars.copy_context()
     task = loop.create_task(run(), context=context)
+    hide_task(task)
     try:
         await ended
     except anyio.get_cancelled_exc_class():
@@ -143,6 +147,11 @@ async def run_shielded(job: Awaitable[None]) -> None:
             variable.set(value)
     if failure:
         raise failure.pop()
+
+
+def hide_task(task: Any) -> None:
+    """Hide a task of asyncio's from what cancels all tasks at the loop's end. A task that is not hidden waits for it."""
+    sys.modules["asyncio"]._unregister_task(task)  # documented for those who write tasks of their own ("Extending")
 
 
 def _asyncio_loop() -> Any:

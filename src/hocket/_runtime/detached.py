@@ -16,6 +16,8 @@ from typing import Any
 import anyio
 from anyio.lowlevel import EventLoopToken, current_token
 
+from hocket._runtime.cancellation import hide_task
+
 __all__ = ["Detached", "call_soon", "spawn"]
 
 _tasks: set[object] = set()  # asyncio's tasks: the loop itself holds them weakly
@@ -24,10 +26,11 @@ _tasks: set[object] = set()  # asyncio's tasks: the loop itself holds them weakl
 class Detached:
     """A task that belongs to no caller; ``token`` is its loop's."""
 
-    __slots__ = ("_scope", "token")
+    __slots__ = ("_scope", "has_begun", "token")
 
     def __init__(self, token: EventLoopToken) -> None:
         self.token = token
+        self.has_begun = False
         self._scope = anyio.CancelScope()
 
     def cancel(self) -> None:
@@ -35,28 +38,46 @@ class Detached:
         self._scope.cancel()
 
     async def run(self, main: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        self.has_begun = True
         with self._scope:
             await main()
 
 
-def spawn(main: Callable[[], Coroutine[Any, Any, None]]) -> Detached:
+def spawn(main: Callable[[], Coroutine[Any, Any, None]], *, is_hidden: bool = False) -> Detached:
     """Start ``main`` in the running loop, in a copy of the caller's context, and return its task.
+
+    Args:
+        main: what it does.
+        is_hidden: whether the end of asyncio's loop leaves it alone, for the caller waits for it.
 
     ``main`` must not raise anything but a cancellation: on trio that would crash the whole run.
     With eager tasks (Python 3.12) it may have run up to its first wait, or to its end, when this returns.
     """
     token = current_token()
-    loop: Any = token.native_token
     detached = Detached(token)
-    if hasattr(loop, "create_task"):  # asyncio's; to import it for a type check costs a tenth of hocket's import
-        task = loop.create_task(detached.run(main))
-        _tasks.add(task)
-        task.add_done_callback(_tasks.discard)
+    if hasattr(token.native_token, "create_task"):  # asyncio's; to import it for a type check costs a tenth of hocket's import
+        _spawn_in_asyncio(detached, main, is_hidden)
     else:
         import trio
 
         trio.lowlevel.spawn_system_task(detached.run, main, context=contextvars.copy_context())
     return detached
+
+
+def _spawn_in_asyncio(detached: Detached, main: Callable[[], Coroutine[Any, Any, None]], is_hidden: bool) -> None:
+    loop: Any = detached.token.native_token
+    task = loop.create_task(detached.run(main))
+    _tasks.add(task)
+
+    def end(task: object) -> None:
+        _tasks.discard(task)
+        if not detached.has_begun:  # the loop's end struck it before its first step: somebody may wait for what it ends with
+            detached.cancel()
+            _spawn_in_asyncio(detached, main, is_hidden)
+
+    task.add_done_callback(end)
+    if is_hidden:
+        hide_task(task)
 
 
 def call_soon(token: EventLoopToken, call: Callable[[], object]) -> None:

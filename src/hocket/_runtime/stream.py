@@ -18,13 +18,14 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, NoReturn, Protocol, Self, TypeVar
 
 import anyio
+from anyio.lowlevel import current_token
 
 from hocket._runtime.alarm import Alarm
 from hocket._runtime.cancellation import refuse, wait_for, wait_shielded
 from hocket._runtime.detached import Detached, call_soon, spawn
 from hocket._runtime.portal import is_here, run_in_portal
 
-__all__ = ["Left", "Producer", "Sink", "Stream", "SyncStream"]
+__all__ = ["Left", "Producer", "Sink", "Stream", "SyncStream", "finish_streams"]
 
 T = TypeVar("T")
 T_contra = TypeVar("T_contra", contravariant=True)
@@ -93,6 +94,7 @@ class _Channel(Generic[T]):
     def start(self) -> None:
         self.done = anyio.Event()
         self.task = spawn(self._run)
+        _running.add(self)
 
     async def _run(self) -> None:
         assert self.produce is not None
@@ -108,6 +110,7 @@ class _Channel(Generic[T]):
             self._keep(error)
         finally:
             self.over = True
+            _running.discard(self)
             self.done.set()
             if self.empty is not None:
                 self.empty.set()
@@ -169,6 +172,27 @@ class _Channel(Generic[T]):
         self.buffer.clear()
         await wait_shielded(self.done)
         self.error = None if closed else self.error
+
+
+_running: set[_Channel[Any]] = set()
+
+
+async def finish_streams(seconds: float = 5.0) -> bool:
+    """Wait until every stream that this event loop has begun is over, for so many seconds at most.
+
+    For the end of a service: what a cancelled stream does last, as to store the half of an answer, takes a moment, and some
+    servers end the process at once (uvicorn with ``timeout_graceful_shutdown`` sends itself the signal again).
+
+    Returns:
+        whether all are over.
+    """
+    loop = current_token().native_token
+    with anyio.move_on_after(seconds):
+        for channel in [*_running]:
+            if channel.task is not None and channel.task.token.native_token is loop:
+                await channel.done.wait()
+        return True
+    return False
 
 
 class Stream(Generic[T]):

@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from hocket._runtime.lazy import Loader, loader
+from hocket._runtime.stream import finish_streams
 
 if TYPE_CHECKING:
     from hocket.serving.event_body import SSE_HEADERS, EventBody
@@ -20,6 +21,15 @@ _HOMES = {
     "sse": "server_sent_events",
 }
 
-__all__ = ["SSE_HEADERS", "EventBody", "OutgoingEvent", "describe_item", "openai_app", "openai_events", "sse"]
+__all__ = [
+    "SSE_HEADERS",
+    "EventBody",
+    "OutgoingEvent",
+    "describe_item",
+    "finish_streams",
+    "openai_app",
+    "openai_events",
+    "sse",
+]
 
 __getattr__: Loader = loader("hocket.serving", _HOMES)
