@@ -8,6 +8,7 @@ import anyio
 import anyio.lowlevel
 import pytest
 
+from hocket._runtime import cancellation
 from hocket._runtime.cancellation import is_cancelled, run_shielded, wait_shielded
 
 setting = contextvars.ContextVar("setting", default="unset")
@@ -115,8 +116,9 @@ async def test_a_cancelled_task_hides_its_works_failure() -> None:
     assert work.outcome == "done"
 
 
-def test_a_loop_that_ends_does_not_hang() -> None:
-    """asyncio cancels everything then, the work too."""
+def test_a_loop_that_ends_does_not_hang(monkeypatch: pytest.MonkeyPatch) -> None:
+    """asyncio cancels everything then; the work goes on for a few seconds, and no longer."""
+    monkeypatch.setattr(cancellation, "LOOP_END_GRACE", 0.01)
     work = Work(60)
 
     async def main() -> None:

@@ -13,9 +13,8 @@ from hocket._runtime.stream import Sink, Stream, finish_streams
 
 Finish = Callable[[Callable[[], Awaitable[None]]], Awaitable[object]]
 FINISHES: dict[str, Finish] = {
-    "finish_within_grace": lambda job: ASYNC.finish_within_grace(job()),
     "run_shielded": lambda job: ASYNC.run_shielded(job()),
-    "finish_write": lambda job: ASYNC.finish_within_grace(finish_write(job)),
+    "finish_write": lambda job: ASYNC.run_shielded(finish_write(job)),
 }
 
 

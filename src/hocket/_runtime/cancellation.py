@@ -28,6 +28,9 @@ __all__ = [
     "wait_shielded",
 ]
 
+LOOP_END_GRACE = 5.0
+"""Seconds that shielded work may go on while its loop ends."""
+
 
 def current_task_id() -> int:
     """Return an id of the current task, which no other task has while this one lives.
@@ -137,7 +140,7 @@ async def run_shielded(job: Awaitable[None]) -> None:
             over.set()
 
         task.add_done_callback(wake)
-        await wait_shielded(over)
+        await _outlast(loop, over, task)
         if not is_cancelled():
             raise
     finally:
@@ -147,6 +150,23 @@ async def run_shielded(job: Awaitable[None]) -> None:
             variable.set(value)
     if failure:
         raise failure.pop()
+
+
+async def _outlast(loop: Any, over: "anyio.Event", task: Any) -> None:
+    """Wait until the work's task is over, however often the caller is cancelled; at the loop's end `LOOP_END_GRACE` at most."""
+    ends_at = math.inf
+    while not over.is_set():
+        if ends_at == math.inf and all(one.cancelling() for one in sys.modules["asyncio"].all_tasks(loop)):
+            ends_at = anyio.current_time() + LOOP_END_GRACE  # not one task is spared: the loop is ending
+        with anyio.CancelScope(shield=True, deadline=ends_at) as scope:
+            try:
+                await over.wait()
+            except anyio.get_cancelled_exc_class():
+                if scope.cancel_called:
+                    raise
+        if scope.cancelled_caught:
+            ends_at = math.inf
+            task.cancel()
 
 
 def hide_task(task: Any) -> None:

@@ -94,14 +94,8 @@ class AsyncRuntime:
             raise only(errors) from None
 
     async def finish_within_grace(self, job: Awaitable[object]) -> bool:
-        scope = anyio.CancelScope(shield=True)
-
-        async def finish() -> None:
-            scope.deadline = anyio.current_time() + END_GRACE
-            with scope:
-                await job
-
-        await run_shielded(finish())
+        with anyio.move_on_after(END_GRACE, shield=True) as scope:
+            await job
         return not scope.cancelled_caught
 
     run_shielded = staticmethod(run_shielded)

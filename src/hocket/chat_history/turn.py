@@ -48,7 +48,13 @@ async def append_partial(
     if isinstance(answer, AIMessage) and answer.text:
         facts = {**answer.response_metadata, PARTIAL: True}
         text = AIMessage(answer.text, id=answer.id, response_metadata=facts, usage_metadata=answer.usage_metadata)
-        await runtime.finish_within_grace(append_turn(runtime, history, asked, [text]))
+        await runtime.run_shielded(_append_within_grace(runtime, history, asked, text))
+
+
+async def _append_within_grace(
+    runtime: Runtime, history: BaseChatMessageHistory, asked: Sequence[BaseMessage], answer: BaseMessage
+) -> None:
+    await runtime.finish_within_grace(append_turn(runtime, history, asked, [answer]))
 
 
 def join_messages(past: Sequence[BaseMessage], asked: Sequence[BaseMessage]) -> list[BaseMessage]:
