@@ -12,7 +12,7 @@ from pydantic import BaseModel, Field
 
 from hocket import BaseChatMessageHistory, Conversation, Timeout, init_chat_model, open_history
 from hocket.callbacks import register_handler
-from hocket.serving import SSE_HEADERS, sse
+from hocket.serving import SSE_HEADERS, finish_streams, sse
 from hocket.tracing import JSONFormatter, LogHandler, instrument
 
 DATABASE = os.environ.get("CHAT_DATABASE", "postgresql://localhost/chat")
@@ -38,6 +38,7 @@ async def trace(_: FastAPI) -> AsyncGenerator[None, None]:
     register_handler(LogHandler(logger))
     instrument()
     yield
+    await finish_streams()  # what was said until now is kept
     await open_history(DATABASE, "-").aclose()  # the connections that all histories share
 
 

@@ -153,7 +153,7 @@ async def run_shielded(job: Awaitable[None]) -> None:
 
 
 async def _outlast(loop: Any, over: "anyio.Event", task: Any) -> None:
-    """Wait until the work's task is over, however often the caller is cancelled; at the loop's end `LOOP_END_GRACE` at most."""
+    """Wait for the end of the work's task, however often the caller is cancelled; as the loop ends, `LOOP_END_GRACE` at most."""
     ends_at = math.inf
     while not over.is_set():
         if ends_at == math.inf and all(one.cancelling() for one in sys.modules["asyncio"].all_tasks(loop)):

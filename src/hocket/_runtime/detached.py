@@ -55,7 +55,9 @@ def spawn(main: Callable[[], Coroutine[Any, Any, None]], *, is_hidden: bool = Fa
     """
     token = current_token()
     detached = Detached(token)
-    if hasattr(token.native_token, "create_task"):  # asyncio's; to import it for a type check costs a tenth of hocket's import
+    if hasattr(
+        token.native_token, "create_task"
+    ):  # asyncio's; to import it for a check costs a tenth of hocket's import
         _spawn_in_asyncio(detached, main, is_hidden)
     else:
         import trio
@@ -71,7 +73,7 @@ def _spawn_in_asyncio(detached: Detached, main: Callable[[], Coroutine[Any, Any,
 
     def end(task: object) -> None:
         _tasks.discard(task)
-        if not detached.has_begun:  # the loop's end struck it before its first step: somebody may wait for what it ends with
+        if not detached.has_begun:  # the loop's end struck it before its first step, and somebody may wait for its end
             detached.cancel()
             _spawn_in_asyncio(detached, main, is_hidden)
 
