@@ -11,10 +11,13 @@ import contextvars
 import math
 import sys
 from collections.abc import Awaitable
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import anyio
 import anyio.lowlevel
+
+if TYPE_CHECKING:
+    import asyncio  # to import it costs those who use trio
 
 __all__ = [
     "current_task_id",
@@ -152,8 +155,8 @@ async def run_shielded(job: Awaitable[None]) -> None:
         raise failure.pop()
 
 
-async def _outlast(loop: Any, over: "anyio.Event", task: Any) -> None:
-    """Wait for the end of the work's task, however often the caller is cancelled; as the loop ends, `LOOP_END_GRACE` at most."""
+async def _outlast(loop: "asyncio.AbstractEventLoop", over: "anyio.Event", task: "asyncio.Task[None]") -> None:
+    """Wait for the end of the work's task, however often its caller is cancelled; as the loop ends, for `LOOP_END_GRACE`."""
     ends_at = math.inf
     while not over.is_set():
         if ends_at == math.inf and all(one.cancelling() for one in sys.modules["asyncio"].all_tasks(loop)):
@@ -169,7 +172,7 @@ async def _outlast(loop: Any, over: "anyio.Event", task: Any) -> None:
             task.cancel()
 
 
-def hide_task(task: Any) -> None:
+def hide_task(task: object) -> None:
     """Hide a task of asyncio's from what cancels all tasks at the loop's end. A task that is not hidden waits for it."""
     sys.modules["asyncio"]._unregister_task(task)  # documented for those who write tasks of their own ("Extending")
 

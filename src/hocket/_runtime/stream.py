@@ -94,7 +94,8 @@ class _Channel(Generic[T]):
     def start(self) -> None:
         self.done = anyio.Event()
         self.task = spawn(self._run)
-        _running.add(self)
+        if not self.over:
+            _running[self.task] = self.done
 
     async def _run(self) -> None:
         assert self.produce is not None
@@ -110,7 +111,8 @@ class _Channel(Generic[T]):
             self._keep(error)
         finally:
             self.over = True
-            _running.discard(self)
+            if self.task is not None:  # with eager tasks it may end while it starts
+                _running.pop(self.task, None)
             self.done.set()
             if self.empty is not None:
                 self.empty.set()
@@ -174,23 +176,19 @@ class _Channel(Generic[T]):
         self.error = None if closed else self.error
 
 
-_running: set[_Channel[Any]] = set()
+_running: dict[Detached, anyio.Event] = {}  # the tasks of streams that are not over, and what tells their end
 
 
 async def finish_streams(seconds: float = 5.0) -> bool:
-    """Wait until every stream that this event loop has begun is over, for so many seconds at most.
+    """Wait until every stream that this event loop has begun is over, for so many seconds at most; whether they all are.
 
     For the end of a service: what a cancelled stream does last, as to store the half of an answer, takes a moment, and some
     servers end the process at once (uvicorn with ``timeout_graceful_shutdown`` sends itself the signal again).
-
-    Returns:
-        whether all are over.
     """
     loop = current_token().native_token
     with anyio.move_on_after(seconds):
-        for channel in [*_running]:
-            if channel.task is not None and channel.task.token.native_token is loop:
-                await channel.done.wait()
+        for done in [done for task, done in _running.items() if task.token.native_token is loop]:
+            await done.wait()
         return True
     return False
 
