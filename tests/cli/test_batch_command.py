@@ -72,11 +72,13 @@ def test_bad_lines_are_named_before_anything_is_sent(hocket: Run, rows: Path, ou
         (["missing.jsonl", "--out", "o"], "missing.jsonl cannot be read"),
         (["IN"], "--out"),
         (["IN", "--out", "."], "a directory"),
-        (["IN", "--out", "OUT", "--budget", "0"], "usd is 0"),
-        (["IN", "--out", "OUT", "--budget", "much"], "usd is 'much'"),
+        (["IN", "--out", "OUT", "--budget", "0"], "--budget is 0"),
+        (["IN", "--out", "OUT", "--budget", "much"], "--budget is 'much'"),
         (["IN", "--out", "OUT", "--max-concurrency", "0"], "no whole number of 1 or more"),
+        (["IN", "--out", "OUT", "--price", "1.25"], "'1.25' is no price; it looks like 1.25,10: US dollars"),
+        (["IN", "--out", "OUT", "--schema", "name text"], "'name text' is no field with one of the types"),
     ],
-    ids=["no file", "no out", "directory", "no money", "no amount", "no concurrency"],
+    ids=["no file", "no out", "directory", "no money", "no amount", "no concurrency", "no price", "no schema"],
 )
 def test_misuse(hocket: Run, rows: Path, out: Path, arguments: list[str], text: str) -> None:
     """One line that says what is wrong, and the code for it."""
@@ -110,10 +112,65 @@ def test_a_budget_ends_it(hocket: Run, rows: Path, out: Path) -> None:
 
 
 def test_a_budget_needs_a_price(hocket: Run, rows: Path, out: Path) -> None:
-    """Nothing is asked of a model whose price nobody knows."""
-    done = hocket("batch", str(rows), "--out", str(out), "--model", "acted:echo", "--budget", "9")
+    """Nothing is asked of a model whose price nobody knows, or whose answers have no end; the options are named."""
+    command = ("batch", str(rows), "--out", str(out), "--model", "acted:echo", "--budget", "9")
+    done = hocket(*command)
     assert (done.returncode, done.stdout) == (2, "")
-    assert "price" in done.stderr
+    assert (
+        "no budget in US dollars can hold: say it, --price 1.25,10, or have it looked up, `pip install" in done.stderr
+    )
+    assert "Budget(" not in done.stderr
+    done = hocket(*command, "--price", "1.25,10")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "so no budget can hold: give the model --max-tokens N" in done.stderr
+    assert "Budget(" not in done.stderr
+    assert list(read_batch(out)) == []
+
+
+def test_a_price_is_for_the_budget_and_the_sum(hocket: Run, rows: Path, out: Path) -> None:
+    """US dollars a million tokens of input, and of output."""
+    with serve(OpenAIFormat(), lambda request: Reply("yes")) as server:
+        command = ("batch", str(rows), "--out", str(out), "--base-url", server.url, "--model", "m", "--max-tokens", "1")
+        done = hocket(*command, "--budget", "99", "--price", "1000000,2000000", OPENAI_API_KEY="k")
+        assert done.returncode == 0, done.stderr
+        assert ", 6 tokens, $9.0000" in done.stderr
+    assert {row.cost for row in read_batch(out)} == {Decimal(3)}
+
+
+def test_answers_in_a_form(hocket: Run, rows: Path, out: Path) -> None:
+    """Are data in the file; another form is another model."""
+    with serve(OpenAIFormat(), lambda request: Reply('{"name": "Rex", "age": 3}')) as server:
+        command = ("batch", str(rows), "--out", str(out), "--base-url", server.url, "--model", "gpt-4o")
+        done = hocket(*command, "--schema", "name, age int", OPENAI_API_KEY="k")
+        assert done.returncode == 0, done.stderr
+        assert [row.output for row in read_batch(out)] == [{"name": "Rex", "age": 3}] * 3
+        done = hocket(*command, "--schema", "name, age str", OPENAI_API_KEY="k")
+        assert "holds the answers of another model" in done.stderr
+        assert "take another file, or --redo to ask again" in done.stderr
+        again = hocket(*command, "--schema", "name, age str", "--redo", OPENAI_API_KEY="k")
+    assert again.returncode == 1
+    assert "hocket: row 0: OutputParserException: " in again.stderr
+    assert "hocket: row 2 (3): OutputParserException: " in again.stderr
+
+
+def test_failures_are_named_and_counted(hocket: Run, rows: Path, out: Path) -> None:
+    """The first three."""
+    rows.write_text("\n".join(['"InvalidRequest"'] * 5))
+    done = hocket("batch", str(rows), "--out", str(out), "--model", "acted:echo")
+    assert done.returncode == 1
+    assert done.stderr.count("hocket: row ") == done.stderr.count(": InvalidRequest: ") == 3
+    assert f"hocket: and 2 more, which are in {out}; in all 5 InvalidRequest" in done.stderr
+
+
+def test_a_server_that_is_down_ends_it(hocket: Run, rows: Path, out: Path) -> None:
+    """With the code of what the rows failed of, and the option that has it go on."""
+    rows.write_text("\n".join(f'"row {number}"' for number in range(100)))
+    command = ("batch", str(rows), "--out", str(out), "--base-url", "http://127.0.0.1:9/v1", "--model", "m")
+    done = hocket(*command, "--max-concurrency", "10", "--max-consecutive-failures", "10", OPENAI_API_KEY="k")
+    assert (done.returncode, done.stdout) == (5, "")
+    assert "10 rows in a row failed, the last one with ConnectionFailed: " in done.stderr
+    assert "or raise --max-consecutive-failures 10" in done.stderr
+    assert 10 <= len(list(read_batch(out))) < 20
 
 
 def test_ctrl_c_finishes_what_is_in_flight(environ: dict[str, str], rows: Path, out: Path) -> None:

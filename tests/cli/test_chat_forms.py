@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from hocket.cli.chat.schemas import parse_schema
+from hocket.cli.schemas import parse_schema
 from hocket.errors import InvalidInput
 from hocket.testing import OpenAIFormat, serve
 

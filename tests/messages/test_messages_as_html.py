@@ -10,9 +10,11 @@ from hypothesis import strategies as st
 
 from hocket import AIMessage, HumanMessage, ToolMessage
 from hocket.batch import BatchReport
-from hocket.callbacks import UsageMetadataCallbackHandler
+from hocket.callbacks import UsageMetadataCallbackHandler, get_usage_metadata_callback
+from hocket.language_models import ScriptedChatModel, Turn
 from hocket.messages import AIMessageChunk, SystemMessage
 from hocket.messages.html import LONGEST, MOST, load_markdown, write_message, write_messages
+from hocket.prices import Price, set_prices
 
 HARMLESS = {
     *("div", "details", "summary", "table", "thead", "tbody", "tr", "th", "td", "code", "pre", "p", "br", "hr", "em"),
@@ -136,3 +138,24 @@ def test_a_report_shows_itself():
     report.add_usage({"input_tokens": 1000, "output_tokens": 200, "total_tokens": 1200}, None)
     words = read(report._repr_html_())
     assert "1,200" in words and "$0.0000+" in words
+
+
+def test_counted_usage_shows_its_cost():
+    """Where the price of every model is known, also one that is said for its provider only; else nothing."""
+    usage: Any = {"input_tokens": 9, "output_tokens": 1, "total_tokens": 10}
+    facts = {"model_name": "m", "model_provider": "acme"}
+    model = ScriptedChatModel(script=[Turn(text="yes", usage=usage, metadata=facts)])
+    name = "acme:m"
+    with get_usage_metadata_callback() as counted:
+        model.invoke("?")
+    assert "cost" not in read(counted._repr_html_())
+    try:
+        set_prices({name: Price("1.5", 10)})
+        assert "$0.000024" in read(counted._repr_html_())
+        counted.usage_metadata["unheard-of"] = {"input_tokens": 1, "output_tokens": 1, "total_tokens": 2}
+        assert "cost" not in read(counted._repr_html_())
+        del counted.usage_metadata["unheard-of"]
+        set_prices({name: Price("1.5", 10, above={5: Price(3, 20)})})  # for long prompts, which a sum does not tell
+        assert "cost" not in read(counted._repr_html_())
+    finally:
+        set_prices({name: None})

@@ -1,6 +1,7 @@
 """Counting tokens over many calls."""
 
 import threading
+from decimal import Decimal
 
 from hocket.callbacks.ambient import Listening
 from hocket.callbacks.handlers import BaseCallbackHandler
@@ -25,19 +26,35 @@ class UsageMetadataCallbackHandler(BaseCallbackHandler):
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self.usage_metadata: dict[str, UsageMetadata] = {}
+        self._providers: dict[str, set[str | None]] = {}
 
     def __repr__(self) -> str:
         return repr(self.usage_metadata)
 
     def _repr_html_(self) -> str:
-        """Return the counts as a notebook shows them."""
+        """Return the counts as a notebook shows them, with the cost if the prices of all models are known."""
         from hocket.messages.html import write_table
 
+        head = ["model", "input tokens", "output tokens", "total"]
         rows = [
-            (name, f"{usage['input_tokens']:,}", f"{usage['output_tokens']:,}", f"{usage['total_tokens']:,}")
+            [name, f"{usage['input_tokens']:,}", f"{usage['output_tokens']:,}", f"{usage['total_tokens']:,}"]
             for name, usage in self.usage_metadata.items()
         ]
-        return write_table(("model", "input tokens", "output tokens", "total"), rows)
+        costs = [self._find_cost(name, usage) for name, usage in self.usage_metadata.items()]
+        if costs and None not in costs:
+            head.append("cost")
+            for row, cost in zip(rows, costs, strict=True):
+                row.append(f"${cost:.6f}")
+        return write_table(head, rows)
+
+    def _find_cost(self, name: str, usage: UsageMetadata) -> Decimal | None:
+        """Return what a model's calls came to, in US dollars; None: no price holds for the sum of them."""
+        from hocket.prices import price_of
+
+        first, *others = (price_of(name, provider) for provider in self._providers.get(name, {None}))
+        if first is None or first.above or any(price != first for price in others):
+            return None
+        return first.cost(usage)
 
     def on_llm_end(self, response: LLMResult, **kwargs: object) -> None:
         """Add the usage of a reply."""
@@ -65,6 +82,7 @@ class UsageMetadataCallbackHandler(BaseCallbackHandler):
             return
         name = facts.get("model_name") or UNKNOWN_MODEL
         with self._lock:
+            self._providers.setdefault(name, set()).add(facts.get("model_provider"))
             self.usage_metadata[name] = add_usage(self.usage_metadata.get(name), message.usage_metadata)
 
 

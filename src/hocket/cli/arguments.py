@@ -16,8 +16,10 @@ __all__ = [
     "OneLineParser",
     "add_history_options",
     "add_model_options",
+    "add_schema_option",
     "parse_base_url",
     "parse_count",
+    "parse_price",
     "parse_temperature",
 ]
 
@@ -108,6 +110,20 @@ def _parse_whole_number(text: str) -> int:
         raise argparse.ArgumentTypeError(f"{text!r} is no whole number") from None
 
 
+def parse_price(text: str) -> tuple[str, str]:
+    """Return the two amounts of ``1.25,10``: US dollars a million tokens of input, and of output.
+
+    Raises:
+        ArgumentTypeError: it is no such pair.
+    """
+    amounts = re.fullmatch(r"(\d+(?:\.\d+)?),(\d+(?:\.\d+)?)", text, re.ASCII)
+    if amounts is None:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is no price; it looks like 1.25,10: US dollars a million tokens of input, and of output"
+        )
+    return amounts[1], amounts[2]
+
+
 def parse_temperature(text: str) -> float:
     """Return a number of 0 or more; how much a model takes is for its provider to say.
 
@@ -168,6 +184,15 @@ def add_model_options(parser: argparse.ArgumentParser) -> None:
         default=[],
         type=parse_option,
         help="any other option of the model, such as top_p=0.9; several times for several",
+    )
+
+
+def add_schema_option(parser: argparse.ArgumentParser) -> None:
+    """Add the option that gives answers a form."""
+    parser.add_argument(
+        "--schema",
+        metavar="FORM",
+        help="answer with an object: a JSON schema, a file of one, or fields such as 'name, age int'",
     )
 
 

@@ -4,14 +4,15 @@ Nothing goes to standard output. A terminal shows how far the run is; where stan
 """
 
 import argparse
+import json
 import signal
 import sys
 import threading
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, TypeVar
 
-from hocket.cli.arguments import add_model_options, parse_count
-from hocket.cli.exits import FAILED, LIMITED
+from hocket.cli.arguments import add_model_options, add_schema_option, parse_count, parse_price
+from hocket.cli.exits import FAILED, LIMITED, explain, use_command_words
 from hocket.cli.model_options import read_model_options
 from hocket.cli.output import note, write_status
 
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 __all__ = ["HELP", "configure", "run"]
 
 Row = TypeVar("Row")
+
+_NAMED = 3  # rows that failed
 
 HELP = "Ask a model for each row of a file; a run that was stopped goes on where it was."
 
@@ -32,10 +35,24 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--out", metavar="FILE", required=True, help="where the answers go, as lines of JSON")
     add_model_options(parser)
+    add_schema_option(parser)
     parser.add_argument(
         "--max-concurrency", metavar="N", type=parse_count, default=100, help="rows asked for at once (default: 100)"
     )
     parser.add_argument("--budget", metavar="USD", help="stop before more than this is spent: 5, 0.50")
+    parser.add_argument(
+        "--price",
+        metavar="IN,OUT",
+        type=parse_price,
+        help="what the model costs, in US dollars a million tokens of input, and of output: 1.25,10",
+    )
+    parser.add_argument(
+        "--max-consecutive-failures",
+        metavar="N",
+        type=parse_count,
+        default=100,
+        help="stop when so many rows in a row have failed (default: 100)",
+    )
     parser.add_argument("--no-retry-failed", action="store_true", help="leave rows that failed in an earlier run")
     parser.add_argument(
         "--redo", action="store_true", help="ask again where the file is of another model, or a row has changed"
@@ -59,37 +76,59 @@ def run(arguments: argparse.Namespace) -> int:
     from hocket.budgets import spending
     from hocket.cli.batch_rows import InputFile
     from hocket.cli.choice import open_first_model
+    from hocket.cli.schemas import parse_schema
+    from hocket.prices import Price, set_prices
 
+    schema = None if arguments.schema is None else parse_schema(arguments.schema)
     rows = InputFile(arguments.rows, arguments.system)
     rows.check()
     limit = spending(usd=arguments.budget) if arguments.budget is not None else nullcontext()
     model = open_first_model(arguments.model, arguments.base_url, read_model_options(arguments)).model
+    if arguments.price is not None:
+        set_prices({"*": Price(*arguments.price)})  # one model is asked, whatever its name is
+    version = make_fingerprint(model) + ("" if schema is None else f" {json.dumps(schema, sort_keys=True)}")
     line = _ProgressLine(rows.count)
     stop = threading.Event()
 
     async def ask() -> "BatchReport":
         with limit:
             return await arun_batch(
-                rows.prepare(model),
+                rows.prepare(model, schema),
                 _until(stop, rows.read()),
                 arguments.out,
                 id=rows.find_id,
                 max_concurrency=arguments.max_concurrency,
                 retry_failed=not arguments.no_retry_failed,
+                max_consecutive_failures=arguments.max_consecutive_failures,
                 on_mismatch="redo" if arguments.redo else "raise",
                 progress=line.show,
-                version=make_fingerprint(model),
+                version=version,
             )
 
-    with _CtrlC(stop):
-        report = run_in_portal(ask)
-    line.finish(report)
+    try:
+        with _CtrlC(stop):
+            report = run_in_portal(ask)
+    finally:
+        line.finish()
+    _name_failures(report, arguments.out)
     if stop.is_set():
         raise KeyboardInterrupt
     if report.stopped is not None:
-        note(f"{report.stopped}; run it again with more to go on")
+        note(f"{explain(report.stopped)}; run it again with more to go on")
         return LIMITED
     return FAILED if report.failed else 0
+
+
+def _name_failures(report: "BatchReport", out: str) -> None:
+    """Say which rows of this run failed, and of what: the first ones."""
+    from hocket.batch.report import describe_row
+
+    for row in report.failures[:_NAMED]:
+        note(use_command_words(describe_row(row)))
+    more = sum(report.errors.values()) - _NAMED
+    if more > 0:
+        counts = ", ".join(f"{count} {name}" for name, count in report.errors.items())
+        note(f"and {more} more, which are in {out}; in all {counts}")
 
 
 def _until(stop: threading.Event, rows: Iterator[Row]) -> Iterator[Row]:
@@ -130,18 +169,22 @@ class _ProgressLine:
     def __init__(self, rows: int) -> None:
         self._rows = rows
         self._is_live = sys.stderr.isatty()
+        self._last: str | None = None
 
     def show(self, report: "BatchReport") -> None:
         """Write the line over."""
+        self._last = self._describe(report)
         if self._is_live:
-            write_status(self._describe(report))
+            write_status(self._last)
 
-    def finish(self, report: "BatchReport") -> None:
-        """Write the last line."""
+    def finish(self) -> None:
+        """Write the last line, if the run has begun."""
+        if self._last is None:
+            return
         if self._is_live:
-            write_status(self._describe(report), is_last=True)
+            write_status(self._last, is_last=True)
         else:
-            note(self._describe(report))
+            note(self._last)
 
     def _describe(self, report: "BatchReport") -> str:
         parts = [f"{report.ok + report.failed} of {self._rows} rows done", f"{report.failed} failed"]

@@ -4,9 +4,11 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any, cast
 
+from hocket._json import JSONObject
+from hocket.cli.schemas import answer_in_schema
 from hocket.errors import HocketError, InvalidInput
 from hocket.language_models import BaseChatModel
-from hocket.messages import AIMessage, BaseMessage, MessageLikeRepresentation, SystemMessage, convert_to_messages
+from hocket.messages import BaseMessage, MessageLikeRepresentation, SystemMessage, convert_to_messages
 from hocket.runnables import Runnable, RunnableLambda
 
 __all__ = ["InputFile"]
@@ -58,11 +60,13 @@ class InputFile:
         """Return a row's own id; "" if it has none."""
         return row["id"]
 
-    def prepare(self, model: BaseChatModel) -> Runnable[dict[str, object], AIMessage]:
-        """Return what is asked for each row."""
+    def prepare(self, model: BaseChatModel, schema: JSONObject | None) -> Runnable[dict[str, object], object]:
+        """Return what is asked for each row; with a schema, it answers with data."""
+        answering = model if schema is None else answer_in_schema(model, schema)
 
-        async def ask(row: dict[str, object]) -> AIMessage:
-            return await model.ainvoke(cast("list[BaseMessage]", row["messages"]))
+        async def ask(row: dict[str, object]) -> object:
+            reply = await answering.ainvoke(cast("list[BaseMessage]", row["messages"]))
+            return reply if schema is None else json.loads(reply.text)
 
         return RunnableLambda(ask)
 

@@ -90,6 +90,13 @@ _IN_PYTHON = (
     (r"\bgive ChatLocal\(model=\.\.\.\) or", "give --model local:PATH or"),
     (r"\bopen_history\(address, session_id=\.\.\.\)", "--session NAME"),
     (r"\binterrupt_on names\b", "--interrupt-on names"),
+    (r'\bon_mismatch="redo"', "--redo"),
+    (r"\bmax_consecutive_failures=", "--max-consecutive-failures "),
+    (r"\bset_prices\(\{.*?\}\), have", "--price 1.25,10, or have"),
+    (r",? or let such (models|calls) pass, Budget\(.*?\)", ""),
+    (r"^usd is\b", "--budget is"),
+    (r"^out is\b", "--out is"),
+    (r"\bmax_tokens=\.\.\.", "--max-tokens N"),
     (r"\bmax_tokens=", "--max-tokens "),
     (r"\b(temperature|seed)=", r"--\1 "),
     (r"\bbase_url=", "--base-url "),
@@ -100,7 +107,11 @@ def exit_code(error: BaseException) -> int:
     """Return the exit code of an error, by `EXIT_CODES`."""
     from pydantic import ValidationError
 
+    from hocket.batch.errors import TooManyFailures
+
     match error:
+        case TooManyFailures(__cause__=Exception() as last):
+            return exit_code(last)
         case AuthenticationError() | QuotaExceeded():
             return ACCOUNT
         case UnknownModel() | ResourceNotFound():

@@ -2,7 +2,7 @@
 
 import argparse
 
-from hocket.cli.arguments import add_history_options, add_model_options
+from hocket.cli.arguments import add_history_options, add_model_options, add_schema_option
 from hocket.cli.output import accept_any_text
 
 __all__ = ["HELP", "configure", "run"]
@@ -30,11 +30,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-c", "--continue", dest="goes_on", action="store_true", help="go on with the last talk")
     parser.add_argument("-n", "--no-log", dest="is_kept", action="store_false", help="do not keep what is said")
     add_history_options(parser)
-    parser.add_argument(
-        "--schema",
-        metavar="FORM",
-        help="answer with an object: a JSON schema, a file of one, or fields such as 'name, age int'",
-    )
+    add_schema_option(parser)
     parser.add_argument(
         "--tool",
         metavar="NAME",

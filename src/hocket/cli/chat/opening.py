@@ -93,7 +93,7 @@ class _Chooser:
         self._tools = cast("list[str]", arguments.tool)
         self.base_url: str | None = arguments.base_url or before.base_url
         if arguments.schema is not None:
-            from hocket.cli.chat.schemas import parse_schema
+            from hocket.cli.schemas import parse_schema
 
             self._schema = parse_schema(arguments.schema)
 
@@ -115,7 +115,7 @@ class _Chooser:
     def _shape(self, opened: OpenModel) -> Model:
         answers: Runnable[Any, AIMessage] = opened.model
         if self._schema is not None:
-            from hocket.cli.chat.schemas import answer_in_schema
+            from hocket.cli.schemas import answer_in_schema
 
             answers = answer_in_schema(opened.model, self._schema)
         elif self._tools:
