@@ -13,11 +13,18 @@ _kept: dict[str, str] = {}
 
 
 def set_kept_keys(keys: Mapping[str, str]) -> None:
-    """Have these be the kept keys of this process, by the names of the environment variables that they stand in for."""
+    """Have these be the kept keys of this process, by the environment variables they stand in for and by origins."""
     _kept.clear()
     _kept.update(keys)
 
 
-def find_provider_key(variables: Sequence[str], environ: Mapping[str, str]) -> str | None:
-    """Return the first key that one of the variables holds, those of the environment before the kept ones."""
-    return next((keys[name] for keys in (environ, _kept) for name in variables if keys.get(name)), None)
+def find_provider_key(variables: Sequence[str], environ: Mapping[str, str], origin: str) -> str | None:
+    """Return the key for a server: of the environment, else kept for exactly this origin, else kept for the provider.
+
+    Args:
+        variables: that may hold it; none: those of no provider may be sent there.
+        environ: the environment.
+        origin: of the server, ``https://host:443``.
+    """
+    places = ((environ, variables), (_kept, (origin, *variables)))
+    return next((keys[name] for keys, names in places for name in names if keys.get(name)), None)

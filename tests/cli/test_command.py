@@ -41,3 +41,18 @@ print(*sorted(set(sys.modules) - before))
         *("hocket.errors", "hocket.errors.hints", "hocket.errors.llm", "hocket.errors.own"),
     }
     assert len(own) <= 40
+
+
+def test_what_is_piped_in_is_text(environ: dict[str, str]) -> None:
+    """In UTF-8: anything else is refused with the way out, and nothing is sent."""
+    command = [sys.executable, "-m", "hocket", "-m", "acted:echo", "-"]
+    done = subprocess.run(command, input=b"caf\xe9", env=environ, capture_output=True, check=False)
+    assert done.returncode == 2 and done.stdout == b""
+    assert b"no UTF-8 text (byte 4)" in done.stderr and b"iconv" in done.stderr
+
+
+def test_words_of_the_command(hocket: Run) -> None:
+    """What is wrong is said with the command's options, and the beginning of an option means it."""
+    assert "did you mean --temperature?" in hocket("--temp", "1", "Hi").stderr
+    stream = hocket("-m", "openai:gpt-5.2", "-o", "n=2", "Hi", OPENAI_API_KEY="sk-none").stderr
+    assert "give -o n=1" in stream and "ainvoke" not in stream

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from hocket.testing import OpenAIFormat, serve
+from hocket.testing import OpenAIFormat, Status, serve
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 Inside = Callable[..., Any]
@@ -116,3 +116,27 @@ def test_a_key_is_typed_unseen(terminal: Callable[..., Any], tmp_path: Path) -> 
     assert again.end() == 130
     assert list((tmp_path / "hocket").iterdir()) == [tmp_path / "hocket" / "keys.json"]
     assert KEY in (tmp_path / "hocket" / "keys.json").read_text()
+
+
+def test_a_key_of_a_server(hocket: Run, tmp_path: Path) -> None:
+    """Goes to exactly that origin: to no other port, scheme or host, also where the address looks alike."""
+    with serve(OpenAIFormat(), ["Hello.", "Hello."]) as own, serve(OpenAIFormat(), ["Hello."]) as other:
+        done = hocket("keys", "set", own.url, stdin=KEY, **config(tmp_path))
+        origin = own.url.removesuffix("/v1")
+        assert done.returncode == 0 and f"as {origin}" in done.stderr and KEY not in done.stderr
+        for url in (own.url, other.url, own.url.replace("127.0.0.1", "localhost")):
+            assert hocket("--base-url", url, "-m", "small", "Hi", **config(tmp_path)).stdout == "Hello.\n"
+    sent = [request.headers.get("authorization") for server in (own, other) for request in server.requests]
+    assert sent == [f"Bearer {KEY}", None, None]
+    assert hocket("keys", "list", **config(tmp_path)).stdout == f"{origin}\n"
+    assert hocket("keys", "remove", own.url, **config(tmp_path)).returncode == 0
+    assert hocket("keys", "list", **config(tmp_path)).stdout == ""
+
+
+def test_a_refused_key_names_the_command(hocket: Run, tmp_path: Path) -> None:
+    """Not Python's argument; and what is typed wrong has its words."""
+    with serve(OpenAIFormat(), [Status(401, "who are you?")]) as server:
+        done = hocket("--base-url", server.url, "-m", "small", "Hi", **config(tmp_path))
+    assert done.returncode == 3 and f"`hocket keys set {server.url.removesuffix('/v1')}`" in done.stderr
+    assert "api_key" not in done.stderr
+    assert "COMMAND" in hocket("keys").stderr and "argument COMMAND: " in hocket("keys", "lst").stderr

@@ -66,7 +66,8 @@ class OneLineParser(argparse.ArgumentParser):
         name = word.partition("=")[0]
         if not name.startswith("-") or name == "-":
             return f"{excerpt(word)} is one argument too many; options come before the text, or behind it"
-        near = near_name(name, self._option_string_actions)
+        options = self._option_string_actions
+        near = next((one for one in options if len(name) > 3 and one.startswith(name)), near_name(name, options))
         return f"there is no option {name}" + (f"; did you mean {near}?" if near else "")
 
     def error(self, message: str) -> NoReturn:

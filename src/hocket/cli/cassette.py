@@ -16,7 +16,7 @@ _CHECK = "Look for secrets, and for recordings that are old or damaged."
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of this subcommand."""
-    commands = parser.add_subparsers(title="commands", metavar="", required=True)
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     show = commands.add_parser("show", help=_SHOW, description=_SHOW)
     show.add_argument("file", type=Path, metavar="FILE", help="the cassette")
     show.set_defaults(act=_show)

@@ -84,7 +84,14 @@ _FLAGS = ("model", "base_url", "max_tokens", "temperature", "seed")  # fields th
 
 # Errors name the way out as Python writes it. What the command calls otherwise, or has no word for, it says in its own.
 _IN_PYTHON = (
+    (
+        r"(\S+) is not known to belong to (.*): give api_key=\.\.\.",
+        r"\1 is not known to belong to \2: `hocket keys set \1`",
+    ),
+    (r"no key was sent to (\S+): give api_key=\.\.\., for", r"no key was sent: `hocket keys set \1` keeps one, for"),
+    (r"check the api_key, and that it belongs to this base_url", "check the key, and that it belongs to this server"),
     (r",? or give api_key=\.\.\.", ""),  # no key goes on the command line
+    (r"; use ainvoke or agenerate, or (\w+)=1", r"; give -o \1=1"),
     (r"\bgive base_url=\.\.\.", "give --base-url URL"),
     (r", or raise ChatLocal\(n_ctx=\.\.\.\) if the weights allow for more", ""),
     (r"\bgive ChatLocal\(model=\.\.\.\) or", "give --model local:PATH or"),

@@ -12,7 +12,7 @@ _SERVE = "Serve the tools of a module: over standard input and output, or over H
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of this subcommand."""
-    serve = parser.add_subparsers(title="commands", metavar="", required=True).add_parser(
+    serve = parser.add_subparsers(title="commands", metavar="COMMAND", required=True).add_parser(
         "serve", help=_SERVE, description=_SERVE
     )
     serve.add_argument("tools", metavar="MODULE:NAME", help="a tool, a function, or a list of them")

@@ -75,8 +75,8 @@ def parse_option(text: str) -> tuple[str, str]:
         raise argparse.ArgumentTypeError(f"the {name} is not one of a model's options; say it with {_ELSEWHERE[name]}")
     if is_sensitive(name):  # its value is not repeated
         raise argparse.ArgumentTypeError(
-            f"{name} does not go on the command line, where everybody on the machine can read it; `hocket keys set` "
-            "keeps a key"
+            f"{name} does not go on the command line, where everybody on the machine can read it; `hocket keys "
+            "set` keeps a key, of a provider or of a server's address"
         )
     return name, value
 

@@ -109,4 +109,10 @@ def _is_silent(seconds: float) -> bool:
 
 
 def _read_piped() -> str:
-    return sys.stdin.buffer.read().decode(errors="replace")
+    try:
+        return sys.stdin.buffer.read().decode()
+    except UnicodeDecodeError as error:
+        raise InvalidInput(
+            f"what is piped in is no UTF-8 text (byte {error.start + 1}): `iconv -f ENCODING -t UTF-8` makes it one, and "
+            "-a - attaches a picture, a PDF or a recording"
+        ) from None

@@ -5,7 +5,7 @@ the environment later on reaches no running service.
 
 A key that the caller gives goes where the caller sends it. A key that is only found, in the environment or among the kept
 ones (`hocket._kept_keys`), goes to the hosts that the endpoint names, or to the address that the environment names: any
-other address may come out of a file, or from a stranger.
+other address may come out of a file, or from a stranger. One that is kept for an origin goes to that origin alone.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -19,6 +19,7 @@ from pydantic import SecretStr
 from hocket._kept_keys import find_provider_key
 from hocket._secrets import redact_url
 from hocket.errors import AuthenticationError, InvalidInput
+from hocket.http.address import parse_url
 from hocket.http.interception import is_key_needed
 
 __all__ = ["Endpoint", "Headers", "Key", "explain_missing_key", "is_local", "resolve_fields"]
@@ -109,7 +110,7 @@ def resolve_fields(
     owner = _find_owner(url, found, named if named_url and _is_same(url, named_url) else None)
     if not resolved.get("api_key"):
         variables = () if owner is None else owner.key_variables
-        resolved["api_key"] = find_provider_key(variables, environ)
+        resolved["api_key"] = find_provider_key(variables, environ, _find_origin(url))
     missing = None
     if not resolved["api_key"] and found.needs_key and is_key_needed():
         missing = AuthenticationError(explain_missing_key(found, url, is_known=owner is not None), provider=found.name)
@@ -120,6 +121,14 @@ def resolve_fields(
     if query and not urlsplit(url).path.strip("/"):
         resolved["default_query"] = {**query, **(resolved.get("default_query") or {})}
     return resolved, missing
+
+
+def _find_origin(url: str) -> str:
+    """Return scheme, host and port that a request to this URL goes to; "": it is none, which its field's check tells."""
+    try:
+        return str(parse_url(url).origin)
+    except InvalidInput:
+        return ""
 
 
 def _find_owner(url: str, found: Endpoint, named: Endpoint | None) -> Endpoint | None:

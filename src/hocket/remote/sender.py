@@ -15,6 +15,7 @@ from pydantic import SecretStr
 from hocket._runtime.runtime import ASYNC
 from hocket._secrets import MASK, Secret, redact, redact_url, remember_secret, unwrap_secret
 from hocket.errors import AuthenticationError, ConnectionFailed, HocketError, InvalidReply, LLMError, StreamTruncated
+from hocket.http.address import parse_url
 from hocket.http.clients import ClientSettings
 from hocket.http.exchange import HTTPStream, open_stream, send
 from hocket.http.request import HTTPReply, HTTPRequest
@@ -177,7 +178,10 @@ class Sender:
             raise _unreadable(unforeseen) from unforeseen
         is_anonymous = self.key_header not in signed.headers
         if is_anonymous and isinstance(error, AuthenticationError):
-            error.message += "; no key was sent: give api_key=..., for that of the environment goes to known hosts only"
+            error.message += (
+                f"; no key was sent to {parse_url(signed.url).origin}: give api_key=..., for that of the environment goes "
+                "to known hosts only"
+            )
             error.args = (error.message,)
         return error
 

@@ -12,8 +12,10 @@ __all__ = ["HELP", "configure", "run"]
 
 HELP = "Keep the keys of providers in a file of yours, for where the environment has none."
 
-_SET = "Keep the key of a provider; it is asked for, or read from standard input."
-_LIST = "List the providers' variables whose keys are kept; never the keys."
+_SET = (
+    "Keep the key of a provider, or of a server of yours, by its address; it is asked for, or read from standard input."
+)
+_LIST = "List the variables and servers whose keys are kept; never the keys."
 _PATH = "Print where the keys are kept."
 _REMOVE = "Forget the key of a provider."
 _LONGEST = 10_000  # characters of a key; tokens of big companies have some thousand
@@ -21,7 +23,7 @@ _LONGEST = 10_000  # characters of a key; tokens of big companies have some thou
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of this subcommand."""
-    commands = parser.add_subparsers(title="commands", metavar="", required=True)
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for name, text, act in (
         ("set", _SET, _set_key),
         ("list", _LIST, _list_keys),
@@ -30,7 +32,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     ):
         command = commands.add_parser(name, help=text, description=text)
         if name in ("set", "remove"):
-            command.add_argument("provider", help="a provider, see `hocket models`")
+            command.add_argument(
+                "provider", help="a provider, see `hocket models`, or the address of a server of yours"
+            )
         if name == "set":  # taken, so that it is refused without being repeated
             command.add_argument("key", nargs="?", help=argparse.SUPPRESS)
         command.add_argument(
@@ -58,7 +62,7 @@ def _set_key(arguments: argparse.Namespace) -> None:
             "a key does not go on the command line, where everybody on the machine can read it, and the shell keeps it: "
             f"hocket keys set {arguments.provider}  asks for it"
         )
-    variables = _find_variables(arguments.provider)
+    variables = _find_names(arguments.provider)
     keys = read_keys()
     key = _read_key(arguments.provider)
     write_keys({**keys, variables[0]: key})
@@ -78,7 +82,7 @@ def _print_path(arguments: argparse.Namespace) -> None:
 def _remove_key(arguments: argparse.Namespace) -> None:
     from hocket.errors import InvalidInput
 
-    variables = _find_variables(arguments.provider)
+    variables = _find_names(arguments.provider)
     keys = read_keys()
     left = {name: key for name, key in keys.items() if name not in variables}
     if left == keys:
@@ -86,16 +90,19 @@ def _remove_key(arguments: argparse.Namespace) -> None:
     write_keys(left)
 
 
-def _find_variables(provider: str) -> tuple[str, ...]:
-    """Return the names of the environment variables in which a provider looks for its key.
+def _find_names(provider: str) -> tuple[str, ...]:
+    """Return the names under which a provider's key is kept, variables of the environment; of an address, its origin.
 
     Raises:
-        InvalidInput: it takes none.
+        InvalidInput: it takes none, or is no address.
         UnknownModel: there is no such provider.
     """
     from hocket.errors import InvalidInput
+    from hocket.http.address import parse_url
     from hocket.language_models.registry import load_provider
 
+    if "://" in provider:
+        return (str(parse_url(provider).origin),)
     name = getattr(load_provider(provider), "key_variables", None)
     variables: tuple[str, ...] = () if name is None else name()
     if not variables:
