@@ -43,7 +43,7 @@ PROCESS = """
     async def wait():
         for _ in left:
             held = await limiter._line.reserve(anyio_runtime, Tokens(5, 5))
-            print(json.dumps([held.grant.seq, held.grant.back]), flush=True)
+            print(json.dumps([held.turn.grant.seq, held.turn.grant.back]), flush=True)
 
     async def main():
         await anyio.to_thread.run_sync(sys.stdin.readline)  # all start together
@@ -115,7 +115,7 @@ async def test_arrival_decides_over_all(address: str, name: str) -> None:
     numbers = []
     for limiter in (one, other, other, one, one, other):
         permit = await limiter.areserve()
-        numbers.append(permit._held.grant.seq)  # type: ignore[union-attr]
+        numbers.append(permit._held.turn.grant.seq)  # type: ignore[union-attr]
     assert numbers == [1, 2, 3, 4, 5, 6]
 
 

@@ -47,33 +47,69 @@ def reserves_tokens(limiter: BaseRateLimiter) -> bool:
     return type(limiter).areserve is not BaseRateLimiter.areserve
 
 
+class UsualDuration:
+    """How long attempts take: a mean and what they differ from it by, as TCP keeps them of round trips (RFC 6298)."""
+
+    def __init__(self) -> None:
+        self._mean: float | None = None
+        self._deviation = 0.0
+
+    def add(self, seconds: float) -> None:
+        """Take the duration of an attempt."""
+        if self._mean is None:
+            self._mean, self._deviation = seconds, seconds / 2
+        else:
+            self._deviation += (abs(seconds - self._mean) - self._deviation) / 4
+            self._mean += (seconds - self._mean) / 8
+
+    @property
+    def bound(self) -> float:
+        """Seconds that few attempts pass; 0: nothing is known."""
+        return 0.0 if self._mean is None else self._mean + 4 * self._deviation
+
+
 class RateLimitReserver:
-    """Reserves for each attempt with a limiter (`hocket._metering.attempt.Reserver`)."""
+    """Reserves for each attempt with a limiter (`hocket._metering.attempt.Reserver`).
+
+    A turn is to leave the attempt the time that attempts take, or a half of the call's time if they take longer than that:
+    else those at the front of a long line would all go just before their time is over.
+    """
 
     def __init__(self, limiter: BaseRateLimiter) -> None:
         self._limiter = limiter
+        self._usual = UsualDuration()
 
     async def reserve(self, attempt: Attempt) -> "_RateLimitReservation":
         """Wait until the attempt may be made."""
         need, runtime = await attempt.estimate_need(), attempt.runtime
-        permit = await self._limiter.areserve(need) if runtime.is_async else self._limiter.reserve(need)
+        within = None
+        if attempt.ends_at is not None:
+            left = attempt.ends_at - clock.current().now()
+            within = left - min(self._usual.bound, left / 2)
+        if runtime.is_async:
+            permit = await self._limiter.areserve(need, within=within)
+        else:
+            permit = self._limiter.reserve(need, within=within)
         assert permit is not None  # it was told to wait
-        return _RateLimitReservation(self._limiter, permit, runtime)
+        return _RateLimitReservation(self._limiter, permit, runtime, self._usual)
 
 
 class _RateLimitReservation:
     """A permit for an attempt."""
 
-    def __init__(self, limiter: BaseRateLimiter, permit: Permit, runtime: Runtime) -> None:
+    def __init__(self, limiter: BaseRateLimiter, permit: Permit, runtime: Runtime, usual: UsualDuration) -> None:
         self._limiter = limiter
         self._permit = permit
         self._is_async = runtime.is_async
+        self._usual = usual
 
     @property
     def is_local(self) -> bool:
         return self._permit.is_local
 
     async def settle(self, end: AttemptEnd) -> None:
+        if end.outcome == "ok" and end.began_at is not None:
+            self._usual.add(end.ended_at - end.began_at)
         try:
             await self._end(end)
         finally:

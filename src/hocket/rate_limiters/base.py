@@ -57,20 +57,25 @@ class BaseRateLimiter(ABC):
     async def aacquire(self, *, blocking: bool = True) -> bool:
         """Wait, without holding up the event loop, until a request may be made. See `acquire`."""
 
-    def reserve(self, tokens: int | tuple[int, int | None] = 0, *, blocking: bool = True) -> Permit | None:
+    def reserve(
+        self, tokens: int | tuple[int, int | None] = 0, *, blocking: bool = True, within: float | None = None
+    ) -> Permit | None:
         """Wait in this thread until a request may be made that uses up to so many tokens.
 
         Args:
             tokens: at most. Their number, which counts as input; or two, input and output, where None is an answer of
                 which nobody knows how long it may be. A limiter that counts requests alone does not look at them.
             blocking: False returns at once: a permit if the request may be made, else None.
+            within: seconds; a turn that lies later may be refused at once. This one does not look at it.
 
         Returns:
             the permit, to be settled after the request; None only if not ``blocking``.
         """
         return Permit() if self.acquire(blocking=blocking) else None
 
-    async def areserve(self, tokens: int | tuple[int, int | None] = 0, *, blocking: bool = True) -> Permit | None:
+    async def areserve(
+        self, tokens: int | tuple[int, int | None] = 0, *, blocking: bool = True, within: float | None = None
+    ) -> Permit | None:
         """Wait, without holding up the event loop, until a request of so many tokens may be made. See `reserve`."""
         return Permit() if await self.aacquire(blocking=blocking) else None
 

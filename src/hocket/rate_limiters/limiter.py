@@ -1,9 +1,12 @@
 """Requests and tokens per minute, of one process or of all that share an account."""
 
+import math
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, Self, TypeAlias, cast
+
+import anyio
 
 from hocket._databases.urls import drop_secrets
 from hocket._runtime import clock
@@ -13,9 +16,10 @@ from hocket._secrets import Secret, redact_url
 from hocket.errors import DroppedStateWarning, HocketWarning, InvalidInput
 from hocket.http.rate_limits import Kind, read_rate_limits
 from hocket.http.retry_after import parse_number
+from hocket.rate_limiters.asking import Asking
 from hocket.rate_limiters.base import BaseRateLimiter, Permit
 from hocket.rate_limiters.limits import MINUTE, RateLimits, Tokens, check_need, make_limits, read_tokens
-from hocket.rate_limiters.line import Asking, Line
+from hocket.rate_limiters.line import Line
 from hocket.rate_limiters.opening import open_store
 from hocket.rate_limiters.shared_line import SharedLine
 from hocket.rate_limiters.store import MemoryStore
@@ -173,7 +177,7 @@ class RateLimiter(BaseRateLimiter):
         self.name: str = name
         self._line: Line
         if store is None:
-            self._line = Line(MemoryStore(limits))
+            self._line = Line(MemoryStore(limits), repr(self))
         else:
             self._line = SharedLine(open_store(store, name), repr(self), limits, if_store_fails)
         self._told: dict[Kind, float] = {}
@@ -194,28 +198,43 @@ class RateLimiter(BaseRateLimiter):
         """Wait in this event loop until a request may be made. See `BaseRateLimiter.aacquire`."""
         return await self._acquire(ASYNC, blocking)
 
-    def reserve(self, tokens: int | tuple[int, int | None] = 0, *, blocking: bool = True) -> Permit | None:
+    def reserve(
+        self, tokens: int | tuple[int, int | None] = 0, *, blocking: bool = True, within: float | None = None
+    ) -> Permit | None:
         """Wait in this thread until a request of so many tokens may be made. See `BaseRateLimiter.reserve`.
+
+        Args:
+            tokens, blocking: as there.
+            within: seconds; a turn that lies later is refused as soon as that is known, mostly at once, and is not taken.
 
         Raises:
             InvalidInput: it needs more tokens than the limit ever allows.
+            RateLimitError: its turn would come too late; ``retry_after`` is the seconds until then. Nothing was sent.
             StoreError: the store cannot be used, and ``if_store_fails`` is "raise".
         """
-        return drive(self._reserve(BLOCKING, tokens, blocking))
+        return drive(self._reserve(BLOCKING, tokens, blocking, within))
 
-    async def areserve(self, tokens: int | tuple[int, int | None] = 0, *, blocking: bool = True) -> Permit | None:
-        """Wait in this event loop until a request of so many tokens may be made. See `reserve`."""
-        return await self._reserve(ASYNC, tokens, blocking)
+    async def areserve(
+        self, tokens: int | tuple[int, int | None] = 0, *, blocking: bool = True, within: float | None = None
+    ) -> Permit | None:
+        """Wait in this event loop until a request of so many tokens may be made. See `reserve`.
+
+        A deadline of anyio's or trio's that the caller is in (``anyio.fail_after``) counts like ``within``. One of
+        ``asyncio.timeout`` cannot be seen from here: who gives up by that waits, and then leaves the turn to others.
+        """
+        return await self._reserve(ASYNC, tokens, blocking, within)
 
     async def _acquire(self, runtime: Runtime, blocking: bool) -> bool:
-        held = await self._wait(runtime, Tokens(0, 0), blocking)
+        held = await self._wait(runtime, Tokens(0, 0), blocking, None)
         if held is not None and self._limits.max_in_flight:  # nobody will tell when it ends
             await self._end(runtime, held, held.need)
         return held is not None
 
-    async def _reserve(self, runtime: Runtime, tokens: int | tuple[int, int | None], blocking: bool) -> Permit | None:
+    async def _reserve(
+        self, runtime: Runtime, tokens: int | tuple[int, int | None], blocking: bool, within: float | None
+    ) -> Permit | None:
         need = self._read_need(tokens)
-        held = await self._wait(runtime, need, blocking)
+        held = await self._wait(runtime, need, blocking, within)
         return None if held is None else _HeldPermit(self, held)
 
     def _read_need(self, tokens: int | tuple[int, int | None]) -> Tokens:
@@ -227,9 +246,9 @@ class RateLimiter(BaseRateLimiter):
         check_need(need, self._limits)
         return need
 
-    async def _wait(self, runtime: Runtime, need: Tokens, blocking: bool) -> Asking | None:
-        reserving = self._line.reserve(runtime, need) if blocking else self._line.try_to_reserve(runtime, need)
-        held = await reserving
+    async def _wait(self, runtime: Runtime, need: Tokens, blocking: bool, within: float | None) -> Asking | None:
+        line, latest = self._line, _find_latest(runtime, within)
+        held = await (line.reserve(runtime, need, latest) if blocking else line.try_to_reserve(runtime, need))
         if self._line.replaced is not None:
             before, self._line.replaced = self._line.replaced, None
             warn_caller(
@@ -352,6 +371,14 @@ class RateLimiter(BaseRateLimiter):
 
     def __setstate__(self, state: _State) -> None:
         self._open(*state)
+
+
+def _find_latest(runtime: Runtime, within: float | None) -> float:
+    """Return until when a caller can wait, by the clock. A deadline of its loop is in real seconds, and counts in these."""
+    left = math.inf if within is None else within
+    if runtime.is_async and isinstance(clock.current(), clock.RealClock):
+        left = min(left, anyio.current_effective_deadline() - anyio.current_time())
+    return clock.current().now() + left
 
 
 def _describe(limits: RateLimits) -> str:

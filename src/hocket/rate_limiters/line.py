@@ -4,24 +4,31 @@ They are asked for together: one exchange with the store settles what has ended 
 says when each may go, and each sleeps until then by itself. Where the schedule is full for now, the line asks again when
 there will be room; what is settled here in the meantime asks at once. So nobody polls.
 
+The turn of one who gives up goes to the next who can use it, whose own becomes free for the one after, and so on: each
+moves up by one, at the last moment, so that it costs one waking a turn. What nobody here can use goes back to the store.
+One whose turn would come too late for its deadline is refused as soon as that is known: by the store's word, or by how fast
+those in front have been going.
+
 A limit in this process is asked where its waiters are, which takes microseconds (`Line`); a store that processes share is
 asked in a thread of its own (`hocket.rate_limiters.shared_line`).
 """
 
+import bisect
 import collections
 import itertools
 import math
-from collections.abc import Callable
-from typing import TypeVar
+from collections.abc import Callable, Sequence
+from typing import TypeVar, cast
 
 from hocket._runtime import clock
 from hocket._runtime.runtime import Runtime
-from hocket._runtime.wait_queue import Waiter, WaitQueue
+from hocket._runtime.wait_queue import WaitQueue
+from hocket.rate_limiters.asking import Asking, ReservedTurn, make_late_error
 from hocket.rate_limiters.limits import RateLimits, Tokens
 from hocket.rate_limiters.schedule import HORIZON, End, Grant
 from hocket.rate_limiters.store import Exchange, ExchangeReply, Store
 
-__all__ = ["Asking", "Line"]
+__all__ = ["Line", "make_unused_end"]
 
 T = TypeVar("T")
 
@@ -30,32 +37,11 @@ TOGETHER = 64
 
 MANY = 1 << 30
 
+ROUNDING = 1e-6
+"""Seconds that are no time: a sum of a time and a wait may be off by less."""
 
-class Asking(Waiter):
-    """One who waits for leave to make a request.
-
-    Attributes:
-        need: its tokens.
-        grant: what it got.
-        at: when it may go, by the clock.
-        store: that granted it.
-        error: why it gets nothing.
-    """
-
-    __slots__ = ("at", "error", "grant", "need", "store")
-
-    def __init__(self, runtime: Runtime, need: Tokens) -> None:
-        super().__init__(runtime)
-        self.need: Tokens = need
-        self.grant: Grant | None = None
-        self.at: float = 0.0
-        self.store: Store | None = None
-        self.error: Exception | None = None
-
-    @property
-    def is_served(self) -> bool:
-        """Whether it waits no more, for leave or for nothing."""
-        return self.grant is not None or self.error is not None
+LATELY = 32
+"""Turns by which it is judged how fast the line moves."""
 
 
 class Line(WaitQueue):
@@ -63,14 +49,16 @@ class Line(WaitQueue):
 
     Args:
         store: of the limit.
+        owner: the limiter, as errors show it.
 
     Attributes:
         trips: exchanges with the store.
         replaced: limits that other processes had given the same name, and that hold no more.
     """
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, owner: str) -> None:
         self.store: Store = store
+        self.owner: str = owner
         self.trips: int = 0
         self.replaced: RateLimits | None = None
         super().__init__()
@@ -88,25 +76,36 @@ class Line(WaitQueue):
     def reset(self) -> None:
         super().reset()
         self._ends: list[End] = []
-        self._starts: collections.deque[float] = collections.deque()  # of what was granted and has not begun
+        self._held: list[Asking] = []  # who has a turn that has not come, in their order
+        self._free: list[ReservedTurn] = []  # turns that wait for whom they are passed on to, in their order
+        self._gone: collections.deque[float] = collections.deque(
+            maxlen=LATELY
+        )  # when those went who left others behind
         self._in_flight = 0
         self._look_at = -math.inf  # when to ask again, by the clock
+        self._next_turn = -math.inf  # before then nobody in the queue will go
 
     # -- asking
 
-    async def reserve(self, runtime: Runtime, need: Tokens) -> Asking:
+    async def reserve(self, runtime: Runtime, need: Tokens, latest: float = math.inf) -> Asking:
         """Wait for leave.
 
+        Args:
+            runtime: of the caller.
+            need: its tokens.
+            latest: a turn after this time, by the clock, is refused.
+
         Raises:
+            RateLimitError: the turn would come too late.
             StoreError: the store cannot be used.
         """
-        waiter = Asking(runtime, need)
+        waiter = Asking(runtime, need, latest)
         try:
             self._enter(waiter)
             while not waiter.is_served:
                 await self._wait(waiter)
-            if waiter.error is None and (delay := waiter.at - clock.current().now()) > 0:
-                await runtime.sleep(delay)
+            while (delay := self._begin(waiter)) > 0:
+                await waiter.wait_for(delay)
         except BaseException:
             self._give_up(waiter)
             raise
@@ -124,7 +123,8 @@ class Line(WaitQueue):
         store, outcome = await self.do(runtime, lambda store: (store, store.exchange(exchange)))
         with self._lock:
             if outcome is not None and outcome.grants[0].seq:
-                self._admit(waiter, outcome.grants[0], store)
+                self._give(waiter, self._take_turn(outcome.grants[0], need, store))
+                self._begin(waiter)
                 return waiter
         return None
 
@@ -137,11 +137,11 @@ class Line(WaitQueue):
             used: the tokens that were used.
             is_refund: whether it did not go.
         """
-        grant = waiter.grant
-        assert grant is not None
+        turn = waiter.turn
+        assert turn is not None
         with self._lock:
             self._in_flight = max(self._in_flight - 1, 0)
-            self._ends.append(End(grant.seq, *used, grant.back if is_refund else None))
+            self._ends.append(End(turn.grant.seq, *used, turn.grant.back if is_refund else None))
             self._step()
 
     async def do(self, runtime: Runtime, job: Callable[[Store], T]) -> T:
@@ -159,9 +159,27 @@ class Line(WaitQueue):
 
     def _enter(self, waiter: Asking) -> None:
         with self._lock:
+            if self._is_too_late(waiter):
+                return
             self._queue.append(waiter)
             if len(self._queue) == 1:
                 self._step()
+
+    def _is_too_late(self, waiter: Asking) -> bool:
+        """Whether one who comes now, with many before it, would get its turn too late; it is then refused."""
+        if self._queue:
+            moment, gone = clock.current().now(), self._gone
+            if len(gone) > 1:
+                moment += (len(self._queue) + len(self._held)) * (gone[-1] - gone[0]) / (len(gone) - 1)
+            self._refuse(waiter, max(moment, self._next_turn))
+        return waiter.is_served
+
+    def _refuse(self, waiter: Asking, moment: float) -> None:
+        """Refuse one, if its turn would come at ``moment`` and that is too late for it."""
+        if moment > waiter.latest:
+            now = clock.current().now()
+            waiter.error = make_late_error(self.owner, moment - now, waiter.latest - now)
+            waiter.wake()
 
     async def _wait(self, waiter: Asking) -> None:
         """Wait until something has happened. The head of the line watches the clock."""
@@ -174,19 +192,60 @@ class Line(WaitQueue):
                 return
         await (waiter.wait() if delay == math.inf else waiter.wait_for(delay))
 
+    def _begin(self, waiter: Asking) -> float:
+        """Have one go whose turn has come, or return in how many seconds it will."""
+        with self._lock:
+            if waiter.turn is None:
+                return 0.0
+            now = clock.current().now()
+            if (delay := waiter.turn.at - now) > ROUNDING:
+                return delay
+            if waiter in self._held:
+                self._held.remove(waiter)
+            if self._free:
+                self._pass_on(self._free.pop(0))
+            if self._queue or self._held:
+                self._gone.append(now)
+            else:
+                self._gone.clear()
+            return 0.0
+
     def _give_up(self, waiter: Asking) -> None:
         with self._lock:
-            if waiter.grant is not None and waiter.store is not None:
+            if waiter.turn is not None:
                 self._in_flight = max(self._in_flight - 1, 0)
-                if waiter.at in self._starts:
-                    self._starts.remove(waiter.at)
-                self._return_unused(waiter.grant, waiter.store)
+                if waiter in self._held:
+                    self._held.remove(waiter)
+                self._pass_on(waiter.turn)
             elif waiter in self._queue:
                 is_head = self._queue[0] is waiter
                 self._queue.remove(waiter)
                 if is_head:
                     self._look_at = -math.inf  # the next one may need less
                     self._wake_head()
+
+    def _pass_on(self, turn: ReservedTurn) -> None:
+        """Give a turn that is free to the next who can use it, whose own is passed on when somebody before that goes."""
+        for waiter in self._held:
+            own = waiter.turn
+            assert own is not None
+            if own.at > turn.at and own.store is turn.store and waiter.can_use(turn):
+                waiter.turn = turn
+                self._held.sort(key=_moment)
+                bisect.insort(self._free, own, key=lambda one: one.at)
+                waiter.wake()
+                return
+        waiter_in_queue = next((one for one in self._heads() if one.can_use(turn)), None)
+        if waiter_in_queue is None:
+            unused = [turn]
+            if not self._held:  # nobody will go who would pass on the others
+                unused += self._free
+                self._free = []
+            self._return_unused(unused)
+            return
+        self._queue.remove(waiter_in_queue)
+        self._give(waiter_in_queue, turn)
+        self._wake_head()
 
     def _step(self) -> None:
         """Settle and serve, here and now."""
@@ -199,51 +258,89 @@ class Line(WaitQueue):
     def _take(self, *, with_ends: bool = True) -> tuple[list[Asking], Exchange]:
         """Return the head of the line, and what the store is to be told."""
         now = clock.current().now()
-        while self._starts and self._starts[0] <= now:
-            self._starts.popleft()
-        heads: list[Asking] = list(itertools.islice(self._queue, TOGETHER))  # type: ignore[arg-type]  # no others wait here
+        heads = self._heads()
         # The youngest first: each makes the one before it the last, whose place is free again.
         ends = sorted(self._ends, key=lambda end: end.seq, reverse=True)
         if with_ends:
             self._ends = []
         needs = [waiter.need for waiter in heads]
-        return heads, Exchange(needs, ends if with_ends else (), len(self._starts), self._in_flight, HORIZON)
+        held = sum(moment > now for moment in self._starts())
+        return heads, Exchange(needs, ends if with_ends else (), held, self._in_flight, HORIZON)
 
     def _serve(self, heads: list[Asking], outcome: ExchangeReply, store: Store) -> None:
-        """Tell those who were asked for. One who has left meanwhile gives back what it got."""
+        """Tell those who were asked for. The turn of one who has left meanwhile, or for whom it is too late, goes on."""
         now = clock.current().now()
-        self._look_at = -math.inf
+        self._look_at = self._next_turn = -math.inf
+        unused: list[ReservedTurn] = []
         for waiter, grant in zip(heads, outcome.grants, strict=False):
             if not grant.seq:
                 self._look_at = now + self._pause(grant)
+                if grant.back == 0:
+                    self._next_turn = now + grant.wait + HORIZON
                 break
+            turn = self._take_turn(grant, waiter.need, store)
             if self._queue and self._queue[0] is waiter:
                 self._queue.popleft()
-                self._admit(waiter, grant, store)
-                waiter.wake()
-            else:
-                self._return_unused(grant, store)
+                self._refuse(waiter, turn.at)
+                if waiter.error is None:
+                    self._give(waiter, turn)
+                    continue
+                self._next_turn = turn.at
+            unused.append(turn)
+        if self._next_turn > now:
+            self._refuse_late()
+        for turn in reversed(unused):  # what goes back does so the youngest first
+            self._pass_on(turn)
         self._wake_head()
 
-    def _admit(self, waiter: Asking, grant: Grant, store: Store) -> None:
-        waiter.grant, waiter.store = grant, store
-        waiter.at = clock.current().now() + grant.wait
-        self._in_flight += 1
-        if grant.wait > 0:
-            self._starts.append(waiter.at)
+    def _refuse_late(self) -> None:
+        """Refuse those in the queue for whom the next turn is too late."""
+        for waiter in cast("list[Asking]", [*self._queue]):
+            self._refuse(waiter, self._next_turn)
+            if waiter.error is not None:
+                self._queue.remove(waiter)
 
-    def _return_unused(self, grant: Grant, store: Store) -> None:
-        self._ends.append(End(grant.seq, 0, 0, grant.back))
+    def _take_turn(self, grant: Grant, need: Tokens, store: Store) -> ReservedTurn:
+        """Take a turn that was granted by ``store``."""
+        return ReservedTurn(clock.current().now() + grant.wait, grant, need, store)
+
+    def _give(self, waiter: Asking, turn: ReservedTurn) -> None:
+        waiter.turn = turn
+        self._in_flight += 1
+        if turn.at > clock.current().now():
+            bisect.insort(self._held, waiter, key=_moment)
+        waiter.wake()
+
+    def _return_unused(self, turns: Sequence[ReservedTurn]) -> None:
+        self._ends += [make_unused_end(turn) for turn in turns]
         self._step()
 
     def _pause(self, refusal: Grant) -> float:
         """Return in how many seconds to ask again."""
         if refusal.back == 2:
             return math.inf  # whoever ends asks
-        if refusal.back == 0 and self._starts:  # as soon as half of what is held has begun
-            return max(self._starts[len(self._starts) // 2] - clock.current().now(), 0.0)
+        if refusal.back == 0 and (starts := self._starts()):  # as soon as half of what is held has begun
+            return max(starts[len(starts) // 2] - clock.current().now(), 0.0)
         return refusal.wait + HORIZON / 2
+
+    def _heads(self) -> list[Asking]:
+        return cast("list[Asking]", list(itertools.islice(self._queue, TOGETHER)))  # no others wait here
+
+    def _starts(self) -> list[float]:
+        """Return the moments of the turns that are held here."""
+        return sorted([*map(_moment, self._held), *(turn.at for turn in self._free)])
 
     def _wake_head(self) -> None:
         if self._queue:
             self._queue[0].wake()
+
+
+def make_unused_end(turn: ReservedTurn) -> End:
+    """Return what the store is told of a turn that nobody used."""
+    return End(turn.grant.seq, 0, 0, turn.grant.back)
+
+
+def _moment(waiter: Asking) -> float:
+    """Return when one who has a turn may go."""
+    assert waiter.turn is not None
+    return waiter.turn.at

@@ -9,7 +9,7 @@ import logging
 import math
 import queue
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Literal, TypeVar
 
 from hocket._databases.circuit import Circuit
@@ -17,8 +17,9 @@ from hocket._runtime import clock
 from hocket._runtime.runtime import BLOCKING, Runtime, drive
 from hocket._runtime.wait_queue import Waiter
 from hocket.errors import StoreError, StoreUnavailable
+from hocket.rate_limiters.asking import Asking, ReservedTurn
 from hocket.rate_limiters.limits import RateLimits, Tokens
-from hocket.rate_limiters.line import Asking, Line
+from hocket.rate_limiters.line import Line, make_unused_end
 from hocket.rate_limiters.schedule import End, Grant
 from hocket.rate_limiters.store import LEASE, SOON, Exchange, ExchangeReply, MemoryStore, Store
 
@@ -70,7 +71,7 @@ class SharedLine(Line):
         consequence = "every process keeps a share of the limit" if if_store_fails == "local" else "calls fail"
         self._circuit = Circuit(owner, PATIENCE, _log, consequence)
         self.processes: int = 1
-        super().__init__(store)
+        super().__init__(store, owner)
 
     def reset(self) -> None:
         super().reset()
@@ -94,14 +95,14 @@ class SharedLine(Line):
     # -- asking
 
     async def end(self, runtime: Runtime, waiter: Asking, used: Tokens, *, is_refund: bool = False) -> None:
-        grant = waiter.grant
-        assert grant is not None
+        turn = waiter.turn
+        assert turn is not None
         with self._lock:
             self._in_flight = max(self._in_flight - 1, 0)
-            if used == waiter.need and not is_refund and not self._limits.max_in_flight:
+            if used == turn.need and not is_refund and not self._limits.max_in_flight:
                 return  # nothing new
-            end = End(grant.seq, *used, grant.back if is_refund else None)
-            if waiter.store is not self.store:
+            end = End(turn.grant.seq, *used, turn.grant.back if is_refund else None)
+            if turn.store is not self.store:
                 self._local.exchange(Exchange(ends=[end]))
                 return
             self._ends.append(end)
@@ -134,6 +135,8 @@ class SharedLine(Line):
 
     def _enter(self, waiter: Asking) -> None:
         with self._lock:
+            if self._is_too_late(waiter):
+                return
             self._queue.append(waiter)
             if len(self._queue) == 1 or self._look_at <= clock.current().now():
                 self._step()
@@ -151,18 +154,18 @@ class SharedLine(Line):
                     return
         await (waiter.wait_for(delay) if is_head else waiter.wait())
 
-    def _admit(self, waiter: Asking, grant: Grant, store: Store) -> None:
-        super()._admit(waiter, grant, store)
+    def _take_turn(self, grant: Grant, need: Tokens, store: Store) -> ReservedTurn:
+        turn = super()._take_turn(grant, need, store)
         if store is self.store:
-            self._local.schedule.record(waiter.at, waiter.need)  # which it would take up from here
+            self._local.schedule.record(turn.at, need)  # which it would take up from here
+        return turn
 
-    def _return_unused(self, grant: Grant, store: Store) -> None:
-        end = End(grant.seq, 0, 0, grant.back)
-        if store is self.store:
-            self._ends.append(end)
-            self._step()
-        else:
-            self._local.exchange(Exchange(ends=[end]))
+    def _return_unused(self, turns: Sequence[ReservedTurn]) -> None:
+        local = [turn for turn in turns if turn.store is not self.store]
+        if local:
+            self._local.exchange(Exchange(ends=[make_unused_end(turn) for turn in reversed(local)]))
+        if len(local) < len(turns):
+            super()._return_unused([turn for turn in turns if turn.store is self.store])
 
     def _step(self) -> None:
         """Have the thread settle and serve."""
