@@ -139,14 +139,6 @@ async def test_a_pause_that_lasts_longer_than_the_call_refuses_it_at_once(virtua
     assert virtual_clock.now() == pytest.approx(31)
 
 
-async def test_a_deadline_of_the_loop_counts() -> None:
-    """Really: a turn in a minute, and a minute less a second to wait for it."""
-    limiter = RateLimiter(1)
-    await limiter.areserve()
-    with anyio.fail_after(55), pytest.raises(RateLimitError, match="the turn would come in about"):
-        await limiter.areserve()
-
-
 def test_a_thread_is_refused_too(virtual_clock: VirtualClock) -> None:
     limiter = RateLimiter(60)
     limiter.reserve(within=0)

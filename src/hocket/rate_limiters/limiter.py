@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, Self, TypeAlias, cast
 
-import anyio
-
 from hocket._databases.urls import drop_secrets
 from hocket._runtime import clock
 from hocket._runtime.callers import warn_caller
@@ -219,8 +217,8 @@ class RateLimiter(BaseRateLimiter):
     ) -> Permit | None:
         """Wait in this event loop until a request of so many tokens may be made. See `reserve`.
 
-        A deadline of anyio's or trio's that the caller is in (``anyio.fail_after``) counts like ``within``. One of
-        ``asyncio.timeout`` cannot be seen from here: who gives up by that waits, and then leaves the turn to others.
+        A deadline around the caller (``anyio.fail_after``, ``asyncio.timeout``) is no ``within``: it waits until then, and
+        leaves its turn to others.
         """
         return await self._reserve(ASYNC, tokens, blocking, within)
 
@@ -247,7 +245,7 @@ class RateLimiter(BaseRateLimiter):
         return need
 
     async def _wait(self, runtime: Runtime, need: Tokens, blocking: bool, within: float | None) -> Asking | None:
-        line, latest = self._line, _find_latest(runtime, within)
+        line, latest = self._line, clock.current().now() + (math.inf if within is None else within)
         held = await (line.reserve(runtime, need, latest) if blocking else line.try_to_reserve(runtime, need))
         if self._line.replaced is not None:
             before, self._line.replaced = self._line.replaced, None
@@ -371,14 +369,6 @@ class RateLimiter(BaseRateLimiter):
 
     def __setstate__(self, state: _State) -> None:
         self._open(*state)
-
-
-def _find_latest(runtime: Runtime, within: float | None) -> float:
-    """Return until when a caller can wait, by the clock. A deadline of its loop is in real seconds, and counts in these."""
-    left = math.inf if within is None else within
-    if runtime.is_async and isinstance(clock.current(), clock.RealClock):
-        left = min(left, anyio.current_effective_deadline() - anyio.current_time())
-    return clock.current().now() + left
 
 
 def _describe(limits: RateLimits) -> str:
