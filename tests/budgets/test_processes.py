@@ -48,7 +48,7 @@ class Metered(SimpleChatModel):
         if number >= 0:
             os.write(meter, f"{2 + 2 * tokens} {os.getpid()}\\n".encode())  # from here on it is billed
         calls += 1
-        if number < int(doomed) and calls == 3:
+        if 0 <= number < int(doomed) and calls == 1:  # later the others may have spent all
             die()
         if int(doomed) <= number < 2 * int(doomed) and calls == 1:
             timer = threading.Timer(random.uniform(0, 0.3), die)  # wherever it is then

@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
+from hocket.agents import create_agent
 from hocket.callbacks import get_usage_metadata_callback
-from hocket.errors import InvalidInput
+from hocket.errors import InvalidInput, Unsupported
 from hocket.http import HTTPRequest, JSONLines
 from hocket.messages import AIMessage, AIMessageChunk, BaseMessage, HumanMessage
 from hocket.outputs import ChatGenerationChunk
@@ -126,3 +127,20 @@ async def test_a_server_that_can_only_stream_needs_no_second_decoder() -> None:
         assert (reply.text, reply.response_metadata["model_name"]) == ("Good evening.", "lines")
         assert (await model.ainvoke("hi", retry=2)).text == "Good evening."
         assert len(server.requests) == 3
+
+
+async def test_an_agent_in_text_sends_no_stop_words_to_a_provider_without_them() -> None:
+    """Its options have no ``stop``, so that a call with one is refused before it is sent; an agent does without."""
+
+    def double(number: int) -> int:
+        """Double a number."""
+        return 2 * number
+
+    said = b'{"piece": "Thought: easy\\nFinal Answer: 4"}\n{"done": true}'
+    async with serve(OpenAIFormat(), Body(said)) as server:
+        model = ChatLines(base_url=server.url)
+        result = await create_agent(model, [double], style="react").ainvoke("2 + 2?")
+        assert result.output == "4"
+        with pytest.raises(Unsupported, match="lines takes no stop"):
+            await model.ainvoke("hi", stop=["x"])
+        assert len(server.requests) == 1

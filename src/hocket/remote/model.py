@@ -40,7 +40,10 @@ class RemoteModel(RemoteService):
     retry: RetryPolicyLike | None = Field(default=RetryPolicy(), repr=False)
 
     _options: ClassVar[type[BaseModel]] = BaseModel
-    """What options there are: a `ChatOptions` or `TextOptions`, or a pydantic class with some of their fields."""
+    """What options there are: a `ChatOptions` or `TextOptions`, or a pydantic class with some of their fields.
+
+    Without a field ``stop`` the server takes no stop words, and agents that speak in text send none.
+    """
 
     _refuses: ClassVar[frozenset[str]] = frozenset()
     """The options that the API has no word for."""
@@ -79,7 +82,7 @@ class RemoteModel(RemoteService):
 
     @property
     def _refused_options(self) -> frozenset[str]:
-        return self._refuses
+        return self._refuses if "stop" in self._options.model_fields else self._refuses | {"stop"}
 
     def _get_ls_params(self, stop: list[str] | None = None, **kwargs: Any) -> LangSmithParams:
         return {**super()._get_ls_params(stop, **kwargs), "ls_provider": self._provider}  # type: ignore[misc]  # a model's

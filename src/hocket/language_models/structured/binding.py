@@ -25,7 +25,10 @@ def bind_structured_output(
     """Return ``model``, answering with objects of ``schema``. See `BaseChatModel.with_structured_output`."""
     methods = model._structured_methods
     if not methods:
-        raise NotImplementedError(f"{type(model).__name__} cannot be given a schema, for it cannot be given tools")
+        raise NotImplementedError(
+            f"{type(model).__name__} cannot be given a schema: it takes no tools, and its class names no other way in "
+            "`_structured_methods`; ask for JSON in the prompt, and read it with a PydanticOutputParser"
+        )
     chosen = methods[0] if method is None else method
     if chosen not in methods:
         raise InvalidInput(f"{type(model).__name__} has no method {chosen!r} for structured output; it has {methods}")
