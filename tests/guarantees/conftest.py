@@ -25,6 +25,7 @@ import anyio.lowlevel
 import pytest
 
 from hocket._pipeline import single_flight
+from hocket._runtime.cancellation import hidden_tasks
 from hocket._runtime.detached import spawn
 from hocket._runtime.runtime import resume
 from hocket.callbacks import AsyncCallbackHandler, BaseCallbackHandler
@@ -464,7 +465,7 @@ class Threaded(Watch, BaseCallbackHandler):
 
 def living_tasks() -> int:
     with contextlib.suppress(RuntimeError):
-        return len(asyncio.all_tasks())
+        return len(asyncio.all_tasks() | hidden_tasks)
     if "trio" in sys.modules and sys.modules["trio"].lowlevel.in_trio_run():
         return int(sys.modules["trio"].lowlevel.current_statistics().tasks_living)
     return 0  # under a sync verb

@@ -12,6 +12,7 @@ import anyio.lowlevel
 import pytest
 from pydantic import Field
 
+from hocket._runtime.cancellation import hidden_tasks
 from hocket.caches import InMemoryCache
 from hocket.language_models import BaseChatModel
 from hocket.messages import AIMessageChunk
@@ -151,7 +152,7 @@ WAYS = [
 
 def living_tasks() -> int:
     try:
-        return len(asyncio.all_tasks())
+        return len(asyncio.all_tasks() | hidden_tasks)
     except RuntimeError:
         import trio
 

@@ -42,10 +42,11 @@ async def finish_write(write: Callable[[], Awaitable[T]]) -> T:
         finally:
             has_ended.set()
 
-    task = spawn(run, is_hidden=True)
+    task = spawn(run, is_awaited=True)
     try:
         await has_ended.wait()
     except anyio.get_cancelled_exc_class():
+        task.hide()
         with anyio.move_on_after(GRACE, shield=True) as patience:
             while not has_ended.is_set() and not patience.cancel_called:
                 with suppress(anyio.get_cancelled_exc_class()):  # asyncio's may strike again, through any shield

@@ -3,8 +3,8 @@
 A shielded scope holds off other scopes, and on trio there is nothing else. On asyncio it does nothing against
 ``task.cancel()``, which ``asyncio.timeout`` and ``wait_for`` are made of, and which strikes whatever the task waits for.
 So there the work gets a task of its own, and the caller waits for it again. ``asyncio.run`` cancels every task there is
-when its main one has ended, so that a server that shuts down cancels a second time. The task of the work is hidden from
-it; its caller is not, and the loop waits for that one.
+when its main one has ended, so that a server that shuts down cancels a second time. From that the task of the work is
+hidden, once its caller has been cancelled; the caller is not hidden, and the loop waits for it.
 """
 
 import contextvars
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "current_task_id",
+    "hidden_tasks",
+    "hide_if_late",
     "hide_task",
     "is_cancellation",
     "is_cancelled",
@@ -133,10 +135,11 @@ async def run_shielded(job: Awaitable[None]) -> None:
 
     context = contextvars.copy_context()
     task = loop.create_task(run(), context=context)
-    hide_task(task)
+    hide_if_late(task)
     try:
         await ended
     except anyio.get_cancelled_exc_class():
+        hide_task(task)
         over = anyio.Event()
 
         def wake(task: object) -> None:
@@ -172,9 +175,23 @@ async def _outlast(loop: "asyncio.AbstractEventLoop", over: "anyio.Event", task:
             task.cancel()
 
 
-def hide_task(task: object) -> None:
-    """Hide a task of asyncio's from what cancels all tasks at the loop's end. A task that is not hidden waits for it."""
-    sys.modules["asyncio"]._unregister_task(task)  # documented for those who write tasks of their own ("Extending")
+hidden_tasks: set["asyncio.Task[None]"] = set()
+"""Those of asyncio's tasks that the end of their loop leaves alone."""
+
+
+def hide_if_late(task: "asyncio.Task[None]") -> None:
+    """Hide a task if the one that waits for it has been cancelled, or is hidden itself."""
+    caller: asyncio.Task[None] | None = sys.modules["asyncio"].current_task()
+    if caller is not None and (caller in hidden_tasks or caller.cancelling() or is_cancelled()):
+        hide_task(task)
+
+
+def hide_task(task: "asyncio.Task[None]") -> None:
+    """Hide a task from what cancels all tasks at the loop's end. A task that is not hidden waits for it."""
+    if task not in hidden_tasks and not task.done():
+        hidden_tasks.add(task)
+        task.add_done_callback(hidden_tasks.discard)
+        sys.modules["asyncio"]._unregister_task(task)  # documented for those who write tasks of their own ("Extending")
 
 
 def _asyncio_loop() -> Any:

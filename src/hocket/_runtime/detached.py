@@ -11,12 +11,15 @@ stays whole. The price is anyio's rule: clean-up that has to wait must be shield
 import contextlib
 import contextvars
 from collections.abc import Callable, Coroutine
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import anyio
 from anyio.lowlevel import EventLoopToken, current_token
 
-from hocket._runtime.cancellation import hide_task
+from hocket._runtime.cancellation import hide_if_late, hide_task
+
+if TYPE_CHECKING:
+    import asyncio
 
 __all__ = ["Detached", "call_soon", "spawn"]
 
@@ -26,16 +29,22 @@ _tasks: set[object] = set()  # asyncio's tasks: the loop itself holds them weakl
 class Detached:
     """A task that belongs to no caller; ``token`` is its loop's."""
 
-    __slots__ = ("_scope", "has_begun", "token")
+    __slots__ = ("_scope", "has_begun", "task", "token")
 
     def __init__(self, token: EventLoopToken) -> None:
         self.token = token
         self.has_begun = False
+        self.task: asyncio.Task[None] | None = None
         self._scope = anyio.CancelScope()
 
     def cancel(self) -> None:
         """Cancel it, in the thread of its loop. One that has not started starts all the same: let it see that it is late."""
         self._scope.cancel()
+
+    def hide(self) -> None:
+        """Have the end of asyncio's loop leave it alone, for a caller that has been cancelled, and waits for it."""
+        if self.task is not None:
+            hide_task(self.task)
 
     async def run(self, main: Callable[[], Coroutine[Any, Any, None]]) -> None:
         self.has_begun = True
@@ -43,22 +52,21 @@ class Detached:
             await main()
 
 
-def spawn(main: Callable[[], Coroutine[Any, Any, None]], *, is_hidden: bool = False) -> Detached:
+def spawn(main: Callable[[], Coroutine[Any, Any, None]], *, is_awaited: bool = False) -> Detached:
     """Start ``main`` in the running loop, in a copy of the caller's context, and return its task.
 
     Args:
         main: what it does.
-        is_hidden: whether the end of asyncio's loop leaves it alone, for the caller waits for it.
+        is_awaited: whether the caller waits for its end. Then the end of asyncio's loop leaves it alone, if the caller has
+            been cancelled before.
 
     ``main`` must not raise anything but a cancellation: on trio that would crash the whole run.
     With eager tasks (Python 3.12) it may have run up to its first wait, or to its end, when this returns.
     """
     token = current_token()
     detached = Detached(token)
-    if hasattr(
-        token.native_token, "create_task"
-    ):  # asyncio's; to import it for a check costs a tenth of hocket's import
-        _spawn_in_asyncio(detached, main, is_hidden)
+    if hasattr(token.native_token, "create_task"):  # asyncio's; importing that for a check costs a tenth of our import
+        _spawn_in_asyncio(detached, main, is_awaited)
     else:
         import trio
 
@@ -66,7 +74,7 @@ def spawn(main: Callable[[], Coroutine[Any, Any, None]], *, is_hidden: bool = Fa
     return detached
 
 
-def _spawn_in_asyncio(detached: Detached, main: Callable[[], Coroutine[Any, Any, None]], is_hidden: bool) -> None:
+def _spawn_in_asyncio(detached: Detached, main: Callable[[], Coroutine[Any, Any, None]], is_awaited: bool) -> None:
     loop: Any = detached.token.native_token
     task = loop.create_task(detached.run(main))
     _tasks.add(task)
@@ -75,11 +83,12 @@ def _spawn_in_asyncio(detached: Detached, main: Callable[[], Coroutine[Any, Any,
         _tasks.discard(task)
         if not detached.has_begun:  # the loop's end struck it before its first step, and somebody may wait for its end
             detached.cancel()
-            _spawn_in_asyncio(detached, main, is_hidden)
+            _spawn_in_asyncio(detached, main, is_awaited)
 
     task.add_done_callback(end)
-    if is_hidden:
-        hide_task(task)
+    if is_awaited:
+        detached.task = task
+        hide_if_late(task)
 
 
 def call_soon(token: EventLoopToken, call: Callable[[], object]) -> None:
