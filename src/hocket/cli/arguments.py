@@ -76,7 +76,7 @@ class OneLineParser(argparse.ArgumentParser):
         Raises:
             SystemExit: always, with the code for misuse.
         """
-        if message.endswith("required: "):  # what has no name is the command
+        if message.endswith("required: COMMAND"):
             message = f"name a command: {', '.join(name for name, _ in self.find_commands())}"
         refused = re.fullmatch(r"(.*)\binvalid choice: '(.*)' \(choose from (.*)\)", message, re.DOTALL)
         if refused is not None:

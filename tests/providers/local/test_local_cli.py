@@ -70,8 +70,9 @@ def test_too_long_a_question_is_one_line(embedded_model: None) -> None:
 def test_without_the_model(bare_python: Run) -> None:
     """A fresh environment says which command is missing."""
     assert_one_line(bare_python("-m", "hocket", "chat", "Hi"), "`hocket setup local`")
-    states = dict(line.split(None, 1) for line in bare_python("-m", "hocket", "models").stdout.splitlines())
-    assert states["local"].startswith("no ") and "`hocket setup local`" in states["local"]
+    groups = bare_python("-m", "hocket", "models").stdout.split("\n\n")
+    [group] = [group for group in groups if "\n  local " in group]
+    assert "now" not in group.splitlines()[0] and "`hocket setup local`" in " ".join(group.split())
 
 
 def test_ctrl_c(embedded_model: None) -> None:
