@@ -139,4 +139,5 @@ def test_a_refused_key_names_the_command(hocket: Run, tmp_path: Path) -> None:
         done = hocket("--base-url", server.url, "-m", "small", "Hi", **config(tmp_path))
     assert done.returncode == 3 and f"`hocket keys set {server.url.removesuffix('/v1')}`" in done.stderr
     assert "api_key" not in done.stderr
-    assert "COMMAND" in hocket("keys").stderr and "argument COMMAND: " in hocket("keys", "lst").stderr
+    assert "name a command: set, list" in hocket("keys").stderr
+    assert "argument COMMAND: there is no 'lst'; did you mean list?" in hocket("keys", "lst").stderr
