@@ -116,7 +116,7 @@ def test_an_empty_file_and_an_empty_directory(folder: Path, capsys: pytest.Captu
     (folder / "empty").mkdir()
     (folder / "empty" / "notes.md").write_text(MOVED)
     assert main(["migrate", "a.py"]) == 0
-    assert capsys.readouterr().err.startswith("hocket: 1 files, 0 would change")
+    assert capsys.readouterr().err.startswith("hocket: 1 file, 0 would change")
     assert main(["migrate", "empty"]) == 0
     assert capsys.readouterr().err.startswith("hocket: there is no Python program in empty\nhocket: 0 files")
 
@@ -154,7 +154,7 @@ def test_one_file_by_many_paths(folder: Path, capsys: pytest.CaptureFixture[str]
     """Is read once."""
     (folder / "link.py").symlink_to("zz.py")
     assert main(["migrate", "--write", ".", "zz.py", "link.py", str(folder), "./zz.py"]) == 0
-    assert capsys.readouterr().err == "hocket: 1 files, 1 of 1 written: 1 moved, 0 left to do, 0 to look at\n"
+    assert capsys.readouterr().err == "hocket: 1 file, 1 of 1 written: 1 moved, 0 left to do, 0 to look at\n"
 
 
 FEW_RIGHTS = """

@@ -37,7 +37,7 @@ def test_a_diff(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["migrate", "moved.py"]) == 0
     said = capsys.readouterr()
     assert said.out == "--- a/moved.py\n+++ b/moved.py\n@@ -1 +1 @@\n-" + MOVED + "+" + AFTER
-    assert said.err == "hocket: 1 files, 1 would change (--write changes them): 1 moved, 0 left to do, 0 to look at\n"
+    assert said.err == "hocket: 1 file, 1 would change (--write changes them): 1 moved, 0 left to do, 0 to look at\n"
     assert (folder / "moved.py").read_text() == MOVED
     commit(folder)
     subprocess.run(["git", "apply"], input=said.out, text=True, cwd=folder, check=True)

@@ -171,6 +171,12 @@ def test_arguments(call: str, after: str) -> None:
         ("from langchain_core.messages import trim_messages\ntrim_messages(max_tokens=4, token_counter=len)", []),
         ("from langchain_core.runnables import RunnableLambda\nRunnableLambda()", [(2, "left", "RunnableLambda(...)")]),
         (
+            "import openai\nfrom anthropic import NotFoundError as Gone\nfrom langchain_openai import ChatOpenAI\n"
+            "try: pass\nexcept (openai.RateLimitError, KeyError): pass\nexcept Gone: pass\nexcept: pass\n",
+            [(5, "check", "openai.RateLimitError"), (6, "check", "Gone")],
+        ),
+        ("import openai\ntry: pass\nexcept openai.RateLimitError: pass\n", []),
+        (
             "from langchain_chroma import Chroma\nChroma(collection_name='a')\n",
             [(1, "check", "langchain_chroma.Chroma")],
         ),

@@ -78,7 +78,8 @@ def _sum_up(programs: Sequence["Program"], *, is_written: bool) -> str:
         f"{written} of {len(changed)} written" if is_written else f"{len(changed)} would change (--write changes them)"
     )
     moved = sum(program.moved for program in changed)
-    return f"{len(programs)} files, {done}: {moved} moved, {left} left to do, {checks - left} to look at"
+    files = "1 file" if len(programs) == 1 else f"{len(programs)} files"
+    return f"{files}, {done}: {moved} moved, {left} left to do, {checks - left} to look at"
 
 
 def _describe(programs: Sequence["Program"]) -> dict[str, object]:

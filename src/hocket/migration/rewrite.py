@@ -17,6 +17,7 @@ from hocket.migration.findings import Finding, Rewriting
 from hocket.migration.imports import Written, write_import, write_import_from
 from hocket.migration.methods import write_awaited, write_verb
 from hocket.migration.reading import TOO_DEEP, NotPython, read_program
+from hocket.migration.sdk_errors import describe_own_error, list_caught
 from hocket.migration.staying import StayingReader
 from hocket.migration.table import find_module, is_langchain
 from hocket.migration.texts import judge_beginning, judge_text
@@ -118,6 +119,14 @@ class _ProgramWriter(cst.CSTTransformer, Placed):
             for text in matchers.findall(node.body, matchers.SimpleString()):
                 if cst.ensure_type(text, cst.SimpleString).evaluated_value == "model_name":
                     self.findings.append(Finding(self.line_of(text), node.name.value, _SERIALIZED, "check"))
+
+    def visit_ExceptHandler(self, node: cst.ExceptHandler) -> None:
+        """Tell of errors of a provider's SDK."""
+        for caught in list_caught(node) if self._reader.has_langchain else ():
+            text = describe_own_error(frozenset(self.get_metadata(QualifiedNameProvider, caught, ()) or ()))
+            if text is not None:
+                name = ".".join(read_dotted(caught)) if isinstance(caught, cst.Name | cst.Attribute) else "except"
+                self.findings.append(Finding(self.line_of(caught), name, text, "check"))
 
     def leave_Name(self, original_node: cst.Name, updated_node: cst.Name) -> cst.BaseExpression:
         return _bridge(updated_node) if original_node in self._staying.wrapped else updated_node
