@@ -16,6 +16,7 @@ from langchain_core.language_models.chat_models import BaseChatModel as LCBaseCh
 from langchain_core.prompts import BasePromptTemplate as LCBasePromptTemplate
 from langchain_core.retrievers import BaseRetriever as LCBaseRetriever
 from langchain_core.runnables import Runnable as LCRunnable
+from langchain_core.stores import BaseStore as LCBaseStore
 from langchain_core.tools import BaseTool as LCBaseTool
 from langchain_core.vectorstores import VectorStore as LCVectorStore
 
@@ -46,6 +47,7 @@ from hocket.interop.langchain.handlers import (
 from hocket.interop.langchain.histories import history_from_langchain, history_to_langchain
 from hocket.interop.langchain.hocket_model import HocketChatModel, model_of, model_to_langchain
 from hocket.interop.langchain.hocket_store import HocketVectorStore, hocket_store_of, store_to_langchain
+from hocket.interop.langchain.key_value_stores import key_values_from_langchain, key_values_to_langchain
 from hocket.interop.langchain.langchain_model import LangChainChatModel, langchain_model_of, model_from_langchain
 from hocket.interop.langchain.prompts import prompt_from_langchain, prompt_to_langchain
 from hocket.interop.langchain.runnables import (
@@ -65,6 +67,7 @@ from hocket.interop.langchain.vectorstores import (
 from hocket.prompts import BasePromptTemplate
 from hocket.retrievers import BaseRetriever
 from hocket.runnables import Runnable
+from hocket.stores import BaseStore
 from hocket.tools import BaseTool
 from hocket.vectorstores import VectorStore
 
@@ -83,6 +86,7 @@ _there: Conversions = {
     LangChainCompressor: langchain_compressor_of,
     LangChainCrossEncoder: langchain_cross_encoder_of,
     Runnable: runnable_to_langchain,
+    BaseStore: key_values_to_langchain,
     VectorStore: store_to_langchain,
     LangChainVectorStore: langchain_store_of,
     Embeddings: embeddings_to_langchain,
@@ -102,6 +106,7 @@ _back: Conversions = {
     LCBaseDocumentCompressor: compressor_from_langchain,
     LCBaseCrossEncoder: cross_encoder_from_langchain,
     LCRunnable: runnable_from_langchain,
+    LCBaseStore: key_values_from_langchain,
     LCVectorStore: store_from_langchain,
     HocketVectorStore: hocket_store_of,
     LCEmbeddings: embeddings_from_langchain,
@@ -127,7 +132,8 @@ def to_langchain(x: object) -> Any:
 
     Args:
         x: a message or a chunk, a prompt value, a result, a document, a chat model, an embedding model, a vector store,
-            a handler, a tool, a history, a retriever, a prompt, any other runnable, or a list or tuple of these.
+            a store of values by key, a handler, a tool, a history, a retriever, a prompt, any other runnable, or a list
+            or tuple of these.
 
     Raises:
         InvalidInput: it has no form in LangChain; the message names its type.
