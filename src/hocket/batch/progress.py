@@ -46,10 +46,9 @@ def _move_bar(bar: ProgressBar) -> Listener:
 
     def move(report: BatchReport) -> None:
         nonlocal told, named
-        write: object = getattr(bar, "write", None)  # tqdm's lines above the bar,
-        file: object = getattr(
-            bar, "fp", None
-        )  # which it writes to standard output, unless it is told where the bar is
+        # tqdm writes lines above its bar, to standard output unless it is told where the bar is
+        write: object = getattr(bar, "write", None)
+        file: object = getattr(bar, "fp", None)
         if callable(write) and file is not None:
             for failure in report.failures[named:]:
                 write(describe_row(failure), file=file)
