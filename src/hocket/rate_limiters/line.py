@@ -295,10 +295,12 @@ class Line(WaitQueue):
 
     def _refuse_late(self) -> None:
         """Refuse those in the queue for whom the next turn is too late."""
-        for waiter in cast("list[Asking]", [*self._queue]):
+        waiting = cast("list[Asking]", [*self._queue])
+        for waiter in waiting:
             self._refuse(waiter, self._next_turn)
-            if waiter.error is not None:
-                self._queue.remove(waiter)
+        if any(waiter.error for waiter in waiting):
+            self._queue.clear()  # and filled again: to take many out one by one is quadratic
+            self._queue.extend(waiter for waiter in waiting if waiter.error is None)
 
     def _take_turn(self, grant: Grant, need: Tokens, store: Store) -> ReservedTurn:
         """Take a turn that was granted by ``store``."""
