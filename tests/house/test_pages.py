@@ -18,6 +18,8 @@ HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 NAME = re.compile(r"(?<![\w./@-])hocket(?:\.[A-Za-z_]\w*)+(?![\w/-])")
 IMPORT = re.compile(r"^ *from (hocket[\w.]*) import ([\w, ]+)$", re.MULTILINE)
 
+PAGE = re.compile(r'\bpage(?:=| = )"([\w/-]+\.md)?#?([\w-]*)"')
+
 # Attributes of spans, which look like names of Python.
 OF_SPANS = {"hocket.cache_hit", "hocket.closed", "hocket.retry"}
 
@@ -79,6 +81,15 @@ def test_links_lead_to_headings() -> None:
     """A link into the middle of a page finds its heading there."""
     missing = {show_path(page): missing_anchors(page) for page in PAGES}
     assert {page: links for page, links in missing.items() if links} == {}
+
+
+def test_errors_lead_to_headings() -> None:
+    """The page that an error names is there, and so is its heading."""
+    named = {found for source in MODULES.values() for found in PAGE.findall(source.read_text()) if found[0]}
+    assert len(named) > 30, "the pattern no longer finds how an error names its page"
+    pages = {(ROOT / "docs" / name, anchor) for name, anchor in named}
+    missing = [page for page, anchor in pages if not page.exists() or (anchor and anchor not in anchors_of(page))]
+    assert missing == []
 
 
 def test_names_of_hocket_exist() -> None:

@@ -166,6 +166,23 @@ def test_an_error_survives_pickling_with_all_it_knows() -> None:
     assert vars(revived) == vars(error)
 
 
+@pytest.mark.parametrize("kind", [errors.TotalTimeout, errors.ConnectionFailed, errors.RateLimitError])
+def test_an_error_that_is_a_builtin_too_keeps_its_arguments(kind: type[LLMError]) -> None:
+    """`OSError`, above some, would lose them when unpickled."""
+    revived = pickle.loads(pickle.dumps(kind("no answer", retry_after=2)))
+    assert (revived.args, revived.retry_after, revived.page) == (("no answer",), 2, kind.page)
+
+
+def test_the_page_of_an_error_is_a_note_and_not_in_its_text() -> None:
+    error = errors.ConnectTimeout("no connection in 5 s")
+    assert str(error) == "timeout: no connection in 5 s"
+    assert error.__notes__ == ["hocket's docs/timeouts-and-retries.md#limits-on-time says more."]
+    assert errors.InvalidInput("x is 5").page == ""
+    assert not hasattr(errors.InvalidInput("x is 5"), "__notes__")
+    refused = pickle.loads(pickle.dumps(errors.InvalidInput("no option", page="options.md")))
+    assert (refused.page, refused.__notes__) == ("options.md", ["hocket's docs/options.md says more."])
+
+
 def test_a_wrapped_error_is_found() -> None:
     inner = classify_error(429, {}, b"")
     try:

@@ -328,7 +328,7 @@ async def test_a_wait_beyond_the_deadline_is_not_begun(verb: str, virtual_clock:
     with pytest.raises(RateLimitError) as caught:
         await VERBS[verb](model, None)
     assert (caught.value.retry_after, len(model.requests), virtual_clock.now()) == (90, 2, 0.5)
-    assert "90 s" in caught.value.__notes__[0]
+    assert "90 s" in caught.value.__notes__[-1]
 
 
 @each_make

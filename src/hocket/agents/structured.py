@@ -33,7 +33,8 @@ class AnswerFormat(Generic[T]):
         function = self._schema.function(None)["function"]
         if function["parameters"].get("type") != "object":  # a RootModel of a list, for one
             raise InvalidInput(
-                f"an answer cannot be {kind!r}, which is no object in JSON; put it into a field of a model"
+                f"an answer cannot be {kind!r}, which is no object in JSON; put it into a field of a model",
+                page="agents.md#answers-of-a-type",
             )
         self.tool: BaseTool = StructuredTool.from_function(
             _never_called,

@@ -69,7 +69,9 @@ def list_handlers(callbacks: Callbacks) -> Sequence[BaseCallbackHandler]:
         raise InvalidInput(f"callbacks is {callbacks!r}; it must be a list, [handler], or a callback manager")
     for handler in callbacks:
         if not isinstance(handler, BaseCallbackHandler) and not _is_like(handler):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise InvalidInput(f"callbacks holds {handler!r}; it must be an instance of a BaseCallbackHandler")
+            raise InvalidInput(
+                f"callbacks holds {handler!r}; it must be an instance of a BaseCallbackHandler", page="callbacks.md"
+            )
     return callbacks
 
 

@@ -59,7 +59,8 @@ def open_history(url_or_path: str | os.PathLike[str], session_id: str | None = N
     if session_id is None:
         raise InvalidInput(
             f"a {_NAMES[kind]} database holds many conversations: say which one this is, "
-            "open_history(address, session_id=...)"
+            "open_history(address, session_id=...)",
+            page="histories.md#sessions",
         )
     return _open_database(kind, place, session_id)
 

@@ -139,6 +139,7 @@ _SILENT_CODES = frozenset({ErrorCode.UNKNOWN, ErrorCode.NOT_IMPLEMENTED})
 def _restore(cls: type[LLMError], args: tuple[Any, ...], state: dict[str, Any]) -> LLMError:
     """Return an unpickled error. (An exception is pickled by its positional arguments alone otherwise.)"""
     error = cls.__new__(cls, *args)
+    error.args = args  # OSError, above some of these, does not keep them
     error.__dict__.update(state)
     return error
 
@@ -146,6 +147,7 @@ def _restore(cls: type[LLMError], args: tuple[Any, ...], state: dict[str, Any]) 
 class AuthenticationError(LLMError):
     """The key is missing, wrong or expired."""
 
+    page = "errors.md#authentication"
     code = ErrorCode.AUTHENTICATION
 
 
@@ -156,42 +158,49 @@ class PermissionDenied(AuthenticationError):
 class RateLimitError(LLMError):
     """Too many requests or tokens for now. ``retry_after`` says for how long, where the server said so."""
 
+    page = "errors.md#rate-limit"
     code = ErrorCode.RATE_LIMIT
 
 
 class QuotaExceeded(LLMError):
     """The account has no credit left, or has reached its limit for good: to wait, or to try again, does not help."""
 
+    page = "errors.md#quota"
     code = ErrorCode.QUOTA_EXCEEDED
 
 
 class InvalidRequest(LLMError, ValueError):
     """The server refused the request as it stands; the same request will fail again."""
 
+    page = "errors.md#invalid-request"
     code = ErrorCode.INVALID_REQUEST
 
 
 class ContextLengthExceeded(InvalidRequest):
     """The conversation, with the answer's reserve, is longer than the model's window: shorten it."""
 
+    page = "errors.md#too-long"
     code = ErrorCode.TOKEN_LIMIT
 
 
 class ContentFiltered(InvalidRequest):
     """A content filter stopped the request or the answer."""
 
+    page = "errors.md#content-filter"
     code = ErrorCode.CONTENT_FILTER
 
 
 class ResourceNotFound(LLMError):
     """No such model, file or path. The key may lack access to it: providers do not tell these apart."""
 
+    page = "errors.md#not-found"
     code = ErrorCode.RESOURCE_NOT_FOUND
 
 
 class RequestTimeout(LLMError, TimeoutError):
     """No answer in time: ours, or the server's own."""
 
+    page = "timeouts-and-retries.md#limits-on-time"
     code = ErrorCode.TIMEOUT
 
 
@@ -216,12 +225,14 @@ class TotalTimeout(RequestTimeout):
 class RequestCanceled(LLMError):
     """The server says that the request was called off. (A cancelled caller gets its own framework's exception.)"""
 
+    page = "errors.md#canceled"
     code = ErrorCode.CANCELED
 
 
 class ProviderUnavailable(LLMError):
     """The server failed on its side, or is not there."""
 
+    page = "errors.md#not-there"
     code = ErrorCode.PROVIDER_UNAVAILABLE
 
 
@@ -236,6 +247,7 @@ class ConnectionFailed(ProviderUnavailable, ConnectionError):
 class Unsupported(LLMError):
     """The provider, or this model of it, cannot do what was asked. Mostly raised before anything is sent."""
 
+    page = "options.md#what-a-model-cannot-take"
     was_sent = False
     code = ErrorCode.NOT_IMPLEMENTED
 
@@ -243,8 +255,11 @@ class Unsupported(LLMError):
 class InvalidReply(LLMError):
     """A reply that is not what its format says (HTML, half of a JSON document, no candidates), or that is too large."""
 
+    page = "errors.md#invalid-reply"
+
 
 class StreamTruncated(LLMError):
     """A stream ended before its terminal event: what came, in ``partial``, is not the whole answer."""
 
+    page = "errors.md#broken-off"
     code = ErrorCode.PROVIDER_UNAVAILABLE

@@ -56,11 +56,22 @@ __all__ = [
 class HocketError(Exception):
     """Base class of every exception that hocket raises on its own account.
 
+    A traceback ends with a note that names the page of the documentation, where there is one that helps.
+
     Attributes:
         batch_index: where it was raised at an input of a batch, and ended that: the input's index.
+        page: of ``docs/``, and the place on it, that says more; "": none.
     """
 
     batch_index: int | None = None
+    page: str = ""
+
+    def __init__(self, *args: object, page: str = "") -> None:
+        super().__init__(*args)
+        if page:
+            self.page = page
+        if self.page:  # a note, and no part of the text: log lines and replies of a service stay as short as they are
+            self.add_note(f"hocket's docs/{self.page} says more.")
 
 
 class InvalidInput(HocketError, ValueError):
@@ -70,6 +81,8 @@ class InvalidInput(HocketError, ValueError):
 class InvalidHook(HocketError, TypeError):
     """A model class that defines no hook, or a hook that returned something other than its contract says."""
 
+    page = "writing-a-provider.md"
+
 
 class EmptyResponse(HocketError, ValueError):
     """A model that ended without a generation, or a stream that ended without a chunk."""
@@ -78,9 +91,13 @@ class EmptyResponse(HocketError, ValueError):
 class CacheMissing(HocketError, ValueError):
     """A model with ``cache=True`` was called while no global cache is set."""
 
+    page = "caches.md"
+
 
 class LoadError(HocketError, ValueError):
     """Serialised data names a type that is not registered or not allowed, or is damaged."""
+
+    page = "security.md#saved-objects"
 
 
 class OutputParserException(HocketError, ValueError):
@@ -89,6 +106,8 @@ class OutputParserException(HocketError, ValueError):
     An agent shows both to the model if ``send_to_llm``: then both must be given. ``raw`` is the whole message, where
     structured output was read from one.
     """
+
+    page = "structured-output.md#when-the-answer-does-not-fit"
 
     def __init__(
         self, error: object, observation: str | None = None, llm_output: str | None = None, send_to_llm: bool = False
@@ -109,13 +128,19 @@ class MissingDependency(HocketError, ImportError):
 class UnknownModel(HocketError, ValueError):
     """A model name that no provider answers to; the message lists the ones that exist."""
 
+    page = "providers.md"
+
 
 class LocalModelError(HocketError, RuntimeError):
     """The embedded model could not be loaded, or refused a request."""
 
+    page = "providers.md#the-embedded-model"
+
 
 class SyncInLoop(HocketError, RuntimeError):
     """A sync verb was called on hocket's own event loop, where waiting for it would never end. Await its async twin."""
+
+    page = "errors.md#before-anything-is-sent"
 
 
 class InvalidHistory(HocketError, ValueError):
@@ -124,6 +149,8 @@ class InvalidHistory(HocketError, ValueError):
     Attributes:
         problems: what is wrong, in the order of the messages; see `hocket.messages.validate_history`.
     """
+
+    page = "conversations.md#check-and-mend"
 
     def __init__(self, message: str = "", problems: Sequence[Any] = ()) -> None:
         super().__init__(message)
@@ -137,9 +164,13 @@ class HistoryError(HocketError, RuntimeError):
 class HistoryUnavailable(HistoryError):
     """The server of a store could not be reached, broke off, or took too long: another try may do better."""
 
+    page = "histories.md#connections"
+
 
 class HistoryBusy(HistoryError, TimeoutError):
     """Another run has the conversation to itself, for longer than this one was to wait. See ``history.exclusive()``."""
+
+    page = "histories.md#one-run-at-a-time"
 
 
 class HistoryLockLost(HistoryUnavailable):
@@ -148,6 +179,8 @@ class HistoryLockLost(HistoryUnavailable):
 
 class SummaryTooLong(HocketError, RuntimeError):
     """A model was to make a conversation shorter, and what it wrote does not fit, even after it was asked for less."""
+
+    page = "conversations.md#what-a-model-gets-to-see"
 
 
 class DocumentError(HocketError, ValueError):
@@ -158,6 +191,8 @@ class DocumentError(HocketError, ValueError):
         place: in it: "page 3", "line 12", "byte 4096"; None: all of it.
         problem: what is wrong there, and what to do.
     """
+
+    page = "retrieval.md#loaders"
 
     def __init__(self, path: str, problem: str = "it cannot be read", place: str | None = None) -> None:
         super().__init__(path, problem, place)
@@ -176,13 +211,19 @@ class VectorStoreError(HocketError, RuntimeError):
 class VectorStoreUnavailable(VectorStoreError):
     """The server of a store could not be reached, broke off, or took too long: another try may do better."""
 
+    page = "retrieval.md#stores"
+
 
 class EmbeddingMismatch(VectorStoreError):
     """A store holds vectors of another embedding model, which are not comparable. Nothing was searched or stored."""
 
+    page = "retrieval.md#stores"
+
 
 class StoreError(HocketError, RuntimeError):
     """A store that processes share, of a cache, a limit, a budget or a ledger, could not be read or written."""
+
+    page = "fleets.md#when-something-fails"
 
 
 class StoreUnavailable(StoreError):
@@ -191,6 +232,8 @@ class StoreUnavailable(StoreError):
 
 class BudgetError(HocketError, RuntimeError):
     """A budget does not let a request be made. Nothing was sent, and another try would not help."""
+
+    page = "fleets.md"
 
 
 class BudgetExceeded(BudgetError):
@@ -252,9 +295,13 @@ class RetryTool(ToolException):
 class ToolTimeout(ToolException, TimeoutError):
     """A tool took longer than whoever ran it allowed."""
 
+    page = "tools.md#let-a-model-call-them"
+
 
 class ToolServerUnavailable(ToolException):
     """A server of tools cannot be started or reached, did not answer in time, or has gone."""
+
+    page = "mcp.md#limits-cancellation-closing"
 
 
 class StopRun(HocketError):
@@ -283,6 +330,8 @@ class LimitReached(HocketError, RuntimeError):
         result: of the run so far.
     """
 
+    page = "agents.md#limits"
+
     def __init__(self, message: str = "", limit: str = "", result: Any = None) -> None:
         super().__init__(message)
         self.limit = limit
@@ -291,6 +340,8 @@ class LimitReached(HocketError, RuntimeError):
 
 class ScriptExhausted(HocketError, LookupError):
     """A scripted model, or server, was asked once more than its script says."""
+
+    page = "testing.md"
 
 
 class UnrecordedCall(BaseException):

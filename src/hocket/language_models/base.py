@@ -262,7 +262,8 @@ class BaseLanguageModel(TokenCountingMixin, OptionPolicyMixin, _Runnable[Output]
         hint = "; a prompt makes messages of a mapping: (prompt | model)" if isinstance(input, Mapping) else ""
         raise InvalidInput(
             f"Invalid input type {type(input)}: a model takes a text, a PromptValue, or a list of messages{hint}"
-            f"{bridge_hint(input)}"
+            f"{bridge_hint(input)}",
+            page="tutorials/first-program.md",
         )
 
     def _get_max_attempts(self, params: Mapping[str, Any]) -> float:

@@ -165,7 +165,10 @@ def _check_config(config: ConfigLike | None) -> RunnableConfig:
             raise InvalidInput(f"max_concurrency is {value}; it must be at least 1")
         if key not in _KEYS:
             hint = near_name_hint(str(key), sorted(_KEYS))
-            raise InvalidInput(f"unknown key {key!r} in config; {hint} (your own values go under 'configurable')")
+            raise InvalidInput(
+                f"unknown key {key!r} in config; {hint} (your own values go under 'configurable')",
+                page="callbacks.md#where-to-give-one",
+            )
     callbacks = config.get("callbacks")
     if callbacks is not None and not isinstance(callbacks, (list, BaseCallbackManager)):
         manager = as_own_manager(callbacks)

@@ -129,7 +129,10 @@ def index_by_name(tools: Sequence[BaseTool | Callable[..., object]]) -> dict[str
     found: dict[str, BaseTool] = {}
     for one in tools:
         if not isinstance(one, BaseTool) and (isinstance(one, type) or not callable(one)):
-            raise InvalidInput(f"{one!r} cannot be run: a tool is a BaseTool, or a function{bridge_hint(one)}")
+            raise InvalidInput(
+                f"{one!r} cannot be run: a tool is a BaseTool, or a function{bridge_hint(one)}",
+                page="tools.md#make-one",
+            )
         made = one if isinstance(one, BaseTool) else make_tool(one)
         if made.name in found:
             raise InvalidInput(f"two tools are called {made.name!r}; give one of them another name")

@@ -255,7 +255,8 @@ def _describe(function: ToolLike) -> JSONObject:
         return _converted.get(function, lambda: _describe_callable(function))
     raise InvalidInput(
         f"{function!r} is no tool: a tool is a BaseTool, a function, a pydantic model class, a TypedDict, a dataclass, or "
-        f"a dict{bridge_hint(function)}"
+        f"a dict{bridge_hint(function)}",
+        page="tools.md#make-one",
     )
 
 

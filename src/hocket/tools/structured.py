@@ -70,7 +70,10 @@ class StructuredTool(FunctionTool):
         if not described and description is None and args_schema is not None:
             described = args_schema.get("description") if isinstance(args_schema, dict) else _own_docstring(args_schema)
         if described is None:
-            raise InvalidInput(f"{name} has no description: give its function a docstring, or the tool a description")
+            raise InvalidInput(
+                f"{name} has no description: give its function a docstring, or the tool a description",
+                page="tools.md#make-one",
+            )
         return cls(
             name=name,
             description=described.strip(),

@@ -15,6 +15,7 @@ from typing_extensions import is_typeddict
 from hocket._schemas import compile_schema, drop_nulls, find_violations, has_optional, make_schema_name
 from hocket._schemas.dialects import SchemaDialect
 from hocket.errors import InvalidInput, OutputParserException
+from hocket.errors.hints import bridge_hint
 from hocket.messages.base import copy_containers
 from hocket.tools.json_schema import simplify_schema
 from hocket.tools.memo import Memo
@@ -65,7 +66,9 @@ class OutputSchema(Generic[T]):
         else:
             raise InvalidInput(
                 f"an answer cannot be {kind!r}: it is an object, so give a pydantic (v2) model class, a TypedDict, a "
-                "dataclass, or a JSON schema of type 'object'; put anything else into a field of one{bridge_hint(kind)}"
+                "dataclass, or a JSON schema of type 'object'; put anything else into a field of one"
+                f"{bridge_hint(kind)}",
+                page="structured-output.md",
             )
         self.name: str = make_schema_name(name)
         self.json_schema: dict[str, Any] = json_schema
