@@ -303,6 +303,18 @@ async def test_a_react_agent_with_a_prompt(prompt: Any):
     assert "no Action" in sent[2] and result["output"] == "bye"
 
 
+async def test_of_a_long_reply_that_cannot_be_read_the_beginning_is_shown_again():
+    """The step has all of it."""
+    model = ScriptedChatModel(script=["x" * 50_000, "Final Answer: bye"])
+    executor = AgentExecutor(
+        create_react_agent(model, [echo]), [echo], handle_parsing_errors=True, return_intermediate_steps=True
+    )
+    result = await executor.ainvoke("greet")
+    assert (result["output"], len(result["intermediate_steps"][0].action.log)) == ("bye", 50_000)
+    assert "46000 more characters are left out" in model.requests[-1].messages[-1].text
+    assert len(model.requests[-1].messages[-1].text) < 6_000
+
+
 async def test_generate_asks_the_model_for_its_answer():
     """Without tools."""
     script: list[Any] = [Turn(tool_calls=[call("add", a=1, b=2)]), "About 3."]

@@ -279,6 +279,7 @@ async def test_the_same_calls_with_other_results_are_none(make_agent: MakeAgent)
         {"repeats": True},
         {"max_concurrency": None},
         {"result_chars": "9"},
+        {"unreadable_chars": 0},
     ],
 )
 def test_limits_that_are_not_above_0_are_refused(limits: dict[str, Any]):

@@ -188,6 +188,34 @@ async def test_a_reply_that_cannot_be_read_is_told_what_was_wrong(reply: str, to
 
 
 @pytest.mark.parametrize("style", ["native", "react"])
+async def test_of_a_long_reply_that_cannot_be_read_the_beginning_is_shown_again(
+    style: Literal["native", "react"],
+) -> None:
+    """In both styles: the model is told how much is missing, or is shown all of it."""
+    for limit, shown, note in [
+        (200, 200, "[Your reply was too long: 9800 more characters are left out.]"),
+        (None, 10_000, ""),
+    ]:
+        model = script(
+            "x" * 10_000,
+            'Final Answer: {"hour": 2, "city": "Oslo"}' if style == "react" else '{"hour": 2, "city": "Oslo"}',
+        )
+        limits = AgentLimits(unreadable_chars=limit)
+        agent = create_agent(model, [add], style=style, response_format=Hour, limits=limits)
+        assert (await agent.ainvoke("When?")).output == Hour(hour=2, city="Oslo")
+        sent = "\n".join(message.text for message in model.requests[-1].messages)
+        assert sent.count("x" * shown) == 1 and "x" * (shown + 1) not in sent
+        assert ("[Your reply" in sent) == bool(note) and note in sent
+
+
+async def test_a_model_that_writes_on_and_on_is_shown_little_of_it_by_default() -> None:
+    """So a run that goes wrong does not cost more with each step."""
+    model = script("word " * 100_000, DONE)
+    await create_agent(model, [add], style="react").ainvoke("What is 1 + 2?")
+    assert len(last_prompt(model)) - len(last_prompt(model, 0)) < 4_500
+
+
+@pytest.mark.parametrize("style", ["native", "react"])
 async def test_what_a_server_says_of_its_reply_is_no_feedback(style: Any) -> None:
     """Only hocket's own parser says that a reply could not be read."""
     reply = Turn(text=DONE, metadata={"feedback": "thumbs down", "finish_reason": "stop"})

@@ -75,6 +75,14 @@ async def test_what_the_model_is_told(script: list[Turn | str], last: str):
     assert (result.output, get_last_line(model), find_english(model)) == ("好", last, [])
 
 
+async def test_a_long_reply_that_cannot_be_read():
+    """How much of it is left out is said in Chinese."""
+    model = ScriptedChatModel(script=["长" * 300, "回答：好"])
+    result = await create_agent(model, [repeat], style=CHINESE, limits=AgentLimits(unreadable_chars=200)).ainvoke("问")
+    last = "[你的回复过长: 后面还有 100 个字符没有显示。]"
+    assert (result.output, get_last_line(model), find_english(model)) == ("好", last, [])
+
+
 @pytest.mark.parametrize(
     ("reply", "last"),
     [

@@ -89,7 +89,7 @@ def test_a_run_is_sound_whatever_the_model_replies(replies: list[str], sizes: li
 
 
 def test_the_events_are_those_of_native_calls() -> None:
-    """In the same order, with the same steps and the same messages; a reply that cannot be read makes none."""
+    """In the same order, with the same steps and the same messages."""
     native = create_agent(
         ScriptedChatModel(script=[Turn(text="I add.", tool_calls=[call("add", a=1, b=2)]), "It is 3."]), [add]
     )
@@ -102,8 +102,25 @@ def test_the_events_are_those_of_native_calls() -> None:
 
     expected = describe(list(native.stream("What is 1 + 2?")))
     assert describe(run(CALL, "Final Answer: It is 3.")) == expected
-    events = run("I wonder.", CALL, "Final Answer: It is 3.")
-    assert describe(events)[0] == expected[0] and shown(events, 3) == "It is 3."
+
+
+def test_a_reply_that_cannot_be_read_is_an_event() -> None:
+    """With the reply as it came, and what the model is told; it is no message of the conversation."""
+    events = run("I wonder.", CALL, "", DONE)
+    assert (shown(events, 1), shown(events, 3), shown(events, 4)) == ("", "", "It is 3.")
+    assert [(event.kind, event.step) for event in events if event.kind not in ("chunk", "tool_start", "tool_end")] == [
+        ("unreadable", 1),
+        ("message", 2),
+        ("unreadable", 3),
+        ("message", 4),
+        ("end", 0),
+    ]
+    unreadable = [event for event in events if event.kind == "unreadable"]
+    assert [event.reply and event.reply.text for event in unreadable] == ["I wonder.", ""]
+    assert [(event.feedback or "").partition(".")[0] for event in unreadable] == [
+        "Your reply has no Action",
+        "Your reply was empty",
+    ]
 
 
 def test_the_answer_is_shown_while_it_comes() -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from hocket.chat_history import open_history
 from hocket.messages import ToolMessage
+from hocket.testing import OpenAIFormat, serve
 
 Run = Callable[..., Any]
 
@@ -64,6 +65,20 @@ def test_the_answer_and_the_steps(hocket: Run, folder: Path) -> None:
     assert 'hocket: calculator({"expression": "17 * 23"})' in lines
     assert any(line.startswith("hocket: calculator: 391 (") for line in lines)
     assert "hocket: draw: ]0;title" + "x" * 100 in done.stderr and "x" * 301 not in done.stderr
+
+
+def test_a_reply_that_cannot_be_read(inside: Run) -> None:
+    """Is a line of standard error, so that nobody waits in the dark: what the model said, and what it is told."""
+    replies = ("I wonder. " + "x" * 1000, "", "Final Answer: 391")
+    with serve(OpenAIFormat(), replies) as server:
+        done = inside(
+            "agent", "--base-url", server.url, "--model", "m", "--style", "react", "--tools", "calculator", "17 * 23?"
+        )
+    assert (done.returncode, done.stdout) == (0, "391\n")
+    first, second = done.stderr.splitlines()
+    assert first.startswith("hocket: a reply could not be read: I wonder. xxx") and "x" * 300 not in first
+    assert first.endswith("or a Final Answer: line with the answer.)")
+    assert second.startswith("hocket: a reply could not be read: it is empty (the model is told: Your reply was empty.")
 
 
 def test_an_answer_as_json(hocket: Run, folder: Path) -> None:

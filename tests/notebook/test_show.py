@@ -8,7 +8,7 @@ import anyio.lowlevel
 import pytest
 
 from hocket import ScriptedChatModel, Turn
-from hocket.agents import create_agent
+from hocket.agents import calculator_tool, create_agent
 from hocket.errors import InvalidInput, StreamTruncated
 from hocket.messages import AIMessageChunk
 from hocket.notebook import ashow, drawing, show
@@ -119,6 +119,16 @@ async def test_what_an_agent_does(capsys: pytest.CaptureFixture[str]):
     assert told.split("\n") == ["", "→ add({'a': 2, 'b': 3})", "", "← add: 5", "It is 5.", ""]
     assert view.text == "→ add({'a': 2, 'b': 3})\n← add: 5\nIt is 5."
     assert view.html.count("add(") == 1 and "It is 5." in view.html
+
+
+async def test_a_reply_that_could_not_be_read():
+    """Is a line of its own."""
+    model = ScriptedChatModel(script=["I wonder.", "Final Answer: 5"])
+    view = StreamView()
+    agent = create_agent(model, [calculator_tool], style="react")
+    told = [view.add(event) async for event in agent.astream("2 + 3?")]
+    assert "".join(told).startswith("\n✗ a reply could not be read: Your reply has no Action.")
+    assert view.text.count("✗") == 1 and view.text.endswith("5")
 
 
 async def test_of_an_object_that_grows_the_last_is_shown(capsys: pytest.CaptureFixture[str]):

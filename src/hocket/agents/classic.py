@@ -12,13 +12,13 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, cast, get_args
 
 from hocket.agents.create import create_agent
-from hocket.agents.limits import AgentLimits
+from hocket.agents.feedback import make_feedback
+from hocket.agents.limits import UNREADABLE_CHARS, AgentLimits
 from hocket.agents.middleware import ModelRequest
 from hocket.agents.model_call import FEEDBACK, ModelCaller, bind_tools
 from hocket.agents.planner import UNREADABLE, UNREADABLE_TOOL, ErrorHandling, Plan, Planner, PlanningAgent
 from hocket.agents.react.format import ReActFormat
 from hocket.agents.steps import AgentAction, AgentFinish, AgentStep
-from hocket.agents.text_format import FEEDBACK_NAME
 from hocket.errors import InvalidInput, OutputParserException
 from hocket.errors.hints import bridge_hint
 from hocket.memory import BaseChatMemory, BaseMemory
@@ -326,8 +326,7 @@ def _write_scratchpad(steps: Sequence[AgentStep]) -> list[BaseMessage]:
     last: AIMessage | None = None
     for number, (action, observation) in enumerate(steps, 1):
         if action.tool == UNREADABLE:
-            messages += [*([AIMessage(action.log)] if action.log.strip() else [])]
-            messages.append(HumanMessage(observation, name=FEEDBACK_NAME))
+            messages += make_feedback(AIMessage(action.log), observation, UNREADABLE_CHARS)
             continue
         call_id = action.tool_call_id or f"call_{number}"
         if isinstance(action, ToolAgentAction) and action.message_log:

@@ -19,20 +19,25 @@ class AgentEvent(OutputEvent):
     """Something that happens in a run. In a chain, the step behind an agent gets the result that the last one has.
 
     Attributes:
-        kind: "chunk", a piece of the model's answer; "message", its whole answer; "tool_start" and "tool_end", around each
-            call of a tool; "paused", for each call that waits for a decision; "end", the last one.
+        kind: "chunk", a piece of the model's answer; "message", its whole answer; "unreadable", a reply that could not be
+            read, or does not fit, so that the model is asked again; "tool_start" and "tool_end", around each call of a
+            tool; "paused", for each call that waits for a decision; "end", the last one.
         step: the number of the model's call that it belongs to, from 1; 0: of none.
         chunk: of the answer; in the text style only what the user is to see.
         message: the answer.
+        reply: that could not be read.
+        feedback: what the model is told of it.
         call: of the tool.
         result: of the tool, a message; at the end, of the run.
         seconds: that the call took.
     """
 
-    kind: Literal["chunk", "message", "tool_start", "tool_end", "paused", "end"]
+    kind: Literal["chunk", "message", "unreadable", "tool_start", "tool_end", "paused", "end"]
     step: int = 0
     chunk: AIMessageChunk | None = None
     message: AIMessage | None = None
+    reply: AIMessage | None = None
+    feedback: str | None = None
     call: ToolCall | InvalidToolCall | None = None
     result: ToolMessage | AgentResult[Any] | None = None
     seconds: float | None = None

@@ -8,7 +8,7 @@ from typing import Literal
 from hocket.errors import InvalidInput
 from hocket.errors.hints import near_name_hint
 
-__all__ = ["AgentLimits", "LimitPolicy", "StopReason"]
+__all__ = ["UNREADABLE_CHARS", "AgentLimits", "LimitPolicy", "StopReason"]
 
 StopReason = Literal[
     "done", "direct", "stopped", "paused", "model_calls", "tool_calls", "tokens", "seconds", "loop", "budget"
@@ -19,7 +19,11 @@ for a decision; or a limit was reached."""
 LimitPolicy = Literal["answer", "stop", "raise"]
 """What happens at a limit: the model answers once more, without tools; the run ends; or `LimitReached` is raised."""
 
-_WHOLE = ("model_calls", "tool_calls", "tokens", "result_chars", "repeats", "max_concurrency")
+UNREADABLE_CHARS = 4_000
+"""Characters that a model is shown again of a reply that could not be read: about 1,000 tokens, longer than most typed
+answers. All of a reply that goes on and on would be in each prompt that follows."""
+
+_WHOLE = ("model_calls", "tool_calls", "tokens", "result_chars", "unreadable_chars", "repeats", "max_concurrency")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,6 +39,7 @@ class AgentLimits:
         tool_seconds: of one call of a tool that has no ``timeout`` of its own.
         per_tool_seconds: the same by the tool's name; goes before the tool's own.
         result_chars: characters of a result; a longer one is cut.
+        unreadable_chars: characters of a reply that could not be read, as the model is shown it again; a longer one is cut.
         repeats: times that the model may make the same calls, with the same results, one after another: then it is told;
             two times later the run ends. As many empty replies in a row end it, too: the model was told after each.
         max_concurrency: calls of one message that run at once.
@@ -50,6 +55,7 @@ class AgentLimits:
     tool_seconds: float | None = 60
     per_tool_seconds: Mapping[str, float] = field(default_factory=dict[str, float])
     result_chars: int | None = 50_000
+    unreadable_chars: int | None = UNREADABLE_CHARS
     repeats: int | None = 3
     max_concurrency: int = 16
 

@@ -13,6 +13,7 @@ from hocket.agents.answer import is_paused, is_silent, read_answer
 from hocket.agents.approval import Resume
 from hocket.agents.calls import BEYOND, ToolTurn, answer_open_calls, is_ended, is_valid, resume_calls, sort_calls
 from hocket.agents.events import AgentEvent, EventSink
+from hocket.agents.feedback import make_feedback
 from hocket.agents.limits import AgentLimits, StopReason
 from hocket.agents.middleware import ModelRequest, OfferedTool, compose_model_calls
 from hocket.agents.model_call import FEEDBACK, ModelCaller
@@ -24,7 +25,6 @@ from hocket.agents.result import AgentResult
 from hocket.agents.run_usage import RunUsage, find_usages
 from hocket.agents.state import RunState, read_state
 from hocket.agents.steps import AgentFinish
-from hocket.agents.text_format import FEEDBACK_NAME
 from hocket.agents.turn import TurnRunner, add_note
 from hocket.agents.window import ContextWindow
 from hocket.chat_history import BaseChatMessageHistory
@@ -37,7 +37,7 @@ from hocket.errors import (
     Unsupported,
 )
 from hocket.message_toolkit.calls import is_empty, with_calls
-from hocket.messages import AIMessage, BaseMessage, HumanMessage, ToolCall, ToolMessage, message_chunk_to_message
+from hocket.messages import AIMessage, BaseMessage, ToolCall, ToolMessage, message_chunk_to_message
 from hocket.messages.calls import calls_of
 from hocket.runnables import RunnableConfig
 from hocket.runnables.chain_run import ChainRun
@@ -234,13 +234,10 @@ class AgentRun(Generic[Output]):
             return reply
         return with_calls(reply, ids)
 
-    def _tell_model(self, reply: AIMessage, feedback: str) -> None:
+    async def _refuse_reply(self, reply: AIMessage, feedback: str) -> None:
         """Show the model its reply, and what is wrong with it. Neither is part of the conversation that is stored."""
-        self._context = [
-            *self._context,
-            *([] if is_empty(reply) else [reply]),
-            HumanMessage(feedback, name=FEEDBACK_NAME),
-        ]
+        self._context = [*self._context, *make_feedback(reply, feedback, self._limits.unreadable_chars)]
+        await self._tell(AgentEvent(kind="unreadable", step=self._step, reply=reply, feedback=feedback))
 
     async def _take_answer(self, reply: AIMessage) -> AgentResult[Output] | None:
         """Take a reply without calls; return None where the model is to be asked again."""
@@ -250,7 +247,7 @@ class AgentRun(Generic[Output]):
         try:
             output = read_answer(reply, self._plan.answer)
         except OutputParserException as error:
-            self._tell_model(reply, error.observation or str(error))
+            await self._refuse_reply(reply, error.observation or str(error))
             most, said = self._limits.repeats, self._repeats.add_reply(reply.text)
             is_loop = most is not None and said >= most and is_silent(reply)
             return await self._reach_limit("loop") if is_loop else None

@@ -256,7 +256,9 @@ def _run_agent(
 
 
 def show_event(event: "AgentEvent", *, with_text: bool = True) -> None:
-    """Tell of a call and its result on standard error, and, ``with_text``, of what the model says along with a call."""
+    """Tell on standard error of a call, its result, a reply that could not be read, and, ``with_text``, of what the model
+    says along with a call.
+    """
     from hocket.messages import ToolMessage
 
     if (
@@ -267,6 +269,9 @@ def show_event(event: "AgentEvent", *, with_text: bool = True) -> None:
         and event.message.text
     ):
         note(_shorten(event.message.text))
+    elif event.kind == "unreadable" and event.reply is not None:
+        text = _shorten(event.reply.text) or "it is empty"
+        note(f"a reply could not be read: {text} (the model is told: {_shorten(event.feedback or '')})")
     elif event.kind == "tool_start" and event.call is not None:
         note(_shorten(describe_call(event.call)))
     elif event.kind == "tool_end" and event.call is not None and isinstance(event.result, ToolMessage):

@@ -97,12 +97,16 @@ class StreamView:
         if event.call is not None:
             if self._parts and _is_call(self._parts[-1]):
                 self._parts.pop()  # the line tells it
-            step = _describe_step(event)
-            self._parts.append(step)
-            return f"\n{step}\n"
+            return self._add_step(_describe_step(event))
+        if event.kind == "unreadable":
+            return self._add_step(_Step(f"✗ a reply could not be read: {event.feedback}"))
         if event.output is not None and not isinstance(event.output.output, str):
             self._add_value(event.output.output)
         return ""
+
+    def _add_step(self, step: _Step) -> str:
+        self._parts.append(step)
+        return f"\n{step}\n"
 
     def _add_value(self, value: object) -> None:
         if self._parts and isinstance(self._parts[-1], _Latest):

@@ -10,9 +10,18 @@ from pydantic_core import to_jsonable_python
 
 from hocket.errors.hints import LONGEST_NAME, near_name_hint
 from hocket.messages import ToolMessage
+from hocket.messages.base import Content
+from hocket.messages.content import Fields
 from hocket.tools.arguments import JSON_SCHEMA
 
-__all__ = ["ERROR_KIND", "cut_result", "explain_validation_error", "make_error_message", "make_result_message"]
+__all__ = [
+    "ERROR_KIND",
+    "cut_content",
+    "cut_result",
+    "explain_validation_error",
+    "make_error_message",
+    "make_result_message",
+]
 
 ERROR_KIND = "tool_error"
 """Under this key of ``response_metadata`` a failed call's message says how it failed: ``unknown_tool``,
@@ -48,17 +57,24 @@ def make_error_message(content: object, call_id: str | None, name: str | None, k
 
 
 def cut_result(message: ToolMessage, limit: int) -> ToolMessage:
-    """Return a result of at most ``limit`` characters of text, with a note of what is left out; the artifact stays.
+    """Return a result of at most ``limit`` characters of text, with a note of what is left out; the artifact stays."""
+    content, missing = cut_content(message.content, limit)
+    if not missing:
+        return message
+    note = _note_cut(missing)
+    noted = content + note if isinstance(content, str) else [*content, {"type": "text", "text": note}]
+    return message.model_copy(update={"content": noted})
+
+
+def cut_content(content: Content, limit: int) -> tuple[Content, int]:
+    """Return content with at most ``limit`` characters of text, and how many characters are left out.
 
     Of content blocks, those behind the limit are left out if they are text; pictures and the like stay.
     """
-    content = message.content
     if isinstance(content, str):
-        if len(content) <= limit:
-            return message
-        return message.model_copy(update={"content": content[:limit] + _note_cut(len(content) - limit)})
+        return content[:limit], max(0, len(content) - limit)
     room, missing = limit, 0
-    kept: list[str | dict[str, Any]] = []
+    kept: list[str | Fields] = []
     for block in content:
         text = block if isinstance(block, str) else block.get("text")
         if not isinstance(text, str):
@@ -69,9 +85,7 @@ def cut_result(message: ToolMessage, limit: int) -> ToolMessage:
         missing += len(text) - len(short)
         if short or not text:
             kept.append(short if isinstance(block, str) else {**block, "text": short})
-    if not missing:
-        return message
-    return message.model_copy(update={"content": [*kept, {"type": "text", "text": _note_cut(missing)}]})
+    return kept, missing
 
 
 def _note_cut(missing: int) -> str:

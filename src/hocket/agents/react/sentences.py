@@ -17,6 +17,7 @@ CHINESE_SENTENCES: Final[Mapping[str, str]] = {
     r"\[The result was too long: (\d+) more characters are left out\. Ask for less, or for the next part\.\]": (
         r"[结果过长: 后面还有 \1 个字符没有显示。请缩小范围, 或者查询下一部分。]"
     ),
+    r"\[Your reply was too long: (\d+) more characters are left out\.\]": r"[你的回复过长: 后面还有 \1 个字符没有显示。]",
     r"\[You have made the same call (\d+) times, with the same result\. ": r"[同样的调用已经进行了 \1 次, 结果都一样。",
     r"Do something else, or answer with what you know\.\]": "请换一种做法, 或者根据已知的信息回答。]",
     r"\[A person changed this call before it was run, to ": "[有人在执行之前修改了此调用, 参数改为 ",
