@@ -1,6 +1,7 @@
 """Messages as HTML: everything is there, and nothing of it runs."""
 
 import sys
+from decimal import Decimal
 from html.parser import HTMLParser
 from typing import Any
 
@@ -13,14 +14,14 @@ from hocket.batch import BatchReport
 from hocket.callbacks import UsageMetadataCallbackHandler, get_usage_metadata_callback
 from hocket.language_models import ScriptedChatModel, Turn
 from hocket.messages import AIMessageChunk, SystemMessage
-from hocket.messages.html import LONGEST, MOST, load_markdown, write_message, write_messages
+from hocket.messages.html import LONGEST, MOST, load_markdown, write_message, write_messages, write_table
 from hocket.prices import Price, set_prices
 
 HARMLESS = {
     *("div", "details", "summary", "table", "thead", "tbody", "tr", "th", "td", "code", "pre", "p", "br", "hr", "em"),
     *("strong", "ul", "ol", "li", "blockquote", "a", "h1", "h2", "h3", "h4", "h5", "h6"),
 }
-ATTRIBUTES = {"class", "style", "href", "title", "start"}
+ATTRIBUTES = {"class", "style", "href", "title", "start", "open"}
 
 ATTACKS = [
     "<script>alert(1)</script>",
@@ -120,6 +121,23 @@ def test_what_is_shown_of_a_message(markdown: str):
     assert "Hello" in read(AIMessageChunk("Hello")._repr_html_()) and "aimessagechunk" not in html
 
 
+def test_what_is_wide_stays_on_the_page(markdown: str):
+    """A long word is broken, and a table has a scroll bar of its own."""
+    assert "overflow-wrap:break-word" in write_message(AIMessage("x" * 500))
+    tables = [write_table(["a"], [[1]])]
+    if markdown == "rendered":
+        tables.append(write_message(AIMessage("| a |\n|---|\n| 1 |")))
+    for table in tables:
+        assert '<div style="overflow-x:auto"><table>' in table and "</table></div>" in table
+
+
+def test_reasoning_is_seen_until_the_answer_begins():
+    """Then it is folded."""
+    reasoning = {"type": "reasoning", "reasoning": "Hm."}
+    assert "<details open>" in write_message(AIMessageChunk([reasoning]))
+    assert "<details>" in write_message(AIMessageChunk([reasoning, {"type": "text", "text": "So"}]))
+
+
 def test_only_answers_are_rendered():
     """A user's asterisks are his own."""
     assert "**so**" in write_message(HumanMessage("**so**"))
@@ -133,11 +151,13 @@ def test_what_is_long_is_cut():
 
 
 def test_a_report_shows_itself():
-    """A plus behind a cost: some tries have no price."""
+    """A plus behind a cost: some tries have no price. If none has one, the cost is unknown, and not nothing."""
     report = BatchReport(ok=7, failed=2)
     report.add_usage({"input_tokens": 1000, "output_tokens": 200, "total_tokens": 1200}, None)
     words = read(report._repr_html_())
-    assert "1,200" in words and "$0.0000+" in words
+    assert "1,200" in words and "unknown" in words
+    report.add_usage(None, Decimal("0.5"))
+    assert "$0.5000+" in read(report._repr_html_())
 
 
 def test_counted_usage_shows_its_cost():

@@ -12,7 +12,7 @@ from hocket.agents import calculator_tool, create_agent
 from hocket.errors import InvalidInput, StreamTruncated
 from hocket.messages import AIMessageChunk
 from hocket.notebook import ashow, drawing, show
-from hocket.notebook.view import StreamView
+from hocket.notebook.view import LONGEST_STEP, StreamView
 from hocket.output_parsers import JsonOutputParser, StrOutputParser
 from hocket.testing import virtual_clock
 from tests.kit import HookCall, Recorder, hook_model
@@ -129,6 +129,24 @@ async def test_a_reply_that_could_not_be_read():
     told = [view.add(event) async for event in agent.astream("2 + 3?")]
     assert "".join(told).startswith("\n✗ a reply could not be read: Your reply has no Action.")
     assert view.text.count("✗") == 1 and view.text.endswith("5")
+
+
+async def test_a_step_is_shown_once_and_in_brief():
+    """Also where the model says a word before it calls; of what a tool has read, the beginning."""
+
+    def read(page: str) -> str:
+        """Read a page."""
+        return "x" * 1000
+
+    call = {"type": "tool_call", "name": "read", "args": {"page": "one"}, "id": "1"}
+    agent = create_agent(ScriptedChatModel(script=[Turn(text="I look.", tool_calls=[call]), "Done."]), [read])
+    view = StreamView()
+    async for event in agent.astream("?"):
+        view.add(event)
+    assert view.html.count("read(") == 1 and "I look." in view.html
+    assert f"← read: {'x' * LONGEST_STEP} … (500 more characters)" in view.text
+    result = await create_agent(ScriptedChatModel(script=["Done."]), [read]).ainvoke("?")
+    assert "Done." in result._repr_html_() and "<td>done</td>" in result._repr_html_()
 
 
 async def test_of_an_object_that_grows_the_last_is_shown(capsys: pytest.CaptureFixture[str]):

@@ -7,6 +7,7 @@ from typing import Any, Generic, TypeVar
 from hocket.agents.limits import StopReason
 from hocket.agents.steps import AgentAction, AgentStep
 from hocket.messages import AIMessage, BaseMessage, ToolCall, ToolMessage, UsageMetadata
+from hocket.messages.html import write_messages, write_table
 
 __all__ = ["AgentResult", "collect_steps", "make_action"]
 
@@ -58,6 +59,12 @@ class AgentResult(Generic[Output]):
     def steps(self) -> list[AgentStep]:
         """The calls of tools in this call's messages, each with its result, in order (LangChain's words)."""
         return collect_steps(self.new_messages)
+
+    def _repr_html_(self) -> str:
+        """Return what was said, and how the run has ended, as a notebook shows it."""
+        counts = (self.stop, self.model_calls, self.tool_calls, f"{self.usage['total_tokens']:,}")
+        head = ("ended", "model calls", "tool calls", "tokens")
+        return write_messages(self.new_messages) + write_table(head, [counts])
 
     def __getitem__(self, key: str) -> Any:
         if key not in _LANGCHAIN:

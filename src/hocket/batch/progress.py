@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Protocol, runtime_checkable
 
-from hocket.batch.report import BatchReport, describe_row
+from hocket.batch.report import BatchReport, describe_cost, describe_row
 from hocket.errors import InvalidInput
 
 __all__ = ["Listener", "Progress", "ProgressBar", "make_listener"]
@@ -55,7 +55,7 @@ def _move_bar(bar: ProgressBar) -> Listener:
             named = len(report.failures)
         set_postfix: object = getattr(bar, "set_postfix", None)  # tqdm's words behind the bar
         if callable(set_postfix):
-            set_postfix({"failed": report.failed, "cost": f"${report.cost:.2f}"}, refresh=False)
+            set_postfix({"failed": report.failed, "cost": describe_cost(report, 2)}, refresh=False)
         bar.update(report.rows - told)
         told = report.rows
 

@@ -8,7 +8,7 @@ from hocket.messages import UsageMetadata, add_usage
 from hocket.messages.html import write_table, write_text
 from hocket.prices.money import EXACT
 
-__all__ = ["BatchReport", "BatchRow", "describe_row"]
+__all__ = ["BatchReport", "BatchRow", "describe_cost", "describe_row"]
 
 MOST_FAILURES = 10
 """Failed rows that a report names."""
@@ -76,7 +76,7 @@ class BatchReport:
 
     def _repr_html_(self) -> str:
         """Return the report as a notebook shows it."""
-        cost = f"${self.cost:.4f}{'+' if self.unpriced else ''}"  # a plus: some tries have no price
+        cost = describe_cost(self, 4)
         rows = [(self.ok, self.failed, self.skipped, f"{self.usage['total_tokens']:,}", cost, f"{self.seconds:.1f}")]
         stopped = "" if self.stopped is None else write_text(f"stopped by {self.stopped}")
         return (
@@ -105,6 +105,13 @@ class BatchReport:
         else:
             with localcontext(EXACT):
                 self.cost += cost
+
+
+def describe_cost(report: BatchReport, digits: int) -> str:
+    """Return what a run has cost; with a plus: some tries have no price."""
+    if report.unpriced and not report.cost:
+        return "unknown"
+    return f"${report.cost:.{digits}f}{'+' if report.unpriced else ''}"
 
 
 def describe_row(row: BatchRow) -> str:

@@ -15,7 +15,16 @@ from typing import Any, Protocol
 
 from hocket.messages.content import FieldsView
 
-__all__ = ["ShownMessage", "load_markdown", "write_box", "write_message", "write_messages", "write_table", "write_text"]
+__all__ = [
+    "ShownMessage",
+    "load_markdown",
+    "shorten_text",
+    "write_box",
+    "write_message",
+    "write_messages",
+    "write_table",
+    "write_text",
+]
 
 LONGEST = 20_000
 """Characters of a text that are shown."""
@@ -25,6 +34,9 @@ MOST = 50
 
 _COLOURS = {"human": "#3b82f6", "ai": "#10b981", "tool": "#f59e0b", "system": "#8b5cf6"}
 _OTHER_COLOUR = "#94a3b8"
+
+# A table that is wider than the page has a scroll bar of its own.
+_TABLE, _END_OF_TABLE = '<div style="overflow-x:auto"><table>', "</table></div>"
 
 Renderer = Callable[[str], str]
 
@@ -42,24 +54,27 @@ class ShownMessage(Protocol):
         ...
 
 
-def write_message(message: ShownMessage) -> str:
-    """Return a message as HTML: who speaks, what is said, the calls of tools, and what it cost."""
+def write_message(message: ShownMessage, *, with_calls: bool = True) -> str:
+    """Return a message as HTML: who speaks, what is said, the calls of tools if wanted, and what it cost."""
     kind = message.type.removesuffix("MessageChunk").lower()
     inside = [_write_head(kind, message)]
-    for block in message.content_blocks:
+    blocks = message.content_blocks
+    for block in blocks:
         match block:
             case {"type": "text", "text": str(text)}:
                 inside.append(write_text(text, is_markdown=kind == "ai"))
             case {"type": "reasoning"}:
                 if reasoning := str(block.get("reasoning") or ""):
-                    inside.append(f"<details><summary>reasoning</summary>{write_text(reasoning)}</details>")
+                    is_open = " open" if block is blocks[-1] else ""  # no answer yet
+                    inside.append(f"<details{is_open}><summary>reasoning</summary>{write_text(reasoning)}</details>")
             case {"type": "tool_call" | "tool_call_chunk" | "invalid_tool_call"}:
                 pass  # below, whatever their form
             case {"type": str(other)}:
                 inside.append(f"<div>[{escape(other)}]</div>")
             case _:
                 pass
-    calls: list[FieldsView] = [*getattr(message, "tool_calls", ()), *getattr(message, "invalid_tool_calls", ())]
+    calls: list[FieldsView] = [*(getattr(message, "tool_calls", ()) if with_calls else ())]
+    calls += getattr(message, "invalid_tool_calls", ())
     inside += [f"<div>→ <code>{_escape(_describe_call(call))}</code></div>" for call in calls]
     return write_box("".join(inside), _COLOURS.get(kind, _OTHER_COLOUR))
 
@@ -73,24 +88,29 @@ def write_messages(messages: Sequence[ShownMessage]) -> str:
 
 def write_text(text: str, *, is_markdown: bool = False) -> str:
     """Return a text as HTML; of a long one, the beginning."""
-    rest = len(text) - LONGEST
-    if rest > 0:
-        text = f"{text[:LONGEST]} … ({rest} more characters)"
-    text = text.encode("utf-8", "replace").decode()  # a lone surrogate cannot be sent
+    text = shorten_text(text, LONGEST).encode("utf-8", "replace").decode()  # a lone surrogate cannot be sent
     render = load_markdown() if is_markdown else None
-    return f'<div style="white-space:pre-wrap">{escape(text)}</div>' if render is None else render(text)
+    if render is not None:
+        return render(text)
+    return f'<div style="white-space:pre-wrap;overflow-wrap:break-word">{escape(text)}</div>'
+
+
+def shorten_text(text: str, longest: int) -> str:
+    """Return a text, or of one that is longer the beginning, which says so."""
+    rest = len(text) - longest
+    return text if rest <= 0 else f"{text[:longest]} … ({rest} more characters)"
 
 
 def write_table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     """Return a table as HTML."""
     lines = ["".join(f"<th>{_escape(one)}</th>" for one in head)]
     lines += ["".join(f"<td>{_escape(str(one))}</td>" for one in row) for row in rows]
-    return f"<table>{''.join(f'<tr>{line}</tr>' for line in lines)}</table>"
+    return f"{_TABLE}{''.join(f'<tr>{line}</tr>' for line in lines)}{_END_OF_TABLE}"
 
 
 def write_box(inside: str, colour: str = _OTHER_COLOUR) -> str:
     """Return HTML beside a line in a colour."""
-    style = f"border-left:3px solid {colour};padding-left:.8em;margin:.4em 0"
+    style = f"border-left:3px solid {colour};padding-left:.8em;margin:.4em 0;overflow-wrap:break-word"
     return f'<div class="mathjax_ignore tex2jax_ignore" style="{style}">{inside}</div>'
 
 
@@ -101,7 +121,10 @@ def load_markdown() -> Renderer | None:
         from markdown_it import MarkdownIt
     except ImportError:
         return None
-    return MarkdownIt("commonmark", {"html": False}).enable("table").disable("image").render
+    markdown = MarkdownIt("commonmark", {"html": False}).enable("table").disable("image")
+    markdown.add_render_rule("table_open", lambda *_: _TABLE)
+    markdown.add_render_rule("table_close", lambda *_: _END_OF_TABLE)
+    return markdown.render
 
 
 def _write_head(kind: str, message: ShownMessage) -> str:

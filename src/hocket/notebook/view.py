@@ -4,9 +4,12 @@ from typing import Any
 
 from hocket.agents.events import AgentEvent
 from hocket.messages import AIMessage, BaseMessage, BaseMessageChunk, ToolMessage
-from hocket.messages.html import write_box, write_message, write_text
+from hocket.messages.html import shorten_text, write_box, write_message, write_text
 
 __all__ = ["StreamView"]
+
+LONGEST_STEP = 500
+"""Characters of a tool's arguments or result that are shown: what it has read is often a whole page."""
 
 
 class _Text:
@@ -66,7 +69,7 @@ class StreamView:
     @property
     def html(self) -> str:
         """All of it, as HTML."""
-        inside = "".join(_write(part) for part in self._parts)
+        inside = "".join(map(_write, self._parts, [*self._parts[1:], None]))
         return inside + (write_box(write_text(self._failure), "#ef4444") if self._failure else "")
 
     @property
@@ -114,9 +117,9 @@ class StreamView:
         self._parts.append(_Latest(value))
 
 
-def _write(part: _Part) -> str:
+def _write(part: _Part, following: _Part | None) -> str:
     if isinstance(part, BaseMessage):
-        return write_message(part)
+        return write_message(part, with_calls=not isinstance(following, _Step))  # the steps tell them
     return write_box(write_text(str(part), is_markdown=isinstance(part, _Text)))
 
 
@@ -129,6 +132,6 @@ def _describe_step(event: AgentEvent) -> _Step:
     assert event.call is not None
     name = event.call["name"]
     if isinstance(event.result, ToolMessage):
-        return _Step(f"← {name}: {event.result.text}")
+        return _Step(f"← {name}: {shorten_text(event.result.text, LONGEST_STEP)}")
     mark = "→ waits for a decision:" if event.kind == "paused" else "→"
-    return _Step(f"{mark} {name}({event.call['args']})")
+    return _Step(f"{mark} {name}({shorten_text(str(event.call['args']), LONGEST_STEP)})")
