@@ -53,7 +53,8 @@ def copy_pages(to: Path) -> None:
     for path, name in pages.items():
         (to / name).write_text(rewrite(path, pages))
     (to / "assets").mkdir()
-    shutil.copy(Path(__file__).with_name("iframe-worker.js"), to / "assets")
+    for asset in ("extra.css", "iframe-worker.js"):
+        shutil.copy(Path(__file__).with_name(asset), to / "assets")
     (to / "decisions/index.md").write_text(
         "# Decisions\n\nWhy hocket is built as it is, one decision a page.\n\n"
         + "".join(f"- [{title}]({Path(path).name})\n" for path, title in list_decisions().items())

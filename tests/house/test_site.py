@@ -38,6 +38,18 @@ def test_pages_from_elsewhere_exist() -> None:
     assert [name for name in OTHER_PAGES if not (ROOT / name).exists()] == []
 
 
+def test_a_section_with_a_heading_of_its_own_becomes_a_list() -> None:
+    """One that has no items stays text."""
+    pytest.importorskip("griffe", reason="griffelib is not installed: `scripts/setup docs` does that")
+    from website.docstrings import HEADING, name_section
+
+    items = "Raises, from every verb:\n    LLMError: it failed.\n\nKeys:\n    tags, metadata: of runs."
+    listed = items.replace("Raises,", "Raises: Raises,").replace("Keys:", "Attributes: Keys:")
+    assert HEADING.sub(name_section, items) == listed
+    prose = "Raises, from every verb:\n    what the model raises."
+    assert HEADING.sub(name_section, prose) == prose
+
+
 def test_the_reference_has_every_public_name() -> None:
     """What a module's `__all__` offers when it is imported has a place in the reference."""
     pytest.importorskip("griffe", reason="griffelib is not installed: `scripts/setup docs` does that")
