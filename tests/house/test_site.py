@@ -1,12 +1,14 @@
 """The documentation site has every page and every public name. ``scripts/site`` itself checks what it has built."""
 
 import importlib
+from xml.etree import ElementTree
 
 import pytest
 
 from tests.measures.source import PUBLIC_MODULES
 from website.navigation import list_entries
 from website.pages import DOCS, OTHER_PAGES, ROOT, list_pages, rewrite
+from website.recording import COLUMNS, draw
 
 
 def test_each_page_is_in_the_navigation_once() -> None:
@@ -36,6 +38,20 @@ def test_what_is_for_the_tests_is_not_shown() -> None:
 def test_pages_from_elsewhere_exist() -> None:
     """A page that has moved is not left out without a word."""
     assert [name for name in OTHER_PAGES if not (ROOT / name).exists()] == []
+
+
+def test_a_recording_is_drawn_as_the_terminal_showed_it() -> None:
+    """In lines, wrapped as there; a piece is hidden until it came."""
+    came = [(0.0, "$ hocket\n"), (0.5, "> "), (1.0, "<&>\r\n"), (1.5, "x" * (COLUMNS + 3))]
+    picture = ElementTree.fromstring(draw(came))
+    texts = picture.findall(".//{*}text")
+    assert ["".join(text.itertext()) for text in texts] == ["$ hocket", "> <&>", "x" * COLUMNS, "xxx"]
+    assert [one.get("end") for text in texts for one in text.findall(".//{*}set")] == [
+        "0.50s",
+        "1.00s",
+        "1.50s",
+        "1.50s",
+    ]
 
 
 def test_a_section_with_a_heading_of_its_own_becomes_a_list() -> None:
