@@ -34,7 +34,7 @@ class AnswerFormat(Generic[T]):
         if function["parameters"].get("type") != "object":  # a RootModel of a list, for one
             raise InvalidInput(
                 f"an answer cannot be {kind!r}, which is no object in JSON; put it into a field of a model",
-                page="agents.md#answers-of-a-type",
+                page="agents.md#typed-answers",
             )
         self.tool: BaseTool = StructuredTool.from_function(
             _never_called,

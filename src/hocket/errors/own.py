@@ -150,7 +150,7 @@ class InvalidHistory(HocketError, ValueError):
         problems: what is wrong, in the order of the messages; see `hocket.messages.validate_history`.
     """
 
-    page = "conversations.md#check-and-mend"
+    page = "conversations.md#check-and-repair"
 
     def __init__(self, message: str = "", problems: Sequence[Any] = ()) -> None:
         super().__init__(message)
@@ -180,7 +180,7 @@ class HistoryLockLost(HistoryUnavailable):
 class SummaryTooLong(HocketError, RuntimeError):
     """A model was to make a conversation shorter, and what it wrote does not fit, even after it was asked for less."""
 
-    page = "conversations.md#what-a-model-gets-to-see"
+    page = "conversations.md#memory"
 
 
 class DocumentError(HocketError, ValueError):

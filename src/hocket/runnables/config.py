@@ -167,7 +167,7 @@ def _check_config(config: ConfigLike | None) -> RunnableConfig:
             hint = near_name_hint(str(key), sorted(_KEYS))
             raise InvalidInput(
                 f"unknown key {key!r} in config; {hint} (your own values go under 'configurable')",
-                page="callbacks.md#where-to-give-one",
+                page="callbacks.md#attach-a-handler",
             )
     callbacks = config.get("callbacks")
     if callbacks is not None and not isinstance(callbacks, (list, BaseCallbackManager)):

@@ -131,7 +131,7 @@ def index_by_name(tools: Sequence[BaseTool | Callable[..., object]]) -> dict[str
         if not isinstance(one, BaseTool) and (isinstance(one, type) or not callable(one)):
             raise InvalidInput(
                 f"{one!r} cannot be run: a tool is a BaseTool, or a function{bridge_hint(one)}",
-                page="tools.md#make-one",
+                page="tools.md#make-a-tool",
             )
         made = one if isinstance(one, BaseTool) else make_tool(one)
         if made.name in found:

@@ -256,7 +256,7 @@ def _describe(function: ToolLike) -> JSONObject:
     raise InvalidInput(
         f"{function!r} is no tool: a tool is a BaseTool, a function, a pydantic model class, a TypedDict, a dataclass, or "
         f"a dict{bridge_hint(function)}",
-        page="tools.md#make-one",
+        page="tools.md#make-a-tool",
     )
 
 

@@ -72,7 +72,7 @@ class StructuredTool(FunctionTool):
         if described is None:
             raise InvalidInput(
                 f"{name} has no description: give its function a docstring, or the tool a description",
-                page="tools.md#make-one",
+                page="tools.md#make-a-tool",
             )
         return cls(
             name=name,
