@@ -11,9 +11,12 @@ from anyio import to_thread
 
 from hocket.batch import BatchReport, BatchRow, TooManyFailures, arun_batch, read_batch
 from hocket.batch.streak import FailureStreak
-from hocket.errors import ConnectionFailed, InvalidInput
+from hocket.errors import ConnectionFailed, InvalidInput, RateLimitError
+from hocket.language_models import ScriptedChatModel, Turn
 from hocket.providers.openai import ChatOpenAI
+from hocket.rate_limiters import RateLimiter
 from hocket.runnables import RunnableLambda
+from hocket.testing import VirtualClock
 from tests.kit.notebooks import require_packages
 
 
@@ -103,6 +106,21 @@ async def test_a_server_that_is_down_ends_the_run(out: Path) -> None:
     assert isinstance(told.value.__cause__, ConnectionFailed)
     done = await read(out)
     assert 20 <= len(done) < 25 and all(row.error is not None for row in done)
+
+
+async def test_rows_wait_for_a_slow_limit(out: Path, virtual_clock: VirtualClock) -> None:
+    """A hundred rows at once, five a second, and two seconds for each call: no row fails for want of a turn."""
+    model = ScriptedChatModel(script=["ok"] * 200, rate_limiter=RateLimiter(300), timeout=2)
+    report = await arun_batch(model, list(map(str, range(200))), out)
+    assert (report.ok, report.failed, len(model.requests)) == (200, 0, 200)
+    assert 39 <= virtual_clock.now() <= 45
+
+
+async def test_a_refusal_of_the_server_is_a_failure_of_the_row(out: Path) -> None:
+    """Also one that says when to ask again: the model has done that, as often as its policy says."""
+    model = ScriptedChatModel(script=[Turn(error=RateLimitError("slow down", retry_after=1)), "ok"], retry=None)
+    report = await arun_batch(model, ["a", "b"], out, max_concurrency=1)
+    assert (report.ok, report.failed, len(model.requests)) == (1, 1, 2)
 
 
 async def test_the_next_run_goes_on(out: Path) -> None:

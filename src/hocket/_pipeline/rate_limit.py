@@ -71,8 +71,8 @@ class UsualDuration:
 class RateLimitReserver:
     """Reserves for each attempt with a limiter (`hocket._metering.attempt.Reserver`).
 
-    A turn is to leave the attempt the time that attempts take, or a half of the call's time if they take longer than that:
-    else those at the front of a long line would all go just before their time is over.
+    A turn is to leave the attempt the time that attempts take, between a twentieth and a half of the call's time: else those
+    at the front of a long line would all go just before their time is over.
     """
 
     def __init__(self, limiter: BaseRateLimiter) -> None:
@@ -85,7 +85,7 @@ class RateLimitReserver:
         within = None
         if attempt.ends_at is not None:
             left = attempt.ends_at - clock.current().now()
-            within = left - min(self._usual.bound, left / 2)
+            within = left - min(max(self._usual.bound, left / 20), left / 2)
         if runtime.is_async:
             permit = await self._limiter.areserve(need, within=within)
         else:

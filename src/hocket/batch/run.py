@@ -30,6 +30,7 @@ from hocket.errors import (
     InvalidInput,
     MissingDependency,
     QuotaExceeded,
+    RateLimitError,
     ResourceNotFound,
     Unpriceable,
 )
@@ -239,7 +240,7 @@ class _Run(Generic[Row]):
         try:
             if self._id is not None:
                 data["id"] = find_id(self._id, number, row)
-            data["output"] = write_output(await self._model.ainvoke(row))
+            data["output"] = write_output(await self._answer(row, meter))
         except BudgetExceeded as error:
             self._journal.report.stopped = error
             self._rows.stop()
@@ -260,6 +261,20 @@ class _Run(Generic[Row]):
             self._journal.report.add_failure(read_row(data))
             if self._streak.fail(place):
                 self._stop(self._explain_streak(failure))
+
+    async def _answer(self, row: Row, meter: RowMeter) -> Any:
+        """Return the answer for a row, which waits for its turn as long as a limit wants.
+
+        A limit that all rows share has no turn for some of them within the time that a call has. That is no failure of the
+        row, and nothing was sent: it asks for a turn again.
+        """
+        while True:
+            try:
+                return await self._model.ainvoke(row)
+            except RateLimitError as error:
+                if error.was_sent or error.retry_after is None or meter.attempts:
+                    raise
+                await clock.current().sleep(max(error.retry_after, TICK))
 
     def _explain_streak(self, last: Exception) -> TooManyFailures:
         error = TooManyFailures(

@@ -168,29 +168,44 @@ class Line(WaitQueue):
     def _is_too_late(self, waiter: Asking) -> bool:
         """Whether one who comes now, with many before it, would get its turn too late; it is then refused."""
         if self._queue:
-            moment, gone = clock.current().now(), self._gone
-            if len(gone) > 1:
-                moment += (len(self._queue) + len(self._held)) * (gone[-1] - gone[0]) / (len(gone) - 1)
-            self._refuse(waiter, max(moment, self._next_turn))
+            self._refuse(waiter, self._guess_turn(len(self._queue) + len(self._held)))
         return waiter.is_served
+
+    def _guess_turn(self, before: int) -> float:
+        """Return when one with so many before it may go, as fast as they have gone lately."""
+        gone = self._gone
+        pace = (gone[-1] - gone[0]) / (len(gone) - 1) if len(gone) > 1 else 0.0
+        return max(clock.current().now() + before * pace, self._next_turn)
 
     def _refuse(self, waiter: Asking, moment: float) -> None:
         """Refuse one, if its turn would come at ``moment`` and that is too late for it."""
         if moment > waiter.latest:
-            now = clock.current().now()
-            waiter.error = make_late_error(self.owner, moment - now, waiter.latest - now)
-            waiter.wake()
+            self._refuse_at_once(waiter, moment)
+
+    def _refuse_at_once(self, waiter: Asking, moment: float) -> None:
+        now = clock.current().now()
+        waiter.error = make_late_error(self.owner, moment - now, waiter.latest - now)
+        waiter.wake()
 
     async def _wait(self, waiter: Asking) -> None:
-        """Wait until something has happened. The head of the line watches the clock."""
+        """Wait until something has happened, or it is too late. The head of the line watches for all."""
         with self._lock:
             if waiter.is_served:
                 return
-            delay = self._look_at - clock.current().now() if self._queue[0] is waiter else math.inf
-            if delay <= 0:
-                self._step()
+            if (left := waiter.latest - clock.current().now()) <= 0:
+                self._leave(waiter)
+                self._refuse_at_once(waiter, self._guess_turn(1))
                 return
-        await (waiter.wait() if delay == math.inf else waiter.wait_for(delay))
+            delay = min(self._watch() if self._queue[0] is waiter else math.inf, left)
+        if delay > 0:
+            await (waiter.wait() if delay == math.inf else waiter.wait_for(delay))
+
+    def _watch(self) -> float:
+        """Do what is due, and return after how many seconds to look again."""
+        delay = self._look_at - clock.current().now()
+        if delay <= 0:
+            self._step()
+        return delay
 
     def _begin(self, waiter: Asking) -> float:
         """Have one go whose turn has come, or return in how many seconds it will."""
@@ -218,11 +233,14 @@ class Line(WaitQueue):
                     self._held.remove(waiter)
                 self._pass_on(waiter.turn)
             elif waiter in self._queue:
-                is_head = self._queue[0] is waiter
-                self._queue.remove(waiter)
-                if is_head:
-                    self._look_at = -math.inf  # the next one may need less
-                    self._wake_head()
+                self._leave(waiter)
+
+    def _leave(self, waiter: Asking) -> None:
+        is_head = self._queue[0] is waiter
+        self._queue.remove(waiter)
+        if is_head:
+            self._look_at = -math.inf  # the next one may need less
+            self._wake_head()
 
     def _pass_on(self, turn: ReservedTurn) -> None:
         """Give a turn that is free to the next who can use it, whose own is passed on when somebody before that goes."""

@@ -141,18 +141,14 @@ class SharedLine(Line):
             if len(self._queue) == 1 or self._look_at <= clock.current().now():
                 self._step()
 
-    async def _wait(self, waiter: Asking) -> None:
-        """Wait until something has happened. The head of the line watches for how long the store keeps silent."""
-        with self._lock:
-            if waiter.is_served:
-                return
-            is_head, delay = self._queue[0] is waiter, PATIENCE
-            if is_head and self._is_stuck:
-                delay = self._look_at - clock.current().now()
-                if delay <= 0:
-                    self._serve_without_store(StoreUnavailable(self._silence))
-                    return
-        await (waiter.wait_for(delay) if is_head else waiter.wait())
+    def _watch(self) -> float:
+        """See for how long the store keeps silent; the thread does the rest."""
+        if not self._is_stuck:
+            return PATIENCE
+        delay = self._look_at - clock.current().now()
+        if delay <= 0:
+            self._serve_without_store(StoreUnavailable(self._silence))
+        return delay
 
     def _take_turn(self, grant: Grant, need: Tokens, store: Store) -> ReservedTurn:
         turn = super()._take_turn(grant, need, store)
