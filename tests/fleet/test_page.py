@@ -37,7 +37,7 @@ asyncio.run(eval(code, {"__name__": "__main__"}))
 
 def test_the_service_in_four_processes_sends_one_request(tmp_path: Path) -> None:
     """Each has a script of one answer: to be asked again would fail. The book has all eight calls."""
-    program = read_program("A service with four workers")
+    program = read_program("Share limits, budgets and caches")
     assert compile(program, "fleet", "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
     (tmp_path / "fleet.py").write_text(program)
     command = [sys.executable, "-c", textwrap.dedent(PROCESS), "fleet.py"]
