@@ -541,6 +541,23 @@ def test_a_subclass_of_a_structured_tool() -> None:
 # -- making tools
 
 
+def test_a_name_may_be_given_by_its_keyword() -> None:
+    """As by position, for a function, a runnable and a tool of one text; two names are refused."""
+    inner = tool(aadd_function())
+    for made in (
+        tool(name="sum")(add_function()),
+        tool(add_function(), name="sum"),
+        tool("sum", name="sum")(add_function()),
+        tool(name="sum", infer_schema=False)(add_function()),
+        tool(None, inner, name="sum", description="Sum.", args_schema=inner_schema()),  # type: ignore[call-overload]
+    ):
+        assert made.name == "sum"
+    with pytest.raises(InvalidInput, match="two names, 'plus' and 'sum'"):
+        tool("plus", name="sum")
+    with pytest.raises(InvalidInput, match=r"tool\('name', runnable\)"):
+        tool(add_function(), inner, name="sum")  # type: ignore[call-overload]
+
+
 def test_names_and_descriptions() -> None:
     """From the function, from what is said, from the schema; what cannot be is refused with the way out."""
     made = tool("sum", description="Other.", return_direct=True, extras={"cache": 1})(add_function())

@@ -21,6 +21,7 @@ Function = Callable[..., object]
 
 
 class _Options(TypedDict, total=False):
+    name: str | None
     description: str | None
     return_direct: bool
     args_schema: ArgsSchema | None
@@ -61,6 +62,7 @@ def tool(
 
     Args:
         name_or_callable: the function, where the decorator is used bare; or the name of the tool.
+        name: of the tool, another way to give it; default: the function's.
         runnable: made a tool instead of a function; needs a name.
         description: default: the function's docstring, or else that of ``args_schema``.
         return_direct: whether an agent is to end with the tool's result.
@@ -78,7 +80,7 @@ def tool(
         the tool, or, where no function was given, a decorator.
 
     Raises:
-        InvalidInput: there is no description; or name, signature, docstring or schema will not do.
+        InvalidInput: there is no description, or two names; or name, signature, docstring or schema will not do.
         MissingDependency: ``parse_docstring``, and the library that reads docstrings is not installed.
 
     Examples:
@@ -90,17 +92,20 @@ def tool(
         >>> add.name, add.description, add.invoke({"a": 2, "b": 3})
         ('add', 'Add two numbers.', 5)
     """
-    if runnable is not None:
-        if not isinstance(name_or_callable, str):
-            raise InvalidInput("a runnable becomes a tool under a name: tool('name', runnable)")
-        return _make_tool(runnable, name_or_callable, infer_schema, options)
+    name = options.pop("name", None)
     if isinstance(name_or_callable, str):
-        return partial(_decorate, name=name_or_callable, infer_schema=infer_schema, options=options)
+        if name not in (None, name_or_callable):
+            raise InvalidInput(f"the tool has two names, {name_or_callable!r} and {name!r}; give one: tool({name!r})")
+        name, name_or_callable = name_or_callable, None
+    if runnable is not None:
+        if name is None or name_or_callable is not None:
+            raise InvalidInput("a runnable becomes a tool under a name: tool('name', runnable)")
+        return _make_tool(runnable, name, infer_schema, options)
     if name_or_callable is not None:
         if not callable(name_or_callable):
             raise InvalidInput(f"tool takes a function, or a name, not {type(name_or_callable).__name__}")
-        return _make_tool(name_or_callable, None, infer_schema, options)
-    return partial(_decorate, name=None, infer_schema=infer_schema, options=options)
+        return _make_tool(name_or_callable, name, infer_schema, options)
+    return partial(_decorate, name=name, infer_schema=infer_schema, options=options)
 
 
 def _decorate(function: Function, *, name: str | None, infer_schema: bool, options: _Options) -> BaseTool:
