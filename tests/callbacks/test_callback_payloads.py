@@ -162,7 +162,7 @@ async def test_an_error() -> None:
     _, (error,), kwargs = recorder.only("on_llm_error")
     assert error is caught.value
     assert kwargs["response"].generations[0][0].text == "ab"
-    assert set(kwargs) == {"run_id", "parent_run_id", "tags", "response"}
+    assert set(kwargs) == {"run_id", "parent_run_id", "tags", "response", "estimated_usage"}
 
 
 async def test_an_error_before_anything_came() -> None:

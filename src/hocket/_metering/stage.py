@@ -17,7 +17,7 @@ from hocket._runtime.cancellation import is_cancellation
 from hocket.errors import HocketError, LLMError
 from hocket.messages import UsageMetadata
 
-__all__ = ["NOTHING", "MeteredAttempt", "reserve_first"]
+__all__ = ["NOTHING", "MeteredAttempt", "complete_usage", "is_unbilled", "reserve_first"]
 
 T = TypeVar("T")
 
@@ -78,7 +78,7 @@ class MeteredAttempt(Attempt, ABC):
             outcome = "closed"
         elif self.runtime.is_async and is_cancellation(error):
             outcome = "cancelled"
-        if not self._has_answered and (self._began_at is None or _is_unbilled(error)):
+        if not self._has_answered and (self._began_at is None or is_unbilled(error)):
             return self._end(outcome, NOTHING, is_billed=False, error=error)
         return self._end(outcome, await self._estimate_usage(), is_estimate=True, error=error)
 
@@ -159,7 +159,20 @@ async def _limit(attempt: MeteredAttempt, settling: Awaitable[None]) -> None:
         _log.warning("what was reserved for a call of %s could not be settled in time", attempt.model)
 
 
-def _is_unbilled(error: BaseException) -> bool:
+def complete_usage(told: UsageMetadata | None, read: int, written: int) -> UsageMetadata:
+    """Return what an answer that broke off must have used.
+
+    Args:
+        told: what it had said until then; None: nothing.
+        read: the tokens of the request, as they are counted here.
+        written: those of the answer as far as it came.
+    """
+    known = told or NOTHING
+    given, made = known["input_tokens"] or read, max(known["output_tokens"], written)
+    return {**known, "input_tokens": given, "output_tokens": made, "total_tokens": given + made}
+
+
+def is_unbilled(error: BaseException) -> bool:
     """Whether an attempt that failed like this was refused before any work, or never sent. A cancellation is not."""
     status = getattr(error, "status", None) or getattr(error, "status_code", None)
     if isinstance(status, int) and status >= 400:

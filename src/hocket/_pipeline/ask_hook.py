@@ -13,6 +13,7 @@ from collections.abc import AsyncIterable, Awaitable, Callable, Iterable, Iterat
 from types import CoroutineType
 from typing import Any, ClassVar, Protocol, cast
 
+from hocket._metering.stage import is_unbilled
 from hocket._pipeline.call import Call
 from hocket._pipeline.deadline import check_total
 from hocket._pipeline.hooks import Hooks
@@ -56,8 +57,9 @@ async def ask_hook(call: Call) -> Any:
                 await _emit_offload(call)
             kwargs = _hook_kwargs(call, hooks.generate_takes_run, for_sync=True)
             result = await call.runtime.call_sync(_call_hook, model._generate, prompt, **kwargs)
-    except LLMError as error:
-        if error.partial is None and call.delivery.has_begun:
+    except BaseException as error:
+        call.delivery.is_billed = not is_unbilled(error)
+        if isinstance(error, LLMError) and error.partial is None and call.delivery.has_begun:
             error.partial = call.delivery.fold.partial_message()
         raise
     result = call.answer.check(call.request, result, hook)

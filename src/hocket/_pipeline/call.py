@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
 from hocket._metering.attempt import TokenNeed
+from hocket._metering.stage import complete_usage
 from hocket._pipeline.answer import AnswerFold, AnswerKind
 from hocket._pipeline.request import CallRequest
 from hocket._pipeline.runs import NO_RUNS, LLMRun, RelayedRuns, Runs
@@ -17,6 +18,7 @@ from hocket._runtime.alarm import Alarm
 from hocket._runtime.runtime import Runtime
 from hocket._runtime.stream import Sink
 from hocket.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
+from hocket.messages import UsageMetadata
 from hocket.outputs import LLMResult
 from hocket.retries import RetryPolicy, RetryPolicyLike
 from hocket.timeouts import Timeout, TimeoutLike
@@ -131,6 +133,7 @@ class Delivery:
         is_shared: whether the chunks are for several equal calls, which get them as the hook made them.
         attempt: 1 for the first attempt.
         first_chunk_at: when the first chunk of the attempt came, in seconds by the clock; None: none has come.
+        is_billed: whether an attempt has failed, or was broken off, for which its server may have worked.
     """
 
     # Most calls never see a chunk: these stand on the class, since each assignment in a constructor is paid by every call.
@@ -138,6 +141,7 @@ class Delivery:
     is_shared = False
     attempt: int = 1
     first_chunk_at: float | None = None
+    is_billed = False
     _fold: AnswerFold | None = None
     _hands_out = True
     _alarm: Alarm | None = None
@@ -338,7 +342,21 @@ class Call:
         response = self.delivery.fold.partial_response() if closed else self.failure_response(error)
         if not self.runs.reports_usage:
             response = self.answer.without_usage(response)
-        await self.runs.fail(error, response, closed=closed)
+        await self.runs.fail(error, response, closed=closed, estimate=self._estimate_usage())
+
+    def _estimate_usage(self) -> UsageMetadata | None:
+        """Return about what a call without an end has used; None: nothing, as far as is known, or an equal call pays."""
+        delivery, request = self.delivery, self.request
+        is_billed = delivery.is_billed or delivery.has_begun
+        if not (is_billed and self.runs.reports_usage) or len(request.prompts) > 1:
+            return None
+        told, part = None, None
+        try:
+            if delivery.has_begun:
+                told, part = self.answer.read_usage(delivery.fold.partial_response()), delivery.fold.partial_message()
+            return complete_usage(told, *request.model._estimate_roughly(request, part))
+        except Exception:  # tools or content of an unknown form: the end is told all the same
+            return None
 
     def select(self, indexes: Sequence[int]) -> "Call":
         """Return the call for some of the prompts, before its runs have started."""

@@ -10,7 +10,7 @@ from uuid import UUID
 
 from hocket._metering.ambient import find_reservers, sources
 from hocket._metering.attempt import Reserver, TokenNeed
-from hocket._metering.stage import NOTHING, MeteredAttempt, reserve_first
+from hocket._metering.stage import MeteredAttempt, complete_usage, reserve_first
 from hocket._pipeline.call import Call, Next
 from hocket._pipeline.rate_limit import emit_wait
 from hocket._runtime.runtime import Runtime
@@ -105,14 +105,13 @@ class CallAttempt(MeteredAttempt):
     async def _estimate_usage(self) -> UsageMetadata:
         """Return what the answer said as far as it came, or what can be counted, if that is more."""
         delivery = self.call.delivery
-        told: UsageMetadata = NOTHING
-        counted = 0
+        told: UsageMetadata | None = None
+        written = 0
         if delivery.has_begun:
-            told = self.call.answer.read_usage(delivery.fold.partial_response()) or NOTHING
-            counted = await self.call.request.model._estimate_answer(delivery.fold.partial_message(), self.runtime)
-        read = told["input_tokens"] or (await self.estimate_need()).input
-        written = max(told["output_tokens"], counted)
-        return {**told, "input_tokens": read, "output_tokens": written, "total_tokens": read + written}
+            told = self.call.answer.read_usage(delivery.fold.partial_response())
+            written = await self.call.request.model._estimate_answer(delivery.fold.partial_message(), self.runtime)
+        read = 0 if told and told["input_tokens"] else (await self.estimate_need()).input
+        return complete_usage(told, read, written)
 
     @property
     def _has_answered(self) -> bool:

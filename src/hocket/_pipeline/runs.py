@@ -15,6 +15,7 @@ from hocket.callbacks import (
     CallbackManagerForLLMRun,
 )
 from hocket.callbacks.events import NOTHING
+from hocket.messages import UsageMetadata
 from hocket.outputs import ChatGenerationChunk, GenerationChunk, LLMResult
 
 __all__ = ["NO_RUNS", "LLMRun", "RelayedEvent", "RelayedRuns", "Runs", "StartEvent", "StartedRun"]
@@ -179,22 +180,25 @@ class Runs:
             return NOTHING
         return telling if telling is NOTHING else self._finish_end("on_llm_end", telling)
 
-    async def fail(self, error: BaseException, response: LLMResult, *, closed: bool) -> None:
+    async def fail(
+        self, error: BaseException, response: LLMResult, *, closed: bool, estimate: UsageMetadata | None = None
+    ) -> None:
         """Tell the handlers that the runs have failed or, where the consumer just left, that they have ended.
 
         Args:
             error: what struck.
             response: what had come until then.
             closed: whether the consumer of the chunks left on its own account.
+            estimate: about how many tokens were used; None: none.
         """
         self.has_ended = True
         count = len(self._runs)
+        details: dict[str, object] = {} if estimate is None else {"estimated_usage": estimate}
         if closed:
-            await self._finish_end(
-                "on_llm_end", self._emit_to_all("on_llm_end", [(response,)] * count, {"closed": True})
-            )
+            details["closed"] = True
+            await self._finish_end("on_llm_end", self._emit_to_all("on_llm_end", [(response,)] * count, details))
             return
-        details: dict[str, object] = {"response": response}
+        details["response"] = response
         if self._runtime.is_async and is_cancellation(error):
             details["cancelled"] = True
         await self._finish_end("on_llm_error", self._emit_to_all("on_llm_error", [(error,)] * count, details))

@@ -56,7 +56,10 @@ class LLMManagerMixin:
         tags: list[str] | None = None,
         **kwargs: Any,
     ) -> object:
-        """A model has answered. ``closed=True``: the consumer left the stream early, and this is what came until then."""
+        """A model has answered. ``closed=True``: the consumer left the stream early, and this is what came until then.
+
+        ``estimated_usage``: about how many tokens a call used that was left, by rule of thumb.
+        """
 
     def on_llm_error(
         self,
@@ -67,7 +70,10 @@ class LLMManagerMixin:
         tags: list[str] | None = None,
         **kwargs: Any,
     ) -> object:
-        """A run has failed or was cancelled. ``response``: an `LLMResult` of what came until then."""
+        """A run has failed or was cancelled. ``response``: an `LLMResult` of what came until then.
+
+        ``estimated_usage``: about how many tokens it used, by rule of thumb, where its server may have worked for it.
+        """
 
 
 class ChainManagerMixin:

@@ -98,6 +98,21 @@ class TokenCountingMixin(BaseModel, defer_build=True):
         )
         return beside + counted
 
+    def _estimate_roughly(self, request: CallRequest, answer: BaseMessage | str | None) -> tuple[int, int]:
+        """Return about how many tokens a request, and a part of its answer, have: by rule of thumb, without any table."""
+        from hocket.tokens.approximate import count_tokens_approximately
+        from hocket.tokens.counting import count_messages, count_text
+
+        tools = request.params.get("tools")
+        read = sum(
+            count_text(None, prompt) if isinstance(prompt, str) else count_messages(None, prompt, tools)
+            for prompt in request.prompts
+        )
+        if answer is None:
+            return read, 0
+        message = AIMessage(answer) if isinstance(answer, str) else answer
+        return read, count_tokens_approximately([message]) - count_tokens_approximately([AIMessage("")])
+
     def _count_input(self, request: CallRequest) -> int:
         tools = request.params.get("tools")
         total = 0

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from hocket._runtime.lazy import loader
 from hocket.errors import MissingDependency
-from hocket.tracing.log_handler import JSONFormatter, LogHandler
+from hocket.tracing.json_formatter import JSONFormatter
+from hocket.tracing.log_handler import LogHandler
 
 if TYPE_CHECKING:
     from hocket.tracing.handler import OpenTelemetryHandler

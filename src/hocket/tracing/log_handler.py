@@ -1,12 +1,10 @@
-"""`LogHandler`: a log record at the end of each run; `JSONFormatter` writes records as lines of JSON. No package needed.
+"""`LogHandler`: a log record at the end of each run. No package needed.
 
-A record has its facts under ``hocket``, for whatever formats it: the application's own formatter, or this one.
+A record has its facts under ``hocket``, for whatever formats it: the application's own formatter, or `JSONFormatter`.
 """
 
-import json
 import logging
-from collections.abc import Mapping
-from datetime import UTC, datetime
+from collections.abc import Collection, Mapping
 from typing import Any
 from uuid import UUID
 
@@ -14,30 +12,44 @@ from hocket._runtime import clock
 from hocket._secrets import known_secrets, redact
 from hocket.callbacks import BaseCallbackHandler
 from hocket.callbacks.handler_mixins import Metadata, Serialized
-from hocket.messages import BaseMessage, UsageMetadata, get_buffer_string
+from hocket.errors import InvalidInput
+from hocket.messages import BaseMessage, UsageMetadata, add_usage, get_buffer_string
 from hocket.outputs import LLMResult
-from hocket.tracing.conventions import CANCELLED, PROVIDERS
-from hocket.tracing.outcomes import error_type, read_outcome
+from hocket.tracing.conventions import CANCELLED
+from hocket.tracing.outcomes import error_type, find_failed_run, mark_failed_run, read_outcome
 
-__all__ = ["JSONFormatter", "LogHandler"]
+__all__ = ["LogHandler"]
 
 Facts = dict[str, object]
 
 
 class _Started:
-    """A run that has not ended: when it started, and what is known of it."""
+    """A run that has not ended: when it started, its parent, and what is known of it.
 
-    def __init__(self, facts: Facts) -> None:
+    Attributes:
+        usage: of attempts that have failed.
+        failed: runs inside it whose failures are logged.
+    """
+
+    def __init__(self, facts: Facts, parent_run_id: UUID | None) -> None:
         self.at = clock.current().now()
         self.facts = facts
+        self.parent_run_id = parent_run_id
+        self.usage: UsageMetadata | None = None
+        self.failed: set[UUID] = set()
 
 
 class LogHandler(BaseCallbackHandler):
     """Logs one record at the end of each run: INFO, of what failed ERROR; of what was cancelled INFO.
 
+    An error that passes through several runs is one ERROR, of the run that it came from. The records of those around it are
+    INFO, and name that run as ``cause_run_id``.
+
     Its ``hocket`` is a dict: ``kind`` (chat, text, embeddings, chain, tool, retriever), ``name``, ``run_id``,
-    ``parent_run_id``, ``seconds``, and where known ``provider``, ``model``, ``input_tokens``, ``output_tokens``,
-    ``attempts``, ``cache_hit``, ``closed`` (its consumer left early), ``status`` (of the HTTP reply) and ``error_type``.
+    ``parent_run_id``, ``seconds``, and where known ``provider``, ``model``, ``input_tokens``, ``output_tokens`` (of all
+    attempts), ``estimated`` (True: these tokens are counted here by rule of thumb, as far as the server had not told them
+    when the call was left, cancelled or broke off), ``attempts``, ``cache_hit``, ``closed`` (its consumer left early),
+    ``status`` (of the HTTP reply), ``error_type``, ``tags`` and ``metadata``.
 
         model.invoke("hello", {"callbacks": [LogHandler()]})
         hocket.callbacks.register_handler(LogHandler())  # every run of the process
@@ -47,13 +59,30 @@ class LogHandler(BaseCallbackHandler):
     Args:
         logger: what it logs to; None: the logger "hocket.runs".
         content: whether ``input``, ``output`` and ``error`` (its message) are in it, too. Keys are masked.
+        metadata: keys of the runs' metadata that are in it, such as ``["user_id"]``, as far as a run has them. No others
+            are: a log often outlives what it is about.
+        tags: whether the runs' tags are in it, too.
+
+    Raises:
+        InvalidInput: ``metadata`` is a single text.
     """
 
     run_inline: bool = True
 
-    def __init__(self, logger: logging.Logger | None = None, *, content: bool = False) -> None:
+    def __init__(
+        self,
+        logger: logging.Logger | None = None,
+        *,
+        content: bool = False,
+        metadata: Collection[str] = (),
+        tags: bool = False,
+    ) -> None:
+        if isinstance(metadata, str):
+            raise InvalidInput(f"metadata is {metadata!r}; it is a list of keys: metadata=[{metadata!r}]")
         self._logger: logging.Logger = logger or logging.getLogger("hocket.runs")
         self._content: bool = content
+        self._metadata: Collection[str] = metadata
+        self._tags: bool = tags
         self._started: dict[UUID, _Started] = {}
 
     # -- starts
@@ -98,28 +127,35 @@ class LogHandler(BaseCallbackHandler):
             "name": details.get("name") or (serialized or {}).get("name"),
             "run_id": str(run_id),
             "parent_run_id": None if parent is None else str(parent),
+            "tags": (details.get("tags") or None) if self._tags else None,
+            "metadata": {key: metadata[key] for key in self._metadata if key in metadata} or None,
         }
         if kind in _MODELS:
-            provider, model = metadata.get("ls_provider"), metadata.get("ls_model_name")
-            facts |= {"provider": PROVIDERS.get(str(provider), provider), "model": model, "attempts": 1}
-        self._started[run_id] = _Started(facts)
+            facts |= {
+                "provider": metadata.get("ls_provider"),
+                "model": metadata.get("ls_model_name"),
+                "attempts": 1,
+            }
+        self._started[run_id] = _Started(facts, parent)
 
     def on_retry(self, retry_state: object, *, run_id: UUID, **kwargs: Any) -> None:
-        """Count an attempt."""
+        """Count an attempt, and what it used."""
         started = self._started.get(run_id)
         if started is not None:
             started.facts["attempts"] = kwargs.get("attempt", 1) + 1
+            usage = read_outcome(kwargs.get("response")).usage
+            started.usage = add_usage(started.usage, usage) if usage is not None else started.usage
 
     # -- ends
 
     def on_llm_end(self, response: LLMResult, *, run_id: UUID, **kwargs: Any) -> None:
         """Log the end of a model."""
-        self._add_answer(run_id, response)
+        self._add_answer(run_id, response, kwargs.get("estimated_usage"))
         self._end(run_id, kwargs)
 
     def on_llm_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
         """Log the failure of a model."""
-        self._add_answer(run_id, kwargs.get("response"))
+        self._add_answer(run_id, kwargs.get("response"), kwargs.get("estimated_usage"))
         self._fail(run_id, error)
 
     def on_embeddings_end(self, usage: UsageMetadata | None, *, run_id: UUID, **kwargs: Any) -> None:
@@ -159,31 +195,49 @@ class LogHandler(BaseCallbackHandler):
         """Log the failure of a retriever."""
         self._fail(run_id, error)
 
-    def _add_answer(self, run_id: UUID, response: LLMResult | None) -> None:
+    def _add_answer(self, run_id: UUID, response: LLMResult | None, estimate: UsageMetadata | None) -> None:
         started = self._started.get(run_id)
-        if started is None or response is None:
+        if started is None:
             return
         outcome = read_outcome(response)
-        if outcome.usage is not None:
-            started.facts |= {key: outcome.usage[key] for key in ("input_tokens", "output_tokens")}
+        used = estimate or outcome.usage
+        if used is not None or started.usage is not None:
+            usage = add_usage(started.usage, used)
+            started.facts |= {key: usage[key] for key in ("input_tokens", "output_tokens")}
+        if estimate is not None and estimate != outcome.usage:
+            started.facts["estimated"] = True
         if outcome.is_cached:
             started.facts["cache_hit"] = True
-        texts = [one.text for several in response.generations for one in several]
-        self._add_content(run_id, "output", lambda: "\n".join(texts))
+        if response is not None:
+            texts = [one.text for several in response.generations for one in several]
+            self._add_content(run_id, "output", lambda: "\n".join(texts))
 
     def _add_content(self, run_id: UUID, key: str, read: Any) -> None:
         if self._content and run_id in self._started:
             self._started[run_id].facts[key] = read()
 
     def _fail(self, run_id: UUID, error: BaseException) -> None:
-        kind = error_type(error)
-        facts: Facts = {"error_type": kind}
+        started = self._started.get(run_id)
+        if started is None:
+            return
+        facts: Facts = {"error_type": error_type(error)}
         status = getattr(error, "status", None)
         if isinstance(status, int):
             facts["status"] = status
         if self._content:
             facts["error"] = str(error)
-        self._end(run_id, {}, facts, logging.INFO if kind == CANCELLED else logging.ERROR)
+        if facts["error_type"] == CANCELLED:
+            self._end(run_id, {}, facts)
+            return
+        cause = find_failed_run(error, started.failed)
+        if cause is None:
+            mark_failed_run(error, run_id)
+        else:
+            facts["cause_run_id"] = str(cause)
+        parent = self._started.get(started.parent_run_id) if started.parent_run_id else None
+        if parent is not None:
+            parent.failed.add(cause or run_id)
+        self._end(run_id, {}, facts, logging.ERROR if cause is None else logging.INFO)
 
     def _end(
         self,
@@ -199,34 +253,13 @@ class LogHandler(BaseCallbackHandler):
         if details.get("closed"):
             facts["closed"] = True
         facts = {key: value for key, value in facts.items() if value is not None}
-        if self._content:
+        if shown := facts.keys() & _GIVEN:
             secrets = known_secrets()
-            facts |= {key: redact(facts[key], secrets) for key in ("input", "output", "error") if key in facts}
+            facts |= {key: redact(facts[key], secrets) for key in shown}
         outcome = facts.get("error_type", "ended")
         self._logger.log(level, "%s %s: %s", facts["kind"], facts.get("name"), outcome, extra={"hocket": facts})
 
 
 _MODELS = frozenset({"chat", "text", "embeddings"})
 
-
-class JSONFormatter(logging.Formatter):
-    """Writes a log record as a line of JSON: ``time`` (UTC), ``level``, ``logger``, ``message``, ``hocket``, ``exception``.
-
-    It takes the arguments of `logging.Formatter`, of which ``datefmt`` alone counts.
-    """
-
-    def format(self, record: logging.LogRecord) -> str:
-        """Return the line."""
-        time = datetime.fromtimestamp(record.created, UTC)
-        line: Facts = {
-            "time": time.strftime(self.datefmt) if self.datefmt else time.isoformat(timespec="milliseconds"),
-            "level": record.levelname,
-            "logger": record.name,
-            "message": record.getMessage(),
-        }
-        facts: object = getattr(record, "hocket", None)
-        if facts is not None:
-            line["hocket"] = facts
-        if record.exc_info:
-            line["exception"] = self.formatException(record.exc_info)
-        return json.dumps(line, ensure_ascii=False, default=str)
+_GIVEN = frozenset({"input", "output", "error", "tags", "metadata"})  # not hocket's own words

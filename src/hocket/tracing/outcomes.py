@@ -1,14 +1,15 @@
 """How a run ended, as facts: tokens, the model that answered, why it stopped, which kind of error. For any telemetry."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import NamedTuple, cast
+from uuid import UUID
 
 from hocket.errors import LLMError
 from hocket.messages import AIMessage, UsageMetadata, add_usage
 from hocket.outputs import ChatGeneration, Generation, LLMResult
 from hocket.tracing.conventions import CANCELLED
 
-__all__ = ["RunOutcome", "error_code", "error_type", "read_outcome"]
+__all__ = ["RunOutcome", "error_code", "error_type", "find_failed_run", "mark_failed_run", "read_outcome"]
 
 Facts = Mapping[str, object]
 
@@ -93,6 +94,29 @@ def error_type(error: BaseException) -> str:
     cls = type(error)
     module = "hocket.errors" if cls.__module__.startswith("hocket.errors.") else cls.__module__
     return cls.__qualname__ if module == "builtins" else f"{module}.{cls.__qualname__}"
+
+
+def mark_failed_run(error: BaseException, run_id: UUID) -> None:
+    """Note on an error the run that it came from."""
+    vars(error)[_FAILED_RUN] = run_id
+
+
+def find_failed_run(error: BaseException, among: Collection[UUID]) -> UUID | None:
+    """Return the run that an error, or what it was raised from, has come from; None: it is none of these.
+
+    One object may be raised again, by a run that has nothing to do with the first one.
+    """
+    cause: BaseException | None = error
+    seen = set[int]()
+    while among and cause is not None and id(cause) not in seen:
+        if (run_id := vars(cause).get(_FAILED_RUN)) in among:
+            return cast(UUID, run_id)
+        seen.add(id(cause))
+        cause = cause.__cause__
+    return None
+
+
+_FAILED_RUN = "_hocket_failed_run"
 
 
 def error_code(error: BaseException) -> str:
