@@ -193,3 +193,42 @@ async def test_a_run_in_a_sync_hook_can_be_cancelled(make_agent: MakeAgent):
     agent, _ = make_agent([[call("wait", seconds=60)]], middleware=[Sync("a", log)])
     assert await cancel_when(lambda: "a before wait" in log, agent.ainvoke, "go")
     assert log[-1] == "a before wait"
+
+
+@pytest.mark.parametrize(
+    ("name", "instead"),
+    [
+        *(
+            (f"{sync}{when}_model", "wrap_model_call(self, request, handler)")
+            for sync in ("", "a")
+            for when in ("before", "after")
+        ),
+        *(
+            (f"{sync}{when}_agent", "before or after the agent is called")
+            for sync in ("", "a")
+            for when in ("before", "after")
+        ),
+        ("awrap_model_call", "call it wrap_model_call"),
+        ("awrap_tool_call", "call it wrap_tool_call"),
+    ],
+)
+def test_a_hook_that_is_never_called_is_refused(name: str, instead: str) -> None:
+    """A filter in LangChain's ``before_model`` would stop filtering, silently: its class cannot be made."""
+
+    def hook(self: object, state: object, runtime: object) -> None: ...
+
+    with pytest.raises(InvalidHook, match=f"^Filter: hocket never calls {name}: ") as caught:
+        type("Filter", (AgentMiddleware,), {name: hook})
+    assert instead in str(caught.value)
+
+
+def test_a_hook_of_a_mixin_is_refused() -> None:
+    """As one of the class itself."""
+
+    class Mixin:
+        def before_model(self) -> None: ...
+
+    with pytest.raises(InvalidHook, match="never calls before_model"):
+
+        class Filter(Mixin, AgentMiddleware):
+            pass

@@ -27,6 +27,7 @@ __all__ = [
     "ToolCallRequest",
     "compose_model_calls",
     "compose_tool_calls",
+    "describe_strange_hook",
 ]
 
 OfferedTool = BaseTool | FieldsView
@@ -90,6 +91,23 @@ ModelHandler = Handler[ModelRequest, AIMessage]
 ToolHandler = Handler[ToolCallRequest, ToolMessage]
 
 
+_AROUND_MODEL = "write wrap_model_call(self, request, handler), with this before or after `handler(request)`"
+_AROUND_AGENT = "do it before or after the agent is called, or in wrap_model_call where request.step is 1"
+_STRANGE_HOOKS: Mapping[str, str] = {
+    **dict.fromkeys(("before_model", "after_model", "abefore_model", "aafter_model"), _AROUND_MODEL),
+    **dict.fromkeys(("before_agent", "after_agent", "abefore_agent", "aafter_agent"), _AROUND_AGENT),
+    "awrap_model_call": "call it wrap_model_call, which may be async, and returns the AIMessage",
+    "awrap_tool_call": "call it wrap_tool_call, which may be async",
+}
+"""Hooks of LangChain's that hocket never calls, and what to write instead."""
+
+
+def describe_strange_hook(name: str) -> str | None:
+    """Return what to write instead of a hook that LangChain has and hocket never calls; None for any other method."""
+    instead = _STRANGE_HOOKS.get(name)
+    return f"hocket never calls {name}: {instead}" if instead else None
+
+
 class AgentMiddleware:
     """Wraps an agent's calls. Subclass it, and define one or both hooks, each with ``def`` or ``async def``.
 
@@ -97,12 +115,22 @@ class AgentMiddleware:
     all, and look at what it returns. What it raises ends the run if it wraps the model, and is told to the model if it
     wraps a tool. One object serves all runs of its agent, at once.
 
+    Raises:
+        InvalidHook: a subclass defines a hook of LangChain's that hocket never calls, such as ``before_model``.
+
     Examples:
         >>> class Shout(AgentMiddleware):
         ...     async def wrap_tool_call(self, request, handler):
         ...         result = await handler(request)
         ...         return result.model_copy(update={"content": result.text.upper()})
     """
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Refuse a hook that would never be called: a filter in it would stop filtering, silently."""
+        super().__init_subclass__(**kwargs)
+        for name in dir(cls):
+            if text := describe_strange_hook(name):
+                raise InvalidHook(f"{cls.__name__}: {text}")
 
     def wrap_model_call(self, request: ModelRequest, handler: Callable[[ModelRequest], Any]) -> Any:
         """Return the model's answer, an `AIMessage`. By default what ``handler`` returns."""
