@@ -1,6 +1,7 @@
 """A history by its address."""
 
 import os
+import stat
 import subprocess
 import sys
 from pathlib import Path
@@ -20,7 +21,7 @@ from hocket.chat_history import (
     list_sessions,
     open_history,
 )
-from hocket.errors import InvalidInput
+from hocket.errors import HistoryError, InvalidInput
 from hocket.messages import HumanMessage
 
 
@@ -48,6 +49,19 @@ def test_a_name_is_the_same_uuid_every_time() -> None:
     assert isinstance(again, PostgresChatMessageHistory)
     assert isinstance(other, PostgresChatMessageHistory)
     assert first.session_id == again.session_id != other.session_id
+
+
+async def test_a_directory_is_made_with_the_first_turn(tmp_path: Path) -> None:
+    """For its owner alone. To read makes nothing, nor does a file's path, which may be misspelt."""
+    address = f"{tmp_path}{os.sep}new{os.sep}talks{os.sep}"
+    history = open_history(address, "ada")
+    assert await history.aget_messages() == [] and not (tmp_path / "new").exists()
+    async with history.exclusive():
+        await history.aadd_messages([HumanMessage("one")])
+    assert [message.text for message in await open_history(address, "ada").aget_messages()] == ["one"]
+    assert stat.S_IMODE((tmp_path / "new" / "talks").stat().st_mode) == 0o700
+    with pytest.raises(HistoryError, match="No such file or directory"):
+        await open_history(f"{tmp_path}{os.sep}other{os.sep}talk.jsonl").aadd_messages([HumanMessage("one")])
 
 
 @pytest.mark.parametrize("name", ["talk", "../talk", "a/b", ".", "ä\0"])

@@ -3,6 +3,7 @@
 import contextvars
 import json
 import logging
+import time
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import Any
@@ -11,11 +12,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hocket import ScriptedChatModel, Turn
+from hocket import ScriptedChatModel, Turn, errors
 from hocket.agents import create_agent
-from hocket.errors import AuthenticationError, InvalidInput, StreamTruncated
+from hocket.errors import AuthenticationError, HocketError, InvalidInput, StreamTruncated
 from hocket.messages import AIMessageChunk, HumanMessage
 from hocket.serving import EventBody, OutgoingEvent, describe_item, openai_app, openai_events, sse
+from hocket.serving.refusals import explain_failure
 from hocket.testing import virtual_clock
 from tests.kit import hook_model, tool_model
 from tests.serving.conftest import ask, chat_client, read_events
@@ -65,7 +67,7 @@ async def test_a_failure_is_an_event():
     )
     events = parse(await read(sse(model.astream("hi"))))
     assert [event for event, _, _ in events] == ["", "error"]
-    assert json.loads(events[1][2])["error"]["message"].endswith("it broke off")
+    assert json.loads(events[1][2])["error"]["message"] == "the answer broke off"
     assert b"sk-1" not in await read(sse(model.astream("hi")))
 
 
@@ -80,6 +82,40 @@ async def test_what_a_program_says_in_its_errors_is_not_told(caplog: pytest.LogC
         data = await read(sse(fail()))
     assert b"hunter2" not in data and b"the request failed" in data and b"event: end" not in data
     assert "RuntimeError: password=hunter2" in caplog.text
+
+
+KINDS = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, HocketError)]
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+def test_a_page_is_told_in_words_for_anybody(kind: type[HocketError]):
+    """What a server or a program said may have addresses, prompts and advice for programmers in it."""
+    refusal = explain_failure(kind("upstream db-7.corp failed; raise max_tokens"))
+    told = json.loads(refusal.body_for_page())["error"]
+    assert told["message"] and "corp" not in told["message"] and "max_tokens" not in told["message"]
+    assert refusal.status >= 400
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "code", "retry_after"),
+    [
+        (errors.RateLimitError("slow", retry_after=600), 429, "rate_limit_exceeded", 600),
+        (errors.BudgetExceeded("spent", resets_at=time.time() + 3600), 429, "insufficient_quota", 3600),
+        (errors.HistoryUnavailable("no server"), 503, "store_unavailable", None),
+        (errors.BudgetStoreFailed("no server"), 503, "store_unavailable", None),
+        (errors.HistoryBusy("wait"), 503, "busy", None),
+        (errors.ConnectTimeout("5 s"), 504, "timeout", None),
+        (errors.LoadError("x"), 500, None, None),
+    ],
+    ids=lambda value: type(value).__name__ if isinstance(value, Exception) else None,
+)
+def test_what_may_go_better_later_is_told_apart(
+    error: Exception, status: int, code: str | None, retry_after: float | None
+):
+    """By status and code; and when, where that is known."""
+    refusal = explain_failure(error)
+    assert (refusal.status, refusal.code) == (status, code)
+    assert json.loads(refusal.body_for_page())["error"].get("retry_after") == pytest.approx(retry_after, rel=0.5)
 
 
 async def test_silence_is_filled_with_pings():

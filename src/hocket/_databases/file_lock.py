@@ -14,7 +14,7 @@ from hocket._runtime.fork import after_fork
 from hocket._runtime.runtime import ASYNC
 from hocket.errors import HocketError
 
-__all__ = ["FileLock", "lock_file", "try_lock_file"]
+__all__ = ["FileLock", "lock_file", "make_directory", "try_lock_file"]
 
 _OWNER_ONLY = 0o600
 
@@ -66,6 +66,11 @@ else:
         return True
 
 
+def make_directory(path: str) -> None:
+    """Make the directory that ``path`` is in, for its owner alone, if it is not there."""
+    os.makedirs(os.path.dirname(path) or ".", mode=0o700, exist_ok=True)
+
+
 class FileLock:
     """One hold of a lock that lasts: on a file of its own, which is there while somebody has the lock.
 
@@ -76,15 +81,17 @@ class FileLock:
         path: of what the lock is on; the lock's file stands beside it, whichever link leads there.
         suffix: is put behind the path to name the lock's file.
         error_type: what a failure becomes.
+        make_directory: whether to make the directory that both are in.
     """
 
     lease: float | None = None  # the system keeps it as long as the process lives
     interval = 0.0
 
-    def __init__(self, path: str, suffix: str, error_type: type[HocketError]) -> None:
+    def __init__(self, path: str, suffix: str, error_type: type[HocketError], *, make_directory: bool = False) -> None:
         self._target = path
         self._suffix = suffix
         self._error_type = error_type
+        self._makes_directory = make_directory
         self._changing = threading.Lock()  # an attempt that was left behind may still go on in its thread
         self._held: dict[str, int] = {}
         self._is_over = False
@@ -109,6 +116,8 @@ class FileLock:
         gate = path + ".next"
         with self._changing:
             try:
+                if self._makes_directory:
+                    make_directory(path)
                 won = self._take(gate) and self._take(path)
             except OSError as error:
                 raise self._error_type(f"{path}: {error.strerror or error}") from error

@@ -13,7 +13,7 @@ from collections.abc import Generator, Sequence
 from contextlib import AbstractAsyncContextManager, contextmanager, suppress
 from typing import Any, cast
 
-from hocket._databases.file_lock import FileLock, lock_file
+from hocket._databases.file_lock import FileLock, lock_file, make_directory
 from hocket._databases.urls import check_path
 from hocket.chat_history.base import BaseChatMessageHistory
 from hocket.chat_history.exclusive import Exclusive
@@ -39,17 +39,21 @@ class FileChatMessageHistory(BaseChatMessageHistory):
     name, a list of all messages, is read as one turn.
 
     Args:
-        file_path: the file; the first turn makes it, readable for its owner alone. Its directory must be there.
+        file_path: the file; the first turn makes it, readable for its owner alone.
         ensure_ascii: write characters beyond ASCII as escapes; else as UTF-8.
+        make_directory: whether the first turn makes its directory, too; else that must be there.
 
     Raises:
         InvalidInput: the path is empty. By `add_messages`: a message cannot be stored; none of the turn is.
         HistoryError: by every operation: the file cannot be read or written, or a line of it is damaged.
     """
 
-    def __init__(self, file_path: str | os.PathLike[str], *, ensure_ascii: bool = False) -> None:
+    def __init__(
+        self, file_path: str | os.PathLike[str], *, ensure_ascii: bool = False, make_directory: bool = False
+    ) -> None:
         self.file_path: str = check_path(file_path, "file_path")
         self.ensure_ascii = ensure_ascii
+        self.make_directory = make_directory
 
     @property
     def messages(self) -> list[BaseMessage]:
@@ -96,7 +100,8 @@ class FileChatMessageHistory(BaseChatMessageHistory):
 
         The lock is the operating system's, on a file beside this one (``.lock``), which is removed afterwards.
         """
-        return Exclusive(self, self.exclusive_key, timeout, FileLock(self.file_path, ".lock", HistoryError))
+        lock = FileLock(self.file_path, ".lock", HistoryError, make_directory=self.make_directory)
+        return Exclusive(self, self.exclusive_key, timeout, lock)
 
     def __repr__(self) -> str:
         return f"FileChatMessageHistory({self.file_path!r})"
@@ -105,6 +110,8 @@ class FileChatMessageHistory(BaseChatMessageHistory):
     def _open_locked(self, flags: int) -> Generator[int]:
         """Open the file, and lock it: along with others to read, alone to write."""
         try:
+            if self.make_directory and flags & os.O_CREAT:
+                make_directory(self.file_path)
             file = os.open(self.file_path, flags | _BINARY | _AT_ONCE, _OWNER_ONLY)
             try:
                 if not stat.S_ISREG(os.fstat(file).st_mode):

@@ -33,7 +33,8 @@ def open_history(url_or_path: str | os.PathLike[str], session_id: str | None = N
     Args:
         url_or_path: ``redis://host:port/number`` (or ``rediss://``, ``unix://``); ``postgresql://host/database``, where
             the table is ``message_store``; ``sqlite:///relative/path`` or ``sqlite:////absolute/path``; else the path of a
-            file of JSON lines, which holds one conversation, or, with a slash at its end, of a directory of such files.
+            file of JSON lines, which holds one conversation, or, with a slash at its end, of a directory of such files, made
+            with the first turn.
         session_id: the conversation. PostgreSQL wants a UUID: any other name becomes a version 5 one. A file has none, a
             directory may go without (its file is ``default.jsonl``); every database must be told, or all users of a
             program would share one conversation.
@@ -132,7 +133,8 @@ def _open_file(path: str, session_id: str | None) -> BaseChatMessageHistory:
     from hocket.chat_history.file import FileChatMessageHistory
 
     if path.endswith(_ENDS):
-        return FileChatMessageHistory(os.path.join(path, quote(session_id or _DEFAULT, safe="") + _SUFFIX))
+        name = quote(session_id or _DEFAULT, safe="") + _SUFFIX
+        return FileChatMessageHistory(os.path.join(path, name), make_directory=True)
     if session_id is not None:
         raise InvalidInput(
             f"{path!r} is a file, which holds one conversation: for {session_id!r} name a directory, {path}/"

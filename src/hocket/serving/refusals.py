@@ -1,13 +1,19 @@
-"""Why a request has no answer, in OpenAI's form: a status and an ``error`` object, which its clients raise as an error.
+"""Why a request has no answer: a status, and words for whoever asked.
 
-What a model's own server refuses is told by the status that it would have had from there, but for two things. That the
-gateway's key is refused is no fault of the client's, whose own key is good: 502. And what was not written for strangers,
-an error of the program around a model, is not told at all: 500, and the log has it.
+A program that asked in OpenAI's form is told what its own request to the model's server would have been told: the status
+from there, and an ``error`` object, which its clients raise as an error, but for two things. That the gateway's key is
+refused is no fault of the client's, whose own key is good: 502. And what was not written for strangers, an error of the
+program around a model, is not told at all: 500, and the log has it.
+
+A person in front of a page is told in words of ours, whatever failed. A server's own words may have addresses, prompts
+and advice for programmers in them.
 """
 
 import math
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from pydantic_core import to_json
 
@@ -16,11 +22,14 @@ from hocket._secrets import redact
 from hocket.errors import (
     AuthenticationError,
     BudgetExceeded,
+    BudgetStoreFailed,
     ConnectionFailed,
     ConnectTimeout,
     ContentFiltered,
     ContextLengthExceeded,
     EmptyResponse,
+    HistoryBusy,
+    HistoryUnavailable,
     InvalidHistory,
     InvalidInput,
     InvalidRequest,
@@ -31,7 +40,10 @@ from hocket.errors import (
     RateLimitError,
     RequestTimeout,
     ResourceNotFound,
+    StoreUnavailable,
+    StreamTruncated,
     Unsupported,
+    VectorStoreUnavailable,
 )
 
 __all__ = ["Refusal", "explain_failure"]
@@ -51,6 +63,7 @@ class Refusal(Exception):
         param: the field of the request that is at fault.
         retry_after: seconds to wait before another try.
         headers: further ones of the reply.
+        words: the message for somebody in front of a page.
     """
 
     status: int
@@ -59,12 +72,22 @@ class Refusal(Exception):
     param: str | None = None
     retry_after: float | None = None
     headers: Sequence[Header] = ()
+    words: str = ""
 
     def body(self) -> bytes:
-        """Return the error object."""
-        kind = _TYPES.get(self.status, INVALID if self.status < 500 else "server_error")
-        error = {"message": self.message, "type": kind, "param": self.param, "code": self.code}
+        """Return the error object of OpenAI's form."""
+        return to_json({"error": self._describe(self.message)})
+
+    def body_for_page(self) -> bytes:
+        """Return the error object in words for anybody, with ``retry_after`` where it is known."""
+        error = self._describe(self.words)
+        if self.retry_after is not None:
+            error["retry_after"] = round(self.retry_after, 3)
         return to_json({"error": error})
+
+    def _describe(self, message: str) -> dict[str, object]:
+        kind = _TYPES.get(self.status, INVALID if self.status < 500 else "server_error")
+        return {"message": message, "type": kind, "param": self.param, "code": self.code}
 
     def all_headers(self) -> list[Header]:
         """Return the headers of the reply, but for its length."""
@@ -74,41 +97,71 @@ class Refusal(Exception):
         return headers
 
 
-# The first that fits: a class stands before those that it derives from.
-_REFUSALS: tuple[tuple[type[Exception], int, str | None], ...] = (
-    (ContextLengthExceeded, 400, "context_length_exceeded"),
-    (ContentFiltered, 400, "content_filter"),
-    (InvalidRequest, 400, None),
-    (Unsupported, 400, "unsupported"),
-    (InvalidInput, 400, None),
-    (InvalidHistory, 400, None),
-    (ResourceNotFound, 404, "not_found"),
-    (BudgetExceeded, 429, "insufficient_quota"),
-    (QuotaExceeded, 429, "insufficient_quota"),
-    (RateLimitError, 429, "rate_limit_exceeded"),
-    (AuthenticationError, 502, "upstream_authentication"),
-    (RequestTimeout, 504, "timeout"),
-    (Overloaded, 503, "overloaded"),
-    (ProviderUnavailable, 503, "upstream_unavailable"),
-    (LLMError, 502, "upstream_error"),
-    (EmptyResponse, 502, "upstream_error"),
-)
+class _Row(NamedTuple):
+    kind: type[Exception]
+    status: int
+    code: str | None
+    words: str
+    for_program: bool = True
+    """Whether a program is told what the error says, which may have amounts and addresses, or the words, too."""
 
-# What only the operator is to read: addresses, amounts, who refused whose key.
-_UNTOLD: Mapping[type[Exception], str] = {
-    AuthenticationError: "the model's server refused the key of this gateway; its operator has to mend that",
-    BudgetExceeded: "what may be spent here is spent",
-    ConnectionFailed: "the model's server cannot be reached",
-    ConnectTimeout: "the model's server cannot be reached in time",
-}
+
+_REFUSED = "the request cannot be answered as it stands"
+_SPENT = "what may be spent here is spent"
+_NO_STORE = "a store of this service cannot be reached for now"
+_FAILED = "the request failed"
+
+# The first that fits: a class stands before those that it derives from.
+_ROWS = (
+    _Row(ContextLengthExceeded, 400, "context_length_exceeded", "the conversation is too long for the model"),
+    _Row(ContentFiltered, 400, "content_filter", "a content filter stopped the question or the answer"),
+    _Row(InvalidRequest, 400, None, _REFUSED),
+    _Row(Unsupported, 400, "unsupported", _REFUSED),
+    _Row(InvalidInput, 400, None, _REFUSED),
+    _Row(InvalidHistory, 400, None, _REFUSED),
+    _Row(ResourceNotFound, 404, "not_found", "the model is not there"),
+    _Row(BudgetExceeded, 429, "insufficient_quota", _SPENT, for_program=False),
+    _Row(QuotaExceeded, 429, "insufficient_quota", _SPENT),
+    _Row(RateLimitError, 429, "rate_limit_exceeded", "there are too many requests for now"),
+    _Row(
+        AuthenticationError,
+        502,
+        "upstream_authentication",
+        "the model's server refused the key of this service; its operator has to mend that",
+        for_program=False,
+    ),
+    _Row(ConnectTimeout, 504, "timeout", "the model's server cannot be reached in time", for_program=False),
+    _Row(RequestTimeout, 504, "timeout", "the answer took too long"),
+    _Row(Overloaded, 503, "overloaded", "the model's server has too much to do for now"),
+    _Row(ConnectionFailed, 503, "upstream_unavailable", "the model's server cannot be reached", for_program=False),
+    _Row(ProviderUnavailable, 503, "upstream_unavailable", "the model's server failed"),
+    _Row(StreamTruncated, 502, "upstream_error", "the answer broke off"),
+    _Row(LLMError, 502, "upstream_error", "the model's server failed"),
+    _Row(EmptyResponse, 502, "upstream_error", "the model said nothing"),
+    _Row(HistoryBusy, 503, "busy", "another answer of this conversation is under way", for_program=False),
+    *(
+        _Row(kind, 503, "store_unavailable", _NO_STORE, for_program=False)
+        for kind in (HistoryUnavailable, VectorStoreUnavailable, StoreUnavailable, BudgetStoreFailed)
+    ),
+)
 
 
 def explain_failure(error: Exception) -> Refusal:
     """Return what a client is told of an error: no key is in it, and nothing of what a program's own errors say."""
-    found = next((row for row in _REFUSALS if isinstance(error, row[0])), None)
-    if found is None:
-        return Refusal(status=500, message="the request failed")
-    _, status, code = found
-    message = next((text for kind, text in _UNTOLD.items() if isinstance(error, kind)), None) or redact(str(error))
-    retry_after = error.retry_after if isinstance(error, LLMError) and status in (429, 503) else None
-    return Refusal(status=status, message=message, code=code, retry_after=retry_after)
+    row = next((row for row in _ROWS if isinstance(error, row.kind)), None)
+    if row is None:
+        return Refusal(status=500, message=_FAILED, words=_FAILED)
+    return Refusal(
+        status=row.status,
+        message=redact(str(error)) if row.for_program else row.words,
+        code=row.code,
+        retry_after=_find_pause(error, row.status),
+        words=row.words,
+    )
+
+
+def _find_pause(error: Exception, status: int) -> float | None:
+    """Return after how many seconds another try may do better, if that is known."""
+    if isinstance(error, BudgetExceeded) and error.resets_at is not None:
+        return max(error.resets_at - time.time(), 0.0)
+    return error.retry_after if isinstance(error, LLMError) and status in (429, 503) else None

@@ -60,7 +60,8 @@ def sse(
 
     Each item is an event. After the last one comes ``event: end``, so that a client knows an answer that is whole from one
     that broke off; where the stream fails, ``event: error`` comes instead, with ``{"error": {"message", "type", "code",
-    …}}``, in which no key is, nor what a program's own errors say. In silence a comment is sent.
+    …}}``, and ``retry_after`` in seconds where that is known. Its words are hocket's, for anybody to read: what the model's
+    server or the program said is in the log, of the logger "hocket.serving". In silence a comment is sent.
 
     A client that leaves closes the stream, as its consumer would: handlers hear ``on_llm_end`` with ``closed=True``, what a
     `Conversation` was told is kept, and nobody hears of a failure. So pass the stream itself; of a generator around one
@@ -156,4 +157,4 @@ class _EventWriter(Generic[T]):
         return OutgoingEvent({}, "end").write()
 
     def fail(self, error: Exception) -> bytes:
-        return OutgoingEvent(explain_failure(error).body().decode(), "error").write()
+        return OutgoingEvent(explain_failure(error).body_for_page().decode(), "error").write()
