@@ -115,7 +115,8 @@ def test_what_may_go_better_later_is_told_apart(
     """By status and code; and when, where that is known."""
     refusal = explain_failure(error)
     assert (refusal.status, refusal.code) == (status, code)
-    assert json.loads(refusal.body_for_page())["error"].get("retry_after") == pytest.approx(retry_after, rel=0.5)
+    told = json.loads(refusal.body_for_page())["error"].get("retry_after")
+    assert told == (retry_after and pytest.approx(retry_after, rel=0.5))  # the machine may be slow
 
 
 async def test_silence_is_filled_with_pings():
