@@ -43,10 +43,10 @@ class LanternFormat(Format):
 
 
 class TestChatLantern(RemoteChatModelConformance):
-    """Some eighty tests: answers, streams cut at every byte, errors, cancellation, limits on time, threads and loops."""
+    """Some ninety tests: answers, streams cut at every byte, errors, cancellation, limits on time, threads and loops."""
 
     format = LanternFormat()
-    has_tools = has_stop = has_images = False
+    has_tools = has_stop = has_images = has_reasoning = False
 
     def make(self, server_url: str) -> ChatLantern:
         return ChatLantern(model="small", base_url=server_url, api_key=self.api_key)

@@ -22,7 +22,10 @@ pytest is imported here and nowhere above.
 
 import pytest
 
-_TESTS = ("answers", "exclusive", "failures", "histories", "leaving", "loops", "remote_suite", "requests", "streams")
+_TESTS = (
+    *("answers", "conversations", "exclusive", "failures", "histories", "leaving", "loops"),
+    *("remote_suite", "requests", "streams"),
+)
 _OF_VECTORS = ("crowds", "filters", "keeping", "refusals", "searches")
 pytest.register_assert_rewrite(
     *(f"{__name__}.{part}" for part in _TESTS), *(f"{__name__}.vectorstores.{part}" for part in _OF_VECTORS)

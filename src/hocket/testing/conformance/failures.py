@@ -63,6 +63,13 @@ class Failures(RemoteSuite):
                 await ask(model, verb, self.question, [], retry=None)
 
     @pytest.mark.parametrize("verb", VERBS)
+    async def test_an_error_in_a_good_reply(self, verb: str) -> None:
+        """The words of a refusal in a reply with status 200 are an error, with those words, and never an answer."""
+        async with self.serving(Status(200, "in the words of the server")) as model:
+            with pytest.raises(LLMError, match="in the words of the server"):
+                await ask(model, verb, self.question, [], retry=None)
+
+    @pytest.mark.parametrize("verb", VERBS)
     @pytest.mark.parametrize("how", ["eof", "reset", "nobody"])
     async def test_a_server_that_goes_away(self, how: Any, verb: str) -> None:
         """No connection, or one that closes without an answer, is `ConnectionFailed`, and worth another attempt."""

@@ -1,6 +1,7 @@
 """The exam of a model behind HTTP."""
 
 from hocket.testing.conformance.answers import Answers
+from hocket.testing.conformance.conversations import Conversations
 from hocket.testing.conformance.failures import Failures
 from hocket.testing.conformance.leaving import Leaving
 from hocket.testing.conformance.loops import Loops
@@ -10,7 +11,7 @@ from hocket.testing.conformance.streams import Streams
 __all__ = ["RemoteChatModelConformance"]
 
 
-class RemoteChatModelConformance(Requests, Failures, Streams, Answers, Leaving, Loops):
+class RemoteChatModelConformance(Conversations, Requests, Failures, Streams, Answers, Leaving, Loops):
     """Tests of a chat model behind HTTP, for its provider's suite to inherit: all of a model's, and those of the network.
 
         class TestChatParlour(RemoteChatModelConformance):

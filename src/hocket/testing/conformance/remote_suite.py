@@ -6,6 +6,9 @@ from contextlib import asynccontextmanager, contextmanager
 from typing import Any
 
 from hocket.language_models import BaseChatModel
+from hocket.language_models.base import LanguageModelInput
+from hocket.messages import AIMessage
+from hocket.runnables import Runnable
 from hocket.testing.conformance.suite import Suite
 from hocket.testing.server import Format, ReceivedRequest, Reply, Script, Server, serve
 
@@ -25,6 +28,9 @@ class RemoteSuite(Suite):
             `hocket.testing.server.Format`.
         api_key: for `make` to give to the model; the exam looks where else it appears.
         has_key: whether it is sent to the server.
+        has_system: whether system messages are taken; if not, they are refused.
+        has_call_ids: whether the format says by an id which call a tool's result answers; if not, by name or by order.
+        has_reasoning: whether answers may have reasoning, which the format sends where a reply has some.
         length_word: the server's own word for an answer that was cut off at its limit of tokens.
         server: the server of the test, once there is one.
     """
@@ -32,6 +38,9 @@ class RemoteSuite(Suite):
     format: Format
     api_key: str = "sk-canary-4f1c9b7e2d"
     has_key: bool = True
+    has_system: bool = True
+    has_call_ids: bool = True
+    has_reasoning: bool = True
     length_word: str = "length"
     server: Server
 
@@ -92,7 +101,14 @@ def _answer_by_number(request: ReceivedRequest) -> Reply:
     return Reply(f"Answer {int(numbers[-1]) if numbers else 0}: air scatters blue light more, more, more than red.")
 
 
-async def ask(model: BaseChatModel, verb: str, question: str, pieces: list[str], **options: Any) -> str:
+async def ask(
+    model: Runnable[LanguageModelInput, AIMessage],
+    verb: str,
+    question: LanguageModelInput,
+    pieces: list[str],
+    /,
+    **options: Any,
+) -> str:
     """Return the text of an answer, whole or streamed; ``pieces`` gets what is handed out, also if it fails then."""
     if verb == "ainvoke":
         pieces.append((await model.ainvoke(question, **options)).text)

@@ -8,7 +8,7 @@ from pydantic import BaseModel
 
 from hocket.callbacks import BaseCallbackHandler
 from hocket.errors import LLMError, Unsupported
-from hocket.messages import HumanMessage
+from hocket.messages import AIMessage, HumanMessage
 from hocket.testing.conformance.remote_suite import VERBS, RemoteSuite, ask
 from hocket.testing.conformance.suite import IMAGE, REFUSALS, TOOL
 from hocket.testing.server import ReceivedRequest, Reply, ScriptedToolCall, Split, Status
@@ -19,6 +19,9 @@ __all__ = ["Requests", "Weather"]
 ODD_TEXT = 'naïve — one\u2028two\u2029three\x85four 🎼 "five" \\ six\n\nseven\tdata: eight'
 CALL: ScriptedToolCall = {"name": "get_weather", "args": {"city": "Zürich", "days": [1, 2]}, "id": "call_1"}
 STOP = "UNTIL-HERE"
+SHORT = "Rayleigh scattering."
+LONG = "Air scatters blue light more than red light. " * 5
+REASONING = "They ask about light, so it is physics."
 
 # Options that models have in common, with values that are unlike anything else in a request, and exact in binary.
 OPTIONS: dict[str, Any] = {
@@ -90,14 +93,7 @@ class Requests(RemoteSuite):
         if not self.has_tools:
             pytest.skip("has_tools = False: that they are refused is tested above")
         async with self.serving(Reply(tool_calls=[CALL, {**CALL, "id": "call_2"}])) as model:
-            bound: Any = model.bind_tools([TOOL])
-            if verb == "ainvoke":
-                reply = await bound.ainvoke(self.question)
-            else:
-                async with bound.astream(self.question) as stream:
-                    async for _ in stream:
-                        pass
-                reply = stream.message
+            reply = await _read_reply(model.bind_tools([TOOL]), verb, self.question)
         assert [(call["name"], call["args"]) for call in reply.tool_calls] == [(CALL["name"], CALL["args"])] * 2
         assert len({call["id"] for call in reply.tool_calls}) == 2
         assert not reply.invalid_tool_calls
@@ -118,20 +114,35 @@ class Requests(RemoteSuite):
                 answer = [item async for item in structured.astream(self.question)][-1]
         assert answer == Weather(city="Oslo", celsius=-3)
 
-    @pytest.mark.parametrize("choice", ["auto", "none", "any", "get_weather"])
-    async def test_a_tool_choice_is_sent_or_refused(self, choice: str) -> None:
-        """Each choice is sent, in the provider's words, or refused before anything is; one of an unknown tool always is."""
-        if not self.has_tools:
-            pytest.skip("has_tools = False: that they are refused is tested above")
-        async with self.answering() as model:
-            try:
-                await model.bind_tools([TOOL], tool_choice=choice).ainvoke(self.question)
-            except REFUSALS:
-                assert not self.server.requests, "refused, but only after something was sent"
-            else:
-                assert b"get_weather" in self.server.requests[-1].body or choice == "none"
-            with pytest.raises(REFUSALS):
-                model.bind_tools([TOOL], tool_choice="no_such_tool")
+    @pytest.mark.parametrize("verb", VERBS)
+    async def test_usage_follows_the_answer(self, verb: str) -> None:
+        """A longer answer to the same question costs more output, and no more input: the counts are not swapped."""
+        if not (self.has_usage if verb == "ainvoke" else self.has_stream_usage):
+            pytest.skip("has_usage or has_stream_usage = False")
+        async with self.serving([Reply(text) for text in (SHORT, LONG)]) as model:
+            short, long = [(await _read_reply(model, verb, self.question)).usage_metadata for _ in range(2)]
+        assert short is not None and long is not None
+        assert short["input_tokens"] == long["input_tokens"], (
+            "of one question; are input and output the right way round?"
+        )
+        assert short["output_tokens"] < long["output_tokens"], (
+            f"of {len(SHORT.split())} words and of {len(LONG.split())}; does {type(self.format).__name__} count them, with "
+            "measure_text(reply.text)?"
+        )
+
+    @pytest.mark.parametrize("verb", VERBS)
+    async def test_reasoning_is_read(self, verb: str) -> None:
+        """What a model thinks before it answers is in reasoning blocks, whole or from a stream, and not in the text."""
+        if not self.has_reasoning:
+            pytest.skip("has_reasoning = False")
+        async with self.serving(Reply(SHORT, reasoning=REASONING, pieces=3)) as model:
+            reply = await _read_reply(model, verb, self.question)
+        thought = [str(block.get("reasoning") or "") for block in reply.content_blocks if block["type"] == "reasoning"]
+        assert "".join(thought) == REASONING, (
+            f"reasoning is lost; or {type(self.format).__name__} does not send `reply.reasoning`; or the server has none, "
+            "and the suite says has_reasoning = False"
+        )
+        assert reply.text == SHORT
 
     @pytest.mark.parametrize("verb", VERBS)
     async def test_any_text_arrives(self, verb: str) -> None:
@@ -143,13 +154,7 @@ class Requests(RemoteSuite):
     async def test_the_finish_reason_is_the_servers(self, verb: str) -> None:
         """``response_metadata["finish_reason"]`` is the server's word: who reads it can tell an answer that was cut off."""
         async with self.serving(Reply("And so it", finish_reason=self.length_word)) as model:
-            if verb == "ainvoke":
-                reply = await model.ainvoke(self.question)
-            else:
-                async with model.astream(self.question) as stream:
-                    async for _ in stream:
-                        pass
-                reply = stream.message
+            reply = await _read_reply(model, verb, self.question)
         assert reply.response_metadata.get("finish_reason") == self.length_word
 
     async def test_connections_are_kept(self) -> None:
@@ -172,10 +177,22 @@ class Requests(RemoteSuite):
         async with self.serving(repeat) as model:
             shown = [repr(model), str(model)]
             with pytest.raises(LLMError) as caught:
-                await ask(model.with_config(callbacks=[handler]), verb, self.question, [])  # type: ignore[arg-type]
+                await ask(model.with_config(callbacks=[handler]), verb, self.question, [])
         shown += [f"{error} {error!r} {vars(error)}" for error in _iterate_causes(caught.value)]
         assert handler.heard
         assert [text for text in (*shown, *handler.heard) if self.api_key in text] == []
+
+
+async def _read_reply(model: Any, verb: str, question: str) -> AIMessage:
+    """Return an answer, whole or folded from a stream."""
+    if verb == "ainvoke":
+        reply: AIMessage = await model.ainvoke(question)
+        return reply
+    async with model.astream(question) as stream:
+        async for _ in stream:
+            pass
+    folded: AIMessage = stream.message
+    return folded
 
 
 async def _ask_with(what: str, model: Any, question: str) -> None:
