@@ -70,9 +70,9 @@ class ChatHistoryConformance(ExclusiveExam):
 
     @pytest.fixture(autouse=True)
     def _sessions(self) -> Iterator[None]:
-        self._made: dict[str, list[BaseChatMessageHistory]] = {}
+        self.__made: dict[str, list[BaseChatMessageHistory]] = {}
         yield
-        for histories in self._made.values():
+        for histories in self.__made.values():
             histories[0].clear()
             for history in histories:
                 history.close()
@@ -81,7 +81,7 @@ class ChatHistoryConformance(ExclusiveExam):
         """Return a history that the test leaves behind empty; None: of a new conversation."""
         session_id = session_id or str(uuid4())
         history = self.make(session_id)
-        self._made.setdefault(session_id, []).append(history)
+        self.__made.setdefault(session_id, []).append(history)
         return history
 
     # -- what is kept

@@ -102,16 +102,16 @@ class VectorStoreSuite:
 
     @pytest.fixture(autouse=True)
     def _stores(self) -> Iterator[None]:
-        self._made: list[VectorStore] = []
+        self.__made: list[VectorStore] = []
         yield
-        for store in self._made:
+        for store in self.__made:
             store.delete()
             store.close()
 
     def store(self, embedding: Embeddings | None = None) -> VectorStore:
         """Return a store that the test leaves behind empty."""
         store = self.make(embedding or ExamEmbeddings())
-        self._made.append(store)
+        self.__made.append(store)
         return store
 
     async def read(self, store: VectorStore, ids: Sequence[str]) -> list[str]:
