@@ -35,6 +35,8 @@ def test_a_table_is_labelled_and_gone_on_with(copy_project: CopyProject):
         first = len(server.requests)
         again = run_cells(cells[:3], folder, **variables)
         assert len(server.requests) - first == 1 + 2  # a try of the chain, and of the rows that failed at the server
+        with pytest.raises(AssertionError, match="ResumeMismatch"):
+            run_cells(cells[:3], folder, **variables | {"HOCKET_MODEL": "openai:gpt-5-nano"})
     _, _, (*bar, report), (failures,), (cost,), (table,), (words,) = shown
     assert "20/20" in str(bar) and "failed=3" in str(bar)
     assert "<td>17</td><td>3</td>" in report["data"]["text/html"]

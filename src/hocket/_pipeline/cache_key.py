@@ -37,7 +37,7 @@ from hocket.load.construct import get_fields
 from hocket.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 from hocket.messages.base import is_bare
 
-__all__ = ["KEPT_KEY", "LocalKey", "hash_bytes", "model_key", "prompt_key", "value_key"]
+__all__ = ["KEPT_KEY", "LocalKey", "hash_bytes", "model_key", "portable_key", "prompt_key", "value_key"]
 
 _SPOKEN: Mapping[type, str] = {HumanMessage: "human", SystemMessage: "system", AIMessage: "ai"}
 _SILENT = frozenset({"id", "response_metadata", "usage_metadata", "artifact", "chunk_position"})
@@ -56,6 +56,8 @@ _marks: dict[int, tuple[weakref.ref[Any], str]] = {}
 _TILDE = b"~"
 _HERE = f"~{new_run_id().hex}"
 """How every mark of this process begins, by which a key that holds one is known. The byte alone is found much faster."""
+
+_MARK = re.compile(_HERE + "[0-9a-f]{32} ")
 
 
 class LocalKey(str):
@@ -160,8 +162,13 @@ def _is_plain(value: object) -> bool:
 
 
 def value_key(value: object) -> str:
-    """Return the key of any value, the same in every process; one that no other process could know has a key of its own."""
-    return hash_bytes(_canonical(value).encode("utf-8", "surrogatepass"))
+    """Return the key of any value, the same in every process; a `LocalKey` if no other process could make it."""
+    return _make_key(_canonical(value).encode("utf-8", "surrogatepass"))
+
+
+def portable_key(value: object) -> str:
+    """Return the key of any value, the same in every process: what only this one knows counts by its name."""
+    return hash_bytes(_MARK.sub("", _canonical(value)).encode("utf-8", "surrogatepass"))
 
 
 def _canonical(value: Any) -> str:

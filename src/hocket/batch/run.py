@@ -1,8 +1,5 @@
 """The run: workers take rows, ask, and add lines to the journal, which is written every 50 ms."""
 
-# pyright: reportPrivateUsage=false
-# What changes a model's answers is what its cache key says (`_get_llm_string`, LangChain's name).
-
 import inspect
 import os
 from collections.abc import AsyncIterable, Awaitable, Callable, Iterable, Mapping
@@ -11,12 +8,13 @@ from typing import Any, Generic, TypeVar, cast
 import anyio
 from pydantic import BaseModel
 
-from hocket._pipeline.cache_key import LocalKey, value_key
+from hocket._pipeline.cache_key import value_key
 from hocket._runtime import clock
 from hocket._runtime.cancellation import only
 from hocket._runtime.portal import run_in_portal
 from hocket._runtime.runtime import ASYNC
 from hocket.batch.errors import TooManyFailures
+from hocket.batch.fingerprint import make_fingerprint
 from hocket.batch.journal import Journal, LineData, MismatchPolicy, hash_row, read_row
 from hocket.batch.meter import RowMeter, row_meter
 from hocket.batch.progress import Listener, Progress, make_listener
@@ -34,13 +32,12 @@ from hocket.errors import (
     ResourceNotFound,
     Unpriceable,
 )
-from hocket.language_models import BaseLanguageModel
 from hocket.messages import AIMessage
-from hocket.runnables import Runnable, RunnableSerializable
+from hocket.runnables import Runnable
 
 Row = TypeVar("Row")
 
-__all__ = ["arun_batch", "make_fingerprint", "run_batch", "write_output"]
+__all__ = ["arun_batch", "run_batch", "write_output"]
 
 TICK = 0.05
 MOST_LINES = 256
@@ -92,8 +89,9 @@ async def arun_batch(
         on_mismatch: what to do with a file of another model, or where a row has changed: "raise", or "redo", which asks
             again.
         fsync: whether to wait, at each write, until the disk has it; else a power cut may take the last seconds.
-        version: what stands for the model in the file; None: for a model, all that changes an answer, as in a cache's key.
-            Of other runnables, and of models that hold what only this process knows, the class and the name count only.
+        version: what stands for the model in the file, alone: name the model in it. None: all that changes an answer, in
+            the whole chain: models, prompts, schemas, tools, arguments. A function counts by its name and by the models
+            and chains that it uses, not by its code; another object that cannot be written down by its class.
 
     Returns:
         what the file holds now. ``stopped`` is set if a budget was used up: what was in flight has been finished.
@@ -312,16 +310,6 @@ class _Run(Generic[Row]):
             returned = self._listener(report)
             if inspect.isawaitable(returned):
                 await cast("Awaitable[object]", returned)
-
-
-def make_fingerprint(model: object) -> str:
-    """Return what stands for a model in the file's first line."""
-    kind = type(model)
-    name = f"{kind.__module__}.{kind.__qualname__}"
-    if isinstance(model, BaseLanguageModel):
-        key = model._get_llm_string()
-        return f"{name} {model._llm_type if isinstance(key, LocalKey) else key}"
-    return f"{name} {model.get_name()}" if isinstance(model, RunnableSerializable) else name
 
 
 def write_output(output: object) -> object:

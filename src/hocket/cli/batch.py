@@ -72,7 +72,8 @@ def run(arguments: argparse.Namespace) -> int:
     from contextlib import nullcontext
 
     from hocket._runtime.portal import run_in_portal
-    from hocket.batch.run import arun_batch, make_fingerprint
+    from hocket.batch.fingerprint import make_fingerprint
+    from hocket.batch.run import arun_batch
     from hocket.budgets import spending
     from hocket.cli.batch_rows import InputFile
     from hocket.cli.choice import open_first_model

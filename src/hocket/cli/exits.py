@@ -98,6 +98,7 @@ _IN_PYTHON = (
     (r"\bopen_history\(address, session_id=\.\.\.\)", "--session NAME"),
     (r"\binterrupt_on names\b", "--interrupt-on names"),
     (r'\bon_mismatch="redo"', "--redo"),
+    (r"\. Do its answers still hold\? Then version='.*?' goes on", ""),
     (r"\bmax_consecutive_failures=", "--max-consecutive-failures "),
     (r"\bset_prices\(\{.*?\}\), have", "--price 1.25,10, or have"),
     (r",? or let such (models|calls) pass, Budget\(.*?\)", ""),
