@@ -225,7 +225,7 @@ def source_of(block: Block) -> Source:
         raise InvalidInput(
             f"the url of a block of type {block['type']!r} is {excerpt(data)}, which no server can open; of a file on this "
             "machine give the content: base64=Path(...).read_bytes(), mime_type=...",
-            page="providers.md#images-recordings-and-files",
+            page="providers.md#images-audio-and-pdf-files",
         )
     if kind == "base64" and not mime_type:
         raise InvalidInput(f"a block of type {block['type']!r} holds base64 and no mime_type, such as 'image/png'")
