@@ -2,7 +2,7 @@
 
 import pytest
 
-from hocket.cli.word_wrap import WordWrap, count_cells, find_breaks
+from hocket.cli.word_wrap import WordWrap, count_cells, cut_line, find_breaks
 
 
 def wrapped(text: str, width: int = 20) -> list[str]:
@@ -73,3 +73,10 @@ def test_pieces_make_the_same_lines() -> None:
         lines += layout.add(letter, 20).settled
     lines += layout.add("", 20, is_last=True).settled
     assert lines == wrapped(text)
+
+
+def test_a_line_is_cut_to_a_width() -> None:
+    """In cells, of which an ideograph takes two."""
+    assert [cut_line("four", 4), cut_line("four", 3), cut_line("中文中文", 8), cut_line("中文中文", 6)] == [
+        *("four", "fo…", "中文中文", "中文…"),
+    ]

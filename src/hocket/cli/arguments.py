@@ -2,6 +2,7 @@
 
 import argparse
 import math
+import os
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn, cast
@@ -21,6 +22,7 @@ __all__ = [
     "parse_count",
     "parse_price",
     "parse_temperature",
+    "require_writable",
 ]
 
 DEFAULT_SESSION = "default"
@@ -156,6 +158,21 @@ def parse_base_url(text: str) -> str:
     if not is_address:
         raise argparse.ArgumentTypeError(f"{text!r} is no address of a server; it looks like http://localhost:8080/v1")
     return text
+
+
+def require_writable(option: str, path: str) -> None:
+    """Look whether the file that an option names can be written, or made where it is not there.
+
+    Raises:
+        InvalidInput: it cannot.
+    """
+    from hocket.errors import InvalidInput
+
+    directory = os.path.dirname(path) or os.curdir
+    if not os.path.isdir(directory):
+        raise InvalidInput(f"{option} {path}: there is no directory {directory}; make it first")
+    if not os.access(path if os.path.exists(path) else directory, os.W_OK):
+        raise InvalidInput(f"{option} {path} cannot be written; what is said would be lost")
 
 
 def add_model_options(parser: argparse.ArgumentParser) -> None:

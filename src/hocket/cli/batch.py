@@ -8,13 +8,13 @@ import json
 import signal
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from typing import TYPE_CHECKING, TypeVar
 
-from hocket.cli.arguments import add_model_options, add_schema_option, parse_count, parse_price
+from hocket.cli.arguments import add_model_options, add_schema_option, parse_count, parse_price, require_writable
 from hocket.cli.exits import FAILED, LIMITED, explain, use_command_words
 from hocket.cli.model_options import read_model_options
-from hocket.cli.output import note, write_status
+from hocket.cli.output import keep_line_open, note, print_lines, write_status
 
 if TYPE_CHECKING:
     from hocket.batch import BatchReport
@@ -31,7 +31,9 @@ HELP = "Ask a model for each row of a file; a run that was stopped goes on where
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of this subcommand."""
     parser.add_argument(
-        "rows", metavar="IN", help='a file, a row a line: a JSON text, {"id": …, "input": …} or {"messages": […]}'
+        "rows",
+        metavar="IN",
+        help='a file, or - for standard input; a row a line: a JSON text, {"id": …, "input": …} or {"messages": […]}',
     )
     parser.add_argument("--out", metavar="FILE", required=True, help="where the answers go, as lines of JSON")
     add_model_options(parser)
@@ -80,6 +82,7 @@ def run(arguments: argparse.Namespace) -> int:
     from hocket.cli.schemas import parse_schema
     from hocket.prices import Price, set_prices
 
+    require_writable("--out", arguments.out)
     schema = None if arguments.schema is None else parse_schema(arguments.schema)
     rows = InputFile(arguments.rows, arguments.system)
     rows.check()
@@ -107,7 +110,7 @@ def run(arguments: argparse.Namespace) -> int:
             )
 
     try:
-        with _CtrlC(stop):
+        with _CtrlC(stop), keep_line_open(line.end_row):
             report = run_in_portal(ask)
     finally:
         line.finish()
@@ -132,8 +135,8 @@ def _name_failures(report: "BatchReport", out: str) -> None:
         note(f"and {more} more, which are in {out}; in all {counts}")
 
 
-def _until(stop: threading.Event, rows: Iterator[Row]) -> Iterator[Row]:
-    """Yield rows until Ctrl-C."""
+async def _until(stop: threading.Event, rows: Iterator[Row]) -> AsyncIterator[Row]:
+    """Yield rows until Ctrl-C. Rows of a sync iterable would be read ahead, and those that were read are still asked."""
     for row in rows:
         if stop.is_set():
             return
@@ -171,12 +174,20 @@ class _ProgressLine:
         self._rows = rows
         self._is_live = sys.stderr.isatty()
         self._last: str | None = None
+        self._is_open = False
 
     def show(self, report: "BatchReport") -> None:
         """Write the line over."""
         self._last = self._describe(report)
         if self._is_live:
             write_status(self._last)
+            self._is_open = True
+
+    def end_row(self) -> None:
+        """Leave the line as it is, for something else that is to be written; the next one is written below."""
+        if self._is_open:
+            print_lines([""], is_answer=False)
+            self._is_open = False
 
     def finish(self) -> None:
         """Write the last line, if the run has begun."""

@@ -1,8 +1,12 @@
 """The rows of ``hocket batch``: lines of a file, checked before anything is sent."""
 
 import json
+import os
+import shutil
+import sys
+import tempfile
 from collections.abc import Iterator, Sequence
-from typing import Any, cast
+from typing import IO, Any, cast
 
 from hocket._json import JSONObject
 from hocket.cli.schemas import answer_in_schema
@@ -20,7 +24,7 @@ class InputFile:
     """A file whose lines are rows: JSON texts, ``{"id", "input"}`` or ``{"id", "messages"}``; empty lines are none.
 
     Args:
-        path: of the file.
+        path: of the file; ``-`` is standard input, which is copied to the disk: it is read twice.
         system: instructions that come before each row; None: none.
 
     Attributes:
@@ -29,6 +33,8 @@ class InputFile:
 
     def __init__(self, path: str, system: str | None) -> None:
         self.path: str = path
+        self._name = "standard input" if path == "-" else path
+        self._copy: IO[bytes] | None = None
         self.count: int = 0
         self._system = system
 
@@ -47,9 +53,9 @@ class InputFile:
             self.count += 1
         if mistakes:
             more = f"; and {len(mistakes) - _SHOWN} more" if len(mistakes) > _SHOWN else ""
-            raise InvalidInput(f"{self.path}: {'; '.join(mistakes[:_SHOWN])}{more}")
+            raise InvalidInput(f"{self._name}: {'; '.join(mistakes[:_SHOWN])}{more}")
         if not self.count:
-            raise InvalidInput(f"{self.path} has no rows")
+            raise InvalidInput(f"{self._name} has no rows")
 
     def read(self) -> Iterator[dict[str, object]]:
         """Yield the rows: ``id``, and ``messages``."""
@@ -72,12 +78,23 @@ class InputFile:
 
     def _lines(self) -> Iterator[tuple[int, str]]:
         try:
-            with open(self.path, encoding="utf-8-sig") as file:
+            with open(self._find(), encoding="utf-8-sig") as file:
                 for number, line in enumerate(file, start=1):
                     if line.strip():
                         yield number, line
         except (OSError, UnicodeDecodeError) as error:
-            raise InvalidInput(f"{self.path} cannot be read: {error}") from error
+            raise InvalidInput(f"{self._name} cannot be read: {error}") from error
+
+    def _find(self) -> str | int:
+        """Return the path of the file; where rows are piped in, a descriptor of their copy, at its beginning."""
+        if self.path != "-":
+            return self.path
+        if self._copy is None:
+            self._copy = tempfile.TemporaryFile()  # noqa: SIM115  (as long as the rows are read)
+            shutil.copyfileobj(sys.stdin.buffer, self._copy)
+            self._copy.flush()
+        self._copy.seek(0)
+        return os.dup(self._copy.fileno())
 
     def _read_row(self, line: str) -> dict[str, object]:
         try:

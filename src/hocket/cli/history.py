@@ -1,9 +1,8 @@
 """Which conversation is gone on with: a history that the command line names, tried before anything is asked."""
 
-import os
 from typing import TYPE_CHECKING
 
-from hocket.cli.arguments import DEFAULT_SESSION
+from hocket.cli.arguments import DEFAULT_SESSION, require_writable
 
 if TYPE_CHECKING:
     from hocket.chat_history import BaseChatMessageHistory
@@ -30,7 +29,7 @@ def open_kept_history(where: str | None, session: str | None) -> "BaseChatMessag
         return InMemoryChatMessageHistory()
     kind, place = parse_address(where, "a history")
     if kind in ("sqlite", "file"):
-        _check_place(place)
+        require_writable("--history", place)
     if kind == "sqlite":
         session = session or DEFAULT_SESSION
     if kind in ("redis", "postgres") and session is None:
@@ -38,18 +37,3 @@ def open_kept_history(where: str | None, session: str | None) -> "BaseChatMessag
     history = open_history(where, session)
     history.messages  # noqa: B018  (a server may be down, a file damaged)
     return history
-
-
-def _check_place(path: str) -> None:
-    """Look whether a file can be written, or made where it is not there.
-
-    Raises:
-        InvalidInput: it cannot.
-    """
-    from hocket.errors import InvalidInput
-
-    directory = os.path.dirname(path) or os.curdir
-    if not os.path.isdir(directory):
-        raise InvalidInput(f"--history {path}: there is no directory {directory}; make it first")
-    if not os.access(path if os.path.exists(path) else directory, os.W_OK):
-        raise InvalidInput(f"--history {path} cannot be written; what is said would be lost")

@@ -75,9 +75,16 @@ def print_lines(lines: Iterable[str], *, is_answer: bool = True) -> None:
 
 
 def write_status(text: str, *, is_last: bool = False) -> None:
-    """Write a line of standard error, a terminal, over the one before it; the last one stays."""
-    end = "\n" if is_last else ""
-    print(f"\r\x1b[K{squeeze(make_printable(text))}", end=end, file=sys.stderr, flush=True)
+    """Write a line of standard error, a terminal, over the one before it; the last one stays.
+
+    It is cut to the terminal's width, since what goes on in a second row stays there; of the last one nothing is left out.
+    """
+    from hocket.cli.screen import find_size
+    from hocket.cli.word_wrap import break_hanging, cut_line
+
+    line, columns = squeeze(make_printable(text)), find_size(sys.stderr).columns
+    shown = "\n".join(break_hanging(line, columns, 0)) + "\n" if is_last else cut_line(line, columns - 1)
+    print(f"\r\x1b[K{shown}", end="", file=sys.stderr, flush=True)
 
 
 def print_traceback(error: BaseException) -> None:

@@ -8,7 +8,7 @@ import unicodedata
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
-__all__ = ["Laid", "Layout", "WordWrap", "break_hanging", "count_cells", "find_breaks"]
+__all__ = ["Laid", "Layout", "WordWrap", "break_hanging", "count_cells", "cut_line", "find_breaks"]
 
 _STYLE = re.compile(r"\x1b\[[\d;]*m")
 _IDEOGRAPHS = "\u2e80-\u2fdf\u3005-\u3007\u3021-\u3029\u3041-\ua4cf\uf900-\ufaff\U00020000-\U0003fffd"
@@ -117,6 +117,14 @@ def find_breaks(text: str, width: int) -> list[int]:
                 continue
         used += wide
     return breaks
+
+
+def cut_line(line: str, width: int) -> str:
+    """Return as much of a line, without tabs, as fits into ``width`` cells; where some is left out, it ends with ``…``."""
+    if count_cells(line) <= width:
+        return line
+    breaks, _ = _chop(line, max(width - 1, 1))
+    return f"{line[: breaks[0]]}…"
 
 
 def _chop(word: str, width: int) -> tuple[list[int], int]:
