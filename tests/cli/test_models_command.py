@@ -71,6 +71,16 @@ def test_what_a_server_has(hocket: Run, inside: Inside) -> None:
     assert hocket("models", "plain-echo", "--base-url", "http://here").stdout == "http://here one\ntwo\n"
 
 
+def test_a_server_without_a_list(inside: Inside) -> None:
+    """Where the list was looked for is said, and that a model may be named all the same; by `hocket chat`, too."""
+    with serve(OpenAIFormat(models=None), lambda request: Status(404, "Not Found")) as server:
+        for arguments in (["models"], ["chat", "hello"]):
+            done = inside(*arguments, "--base-url", server.url)
+            assert (done.returncode, done.stdout) == (4, "")
+            assert f"no list of its models at {server.url}/models;" in done.stderr
+            assert done.stderr.endswith("give --model NAME\n")
+
+
 def test_models_have_notes(inside: Inside) -> None:
     """Their sizes, in a column; the table of providers names them alone, and says how to start a server that is away."""
     with serve(OllamaFormat(models=("qwen3:8b", "embeddinggemma")), "unheard") as server:

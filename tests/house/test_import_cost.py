@@ -66,3 +66,26 @@ print(*sorted({{name.split(".")[2] for name in sys.modules if name.startswith("h
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == [provider]
+
+
+def test_the_table_of_providers_makes_no_model_that_has_nobody_to_ask() -> None:
+    """`hocket models`: the fake ones, the embedded one, and those without a key."""
+    code = """
+import contextlib, io, os, sys, pydantic
+from hocket.cli import main
+
+os.environ = {"HOME": "/nowhere"}
+with contextlib.redirect_stdout(io.StringIO()) as table:
+    assert main(["models"]) == 0
+assert {"fake", "ollama", "vllm"} <= set(table.getvalue().split())
+
+def built(cls):
+    for sub in cls.__subclasses__():
+        if sub.__pydantic_complete__ and sub.__name__.startswith(("Chat", "Fake")):
+            print(sub.__name__)
+        built(sub)
+
+built(pydantic.BaseModel)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert set(done.stdout.split()) == {"ChatOllama", "ChatOpenAI"}

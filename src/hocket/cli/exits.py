@@ -93,6 +93,7 @@ _IN_PYTHON = (
     (r",? or give api_key=\.\.\.", ""),  # no key goes on the command line
     (r"; use ainvoke or agenerate, or (\w+)=1", r"; give -o \1=1"),
     (r"\bgive base_url=\.\.\.", "give --base-url URL"),
+    (r"\bgive model=\.\.\.", "give --model NAME"),
     (r", or raise ChatLocal\(n_ctx=\.\.\.\) if the weights allow for more", ""),
     (r"\bgive ChatLocal\(model=\.\.\.\) or", "give --model local:PATH or"),
     (r"\bopen_history\(address, session_id=\.\.\.\)", "--session NAME"),

@@ -27,7 +27,7 @@ from pydantic import (
 )
 
 from hocket._secrets import MASK, redact_url, unwrap_secret, wrap_secrets
-from hocket.errors import AuthenticationError, DroppedStateWarning, InvalidInput, LLMError
+from hocket.errors import AuthenticationError, DroppedStateWarning, InvalidInput, LLMError, ResourceNotFound
 from hocket.http.address import split_user
 from hocket.http.clients import ClientSettings, close_client
 from hocket.http.failures import classify_error
@@ -298,8 +298,15 @@ class RemoteService(BaseModel):
             describe: returns what is said of an item beside its name, the ``note`` of a `ModelName`; None: nothing is.
 
         Raises:
+            ResourceNotFound: the server has no such list.
             LLMError: see `_fetch`.
         """
+        return await self._fetch_names_at(self._url(path), place, name, describe)
+
+    async def _fetch_names_at(
+        self, url: str, place: str, name: str, describe: Callable[[Mapping[str, Any]], str] | None = None
+    ) -> list[str]:
+        """Return names out of the list at a URL: `_fetch_names`."""
 
         def read(data: Mapping[str, Any]) -> list[str]:
             items: list[dict[str, object]] = data[place]
@@ -308,8 +315,17 @@ class RemoteService(BaseModel):
                 for item in items
             ]
 
-        request = HTTPRequest("GET", self._url(path), {"accept": "application/json"})
-        return await self._fetch(request, read, "list of models")
+        try:
+            return await self._fetch(HTTPRequest("GET", url, {"accept": "application/json"}), read, "list of models")
+        except LLMError as error:
+            if error.status not in (404, 405):
+                raise
+            raise ResourceNotFound(
+                f"the server has no list of its models at {redact_url(url)}; it may have some all the same: give model=...",
+                provider=error.provider,
+                status=error.status,
+                request_id=error.request_id,
+            ) from error
 
     def _client_settings(self) -> ClientSettings:
         return ClientSettings(

@@ -14,6 +14,7 @@ from hocket.errors import (
     ProviderUnavailable,
     QuotaExceeded,
     RateLimitError,
+    ResourceNotFound,
     StreamTruncated,
     Unsupported,
 )
@@ -242,3 +243,14 @@ async def test_the_servers_models_are_listed() -> None:
     """In the order that it has them."""
     async with serve(OpenAIFormat(models=("b", "a")), []) as server:
         assert await ChatOpenAI(model="?", base_url=server.url).alist_models() == ["b", "a"]
+
+
+@pytest.mark.parametrize("status", [404, 405])
+async def test_a_server_without_a_list_of_models_may_have_some(status: int) -> None:
+    """The error says where the list was looked for, without the secrets of the address, and what to do."""
+    async with serve(OpenAIFormat(models=None), Status(status)) as server:
+        model = ChatOpenAI(model="?", base_url=server.url, default_query={"key": "canary-in-the-mine"})
+        with pytest.raises(ResourceNotFound) as caught:
+            await model.alist_models()
+    assert f"no list of its models at {server.url}/models?key=**********; " in str(caught.value)
+    assert str(caught.value).endswith("give model=...") and caught.value.status == status

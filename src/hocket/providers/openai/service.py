@@ -1,6 +1,5 @@
 """A server that speaks OpenAI's formats: its dialect, who is billed, and Azure's URLs."""
 
-import functools
 from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
@@ -11,7 +10,6 @@ from hocket._secrets import unwrap_secret
 from hocket.http.request import HTTPRequest
 from hocket.providers.openai.dialects import DIALECTS, Dialect, dialect_at, named_dialect
 from hocket.remote.endpoint import Headers
-from hocket.remote.reply import read_reply
 from hocket.remote.service import RemoteService
 
 __all__ = ["OpenAIService", "build_url"]
@@ -45,8 +43,7 @@ class OpenAIService(RemoteService):
             LLMError: the server failed or refused, could not be reached, or gave no such list.
         """
         url = build_url(self._dialect, self.base_url, "models", "", self.default_query)
-        read = functools.partial(read_reply, provider=self._provider, read=_names_of, expected="list of models")
-        return await self._sender.send(HTTPRequest("GET", url, {"accept": "application/json"}), read)
+        return await self._fetch_names_at(url, "data", "id")
 
     @classmethod
     def _choose_endpoint(cls, fields: Mapping[str, Any]) -> Dialect:
@@ -91,8 +88,3 @@ def build_url(
     return f"{root}/{path}" + (
         f"?{urlencode({key: unwrap_secret(value) for key, value in query.items()})}" if query else ""
     )
-
-
-def _names_of(data: Mapping[str, Any]) -> list[str]:
-    models: list[dict[str, object]] = data["data"]
-    return [str(model["id"]) for model in models]
