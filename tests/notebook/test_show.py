@@ -10,7 +10,7 @@ import pytest
 from hocket import ScriptedChatModel, Turn
 from hocket.agents import calculator_tool, create_agent
 from hocket.errors import InvalidInput, StreamTruncated
-from hocket.messages import AIMessageChunk
+from hocket.messages import AIMessage, AIMessageChunk
 from hocket.notebook import ashow, drawing, show
 from hocket.notebook.view import LONGEST_STEP, StreamView
 from hocket.output_parsers import JsonOutputParser, StrOutputParser
@@ -45,6 +45,11 @@ async def test_what_is_no_stream():
         await ashow(model.stream("x"))  # type: ignore[arg-type]
     with pytest.raises(InvalidInput, match="not int"):
         await ashow(3)  # type: ignore[arg-type]
+    for one, advice in ((AIMessage("a"), "shows itself"), (model, r"show\(model\.stream"), ("a text", "not str$")):
+        with pytest.raises(InvalidInput, match=advice):
+            show(one)  # type: ignore[arg-type]
+        with pytest.raises(InvalidInput, match=advice):
+            await ashow(one)  # type: ignore[arg-type]
 
 
 async def test_a_stream_that_breaks_off(capsys: pytest.CaptureFixture[str]):

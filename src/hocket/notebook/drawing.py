@@ -1,16 +1,19 @@
 """A stream, shown as it comes."""
 
-from collections.abc import AsyncGenerator, AsyncIterable, Generator, Iterable
+from collections.abc import AsyncGenerator, AsyncIterable, Generator, Iterable, Mapping
 
 import anyio
+from pydantic import BaseModel
 
 from hocket._runtime import clock
 from hocket._runtime.runtime import ASYNC
 from hocket._runtime.stream import Stream, SyncStream
 from hocket.errors import InvalidInput
+from hocket.messages import BaseMessage
 from hocket.messages.html import load_markdown
 from hocket.notebook.output import find_output
 from hocket.notebook.view import StreamView
+from hocket.runnables import Runnable
 
 __all__ = ["ashow", "show"]
 
@@ -32,8 +35,7 @@ async def ashow(stream: AsyncIterable[object]) -> None:
         Exception: what the stream raises.
     """
     if not isinstance(stream, AsyncIterable):  # pyright: ignore[reportUnnecessaryIsInstance]  # a caller's mistake
-        hint = ": show(...) is for what stream returns" if isinstance(stream, Iterable) else ""
-        raise InvalidInput(f"ashow takes what astream returns, not {type(stream).__name__}{hint}")
+        raise InvalidInput(f"ashow takes what astream returns, not {type(stream).__name__}{_advise(stream)}")
     await ASYNC.call_sync(load_markdown)
     drawing = _Drawing()
     items = aiter(stream)
@@ -60,9 +62,8 @@ def show(stream: Iterable[object]) -> None:
         InvalidInput: it is no iterable.
         Exception: what the stream raises.
     """
-    if not isinstance(stream, Iterable):  # pyright: ignore[reportUnnecessaryIsInstance]  # a caller's mistake
-        hint = ": await ashow(...) is for what astream returns" if isinstance(stream, AsyncIterable) else ""
-        raise InvalidInput(f"show takes what stream returns, not {type(stream).__name__}{hint}")
+    if not _is_stream(stream):
+        raise InvalidInput(f"show takes what stream returns, not {type(stream).__name__}{_advise(stream)}")
     drawing = _Drawing()
     items = iter(stream)
     try:
@@ -75,6 +76,25 @@ def show(stream: Iterable[object]) -> None:
     finally:
         if isinstance(items, SyncStream | Generator):
             items.close()
+
+
+_ONE_VALUE = (str, bytes, Mapping, BaseModel)
+"""What can be iterated over, and is no stream: of a message the pairs of field and value would be shown."""
+
+
+def _advise(given: object) -> str:
+    """Return what to write instead of a value that is no stream."""
+    if isinstance(given, AsyncIterable):
+        return ": await ashow(...) is for what astream returns"
+    if isinstance(given, BaseMessage):
+        return ": it shows itself as the last line of a cell"
+    if isinstance(given, Runnable):
+        return ": give its stream, await ashow(model.astream(...)) or show(model.stream(...))"
+    return ": show(...) is for what stream returns" if _is_stream(given) else ""
+
+
+def _is_stream(given: object) -> bool:
+    return isinstance(given, Iterable) and not isinstance(given, _ONE_VALUE)
 
 
 class _Drawing:
