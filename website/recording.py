@@ -20,7 +20,7 @@ from website.pages import DOCS
 PICTURE = DOCS / "images/chat.svg"
 TYPED = ("What is the capital of France?", "And of Norway?", "Name three colours of the rainbow.", "/exit")
 PROMPT = "> "
-COLUMNS = 76
+COLUMNS = 68
 BEFORE_TYPING, BETWEEN_LETTERS, LONGEST_SILENCE = 1.2, 0.05, 120.0  # seconds
 
 Piece = tuple[float, str]
