@@ -1,5 +1,6 @@
 """What stays LangChain's in a program that moves: where the bridge goes around it, and what is said of it."""
 
+import importlib.util
 import subprocess
 import sys
 import textwrap
@@ -10,6 +11,7 @@ import pytest
 pytest.importorskip("libcst", reason="the extra `migrate` is not installed")
 
 from hocket.migration import rewrite_program
+from hocket.migration.staying import find_home
 
 BRIDGE = "from hocket.interop.langchain import from_langchain\n"
 RETRIEVER = "from langchain_community.retrievers import BM25Retriever"
@@ -208,3 +210,28 @@ def test_a_bridged_program_runs(tmp_path: Path) -> None:
         "['a boiler']\nhocket.tools.base 3\n4 thrice 6 True\n3 True\nclosed\n",
         "",
     )
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "home"),
+    [
+        ("langchain.retrievers", "EnsembleRetriever", "langchain_classic.retrievers"),
+        ("langchain.agents.react.base", "DocstoreExplorer", "langchain_classic.agents.react.base"),
+        ("langchain.agents", "load_tools", "langchain_classic.agents"),
+        ("langchain.agents", "AgentState", "langchain.agents"),
+        ("langchain.agents.middleware", "wrap_tool_call", "langchain.agents.middleware"),
+        ("langchain.agents.middleware.types", "wrap_tool_call", "langchain.agents.middleware.types"),
+        ("langchain.agents.structured_output", "ToolStrategy", "langchain.agents.structured_output"),
+        ("langchain.tools.tool_node", "ToolNode", "langchain.tools.tool_node"),
+        ("langchain.messages", "Thing", "langchain.messages"),
+        ("langchain.nothing", "Thing", "langchain.nothing"),
+        ("langchain", "verbose", "langchain_classic"),
+        ("langchain_community.tools", "Thing", "langchain_community.tools"),
+    ],
+)
+def test_the_home_of_what_stays(module: str, name: str, home: str) -> None:
+    """What LangChain had before its version 1 is in langchain_classic; what came with it, or is nowhere, is not."""
+    assert find_home(module, name) == home
+    if home.startswith("langchain_classic"):
+        pytest.importorskip("langchain_classic", reason="LangChain is not installed")
+        assert importlib.util.find_spec(home) is not None

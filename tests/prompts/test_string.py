@@ -1,5 +1,6 @@
 """Prompts that are one text."""
 
+import pickle
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +47,16 @@ def test_missing_values_are_named(verb: str) -> None:
     assert "given: 'qestion', 'style'" in told
     assert "did you mean 'question' for 'qestion'?" in told
     assert "{{context}}" in told
+
+
+def test_a_missing_value_is_a_key_error_too() -> None:
+    """``except KeyError``, written for LangChain, goes on working; the text is hocket's, and survives a pickle."""
+    with pytest.raises(KeyError) as caught:
+        made("{a}").invoke({})
+    assert isinstance(caught.value, InvalidInput)
+    assert str(caught.value).startswith("PromptTemplate has no value for 'a'")
+    again = pickle.loads(pickle.dumps(caught.value))
+    assert (type(again), str(again)) == (type(caught.value), str(caught.value))
 
 
 def test_names_like_those_of_arguments_are_values() -> None:

@@ -44,6 +44,45 @@ _HUB = (
 )
 _OTHER = ("hocket has nothing like it", "leave it where it is, or write what you need of it")
 _TOKENS = ("tokens are counted, not dollars", "`with hocket.callbacks.get_usage_metadata_callback() as counted`")
+_GRAPH = (
+    "the state, the store and the nodes of a graph are LangGraph's",
+    "an argument annotated with hocket.tools.InjectedToolArg, whose value the call gives: agent.invoke(..., injected={...})",
+)
+_RESPONSE = ("the type itself is given", "create_agent(..., response_format=Answer)")
+
+_MIDDLEWARE = "hocket's middleware is a class with two methods"
+_HOOKS: Sequence[tuple[str, Reason]] = [
+    (
+        "wrap_model_call wrap_tool_call",
+        (_MIDDLEWARE, "a subclass of hocket.agents.AgentMiddleware that has this method: docs/agents.md"),
+    ),
+    (
+        "before_model after_model before_agent after_agent dynamic_prompt hook_config",
+        (
+            _MIDDLEWARE,
+            "a subclass of hocket.agents.AgentMiddleware whose wrap_model_call does it before or after "
+            "`handler(request)`: docs/agents.md",
+        ),
+    ),
+    (
+        "HumanInTheLoopMiddleware InterruptOnConfig",
+        ("an agent asks for approval by itself", "hocket.agents.create_agent(..., interrupt_on=...)"),
+    ),
+    (
+        "ModelCallLimitMiddleware ToolCallLimitMiddleware",
+        ("an agent has limits by itself", "hocket.agents.create_agent(..., limits=AgentLimits(...))"),
+    ),
+    ("ModelFallbackMiddleware", ("a model has its fallbacks", "create_agent(model.with_fallbacks([...]), ...)")),
+    ("ModelRetryMiddleware", ("a model has its retries", "the model's retry=...")),
+    (
+        "SummarizationMiddleware ContextEditingMiddleware ClearToolUsesEdit",
+        (
+            "an agent leaves out the oldest by itself where the model's window is full",
+            "nothing, or what you need in a subclass of hocket.agents.AgentMiddleware: docs/agents.md",
+        ),
+    ),
+    ("*", (_MIDDLEWARE, "a subclass of hocket.agents.AgentMiddleware that does what you need of it: docs/agents.md")),
+]
 _WORDS = ("the API's own words are used", "its string, such as 'HARM_CATEGORY_HARASSMENT' or 'BLOCK_NONE'")
 
 PACKAGE_ANSWERS: Mapping[str, Reason] = {
@@ -63,12 +102,16 @@ PACKAGE_ANSWERS: Mapping[str, Reason] = {
 }
 """The answer for what a package has that no other line answers."""
 
-UNBRIDGED: frozenset[Reason] = frozenset({PYDANTIC, _TOKENS, _WORDS})
+UNBRIDGED: frozenset[Reason] = frozenset(
+    {PYDANTIC, _TOKENS, _WORDS, _GRAPH, _RESPONSE, *(answer for _, answer in _HOOKS)}
+)
 """Answers for what is of no use beside hocket's objects, so that nothing is bridged."""
 
 ANSWERS: Mapping[str, Sequence[tuple[str, Reason]]] = {
     **CORE_ANSWERS,
     "langchain.agents": [("*", _AGENT)],
+    "langchain.agents.middleware": _HOOKS,
+    "langchain.agents.structured_output": [("*", _RESPONSE)],
     "langchain.callbacks": [("*", _CALLBACK)],
     "langchain.chains": [("*", _CHAIN)],
     "langchain.chat_models": [("*", _INTEGRATION)],
@@ -80,7 +123,7 @@ ANSWERS: Mapping[str, Sequence[tuple[str, Reason]]] = {
     "langchain.memory": [("*", MEMORY)],
     "langchain.pydantic_v1": [("*", PYDANTIC)],
     "langchain.retrievers": [("*", _RETRIEVER)],
-    "langchain.tools": [("*", _COMMUNITY_TOOL)],
+    "langchain.tools": [("InjectedState InjectedStore ToolNode ToolRuntime", _GRAPH), ("*", _COMMUNITY_TOOL)],
     "langchain.vectorstores": [("*", _COMMUNITY_STORE)],
     "langchain_community.agent_toolkits": [("*", _COMMUNITY_TOOL)],
     "langchain_community.callbacks": [

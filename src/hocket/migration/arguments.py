@@ -18,6 +18,7 @@ from hocket.remote.options import FIELDS_INSTEAD, OTHER_FIELDS
 
 __all__ = [
     "DROPPED",
+    "describe_missing",
     "find_mismatch",
     "find_product",
     "find_target",
@@ -66,6 +67,11 @@ DROPPED: Mapping[str, Mapping[str, str]] = {
 }
 """Arguments that are left out, and what that means."""
 
+_KEPT = "SQLiteVectorStore(path, embedding) keeps its documents in a file"
+_INSTEAD: Mapping[str, Mapping[str, str]] = {
+    "InMemoryVectorStore": dict.fromkeys(("dump", "load", "save_local", "load_local"), _KEPT),
+}
+"""Methods that a class of hocket's does not have, and what to use instead."""
 
 _FEW = 8  # arguments that are named where none is near
 
@@ -163,15 +169,22 @@ def hint_at_argument(target: object, name: str) -> str | None:
     return f"leave it out; it takes {', '.join(sorted(known))}" if len(known) <= _FEW else "leave it out"
 
 
+def describe_missing(owner: str, name: str) -> str:
+    """Return what is to be said of a method that hocket's class ``owner`` does not have."""
+    return f"hocket's {owner} has no {name}; {_INSTEAD.get(owner, {}).get(name, 'see what else it offers')}"
+
+
 def list_fields(place: Place) -> frozenset[str]:
     """Return the names of the fields that a subclass of a class may set; none, if it is no model of pydantic's."""
     target = load_place(place)
     return frozenset(target.model_fields) if _is_model(target) else frozenset()
 
 
-def rename_field(name: str) -> str:
-    """Return what a field of a model is called here, for `configurable_fields`; a name that is not known stays."""
-    return OTHER_FIELDS.get(name, name)
+def rename_field(target: object, name: str) -> str | None:
+    """Return what a field of a service is called here, for `configurable_fields`; None: as it was, or it is no service."""
+    known = target.model_fields if _is_model(target) and _is_service(target) else {}
+    own = None if name in known else OTHER_FIELDS.get(name)
+    return own if own in known else None
 
 
 def has_attribute(target: object, name: str) -> bool:

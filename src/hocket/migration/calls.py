@@ -6,6 +6,7 @@ import libcst as cst
 
 from hocket.migration.arguments import (
     DROPPED,
+    describe_missing,
     find_mismatch,
     find_target,
     hint_at_argument,
@@ -16,10 +17,13 @@ from hocket.migration.arguments import (
 from hocket.migration.findings import Finding
 from hocket.migration.table import Place
 
-__all__ = ["CONSTRUCTORS", "rename_field_arguments", "rewrite_arguments"]
+__all__ = ["CONSTRUCTORS", "rename_field_arguments", "rewrite_arguments", "write_retried_types"]
 
 CONSTRUCTORS: frozenset[str] = frozenset({"AgentExecutor.from_agent_and_tools"})
 """Methods that do here what the class does by itself."""
+
+_RETRY_ARGUMENTS = frozenset({"wait_exponential_jitter", "exponential_jitter_params", "stop_after_attempt"})
+_NO_BLANKS = cst.AssignEqual(cst.SimpleWhitespace(""), cst.SimpleWhitespace(""))
 
 
 def rewrite_arguments(
@@ -39,8 +43,8 @@ def rewrite_arguments(
     target = find_target(place, attributes)
     shown = ".".join([place.name, *attributes])
     if target is None:
-        text = f"hocket's {place.name} has no {attributes[-1]}" if attributes else ""
-        return list(args), 0, [Finding(line, shown, f"{text}; see what else it offers")] if text else []
+        text = describe_missing(place.name, attributes[-1]) if attributes else ""
+        return list(args), 0, [Finding(line, shown, text)] if text else []
     written: list[cst.Arg] = []
     moved = 0
     findings: list[Finding] = []
@@ -68,9 +72,33 @@ def rewrite_arguments(
     return written, moved, findings
 
 
-def rename_field_arguments(args: Sequence[cst.Arg]) -> list[cst.Arg]:
-    """Return the arguments of ``configurable_fields``, by hocket's names of fields."""
-    return [arg.with_changes(keyword=cst.Name(rename_field(arg.keyword.value))) if arg.keyword else arg for arg in args]
+def rename_field_arguments(args: Sequence[cst.Arg], kind: object) -> list[cst.Arg] | None:
+    """Return the arguments of ``configurable_fields``, by hocket's names of fields; None where all stay.
+
+    Args:
+        args: the arguments.
+        kind: the class of what it is called on; None: it is not known, and may have fields of the program's own.
+    """
+    own = [rename_field(kind, arg.keyword.value) if arg.keyword else None for arg in args]
+    if not any(own):
+        return None
+    return [arg.with_changes(keyword=cst.Name(name)) if name else arg for arg, name in zip(args, own, strict=True)]
+
+
+def write_retried_types(args: Sequence[cst.Arg]) -> list[cst.Arg] | None:
+    """Return the arguments of LangChain's ``with_retry`` with its default for what is tried again; None where it is given.
+
+    hocket's default is what may help: of any other exception a program that relied on LangChain's would get one attempt.
+    """
+    given = {arg.keyword.value if arg.keyword else "" for arg in args}
+    if not given <= _RETRY_ARGUMENTS:
+        return None
+    everything = cst.Arg(
+        cst.parse_expression("(Exception,)"),
+        keyword=cst.Name("retry_if_exception_type"),
+        equal=_NO_BLANKS,
+    )
+    return [everything, *args]
 
 
 def _rewrite_argument(arg: cst.Arg, name: str, place: Place, target: object) -> list[cst.Arg] | None:

@@ -5,11 +5,12 @@ from dataclasses import dataclass, field
 
 import libcst as cst
 
+from hocket.migration.dotted import BRIDGE, read_dotted
 from hocket.migration.findings import Finding
 from hocket.migration.rooms import NOTES
 from hocket.migration.staying import Stayer, StayingReader, find_home
 from hocket.migration.table import Place, find_module, find_place, is_langchain
-from hocket.migration.uses import BRIDGE, ProgramReader, read_dotted
+from hocket.migration.uses import ProgramReader
 
 __all__ = ["Written", "write_import", "write_import_from"]
 

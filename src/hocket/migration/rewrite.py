@@ -12,16 +12,19 @@ from libcst import matchers
 from libcst.metadata import MetadataWrapper, QualifiedNameProvider
 
 from hocket.migration.arguments import list_fields
-from hocket.migration.calls import CONSTRUCTORS, rename_field_arguments, rewrite_arguments
+from hocket.migration.calls import CONSTRUCTORS, rename_field_arguments, rewrite_arguments, write_retried_types
+from hocket.migration.dotted import Placed, name_module, read_dotted
 from hocket.migration.findings import Finding, Rewriting
 from hocket.migration.imports import Written, write_import, write_import_from
+from hocket.migration.meanings import MeaningReader
 from hocket.migration.methods import write_awaited, write_verb
 from hocket.migration.reading import TOO_DEEP, NotPython, read_program
 from hocket.migration.sdk_errors import describe_own_error, list_caught
 from hocket.migration.staying import StayingReader
+from hocket.migration.subclasses import SubclassReader
 from hocket.migration.table import find_module, is_langchain
 from hocket.migration.texts import judge_beginning, judge_text
-from hocket.migration.uses import Placed, ProgramReader, name_module, read_dotted
+from hocket.migration.uses import ProgramReader
 
 __all__ = ["rewrite_program"]
 
@@ -77,9 +80,12 @@ def _rewrite(program: MetadataWrapper, code: bytes) -> Rewriting:
     staying = StayingReader(reader)
     staying.read(program)
     writer = _ProgramWriter(reader, staying)
+    subclasses, meanings = SubclassReader(reader), MeaningReader(reader)
+    program.visit(subclasses)
+    meanings.read(program)
     changed = program.visit(writer)
     after = changed.bytes if writer.moved else code
-    findings = {*writer.findings, *reader.findings}
+    findings = {*writer.findings, *reader.findings, *subclasses.findings, *meanings.findings}
     if after != code and reader.first_hocket:
         findings.add(Finding(reader.first_hocket, "hocket", _BOTH, "check"))
     return Rewriting(after, writer.moved, sorted(findings))
@@ -204,14 +210,15 @@ class _ProgramWriter(cst.CSTTransformer, Placed):
         self._callers.append(min((one.name for one in known), default=name).rpartition(".")[2])
 
     def leave_Call(self, original_node: cst.Call, updated_node: cst.Call) -> cst.BaseExpression:
-        caller = self._callers.pop()
+        self._callers.pop()
         if verb := self._reader.verbs.get(original_node):
             self.moved += 1
             return write_verb(updated_node, verb) or updated_node
         if original_node.func in self._reader.properties and not original_node.args:
             return updated_node.func
-        if caller == "configurable_fields" and self._reader.has_langchain:
-            return updated_node.with_changes(args=rename_field_arguments(updated_node.args))
+        if args := self._rewrite_method(original_node, updated_node):
+            self.moved += 1
+            return updated_node.with_changes(args=args)
         found = self._reader.split(self.trace_name(original_node.func))
         if found is None:
             return _bridge(updated_node) if original_node in self._staying.wrapped else updated_node
@@ -224,6 +231,18 @@ class _ProgramWriter(cst.CSTTransformer, Placed):
         self.moved += moved
         self.findings += findings
         return updated_node.with_changes(func=func, args=args)
+
+    def _rewrite_method(self, original: cst.Call, updated: cst.Call) -> list[cst.Arg] | None:
+        """Return the arguments of a method that every runnable of LangChain's has, or None if they stay."""
+        if not (self._reader.has_langchain and isinstance(original.func, cst.Attribute)):
+            return None
+        match original.func.attr.value:
+            case "configurable_fields":
+                return rename_field_arguments(updated.args, self._reader.receivers.get(original))
+            case "with_retry":
+                return write_retried_types(updated.args)
+            case _:
+                return None
 
     def leave_Await(self, original_node: cst.Await, updated_node: cst.Await) -> cst.BaseExpression:
         is_verb = isinstance(original_node.expression, cst.Call) and original_node.expression in self._reader.verbs

@@ -6,15 +6,16 @@ A class of LangChain's that is called takes LangChain's objects and gives them, 
 converts what it knows and leaves what it does not.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import libcst as cst
 from libcst.metadata import MetadataWrapper
 
+from hocket.migration.dotted import Placed, name_module, read_dotted
 from hocket.migration.findings import Finding
 from hocket.migration.table import Absence, find_place, is_langchain
-from hocket.migration.uses import Placed, ProgramReader, name_module, read_dotted
+from hocket.migration.uses import ProgramReader
 
 __all__ = ["Stayer", "StayingReader", "find_home"]
 
@@ -28,9 +29,27 @@ _MAKERS = frozenset(
 )
 """Methods of objects that have no form in hocket (toolkits, splitters), which take or give objects that have one."""
 
-_KEPT_MODULES = frozenset({"agents", "chat_models", "embeddings", "messages", "rate_limiters", "tools"})
-"""Modules that LangChain 1 still has; the others are in langchain_classic, with more of the names of these."""
-_KEPT_NAMES = frozenset({"AgentState", "create_agent", "ToolNode", "InjectedState", "InjectedStore", "ToolRuntime"})
+_CLASSIC = frozenset(
+    {
+        *("adapters", "agents", "base_language", "base_memory", "cache"),
+        *("callbacks", "chains", "chat_loaders", "chat_models", "docstore"),
+        *("document_loaders", "document_transformers", "embeddings", "env", "evaluation"),
+        *("example_generator", "formatting", "globals", "graphs", "hub"),
+        *("indexes", "input", "llms", "load", "memory"),
+        *("model_laboratory", "output_parsers", "prompts", "python", "requests"),
+        *("retrievers", "runnables", "schema", "serpapi", "smith"),
+        *("sql_database", "storage", "text_splitter", "tools", "utilities"),
+        *("utils", "vectorstores"),
+    }
+)
+"""The rooms of langchain_classic 1.0, which has what LangChain had before its version 1."""
+_NEW_MODULES = ("agents.factory", "agents.middleware", "agents.structured_output", "tools.tool_node")
+"""Modules in such a room that came with LangChain 1, and are there alone."""
+_NEW_NAMES: Mapping[str, frozenset[str]] = {
+    "agents": frozenset({"AgentState", "create_agent"}),
+    "tools": frozenset({"InjectedState", "InjectedStore", "ToolNode", "ToolRuntime"}),
+}
+"""The same for names of a room that both have."""
 
 
 @dataclass
@@ -69,8 +88,10 @@ class Stayer:
 def find_home(module: str, name: str) -> str:
     """Return the module of today's LangChain that has a name which stays there."""
     package, _, rest = module.partition(".")
-    is_kept = rest.partition(".")[0] in _KEPT_MODULES and name in _KEPT_NAMES
-    return module if package != "langchain" or is_kept else f"langchain_classic{module.removeprefix('langchain')}"
+    room = rest.partition(".")[0]
+    is_old = not rest or (room in _CLASSIC and not f"{rest}.".startswith(tuple(f"{one}." for one in _NEW_MODULES)))
+    is_new = not is_old or name in _NEW_NAMES.get(room, ())
+    return module if package != "langchain" or is_new else f"langchain_classic{module.removeprefix('langchain')}"
 
 
 class StayingReader(cst.CSTVisitor, Placed):

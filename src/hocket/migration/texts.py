@@ -7,9 +7,9 @@ in a text, is told and stays. Any other text may mean anything: it stays, and is
 import re
 from collections.abc import Sequence
 
+from hocket.migration.dotted import split_chain
 from hocket.migration.findings import Finding
 from hocket.migration.table import find_module
-from hocket.migration.uses import split_chain
 
 __all__ = ["judge_beginning", "judge_text"]
 

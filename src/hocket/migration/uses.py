@@ -1,25 +1,22 @@
 """What a program does with LangChain's modules and names, read before anything is rewritten."""
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, ClassVar
 
 import libcst as cst
-from libcst.metadata import CodeRange, MetadataWrapper, PositionProvider, QualifiedNameProvider, QualifiedNameSource
+from libcst.metadata import MetadataWrapper, QualifiedNameProvider
 
-from hocket.migration.arguments import find_product, has_attribute
+from hocket.migration.arguments import describe_missing, find_product, has_attribute
 from hocket.migration.calls import rewrite_arguments
+from hocket.migration.dotted import BRIDGE, Placed, name_module, read_dotted, split_chain
 from hocket.migration.findings import Finding
 from hocket.migration.methods import Verb, find_verb, write_verb
 from hocket.migration.table import Place, find_module, find_place, is_langchain
 from hocket.prompts.hub import KNOWN
 from hocket.retrievers import BaseRetriever
 
-__all__ = ["BRIDGE", "ModuleUse", "Placed", "ProgramReader", "name_module", "read_dotted", "split_chain"]
-
-BRIDGE = "hocket.interop.langchain"
-"""The room whose `from_langchain` is put around what stays."""
+__all__ = ["ModuleUse", "ProgramReader"]
 
 _ROOTS = {"langchain", "langchain_classic", "langchain_community", "langchain_core"}
 """Packages whose modules are imported by `from package import module`."""
@@ -59,65 +56,6 @@ class ModuleUse:
     line: int
 
 
-def read_dotted(node: cst.CSTNode | None) -> list[str]:
-    """Return the names of a dotted expression; none, if it is more than names."""
-    match node:
-        case cst.Name():
-            return [node.value]
-        case cst.Attribute():
-            base = read_dotted(node.value)
-            return [*base, node.attr.value] if base else []
-        case _:
-            return []
-
-
-def name_module(node: cst.ImportFrom) -> str:
-    """Return the module that names are imported from; an empty text for a relative import."""
-    return "" if node.relative else ".".join(read_dotted(node.module))
-
-
-def split_chain(parts: list[str], *, keeps_files: bool = False) -> tuple[Place, tuple[str, ...]] | None:
-    """Return where a dotted name of LangChain's is in hocket, and what follows the name; None if no part is there.
-
-    Args:
-        parts: the name.
-        keeps_files: whether the program keeps vectors on the disk.
-    """
-    for at in range(1, len(parts)):
-        place = find_place(".".join(parts[:at]), parts[at], keeps_files=keeps_files)
-        if isinstance(place, Place):
-            return place, tuple(parts[at + 1 :])
-    return None
-
-
-class Placed(cst.MetadataDependent):
-    """Whoever asks where a node stands, and what its name stands for."""
-
-    METADATA_DEPENDENCIES: ClassVar[Collection[Any]] = (PositionProvider, QualifiedNameProvider)
-
-    def trace_name(self, node: cst.CSTNode) -> list[str]:
-        """Return the dotted name, by LangChain's modules, that a name or attribute stands for; none, if it is another's.
-
-        What a call returns has no name: ``RunnableParallel(...).pick`` stands for nothing here.
-        """
-        if not read_dotted(node):
-            return []
-        names = list(self.get_metadata(QualifiedNameProvider, node, ()) or ())
-        is_clear = bool(names) and all(one.source is QualifiedNameSource.IMPORT for one in names)  # nor assigned anew
-        return names[0].name.split(".") if is_clear and is_langchain(names[0].name) else []
-
-    def is_bridge(self, func: cst.CSTNode) -> bool:
-        """Whether a name stands for the bridge to LangChain's objects."""
-        names = self.get_metadata(QualifiedNameProvider, func, ()) or ()
-        return any(one.name == f"{BRIDGE}.from_langchain" for one in names)
-
-    def line_of(self, node: cst.CSTNode) -> int:
-        """Return the line where a node begins."""
-        place = self.get_metadata(PositionProvider, node)
-        assert isinstance(place, CodeRange)
-        return place.start.line
-
-
 class ProgramReader(cst.CSTVisitor, Placed):
     """Collects what is needed before the rewriting: bindings, uses through them, what variables are made of.
 
@@ -139,6 +77,7 @@ class ProgramReader(cst.CSTVisitor, Placed):
         hands_over: a name of the bridge that hands hocket's objects over to LangChain, and its line.
         findings: attributes that hocket's classes do not have.
         refused: those of objects whose class may stay LangChain's, by the dotted name of that class.
+        receivers: calls of methods, and the class of hocket's whose object they are called on, where it is known.
         kept: dotted names that stay LangChain's although hocket has a class for them.
     """
 
@@ -159,6 +98,7 @@ class ProgramReader(cst.CSTVisitor, Placed):
         self.hands_over: tuple[str, int] | None = None
         self.findings: list[Finding] = []
         self.refused: dict[str, Finding] = {}
+        self.receivers: dict[cst.Call, object] = {}
         self.kept: set[str] = set()
         self._makers: dict[str, str] = {}
         self._loaded: dict[str, None] = {}
@@ -174,6 +114,8 @@ class ProgramReader(cst.CSTVisitor, Placed):
         program.visit(_ImportReader(self))
         program.visit(self)
         for call, owner, name, line in self._called:
+            if name:
+                self.receivers[call] = self._kinds.get(owner)
             kind = self._kinds.get(owner, BaseRetriever)
             verb = find_verb(kind, name, self._keys.get(owner))
             if verb is None:
@@ -196,7 +138,7 @@ class ProgramReader(cst.CSTVisitor, Placed):
                     self.properties.add(node)
             else:
                 shown = getattr(kind, "__name__", "object")
-                finding = Finding(line, f"{owner}.{name}", f"hocket's {shown} has no {name}; see what else it offers")
+                finding = Finding(line, f"{owner}.{name}", describe_missing(shown, name))
                 if maker := self._makers.get(owner):
                     self.refused.setdefault(maker, finding)
                 else:
@@ -212,6 +154,11 @@ class ProgramReader(cst.CSTVisitor, Placed):
         if any(".".join(chain[:at]) in self.kept for at in range(2, len(chain) + 1)):
             return None
         return split_chain(chain, keeps_files=self.keeps_files)
+
+    def is_core(self, owner: cst.BaseExpression) -> bool:
+        """Whether a variable has an object that is hocket's in the place of one of langchain_core itself."""
+        name = ".".join(read_dotted(owner))
+        return self._kinds.get(name) is not None and name not in self._makers
 
     def star_names(self, module: str) -> Iterable[str]:
         """Return the names that the program takes from a star import, as far as nothing else defines them."""
@@ -267,6 +214,8 @@ class ProgramReader(cst.CSTVisitor, Placed):
         if parts and self.has_langchain:
             line = self.line_of(node)
             self._called += [(node, ".".join(parts), "", line), (node, ".".join(parts[:-1]), parts[-1], line)]
+        elif isinstance(node.func, cst.Attribute):
+            self.receivers[node] = self._read_kind(node.func.value)
         if self.is_bridge(node.func):
             for arg in node.args:
                 if found := self._find_integration(arg.value):
@@ -283,13 +232,20 @@ class ProgramReader(cst.CSTVisitor, Placed):
 
     def visit_Assign(self, node: cst.Assign) -> None:
         for one in node.targets:
-            owner = ".".join(read_dotted(one.target))
-            if owner:
-                kind = self._read_kind(node.value)
-                if kind is not None and (maker := self._find_maker(node.value)):
-                    self._makers[owner] = maker
-                self._keys[owner] = _read_key(node.value)
-                self._kinds[owner] = kind if self._kinds.get(owner, kind) is kind else None
+            self._note_made(one.target, node.value)
+
+    def visit_AnnAssign(self, node: cst.AnnAssign) -> None:
+        if node.value:
+            self._note_made(node.target, node.value)
+
+    def _note_made(self, target: cst.BaseExpression, value: cst.BaseExpression) -> None:
+        """Note what a variable is made of."""
+        if owner := ".".join(read_dotted(target)):
+            kind = self._read_kind(value)
+            if kind is not None and (maker := self._find_maker(value)):
+                self._makers[owner] = maker
+            self._keys[owner] = _read_key(value)
+            self._kinds[owner] = kind if self._kinds.get(owner, kind) is kind else None
 
     def _note_name(self, node: cst.Name) -> None:
         """Note a name that nothing in the program defines: a star import may have brought it."""

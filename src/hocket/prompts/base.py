@@ -13,6 +13,7 @@ from hocket.errors.hints import near_name
 from hocket.load.construct import get_fields
 from hocket.messages.content import Fields
 from hocket.prompt_values import ChatPromptValue, PromptValue, StringPromptValue
+from hocket.prompts.missing import MissingVariable
 from hocket.prompts.prompt_files import write_file
 from hocket.runnables.config import RunnableConfig
 from hocket.runnables.pure import PureRunnable
@@ -192,7 +193,7 @@ class BasePromptTemplate(PureRunnable[dict[str, Any], PromptValue], ABC, Generic
         unknown = [name for name in given if name not in self.input_variables]
         near = [f"{name!r} for {match!r}" for name in missing if (match := near_name(name, unknown))]
         hint = f"; did you mean {', '.join(near)}?" if near else ""
-        raise InvalidInput(
+        raise MissingVariable(
             f"{self.get_name()} has no value for {', '.join(map(repr, missing))}; given: "
             f"{', '.join(map(repr, given)) or 'nothing'}{hint} (Braces that are text are written twice: "
             f"{{{{{missing[0]}}}}}.)"

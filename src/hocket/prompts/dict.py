@@ -9,6 +9,7 @@ from hocket._runtime.runtime import Runtime
 from hocket.errors import InvalidInput
 from hocket.load.construct import get_fields
 from hocket.prompts.formats import PromptTemplateFormat, compile_template, render
+from hocket.prompts.missing import MissingVariable
 from hocket.runnables.pure import PureRunnable
 
 __all__ = ["DictPromptTemplate"]
@@ -64,7 +65,9 @@ class DictPromptTemplate(PureRunnable[dict[str, Any], dict[str, Any]]):
         """
         missing = [name for name in self.input_variables if name not in kwargs]
         if missing:
-            raise InvalidInput(f"{self.get_name()} has no value for {', '.join(missing)}; given: {', '.join(kwargs)}")
+            raise MissingVariable(
+                f"{self.get_name()} has no value for {', '.join(missing)}; given: {', '.join(kwargs)}"
+            )
         return cast(
             "dict[str, Any]", _fill_texts(self.template, lambda text: render(text, self.template_format, kwargs))
         )

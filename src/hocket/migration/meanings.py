@@ -1,0 +1,89 @@
+"""Calls that have the same name in hocket and another meaning, or none: the program would run on, so each is told."""
+
+from collections.abc import Iterable, Iterator
+
+import libcst as cst
+from libcst import matchers
+from libcst.metadata import MetadataWrapper
+
+from hocket.migration.dotted import Placed, read_dotted
+from hocket.migration.findings import Finding
+from hocket.migration.uses import ProgramReader
+
+__all__ = ["MeaningReader"]
+
+_EVENTS = "an agent of hocket's takes no stream_mode, and its stream has typed events: see docs/agents.md"
+_LOG = "hocket has no such stream; read {owner}.astream_events(..., version='v2')"
+_FILTER = (
+    "a filter is data in hocket, such as {'year': {'$gte': 2020}}, and no function of a document; see docs/retrieval.md"
+)
+_SCORE = (
+    "a score is the cosine similarity here, of every store, one that stays LangChain's too: at most 1, and higher is nearer "
+    "(FAISS's own is a distance); look at what is done with the numbers"
+)
+_THRESHOLD = "the threshold is a cosine similarity here, of every store; look at its number"
+
+_SEARCHES = ("similarity_search", "max_marginal_relevance_search", "search", "as_retriever")
+_SCORED = ("_with_score", "_with_relevance_scores", "_with_score_by_vector")
+
+
+class MeaningReader(cst.CSTVisitor, Placed):
+    """Finds what to tell of calls.
+
+    Args:
+        reader: what was read of the program before.
+
+    Attributes:
+        findings: what is to be told.
+    """
+
+    def __init__(self, reader: ProgramReader) -> None:
+        super().__init__()
+        self.findings: list[Finding] = []
+        self._reader = reader
+        self._functions: set[str] = set()
+
+    def read(self, program: MetadataWrapper) -> None:
+        """Read a program, if it has anything of LangChain's."""
+        if self._reader.has_langchain:
+            functions = matchers.findall(program.module, matchers.FunctionDef())
+            self._functions = {cst.ensure_type(one, cst.FunctionDef).name.value for one in functions}
+            program.visit(self)
+
+    def visit_Call(self, node: cst.Call) -> None:
+        if not isinstance(node.func, cst.Attribute):
+            return
+        verb = node.func.attr.value
+        owner = ".".join(read_dotted(node.func.value)) or "the chain"
+        plain = verb.removeprefix("a")
+        if plain == "stream_log":
+            self._tell(node, verb, _LOG.format(owner=owner))
+        if any(arg.keyword and arg.keyword.value == "stream_mode" for arg in node.args):
+            self._tell(node, f"{verb}(stream_mode=)", _EVENTS)
+        if verb.startswith(_SEARCHES) or plain.startswith(_SEARCHES):
+            for given in _list_filters(node.args):
+                if isinstance(given, cst.Lambda) or (isinstance(given, cst.Name) and given.value in self._functions):
+                    self._tell(given, f"{verb}(filter=)", _FILTER)
+        if verb.endswith(_SCORED) and not self._reader.is_core(node.func.value):
+            self._tell(node, verb, _SCORE, is_left=False)
+
+    def visit_SimpleString(self, node: cst.SimpleString) -> None:
+        if node.evaluated_value == "similarity_score_threshold":
+            self._tell(node, "score_threshold", _THRESHOLD, is_left=False)
+
+    def _tell(self, node: cst.CSTNode, what: str, text: str, *, is_left: bool = True) -> None:
+        self.findings.append(Finding(self.line_of(node), what, text, "left" if is_left else "check"))
+
+
+def _list_filters(args: Iterable[cst.Arg]) -> Iterator[cst.BaseExpression]:
+    """Yield what a search is given as its filter, by name or in ``search_kwargs``."""
+    for arg in args:
+        if arg.keyword and arg.keyword.value == "filter":
+            yield arg.value
+        elif arg.keyword and arg.keyword.value == "search_kwargs" and isinstance(arg.value, cst.Dict):
+            for element in arg.value.elements:
+                match element:
+                    case cst.DictElement(key=cst.SimpleString() as key) if key.evaluated_value == "filter":
+                        yield element.value
+                    case _:
+                        pass
