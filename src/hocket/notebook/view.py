@@ -62,7 +62,10 @@ class StreamView:
 
     def end(self, failure: BaseException | None = None) -> str:
         """Take note of the end, and return what a terminal prints at it."""
-        self._failure = "" if failure is None else f"It broke off here: {type(failure).__name__}"
+        if isinstance(failure, Exception):
+            self._failure = f"It broke off here: {type(failure).__name__}"
+        elif failure is not None:  # cancelled, or Ctrl-C
+            self._failure = "It was interrupted here."
         last = str(self._parts[-1]) if self._parts and isinstance(self._parts[-1], _Latest) else ""
         return f"{last}\n{self._failure}".rstrip("\n") + "\n"
 
