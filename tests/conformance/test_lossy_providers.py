@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from pydantic_core import from_json, to_json
 
-from hocket.errors import LLMError
+from hocket.errors import InvalidReply, LLMError
 from hocket.http.request import HTTPReply, HTTPRequest
 from hocket.messages import AIMessage, AIMessageChunk
 from hocket.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
@@ -121,9 +121,9 @@ class AsksItsOwnModel(LosesSome):
         body["model"] = self.model
 
 
-class LosesFurtherFields(LosesSome):
-    def lose(self, body: dict[str, Any]) -> None:
-        body.pop("mark_field", None)
+class LosesFurtherFields(ChatOpenAI):
+    def _write(self, messages: Any, options: Any, *, stream: bool) -> HTTPRequest:
+        return super()._write(messages, options.model_copy(update={"extra_body": None}), stream=stream)
 
 
 class LosesHeaders(ChatOpenAI):
@@ -168,6 +168,8 @@ class TakesErrorsForAnswers(ChatOpenAI):
     def _decode(self, reply: HTTPReply) -> ChatResult:
         try:
             return super()._decode(reply)
+        except InvalidReply:
+            raise
         except LLMError:
             return ChatResult(generations=[ChatGeneration(message=AIMessage(""))])
 

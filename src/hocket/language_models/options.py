@@ -6,7 +6,7 @@ ones a server has no word for, is the provider's data; `hocket.language_models.o
 those.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from functools import lru_cache
 from typing import Annotated, Any, TypeVar, cast
 
@@ -202,11 +202,13 @@ def merge_options(model: BaseModel, params: Mapping[str, Any], kind: type[Option
         raise InvalidInput(f"{name}={excerpt(first['input'])} will not do: {first['msg']}") from error
 
 
-def _suggest(name: str, known: Iterable[str]) -> str:
+def _suggest(name: str, known: Collection[str]) -> str:
     """Return what to write instead of an unknown option."""
-    if name in INSTEAD:
+    if name in INSTEAD and ("extra_body" in known or "extra_body" not in INSTEAD[name]):
         return f"write {INSTEAD[name]}"
-    return f"{near_name_hint(name, known)}; what only this server knows goes into extra_body"
+    if "extra_body" in known:
+        return f"{near_name_hint(name, known)}; what only this server knows goes into extra_body"
+    return f"known are: {', '.join(known)}" if name == "extra_body" else near_name_hint(name, known)
 
 
 def _check_tools(values: dict[str, Any]) -> None:

@@ -29,7 +29,7 @@ from hocket.outputs import ChatGenerationChunk, ChatResult
 from hocket.remote.chat_stream_decoder import ChatStreamDecoder
 from hocket.remote.handover import PRIVATE, Downgrade, hand_over, lift_function_calls, with_handover
 from hocket.remote.message_parts import check_results, lift_results
-from hocket.remote.model import RemoteModel, add_headers
+from hocket.remote.model import RemoteModel
 from hocket.remote.options import CallFields
 from hocket.remote.stream_decoder import StreamDecoder
 from hocket.tokens.token_count import TokenCount
@@ -238,7 +238,7 @@ class RemoteChatModel(RemoteModel, BaseChatModel, ABC):
             if self._can_write(list(map(_keep_checked, messages)), options, stream=stream):
                 raise _make_malformed(error) from error
             raise  # not the conversation is at fault
-        return add_headers(request, options.extra_headers) if options.extra_headers else request
+        return self._add_extras(request, options)
 
     def _can_write(self, messages: Sequence[BaseMessage], options: CallFields, *, stream: bool) -> bool:
         """Whether a request meets no odd shape, be it refused."""

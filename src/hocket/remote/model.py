@@ -3,25 +3,27 @@
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 from pydantic import BaseModel, Field
 
 from hocket._secrets import unwrap_secret, wrap_secrets
+from hocket.errors import InvalidInput
 from hocket.http.request import HTTPRequest
 from hocket.http.secrets import redact_params
 from hocket.language_models.base import BaseLanguageModel, LanguageModelInput
 from hocket.language_models.call_parts import check_stop
 from hocket.language_models.options import collect_options
 from hocket.language_models.tracing_facts import LangSmithParams
+from hocket.messages.content import FieldsView
 from hocket.profiles import ModelProfile, find_profile
 from hocket.remote.endpoint import Headers
-from hocket.remote.options import CallFields, make_call_options
+from hocket.remote.options import CallFields, make_call_options, merge_fields
 from hocket.remote.service import RemoteService
 from hocket.retries import RetryPolicy, RetryPolicyLike
 from hocket.timeouts import HTTP_TIMEOUT, TimeoutLike
 
-__all__ = ["RemoteModel", "add_headers"]
+__all__ = ["RemoteModel"]
 
 
 class RemoteModel(RemoteService):
@@ -47,6 +49,9 @@ class RemoteModel(RemoteService):
 
     _refuses: ClassVar[frozenset[str]] = frozenset()
     """The options that the API has no word for."""
+
+    _merged_fields: ClassVar[frozenset[str]] = frozenset()
+    """Fields of a body that are objects, to which those of ``extra_body`` are added key by key; any other is replaced."""
 
     _call_options: ClassVar[type[CallFields]] = CallFields
     """The options of a call: those, and `CallFields`."""
@@ -95,6 +100,23 @@ class RemoteModel(RemoteService):
 
     # -- the request
 
+    def _add_extras(self, request: HTTPRequest, options: CallFields) -> HTTPRequest:
+        """Return a provider's request with what the call adds to it: ``extra_body`` and ``extra_headers``.
+
+        Raises:
+            InvalidInput: there are further fields, and JSON has no word for them, or the body is no JSON object.
+        """
+        if further := getattr(options, "extra_body", None):
+            try:
+                body = request.json
+            except ValueError:
+                body = None
+            if not isinstance(body, dict):
+                raise InvalidInput(f"{self._provider} takes no extra_body: the body of its requests is no JSON object")
+            merged = merge_fields(cast(FieldsView, body), further, self._merged_fields)
+            request = replace(request, content=self._post(request.url, merged).content)
+        return _add_headers(request, options.extra_headers) if options.extra_headers else request
+
     @abstractmethod
     def _preview(self, input: Any, stop: list[str] | None, params: dict[str, Any], *, stream: bool) -> HTTPRequest:
         """Return the request for one input, but for its key."""
@@ -119,7 +141,7 @@ class RemoteModel(RemoteService):
         return self.render(input, stop=stop, stream=stream, **kwargs)
 
 
-def add_headers(request: HTTPRequest, headers: Headers) -> HTTPRequest:
+def _add_headers(request: HTTPRequest, headers: Headers) -> HTTPRequest:
     """Return a request with further headers, over its own."""
     plain = {name.lower(): unwrap_secret(value) for name, value in wrap_secrets(headers).items()}
     return replace(request, headers={**request.headers, **plain})

@@ -1,6 +1,6 @@
 """The fields of services and the options of calls: the names that other libraries give them, and the class of a call's."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import lru_cache
 from typing import ClassVar, cast
 
@@ -11,7 +11,7 @@ from hocket.language_models.options import INSTEAD, OTHER_NAMES
 from hocket.messages.content import Fields, FieldsView
 from hocket.remote.endpoint import Headers
 
-__all__ = ["CallFields", "make_call_options", "rename_fields", "write_options"]
+__all__ = ["CallFields", "make_call_options", "merge_fields", "rename_fields", "write_options"]
 
 OTHER_FIELDS: Mapping[str, str] = {
     **OTHER_NAMES,
@@ -88,6 +88,27 @@ def write_options(values: FieldsView, words: Mapping[str, str], *elsewhere: str)
         for name, value in values.items()
         if name not in _ELSEWHERE and name not in elsewhere
     }
+
+
+def merge_fields(body: FieldsView, further: FieldsView, merged: Collection[str] = ()) -> Fields:
+    """Return a body with further fields, which go over its own.
+
+    Args:
+        body: the fields of a request.
+        further: the call's ``extra_body``.
+        merged: names of fields that are objects, and are merged key by key.
+
+    Raises:
+        InvalidInput: such a field of the call's is no dict.
+    """
+    made = {**body, **further}
+    for name in merged:
+        value: object = further.get(name) or {}
+        if not isinstance(value, Mapping):
+            raise InvalidInput(f"the {name} of extra_body are {type(value).__name__}, not a dict")
+        if own := {**body.get(name, {}), **cast(FieldsView, value)}:
+            made[name] = own
+    return made
 
 
 _ELSEWHERE = frozenset({"model", "stop", "tools", "tool_choice", "extra_body", "extra_headers"})

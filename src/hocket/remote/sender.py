@@ -44,7 +44,7 @@ class Sender:
         client: what sends instead of hocket's own client; None: nothing does.
         settings: of the client.
         max_bytes: of a reply; None: no limit.
-        make_key_headers: returns the headers that carry a key.
+        sign: returns the headers that prove who asks, given the request without them, and the key.
         read_failure: returns the error that a reply stands for whose status is not one of success, given what it must
             not repeat.
     """
@@ -59,7 +59,7 @@ class Sender:
     settings: ClientSettings
     max_bytes: int | None
     read_failure: Callable[[HTTPReply, Sequence[str]], LLMError]
-    make_key_headers: Callable[[str], Mapping[str, str]]
+    sign: Callable[[HTTPRequest, str], Mapping[str, str]]
 
     async def send(self, request: HTTPRequest, read: Callable[[HTTPReply], T]) -> T:
         """Send a request and return what ``read`` makes of its reply.
@@ -131,23 +131,27 @@ class Sender:
         """Return a request as it would be sent, every secret masked. A function that gives the key is not asked."""
         known = [self.api_key.get_secret_value()] if isinstance(self.api_key, SecretStr) else []
         key = known[0] if known else MASK  # which header it goes in may depend on the key
-        signed: Mapping[str, str] = self.make_key_headers(key) if self.api_key else {}
-        headers: Headers = {name: text.replace(key, MASK) for name, text in signed.items()}
+        bare = replace(request, headers={**self._default_headers(), **request.headers})
+        signed: Mapping[str, str] = self.sign(bare, key) if self.api_key else {}
+        headers: Headers = {name: text.replace(key, MASK) if key in text else MASK for name, text in signed.items()}
         headers |= {**(self.headers or {}), **request.headers}
         url = redact_url(request.url)
         return HTTPRequest(request.method, redact(url, known), redact(redact_headers(headers), known), request.content)
 
     async def _sign(self, request: HTTPRequest) -> HTTPRequest:
-        """Return the request with all its headers. The call's own come over the default ones."""
-        headers = await self._key_headers()
-        if self.headers:
-            headers |= {name: unwrap_secret(value) for name, value in self.headers.items()}
+        """Return the request with all its headers. The call's own come over the default ones, and these over the key's."""
+        usual = self._default_headers()
+        bare = replace(request, headers={**usual, **request.headers})
+        headers = {**await self._key_headers(bare), **usual}
         for value in headers.values():
             if isinstance(value, Secret):
                 remember_secret(value)
         return replace(request, headers={**headers, **request.headers})
 
-    async def _key_headers(self) -> dict[str, str]:
+    def _default_headers(self) -> dict[str, str]:
+        return {name: unwrap_secret(value) for name, value in (self.headers or {}).items()}
+
+    async def _key_headers(self, request: HTTPRequest) -> dict[str, str]:
         key = self.api_key
         if key is None:
             return {}
@@ -159,7 +163,7 @@ class Sender:
         if isinstance(value, SecretStr):
             value = value.get_secret_value()
         if isinstance(value, str) and (value or not callable(key)):
-            return {name: Secret(text) for name, text in self.make_key_headers(value).items()} if value else {}
+            return {name: Secret(text) for name, text in self.sign(request, value).items()} if value else {}
         kind = type(value).__name__
         del value  # this frame is in the traceback
         raise AuthenticationError(
@@ -176,7 +180,7 @@ class Sender:
             raise
         except Exception as unforeseen:
             raise _unreadable(unforeseen) from unforeseen
-        is_anonymous = self.key_header not in signed.headers
+        is_anonymous = not self.api_key and self.key_header not in signed.headers
         if is_anonymous and isinstance(error, AuthenticationError):
             error.message += (
                 f"; no key was sent to {parse_url(signed.url).origin}: give api_key=..., for that of the environment goes "

@@ -215,6 +215,16 @@ class RemoteService(BaseModel):
         """The name of the model that is asked, for errors."""
         return cast("str | None", self.__dict__.get("model"))
 
+    def _sign(self, request: HTTPRequest, key: str) -> Mapping[str, str]:
+        """Return the headers that prove who asks, by default those that carry the key. Asked anew for each attempt.
+
+        Args:
+            request: as it will be sent, but for these headers: its body and URL are final.
+            key: whoever gave it: the caller, a function of the caller's, the environment. In `render` it is a mask where
+                a function would give it.
+        """
+        return self._make_key_headers(key)
+
     def _make_key_headers(self, key: str) -> Mapping[str, str]:
         """Return the headers that carry a key."""
         header = self._choose_endpoint(self.__dict__).key_header
@@ -250,7 +260,7 @@ class RemoteService(BaseModel):
             settings=self._client_settings(),
             max_bytes=fields["max_reply_bytes"],
             read_failure=self._read_failure,
-            make_key_headers=self._make_key_headers,
+            sign=self._sign,
         )
 
     def _url(self, path: str) -> str:

@@ -66,8 +66,7 @@ def encode_request(
         body["output_config"] = {**body.get("output_config", {}), "format": _encode_format(options.response_format)}
     if stream:
         body["stream"] = True
-    body |= options.extra_body or {}
-    _check_marks(body)
+    _check_marks({**body, **(options.extra_body or {})})
     return body
 
 

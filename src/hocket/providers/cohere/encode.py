@@ -50,7 +50,7 @@ def encode_request(messages: Sequence[BaseMessage], options: CohereOptions, *, s
         body["thinking"] = thinking
     if options.response_format:
         body["response_format"] = _encode_format(options.response_format)
-    return {**body, **({"stream": True} if stream else {}), **(options.extra_body or {})}
+    return {**body, **({"stream": True} if stream else {})}
 
 
 def _encode_effort(effort: str | None) -> Fields | None:

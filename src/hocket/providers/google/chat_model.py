@@ -47,6 +47,7 @@ class ChatGoogleGenerativeAI(GoogleService, GoogleOptions, RemoteChatModel):
     _refuses: ClassVar = REFUSED
     _reasoning_options: ClassVar = frozenset({"thinking_level", "thinking_budget", "include_thoughts"})
     _schema_dialect: ClassVar = DRAFT_2020_12
+    _merged_fields: ClassVar = frozenset({"generationConfig"})
 
     async def alist_models(self) -> list[str]:
         """Return the names of the models that the server offers to this key, in its order, without ``models/``.

@@ -80,8 +80,6 @@ def encode_request(messages: Sequence[BaseMessage], options: GoogleOptions, *, s
     config |= _encode_format(options.response_format) if options.response_format else {}
     if thinking := _encode_thinking(options):
         config["thinkingConfig"] = thinking
-    extra = options.extra_body or {}
-    config |= extra.get("generationConfig") or {}
     if config:
         body["generationConfig"] = config
     if settings := options.safety_settings:
@@ -89,7 +87,7 @@ def encode_request(messages: Sequence[BaseMessage], options: GoogleOptions, *, s
         listed = [{"category": category, "threshold": threshold} for category, threshold in pairs]
         body["safetySettings"] = listed or settings
     body |= {word: values[name] for name, word in _TOP_WORDS.items() if name in values}
-    return body | {name: value for name, value in extra.items() if name != "generationConfig"}
+    return body
 
 
 def encode_conversation(messages: Sequence[BaseMessage], model: str) -> Fields:

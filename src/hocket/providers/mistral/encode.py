@@ -41,7 +41,7 @@ def encode_request(messages: Sequence[BaseMessage], options: MistralOptions, *, 
     if options.stop:
         body["stop"] = options.stop
     body |= encode_tools(options.tools or (), options.tool_choice)
-    return {**body, **({"stream": True} if stream else {}), **(options.extra_body or {})}
+    return {**body, **({"stream": True} if stream else {})}
 
 
 def encode_messages(messages: Sequence[BaseMessage]) -> list[Fields]:

@@ -16,6 +16,7 @@ from hocket.providers.ollama.service import OllamaService
 from hocket.providers.ollama.stream import OllamaDecoder
 from hocket.providers.ollama.window import check_window
 from hocket.remote.chat_model import RemoteChatModel
+from hocket.remote.options import merge_fields
 
 __all__ = ["ChatOllama"]
 
@@ -45,6 +46,7 @@ class ChatOllama(OllamaService, OllamaOptions, RemoteChatModel):
     _refuses: ClassVar = REFUSED
     _reasoning_options: ClassVar = frozenset({"think"})
     _schema_dialect: ClassVar = DRAFT_2020_12
+    _merged_fields: ClassVar = frozenset({"options"})
 
     # -- hooks
 
@@ -60,7 +62,8 @@ class ChatOllama(OllamaService, OllamaOptions, RemoteChatModel):
         body = encode_request(messages, options, stream=stream)
         request = self._post(self._url("api/chat"), body)
         if not self._is_in_cloud(options.model):
-            check_window(messages, body, len(request.content))
+            sent = merge_fields(body, options.extra_body or {}, self._merged_fields)
+            check_window(messages, sent, len(request.content))
         return request
 
     def _decode(self, reply: HTTPReply) -> ChatResult:

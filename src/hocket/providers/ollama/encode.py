@@ -5,7 +5,6 @@ text, with its pictures, its reasoning and its calls in fields beside it.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import cast
 
 from hocket.errors import InvalidInput, Unsupported
 from hocket.language_models.options import collect_options
@@ -57,28 +56,20 @@ def encode_request(messages: Sequence[BaseMessage], options: OllamaOptions, *, s
         body["think"] = think
     if options.response_format and (form := _encode_format(options.response_format)):
         body["format"] = form
-    return body | encode_options(options, options.extra_body)
+    return body | encode_options(options)
 
 
-def encode_options(options: RunnerOptions, extra_body: FieldsView | None = None) -> Fields:
+def encode_options(options: RunnerOptions) -> Fields:
     """Return the fields of a body for the options that are set: ``options``, and those that stand beside them.
 
     Args:
         options: of a chat model or of an embedding model.
-        extra_body: further fields of the body; its ``options`` go over the others key by key.
-
-    Raises:
-        InvalidInput: the ``options`` of ``extra_body`` are no dict.
     """
     values = collect_options(options)
-    extra = dict(extra_body or {})
-    own: object = extra.pop("options", None) or {}
-    if not isinstance(own, Mapping):
-        raise InvalidInput(f"the options of extra_body are {type(own).__name__}, not a dict")
     stop = {"stop": values["stop"]} if values.get("stop") else {}
-    inside = {**write_options(values, _WORDS, *_ELSEWHERE), **stop, **cast(FieldsView, own)}
+    inside = {**write_options(values, _WORDS, *_ELSEWHERE), **stop}
     beside = {name: values[name] for name in _BESIDE if name in values}
-    return {**({"options": inside} if inside else {}), **beside, **extra}
+    return {**({"options": inside} if inside else {}), **beside}
 
 
 def _encode_thinking(options: OllamaOptions) -> bool | str | None:

@@ -116,7 +116,7 @@ def encode_completions(
         body["stream"] = True
         if dialect.stream_usage:
             body["stream_options"] = {"include_usage": True}
-    return {**body, **(options.extra_body or {})}
+    return body
 
 
 def decode_completions(reply: HTTPReply, count: int, provider: str) -> LLMResult:

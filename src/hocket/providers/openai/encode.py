@@ -55,7 +55,7 @@ def encode_request(
         body["stream"] = True
         if stream_usage:
             body["stream_options"] = {"include_usage": True}
-    return {**body, **(options.extra_body or {})}
+    return body
 
 
 def encode_messages(messages: Sequence[BaseMessage], dialect: Dialect) -> list[Part]:

@@ -54,8 +54,7 @@ def encode_options(options: ModelOptions, *, can_reason: bool) -> Fields:
         wanted.append(_LOGPROBS)
     if wanted:
         body["include"] = list(dict.fromkeys(wanted))
-    body |= options.extra_body or {}
-    if body.get("background"):
+    if {**body, **(options.extra_body or {})}.get("background"):
         raise Unsupported(
             "background=True is not supported: the answer would have to be asked for later; leave it out, and stream the "
             "answer, or give it time with timeout=...",

@@ -1,0 +1,135 @@
+"""What the shared room does for a provider of somebody's own: further fields and headers, signatures, hints."""
+
+import hashlib
+import hmac
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import pytest
+from pydantic import BaseModel
+
+from hocket.errors import AuthenticationError, InvalidInput
+from hocket.http.request import HTTPReply, HTTPRequest
+from hocket.language_models.options import ChatOptions
+from hocket.messages import AIMessage
+from hocket.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
+from hocket.remote import Endpoint, RemoteChatModel, StreamDecoder
+from hocket.retries import RetryPolicy
+from hocket.testing import Body, OpenAIFormat, ReceivedRequest, Status, serve
+
+
+class KelpOptions(ChatOptions):
+    """All that models share."""
+
+    model: str = "small"
+
+
+class ChatKelp(KelpOptions, RemoteChatModel):
+    """It writes no more than the conversation, and signs what it sends."""
+
+    _options: ClassVar = KelpOptions
+    _endpoint: ClassVar = Endpoint(name="kelp", hosts=("127.0.0.1",), key_variables=("KELP_KEY",))
+    _merged_fields: ClassVar = frozenset({"knobs"})
+
+    def _request(self, messages: Any, options: KelpOptions, *, stream: bool) -> HTTPRequest:
+        body = {"said": [message.text for message in messages], "stream": stream, "knobs": {"a": 1, "b": 1}}
+        return self._post(self._url("talk"), body, {"x-kelp": "1"})
+
+    def _sign(self, request: HTTPRequest, key: str) -> Mapping[str, str]:
+        return {"x-signature": sign(key, request.headers["x-kelp"], request.content)}
+
+    def _decode(self, reply: HTTPReply) -> ChatResult:
+        return ChatResult(generations=[ChatGeneration(message=AIMessage(reply.content.decode()))])
+
+    def _decoder(self, headers: Mapping[str, str]) -> StreamDecoder[ChatGenerationChunk]:
+        raise NotImplementedError
+
+    @property
+    def _llm_type(self) -> str:
+        return "kelp"
+
+
+def sign(key: str, header: str, content: bytes) -> str:
+    return hmac.new(key.encode(), header.encode() + content, hashlib.sha256).hexdigest()
+
+
+def make(**fields: Any) -> ChatKelp:
+    defaults: dict[str, Any] = {"base_url": "http://127.0.0.1:9", "api_key": "k-secret"}
+    return ChatKelp(**(defaults | fields))
+
+
+def test_further_fields_go_over_the_body_of_any_provider() -> None:
+    """Those of the model, and over them those of the call; a provider does nothing for it."""
+    assert make().render("Hi", extra_body={"tempo": 1}).json["tempo"] == 1
+    body = make(extra_body={"tempo": 1, "said": ["x"]}).render("Hi", extra_body={"tempo": 2, "knobs": {"b": 2}}).json
+    assert body == {"said": ["x"], "stream": False, "knobs": {"a": 1, "b": 2}, "tempo": 2}
+    assert make().render("Hi", extra_headers={"X-Kelp": "2"}).headers["x-kelp"] == "2"
+
+
+def test_further_fields_that_cannot_be_added_are_refused() -> None:
+    """Because of what they are, or because the body is no object."""
+    with pytest.raises(InvalidInput, match="the knobs of extra_body are list, not a dict"):
+        make().render("Hi", extra_body={"knobs": [1]})
+    with pytest.raises(InvalidInput, match="cannot be written as JSON"):
+        make().render("Hi", extra_body={"a": object()})
+
+    class ChatLines(ChatKelp):
+        def _request(self, messages: Any, options: KelpOptions, *, stream: bool) -> HTTPRequest:
+            return HTTPRequest("POST", self._url("talk"), {"x-kelp": "1"}, b"1\n2\n")
+
+    with pytest.raises(InvalidInput, match=r"kelp takes no extra_body: .* no JSON object"):
+        ChatLines(base_url="http://127.0.0.1:9", api_key="k").render("Hi", extra_body={"tempo": 1})
+
+
+async def test_a_signature_is_made_of_what_is_sent_and_anew_for_each_attempt(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the key of the environment, over the body with its further fields, and the headers of the call."""
+    monkeypatch.setenv("KELP_KEY", "k-from-outside")
+    script = [Status(503), Body({"ok": True})]
+    async with serve(OpenAIFormat(), script) as server:
+        model = ChatKelp(base_url=server.url, retry=RetryPolicy(max_attempts=2, first_pause=0))
+        await model.ainvoke("Hi", extra_body={"tempo": 1}, extra_headers={"x-kelp": "2"})
+    assert [request.headers["x-signature"] for request in server.requests] == [
+        sign("k-from-outside", "2", request.body) for request in server.requests
+    ]
+    assert b'"tempo":1' in server.requests[0].body and len(server.requests) == 2
+
+
+async def test_a_signature_is_shown_nowhere() -> None:
+    """Neither by `render`, nor by an error that repeats it."""
+    assert make().render("Hi").headers["x-signature"] == "**********"
+    assert make(api_key=lambda: "k").render("Hi").headers["x-signature"] == "**********"
+
+    def repeat(request: ReceivedRequest) -> Status:
+        return Status(401, f"wrong: {request.headers['x-signature']}")
+
+    async with serve(OpenAIFormat(), repeat) as server:
+        with pytest.raises(AuthenticationError) as caught:
+            await make(base_url=server.url).ainvoke("Hi")
+    assert server.requests[0].headers["x-signature"] not in str(caught.value)
+    assert "no key was sent" not in str(caught.value)
+
+
+class PlainOptions(BaseModel):
+    """Options without `extra_body`."""
+
+    model: str = "small"
+    heat: float | None = None
+
+
+class ChatPlain(PlainOptions, ChatKelp):
+    _options: ClassVar = PlainOptions
+
+
+@pytest.mark.parametrize(
+    ("option", "told"),
+    [
+        ({"heet": 1}, "there is no option 'heet'; did you mean 'heat'?"),
+        ({"extra_body": {"tempo": 1}}, "there is no option 'extra_body'; known are: model, heat, extra_headers"),
+        ({"metadata": {}}, "there is no option 'metadata'; known are: model, heat, extra_headers"),
+    ],
+)
+def test_a_hint_names_extra_body_only_where_it_is_taken(option: dict[str, Any], told: str) -> None:
+    """Whatever is misspelt."""
+    with pytest.raises(InvalidInput) as caught:
+        ChatPlain(base_url="http://127.0.0.1:9", api_key="k").render("Hi", **option)
+    assert str(caught.value) == told
