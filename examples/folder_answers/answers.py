@@ -21,9 +21,10 @@ async def answer(question: str, folder: str, index: str) -> None:
     splitter = RecursiveCharacterTextSplitter(chunk_size=900, chunk_overlap=100)
 
     # One stream from the files to the index, in the memory of a few documents. What has not changed is not embedded
-    # again, and what is gone from the folder goes from the index.
+    # again, and what is gone from the folder goes from the index. Given the loader itself, it knows which files could not
+    # be read, and leaves their pieces alone.
     loader = open_documents(folder, on_error="skip")
-    changes = await aindex(splitter.alazy_split_documents(loader.alazy_load()), store, cleanup="full")
+    changes = await aindex(loader, store, cleanup="full", splitter=splitter)
     print(
         f"{folder}: {changes['num_added']} pieces new, {changes['num_skipped']} as before, "
         f"{changes['num_deleted']} gone"

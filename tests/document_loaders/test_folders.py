@@ -4,9 +4,11 @@ import logging
 import os
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
+from typing import Any
 
 import anyio
 import pytest
+from anyio import to_thread
 
 from hocket.document_loaders import BaseLoader, DirectoryLoader, NotionDirectoryLoader, TextLoader, open_documents
 from hocket.documents import Document
@@ -35,8 +37,8 @@ def test_a_folder_has_a_fixed_order(tree: Path) -> None:
 
 def test_the_files_of_a_load_can_be_listed(tree: Path) -> None:
     """Without opening them: who keeps an index looks at their sizes and times first."""
-    loader = open_documents(tree, tree / "none.txt", glob="*.txt")
-    assert [os.path.relpath(path, tree) for path in loader.list_files()] == ["B.txt", "a.txt", "b.txt", "none.txt"]
+    loader = open_documents(tree, tree / "c.md", glob="*.txt")
+    assert [os.path.relpath(path, tree) for path in loader.list_files()] == ["B.txt", "a.txt", "b.txt", "c.md"]
 
 
 def test_paths_are_loaded_as_they_are_given(tree: Path) -> None:
@@ -69,6 +71,22 @@ def test_paths_are_loaded_as_they_are_given(tree: Path) -> None:
 )
 def test_a_glob_chooses(tree: Path, glob: str | list[str], expected: list[str]) -> None:
     assert names(open_documents(tree, glob=glob), tree) == expected
+
+
+@pytest.mark.parametrize(
+    ("exclude", "expected"),
+    [
+        ((), ["B.txt", "a/y/deep.txt", "a/z.txt", "a.txt", "b.txt", "c.md"]),
+        ("*.txt", ["a/y/deep.txt", "a/z.txt", "c.md"]),
+        ("**/*.txt", ["c.md"]),
+        ("a", ["B.txt", "a.txt", "b.txt", "c.md"]),
+        ("a/**", ["B.txt", "a.txt", "b.txt", "c.md"]),
+        (["**/y", "[Bb].txt"], ["a/z.txt", "a.txt", "c.md"]),
+    ],
+)
+def test_files_and_folders_are_left_out(tree: Path, exclude: str | list[str], expected: list[str]) -> None:
+    assert names(open_documents(tree, exclude=exclude), tree) == expected
+    assert names(DirectoryLoader(tree, exclude=exclude), tree) == expected
 
 
 def test_a_directory_loader_has_more_to_choose(tree: Path) -> None:
@@ -211,10 +229,16 @@ def test_a_function_may_raise(broken: Path) -> None:
     assert list_open(broken) == []
 
 
-def test_what_is_missing_is_skipped_too(tmp_path: Path) -> None:
-    loader = open_documents(tmp_path / "gone.txt", write(tmp_path / "a.txt", "x"), on_error="skip")
-    assert contents(loader) == ["x"]
-    assert [error.problem for error in loader.skipped] == ["there is no such file; check the path"]
+@pytest.mark.parametrize("on_error", ["raise", "skip", bool])
+async def test_a_path_that_is_named_must_be_there(tmp_path: Path, on_error: Any) -> None:
+    """Before anything is read: a folder that is written wrong is not an empty one."""
+    there = write(tmp_path / "a.txt", "x")
+    for gone in tmp_path / "gone", tmp_path / "gone.txt", tmp_path / "a.txt" / "b.txt":
+        loader = open_documents(there, gone, on_error=on_error)
+        for verb in loader.load, loader.list_files, DirectoryLoader(gone, on_error=on_error).list_files:
+            with pytest.raises(DocumentError, match="there is no such file or folder; check the path"):
+                await to_thread.run_sync(verb)
+        assert not loader.skipped
 
 
 def test_other_errors_are_never_skipped(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """A store is brought up to its sources: what is new is embedded and nothing else, and only what is gone is deleted."""
 
 import math
+import os
 import weakref
 from collections.abc import AsyncIterator, Iterator, Sequence
 from typing import Any
@@ -251,8 +252,8 @@ async def test_what_a_loader_skipped_is_not_deleted(store: InMemoryVectorStore, 
     with pytest.raises(DocumentError):
         await aindex(open_documents(tmp_path), store, cleanup="full")
     loader = open_documents(tmp_path, on_error="skip")
-    assert await aindex(loader, store, cleanup="full") == counts(added=1)
-    assert await aindex(loader, store, cleanup="incremental") == counts(skipped=1, deleted=1)
+    assert await aindex(loader, store, cleanup="full") == counts(added=1, deleted=1)
+    assert await aindex(loader, store, cleanup="incremental") == counts(skipped=1)
     assert sorted(await texts_of(store)) == ["bad.txt as it was", "good.txt anew"]
 
 
@@ -267,9 +268,61 @@ async def test_a_file_that_breaks_half_way_keeps_what_it_had(
     (tmp_path / "a.jsonl").write_text("".join([*lines[:2], "{broken"]))
     (tmp_path / "b.jsonl").write_text("".join(lines[:2]))
     loader = open_documents(tmp_path, on_error=on_error)
-    assert await aindex(loader, store, cleanup="full") == counts(skipped=4)
-    assert await aindex(loader, store, cleanup="incremental") == counts(skipped=4, deleted=4)
+    assert await aindex(loader, store, cleanup="full") == counts(skipped=4, deleted=4)
     assert len(store) == 8
+
+
+@pytest.mark.parametrize("cleanup", ["incremental", "full"])
+async def test_a_splitter_keeps_what_a_loader_skipped(store: InMemoryVectorStore, tmp_path: Any, cleanup: Any) -> None:
+    """The pieces of a damaged file stay, those of a file that is gone go, if all that is gone is to go."""
+    splitter = CharacterTextSplitter(separator=" ", chunk_size=5, chunk_overlap=0)
+    for name, text in {"a": "one two", "b": "three four", "c": "five six"}.items():
+        (tmp_path / f"{name}.txt").write_text(text)
+    loader = open_documents(tmp_path, on_error="skip")
+    assert await aindex(loader, store, cleanup=cleanup, splitter=splitter) == counts(added=6)
+    (tmp_path / "a.txt").write_text("one seven")
+    (tmp_path / "b.txt").write_bytes(b"\xff\xfe\xfd")
+    (tmp_path / "c.txt").unlink()
+    result = await aindex(loader, store, cleanup=cleanup, splitter=splitter)
+    assert result == counts(added=1, skipped=1, deleted=3 if cleanup == "full" else 1)
+    kept = ["four", "one", "seven", "three"]
+    assert sorted(await texts_of(store)) == (kept if cleanup == "full" else sorted([*kept, "five", "six"]))
+
+
+async def test_a_folder_that_cannot_be_listed_is_not_gone(
+    store: InMemoryVectorStore, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nor is what others have put into the store."""
+    (tmp_path / "shut").mkdir()
+    (tmp_path / "shut" / "a.txt").write_text("shut away")
+    (tmp_path / "b.txt").write_text("open")
+    loader = open_documents(tmp_path, on_error="skip")
+    await aindex(loader, store, cleanup="full")
+    await aindex([piece("elsewhere", "https://example.com/a")], store)
+    (tmp_path / "shut" / "a.txt").unlink()
+    scandir = os.scandir
+
+    def refuse(path: Any) -> Any:
+        if path.endswith("shut/"):
+            raise PermissionError(13, "Permission denied")
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", refuse)
+    assert await aindex(loader, store, cleanup="full") == counts(skipped=1)
+    monkeypatch.undo()
+    assert await aindex(loader, store, cleanup="full") == counts(skipped=1, deleted=2)
+
+
+@pytest.mark.parametrize("source", ["list", "iterator", "stream", "loader"])
+async def test_a_splitter_takes_every_source(store: InMemoryVectorStore, tmp_path: Any, source: str) -> None:
+    (tmp_path / "a.txt").write_text("one two")
+    loader = open_documents(tmp_path)
+    splitter = CharacterTextSplitter(separator=" ", chunk_size=5, chunk_overlap=0)
+    listed = await loader.aload()
+    documents = {"list": listed, "iterator": iter(listed), "stream": loader.alazy_load(), "loader": loader}
+    assert await aindex(documents[source], store, splitter=splitter) == counts(added=2)
+    with pytest.raises(InvalidInput, match="splitter is str; it is a TextSplitter"):
+        await aindex(documents["list"], store, splitter="words")  # type: ignore[arg-type]
 
 
 # -- what is refused

@@ -25,6 +25,7 @@ class DirectoryLoader(FilesLoader):
     Args:
         path: the folder.
         glob: which files are loaded: see `FilesLoader`.
+        exclude: which files and folders are left out after all: see `FilesLoader`.
         loader_cls: makes the loader of a file from its path, a class or a function; None: as `open_documents` does, by
             content.
         max_depth: how many folders deep a file may be, 1: in the folder itself; None: any.
@@ -44,6 +45,7 @@ class DirectoryLoader(FilesLoader):
         path: FilePath,
         glob: str | Sequence[str] = "**/*",
         *,
+        exclude: str | Sequence[str] = (),
         loader_cls: Callable[[str], BaseLoader] | None = None,
         max_depth: int | None = None,
         load_hidden: bool = False,
@@ -55,7 +57,13 @@ class DirectoryLoader(FilesLoader):
             choose_loader, encoding=check_encoding(encoding), max_bytes=check_limit(max_bytes, "max_bytes")
         )
         super().__init__(
-            [path], make_loader, glob=glob, max_depth=max_depth, load_hidden=load_hidden, on_error=on_error
+            [path],
+            make_loader,
+            glob=glob,
+            exclude=exclude,
+            max_depth=max_depth,
+            load_hidden=load_hidden,
+            on_error=on_error,
         )
 
     def lazy_load(self) -> Generator[Document]:

@@ -30,10 +30,12 @@ class FilesLoader(StreamLoader):
     a dot are passed over, and links to folders are not followed.
 
     Args:
-        paths: files and folders. A file that is named here is loaded whatever it is called.
+        paths: files and folders, which must be there, whatever ``on_error`` is. A file that is named here is loaded
+            whatever it is called. ``source`` of a document begins with the path as it is written here.
         make_loader: returns the loader of a file; it may raise `DocumentError`. It is called in a worker thread.
         glob: which files of a folder are loaded, by their path below it with ``/``: ``*``, ``?`` and ``[...]`` stand for
             anything but ``/``, and ``**/`` for any folders. Of several patterns one is enough.
+        exclude: which files of a folder, and which folders below it, are left out after all: patterns as of ``glob``.
         max_depth: how many folders deep a file may be, 1: in the folder itself; None: any.
         load_hidden: whether names that begin with a dot are loaded, too.
         on_error: "raise" ends the load at the first `DocumentError`. "skip" logs it, keeps it in `skipped`, and goes on
@@ -42,7 +44,8 @@ class FilesLoader(StreamLoader):
 
     Raises:
         InvalidInput: an argument that nothing could be loaded with.
-        DocumentError: by the verbs, if ``on_error`` is "raise": a file cannot be read, or a folder cannot be listed.
+        DocumentError: by the verbs: a path is not there; if ``on_error`` is "raise", a file cannot be read, or a folder
+            cannot be listed.
 
     Attributes:
         skipped: the errors that the load that was begun last has passed over, in order.
@@ -54,6 +57,7 @@ class FilesLoader(StreamLoader):
         make_loader: Callable[[str], BaseLoader],
         *,
         glob: str | Sequence[str] = "**/*",
+        exclude: str | Sequence[str] = (),
         max_depth: int | None = None,
         load_hidden: bool = False,
         on_error: OnError = "raise",
@@ -64,29 +68,37 @@ class FilesLoader(StreamLoader):
         if not callable(on_error) and on_error not in ("raise", "skip"):
             raise InvalidInput(f"on_error is 'raise', 'skip' or a function, not {on_error!r}")
         self.glob: str | Sequence[str] = glob
+        self.exclude: str | Sequence[str] = exclude
         self.max_depth: int | None = check_limit(max_depth, "max_depth")
         self.load_hidden: bool = load_hidden
         self.on_error: OnError = on_error
         self.skipped: list[DocumentError] = []
         self._make_loader = make_loader
-        globs = [glob] if isinstance(glob, str) else glob
-        try:
-            self._pattern = re.compile("|".join(_translate_glob(one) for one in globs))
-        except re.error as error:
-            raise InvalidInput(f"glob={glob!r} is no pattern of paths ({error})") from error
+        self._pattern = _compile_globs(glob, "glob")
+        self._left_out = _compile_globs(exclude, "exclude")
 
     def list_files(self) -> list[str]:
         """Return the paths of the files that a load would read now, in order. None of them is opened.
 
         Raises:
-            DocumentError: if ``on_error`` is "raise": a folder cannot be listed.
+            DocumentError: a path is not there; if ``on_error`` is "raise", a folder cannot be listed.
         """
+        self._check_paths()
         return [file for path in self.paths for file in self._find_files(path, self.skipped)]
+
+    def has_lost(self, source: str) -> bool:
+        """Whether a file below the paths is no longer there; False where the load that was begun last could not look."""
+        return (
+            any(_is_within(source, path) for path in self.paths)
+            and not any(_is_within(source, error.path) for error in self.skipped)
+            and not os.path.lexists(source)
+        )
 
     def lazy_load(self) -> Generator[Document]:
         """Yield the documents of every file; the file that they come from is open meanwhile."""
         skipped: list[DocumentError] = []  # of this load: another may begin before it ends
         self.skipped = skipped
+        self._check_paths()
         for path in self.paths:
             for file in self._find_files(path, skipped):
                 try:
@@ -110,6 +122,15 @@ class FilesLoader(StreamLoader):
         finally:
             getattr(documents, "close", bool)()
 
+    def _check_paths(self) -> None:
+        for path in self.paths:
+            try:
+                os.stat(path)
+            except (FileNotFoundError, NotADirectoryError) as error:
+                raise DocumentError(path, "there is no such file or folder; check the path") from error
+            except (OSError, ValueError):  # it is there, perhaps: its turn will come
+                continue
+
     def _find_files(self, path: str, skipped: list[DocumentError]) -> Iterator[str]:
         if not os.path.isdir(path):
             yield path
@@ -129,7 +150,7 @@ class FilesLoader(StreamLoader):
             self._report(DocumentError(place, problem), skipped)
             return
         for name, is_folder, leads_to_folder in found:
-            if name.startswith(".") and not self.load_hidden:
+            if (name.startswith(".") and not self.load_hidden) or self._left_out.fullmatch(folder + name):
                 continue
             if is_folder:
                 if self.max_depth is None or depth < self.max_depth:
@@ -150,7 +171,20 @@ class FilesLoader(StreamLoader):
         return f"{type(self).__name__}({', '.join(map(repr, self.paths))})"
 
 
-def _translate_glob(glob: str) -> str:
+def _is_within(path: str, folder: str) -> bool:
+    return path == folder or path.startswith(os.path.join(folder, ""))
+
+
+def _compile_globs(globs: str | Sequence[str], name: str) -> re.Pattern[str]:
+    """Return a pattern of what one of the patterns stands for; of none, one that nothing matches."""
+    try:
+        parts = [_translate_glob(one, name) for one in ([globs] if isinstance(globs, str) else globs)]
+        return re.compile("|".join(parts) or "(?!)")
+    except re.error as error:
+        raise InvalidInput(f"{name}={globs!r} is no pattern of paths ({error})") from error
+
+
+def _translate_glob(glob: str, name: str = "glob") -> str:
     r"""Return the regular expression of a pattern of paths.
 
     Examples:
@@ -158,7 +192,7 @@ def _translate_glob(glob: str) -> str:
         '(?s:(?:[^/]+/)*[^/]*\\.md)'
     """
     if not isinstance(glob, str) or not glob or glob.startswith("/"):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise InvalidInput(f"glob={glob!r} is no pattern of paths below a folder, such as '**/*.md'")
+        raise InvalidInput(f"{name}={glob!r} is no pattern of paths below a folder, such as '**/*.md'")
     parts: list[str] = []
     for piece in re.split(r"(\*\*/|\*+|\?|\[[^/\]]+\])", glob):
         if piece == "**/":

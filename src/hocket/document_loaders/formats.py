@@ -77,7 +77,8 @@ def choose_format(path: str, head: bytes) -> str:
         return "PDF"
     found = name_binary_format(head)
     if _UNREAD_SUFFIX.fullmatch(suffix):
-        raise ValueError(f"files of the kind {suffix} are not read; {_REMEDY}, or leave it out by glob=")
+        left_out = f"exclude='**/*{PurePath(path).suffix}'"
+        raise ValueError(f"files of the kind {suffix} are not read; {_REMEDY}, or leave it out by {left_out}")
     read_as = {"a PDF": "PDF", "a ZIP archive": "DOCX"}.get(found or "")
     if named is not None and named != read_as:
         content = f"it is {found}" if found else "its content is not"

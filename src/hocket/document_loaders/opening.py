@@ -22,6 +22,7 @@ __all__ = ["choose_loader", "open_documents"]
 def open_documents(
     *paths: FilePath,
     glob: str | Sequence[str] = "**/*",
+    exclude: str | Sequence[str] = (),
     encoding: str | None = None,
     on_error: OnError = "raise",
     max_bytes: int | None = MAX_BYTES,
@@ -37,6 +38,7 @@ def open_documents(
     Args:
         paths: files and folders; `FilesLoader` says in which order a folder is read.
         glob: which files of a folder are loaded.
+        exclude: which files and folders below it are left out after all: ``"**/*.log"``, ``["drafts", "**/*.tmp"]``.
         encoding: of text that has no byte order mark and is not UTF-8.
         on_error: what becomes of a file that cannot be read: "raise", "skip", or a function that gets the error.
         max_bytes: the largest file that is read; None: any. CSV and JSON lines are read in pieces, and have no limit.
@@ -46,7 +48,7 @@ def open_documents(
 
     Raises:
         InvalidInput: an argument that nothing could be loaded with.
-        DocumentError: by the verbs of the loader: see `FilesLoader`.
+        DocumentError: by the verbs of the loader: a path is not there, and more: see `FilesLoader`.
     """
     make_loader = functools.partial(
         choose_loader,
@@ -56,7 +58,7 @@ def open_documents(
         max_pages=check_limit(max_pages, "max_pages"),
         password=password,
     )
-    return FilesLoader(paths, make_loader, glob=glob, on_error=on_error)
+    return FilesLoader(paths, make_loader, glob=glob, exclude=exclude, on_error=on_error)
 
 
 def choose_loader(

@@ -10,6 +10,7 @@ from hocket.document_loaders import BaseLoader
 from hocket.documents import Document
 from hocket.errors import InvalidInput
 from hocket.errors.hints import bridge_hint
+from hocket.text_splitters import TextSplitter
 
 __all__ = ["DocumentSource", "Loadable", "open_batches"]
 
@@ -26,28 +27,37 @@ DocumentSource: TypeAlias = Iterable[Document] | AsyncIterable[Document] | Loada
 """Documents, as they are or as they come, or what loads them."""
 
 
-def open_batches(source: DocumentSource, size: int) -> Stream[list[Document]]:
-    """Return the documents of ``source`` in lists of ``size``, the last one shorter. A sync iterable is read in worker
-    threads.
+def open_batches(source: DocumentSource, size: int, splitter: TextSplitter | None = None) -> Stream[list[Document]]:
+    """Return the documents of ``source``, or their pieces, in lists of ``size``, the last one shorter. A sync iterable is
+    read in worker threads.
 
     An error of the source is raised behind the full batches that were read before it. Leaving the stream closes the source.
 
     Raises:
-        InvalidInput: it is no source of documents.
+        InvalidInput: it is no source of documents, or the splitter is none.
     """
     if isinstance(source, str | bytes | Document):
         raise InvalidInput(f"the documents are of type {type(source).__name__}; give a list of documents, or a loader")
+    if splitter is not None:
+        if not isinstance(splitter, TextSplitter):  # pyright: ignore[reportUnnecessaryIsInstance]  # a caller's mistake
+            raise InvalidInput(f"splitter is {type(splitter).__name__}; it is a TextSplitter")
+        whole = source if isinstance(source, Iterable | AsyncIterable) else _open_loader(source)
+        return Stream(functools.partial(_read, splitter.alazy_split_documents(whole), size), bound=1)
     if isinstance(source, Sequence):
         return Stream(functools.partial(_cut, source, size), bound=1)
     if isinstance(source, AsyncIterable):
         return Stream(functools.partial(_read, aiter(source), size), bound=1)
     if isinstance(source, Iterable):
         source = _IterableLoader(source)
-    if not hasattr(source, "alazy_load"):
+    return Stream(functools.partial(_read, _open_loader(source), size), bound=1)
+
+
+def _open_loader(loader: Loadable) -> AsyncIterator[Document]:
+    if not hasattr(loader, "alazy_load"):
         raise InvalidInput(
-            f"{type(source).__name__} gives no documents; it is a list, an iterable, a stream or a loader"
+            f"{type(loader).__name__} gives no documents; it is a list, an iterable, a stream or a loader"
         )
-    return Stream(functools.partial(_read, source.alazy_load(), size), bound=1)
+    return loader.alazy_load()
 
 
 class _IterableLoader(BaseLoader):

@@ -18,6 +18,7 @@ from hocket.documents import Document
 from hocket.errors import InvalidInput
 from hocket.indexing.batches import DocumentSource, open_batches
 from hocket.indexing.ids import IdSet, make_id
+from hocket.text_splitters import TextSplitter
 from hocket.vectorstores import VectorStore
 from hocket.vectorstores.checks import check_document
 
@@ -52,6 +53,8 @@ async def aindex(
     cleanup: Cleanup = None,
     source_id_key: str = "source",
     batch_size: int = 100,
+    *,
+    splitter: TextSplitter | None = None,
 ) -> IndexingResult:
     """Bring a store up to some documents. Only texts that it has no vector of are embedded.
 
@@ -59,7 +62,8 @@ async def aindex(
     meanwhile; a source of any length takes the memory of two batches, and 24 bytes for each document. A run that was
     cancelled, failed or killed can be made again: what it has stored is skipped.
 
-        result = await aindex(open_documents("handbook"), store, cleanup="full")
+        loader = open_documents("handbook", on_error="skip")
+        result = await aindex(loader, store, cleanup="full", splitter=RecursiveCharacterTextSplitter(chunk_size=900))
 
     A document keeps its own id. One that has none gets one made of its source, its text, and how many equal texts of the
     source come before it: a paragraph that moves within its source keeps it.
@@ -70,11 +74,14 @@ async def aindex(
         cleanup: what is deleted, when all documents are stored: None: nothing; "incremental": of each source that was
             met, the documents that it no longer has; "full": all that were in the store before and were not met.
             Nothing is deleted if the documents end in an error, or if there are none at all: `VectorStore.adelete`
-            empties a store. Where a loader has ``skipped`` a file, "incremental" leaves that file's documents alone, and
-            "full" deletes nothing; of a stream made of such a loader's documents this cannot be known.
+            empties a store. What a loader has ``skipped`` is left alone: the documents of a file that cannot be read, or
+            of all files in a folder that cannot be listed; "full" then deletes only what is in files below the loader's
+            paths that were read, or are not there. So give the loader itself, and a ``splitter``: of a stream that is made
+            of its documents nobody knows what was skipped, and "full" deletes that.
         source_id_key: which of a document's metadata names its source.
         batch_size: documents in a batch. A larger one makes fewer and larger requests of a remote model, and loses more
             when the run is killed.
+        splitter: cuts the documents into the pieces that are stored; None: they are stored as they are.
 
     Raises:
         InvalidInput: something is no document; two documents with one id differ; with "incremental", one has no source,
@@ -84,14 +91,13 @@ async def aindex(
         Exception: what ``docs`` and the embedding model raise.
     """
     _check_arguments(store, cleanup, source_id_key, batch_size)
-    batches = open_batches(docs, batch_size)
+    batches = open_batches(docs, batch_size, splitter)
     indexer = _Indexer(store, cleanup, source_id_key)
     await indexer.look_at_store()
     async with batches:
         async for batch in batches:
             await indexer.add(batch)
-    skipped = {error.path for error in docs.skipped} if isinstance(docs, FilesLoader) else set[str]()
-    await indexer.delete_stale(skipped)
+    await indexer.delete_stale(docs if isinstance(docs, FilesLoader) and docs.skipped else None)
     return indexer.result
 
 
@@ -101,9 +107,11 @@ def index(
     cleanup: Cleanup = None,
     source_id_key: str = "source",
     batch_size: int = 100,
+    *,
+    splitter: TextSplitter | None = None,
 ) -> IndexingResult:
     """Bring a store up to some documents: the sync face of `aindex`."""
-    return run_in_portal(functools.partial(aindex, docs, store, cleanup, source_id_key, batch_size))
+    return run_in_portal(functools.partial(aindex, docs, store, cleanup, source_id_key, batch_size, splitter=splitter))
 
 
 class _Indexer:
@@ -151,16 +159,34 @@ class _Indexer:
         self.result["num_updated"] += updated
         self.result["num_skipped"] += len(batch) - len(changed)
 
-    async def delete_stale(self, skipped: set[str]) -> None:
-        """Delete what is no longer there; nothing of the sources that could not be read."""
-        if not len(self._ids) or (self._cleanup == "full" and skipped):
+    async def delete_stale(self, loader: FilesLoader | None) -> None:
+        """Delete what is no longer there.
+
+        Args:
+            loader: has skipped something: nothing is deleted of a source that may be among it. None: nothing was skipped.
+        """
+        if not len(self._ids):
             return
-        stale = self._before if self._cleanup == "full" else await self._list_ids_of_sources(self._sources - skipped)
+        skipped = set[str]() if loader is None else {error.path for error in loader.skipped}
+        read = self._sources - skipped
+        stale = self._before if self._cleanup == "full" else await self._list_ids_of_sources(read)
         stale = [one for one in stale if one not in self._ids]
         for start in range(0, len(stale), _AT_ONCE):
             ids = stale[start : start + _AT_ONCE]
+            if self._cleanup == "full" and loader is not None:
+                documents = await self._store.aget_by_ids(ids)
+                ids = await ASYNC.call_sync(self._list_lost, documents, read, loader)
             await self._store.adelete(ids)
             self.result["num_deleted"] += len(ids)
+
+    def _list_lost(self, documents: Sequence[Document], read: set[str], loader: FilesLoader) -> list[str]:
+        """Return the ids of the documents that are gone for certain: their file was read without them, or is not there."""
+        lost: list[str] = []
+        for document in documents:
+            source = document.metadata.get(self._source_id_key)
+            if isinstance(source, str) and (source in read or loader.has_lost(source)):
+                lost.append(str(document.id))
+        return lost
 
     async def _list_ids_of_sources(self, sources: set[str]) -> list[str]:
         """Return the ids of all documents of some sources; of many sources, only of documents that were not met."""
@@ -181,7 +207,9 @@ class _Indexer:
             document = given if _is_plain(given) else check_document(given)
             source = document.metadata.get(self._source_id_key)
             if self._cleanup == "incremental":
-                self._sources.add(_check_source(source, self._source_id_key, document))
+                _check_source(source, self._source_id_key, document)
+            if self._cleanup is not None and isinstance(source, str):
+                self._sources.add(source)
             key = document.id
             if key is None:
                 key = self._make_new_id(source, document.page_content)
@@ -228,13 +256,12 @@ def _refuse_twin(key: str) -> InvalidInput:
     )
 
 
-def _check_source(source: object, key: str, document: Document) -> str:
+def _check_source(source: object, key: str, document: Document) -> None:
     if not isinstance(source, str) or not source:
         raise InvalidInput(
             f"cleanup='incremental' needs the source of each document, a text under {key!r} in its metadata; "
             f"{document.page_content[:40]!r} has {source!r} there. Set it, or name another key with source_id_key"
         )
-    return source
 
 
 def _check_arguments(store: object, cleanup: object, source_id_key: object, batch_size: object) -> None:
