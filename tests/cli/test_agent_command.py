@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from hocket.chat_history import open_history
-from hocket.messages import ToolMessage
+from hocket.messages import AIMessage, HumanMessage, ToolCall, ToolMessage
 from hocket.testing import OpenAIFormat, serve
 
 Run = Callable[..., Any]
@@ -151,6 +151,33 @@ def test_what_is_resumed_runs_nothing_that_nobody_approved(hocket: Run, folder: 
     assert (done.returncode, payments(folder)) == (8, []) and "call_1 waits for approval" in done.stderr
 
 
+def test_what_waits_is_not_answered_for_an_option_that_was_forgotten(inside: Run, folder: Path) -> None:
+    """Neither --tools nor --approve never decides in the place of a person."""
+    kept = open_history("run.jsonl")
+    call = ToolCall(type="tool_call", name="pay", args={"amount": 5}, id="call_1")
+    flagged = {"awaits_approval": ["call_1"]}
+    kept.add_messages([HumanMessage("Pay."), AIMessage("", tool_calls=[call], response_metadata=flagged)])
+    before = Path("run.jsonl").read_text()
+    options = ("--model", "fake:x", "--history", "run.jsonl", "--resume")
+    for more in [(), ("--decide", "call_1=approve"), ("--tools", "calculator", "--approve", "never")]:
+        done = inside("agent", *options, *more)
+        assert done.returncode == 2 and "has no tool 'pay'" in done.stderr and "--tools" in done.stderr
+    sys.path.insert(0, str(folder))
+    try:
+        done = inside("agent", *options, "--tools", "toolbox:pay", "--approve", "never")
+    finally:
+        sys.path.remove(str(folder))
+        sys.modules.pop("toolbox", None)
+    assert done.returncode == 8 and "call_1 waits for approval" in done.stderr
+    assert Path("run.jsonl").read_text() == before and payments(folder) == []
+
+
+def test_nothing_to_resume(inside: Run, folder: Path) -> None:
+    """A history that is not there is not one whose run has ended."""
+    done = inside("agent", "--model", "fake:x", "--history", "nobody.jsonl", "--resume", "--decide", "call_1=approve")
+    assert done.returncode == 2 and "this history is empty" in done.stderr
+
+
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
@@ -171,6 +198,7 @@ def test_what_is_resumed_runs_nothing_that_nobody_approved(hocket: Run, folder: 
         (["--decide", "1=approve"], "--resume"),
         (["--resume", "--decide", "approve"], "'approve' is no decision"),
         (["--resume", "--decide", "1=perhaps"], "ID=reject"),
+        (["--resume", "--history", "h", "--decide", "1=approve", "--decide", "1=reject"], "decides '1' twice"),
         (["--resume", "--decide", "1={perhaps}"], "no JSON"),
         (["--max-steps", "0"], "'0' is no whole number"),
         (["--history", "nowhere/chat.jsonl"], "there is no directory nowhere"),

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from hocket.agents.result import AgentResult
     from hocket.agents.safety import SafetyManager
     from hocket.agents.serve import react_app
+    from hocket.agents.state import read_pending_calls
     from hocket.agents.steps import AgentAction, AgentFinish, AgentStep
     from hocket.errors import LimitReached
 
@@ -48,6 +49,7 @@ _LATER = {
     "calculator_tool": "builtin.calculator",
     "create_agent": "create",
     "react_app": "serve",
+    "read_pending_calls": "state",
     "search_tool": "builtin.search",
     "sql_tool": "builtin.sql",
 }
@@ -77,6 +79,7 @@ __all__ = [
     "calculator_tool",
     "create_agent",
     "react_app",
+    "read_pending_calls",
     "search_tool",
     "sql_tool",
 ]

@@ -8,7 +8,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 from hocket._runtime.runtime import ASYNC
 from hocket._runtime.stream import Producer, Sink
 from hocket.agents.approval import Resume
-from hocket.agents.events import AgentEvent, AgentStream, EventSink, SyncAgentStream
+from hocket.agents.events import AgentEvent, AgentStream, SyncAgentStream
 from hocket.agents.limits import AgentLimits
 from hocket.agents.loop import AgentRun
 from hocket.agents.plan import AgentPlan
@@ -116,7 +116,8 @@ class Agent(Runnable[AgentInput, AgentResult[Output]], Generic[Output]):
     ) -> AgentStream[Output]:
         """Run the agent, and return what happens as it happens; the last event, "end", has the result.
 
-        Leaving the stream cancels the run; what was finished is stored.
+        Leaving the stream cancels the run; what was finished is stored, and of an answer under way the text so far, flagged
+        ``"partial": True`` in its ``response_metadata``.
         """
         return AgentStream(self._producer(input, config, _Options(history, limits, injected, kwargs)))
 
@@ -190,8 +191,7 @@ class Agent(Runnable[AgentInput, AgentResult[Output]], Generic[Output]):
         asked = _read_input(input, options.history)
         name = self.get_name()
         run = ChainRun(ASYNC, name, ensure_config(config), own_metadata={AGENT_NAME: name})
-        emit: EventSink | None = None if sink is None else sink.put
-        agent_run = AgentRun(self._plan, limits, options.history, run, run.config_inside(), emit, options.injected)
+        agent_run = AgentRun(self._plan, limits, options.history, run, run.config_inside(), sink, options.injected)
         work = functools.partial(agent_run.execute, asked)
         return await run.execute(input, work, lambda: sink is not None and sink.closed)
 

@@ -2,24 +2,25 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeGuard, cast
+from typing import Any, cast
 
 from hocket.agents.approval import Decision, Resume, read_decisions
 from hocket.agents.plan import AgentPlan
-from hocket.agents.state import RunState
-from hocket.errors import OutputParserException
+from hocket.agents.state import AWAITS_APPROVAL, RunState, is_valid
+from hocket.errors import InvalidInput, OutputParserException
 from hocket.messages import AIMessage, ToolCall, ToolMessage
 from hocket.messages.calls import calls_of
 from hocket.tools.call_runner import Call
 from hocket.tools.result_messages import ERROR_KIND, make_error_message
 
-__all__ = ["BEYOND", "UNKNOWN", "ToolTurn", "answer_open_calls", "is_ended", "is_valid", "resume_calls", "sort_calls"]
+__all__ = ["BEYOND", "UNKNOWN", "ToolTurn", "answer_open_calls", "resume_calls", "sort_calls"]
 
 BEYOND = "This call was not run: the run has no calls of tools left. Answer with what you know."
 
 UNKNOWN = "Its outcome is unknown. Find out before you make it again."
 _LOST = f"This call was announced, and nobody saw its end. {UNKNOWN}"
-_UNAPPROVED = "This call was not approved: a person asked something else instead. It was not run."
+# It may have been approved, and its process killed: no history can tell that from a call that nobody has decided.
+_UNDECIDED = f"This call waited for approval, and something else was asked instead. No result was recorded. {UNKNOWN}"
 _ANSWERED = "This call was not run: the answer was given along with it."
 
 
@@ -64,11 +65,6 @@ class ToolTurn:
         return [self.results[call["id"] or ""] for call in order if (call["id"] or "") in self.results]
 
 
-def is_valid(call: Call) -> TypeGuard[ToolCall]:
-    """Whether the model has written a call so that it can be read."""
-    return "error" not in call
-
-
 def sort_calls(plan: AgentPlan[Any], turn: ToolTurn, calls: Sequence[Call], left: float) -> None:
     """Sort the calls of a new answer into a turn.
 
@@ -92,6 +88,9 @@ def sort_calls(plan: AgentPlan[Any], turn: ToolTurn, calls: Sequence[Call], left
         for call in turn.waiting:
             turn.answer(call, _ANSWERED, "rejected")
         turn.waiting = []
+    if turn.waiting:
+        flagged = {**turn.message.response_metadata, AWAITS_APPROVAL: [call["id"] for call in turn.waiting]}
+        turn.message = turn.message.model_copy(update={"response_metadata": flagged})
 
 
 def _read_answer(plan: AgentPlan[Any], turn: ToolTurn, call: ToolCall) -> None:
@@ -109,20 +108,27 @@ def answer_open_calls(plan: AgentPlan[Any], state: RunState) -> list[ToolMessage
     """Return results for the open calls of a run that is not resumed: something else is asked instead."""
     turn = ToolTurn(AIMessage(""), 0)
     for call in state.open_calls:
-        if is_valid(call) and plan.approvals.is_needed(call):
-            turn.answer(call, _UNAPPROVED, "rejected")
+        if _is_waiting(plan, state, call):
+            turn.answer(call, _UNDECIDED, "undecided")
         else:
             turn.answer(call, _LOST, "unknown_outcome")
     return turn.sort_results(state.open_calls)
+
+
+def _is_waiting(plan: AgentPlan[Any], state: RunState, call: Call) -> bool:
+    """Whether an open call waits for a person: the run that made it says so, or a rule of this agent does."""
+    return call["id"] in state.waiting or (is_valid(call) and plan.approvals.is_needed(call))
 
 
 def resume_calls(plan: AgentPlan[Any], state: RunState, resume: Resume) -> ToolTurn | None:
     """Return the open calls of a run that goes on, as was decided; None: none are open.
 
     Raises:
-        InvalidInput: a decision is none, or for no call that waits.
+        InvalidInput: there is nothing to go on with; an open call is of a tool that the agent does not have; or a decision
+            is none, or for no call that waits.
     """
-    needed = {call["id"] or "": call for call in state.open_calls if is_valid(call) and plan.approvals.is_needed(call)}
+    _check_resumable(plan, state)
+    needed = {call["id"] or "" for call in state.open_calls if _is_waiting(plan, state, call)}
     decisions = read_decisions(resume, needed)
     if not state.open_calls:
         return None
@@ -145,7 +151,21 @@ def resume_calls(plan: AgentPlan[Any], state: RunState, resume: Resume) -> ToolT
     return turn
 
 
-def is_ended(plan: AgentPlan[Any], state: RunState) -> bool:
+def _check_resumable(plan: AgentPlan[Any], state: RunState) -> None:
+    if not state.messages:
+        raise InvalidInput("there is nothing to resume: this history is empty; is it the one of the run that paused?")
+    if state.is_over or _is_ended(plan, state):
+        raise InvalidInput("there is nothing to resume: the last run of this history has ended")
+    known = [*plan.tools] if plan.answer is None else [*plan.tools, plan.answer.name]
+    for call in state.open_calls:
+        if is_valid(call) and call["name"] not in known:
+            raise InvalidInput(
+                f"the call {call['id']!r} is open, and this agent has no tool {call['name']!r} (it has: "
+                f"{', '.join(known) or 'none'}): resume with an agent that has it, or ask a new question instead"
+            )
+
+
+def _is_ended(plan: AgentPlan[Any], state: RunState) -> bool:
     """Whether a result was the end of the run: the answer, that of a tool with ``return_direct``, or a `StopRun`."""
     results: dict[str, ToolMessage] = {}
     for message in reversed(state.messages):
@@ -165,11 +185,10 @@ def _ends_run(plan: AgentPlan[Any], call: Call, result: ToolMessage) -> bool:
 
 
 def _may_rerun(plan: AgentPlan[Any], call: ToolCall, resume: Resume) -> bool:
-    """Whether a call may be made again whose end nobody saw. A tool that does not exist does no harm."""
-    tool = plan.tools.get(call["name"])
-    if tool is None or resume.rerun == "always":
+    """Whether a call may be made again whose end nobody saw."""
+    if resume.rerun == "always":
         return True
-    return resume.rerun == "idempotent" and bool((tool.metadata or {}).get("idempotent"))
+    return resume.rerun == "idempotent" and bool((plan.tools[call["name"]].metadata or {}).get("idempotent"))
 
 
 def _apply_decision(turn: ToolTurn, call: ToolCall, decision: Decision) -> None:

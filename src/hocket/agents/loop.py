@@ -9,10 +9,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Generic, TypeVar, cast
 
 from hocket._runtime.alarm import Alarm
+from hocket._runtime.stream import Sink
 from hocket.agents.answer import is_paused, is_silent, read_answer
 from hocket.agents.approval import Resume
-from hocket.agents.calls import BEYOND, ToolTurn, answer_open_calls, is_ended, is_valid, resume_calls, sort_calls
-from hocket.agents.events import AgentEvent, EventSink
+from hocket.agents.calls import BEYOND, ToolTurn, answer_open_calls, resume_calls, sort_calls
+from hocket.agents.events import AgentEvent
 from hocket.agents.feedback import make_feedback
 from hocket.agents.limits import AgentLimits, StopReason
 from hocket.agents.middleware import ModelRequest, OfferedTool, compose_model_calls
@@ -23,7 +24,7 @@ from hocket.agents.record import RunRecord
 from hocket.agents.repeats import PATIENCE, RepeatCounter, describe_repetition
 from hocket.agents.result import AgentResult
 from hocket.agents.run_usage import RunUsage, find_usages
-from hocket.agents.state import RunState, read_state
+from hocket.agents.state import RunState, is_valid, read_state
 from hocket.agents.steps import AgentFinish
 from hocket.agents.turn import TurnRunner, add_note
 from hocket.agents.window import ContextWindow
@@ -31,7 +32,6 @@ from hocket.chat_history import BaseChatMessageHistory
 from hocket.errors import (
     BudgetExceeded,
     ContentFiltered,
-    InvalidInput,
     LimitReached,
     OutputParserException,
     Unsupported,
@@ -63,7 +63,7 @@ class AgentRun(Generic[Output]):
         history: where the conversation is kept; None: nowhere.
         run: as handlers see it.
         config: for the runs inside it.
-        emit: takes events; None: nobody wants them.
+        sink: takes events; None: nobody wants them.
         injected: arguments of tools that the application gives, by name.
 
     Raises:
@@ -77,18 +77,18 @@ class AgentRun(Generic[Output]):
         history: BaseChatMessageHistory | None,
         run: ChainRun,
         config: RunnableConfig,
-        emit: EventSink | None,
+        sink: Sink[AgentEvent] | None,
         injected: Mapping[str, object] | None = None,
     ) -> None:
         self._plan = plan
         self._limits = limits
         self._history = history
         self._run = run
-        self._emit = emit
+        self._sink = sink
         self._usage = RunUsage(limits.tokens)
         inside = merge_configs(config, {"callbacks": [self._usage]})
         self._bounded = [one for one in find_usages(inside) if one.limit is not None]
-        self._caller = ModelCaller(plan.format, inside, emit)
+        self._caller = ModelCaller(plan.format, inside, sink)
         self._ask_model = compose_model_calls(plan.middleware, self._count_and_ask)
         self._runner = CallRunner(
             plan.tools,
@@ -100,6 +100,7 @@ class AgentRun(Generic[Output]):
         )
         self._runner.check_injected(plan.tools)
         self._record = RunRecord(history)
+        emit = None if sink is None else sink.put
         self._turns = TurnRunner(
             self._runner, plan.middleware, self._record, run, emit, limits.max_concurrency, self._note_repetition
         )
@@ -148,8 +149,13 @@ class AgentRun(Generic[Output]):
         else:
             self._ask_question(input, state)
         self._usage.earlier = state.tokens
-        while result is None:
-            result = await self._make_step()
+        try:
+            while result is None:
+                result = await self._make_step()
+        except BaseException as error:
+            if not isinstance(error, Exception) or (self._sink is not None and self._sink.closed):
+                await self._record.add_partial(self._caller.partial)  # the user has seen it
+            raise
         return result
 
     # -- the beginning
@@ -163,9 +169,9 @@ class AgentRun(Generic[Output]):
 
     async def _resume(self, resume: Resume, state: RunState) -> AgentResult[Output] | None:
         """Go on with the last run of the history: with its open calls, or with the model's next answer."""
-        if state.is_over or is_ended(self._plan, state):
-            raise InvalidInput("there is nothing to resume: the last run of this history has ended")
         turn = resume_calls(self._plan, state, resume)
+        if state.is_cut_off:  # its answer is asked for anew
+            self._context.pop()
         return None if turn is None else await self._run_turn(turn, state.open_calls)
 
     # -- a step
@@ -199,6 +205,7 @@ class AgentRun(Generic[Output]):
     async def _ask(self, tools: Sequence[OfferedTool], tool_choice: str | None = None) -> AIMessage:
         """Return the model's answer, its calls with ids of their own."""
         self._step += 1
+        self._record.is_asking = True
 
         async def ask(messages: list[BaseMessage]) -> AIMessage:
             request = ModelRequest(
@@ -236,6 +243,7 @@ class AgentRun(Generic[Output]):
 
     async def _refuse_reply(self, reply: AIMessage, feedback: str) -> None:
         """Show the model its reply, and what is wrong with it. Neither is part of the conversation that is stored."""
+        self._record.is_asking = False
         self._context = [*self._context, *make_feedback(reply, feedback, self._limits.unreadable_chars)]
         await self._tell(AgentEvent(kind="unreadable", step=self._step, reply=reply, feedback=feedback))
 
@@ -387,5 +395,5 @@ class AgentRun(Generic[Output]):
         )
 
     async def _tell(self, event: AgentEvent) -> None:
-        if self._emit is not None and (waiting := self._emit(event)) is not None:
+        if self._sink is not None and (waiting := self._sink.put(event)) is not None:
             await waiting

@@ -8,7 +8,8 @@ from collections.abc import Awaitable, Mapping, Sequence
 from typing import Any, cast
 
 from hocket._runtime.runtime import ASYNC
-from hocket.agents.events import AgentEvent, EventSink
+from hocket._runtime.stream import Sink
+from hocket.agents.events import AgentEvent
 from hocket.agents.middleware import ModelRequest, OfferedTool
 from hocket.agents.text_format import AnswerFilter, TextFormat
 from hocket.errors import InvalidHook, InvalidInput, Unsupported
@@ -32,15 +33,21 @@ class ModelCaller:
     Args:
         format: of the text style; None: tools are called natively.
         config: of the calls.
-        emit: takes the pieces of the answers; None: nobody wants them.
+        sink: takes the pieces of the answers; None: nobody wants them.
     """
 
-    def __init__(self, format: TextFormat | None, config: RunnableConfig, emit: EventSink | None) -> None:
+    def __init__(self, format: TextFormat | None, config: RunnableConfig, sink: Sink[AgentEvent] | None) -> None:
         self._format = format
         self._config = config
-        self._emit = emit
+        self._sink = sink
+        self._answer: _ChunkSink | None = None  # the last one
         self._bound: tuple[object, object, object, Runnable[Any, AIMessage]] | None = None
         self._refuses_stop: object = None  # the model that has said that it takes no stop words
+
+    @property
+    def partial(self) -> AIMessage:
+        """What has come of the answer for the user; of one that is not streamed, nothing."""
+        return AIMessage("") if self._answer is None else self._answer.shown
 
     async def ask(self, request: ModelRequest) -> AIMessage:
         """Return the model's answer.
@@ -73,7 +80,8 @@ class ModelCaller:
         return answer.message
 
     def _make_sink(self, request: ModelRequest, stream_filter: AnswerFilter | None = None) -> "_ChunkSink | None":
-        return None if self._emit is None else _ChunkSink(self._emit, request.step, stream_filter)
+        self._answer = None if self._sink is None else _ChunkSink(self._sink, request.step, stream_filter)
+        return self._answer
 
     def _bind(self, request: ModelRequest) -> Runnable[Any, AIMessage]:
         """Return the model with its tools. They are the same at each step, unless a middleware changes them."""
@@ -156,15 +164,25 @@ def bind_tools(
 class _ChunkSink:
     """A sink that shows the pieces of an answer, as far as they are for the user, and puts them together."""
 
-    closed = False
-
-    def __init__(self, emit: EventSink, step: int, stream_filter: AnswerFilter | None) -> None:
-        self._emit = emit
+    def __init__(self, sink: Sink[AgentEvent], step: int, stream_filter: AnswerFilter | None) -> None:
+        self._sink = sink
         self._step = step
         self._filter = stream_filter
         self._collector = Collector()
         self._whole: AIMessage | None = None
-        self._has_shown = False
+        self._shown: list[str] = []  # what the filter let through
+
+    @property
+    def closed(self) -> bool:
+        """Whether the consumer of the run's events has left."""
+        return self._sink.closed
+
+    @property
+    def shown(self) -> AIMessage:
+        """The answer so far, as far as it is for the user."""
+        if self._filter is not None:
+            return AIMessage("".join(self._shown))
+        return self._collector.message() if self._whole is None else self._whole
 
     def put(self, item: AIMessage) -> Awaitable[None] | None:
         """Take a piece; of a runnable that does not stream, the whole answer."""
@@ -185,7 +203,7 @@ class _ChunkSink:
 
     async def show_answer(self, text: str) -> None:
         """Show an answer of which the filter let nothing through: it could not know that it is one."""
-        if not self._has_shown:
+        if not self._shown:
             await self._show(text)
 
     async def _show(self, text: str) -> None:
@@ -196,8 +214,9 @@ class _ChunkSink:
     def _emit_chunk(self, chunk: AIMessageChunk | None) -> Awaitable[None] | None:
         if chunk is None:
             return None
-        self._has_shown = True
-        return self._emit(AgentEvent(kind="chunk", step=self._step, chunk=chunk))
+        if self._filter is not None:
+            self._shown.append(chunk.text)
+        return self._sink.put(AgentEvent(kind="chunk", step=self._step, chunk=chunk))
 
 
 def _check_reply(reply: object) -> AIMessage:

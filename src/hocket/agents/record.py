@@ -1,11 +1,14 @@
 """What a run has added to its conversation: in the store, and in what the model is shown next."""
 
+import contextlib
 import functools
 from collections.abc import Sequence
 
 from hocket._databases.writes import finish_write
+from hocket._runtime.runtime import ASYNC
 from hocket.chat_history import BaseChatMessageHistory
-from hocket.messages import BaseMessage, ToolMessage
+from hocket.chat_history.turn import append_partial, make_partial
+from hocket.messages import AIMessage, BaseMessage, ToolMessage
 from hocket.messages.calls import calls_of
 
 __all__ = ["RunRecord"]
@@ -14,8 +17,8 @@ __all__ = ["RunRecord"]
 class RunRecord:
     """Keeps the messages of a run: each one is stored before what it causes.
 
-    Nothing is stored before there is an answer of the model: a question that was never answered is not part of a
-    conversation.
+    Nothing is stored before there is an answer of the model, or a part of one: a question that was never answered is not
+    part of a conversation.
 
     Args:
         history: the store; None: there is none.
@@ -23,12 +26,14 @@ class RunRecord:
     Attributes:
         messages: that were added.
         question: that are added together with the first answer.
+        is_asking: whether an answer of the model is under way.
         is_unsure: whether the store has failed, so that nobody knows what it has.
     """
 
     def __init__(self, history: BaseChatMessageHistory | None) -> None:
         self.messages: list[BaseMessage] = []
         self.question: list[BaseMessage] = []
+        self.is_asking: bool = False
         self.is_unsure: bool = False
         self._history = history
         self._stored: set[str] = set()  # the ids of results
@@ -40,6 +45,7 @@ class RunRecord:
         added = [*self.question, answer]
 
         async def keep() -> None:
+            self.is_asking = False
             if self._history is not None:
                 await self._append(self._history, added)
             self.question = []
@@ -47,6 +53,20 @@ class RunRecord:
 
         self._stored.clear()
         await (keep() if self._history is None else finish_write(keep))
+
+    async def add_partial(self, answer: AIMessage) -> None:
+        """Add what had come of the answer under way when the run was cut off, and the question before it.
+
+        It is stored for a run that has been cancelled, too; should the store fail, what ended the run is what counts.
+        """
+        part = make_partial(answer) if self.is_asking else None
+        if part is None:
+            return
+        asked, self.question, self.is_asking = self.question, [], False
+        self.messages.extend([*asked, part])
+        if self._history is not None:
+            with contextlib.suppress(Exception):
+                await append_partial(ASYNC, self._history, asked, part)
 
     def holds(self, answer: BaseMessage) -> bool:
         """Whether an answer is the last message that was added."""

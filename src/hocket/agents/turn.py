@@ -11,11 +11,12 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import cast
 
 from hocket._runtime.runtime import ASYNC
-from hocket.agents.calls import UNKNOWN, ToolTurn, is_valid
+from hocket.agents.calls import UNKNOWN, ToolTurn
 from hocket.agents.events import AgentEvent, EventSink
 from hocket.agents.middleware import AgentMiddleware, ToolCallRequest, ToolHandler, compose_tool_calls
 from hocket.agents.record import RunRecord
 from hocket.agents.result import make_action
+from hocket.agents.state import is_valid
 from hocket.messages import AIMessage, ToolCall, ToolMessage
 from hocket.messages.base import copy_containers
 from hocket.runnables import RunnableConfig
@@ -84,7 +85,7 @@ class TurnRunner:
             if (
                 announce is None or self._record.is_unsure or self._record.holds(turn.message)
             ):  # else its calls do not exist
-                await self._cancel(turn)
+                await self._cancel(turn, turn.calls if announce is None else [*turn.calls, *turn.waiting])
             raise
 
     async def _run_call(self, turn: ToolTurn, call: Call) -> None:
@@ -128,12 +129,12 @@ class TurnRunner:
         if waiting is not None:
             await waiting
 
-    async def _cancel(self, turn: ToolTurn) -> None:
-        """Answer the calls that were not finished, and those that wait: the run is over.
+    async def _cancel(self, turn: ToolTurn, calls: Sequence[Call]) -> None:
+        """Answer those of the calls that were not finished: the run is over. One that waited before it waits on.
 
         The result of a tool that a middleware has not seen yet is not kept: it may be there to change it.
         """
-        for call in [*turn.calls, *turn.waiting]:
+        for call in calls:
             if (call["id"] or "") in turn.results:
                 continue
             result = None if self._is_wrapped else self._runner.find_result(call)

@@ -13,7 +13,15 @@ from hocket.message_toolkit.calls import is_empty
 from hocket.message_toolkit.turns import match_calls
 from hocket.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 
-__all__ = ["add_missing_results", "append_partial", "append_turn", "coerce_messages", "join_messages", "read_messages"]
+__all__ = [
+    "add_missing_results",
+    "append_partial",
+    "append_turn",
+    "coerce_messages",
+    "join_messages",
+    "make_partial",
+    "read_messages",
+]
 
 _NO_ANSWERS = ("orphaned_result", "duplicate_result")
 
@@ -42,13 +50,22 @@ async def append_partial(
 ) -> None:
     """Append a turn whose answer was left early, flagged; nothing if it has no text so far.
 
-    Only the text is stored: half of a tool call, or of reasoning with its signature, would be refused. It is stored for a
-    caller that has been cancelled, too.
+    It is stored for a caller that has been cancelled, too.
     """
-    if isinstance(answer, AIMessage) and answer.text:
-        facts = {**answer.response_metadata, PARTIAL: True}
-        text = AIMessage(answer.text, id=answer.id, response_metadata=facts, usage_metadata=answer.usage_metadata)
+    text = make_partial(answer)
+    if text is not None:
         await runtime.run_shielded(_append_within_grace(runtime, history, asked, text))
+
+
+def make_partial(answer: BaseMessage) -> AIMessage | None:
+    """Return an answer that was left early as a store keeps it, flagged; None: it has no text so far.
+
+    It is the text alone: half of a tool call, or of reasoning with its signature, would be refused.
+    """
+    if not isinstance(answer, AIMessage) or not answer.text:
+        return None
+    facts = {**answer.response_metadata, PARTIAL: True}
+    return AIMessage(answer.text, id=answer.id, response_metadata=facts, usage_metadata=answer.usage_metadata)
 
 
 async def _append_within_grace(

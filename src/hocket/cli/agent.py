@@ -136,6 +136,10 @@ def _check_options(arguments: argparse.Namespace) -> bool:
         arguments.approve = "ask" if arguments.interrupt_on or is_resuming else "never"
     if arguments.decide and not is_resuming:
         raise InvalidInput("--decide is about a run that paused: say  --resume --history WHERE  as well")
+    ids: list[str] = [call_id for call_id, _ in arguments.decide]
+    if len(set(ids)) < len(ids):
+        twice = next(call_id for call_id in ids if ids.count(call_id) > 1)
+        raise InvalidInput(f"--decide decides {twice!r} twice; a call has one decision")
     if is_resuming and arguments.history is None:
         raise InvalidInput("--resume goes on with a run that was kept: say where, with --history WHERE")
     if is_resuming and arguments.question:

@@ -90,6 +90,7 @@ _IN_PYTHON = (
     ),
     (r"no key was sent to (\S+): give api_key=\.\.\., for", r"no key was sent: `hocket keys set \1` keeps one, for"),
     (r"check the api_key, and that it belongs to this base_url", "check the key, and that it belongs to this server"),
+    (r"resume with an agent that has it, or", "name it with --tools or --mcp, or"),
     (r",? or give api_key=\.\.\.", ""),  # no key goes on the command line
     (r"; use ainvoke or agenerate, or (\w+)=1", r"; give -o \1=1"),
     (r"\bgive base_url=\.\.\.", "give --base-url URL"),

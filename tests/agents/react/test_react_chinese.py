@@ -99,7 +99,7 @@ async def test_what_an_agent_adds_to_a_failure_is_told_too() -> None:
 
 
 async def test_limits_and_decisions_are_told_in_chinese() -> None:
-    """A call beyond the limit, and one that a person did not approve."""
+    """A call beyond the limit, and one that nobody decided."""
     agent, model = make("行动：search(a)", "行动：search(b)", "回答：不行", limits=AgentLimits(tool_calls=1))
     assert (await agent.ainvoke("试试看")).stop == "tool_calls"
     assert observations(model)[-1].startswith("工具没有执行: 工具调用次数已经用完")
@@ -107,7 +107,7 @@ async def test_limits_and_decisions_are_told_in_chinese() -> None:
     agent, model = make("行动：search(a)", "回答：好", interrupt_on=["search"])
     assert (await agent.ainvoke("试试看", history=history)).stop == "paused"
     assert (await agent.ainvoke("算了", history=history)).output == "好"
-    assert observations(model)[-1].startswith("工具没有执行, 此调用没有得到批准: ")
+    assert observations(model)[-1].startswith("此调用等待批准时, 有人提出了别的问题")
 
 
 def test_the_english_style_tells_failures_in_hockets_words() -> None:

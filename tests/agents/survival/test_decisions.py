@@ -6,11 +6,11 @@ import anyio
 import pytest
 
 from hocket import ScriptedChatModel, Turn
-from hocket.agents import Agent, AgentResult, Resume, create_agent
+from hocket.agents import Agent, AgentResult, Resume, create_agent, read_pending_calls
 from hocket.chat_history import InMemoryChatMessageHistory
 from hocket.errors import InvalidInput, RateLimitError
 from hocket.message_toolkit import validate_history
-from hocket.messages import AIMessage, BaseMessage, ToolMessage
+from hocket.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 from hocket.tools import BaseTool, tool
 from tests.agents.conftest import call
 from tests.agents.survival.conftest import Store
@@ -203,24 +203,25 @@ def test_decisions_are_a_mapping(decisions: Any):
 async def test_there_must_be_something_to_resume(store: Store):
     """A new history has nothing, and a run that has ended neither."""
     agent, _ = Till().make_agent("Done.")
-    for _ in range(2):
-        with pytest.raises(InvalidInput, match="nothing to resume"):
-            await agent.ainvoke(Resume(), history=store.open())
-        if not await store.open().aget_messages():
-            await agent.ainvoke("go", history=store.open())
+    with pytest.raises(InvalidInput, match="nothing to resume: this history is empty"):
+        await agent.ainvoke(Resume(), history=store.open())
+    await agent.ainvoke("go", history=store.open())
+    with pytest.raises(InvalidInput, match="nothing to resume: the last run of this history has ended"):
+        await agent.ainvoke(Resume(), history=store.open())
     with pytest.raises(InvalidInput, match="pass history="):
         await agent.ainvoke(Resume())
 
 
-async def test_a_question_answers_the_open_calls_as_not_approved(store: Store):
-    """Nothing runs, and the conversation goes on."""
+async def test_a_question_answers_the_open_calls(store: Store):
+    """Nothing runs, and the conversation goes on. Nobody says that they were not run: an approval may have been cut off."""
     await pause(store, call("pay", amount=5), call("look"))
     till = Till()
     agent, model = till.make_agent("Hello.")
     result = await agent.ainvoke("Something else: hi", history=store.open())
     assert (result.output, till.paid) == ("Hello.", [])
     messages = await store.open().aget_messages()
-    assert "was not approved" in read_results(messages)["pay"]
+    told = read_results(messages)["pay"]
+    assert "waited for approval" in told and "outcome is unknown" in told and "not run" not in told
     assert validate_history(model.requests[0].messages) == validate_history(messages) == []
     with pytest.raises(InvalidInput, match="nothing to resume"):
         await agent.ainvoke(Resume({"pay": "approve"}), history=store.open())
@@ -293,16 +294,73 @@ async def test_edited_arguments_that_do_not_fit_are_told_to_the_model():
     assert "amount" in read_results(model.requests[0].messages)["pay"]
 
 
-async def test_an_agent_that_lost_a_tool_answers_its_calls():
-    """The name is no tool any more, and nothing runs."""
+@pytest.mark.parametrize("resume", [Resume(), Resume({"pay": "approve"}), Resume(rerun="always")], ids=repr)
+async def test_an_agent_without_the_tool_is_refused(resume: Resume):
+    """As after a deploy that renamed it: the call waits on, for an agent that has it."""
     store = Store("")
     await pause(store)
+    before = await store.open().aget_messages()
     model = ScriptedChatModel(script=["Done."])
-    with pytest.raises(InvalidInput, match="no call 'pay' waits"):
-        await create_agent(model, []).ainvoke(Resume({"pay": "approve"}), history=store.open())
-    result = await create_agent(model, []).ainvoke(Resume(), history=store.open())
-    assert result.output == "Done."
-    assert validate_history(await store.open().aget_messages()) == []
+    with pytest.raises(
+        InvalidInput, match=r"'pay' is open, and this agent has no tool 'pay' \(it has: none\): resume with"
+    ):
+        await create_agent(model, []).ainvoke(resume, history=store.open())
+    assert not model.requests and await store.open().aget_messages() == before
+    till = Till()
+    agent, _ = till.make_agent("Done.")
+    assert (await agent.ainvoke(Resume({"pay": "approve"}), history=store.open())).output == "Done."
+    assert till.paid == [5]
+
+
+@pytest.mark.parametrize("rerun", ["idempotent", "always", "never"])
+async def test_an_agent_without_the_rule_lets_the_call_wait(store: Store, rerun: Any):
+    """The history says that it waits for a person: it is neither run nor answered without a decision."""
+    await pause(store, call("pay", amount=5), call("look"))
+    before = await store.open().aget_messages()
+    till = Till()
+    agent, model = till.make_agent("Done.", interrupt_on=())
+    result = await agent.ainvoke(Resume(rerun=rerun), history=store.open())
+    assert (result.stop, [one["id"] for one in result.pending], till.paid) == ("paused", ["pay"], [])
+    assert not model.requests and await store.open().aget_messages() == before
+    result = await agent.ainvoke(Resume({"pay": "approve"}), history=store.open())
+    assert (result.output, till.paid, till.looked) == ("Done.", [5], 0)
+
+
+async def test_the_calls_that_wait_are_read_from_a_history(store: Store):
+    """Anybody may, without an agent; what is decided, or was never to be, is not among them."""
+    assert read_pending_calls(await store.open().aget_messages()) == []
+    _, result = await pause(store, call("pay", "one", amount=1), call("pay", "two", amount=2), call("look"))
+    assert read_pending_calls(await store.open().aget_messages()) == result.pending
+    agent, _ = Till().make_agent("Done.")
+    await agent.ainvoke(Resume({"two": "reject"}), history=store.open())
+    assert [one["id"] for one in read_pending_calls(await store.open().aget_messages())] == ["one"]
+    await agent.ainvoke("Something else", history=store.open())
+    assert read_pending_calls(await store.open().aget_messages()) == []
+    crashed = [HumanMessage("go"), AIMessage("", tool_calls=[call("look")])]
+    assert read_pending_calls(crashed) == []
+
+
+async def test_an_undecided_call_waits_on_where_another_is_cancelled():
+    """It was no part of what was cancelled."""
+    store, till = Store(""), Till()
+    await pause(store, call("pay", "one", amount=1), call("pay", "two", amount=2))
+
+    @tool("pay")
+    async def hang(amount: int) -> str:
+        """Never end."""
+        scope.cancel()
+        await anyio.sleep_forever()
+        return ""
+
+    with anyio.CancelScope() as scope:
+        agent = create_agent(ScriptedChatModel(script=["Done."]), [hang])
+        await agent.ainvoke(Resume({"one": "approve"}), history=store.open())
+    messages = await store.open().aget_messages()
+    assert "outcome is unknown" in read_results(messages)["one"]
+    assert [one["id"] for one in read_pending_calls(messages)] == ["two"]
+    agent, _ = till.make_agent("Done.")
+    assert (await agent.ainvoke(Resume({"two": "approve"}), history=store.open())).output == "Done."
+    assert till.paid == [2]
 
 
 async def test_a_stream_tells_the_pause_and_goes_on():

@@ -229,3 +229,8 @@ async def test_killed_after_an_approval_the_call_waits_again(shared_store: Store
     result = await make_agent(family.log, interrupt_on=["slow"]).ainvoke(Resume(), history=shared_store.open())
     assert (result.stop, [call["id"] for call in result.pending]) == ("paused", ["slow"])
     assert family.read_log() == ["slow"], "nothing runs without a decision"
+    later = ScriptedChatModel(script=["Perhaps."])
+    agent = create_agent(later, make_tools(family.log), interrupt_on=["slow"])
+    _, messages = await run(agent, "Is it done?", shared_store.open())
+    told = read_results(messages)["slow"]
+    assert "outcome is unknown" in told and "not run" not in told

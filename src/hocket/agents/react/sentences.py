@@ -41,7 +41,6 @@ CHINESE_SENTENCES: Final[Mapping[str, str]] = {
     # calls that were not run, or brought nothing
     r"A person rejected this call\. It was not run\. The reason: ": "有人拒绝了此调用, 理由: ",
     r"A person rejected this call\. It was not run\.": "有人拒绝了此调用。",
-    r"This call was not approved: a person asked something else instead\. It was not run\.": "有人提出了别的问题。",
     r"This call was not run: the answer was given along with it\.": "回答已经同时给出。",
     r"it ended without an answer \((\w+)\)": r"没有得出回答 (\1)",
 }

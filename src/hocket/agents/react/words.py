@@ -22,6 +22,7 @@ Failure = Literal[
     "failed",
     "limit",
     "rejected",
+    "undecided",
     "unknown_outcome",
 ]
 """How a call of a tool failed, or why it was not made: the words of `arun_tool_calls`, and those of agents, in
@@ -210,6 +211,7 @@ _CHINESE: Final = Words(
         "failed": "工具执行错误: 工具执行崩溃: {detail}",
         "limit": "工具没有执行: 工具调用次数已经用完。请根据已知的信息回答。",
         "rejected": "工具没有执行, 此调用没有得到批准: {detail}",
+        "undecided": "此调用等待批准时, 有人提出了别的问题; 没有记录到结果, 是否执行过不明。再次调用之前, 请先查明结果。",
         "unknown_outcome": "工具已经开始执行, 但结果不明。再次调用之前, 请先查明结果。",
     },
     sentences=CHINESE_SENTENCES,
