@@ -130,6 +130,11 @@ class BaseLanguageModel(TokenCountingMixin, OptionPolicyMixin, _Runnable[Output]
     _key_fields: ClassVar[tuple[str, ...]]
     _unkeyed: ClassVar[frozenset[str]] = frozenset()
     """Fields that do not change an answer, and so are in no cache key."""
+    _first_fields: ClassVar[tuple[str, ...]] = (
+        *("temperature", "max_tokens", "reasoning_effort", "stop", "timeout", "retry"),
+        *("base_url", "api_key", "cache", "rate_limiter", "budget"),
+    )
+    """What most people give, where a model has it: a signature begins with these."""
 
     _call_verbs = frozenset({"generate", "agenerate", "generate_prompt", "agenerate_prompt", "render"})
 

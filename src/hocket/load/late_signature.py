@@ -1,14 +1,14 @@
 """The signature of a class whose validator is built late: what `inspect.signature`, and so Shift-Tab in Jupyter, shows.
 
 pydantic sets it when it builds the validator, which hocket puts off until the first instance. Until then a class would
-show the signature of one of its bases. It is shown as a caller reads it: what is required first, then the fields of the
-class, then those of its bases; and types without what only the validator wants to know. (With pydantic before 2.12, which
-does not tell when it has built a class, only until then.)
+show the signature of one of its bases. It is shown as a caller reads it: what is required first, then what the class names
+in ``_first_fields``, then the fields of the class, then those of its bases; and types without what only the validator wants
+to know. (With pydantic before 2.12, which does not tell when it has built a class, only until then.)
 """
 
 import operator
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from inspect import Signature
 from typing import Annotated, Any, Union, get_args, get_origin
 
@@ -53,12 +53,13 @@ def keep_readable(cls: type[BaseModel]) -> None:
 
 
 def order_fields(cls: type[BaseModel]) -> list[str]:
-    """Return the names of the fields: what is required, then those of the class, then those of its bases."""
+    """Return the names of the fields: what is required, what most people give, those of the class, those of its bases."""
     bases = [vars(base).get("__pydantic_fields__", {}) for base in cls.__mro__]
+    first: Sequence[str] = getattr(cls, "_first_fields", ())
 
-    def rank(name: str) -> tuple[bool, int]:
+    def rank(name: str) -> tuple[bool, int, int]:
         home = max(place for place, base in enumerate(bases) if name in base)
-        return not cls.__pydantic_fields__[name].is_required(), home
+        return not cls.__pydantic_fields__[name].is_required(), first.index(name) if name in first else len(first), home
 
     return sorted(cls.__pydantic_fields__, key=rank)
 
