@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, cast, overl
 from hocket._runtime.runtime import Runtime
 from hocket._runtime.stream import Sink
 from hocket.errors import InvalidHook
+from hocket.errors.hints import bridge_hint
 from hocket.runnables.base import Runnable
 from hocket.runnables.chain_run import get_run
 from hocket.runnables.config import RunnableConfig, patch_config, refuse_config_keys, set_config_context
@@ -113,6 +114,14 @@ class Function(NamedTuple):
     def can_step(self) -> bool:
         """Whether sync code needs no event loop for it."""
         return self.sync is not None
+
+
+@functools.lru_cache(maxsize=256)  # each output comes by
+def _is_foreign_runnable(cls: type[object]) -> bool:
+    """Whether a class is a runnable of LangChain's."""
+    return any(
+        (base.__module__, base.__qualname__) == ("langchain_core.runnables.base", "Runnable") for base in cls.__mro__
+    )
 
 
 def _is_async(function: Callable[..., object]) -> bool:
@@ -233,7 +242,8 @@ class RunnableLambda(RunnableWithRun[Input, Output], Generic[Input, Output]):
         inline: call the sync function in the event loop: it never waits, and takes microseconds. No thread is involved.
 
     Raises:
-        InvalidHook: ``func`` is no function, or ``afunc`` is not async.
+        InvalidHook: ``func`` is no function, or ``afunc`` is not async; from its verbs: ``func`` returned a runnable of
+            LangChain's, which ``from_langchain`` makes one of hocket's.
 
     Examples:
         >>> from hocket import FakeListChatModel, RunnableLambda
@@ -326,6 +336,7 @@ class RunnableLambda(RunnableWithRun[Input, Output], Generic[Input, Output]):
         if isinstance(output, Runnable):
             runnable = cast("Runnable[Input, Output]", output)
             return await runnable._invoke(runtime, input, self._descend(config), kwargs)
+        self._check_value(output)
         return cast(Output, output)
 
     async def _run_streamed(
@@ -335,6 +346,7 @@ class RunnableLambda(RunnableWithRun[Input, Output], Generic[Input, Output]):
             return
         output = await self._function.call(runtime, input, config, kwargs)
         if not isinstance(output, Runnable):
+            self._check_value(output)
             await put_one(sink, cast(Output, output))
             return
         runnable = cast("Runnable[Input, Output]", output)
@@ -342,6 +354,14 @@ class RunnableLambda(RunnableWithRun[Input, Output], Generic[Input, Output]):
             await runnable._produce(runtime, input, self._descend(config), kwargs, sink)
         else:
             await drain(runtime, runnable.stream(input, self._descend(config), **kwargs), sink)
+
+    def _check_value(self, output: object) -> None:
+        """Refuse a runnable of LangChain's, which the function means to have run, and which is none of ours."""
+        if _is_foreign_runnable(type(output)):  # type: ignore[arg-type]  # mypy asks for the hash of an instance
+            raise InvalidHook(
+                f"{self.get_name()} returned {type(output).__name__}, which cannot be run here{bridge_hint(output)}",
+                page="langchain.md",
+            )
 
     def _descend(self, config: RunnableConfig) -> RunnableConfig:
         """Return the config for a runnable that the function returned, with one less of its ``recursion_limit``."""

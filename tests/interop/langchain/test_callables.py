@@ -13,16 +13,18 @@ from langchain_core.documents import Document as LCDocument
 from langchain_core.example_selectors import LengthBasedExampleSelector as LCLengthBasedExampleSelector
 from langchain_core.messages import SystemMessage as LCSystemMessage
 from langchain_core.retrievers import BaseRetriever as LCBaseRetriever
+from langchain_core.runnables import RunnableLambda as LCRunnableLambda
 from langchain_core.vectorstores import InMemoryVectorStore as LCInMemoryVectorStore
 
 from hocket import prompts
 from hocket.documents import Document
 from hocket.embeddings import DeterministicFakeEmbedding
-from hocket.errors import InvalidInput
+from hocket.errors import InvalidHook, InvalidInput
 from hocket.interop.langchain import from_langchain, to_langchain
 from hocket.interop.langchain.runnables import LangChainRunnable
 from hocket.messages import HumanMessage
 from hocket.retrievers import CrossEncoderReranker
+from hocket.runnables import RunnableLambda
 
 DOCUMENTS = [Document("a", metadata={"n": 1}), Document("b")]
 
@@ -183,3 +185,23 @@ def test_what_a_bridge_has_no_verb_for_is_the_originals() -> None:
         assert not hasattr(one, "nothing")
         assert not hasattr(one, "_nothing")
         assert copy.copy(one).__class__ is one.__class__
+
+
+async def test_a_runnable_of_langchains_that_a_function_returns_is_no_value() -> None:
+    """LangChain would run it: the error says what makes it hocket's, which is run; other objects of its are values."""
+
+    def shout(text: str) -> str:
+        return text.upper()
+
+    lost = RunnableLambda(lambda _: LCRunnableLambda(shout), name="route") | RunnableLambda(str)
+    for call in (lost.invoke, lambda text: list(lost.stream(text))):
+        with pytest.raises(InvalidHook, match=r"route returned RunnableLambda, .*from_langchain makes it hocket's"):
+            call("a")
+    with pytest.raises(InvalidHook):
+        await lost.ainvoke("a")
+    with pytest.raises(InvalidHook):
+        async for _ in lost.astream("a"):
+            pass
+    found = RunnableLambda(lambda _: from_langchain(LCRunnableLambda(shout)))
+    assert (found.invoke("a"), list(found.stream("a"))) == ("A", ["A"])
+    assert RunnableLambda(lambda text: LCSystemMessage(text)).invoke("a") == LCSystemMessage("a")
