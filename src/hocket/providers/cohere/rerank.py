@@ -37,6 +37,8 @@ class CohereRerank(CohereService, RetryingService, BaseDocumentCompressor):
         top_n: how many to return, the best ones. Default: all.
         max_tokens_per_doc: tokens of a document that are read; what is longer is cut there. Default: the API's, 4096.
 
+    Cohere bills searches, and not tokens: requests go through no rate limiter, budget or ledger.
+
     `CohereService`, `RetryingService` and `RemoteService` tell the rest.
 
     Raises, from every verb:
