@@ -35,7 +35,7 @@ async def trace(_: FastAPI) -> AsyncGenerator[None, None]:
     logger = logging.getLogger("hocket.runs")
     logger.addHandler(handler)
     logger.setLevel(logging.INFO)
-    register_handler(LogHandler(logger))
+    register_handler(LogHandler(logger, metadata=["user_id"]))
     instrument()
     yield
     await finish_streams()  # what was said until now is kept
@@ -49,19 +49,28 @@ class Question(BaseModel):
     text: str = Field(min_length=1, max_length=10_000)
 
 
-def find_history(x_user: Annotated[str, Header(pattern=r"^[\w.-]{1,100}$")]) -> BaseChatMessageHistory:
-    """Return the talk of a user. A service that is open to others finds out here who it is: by a token, for example."""
-    return open_history(DATABASE, f"user/{x_user}")
+def find_user(x_user: Annotated[str, Header(pattern=r"^[\w.-]{1,100}$")]) -> str:
+    """Return who asks. A service that is open to others finds it out by a token, for example."""
+    return x_user
+
+
+User = Annotated[str, Depends(find_user)]
+
+
+def find_history(user: User) -> BaseChatMessageHistory:
+    """Return the talk of a user."""
+    return open_history(DATABASE, f"user/{user}")
 
 
 History = Annotated[BaseChatMessageHistory, Depends(find_history)]
 
 
 @app.post("/chat")
-async def chat(question: Question, history: History) -> StreamingResponse:
+async def chat(question: Question, user: User, history: History) -> StreamingResponse:
     """Answer as it comes. Who leaves ends the model's call; what had been said until then is kept."""
     conversation = Conversation(model, history=history, system="You are a friendly assistant. Be brief.")
-    return StreamingResponse(sse(conversation.astream(question.text)), headers=SSE_HEADERS)
+    events = conversation.astream(question.text, {"metadata": {"user_id": user}})  # for the log
+    return StreamingResponse(sse(events), headers=SSE_HEADERS)
 
 
 @app.get("/history")
