@@ -267,7 +267,7 @@ def test_a_narrow_terminal_shows_one_line(terminal: Callable[..., Any], rows: Pa
         assert shown.end() == 0
     *live, last = shown.raw.replace("\r", "").split("\x1b[K")[1:]
     assert live and all(len(line) < 40 for line in live)
-    assert last.startswith("3 of 3 rows done") and last.endswith(" without a price\n")
+    assert last.startswith("3 of 3 rows done") and last.endswith(" tokens, cost unknown\n")
 
 
 def test_usage_as_a_table_and_as_json(hocket: Run, tmp_path: Path) -> None:

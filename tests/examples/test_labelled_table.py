@@ -43,7 +43,7 @@ def test_a_table_is_labelled_and_gone_on_with(copy_project: CopyProject):
     lines = failures["text"].splitlines()
     assert "r09: ValueError: the review is empty" in lines
     assert sorted(line.split(":")[0] for line in lines) == ["r09", "r12", "r19"]
-    assert cost["text"].startswith("484 tokens, $0.0004") and "0 rows without a price" in cost["text"], cost
+    assert cost["text"].startswith("484 tokens, cost $0.0004") and "0 rows without a price" in cost["text"], cost
     assert "'positive': 15" in table["text"] and "'negative': 2" in table["text"]
     assert "<strong>broken</strong>" in words["data"]["text/html"]
     assert "<td>17</td><td>3</td><td>17</td>" in again[2][-1]["data"]["text/html"]

@@ -8,7 +8,6 @@ that a file is not gone on with for other rows.
 import json
 import os
 import threading
-import zlib
 from array import array
 from collections.abc import Iterator
 from decimal import Decimal
@@ -19,8 +18,9 @@ from hocket._databases.urls import check_path
 from hocket.batch.errors import BatchBusy, ResumeMismatch
 from hocket.batch.report import BatchReport, BatchRow
 from hocket.errors import InvalidInput
+from hocket.prices.money import trim_amount
 
-__all__ = ["Journal", "LineData", "MismatchPolicy", "hash_row", "read_batch", "read_row"]
+__all__ = ["Journal", "LineData", "MismatchPolicy", "read_batch", "read_row"]
 
 LineData: TypeAlias = dict[str, Any]
 """A line of the file, as data."""
@@ -127,7 +127,7 @@ class Journal:
             row, digest = int(data["row"]), int(data["digest"])
             if not (0 <= row < lines + MOST_AHEAD and 0 <= digest < 2**32):
                 raise ValueError(f"row {row}, digest {digest}")
-            self.report.add_usage(data.get("usage"), None if data.get("cost") is None else Decimal(data["cost"]))
+            self.report.add_usage(data.get("usage"), _read_cost(data), int(data.get("attempts", 1)))
         except (ArithmeticError, AttributeError, KeyError, TypeError, ValueError) as error:
             raise InvalidInput(f"{self.path} has a line that is no row of a batch: {error!r}") from error
         self._mark(row, FAILED if data.get("error") else OK, digest)
@@ -210,11 +210,6 @@ class Journal:
             os.close(self._file)
 
 
-def hash_row(text: str) -> int:
-    """Return a digest of what a row asks."""
-    return zlib.crc32(text.encode())
-
-
 def read_batch(path: str | os.PathLike[str]) -> Iterator[BatchRow]:
     """Yield the rows of a file, as they were done with; of one that was tried again, the last line.
 
@@ -243,9 +238,12 @@ def read_batch(path: str | os.PathLike[str]) -> Iterator[BatchRow]:
 
 def read_row(data: LineData) -> BatchRow:
     """Return what a line says."""
-    cost = None if data.get("cost") is None else Decimal(data["cost"])
     names = ("row", "id", "output", "error", "usage", "attempts")
-    return BatchRow(cost=cost, **{name: data[name] for name in names if name in data})
+    return BatchRow(cost=_read_cost(data), **{name: data[name] for name in names if name in data})
+
+
+def _read_cost(data: LineData) -> Decimal | None:
+    return None if data.get("cost") is None else trim_amount(Decimal(data["cost"]))
 
 
 def _read_line(line: bytes) -> LineData | None:

@@ -8,7 +8,7 @@ from hocket._metering.ambient import add_source
 from hocket._metering.attempt import Attempt, AttemptEnd, Reserver
 from hocket.messages import UsageMetadata, add_usage
 from hocket.prices import price_of
-from hocket.prices.money import EXACT
+from hocket.prices.money import EXACT, trim_amount
 
 __all__ = ["RowMeter", "row_meter"]
 
@@ -47,7 +47,7 @@ class RowMeter:
             self.cost = None
         elif self.cost is not None:
             with localcontext(EXACT):
-                self.cost += price.cost(end.usage)
+                self.cost = trim_amount(self.cost + price.cost(end.usage))
 
 
 class _Metering:

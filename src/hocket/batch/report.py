@@ -6,7 +6,7 @@ from decimal import Decimal, localcontext
 from hocket._json import JSON
 from hocket.messages import UsageMetadata, add_usage
 from hocket.messages.html import write_table, write_text
-from hocket.prices.money import EXACT
+from hocket.prices.money import EXACT, trim_amount
 
 __all__ = ["BatchReport", "BatchRow", "describe_cost", "describe_row"]
 
@@ -20,7 +20,7 @@ class BatchRow:
 
     Attributes:
         row: its place among the rows, from 0.
-        id: the row's own, if it has one.
+        id: the row's own; None: it has none.
         output: what was answered: a text; data; or, with tool calls, a mapping of ``content`` and ``tool_calls``.
         error: ``{"type": …, "message": …}``; None: it succeeded.
         usage: tokens of all tries of this run. cost: in US dollars; None: no price is known.
@@ -44,9 +44,9 @@ class BatchReport:
         ok: rows that are answered.
         failed: rows whose last try failed.
         skipped: of these two, the rows that an earlier run had done with, and that were not asked for again.
-        usage: tokens of all tries, failed ones too.
-        cost: in US dollars, of what has a price.
-        unpriced: tries of models that nobody knows the price of.
+        usage: tokens of all tries, in all runs, failed ones too.
+        cost: in US dollars, of the same; where some tries have no price, of the others. None: no try has one.
+        unpriced: tries of models that nobody knows the price of. priced: those of others.
         errors: how many rows this run has seen fail, by the class of the error.
         failures: the first ten of them; the file has all.
         seconds: that this run has taken.
@@ -57,8 +57,9 @@ class BatchReport:
     failed: int = 0
     skipped: int = 0
     usage: UsageMetadata = field(default_factory=lambda: UsageMetadata(input_tokens=0, output_tokens=0, total_tokens=0))
-    cost: Decimal = Decimal(0)
+    cost: Decimal | None = Decimal(0)
     unpriced: int = 0
+    priced: int = 0
     errors: dict[str, int] = field(default_factory=dict[str, int])
     failures: list[BatchRow] = field(default_factory=list[BatchRow])
     seconds: float = 0.0
@@ -96,22 +97,26 @@ class BatchReport:
         if len(self.failures) < MOST_FAILURES:
             self.failures.append(row)
 
-    def add_usage(self, usage: UsageMetadata | None, cost: Decimal | None) -> None:
-        """Add what a try came to; None: it said nothing, or has no price."""
+    def add_usage(self, usage: UsageMetadata | None, cost: Decimal | None, attempts: int) -> None:
+        """Add what a try came to; None: it said nothing, or has no price. Without an attempt it has neither."""
         if usage is not None:
             self.usage = add_usage(self.usage, usage)
+        if not attempts:
+            return
         if cost is None:
             self.unpriced += 1
+            self.cost = self.cost if self.priced else None
         else:
+            self.priced += 1
             with localcontext(EXACT):
-                self.cost += cost
+                self.cost = trim_amount((self.cost or Decimal(0)) + cost)
 
 
 def describe_cost(report: BatchReport, digits: int) -> str:
-    """Return what a run has cost; with a plus: some tries have no price."""
-    if report.unpriced and not report.cost:
+    """Return what a run has cost."""
+    if report.cost is None:
         return "unknown"
-    return f"${report.cost:.{digits}f}{'+' if report.unpriced else ''}"
+    return f"{'at least ' if report.unpriced else ''}${report.cost:.{digits}f}"
 
 
 def describe_row(row: BatchRow) -> str:

@@ -7,6 +7,7 @@ from typing import Generic, TypeVar, cast
 import anyio
 
 from hocket._runtime.runtime import ASYNC
+from hocket.batch.digest import to_plain
 from hocket.errors import InvalidInput
 from hocket.errors.hints import excerpt, near_name
 
@@ -27,12 +28,15 @@ class RowSource(Generic[Row]):
         rows: what to read.
 
     Raises:
-        InvalidInput: it is neither; a text is no iterable of rows.
+        InvalidInput: it is neither; a text is no iterable of rows, and a DataFrame is one of columns.
     """
 
     def __init__(self, rows: Iterable[Row] | AsyncIterable[Row]) -> None:
         self._async: AsyncIterator[Row] | None = None
         self._sync: Iterator[Row] = iter(())
+        if any(kind.__name__ == "DataFrame" for kind in type(rows).__mro__):  # it would give the names of its columns
+            way_out = "df.iter_rows(named=True)" if hasattr(rows, "iter_rows") else 'df.to_dict("records")'
+            raise InvalidInput(f"rows is a DataFrame, which is iterated by its columns; give its rows: {way_out}")
         if isinstance(rows, AsyncIterable):
             self._async = aiter(rows)
         elif isinstance(rows, str | bytes) or not isinstance(rows, Iterable):  # pyright: ignore[reportUnnecessaryIsInstance]  # a caller's mistake
@@ -79,7 +83,7 @@ class RowSource(Generic[Row]):
 
 
 def find_id(id: str | Callable[[Row], object], number: int, row: Row) -> object:
-    """Return a row's own id.
+    """Return a row's own id; None: a function says that it has none.
 
     Raises:
         InvalidInput: it has none.
@@ -88,7 +92,8 @@ def find_id(id: str | Callable[[Row], object], number: int, row: Row) -> object:
         found: object = cast("Mapping[str, object]", row)[id] if isinstance(id, str) else id(row)
     except Exception as error:
         raise InvalidInput(_explain_id(id, number, row, error)) from error
-    return found if isinstance(found, str | int) else str(found)
+    plain = found if isinstance(found, str | int) else to_plain(found)
+    return plain if plain is None or isinstance(plain, str | int) else str(plain)
 
 
 def _explain_id(id: object, number: int, row: object, error: Exception) -> str:

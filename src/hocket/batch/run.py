@@ -8,14 +8,14 @@ from typing import Any, Generic, TypeVar, cast
 import anyio
 from pydantic import BaseModel
 
-from hocket._pipeline.cache_key import value_key
 from hocket._runtime import clock
 from hocket._runtime.cancellation import only
 from hocket._runtime.portal import run_in_portal
 from hocket._runtime.runtime import ASYNC
+from hocket.batch.digest import find_digest
 from hocket.batch.errors import TooManyFailures
 from hocket.batch.fingerprint import make_fingerprint
-from hocket.batch.journal import Journal, LineData, MismatchPolicy, hash_row, read_row
+from hocket.batch.journal import Journal, LineData, MismatchPolicy, read_row
 from hocket.batch.meter import RowMeter, row_meter
 from hocket.batch.progress import Listener, Progress, make_listener
 from hocket.batch.report import BatchReport
@@ -79,7 +79,8 @@ async def arun_batch(
         rows: what it is asked, one after another. They are not kept: there may be any number.
         out: the path of the file.
         id: each row's own, for its line: a key of rows that are mappings, or a function of a row; None: rows have none.
-            The first row must have it, or nothing is asked; another one without it fails, and is not asked.
+            The first row must have it, or nothing is asked; another one without it fails, and is not asked. A function
+            may return None: that row has none.
         max_concurrency: rows that are asked at once.
         retry_failed: whether rows that failed in an earlier run are asked again.
         max_consecutive_failures: the run ends when so many rows that were asked one after another have failed, whatever
@@ -99,7 +100,8 @@ async def arun_batch(
     Raises:
         BatchBusy: another run writes to the file.
         ResumeMismatch: the file is of another model, or of other rows.
-        InvalidInput: an argument is of no use, the first row has no such ``id``, or the file is none of a batch.
+        InvalidInput: an argument is of no use, the first row has no such ``id``, the file is none of a batch, or a row
+            holds an object that a later run could not know again.
         TooManyFailures: see ``max_consecutive_failures``; the next run asks again for what failed.
         HocketError: one that all rows would meet, as a key that is refused.
         OSError: the file cannot be written.
@@ -124,8 +126,9 @@ async def arun_batch(
     if not isinstance(model, Runnable):  # pyright: ignore[reportUnnecessaryIsInstance]  # a caller's mistake
         raise InvalidInput(f"{type(model).__name__} is not runnable: give a model, a chain or an agent")
     listener = make_listener(progress)
+    source = RowSource(rows)
     journal = await ASYNC.call_sync(Journal, out, version or make_fingerprint(model), on_mismatch, retry_failed)
-    run = _Run(model, RowSource(rows), journal, id, listener, fsync, max_consecutive_failures)
+    run = _Run(model, source, journal, id, listener, fsync, max_consecutive_failures)
     try:
         return await run.run(max_concurrency)
     finally:
@@ -215,7 +218,7 @@ class _Run(Generic[Row]):
                 number, row = taken
                 if number == 0 and self._id is not None:
                     find_id(self._id, number, row)  # before anything is asked: a wrong one is wrong for all
-                digest = hash_row(value_key(row))
+                digest = find_digest(number, row)
                 if self._journal.is_done(number, digest):
                     continue
             except Exception as error:  # of the rows, or of the file: no row is to blame
@@ -236,8 +239,8 @@ class _Run(Generic[Row]):
         data: LineData = {"row": number}
         failure: Exception | None = None
         try:
-            if self._id is not None:
-                data["id"] = find_id(self._id, number, row)
+            if self._id is not None and (id := find_id(self._id, number, row)) is not None:
+                data["id"] = id
             data["output"] = write_output(await self._answer(row, meter))
         except BudgetExceeded as error:
             self._journal.report.stopped = error
@@ -253,7 +256,7 @@ class _Run(Generic[Row]):
             row_meter.reset(token)
         cost = None if meter.cost is None else format(meter.cost, "f")
         data.update(usage=meter.usage, cost=cost, attempts=meter.attempts)
-        self._journal.report.add_usage(meter.usage, meter.cost)
+        self._journal.report.add_usage(meter.usage, meter.cost, meter.attempts)
         self._journal.add(digest, data)
         if failure is not None:
             self._journal.report.add_failure(read_row(data))

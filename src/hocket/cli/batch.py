@@ -199,12 +199,14 @@ class _ProgressLine:
             note(self._last)
 
     def _describe(self, report: "BatchReport") -> str:
+        from hocket.batch.report import describe_cost
+
         parts = [f"{report.ok + report.failed} of {self._rows} rows done", f"{report.failed} failed"]
         if report.skipped:
             parts.append(f"{report.skipped} from an earlier run")
         parts.append(f"{report.rows_per_second:.1f} rows/s")
         parts.append(f"{report.usage['total_tokens']} tokens")
-        parts.append(f"${report.cost:.4f}" + (f" and {report.unpriced} without a price" if report.unpriced else ""))
+        parts.append("cost unknown" if report.cost is None else describe_cost(report, 4))
         left = self._rows - report.rows
         if left > 0 and report.rows_per_second:
             parts.append(f"{left / report.rows_per_second:.0f} s left")

@@ -63,7 +63,7 @@ class InputFile:
             yield self._read_row(line)
 
     def find_id(self, row: dict[str, object]) -> object:
-        """Return a row's own id; "" if it has none."""
+        """Return a row's own id; None: it has none."""
         return row["id"]
 
     def prepare(self, model: BaseChatModel, schema: JSONObject | None) -> Runnable[dict[str, object], object]:
@@ -103,11 +103,11 @@ class InputFile:
             raise InvalidInput('it is no JSON; a text is written in quotes: "like this"') from None
         match data:
             case str(text) if text:
-                return {"id": "", "messages": self._begin(text)}
+                return {"id": None, "messages": self._begin(text)}
             case {"input": str(text), **more} if text and more.keys() <= {"id"}:
-                return {"id": more.get("id", ""), "messages": self._begin(text)}
+                return {"id": more.get("id"), "messages": self._begin(text)}
             case {"messages": list(), **more} if data["messages"] and more.keys() <= {"id"}:
-                return {"id": more.get("id", ""), "messages": self._begin(data["messages"])}
+                return {"id": more.get("id"), "messages": self._begin(data["messages"])}
             case _:
                 raise InvalidInput('it is neither a text nor {"id": …, "input": "…"} nor {"id": …, "messages": […]}')
 

@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 from hocket.errors import InvalidInput
 
-__all__ = ["EXACT", "MAX_UNITS", "UNIT", "Amount", "read_amount", "to_units", "to_usd"]
+__all__ = ["EXACT", "MAX_UNITS", "UNIT", "Amount", "read_amount", "to_units", "to_usd", "trim_amount"]
 
 Amount: TypeAlias = Decimal | int | str
 """An amount of US dollars as it is given: ``"0.50"``, 5, ``Decimal("0.1")``."""
@@ -62,3 +62,8 @@ def to_usd(units: int) -> Decimal:
     """Return a number of units in US dollars."""
     with localcontext(EXACT):
         return Decimal(units) / UNITS_IN_A_DOLLAR  # a quotient has no zeros at its end: 0, where a product is 0E-8
+
+
+def trim_amount(usd: Decimal) -> Decimal:
+    """Return an amount without zeros at its end: 0 for 0E-8, 1 for 1.00."""
+    return Decimal(format(usd.normalize(EXACT), "f"))
