@@ -102,6 +102,8 @@ def test_configurable_fields(code: str, after: str) -> None:
             f"{FAISS}FAISS.load_local('x', e).as_retriever(search_type='similarity_score_threshold')",
             [(1, "check", "langchain_community.vectorstores.FAISS"), (2, "check", "score_threshold")],
         ),
+        (f"{RUNNABLE}a.invoke(x, {{'recursion_limit': 5}})", [(2, "check", "recursion_limit")]),
+        (f"{RUNNABLE}a.with_config(recursion_limit=5)", [(2, "check", "recursion_limit")]),
         ("s.similarity_search_with_score('x')\nx.astream_log(1)", []),
     ],
 )  # fmt: skip

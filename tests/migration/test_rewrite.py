@@ -315,3 +315,33 @@ def test_a_handler_that_reads_langchains_fields_of_a_model_is_told() -> None:
                 print(response.llm_output["model_name"])
     """
     assert findings(code) == [(5, "check", "on_llm_start")]
+
+
+def test_what_every_chain_of_langchains_takes() -> None:
+    """``verbose`` is left out, handlers are told, and a function of `TransformChain` has another name."""
+    code = """
+        from langchain.chains import LLMChain, RetrievalQA, TransformChain
+        LLMChain(llm=m, prompt=p, verbose=True)
+        RetrievalQA.from_chain_type(llm=m, retriever=r, verbose=True)
+        LLMChain(llm=m, prompt=p, callbacks=[h])
+        TransformChain(input_variables=[], output_variables=[], transform=f)
+    """
+    assert rewrite(code).splitlines()[2:] == [
+        "LLMChain(llm=m, prompt=p)",
+        "RetrievalQA.from_chain_type(llm=m, retriever=r)",
+        "LLMChain(llm=m, prompt=p, callbacks=[h])",
+        "TransformChain(input_variables=[], output_variables=[], transform_cb=f)",
+    ]
+    assert findings(code) == [
+        (3, "check", "LLMChain(verbose=)"),
+        (4, "check", "RetrievalQA.from_chain_type(verbose=)"),
+        (5, "left", "LLMChain(callbacks=)"),
+    ]
+
+
+def test_a_parser_that_asks_a_model_to_mend_is_told() -> None:
+    """It would ask hocket's parser for what only LangChain's have; hocket's models ask again by themselves."""
+    code = "from langchain.output_parsers import OutputFixingParser\nOutputFixingParser.from_llm(llm=m, parser=p)\n"
+    done = rewrite_program(code.encode())
+    assert (done.code.decode(), [one.line for one in done.findings]) == (code, [1])
+    assert "reask=2" in done.findings[0].text

@@ -12,6 +12,7 @@ from hocket.documents import BaseDocumentTransformer, Document
 from hocket.embeddings import DeterministicFakeEmbedding
 from hocket.errors import InvalidInput
 from hocket.retrievers import ParentDocumentRetriever
+from hocket.stores import InMemoryStore
 from hocket.vectorstores import InMemoryVectorStore
 from tests.retrievers.kit import Runs, texts
 
@@ -135,3 +136,16 @@ def test_and_for_sync_code(make: Any) -> None:
     assert texts(retriever.invoke("valve")) == texts(DOCUMENTS[:1])
     retriever.delete(["a", "b"])
     assert retriever.invoke("valve") == []
+
+
+def test_a_store_of_keys_and_values_keeps_the_parents(make: Any, store: InMemoryVectorStore) -> None:
+    """As in LangChain, whose docstore is a `BaseStore`."""
+    parents = InMemoryStore()
+    retriever = make(docstore=parents)
+    retriever.add_documents(DOCUMENTS)
+    assert list(parents.yield_keys()) == ["boiler", "cat"]
+    assert retriever.invoke("valve") == [DOCUMENTS[0]]
+    retriever.add_documents([Document("new", id="boiler")])
+    retriever.delete(["cat"])
+    assert list(parents.yield_keys()) == ["boiler"]
+    assert (texts(retriever.invoke("valve")), len(store)) == (["new"], 1)

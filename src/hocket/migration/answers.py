@@ -48,6 +48,10 @@ _GRAPH = (
     "the state, the store and the nodes of a graph are LangGraph's",
     "an argument annotated with hocket.tools.InjectedToolArg, whose value the call gives: agent.invoke(..., injected={...})",
 )
+_MENDING = (
+    "a parser mends nothing: the model is told what is wrong, and asked again",
+    "model.with_structured_output(Answer, reask=2)",
+)
 _RESPONSE = ("the type itself is given", "create_agent(..., response_format=Answer)")
 
 _MIDDLEWARE = "hocket's middleware is a class with two methods"
@@ -103,7 +107,7 @@ PACKAGE_ANSWERS: Mapping[str, Reason] = {
 """The answer for what a package has that no other line answers."""
 
 UNBRIDGED: frozenset[Reason] = frozenset(
-    {PYDANTIC, _TOKENS, _WORDS, _GRAPH, _RESPONSE, *(answer for _, answer in _HOOKS)}
+    {PYDANTIC, _TOKENS, _WORDS, _GRAPH, _MENDING, _RESPONSE, *(answer for _, answer in _HOOKS)}
 )
 """Answers for what is of no use beside hocket's objects, so that nothing is bridged."""
 
@@ -121,6 +125,7 @@ ANSWERS: Mapping[str, Sequence[tuple[str, Reason]]] = {
     "langchain.hub": [("*", _HUB)],
     "langchain.llms": [("*", _INTEGRATION)],
     "langchain.memory": [("*", MEMORY)],
+    "langchain.output_parsers": [("OutputFixingParser RetryOutputParser RetryWithErrorOutputParser", _MENDING)],
     "langchain.pydantic_v1": [("*", PYDANTIC)],
     "langchain.retrievers": [("*", _RETRIEVER)],
     "langchain.tools": [("InjectedState InjectedStore ToolNode ToolRuntime", _GRAPH), ("*", _COMMUNITY_TOOL)],

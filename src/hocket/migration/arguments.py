@@ -10,7 +10,9 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import TypeGuard, cast
 
 from pydantic import AliasChoices, BaseModel
+from typing_extensions import is_typeddict
 
+from hocket.chains import Chain
 from hocket.errors.hints import near_name
 from hocket.migration.table import Place, load_place
 from hocket.providers.openai.compatible import CompatibleProvider
@@ -19,6 +21,7 @@ from hocket.remote.options import FIELDS_INSTEAD, OTHER_FIELDS
 __all__ = [
     "DROPPED",
     "describe_missing",
+    "find_dropped",
     "find_mismatch",
     "find_product",
     "find_target",
@@ -39,6 +42,7 @@ _RENAMED: Mapping[str, Mapping[str, str]] = {
     "hocket.providers.openai.compatible.together": {"together_api_key": "api_key"},
     "hocket.providers.openai.compatible.xai": {"xai_api_key": "api_key"},
     "hocket.agents.create_agent": {"prompt": "system_prompt"},
+    "hocket.chains.TransformChain": {"transform": "transform_cb", "atransform": "atransform_cb"},
     "hocket.providers.openai.OpenAIEmbeddings": {"headers": "default_headers"},
     "hocket.chat_history.open_history": {"connection": "url_or_path", "connection_string": "url_or_path"},
     "hocket.vectorstores.InMemoryVectorStore": _STORE,
@@ -51,6 +55,7 @@ _TEXTS = "texts are sent, not tokens"
 _WHOLE = f"{_TEXTS}; one that is longer than the model's window is refused by the server, not cut in two"
 
 DROPPED: Mapping[str, Mapping[str, str]] = {
+    "hocket.chains": {"verbose": "a handler in the config of a call tells what a chain does"},
     "hocket.agents.classic.AgentExecutor": {"stream_runnable": "an agent streams where it is streamed"},
     "hocket.agents.classic.create_react_agent": {"stop_sequence": "the text style stops by itself"},
     "hocket.document_loaders.DirectoryLoader": {
@@ -65,7 +70,11 @@ DROPPED: Mapping[str, Mapping[str, str]] = {
     },
     "hocket.vectorstores.InMemoryVectorStore": {"collection_name": "each store in memory is a collection of its own"},
 }
-"""Arguments that are left out, and what that means."""
+"""Arguments that are left out, of a room or of one class in it, and what that means."""
+
+_INSTEAD_OF_CHAINS = {
+    "callbacks": "write .with_config(callbacks=...) behind the chain, or give them in the config of a call"
+}
 
 _KEPT = "SQLiteVectorStore(path, embedding) keeps its documents in a file"
 _INSTEAD: Mapping[str, Mapping[str, str]] = {
@@ -156,11 +165,21 @@ def rename_argument(place: Place, target: object, name: str) -> str | None:
     return own if own in known else None
 
 
+def find_dropped(place: Place, target: object, name: str) -> str | None:
+    """Return what it means that an argument is left out; None if it is not left out."""
+    known = list_arguments(target)
+    if known is None or name in known:
+        return None
+    return {**DROPPED.get(place.module, {}), **DROPPED.get(str(place), {})}.get(name)
+
+
 def hint_at_argument(target: object, name: str) -> str | None:
     """Return what to do about an argument that is not taken; None if it is taken, or it cannot be known."""
     known = list_arguments(target)
     if known is None or name in known:
         return None
+    if _is_chain(target) and name in _INSTEAD_OF_CHAINS:
+        return _INSTEAD_OF_CHAINS[name]
     instead: Mapping[str, str] = getattr(target, "_renamed_fields", FIELDS_INSTEAD)
     if _is_service(target) and name in instead:
         return f"write {instead[name]}"
@@ -202,6 +221,12 @@ def _is_model(target: object) -> TypeGuard[type[BaseModel]]:
     return isinstance(target, type) and issubclass(target, BaseModel)
 
 
+def _is_chain(target: object) -> bool:
+    """Whether a class, or what a class method of one makes, is a chain."""
+    kind = getattr(target, "__self__", target)
+    return isinstance(kind, type) and issubclass(kind, Chain)
+
+
 def _is_service(target: object) -> bool:
     return hasattr(target, "_renamed_fields")
 
@@ -233,7 +258,7 @@ def _read_signature(function: Callable[..., object]) -> tuple[list[str], bool]:
     if rest is None:
         return names, False
     options = getattr(rest.annotation, "__args__", ())  # **options: Unpack[SomeTypedDict]
-    if options and typing.is_typeddict(options[0]):
+    if options and is_typeddict(options[0]):  # and not typing's, which does not know those that pydantic wants
         return [*names, *options[0].__annotations__], False
     return names, True
 

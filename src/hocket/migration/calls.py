@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import libcst as cst
 
 from hocket.migration.arguments import (
-    DROPPED,
     describe_missing,
+    find_dropped,
     find_mismatch,
     find_target,
     hint_at_argument,
@@ -50,7 +50,7 @@ def rewrite_arguments(
     findings: list[Finding] = []
     for arg in args:
         name = arg.keyword.value if arg.keyword else None
-        reason = DROPPED.get(str(place), {}).get(name or "")
+        reason = find_dropped(place, target, name) if name else None
         if reason:
             moved += 1
             findings.append(Finding(line, f"{shown}({name}=)", f"it was left out: {reason}", "check"))
@@ -64,6 +64,8 @@ def rewrite_arguments(
         hint = None if name is None else hint_at_argument(target, name)
         if hint:
             findings.append(Finding(line, f"{shown}({name}=)", f"hocket takes no such argument; {hint}"))
+    if written and not isinstance(args[-1].comma, cst.Comma):  # the last one may have been left out
+        written[-1] = written[-1].with_changes(comma=cst.MaybeSentinel.DEFAULT)
     is_whole = not any(arg.star for arg in written)
     named = [arg.keyword.value for arg in written if arg.keyword]
     mismatch = find_mismatch(target, len(written) - len(named), named) if is_whole else None

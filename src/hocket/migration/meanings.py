@@ -22,6 +22,7 @@ _SCORE = (
     "(FAISS's own is a distance); look at what is done with the numbers"
 )
 _THRESHOLD = "the threshold is a cosine similarity here, of every store; look at its number"
+_RECURSION = "an agent of hocket's does not look at it; give it limits=AgentLimits(model_calls=...), 25 by default"
 
 _SEARCHES = ("similarity_search", "max_marginal_relevance_search", "search", "as_retriever")
 _SCORED = ("_with_score", "_with_relevance_scores", "_with_score_by_vector")
@@ -70,6 +71,12 @@ class MeaningReader(cst.CSTVisitor, Placed):
     def visit_SimpleString(self, node: cst.SimpleString) -> None:
         if node.evaluated_value == "similarity_score_threshold":
             self._tell(node, "score_threshold", _THRESHOLD, is_left=False)
+        elif node.evaluated_value == "recursion_limit":
+            self._tell(node, "recursion_limit", _RECURSION, is_left=False)
+
+    def visit_Arg(self, node: cst.Arg) -> None:
+        if node.keyword and node.keyword.value == "recursion_limit":
+            self._tell(node, "recursion_limit", _RECURSION, is_left=False)
 
     def _tell(self, node: cst.CSTNode, what: str, text: str, *, is_left: bool = True) -> None:
         self.findings.append(Finding(self.line_of(node), what, text, "left" if is_left else "check"))

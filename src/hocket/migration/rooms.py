@@ -164,7 +164,9 @@ KEPT_NAMES: Mapping[str, str] = {
 _STORE = "in memory, and exact; scores are similarities, where higher is nearer"
 _FILE_STORE = "its persist_directory is a file of SQLite's now, filled anew"
 NOTES: Mapping[str, str] = {
-    "hocket.agents.create_agent": "result['messages'] works as before; a stream gives events, see docs/agents.md",
+    "hocket.agents.create_agent": "result['messages'] works as before; a stream gives events, and a tool that raises is "
+    "told to the model: see docs/agents.md",
+    "hocket.agents.classic.AgentExecutor": "a tool that raises is told to the model, and a stream has the result alone",
     "hocket.chat_history.open_history": "its tables are its own: what LangChain stored is not read",
     "hocket.prompts.hub": "nothing is fetched: its prompts are texts of hocket's, with the same variables",
     "hocket.providers.openai.compatible.azure": "a function now: classes are compared with hocket.ChatOpenAI",

@@ -2,7 +2,7 @@
 
 import functools
 import threading
-from collections.abc import Mapping, MutableMapping, Sequence
+from collections.abc import Iterator, Mapping, MutableMapping, Sequence
 from typing import Any, Protocol
 from uuid import uuid4
 
@@ -14,6 +14,7 @@ from hocket.callbacks import AsyncCallbackManagerForRetrieverRun
 from hocket.documents import BaseDocumentTransformer, Document
 from hocket.errors import InvalidInput
 from hocket.retrievers.base import BaseRetriever
+from hocket.stores import BaseStore
 
 __all__ = ["ChildStore", "ParentDocumentRetriever"]
 
@@ -52,8 +53,8 @@ class ParentDocumentRetriever(BaseRetriever):
 
     Args:
         vectorstore: keeps the small pieces and their vectors.
-        docstore: keeps the parents, by id: any mapping. A ``dict`` lasts as long as the process, a ``shelve`` as long as
-            its file; one of one's own may ask a database. It is used in worker threads, one at a time.
+        docstore: keeps the parents, by id: any mapping, or a `BaseStore`. A ``dict`` lasts as long as the process, a
+            ``shelve`` as long as its file; one of one's own may ask a database. It is used in worker threads, one at a time.
         child_splitter: splits a parent into the pieces that are searched.
         parent_splitter: splits a document into parents. Default: the document is the parent.
         id_key: what a piece's metadata call the id of its parent.
@@ -65,7 +66,7 @@ class ParentDocumentRetriever(BaseRetriever):
     """
 
     vectorstore: SkipValidation[ChildStore]
-    docstore: SkipValidation[MutableMapping[str, Document]]
+    docstore: SkipValidation[MutableMapping[str, Document] | BaseStore[str, Document]]
     child_splitter: SkipValidation[BaseDocumentTransformer]
     parent_splitter: SkipValidation[BaseDocumentTransformer | None] = None
     id_key: str = "doc_id"
@@ -145,30 +146,61 @@ class ParentDocumentRetriever(BaseRetriever):
 
     # -- the docstore, in worker threads
 
+    @property
+    def _parents(self) -> MutableMapping[str, Document]:
+        return _StoreMapping(self.docstore) if isinstance(self.docstore, BaseStore) else self.docstore
+
     def _read(self, ids: Sequence[str]) -> dict[str, Document]:
         with self._turn:
-            return {one: self.docstore[one] for one in ids if one in self.docstore}
+            kept = self._parents
+            return {one: kept[one] for one in ids if one in kept}
 
     def _write(self, parents: Mapping[str, Document]) -> None:
         with self._turn:
-            self.docstore.update(parents)
+            self._parents.update(parents)
 
     def _remove(self, ids: Sequence[str]) -> None:
         with self._turn:
             for one in ids:
-                self.docstore.pop(one, None)
+                self._parents.pop(one, None)
 
     def _list_parents(self, ids: Sequence[str]) -> list[str]:
         """Return the parents of documents that are there: a document itself, or its parts, whose numbers have no gap."""
         found: list[str] = []
         with self._turn:
+            kept = self._parents
             for one in ids:
-                found += [one] if one in self.docstore else []
+                found += [one] if one in kept else []
                 number = 0
-                while (part := f"{one}/{number}") in self.docstore:
+                while (part := f"{one}/{number}") in kept:
                     found.append(part)
                     number += 1
         return found
+
+
+class _StoreMapping(MutableMapping[str, Document]):
+    """A store of keys and values as a mapping."""
+
+    def __init__(self, store: BaseStore[str, Document]) -> None:
+        self._store = store
+
+    def __getitem__(self, key: str) -> Document:
+        [found] = self._store.mget([key])
+        if found is None:
+            raise KeyError(key)
+        return found
+
+    def __setitem__(self, key: str, value: Document) -> None:
+        self._store.mset([(key, value)])
+
+    def __delitem__(self, key: str) -> None:
+        self._store.mdelete([key])
+
+    def __iter__(self) -> Iterator[str]:
+        return self._store.yield_keys()
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
 
 
 async def _split(splitter: BaseDocumentTransformer | None, key: str, document: Document) -> dict[str, Document]:
