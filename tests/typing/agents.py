@@ -11,7 +11,7 @@ from typing import Any, TypedDict, assert_type
 
 from pydantic import BaseModel
 
-from hocket import AIMessage, BaseChatModel, BaseMessage, ToolMessage
+from hocket import AIMessage, AIMessageChunk, BaseChatModel, BaseMessage, ToolMessage
 from hocket.agents import (
     Agent,
     AgentEvent,
@@ -19,6 +19,8 @@ from hocket.agents import (
     AgentMiddleware,
     AgentResult,
     AgentStep,
+    ChunkEvent,
+    EndEvent,
     LimitReached,
     ModelRequest,
     Resume,
@@ -88,14 +90,36 @@ async def ask_for_objects(model: BaseChatModel) -> None:
 # -- streams and chains
 
 
+def show(event: AgentEvent) -> None:
+    """As in docs/agents.md."""
+    if event.kind == "chunk":
+        print(event.chunk.text, end="")
+    elif event.kind == "message":
+        assert_type(event.message, AIMessage)
+    elif event.kind == "unreadable":
+        assert_type((event.reply, event.feedback), tuple[AIMessage, str])
+    elif event.kind == "tool_start":
+        print(event.call["name"])
+    elif event.kind == "tool_end":
+        print(event.call["name"], "->", event.result.text, event.seconds + 1)
+    elif event.kind == "paused":
+        assert_type(event.call, ToolCall)
+    else:
+        assert_type(event, EndEvent)
+        print("", event.result.stop)
+
+
 async def follow(model: BaseChatModel) -> None:
     stream = create_agent(model, [add], response_format=Hour).astream("hi")
     async for event in stream:
-        assert_type(event, AgentEvent)
-        if event.kind == "chunk" and event.chunk is not None:
-            print(event.chunk.text)
-        elif event.kind == "tool_end" and isinstance(event.result, ToolMessage):
-            print(event.result.text)
+        show(event)
+        match event:
+            case ChunkEvent(chunk=chunk):
+                assert_type(chunk, AIMessageChunk)
+            case EndEvent(result=result):
+                assert_type(result, AgentResult[Any])
+            case _:
+                assert_type(event.step, int)
     assert_type(stream.result, AgentResult[Hour] | None)
     with create_agent(model).stream("hi") as events:
         for event in events:

@@ -8,7 +8,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 from hocket._runtime.runtime import ASYNC
 from hocket._runtime.stream import Producer, Sink
 from hocket.agents.approval import Resume
-from hocket.agents.events import AgentEvent, AgentStream, SyncAgentStream
+from hocket.agents.events import AgentEvent, AgentStream, EndEvent, SyncAgentStream
 from hocket.agents.limits import AgentLimits
 from hocket.agents.loop import AgentRun
 from hocket.agents.plan import AgentPlan
@@ -174,7 +174,7 @@ class Agent(Runnable[AgentInput, AgentResult[Output]], Generic[Output]):
 
         async def produce(sink: Sink[AgentEvent]) -> None:
             result = await self._execute(input, config, options, sink)
-            waiting = sink.put(AgentEvent(kind="end", result=result))
+            waiting = sink.put(EndEvent(result=result))
             if waiting is not None:
                 await waiting
 

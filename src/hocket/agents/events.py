@@ -2,55 +2,162 @@
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, fields
-from typing import Any, Generic, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, TypeVar
 
 from hocket._runtime.stream import Producer, Stream, SyncStream
 from hocket.agents.result import AgentResult
 from hocket.messages import AIMessage, AIMessageChunk, InvalidToolCall, ToolCall, ToolMessage
 from hocket.runnables.folding import OutputEvent
 
-__all__ = ["AgentEvent", "AgentStream", "EventSink", "SyncAgentStream"]
+__all__ = [
+    "AgentEvent",
+    "AgentStream",
+    "ChunkEvent",
+    "EndEvent",
+    "EventSink",
+    "MessageEvent",
+    "PausedEvent",
+    "SyncAgentStream",
+    "ToolEndEvent",
+    "ToolStartEvent",
+    "UnreadableEvent",
+]
 
 Output = TypeVar("Output")
 
 
+_FIELDS = frozenset({"chunk", "message", "reply", "feedback", "call", "result", "seconds"})
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class AgentEvent(OutputEvent):
-    """Something that happens in a run. In a chain, the step behind an agent gets the result that the last one has.
+class _Event(OutputEvent):
+    """What all events have."""
 
-    Attributes:
-        kind: "chunk", a piece of the model's answer; "message", its whole answer; "unreadable", a reply that could not be
-            read, or does not fit, so that the model is asked again; "tool_start" and "tool_end", around each call of a
-            tool; "paused", for each call that waits for a decision; "end", the last one.
-        step: the number of the model's call that it belongs to, from 1; 0: of none.
-        chunk: of the answer; in the text style only what the user is to see.
-        message: the answer.
-        reply: that could not be read.
-        feedback: what the model is told of it.
-        call: of the tool.
-        result: of the tool, a message; at the end, of the run.
-        seconds: that the call took.
-    """
-
-    kind: Literal["chunk", "message", "unreadable", "tool_start", "tool_end", "paused", "end"]
     step: int = 0
-    chunk: AIMessageChunk | None = None
-    message: AIMessage | None = None
-    reply: AIMessage | None = None
-    feedback: str | None = None
-    call: ToolCall | InvalidToolCall | None = None
-    result: ToolMessage | AgentResult[Any] | None = None
-    seconds: float | None = None
 
     @property
     def output(self) -> AgentResult[Any] | None:
         """The result of the run, at its end; None before."""
-        return self.result if isinstance(self.result, AgentResult) else None
+        return None
 
     def __repr__(self) -> str:
         values = ((one.name, getattr(self, one.name)) for one in fields(self))
-        return f"AgentEvent({', '.join(f'{name}={value!r}' for name, value in values if value is not None)})"
+        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in values)})"
 
+    if not TYPE_CHECKING:  # whose checkers know the kinds
+
+        def __getattr__(self, name: str) -> None:
+            """Return None for a field of another kind: programs may ask for that, and not for the kind."""
+            if name in _FIELDS:
+                return
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class ChunkEvent(_Event):
+    """A piece of the model's answer has come.
+
+    Attributes:
+        step: the number of the model's call, from 1.
+        chunk: the piece; in the text style only what the user is to see.
+    """
+
+    kind: Literal["chunk"] = "chunk"
+    chunk: AIMessageChunk
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class MessageEvent(_Event):
+    """An answer of the model is whole, and stored.
+
+    Attributes:
+        step: the number of the model's call, from 1.
+        message: the answer.
+    """
+
+    kind: Literal["message"] = "message"
+    message: AIMessage
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class UnreadableEvent(_Event):
+    """A reply could not be read, or does not fit: the model is asked again.
+
+    Attributes:
+        step: the number of the model's call, from 1.
+        reply: that could not be read.
+        feedback: what the model is told of it.
+    """
+
+    kind: Literal["unreadable"] = "unreadable"
+    reply: AIMessage
+    feedback: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class ToolStartEvent(_Event):
+    """A call of a tool begins.
+
+    Attributes:
+        step: the number of the model's call that made it, from 1; 0: that was before the run was resumed.
+        call: of the tool.
+    """
+
+    kind: Literal["tool_start"] = "tool_start"
+    call: ToolCall | InvalidToolCall
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class ToolEndEvent(_Event):
+    """A call of a tool has its result.
+
+    Attributes:
+        step: the number of the model's call that made it, from 1; 0: that was before the run was resumed.
+        call: of the tool.
+        result: as it is stored.
+        seconds: that the call took.
+    """
+
+    kind: Literal["tool_end"] = "tool_end"
+    call: ToolCall | InvalidToolCall
+    result: ToolMessage
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class PausedEvent(_Event):
+    """A call waits for a decision: the run is about to end.
+
+    Attributes:
+        step: the number of the model's call that made it, from 1; 0: that was before the run was resumed.
+        call: of the tool.
+    """
+
+    kind: Literal["paused"] = "paused"
+    call: ToolCall
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class EndEvent(_Event):
+    """The run has ended: the last event. In a chain, the step behind an agent gets its result.
+
+    Attributes:
+        result: of the run; `AgentStream.result` is the same, with the type of the output.
+    """
+
+    kind: Literal["end"] = "end"
+    result: AgentResult[Any]
+
+    @property
+    def output(self) -> AgentResult[Any]:
+        """The result of the run."""
+        return self.result
+
+
+AgentEvent: TypeAlias = (
+    ChunkEvent | MessageEvent | UnreadableEvent | ToolStartEvent | ToolEndEvent | PausedEvent | EndEvent
+)
+"""Something that happens in a run; ``kind`` says what, to type checkers, too. A field of another kind is None."""
 
 EventSink = Callable[[AgentEvent], Awaitable[None] | None]
 """Takes the events of a run; what it returns is to be awaited, unless None."""
@@ -70,7 +177,6 @@ class AgentStream(Stream[AgentEvent], Generic[Output]):
     async def __anext__(self) -> AgentEvent:
         event = await super().__anext__()
         if event.kind == "end":
-            assert isinstance(event.result, AgentResult)
             self.result = event.result
         return event
 
@@ -89,6 +195,5 @@ class SyncAgentStream(SyncStream[AgentEvent], Generic[Output]):
     def __next__(self) -> AgentEvent:
         event = super().__next__()
         if event.kind == "end":
-            assert isinstance(event.result, AgentResult)
             self.result = event.result
         return event

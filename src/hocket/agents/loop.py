@@ -13,7 +13,7 @@ from hocket._runtime.stream import Sink
 from hocket.agents.answer import is_paused, is_silent, read_answer
 from hocket.agents.approval import Resume
 from hocket.agents.calls import BEYOND, ToolTurn, answer_open_calls, resume_calls, sort_calls
-from hocket.agents.events import AgentEvent
+from hocket.agents.events import AgentEvent, MessageEvent, PausedEvent, UnreadableEvent
 from hocket.agents.feedback import make_feedback
 from hocket.agents.limits import AgentLimits, StopReason
 from hocket.agents.middleware import ModelRequest, OfferedTool, compose_model_calls
@@ -245,7 +245,7 @@ class AgentRun(Generic[Output]):
         """Show the model its reply, and what is wrong with it. Neither is part of the conversation that is stored."""
         self._record.is_asking = False
         self._context = [*self._context, *make_feedback(reply, feedback, self._limits.unreadable_chars)]
-        await self._tell(AgentEvent(kind="unreadable", step=self._step, reply=reply, feedback=feedback))
+        await self._tell(UnreadableEvent(step=self._step, reply=reply, feedback=feedback))
 
     async def _take_answer(self, reply: AIMessage) -> AgentResult[Output] | None:
         """Take a reply without calls; return None where the model is to be asked again."""
@@ -265,7 +265,7 @@ class AgentRun(Generic[Output]):
     async def _add_answer(self, reply: AIMessage) -> None:
         self._context.append(reply)
         await self._record.add_answer(reply)
-        await self._tell(AgentEvent(kind="message", step=self._step, message=reply))
+        await self._tell(MessageEvent(step=self._step, message=reply))
 
     # -- the calls of an answer
 
@@ -370,7 +370,7 @@ class AgentRun(Generic[Output]):
 
     async def _pause(self, waiting: list[ToolCall]) -> AgentResult[Output]:
         for call in waiting:
-            await self._tell(AgentEvent(kind="paused", step=self._step, call=call))
+            await self._tell(PausedEvent(step=self._step, call=call))
         return self._make_result("paused", None, waiting)
 
     async def _finish(self, stop: StopReason, output: Any) -> AgentResult[Output]:

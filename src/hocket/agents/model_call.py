@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from hocket._runtime.runtime import ASYNC
 from hocket._runtime.stream import Sink
-from hocket.agents.events import AgentEvent
+from hocket.agents.events import AgentEvent, ChunkEvent
 from hocket.agents.middleware import ModelRequest, OfferedTool
 from hocket.agents.text_format import AnswerFilter, TextFormat
 from hocket.errors import InvalidHook, InvalidInput, Unsupported
@@ -216,7 +216,7 @@ class _ChunkSink:
             return None
         if self._filter is not None:
             self._shown.append(chunk.text)
-        return self._sink.put(AgentEvent(kind="chunk", step=self._step, chunk=chunk))
+        return self._sink.put(ChunkEvent(step=self._step, chunk=chunk))
 
 
 def _check_reply(reply: object) -> AIMessage:

@@ -12,7 +12,7 @@ from typing import cast
 
 from hocket._runtime.runtime import ASYNC
 from hocket.agents.calls import UNKNOWN, ToolTurn
-from hocket.agents.events import AgentEvent, EventSink
+from hocket.agents.events import AgentEvent, EventSink, ToolEndEvent, ToolStartEvent
 from hocket.agents.middleware import AgentMiddleware, ToolCallRequest, ToolHandler, compose_tool_calls
 from hocket.agents.record import RunRecord
 from hocket.agents.result import make_action
@@ -92,7 +92,7 @@ class TurnRunner:
         if self._tells_actions and is_valid(call):
             await self._run.tell("on_agent_action", make_action(call, turn.message))
         if self._emit is not None:
-            await self._tell(AgentEvent(kind="tool_start", step=turn.step, call=call))
+            await self._tell(ToolStartEvent(step=turn.step, call=call))
         began = time.perf_counter()
         turn.started.add(call["id"] or "")
         result = await self._get_result(turn, call)
@@ -100,7 +100,7 @@ class TurnRunner:
         result = self._keep_result(turn, result)
         await self._record.add_results([result])
         if self._emit is not None:
-            await self._tell(AgentEvent(kind="tool_end", step=turn.step, call=call, result=result, seconds=seconds))
+            await self._tell(ToolEndEvent(step=turn.step, call=call, result=result, seconds=seconds))
 
     def _keep_result(self, turn: ToolTurn, result: ToolMessage) -> ToolMessage:
         note = turn.notes.get(result.tool_call_id)

@@ -263,23 +263,16 @@ def show_event(event: "AgentEvent", *, with_text: bool = True) -> None:
     """Tell on standard error of a call, its result, a reply that could not be read, and, ``with_text``, of what the model
     says along with a call.
     """
-    from hocket.messages import ToolMessage
-
-    if (
-        with_text
-        and event.kind == "message"
-        and event.message is not None
-        and event.message.tool_calls
-        and event.message.text
-    ):
-        note(_shorten(event.message.text))
-    elif event.kind == "unreadable" and event.reply is not None:
+    if event.kind == "message":
+        if with_text and event.message.tool_calls and event.message.text:
+            note(_shorten(event.message.text))
+    elif event.kind == "unreadable":
         text = _shorten(event.reply.text) or "it is empty"
-        note(f"a reply could not be read: {text} (the model is told: {_shorten(event.feedback or '')})")
-    elif event.kind == "tool_start" and event.call is not None:
+        note(f"a reply could not be read: {text} (the model is told: {_shorten(event.feedback)})")
+    elif event.kind == "tool_start":
         note(_shorten(describe_call(event.call)))
-    elif event.kind == "tool_end" and event.call is not None and isinstance(event.result, ToolMessage):
-        note(f"{event.call['name']}: {_shorten(event.result.text)} ({event.seconds or 0:.1f} s)")
+    elif event.kind == "tool_end":
+        note(f"{event.call['name']}: {_shorten(event.result.text)} ({event.seconds:.1f} s)")
 
 
 def _shorten(text: str) -> str:

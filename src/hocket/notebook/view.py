@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from hocket.agents.events import AgentEvent
-from hocket.messages import AIMessage, BaseMessage, BaseMessageChunk, ToolMessage
+from hocket.agents.events import AgentEvent, PausedEvent, ToolEndEvent, ToolStartEvent
+from hocket.messages import AIMessage, BaseMessage, BaseMessageChunk
 from hocket.messages.html import shorten_text, write_box, write_message, write_text
 
 __all__ = ["StreamView"]
@@ -98,16 +98,17 @@ class StreamView:
         return message.text
 
     def _add_event(self, event: AgentEvent) -> str:
-        if event.chunk is not None:
+        if event.kind == "chunk":
             return self._add_message(event.chunk)
-        if event.call is not None:
+        if event.kind == "unreadable":
+            return self._add_step(_Step(f"✗ a reply could not be read: {event.feedback}"))
+        if event.kind == "end":
+            if not isinstance(event.result.output, str):
+                self._add_value(event.result.output)
+        elif event.kind != "message":
             if self._parts and _is_call(self._parts[-1]):
                 self._parts.pop()  # the line tells it
             return self._add_step(_describe_step(event))
-        if event.kind == "unreadable":
-            return self._add_step(_Step(f"✗ a reply could not be read: {event.feedback}"))
-        if event.output is not None and not isinstance(event.output.output, str):
-            self._add_value(event.output.output)
         return ""
 
     def _add_step(self, step: _Step) -> str:
@@ -131,10 +132,9 @@ def _is_call(part: _Part) -> bool:
     return isinstance(part, AIMessage) and not part.text and bool(part.tool_calls)
 
 
-def _describe_step(event: AgentEvent) -> _Step:
-    assert event.call is not None
+def _describe_step(event: ToolStartEvent | ToolEndEvent | PausedEvent) -> _Step:
     name = event.call["name"]
-    if isinstance(event.result, ToolMessage):
+    if event.kind == "tool_end":
         return _Step(f"← {name}: {shorten_text(event.result.text, LONGEST_STEP)}")
     mark = "→ waits for a decision:" if event.kind == "paused" else "→"
     return _Step(f"{mark} {name}({shorten_text(str(event.call['args']), LONGEST_STEP)})")

@@ -7,7 +7,7 @@ from pydantic_core import to_jsonable_python
 
 from hocket.agents.events import AgentEvent
 from hocket.errors import InvalidInput
-from hocket.messages import BaseMessage, ToolMessage
+from hocket.messages import BaseMessage
 from hocket.messages.content import Fields
 from hocket.serving.event_body import PING_SECONDS, EventBody
 from hocket.serving.openai_reply import encode_json
@@ -125,14 +125,14 @@ def _describe_message(message: BaseMessage) -> Fields:
 
 
 def _describe_step(event: AgentEvent) -> object:
-    if event.chunk is not None:
+    if event.kind == "chunk":
         return _describe_message(event.chunk) or None
-    if event.output is not None:
-        return OutgoingEvent({"output": _as_data(event.output.output), "stop": event.output.stop}, "result")
-    if event.call is None:
-        return None  # the whole answer, of which the pieces have told
+    if event.kind == "end":
+        return OutgoingEvent({"output": _as_data(event.result.output), "stop": event.result.stop}, "result")
+    if event.kind == "message" or event.kind == "unreadable":
+        return None  # the pieces have told of it
     told: Fields = {"id": event.call["id"], "tool": event.call["name"], "args": event.call["args"]}
-    if isinstance(event.result, ToolMessage):
+    if event.kind == "tool_end":
         told |= {"result": event.result.text, "seconds": event.seconds}
     return OutgoingEvent(told, event.kind)
 

@@ -34,7 +34,7 @@ def answer_with_tools(model: "BaseChatModel", names: Sequence[str]) -> "Runnable
             async with agent.astream(messages) as events:
                 async for event in events:
                     show_event(event, with_text=False)
-                    if event.chunk is None:
+                    if event.kind != "chunk":
                         continue
                     parts = [block for block in event.chunk.content_blocks if block["type"] in ("text", "reasoning")]
                     gap = [{"type": "text", "text": "\n\n"}] if parts and last not in (0, event.step) else []
