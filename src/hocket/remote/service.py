@@ -331,7 +331,7 @@ class RemoteService(BaseModel):
             if error.status not in (404, 405):
                 raise
             raise ResourceNotFound(
-                f"the server has no list of its models at {redact_url(url)}; it may have some all the same: give model=...",
+                f"the server has no list of its models at {redact_url(url)}; if the address is right, give model=...",
                 provider=error.provider,
                 status=error.status,
                 request_id=error.request_id,
