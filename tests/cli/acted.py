@@ -46,6 +46,19 @@ class Echo(BaseChatModel):
         return [f"{self.base_url} one", "two"]
 
 
+class Listless(BaseChatModel):
+    """Has to be told its model, and has no list of them."""
+
+    model: str
+
+    @property
+    def _llm_type(self) -> str:
+        return "listless"
+
+    async def _agenerate(self, messages: list[BaseMessage], **kwargs: Any) -> ChatResult:
+        return ChatResult(generations=[ChatGeneration(message=AIMessage(self.model))])
+
+
 class Dear(Echo):
     """Costs a dollar a token, of which its answers have one."""
 

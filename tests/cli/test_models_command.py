@@ -105,3 +105,13 @@ def test_what_cannot_be_listed(inside: Inside) -> None:
         done = inside("models", *arguments)
         assert (done.returncode, done.stdout) == (code, "")
         assert len(done.stderr.splitlines()) == 1 and says in done.stderr
+
+
+def test_a_list_is_promised_where_there_is_one(hocket: Run, inside: Inside) -> None:
+    """By `hocket chat` with a provider's name for a model's."""
+    for done, provider, way_out in (
+        (inside("chat", "-m", "openai", "hello", OPENAI_API_KEY="k"), "openai", "; `hocket models openai` lists them"),
+        (hocket("chat", "-m", "listless", "hello"), "listless", ""),
+    ):
+        said = f"{provider!r} is a provider: name its model, {provider}:MODEL{way_out}\n"
+        assert done.returncode != 0 and done.stderr.endswith(said)

@@ -22,6 +22,13 @@ def test_pytest_is_needed_for_the_exam_only() -> None:
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
+def test_the_exam_says_that_it_needs_pytest() -> None:
+    """With the command that installs it."""
+    code = "import sys; sys.modules['pytest'] = None; from hocket.testing import RemoteChatModelConformance"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert "MissingDependency: the exam runs in pytest; run `pip install pytest`" in done.stderr
+
+
 class TestFakeListChatModel(ChatModelConformance):
     """It streams character by character, and knows no usage."""
 

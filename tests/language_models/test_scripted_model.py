@@ -7,7 +7,7 @@ import anyio.to_thread
 import pytest
 
 from hocket import AIMessage, HumanMessage, ScriptedChatModel, Turn
-from hocket.errors import ScriptExhausted
+from hocket.errors import InvalidInput, ScriptExhausted
 from hocket.testing import VirtualClock
 
 CALLS: Any = [
@@ -212,3 +212,20 @@ async def test_bound_models_share_the_script() -> None:
     assert (await model.bind(stop=["."]).ainvoke("x")).content == "a"
     assert (await model.with_config(tags=["t"]).ainvoke("x")).content == "b"
     assert [request.stop for request in model.requests] == [["."], None]
+
+
+async def test_calls_get_ids() -> None:
+    """Those that have none, and each another one, in all of a script; None is an id that is not there."""
+    call: Any = {"name": "add", "args": {"a": 1}}
+    model = ScriptedChatModel(
+        script=[Turn(tool_calls=[call, call]), "a", Turn(tool_calls=[call, {**call, "id": None}])]
+    )
+    said = [await model.ainvoke("x") for _ in range(3)]
+    assert [[made["id"] for made in reply.tool_calls] for reply in said] == [["call_1", "call_2"], [], ["call_3", None]]
+
+
+@pytest.mark.parametrize("call", [{"name": "add"}, {"args": {}}, {"name": "add", "args": "{}"}, "add", {"type": "x"}])
+def test_what_is_no_call_is_refused_when_a_turn_is_made(call: Any) -> None:
+    """With what it looks like."""
+    with pytest.raises(InvalidInput, match=r"is no tool call; it looks like \{'name': 'weather', 'args'"):
+        Turn(tool_calls=[call])

@@ -133,3 +133,20 @@ def test_a_hint_names_extra_body_only_where_it_is_taken(option: dict[str, Any], 
     with pytest.raises(InvalidInput) as caught:
         ChatPlain(base_url="http://127.0.0.1:9", api_key="k").render("Hi", **option)
     assert str(caught.value) == told
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "form"),
+    [
+        ("account_variables", {"secret": ("KELP_SECRET",)}, r"\{'secret': 'KELP_SECRET'\}"),
+        ("query_variables", ("KELP_SECRET",), r"\{'secret': 'KELP_SECRET'\}"),
+        ("key_variables", "KELP_KEY", r"\('KELP_KEY',\), a tuple"),
+        ("hosts", ["kelp.example"], r"\('kelp.example',\), a tuple"),
+        ("url_variable", ("KELP_BASE_URL",), "'KELP_BASE_URL'"),
+        ("name", None, "'kelp'"),
+    ],
+)
+def test_an_endpoint_checks_its_fields(field: str, value: Any, form: str) -> None:
+    """When it is made, by name and with an example, and not when the environment is read."""
+    with pytest.raises(InvalidInput, match=rf"an Endpoint's {field} is .*, and must look like {form}"):
+        Endpoint(**{"name": "kelp", field: value})

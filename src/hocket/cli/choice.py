@@ -134,8 +134,8 @@ def _open(name: str, options: GivenOptions, provider: str | None = None) -> Open
         model = options.apply(functools.partial(init_chat_model, whole_name))
     except ValidationError as error:
         if any(part["type"] == "missing" and part["loc"] == ("model",) for part in error.errors(include_url=False)):
-            way_out = f"name its model, {name}:MODEL; `hocket models {name}` lists them"
-            raise InvalidInput(f"{name!r} is a provider: {way_out}") from error
+            way_out = f"; `hocket models {name}` lists them" if _has_list(name, options) else ""
+            raise InvalidInput(f"{name!r} is a provider: name its model, {name}:MODEL{way_out}") from error
         raise
     setup_needed = getattr(model, "setup_needed", None)
     if setup_needed is not None and name in list_providers() and (what := setup_needed()):
@@ -143,6 +143,17 @@ def _open(name: str, options: GivenOptions, provider: str | None = None) -> Open
     address = getattr(model, "base_url", None)
     label = f"{name} at {redact_url(address)}" if address else name
     return OpenModel(label, model, whole_name, strip_secrets(address) if address else None)
+
+
+def _has_list(provider: str, options: GivenOptions) -> bool:
+    """Whether a provider can be asked for its models; True also where it takes more than it is given to find out."""
+    from pydantic import ValidationError
+
+    try:
+        model = options.apply(functools.partial(init_chat_model, f"{provider}:?"))
+    except (HocketError, ValidationError):
+        return True
+    return hasattr(model, "alist_models")
 
 
 def strip_secrets(address: str) -> str:

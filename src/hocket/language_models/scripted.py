@@ -5,26 +5,38 @@ tells it; it records what it was asked; and when its script is over it raises, w
 that a program calls its model more often than its author thinks.
 """
 
+import itertools
 import threading
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar, NotRequired, cast
 
 from pydantic import PrivateAttr, SkipValidation, field_validator
+from typing_extensions import TypedDict
 
 from hocket._pipeline.chat_answer import as_chunk
 from hocket._runtime import clock
-from hocket.errors import ScriptExhausted
+from hocket.errors import InvalidInput, ScriptExhausted
+from hocket.errors.hints import excerpt
 from hocket.language_models.chat_models import BaseChatModel
 from hocket.language_models.structured.with_structured_output import StructuredMethod
 from hocket.language_models.tool_choice import ToolChoiceKind
 from hocket.messages import AIMessage, AIMessageChunk, BaseMessage, ToolCall, UsageMetadata
 from hocket.messages.base import Content, copy_message
+from hocket.messages.content import Fields, FieldsView
 from hocket.outputs import ChatGenerationChunk
 
-__all__ = ["Request", "ScriptedChatModel", "Turn"]
+__all__ = ["Request", "ScriptedCall", "ScriptedChatModel", "Turn"]
 
 _lock = threading.Lock()  # not the model's: a lock cannot be pickled
+
+
+class ScriptedCall(TypedDict):
+    """A tool call of a script. Without ``id``, it gets one."""
+
+    name: str
+    args: Fields
+    id: NotRequired[str | None]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,17 +45,20 @@ class Turn:
 
     Args:
         text: what is said; a list: in these chunks.
-        tool_calls: what the model wants called.
+        tool_calls: what the model wants called; one without an ``id`` gets the next of a script's: ``call_1``, ``call_2`` …
         reasoning: said before the text, as a reasoning block.
         usage: token usage, reported with the last chunk.
         metadata: response metadata, sent with the last chunk.
         delay: seconds before anything comes.
         pause: seconds before each further chunk.
         error: raised instead of what is left, after ``error_after`` chunks.
+
+    Raises:
+        InvalidInput: something of ``tool_calls`` is no tool call.
     """
 
     text: str | Sequence[str] = ""
-    tool_calls: Sequence[ToolCall] = ()
+    tool_calls: Sequence[ToolCall | ScriptedCall] = ()
     reasoning: str | None = None
     usage: UsageMetadata | None = None
     metadata: dict[str, Any] = field(default_factory=lambda: {"finish_reason": "stop", "model_name": "scripted"})
@@ -51,6 +66,10 @@ class Turn:
     pause: float = 0
     error: BaseException | None = None
     error_after: int = 0
+
+    def __post_init__(self) -> None:
+        for call in cast("Sequence[object]", self.tool_calls):
+            _check_call(call)
 
 
 @dataclass(frozen=True)
@@ -118,7 +137,7 @@ class ScriptedChatModel(BaseChatModel):
         self, messages: list[BaseMessage], stop: list[str] | None = None, **kwargs: Any
     ) -> AsyncIterator[ChatGenerationChunk]:
         turn = self._next_turn(Request([copy_message(message) for message in messages], stop, kwargs))
-        chunks = [turn] if isinstance(turn, AIMessageChunk) else _chunks(turn)
+        chunks = [turn] if isinstance(turn, AIMessageChunk) else _chunks(turn, self._count_calls_before(turn))
         if stop:
             chunks = _cut(chunks, stop)
         plan = turn if isinstance(turn, Turn) else Turn()
@@ -131,6 +150,11 @@ class ScriptedChatModel(BaseChatModel):
             yield ChatGenerationChunk(message=chunk)
         if plan.error is not None:
             raise plan.error
+
+    def _count_calls_before(self, turn: Turn) -> int:
+        """Return how many tool calls the script has before a turn: their ids are not to come again."""
+        before = itertools.takewhile(lambda other: other is not turn, self.script)
+        return sum(len(other.tool_calls) for other in before if isinstance(other, Turn))
 
     def _next_turn(self, request: Request) -> Turn | AIMessageChunk:
         with _lock:
@@ -151,7 +175,22 @@ class ScriptedChatModel(BaseChatModel):
         return Turn(text=turn) if isinstance(turn, str) else turn
 
 
-def _chunks(turn: Turn) -> list[AIMessageChunk]:
+_KEYS = ToolCall.__required_keys__ | ToolCall.__optional_keys__
+
+
+def _check_call(call: object) -> None:
+    """Refuse what is no tool call when a script is made, not when it is played."""
+    match call:
+        case {"name": str(), "args": dict()} if cast("FieldsView", call).keys() <= _KEYS:
+            return
+        case _:
+            raise InvalidInput(
+                f"{excerpt(call)} is no tool call; it looks like {{'name': 'weather', 'args': {{'city': 'Oslo'}}}}, and may "
+                "have an 'id'"
+            )
+
+
+def _chunks(turn: Turn, calls_before: int) -> list[AIMessageChunk]:
     """The chunks of a turn: reasoning, text (cut into words unless it comes in pieces), tool calls, and a last one."""
     chunks: list[AIMessageChunk] = []
     texts = turn.text.split(" ") if isinstance(turn.text, str) else list(turn.text)
@@ -163,7 +202,10 @@ def _chunks(turn: Turn) -> list[AIMessageChunk]:
     else:
         chunks += [AIMessageChunk(text) for text in texts]
     if turn.tool_calls:
-        calls = as_chunk(AIMessage(content="", tool_calls=[dict(call) for call in turn.tool_calls]))
+        named: list[Any] = [
+            {"id": f"call_{number}", **call} for number, call in enumerate(turn.tool_calls, start=calls_before + 1)
+        ]
+        calls = as_chunk(AIMessage(content="", tool_calls=named))
         assert isinstance(calls, AIMessageChunk)
         for call in calls.tool_call_chunks:
             start = {**call, "args": ""}

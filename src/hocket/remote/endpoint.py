@@ -8,10 +8,10 @@ ones (`hocket._kept_keys`), goes to the hosts that the endpoint names, or to the
 other address may come out of a file, or from a stranger. One that is kept for an origin goes to that origin alone.
 """
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 from urllib.parse import urlsplit
 
 from pydantic import SecretStr
@@ -19,8 +19,10 @@ from pydantic import SecretStr
 from hocket._kept_keys import find_provider_key
 from hocket._secrets import redact_url
 from hocket.errors import AuthenticationError, InvalidInput
+from hocket.errors.hints import excerpt
 from hocket.http.address import parse_url
 from hocket.http.interception import is_key_needed
+from hocket.messages.content import FieldsView
 
 __all__ = ["Endpoint", "Headers", "Key", "explain_missing_key", "is_local", "resolve_fields"]
 
@@ -33,9 +35,42 @@ Headers = dict[str, str | SecretStr]
 _LOCAL = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
+def _is_text(value: object) -> bool:
+    return isinstance(value, str)
+
+
+def _is_text_or_none(value: object) -> bool:
+    return value is None or isinstance(value, str)
+
+
+def _is_texts(value: object) -> bool:
+    return isinstance(value, tuple) and all(map(_is_text, cast("tuple[object, ...]", value)))
+
+
+def _is_names(value: object) -> bool:
+    return isinstance(value, Mapping) and all(
+        _is_text(part) for pair in cast("FieldsView", value).items() for part in pair
+    )
+
+
+_FORMS: Sequence[tuple[Sequence[str], str, Callable[[object], bool]]] = (
+    (("name", "key_header"), "'kelp'", _is_text),
+    (("base_url",), "'https://kelp.example/v1'", _is_text_or_none),
+    (("url_variable",), "'KELP_BASE_URL'", _is_text_or_none),
+    (("start_command",), "'kelp serve'", _is_text_or_none),
+    (("hosts",), "('kelp.example',), a tuple", _is_texts),
+    (("key_variables",), "('KELP_KEY',), a tuple", _is_texts),
+    (("account_variables", "query_variables"), "{'secret': 'KELP_SECRET'}, one variable for each", _is_names),
+)
+"""The fields of an endpoint that are easily given in another form, with an example, and what tells."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Endpoint:
     """A provider's API.
+
+    Raises:
+        InvalidInput: a value is not of its type; the message has an example.
 
     Attributes:
         name: of the provider, as ``model_provider`` and errors tell it.
@@ -43,11 +78,11 @@ class Endpoint:
         hosts: further hosts of it; subdomains count.
         url_variable: the environment variable that may hold another base URL. ``read_url``: returns the URL that its value
             means; None: it is one.
-        key_variables: those that may hold the key, in the order they are looked at.
+        key_variables: those that may hold the key, in the order they are looked at: ``("KELP_KEY", "KELP_TOKEN")``.
         needs_key: whether it turns callers without a key away.
         key_header: the header that the key goes in; in ``authorization`` it is a bearer token.
-        account_variables: further fields of a service, and the variables that may hold them.
-        query_variables: parameters of the URL, and the variables that may hold them; for base URLs without a path.
+        account_variables: further fields of a service, and the variable that may hold each: ``{"secret": "KELP_SECRET"}``.
+        query_variables: parameters of the URL, and the variable that may hold each; for base URLs without a path.
         start_command: what starts such a server on one's own machine, to be said where none answers; None: nothing does.
     """
 
@@ -62,6 +97,15 @@ class Endpoint:
     account_variables: Mapping[str, str] = field(default_factory=dict[str, str], hash=False)
     query_variables: Mapping[str, str] = field(default_factory=dict[str, str], hash=False)
     start_command: str | None = None
+
+    def __post_init__(self) -> None:
+        for names, example, is_sound in _FORMS:
+            for name in names:
+                if not is_sound(value := getattr(self, name)):
+                    raise InvalidInput(
+                        f"an Endpoint's {name} is {excerpt(value)}, and must look like {example}",
+                        page="writing-a-provider.md",
+                    )
 
     @cached_property
     def all_hosts(self) -> tuple[str, ...]:

@@ -20,7 +20,14 @@ asyncio and on trio by anyio's own pytest plugin, or by `hocket.testing.plugin`,
 pytest is imported here and nowhere above.
 """
 
-import pytest
+from hocket.errors import MissingDependency
+
+try:
+    import pytest
+except ModuleNotFoundError as _error:
+    if _error.name != "pytest":
+        raise
+    raise MissingDependency("the exam runs in pytest; run `pip install pytest`") from _error
 
 _TESTS = (
     *("answers", "conversations", "exclusive", "failures", "histories", "leaving", "loops"),
