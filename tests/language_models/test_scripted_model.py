@@ -217,9 +217,8 @@ async def test_bound_models_share_the_script() -> None:
 async def test_calls_get_ids() -> None:
     """Those that have none, and each another one, in all of a script; None is an id that is not there."""
     call: Any = {"name": "add", "args": {"a": 1}}
-    model = ScriptedChatModel(
-        script=[Turn(tool_calls=[call, call]), "a", Turn(tool_calls=[call, {**call, "id": None}])]
-    )
+    without: Any = {**call, "id": None}
+    model = ScriptedChatModel(script=[Turn(tool_calls=[call, call]), "a", Turn(tool_calls=[call, without])])
     said = [await model.ainvoke("x") for _ in range(3)]
     assert [[made["id"] for made in reply.tool_calls] for reply in said] == [["call_1", "call_2"], [], ["call_3", None]]
 

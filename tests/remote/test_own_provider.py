@@ -148,5 +148,6 @@ def test_a_hint_names_extra_body_only_where_it_is_taken(option: dict[str, Any], 
 )
 def test_an_endpoint_checks_its_fields(field: str, value: Any, form: str) -> None:
     """When it is made, by name and with an example, and not when the environment is read."""
+    fields: dict[str, Any] = {"name": "kelp", field: value}
     with pytest.raises(InvalidInput, match=rf"an Endpoint's {field} is .*, and must look like {form}"):
-        Endpoint(**{"name": "kelp", field: value})
+        Endpoint(**fields)
