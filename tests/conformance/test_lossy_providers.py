@@ -18,6 +18,7 @@ from hocket.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
 from hocket.providers.openai import ChatOpenAI
 from hocket.testing import OpenAIFormat
 from hocket.testing.conformance import RemoteChatModelConformance
+from hocket.testing.conformance.conversations import SWITCHES
 
 
 class LosesSome(ChatOpenAI):
@@ -114,6 +115,12 @@ class LosesTheSchema(LosesSome):
     def lose(self, body: dict[str, Any]) -> None:
         if "response_format" in body:
             body["response_format"] = {"type": "json_object"}
+
+
+class LosesSwitches(LosesSome):
+    def lose(self, body: dict[str, Any]) -> None:
+        for name in SWITCHES:
+            body.pop(name, None)
 
 
 class AsksItsOwnModel(LosesSome):
@@ -216,6 +223,7 @@ LOSSES: dict[type[ChatOpenAI], tuple[str, tuple[tuple[str, ...], ...]]] = {
     SaysRequiredForAName: ("test_each_tool_choice_has_words_of_its_own", ((),)),
     LosesTheForm: ("test_a_form_of_answer_is_sent_or_refused", VERB),
     LosesTheSchema: ("test_a_schema_is_sent_or_refused", ((),)),
+    LosesSwitches: ("test_a_switch_is_sent_or_refused", tuple((name,) for name in SWITCHES)),
     AsksItsOwnModel: ("test_the_model_of_a_call_is_asked", VERB),
     LosesFurtherFields: ("test_further_fields_are_sent_or_refused", VERB),
     LosesHeaders: ("test_further_headers_are_sent_or_refused", VERB),
