@@ -124,6 +124,16 @@ async def follow(model: BaseChatModel) -> None:
     with create_agent(model).stream("hi") as events:
         for event in events:
             assert_type(event, AgentEvent)
+    tagged = (
+        create_agent(model, response_format=Hour).with_config(tags=["x"]).bind(history=InMemoryChatMessageHistory())
+    )
+    async for event in tagged.astream("hi"):
+        assert_type(event, AgentEvent)
+    with tagged.with_config(run_name="hours").stream("hi") as events:
+        for event in events:
+            show(event)
+    assert_type(tagged.astream("hi").result, AgentResult[Hour] | None)
+    assert_type(await tagged.ainvoke("hi"), AgentResult[Hour])
     chain = ChatPromptTemplate.from_messages([("human", "{question}")]) | create_agent(model)
     assert_type(await chain.ainvoke({"question": "hi"}), AgentResult[str])
 

@@ -3,7 +3,7 @@
 import functools
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from hocket._runtime.runtime import ASYNC
 from hocket._runtime.stream import Producer, Sink
@@ -25,6 +25,9 @@ from hocket.runnables import Runnable, RunnableConfig, ensure_config
 from hocket.runnables.chain_run import ChainRun
 from hocket.tools import BaseTool, StructuredTool
 from hocket.tools.call_runner import CallRunner
+
+if TYPE_CHECKING:
+    from hocket.runnables.binding import RunnableBinding
 
 __all__ = ["Agent", "AgentInput"]
 
@@ -167,6 +170,12 @@ class Agent(Runnable[AgentInput, AgentResult[Output]], Generic[Output]):
         kwargs.setdefault("timeout", math.inf)  # each of its own calls has a limit, and the run that calls it has
         return StructuredTool.from_function(coroutine=ask, name=name, description=description, **kwargs)
 
+    if TYPE_CHECKING:
+
+        def bind(self, **kwargs: object) -> "AgentBinding[Output]": ...
+
+        def with_config(self, config: RunnableConfig | None = None, **kwargs: object) -> "AgentBinding[Output]": ...
+
     # -- one run
 
     def _producer(self, input: AgentInput, config: RunnableConfig | None, options: "_Options") -> Producer[AgentEvent]:
@@ -194,6 +203,24 @@ class Agent(Runnable[AgentInput, AgentResult[Output]], Generic[Output]):
         agent_run = AgentRun(self._plan, limits, options.history, run, run.config_inside(), sink, options.injected)
         work = functools.partial(agent_run.execute, asked)
         return await run.execute(input, work, lambda: sink is not None and sink.closed)
+
+
+if TYPE_CHECKING:
+
+    class AgentBinding(RunnableBinding[AgentInput, AgentResult[Output]], Generic[Output]):
+        """What `Agent.bind` and `Agent.with_config` return, for type checkers: what it streams is the agent's."""
+
+        def astream(  # type: ignore[override]
+            self, input: AgentInput, config: RunnableConfig | None = None, **kwargs: object
+        ) -> AgentStream[Output]: ...
+
+        def stream(  # type: ignore[override]
+            self, input: AgentInput, config: RunnableConfig | None = None, **kwargs: object
+        ) -> SyncAgentStream[Output]: ...
+
+        def bind(self, **kwargs: object) -> "AgentBinding[Output]": ...
+
+        def with_config(self, config: RunnableConfig | None = None, **kwargs: object) -> "AgentBinding[Output]": ...
 
 
 class _Options(NamedTuple):
