@@ -8,4 +8,5 @@ __all__ = ["MissingVariable"]
 class MissingVariable(InvalidInput, KeyError):
     """A prompt's variable has no value. It is a `KeyError`, too, as in LangChain, whose programs may catch that."""
 
-    __str__ = InvalidInput.__str__  # and not the `repr` of the text, which is a `KeyError`'s
+    def __str__(self) -> str:
+        return InvalidInput.__str__(self)  # and not the `repr` of the text, which is a `KeyError`'s
