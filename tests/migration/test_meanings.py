@@ -103,6 +103,8 @@ def test_configurable_fields(code: str, after: str) -> None:
             [(1, "check", "langchain_community.vectorstores.FAISS"), (2, "check", "score_threshold")],
         ),
         (f"{RUNNABLE}a.invoke(x, {{'recursion_limit': 5}})", [(2, "check", "recursion_limit")]),
+        (f"{RUNNABLE}RunnableLambda(f).with_listeners(on_end=g)", [(2, "check", "with_listeners")]),
+        (f"{RUNNABLE}self._call_with_config(f, x, c)", [(2, "left", "_call_with_config")]),
         (f"{RUNNABLE}a.with_config(recursion_limit=5)", [(2, "check", "recursion_limit")]),
         ("s.similarity_search_with_score('x')\nx.astream_log(1)", []),
     ],
@@ -128,7 +130,14 @@ def test_a_store_that_is_written_to_a_file_has_a_way_out() -> None:
         ("async def awrap_tool_call(self, request, handler): ...", [(3, "left", "Filter.awrap_tool_call")]),
         ("tools = [search]", [(3, "left", "Filter.tools")]),
         ("def __init__(self): self.tools = []", [(3, "left", "Filter.tools")]),
+        ("def wrap_model_call(self, request, handler): tools = []", []),
         ("def wrap_model_call(self, request, handler): ...", []),
+        ("def wrap_model_call(self, request, handler): return request.state", [(3, "left", "request.state")]),
+        ("def wrap_model_call(self, r, handler): return handler(r.override(messages=r.messages))", []),
+        (
+            "def wrap_tool_call(self, r, handler): return r.runtime, r.tool_call, other.state",
+            [(3, "left", "r.runtime")],
+        ),
     ],
 )
 def test_a_middleware(hook: str, said: list[tuple[int, str, str]]) -> None:

@@ -339,6 +339,12 @@ def test_what_every_chain_of_langchains_takes() -> None:
     ]
 
 
+def test_the_file_of_a_cache() -> None:
+    """It has another name here."""
+    code = "from langchain_community.cache import SQLiteCache\nSQLiteCache(database_path='x')\n"
+    assert rewrite(code) == "from hocket.caches import SQLiteCache\nSQLiteCache(path='x')\n"
+
+
 def test_a_parser_that_asks_a_model_to_mend_is_told() -> None:
     """It would ask hocket's parser for what only LangChain's have; hocket's models ask again by themselves."""
     code = "from langchain.output_parsers import OutputFixingParser\nOutputFixingParser.from_llm(llm=m, parser=p)\n"

@@ -1,4 +1,4 @@
-"""Two users' programs for LangChain (tools, history, retrieval, events) after `hocket migrate --write`, and nothing else."""
+"""Three users' programs for LangChain (tools, history, retrieval) after `hocket migrate --write`, and nothing else."""
 
 import os
 import subprocess
@@ -15,8 +15,10 @@ from tests.migration.agency import serve_agency
 
 PROGRAMS = Path(__file__).parent / "programs"  # as their users wrote them: no linter reads them
 SUPPORT_DESK, TRAVEL_GUIDE = PROGRAMS / "support_desk.py.txt", PROGRAMS / "travel_guide.py.txt"
+BICYCLE_SHOP = PROGRAMS / "bicycle_shop.py.txt"
 PRINTED = (PROGRAMS / "travel_guide.printed.txt").read_text(encoding="utf-8").splitlines()
-"""What the second prints with LangChain."""
+SHOP_PRINTED = (PROGRAMS / "bicycle_shop.printed.txt").read_text(encoding="utf-8").splitlines()
+"""What the second and the third print with LangChain."""
 
 HIDE = """
 import runpy, sys
@@ -63,6 +65,17 @@ def test_a_program_that_asks_a_provider_prints_the_same(tmp_path: Path, capsys: 
         assert run("-c", HIDE, str(moved), environment=environment) == PRINTED
 
 
+def test_a_program_of_chains_and_memories_prints_the_same(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Retrievers, parsers, tools, batches, caches and chains of langchain_classic; one argument was left out."""
+    moved = tmp_path / "bicycle_shop.py"
+    moved.write_bytes(BICYCLE_SHOP.read_bytes())
+    assert main(["migrate", "--write", str(moved)]) == 0
+    said = capsys.readouterr().err.splitlines()
+    assert "ConversationChain(verbose=): it was left out" in said[0]
+    assert said[-1].endswith("0 left to do, 1 to look at")
+    assert run("-c", HIDE, str(moved)) == SHOP_PRINTED
+
+
 def test_langchain_prints_what_was_written_down(tmp_path: Path) -> None:
     """The program that asks a provider, as its user wrote it."""
     for name in ("langchain_openai", "langchain_text_splitters"):
@@ -71,3 +84,12 @@ def test_langchain_prints_what_was_written_down(tmp_path: Path) -> None:
     before.write_bytes(TRAVEL_GUIDE.read_bytes())
     with serve_agency() as environment:
         assert run(str(before), environment=environment) == PRINTED
+
+
+def test_langchain_prints_what_was_written_down_of_the_third(tmp_path: Path) -> None:
+    """The one of chains and memories."""
+    for name in ("langchain_classic", "langchain_text_splitters"):
+        pytest.importorskip(name, reason="LangChain is not installed")
+    before = tmp_path / "before.py"
+    before.write_bytes(BICYCLE_SHOP.read_bytes())
+    assert run(str(before)) == SHOP_PRINTED

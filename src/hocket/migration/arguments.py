@@ -42,6 +42,7 @@ _RENAMED: Mapping[str, Mapping[str, str]] = {
     "hocket.providers.openai.compatible.together": {"together_api_key": "api_key"},
     "hocket.providers.openai.compatible.xai": {"xai_api_key": "api_key"},
     "hocket.agents.create_agent": {"prompt": "system_prompt"},
+    "hocket.caches.SQLiteCache": {"database_path": "path"},
     "hocket.chains.TransformChain": {"transform": "transform_cb", "atransform": "atransform_cb"},
     "hocket.providers.openai.OpenAIEmbeddings": {"headers": "default_headers"},
     "hocket.chat_history.open_history": {"connection": "url_or_path", "connection_string": "url_or_path"},

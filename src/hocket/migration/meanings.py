@@ -1,19 +1,20 @@
 """Calls that have the same name in hocket and another meaning, or none: the program would run on, so each is told."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Literal
 
 import libcst as cst
 from libcst import matchers
 from libcst.metadata import MetadataWrapper
 
-from hocket.migration.dotted import Placed, read_dotted
+from hocket.migration.dotted import Placed
 from hocket.migration.findings import Finding
 from hocket.migration.uses import ProgramReader
 
 __all__ = ["MeaningReader"]
 
 _EVENTS = "an agent of hocket's takes no stream_mode, and its stream has typed events: see docs/agents.md"
-_LOG = "hocket has no such stream; read {owner}.astream_events(..., version='v2')"
+_LOG = "hocket has no such stream; read astream_events(..., version='v2')"
 _FILTER = (
     "a filter is data in hocket, such as {'year': {'$gte': 2020}}, and no function of a document; see docs/retrieval.md"
 )
@@ -24,6 +25,22 @@ _SCORE = (
 _THRESHOLD = "the threshold is a cosine similarity here, of every store; look at its number"
 _RECURSION = "an agent of hocket's does not look at it; give it limits=AgentLimits(model_calls=...), 25 by default"
 
+_LISTENED = (
+    "a run's inputs and outputs are what they were; in LangChain, what is no dict is {'input': ...}, {'output': ...}"
+)
+_INNER = (
+    "hocket has no such method: write what it is given into invoke or ainvoke itself, whose runs, handlers and batches "
+    "come by themselves"
+)
+
+_METHODS: Mapping[str, tuple[str, Literal["left", "check"]]] = {
+    **dict.fromkeys(("_call_with_config", "_acall_with_config"), (_INNER, "left")),
+    **dict.fromkeys(("_batch_with_config", "_abatch_with_config"), (_INNER, "left")),
+    **dict.fromkeys(("_transform_stream_with_config", "_atransform_stream_with_config"), (_INNER, "left")),
+    **dict.fromkeys(("stream_log", "astream_log"), (_LOG, "left")),
+    **dict.fromkeys(("with_listeners", "with_alisteners"), (_LISTENED, "check")),
+}
+"""Methods of LangChain's runnables: what to say where one is called."""
 _SEARCHES = ("similarity_search", "max_marginal_relevance_search", "search", "as_retriever")
 _SCORED = ("_with_score", "_with_relevance_scores", "_with_score_by_vector")
 
@@ -55,31 +72,29 @@ class MeaningReader(cst.CSTVisitor, Placed):
         if not isinstance(node.func, cst.Attribute):
             return
         verb = node.func.attr.value
-        owner = ".".join(read_dotted(node.func.value)) or "the chain"
-        plain = verb.removeprefix("a")
-        if plain == "stream_log":
-            self._tell(node, verb, _LOG.format(owner=owner))
+        if verb in _METHODS:
+            self._tell(node, verb, *_METHODS[verb])
         if any(arg.keyword and arg.keyword.value == "stream_mode" for arg in node.args):
             self._tell(node, f"{verb}(stream_mode=)", _EVENTS)
-        if verb.startswith(_SEARCHES) or plain.startswith(_SEARCHES):
+        if verb.startswith(_SEARCHES) or verb.removeprefix("a").startswith(_SEARCHES):
             for given in _list_filters(node.args):
                 if isinstance(given, cst.Lambda) or (isinstance(given, cst.Name) and given.value in self._functions):
                     self._tell(given, f"{verb}(filter=)", _FILTER)
         if verb.endswith(_SCORED) and not self._reader.is_core(node.func.value):
-            self._tell(node, verb, _SCORE, is_left=False)
+            self._tell(node, verb, _SCORE, "check")
 
     def visit_SimpleString(self, node: cst.SimpleString) -> None:
         if node.evaluated_value == "similarity_score_threshold":
-            self._tell(node, "score_threshold", _THRESHOLD, is_left=False)
+            self._tell(node, "score_threshold", _THRESHOLD, "check")
         elif node.evaluated_value == "recursion_limit":
-            self._tell(node, "recursion_limit", _RECURSION, is_left=False)
+            self._tell(node, "recursion_limit", _RECURSION, "check")
 
     def visit_Arg(self, node: cst.Arg) -> None:
         if node.keyword and node.keyword.value == "recursion_limit":
-            self._tell(node, "recursion_limit", _RECURSION, is_left=False)
+            self._tell(node, "recursion_limit", _RECURSION, "check")
 
-    def _tell(self, node: cst.CSTNode, what: str, text: str, *, is_left: bool = True) -> None:
-        self.findings.append(Finding(self.line_of(node), what, text, "left" if is_left else "check"))
+    def _tell(self, node: cst.CSTNode, what: str, text: str, kind: Literal["left", "check"] = "left") -> None:
+        self.findings.append(Finding(self.line_of(node), what, text, kind))
 
 
 def _list_filters(args: Iterable[cst.Arg]) -> Iterator[cst.BaseExpression]:

@@ -1,11 +1,13 @@
 """What a program's own subclasses define that hocket never calls, or that switches something off in silence."""
 
+import dataclasses
 from collections.abc import Iterator
+from typing import Literal
 
 import libcst as cst
 from libcst import matchers
 
-from hocket.agents.middleware import AgentMiddleware, describe_strange_hook
+from hocket.agents.middleware import AgentMiddleware, ModelRequest, ToolCallRequest, describe_strange_hook
 from hocket.language_models import BaseLanguageModel
 from hocket.migration.arguments import find_target
 from hocket.migration.dotted import Placed, read_dotted
@@ -19,6 +21,9 @@ _UNREAD = {
     "state_schema": "an agent of hocket's has no state: keep what you need on the middleware, or in the history",
 }
 """Attributes of LangChain's middleware that mean nothing here."""
+
+_REQUESTS = {"wrap_model_call": ModelRequest, "wrap_tool_call": ToolCallRequest}
+"""What a hook is given."""
 
 _MAKERS = frozenset({"__init__", "model_post_init"})
 """Methods that set fields before a model is called."""
@@ -74,11 +79,21 @@ class SubclassReader(cst.CSTVisitor, Placed):
         for method in _list_methods(node):
             if text := describe_strange_hook(method.name.value):
                 self._tell(method, f"{node.name.value}.{method.name.value}", text)
-        for statement in matchers.findall(node.body, matchers.AssignTarget() | matchers.AnnAssign()):
-            assert isinstance(statement, cst.AssignTarget | cst.AnnAssign)
-            name = ".".join(read_dotted(statement.target)).removeprefix("self.")
+            elif request := _REQUESTS.get(method.name.value):
+                self._judge_request(method, request)
+        for target in _list_targets(node):
+            name = ".".join(read_dotted(target)).removeprefix("self.")
             if name in _UNREAD:
-                self._tell(statement, f"{node.name.value}.{name}", _UNREAD[name])
+                self._tell(target, f"{node.name.value}.{name}", _UNREAD[name])
+
+    def _judge_request(self, hook: cst.FunctionDef, kind: type) -> None:
+        """Tell of what a hook reads of its request that hocket's does not have."""
+        known = ", ".join(one.name for one in dataclasses.fields(kind))
+        for request in [one.name for one in hook.params.params[1:2]]:
+            for one in matchers.findall(hook.body, matchers.Attribute(value=matchers.Name(request.value))):
+                name = cst.ensure_type(one, cst.Attribute).attr.value
+                if not hasattr(kind, name):
+                    self._tell(one, f"{request.value}.{name}", f"hocket's {kind.__name__} has {known}")
 
     def _judge_model(self, node: cst.ClassDef, fields: frozenset[str]) -> None:
         told: set[str] = set()
@@ -90,8 +105,18 @@ class SubclassReader(cst.CSTVisitor, Placed):
                     told.add(field)
                     self._tell(place, f"{node.name.value}.{field}", _KEYED, "check")
 
-    def _tell(self, node: cst.CSTNode, what: str, text: str, kind: str = "left") -> None:
-        self.findings.append(Finding(self.line_of(node), what, text, "check" if kind == "check" else "left"))
+    def _tell(self, node: cst.CSTNode, what: str, text: str, kind: Literal["left", "check"] = "left") -> None:
+        self.findings.append(Finding(self.line_of(node), what, text, kind))
+
+
+def _list_targets(node: cst.ClassDef) -> Iterator[cst.BaseExpression]:
+    """Yield what a class assigns: its own names, and attributes in its methods."""
+    assigned = matchers.AssignTarget() | matchers.AnnAssign()
+    inside = {one for method in _list_methods(node) for one in matchers.findall(method, assigned)}
+    for one in matchers.findall(node.body, assigned):
+        assert isinstance(one, cst.AssignTarget | cst.AnnAssign)
+        if isinstance(one.target, cst.Attribute) or one not in inside:
+            yield one.target
 
 
 def _list_methods(node: cst.ClassDef) -> list[cst.FunctionDef]:
