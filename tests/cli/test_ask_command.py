@@ -114,6 +114,31 @@ def test_a_bad_file_of_a_folder_is_passed_over(ask: Run, folder: Path) -> None:
     assert ask(str(folder / "bad.pdf"), QUESTION, *MODEL).returncode == 1
 
 
+def test_nothing_to_read_is_no_answer(ask: Run, tmp_path: Path) -> None:
+    """An empty folder, one of which no file can be read, and one that is not there; the second question says so, too."""
+    empty, bad = tmp_path / "empty", tmp_path / "bad"
+    empty.mkdir()
+    bad.mkdir()
+    (bad / "a.txt").write_bytes(b"Caf\xe9")
+    (bad / "b.pdf").write_bytes(b"no PDF")
+    for place, problem in ((empty, "there is nothing in it to read"), (bad, "nothing could be read of its 2 files")):
+        for _ in range(2):
+            done = ask(str(place), QUESTION, "--no-answer")
+            assert (done.returncode, done.stdout) == (1, "")
+            assert problem in done.stderr.splitlines()[-1]
+    assert ask(str(tmp_path / "gone"), QUESTION, "--no-answer").returncode == 1
+
+
+def test_an_encoding_is_named(ask: Run, tmp_path: Path) -> None:
+    """The error names the option, and the option helps."""
+    cafe = tmp_path / "cafe.txt"
+    cafe.write_bytes("The Café opens at nine.".encode("latin-1"))
+    refused = ask(str(cafe), "When does the café open?", "--no-answer")
+    assert refused.returncode == 1 and "name its encoding, as in --encoding cp1252" in refused.stderr
+    done = ask(str(cafe), "When does the café open?", "--no-answer", "--encoding", "cp1252")
+    assert "The Café opens at nine." in done.stdout
+
+
 class Counting(DeterministicFakeEmbedding):
     """Writes down what it is asked for."""
 

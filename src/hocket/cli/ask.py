@@ -32,6 +32,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="WHERE",
         help="keep the index there: a file, sqlite:///... or postgresql://... (default: in your cache folder)",
     )
+    parser.add_argument("--encoding", metavar="NAME", help="of text that is not UTF-8: cp1252, latin-1")
     parser.add_argument("-k", metavar="N", type=parse_count, default=5, help="passages to answer from (default: 5)")
     parser.add_argument("--no-answer", action="store_true", help="show the passages, and ask no model")
     parser.add_argument("--json", action="store_true", help="print one JSON object: answer, citations, passages")
@@ -53,7 +54,7 @@ def run(arguments: argparse.Namespace) -> None:
     from hocket.cli.ask_index import AskIndex, choose_embeddings
     from hocket.cli.choice import open_first_model
 
-    index = AskIndex(files, choose_embeddings(arguments.embed), arguments.store)
+    index = AskIndex(files, choose_embeddings(arguments.embed), arguments.store, arguments.encoding)
     model = None
     if not arguments.no_answer:
         model = open_first_model(arguments.model, arguments.base_url, read_model_options(arguments)).model

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from hocket._runtime.runtime import ASYNC
+from hocket.cli.exits import use_command_words
 from hocket.cli.output import note
 from hocket.document_loaders import open_documents
 from hocket.documents import Document
@@ -67,27 +68,39 @@ class AskIndex:
         paths: files and folders.
         embedding: the model.
         address: of a store that the user keeps; None: one in the cache folder.
+        encoding: of text that is not UTF-8.
     """
 
     paths: Sequence[str]
     embedding: Embeddings
     address: str | None = None
+    encoding: str | None = None
     _failed: list[DocumentError] = field(default_factory=list[DocumentError])
 
     async def search(self, question: str, k: int) -> list[Document]:
         """Return the passages that a question is about, ``k`` at most, of the files as they are now.
 
         Raises:
-            DocumentError: a file that was named cannot be read; of a folder's files those that cannot are passed over.
+            DocumentError: a file that was named cannot be read, or nothing at all; of a folder's files those that cannot
+                are passed over.
             VectorStoreError: the store cannot be read or written, or is one of another model.
         """
         place = await ASYNC.call_sync(self._prepare_place)
         async with self._open_store(place) as store:
             files = await self._update(store, place.with_suffix(".json"))
-            search: dict[str, Any] = {"words": 1, "score_threshold": _SOME} if self._is_words_only else {}
+            search: dict[str, Any] = {"words": 1} if self._is_words_only else {}
             if self.address is not None:  # others may keep their documents there, too
                 search["filter"] = {"source": {"$in": files}}
-            return await store.ahybrid_search(question, k, **search)
+            found = await store.ahybrid_search(question, k, **search)
+        if not found:
+            raise DocumentError(", ".join(self.paths), self._explain_nothing())
+        return [one for one in found if not self._is_words_only or (one.score or 0) >= _SOME]
+
+    def _explain_nothing(self) -> str:
+        count = len(self._failed)
+        if not count:
+            return "there is nothing in it to read; name a file, or a folder that has some"
+        return f"nothing could be read of its {count} files" if count > 1 else "its one file could not be read"
 
     @property
     def _is_words_only(self) -> bool:
@@ -102,7 +115,8 @@ class AskIndex:
         """Return the path of the index, without a suffix; its folder is there."""
         cache = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser()
         paths = sorted(os.path.abspath(path) for path in self.paths)
-        about = json.dumps([paths, self.embedding.model_id, self.address, PIECE, OVERLAP])
+        encoding = [] if self.encoding is None else [self.encoding]
+        about = json.dumps([paths, self.embedding.model_id, self.address, PIECE, OVERLAP, *encoding])
         folder = cache / "hocket" / "ask"
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)  # what is asked about may be private
         return folder / hashlib.sha256(about.encode()).hexdigest()[:24]
@@ -122,8 +136,10 @@ class AskIndex:
         gone = [path for path in before if path not in now or (path in changed and path not in read)]
         if gone:
             await store.adelete(await store.alist_ids({"source": {"$in": gone}}))
-        if now != before:
-            await ASYNC.call_sync(stamps_file.write_text, json.dumps(now))
+        failed = {error.path for error in self._failed}
+        kept = {path: stamp for path, stamp in now.items() if path not in failed}  # the others are tried again
+        if kept != before:
+            await ASYNC.call_sync(stamps_file.write_text, json.dumps(kept))
         self._tell_failed()
         return [*now]
 
@@ -134,7 +150,7 @@ class AskIndex:
     async def _load(self, files: Sequence[str], read: set[str]) -> AsyncGenerator[Document, None]:
         """Yield the passages of files; ``read`` gets their paths."""
         splitter = RecursiveCharacterTextSplitter(chunk_size=PIECE, chunk_overlap=OVERLAP, add_start_index=True)
-        documents = open_documents(*files, on_error=self._pass_over).alazy_load()
+        documents = open_documents(*files, encoding=self.encoding, on_error=self._pass_over).alazy_load()
         async with splitter.alazy_split_documents(documents) as pieces:
             async for piece in pieces:
                 read.add(str(piece.metadata["source"]))
@@ -147,7 +163,7 @@ class AskIndex:
 
     def _tell_failed(self) -> None:
         for error in self._failed[:_SHOWN]:
-            note(f"passed over {error}")
+            note(f"passed over {use_command_words(str(error))}")
         if len(self._failed) > _SHOWN:
             note(f"passed over {len(self._failed) - _SHOWN} more files")
 

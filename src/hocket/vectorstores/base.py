@@ -191,14 +191,15 @@ class VectorStore(VectorStoreHooks):
             k: documents at most.
             filter: conditions on their metadata.
             words: the weight of the words, from 0 to 1; the vectors have the rest.
-            score_threshold: the least score; here that sum.
+            score_threshold: the least cosine, as in the other searches, of what the words have found, too. The ``score`` of
+                what is returned is that sum, in which the best hit has 1, or nearly so, however bad it is.
         """
         if not 0 <= words <= 1:
             raise InvalidInput(f"words is {words!r}; it is a weight from 0 to 1")
         vector = await self._embed_query(query, k)
         near = await self._search(vector, max(k, _CANDIDATES), filter)
         worded = await self._add_vectors(await self.asearch_words(query, max(k, _CANDIDATES), filter))
-        return _list_documents(blend_matches(vector, near, worded, words)[:k], score_threshold)
+        return _list_documents(blend_matches(vector, near, worded, words, score_threshold)[:k], None)
 
     def as_retriever(
         self,

@@ -73,7 +73,13 @@ def maximal_marginal_relevance(
     return [int(match.document.page_content) for match in picked]
 
 
-def blend_matches(vector: Sequence[float], near: Iterable[Match], worded: Iterable[Match], words: float) -> list[Match]:
+def blend_matches(
+    vector: Sequence[float],
+    near: Iterable[Match],
+    worded: Iterable[Match],
+    words: float,
+    least_cosine: float | None = None,
+) -> list[Match]:
     """Return the matches of two searches, best first by the weighted sum of their scores.
 
     Each score is scaled to 0…1 among the candidates: cosines from the least to the greatest of them, the scores of words
@@ -84,6 +90,8 @@ def blend_matches(vector: Sequence[float], near: Iterable[Match], worded: Iterab
         near: found by the vector.
         worded: found by words, with their vectors.
         words: the weight of the words, from 0 to 1.
+        least_cosine: of what is returned; None: any. The others count for the scale all the same, so that the order of
+            what is left does not depend on it.
     """
     nearness = {match.document.id: match for match in near}
     wordings = {match.document.id: match.score for match in worded if match.score > 0}
@@ -99,5 +107,6 @@ def blend_matches(vector: Sequence[float], near: Iterable[Match], worded: Iterab
             + words * wordings.get(key, 0.0) / greatest
         )
         for key, match in nearness.items()
+        if least_cosine is None or match.score >= least_cosine
     ]
     return sorted(blended, key=lambda match: -match.score)

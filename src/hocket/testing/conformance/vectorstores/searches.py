@@ -172,6 +172,12 @@ class Searches(VectorStoreSuite):
         ]
         assert await store.ahybrid_search("E4210", filter={"missing": 1}) == []
         assert await store.ahybrid_search("E4210", score_threshold=1.01) == []
+        cosines = {one.id: one.score or 0.0 for one in await store.asimilarity_search("error E4210", k=len(codes))}
+        least = sorted(cosines.values())[len(codes) // 2]
+        blended = await store.ahybrid_search("error E4210", k=len(codes))
+        assert [one.id for one in await store.ahybrid_search("error E4210", k=len(codes), score_threshold=least)] == [
+            one.id for one in blended if cosines[one.id] >= least
+        ]
         retriever = store.as_retriever(search_type="hybrid", search_kwargs={"k": 1})
         assert [one.id for one in await retriever.ainvoke("error E4210")] == ["30"]
         assert len(embedding.embedded) == len(codes) or not self.keeps_vectors
