@@ -3,9 +3,9 @@
 import functools
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, cast
 
-from hocket._runtime.runtime import ASYNC
+from hocket._runtime.runtime import ASYNC, Runtime
 from hocket._runtime.stream import Producer, Sink
 from hocket.agents.approval import Resume
 from hocket.agents.events import AgentEvent, AgentStream, EndEvent, SyncAgentStream
@@ -20,6 +20,7 @@ from hocket.errors import InvalidInput, ToolException
 from hocket.message_toolkit import repair_history
 from hocket.message_toolkit.calls import is_empty
 from hocket.messages import BaseMessage, HumanMessage, convert_to_messages
+from hocket.messages.content import FieldsView
 from hocket.prompt_values import PromptValue
 from hocket.runnables import Runnable, RunnableConfig, ensure_config
 from hocket.runnables.chain_run import ChainRun
@@ -178,6 +179,21 @@ class Agent(Runnable[AgentInput, AgentResult[Output]], Generic[Output]):
 
     # -- one run
 
+    async def _produce(
+        self,
+        runtime: Runtime,
+        input: AgentInput,
+        config: RunnableConfig | None,
+        kwargs: dict[str, object],
+        sink: Sink[AgentResult[Output]],
+    ) -> None:
+        """Push the events into a chain's sink, which says whether the chain was left; to read a stream would not."""
+        if runtime.is_async:
+            produce = self._producer(input, config, _Options.read(kwargs))
+            await produce(cast("Sink[AgentEvent]", sink))
+        else:
+            await super()._produce(runtime, input, config, kwargs, sink)
+
     def _producer(self, input: AgentInput, config: RunnableConfig | None, options: "_Options") -> Producer[AgentEvent]:
         config = ensure_config(config)
 
@@ -230,6 +246,12 @@ class _Options(NamedTuple):
     limits: AgentLimits | None
     injected: Mapping[str, object] | None
     others: Mapping[str, object]
+
+    @classmethod
+    def read(cls, kwargs: FieldsView) -> "_Options":
+        """Return what the arguments of a call say."""
+        own = {name: kwargs.get(name) for name in ("history", "limits", "injected")}
+        return cls(**own, others={name: value for name, value in kwargs.items() if name not in own})
 
     def check(self, plan: AgentPlan[Any]) -> AgentLimits | None:
         """Return the limits.

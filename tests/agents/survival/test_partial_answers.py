@@ -15,6 +15,7 @@ from hocket.chat_history import BaseChatMessageHistory
 from hocket.errors import InvalidInput, LimitReached
 from hocket.message_toolkit import validate_history
 from hocket.messages import AIMessage, BaseMessage, ToolMessage
+from hocket.prompts import ChatPromptTemplate
 from hocket.serving import finish_streams
 from hocket.testing import virtual_clock
 from tests.agents.conftest import add, call
@@ -73,6 +74,17 @@ async def test_a_stream_that_is_left(store: Store, turns: list[Any], before: lis
         assert [event.details.get("closed") for event in heard.events if event.name == "on_llm_end"][-1] is True
         assert not [event.name for event in heard.events if event.name.endswith("error")]
         await check_next(history)
+
+
+async def test_a_chain_that_is_left():
+    """The agent in it was left, too."""
+    heard, history = AsyncRecorder(*CHAIN_EVENTS, *MODEL_EVENTS), InMemoryChatMessageHistory()
+    chain: Any = ChatPromptTemplate.from_messages([("human", "{word}")]) | make_agent().bind(history=history)
+    async with chain.astream({"word": "go"}, {"callbacks": [heard]}) as events:
+        await read_first(events)
+    assert describe(history.messages) == [QUESTION, HALF]
+    assert [event.details.get("closed") for event in heard.events if event.name == "on_llm_end"] == [True]
+    assert not [event.name for event in heard.events if event.name.endswith("error")]
 
 
 async def test_a_stream_that_is_dropped():
