@@ -97,7 +97,7 @@ def inside(
         return Done(main(arguments), *capsys.readouterr())
 
     yield run
-    set_kept_keys({})
+    set_kept_keys(dict)
 
 
 class Terminal:

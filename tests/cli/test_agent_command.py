@@ -161,7 +161,7 @@ def test_what_waits_is_not_answered_for_an_option_that_was_forgotten(inside: Run
     options = ("--model", "fake:x", "--history", "run.jsonl", "--resume")
     for more in [(), ("--decide", "call_1=approve"), ("--tools", "calculator", "--approve", "never")]:
         done = inside("agent", *options, *more)
-        assert done.returncode == 2 and "has no tool 'pay'" in done.stderr and "--tools" in done.stderr
+        assert done.returncode == 2 and "has no tool 'pay'" in done.stderr and "--tool or --mcp" in done.stderr
     sys.path.insert(0, str(folder))
     try:
         done = inside("agent", *options, "--tools", "toolbox:pay", "--approve", "never")
@@ -181,7 +181,7 @@ def test_nothing_to_resume(inside: Run, folder: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["--tools", "calculatr"], "there is no tool 'calculatr'; there is calculator, and module:name"),
+        (["--tools", "calculatr"], "there is no tool 'calculatr'; did you mean calculator?, and module:name"),
         (["--tools", "calculator,,"], "no list of names"),
         (["--tools", "calculator,calculator"], "two tools are called 'calculator'"),
         (["--tools", "toolbox:number"], "7 cannot be run"),
@@ -226,7 +226,7 @@ def test_what_is_refused(
 def test_nothing_to_ask(inside: Run) -> None:
     """An example is shown."""
     done = inside("agent", "--model", "fake:x", " ")
-    assert done.returncode == 2 and 'hocket agent --tools calculator "What is' in done.stderr
+    assert done.returncode == 2 and 'hocket agent --tool calculator "What is' in done.stderr
 
 
 def test_a_limit_on_steps(hocket: Run, folder: Path) -> None:

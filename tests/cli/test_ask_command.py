@@ -46,6 +46,14 @@ def test_an_answer_says_where_it_stands(ask: Run, folder: Path) -> None:
     )
 
 
+def test_a_question_is_piped_in(ask: Run, folder: Path) -> None:
+    """As `-`, which stands last."""
+    done = ask(str(folder), "-", *MODEL, stdin=QUESTION)
+    assert "Bleed the boiler every May" in done.stdout
+    assert "the question is empty" in ask(str(folder), "-", *MODEL, stdin="").stderr
+    assert "and - stands last" in ask("-", QUESTION, *MODEL, stdin="text").stderr
+
+
 def test_a_number_that_names_nothing_is_told(ask: Run, folder: Path) -> None:
     done = ask(str(folder), QUESTION, "--model", "fake:Every May [7].")
     assert "the answer names [7], which it was not shown" in done.stderr
@@ -93,7 +101,7 @@ def test_the_index_may_be_kept_elsewhere(ask: Run, folder: Path, tmp_path: Path)
         ([QUESTION], "there is no file", 2),
         (["{folder}", "{folder}/boiler.md"], "there is no question", 2),
         (["{folder}", " "], "the question is empty", 2),
-        (["{folder}/none.md", QUESTION], "none.md", 1),
+        (["{folder}/none.md", QUESTION], "none.md", 2),
         (["{folder}", QUESTION, "--embed", "nobody:x"], "no provider of embedding models is called 'nobody'", 4),
     ],
     ids=["no file", "no question", "empty", "absent", "embed"],
@@ -111,7 +119,7 @@ def test_a_bad_file_of_a_folder_is_passed_over(ask: Run, folder: Path) -> None:
     done = ask(str(folder), QUESTION, *MODEL)
     assert done.returncode == 0
     assert "passed over" in done.stderr and "bad.pdf" in done.stderr
-    assert ask(str(folder / "bad.pdf"), QUESTION, *MODEL).returncode == 1
+    assert ask(str(folder / "bad.pdf"), QUESTION, *MODEL).returncode == 2
 
 
 def test_nothing_to_read_is_no_answer(ask: Run, tmp_path: Path) -> None:

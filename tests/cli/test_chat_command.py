@@ -151,6 +151,16 @@ def test_a_server_of_ones_own(inside: Inside) -> None:
         assert_one_line(inside("chat", "hi", "--base-url", server.url), 4, "serves 2 models", "--model: a, b")
 
 
+def test_a_default_server(inside: Inside) -> None:
+    """`HOCKET_BASE_URL` is the server of models without a provider's name; the others are asked where they always are."""
+    with serve(OpenAIFormat(models=("the-one",)), ["Good day", "Good night"]) as server:
+        assert inside("hi", HOCKET_BASE_URL=server.url).stdout == "Good day\n"
+        assert inside("hi", "-m", "other", HOCKET_BASE_URL=server.url).stdout == "Good night\n"
+        assert [request.json["model"] for request in server.requests[1:]] == ["the-one", "other"]
+        assert inside("hi", "-m", "fake:own", HOCKET_BASE_URL=server.url).stdout == "own\n"
+    assert_one_line(inside("hi", HOCKET_BASE_URL="here"), 2, "HOCKET_BASE_URL: 'here' is no address of a server")
+
+
 def test_an_answer_streams(environ: dict[str, str]) -> None:
     """What has come is there before the rest is, and Ctrl-C ends the wait for it, with the shell's code."""
     with serve(OpenAIFormat(), Stream("one two", then="stall")) as server:

@@ -10,7 +10,7 @@ import pytest
 
 from hocket.cli.schemas import parse_schema
 from hocket.errors import InvalidInput
-from hocket.testing import OpenAIFormat, serve
+from hocket.testing import OpenAIFormat, Reply, serve
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 Inside = Callable[..., Any]
@@ -70,11 +70,24 @@ def test_tools(hocket: Run, tmp_path: Path) -> None:
     assert [message["type"] for message in json.loads(kept.read_text())] == ["human", "ai"]
 
 
+def test_what_tools_take_is_counted(inside: Inside) -> None:
+    """All calls of the model, also where two are alike; how the last one ended; no rate, which would be of the last text."""
+    usage = {"prompt_tokens": 8, "completion_tokens": 5, "total_tokens": 13}
+    call = [{"name": "calculator", "args": {"expression": "1+1"}, "id": "c1"}]
+    with serve(OpenAIFormat(), [Reply(tool_calls=call, usage=usage), Reply("2", usage=usage)]) as server:
+        ask = ("--json", "--stats", "--base-url", server.url, "-m", "x", "--tools", "calculator", "q")
+        done = inside(*ask, OPENAI_API_KEY="k")
+    answer = json.loads(done.stdout)
+    assert (answer["usage"]["total_tokens"], answer["finish_reason"]) == (26, "stop")
+    assert "16 tokens in, 10 out, in 2 calls of the model; " in done.stderr and "tokens/s" not in done.stderr
+
+
 def test_what_does_not_go_together(hocket: Run) -> None:
     """It is misuse."""
     for arguments, says in (
         (["--schema", "name", "--tool", "calculator", "Hi"], "--schema and --tool do not go together"),
-        (["--tool", "calculater", "Hi"], "there is no tool 'calculater'"),
+        (["--tool", "calculater", "Hi"], "there is no tool 'calculater'; did you mean calculator?"),
+        (["--tools", "calculator,,x", "Hi"], "'calculator,,x' is no list of names"),
         (["--session", "x", "Hi"], "say which one, with --history"),
     ):
         done = hocket("chat", "-m", "fake:x", *arguments)

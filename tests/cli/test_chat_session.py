@@ -45,6 +45,14 @@ def test_a_conversation(terminal: Start) -> None:
     assert session.end() == 0
 
 
+def test_help_fits_a_narrow_terminal(terminal: Start) -> None:
+    """What each command is for stays in its column."""
+    session = start(terminal, "--model", "acted:echo", size=(40, 24))
+    lines = ask(session, "/help").splitlines()
+    assert all(len(line) <= 40 for line in lines)
+    assert lines[1].startswith(" " * 14) and lines[-1].endswith("a command.")
+
+
 def test_commands(terminal: Start) -> None:
     """They change what is sent next, and are not sent themselves."""
     session = start(terminal, "--model", "acted:echo")

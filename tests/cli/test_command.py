@@ -4,6 +4,10 @@ import subprocess
 import sys
 from collections.abc import Callable
 
+import pytest
+
+from hocket.cli import _build_parser
+
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
 
@@ -56,3 +60,28 @@ def test_words_of_the_command(hocket: Run) -> None:
     assert "did you mean --temperature?" in hocket("--temp", "1", "Hi").stderr
     stream = hocket("-m", "openai:gpt-5.2", "-o", "n=2", "Hi", OPENAI_API_KEY="sk-none").stderr
     assert "give -o n=1" in stream and "ainvoke" not in stream
+
+
+def test_help_tells_the_codes_of_its_command() -> None:
+    """Those that it can end with, in its own words, within the terminal's width; there is no line without anything."""
+    parsers = dict(_build_parser().find_commands())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("COLUMNS", "60")
+        helps = {name: parser.format_help() for name, parser in parsers.items()}
+        keys = dict(parsers["keys"].find_commands())["set"].format_help()
+        whole = _build_parser().format_help()
+    assert (
+        "1    something is left to do, or failed for another" in helps["migrate"]
+        and "key is missing" not in helps["migrate"]
+    )
+    assert "0    answered" in helps["chat"] and "8    " not in helps["chat"] and "8    " in helps["agent"]
+    assert "4    no such provider" in keys and "7    " not in keys
+    assert "commands:\n    agent" in whole and "141" not in whole
+    for text in (*helps.values(), keys, whole):
+        assert all(len(line) <= 60 for line in text.partition("exit codes:")[2].splitlines())
+
+
+def test_help_of_no_command(hocket: Run) -> None:
+    """Is not the help of `chat`."""
+    done = hocket("schema", "--help")
+    assert (done.returncode, done.stdout) == (2, "") and "there is no command 'schema'" in done.stderr

@@ -108,16 +108,18 @@ def test_reasoning_counts_as_the_first_token_and_is_kept() -> None:
 
 
 STATS = [
-    (USAGE, 0.5, 2.5, "12 tokens in, 5 out; first token after 0.50 s; 2.0 tokens/s; 2.50 s in all"),
-    (USAGE, 0.5, 0.5, "12 tokens in, 5 out; first token after 0.50 s; 0.50 s in all"),
-    ({**USAGE, "output_tokens": 1}, 0.5, 2.5, "12 tokens in, 1 out; first token after 0.50 s; 2.50 s in all"),
-    (None, 0.5, 2.5, "tokens not reported; first token after 0.50 s; 2.50 s in all"),
-    (None, None, 2.5, "tokens not reported; 2.50 s in all"),
+    (USAGE, 0.5, 2.5, 3, "12 tokens in, 5 out; first token after 0.50 s; 2.0 tokens/s; 2.50 s in all"),
+    (USAGE, 0.5, 2.5, 1, "12 tokens in, 5 out; first token after 0.50 s; 2.50 s in all"),
+    (USAGE, 0.5, 0.5, 3, "12 tokens in, 5 out; first token after 0.50 s; 0.50 s in all"),
+    ({**USAGE, "output_tokens": 1}, 0.5, 2.5, 3, "12 tokens in, 1 out; first token after 0.50 s; 2.50 s in all"),
+    (None, 0.5, 2.5, 3, "tokens not reported; first token after 0.50 s; 2.50 s in all"),
+    (None, None, 2.5, 0, "tokens not reported; 2.50 s in all"),
 ]
 
 
-@pytest.mark.parametrize(("usage", "first", "seconds", "line"), STATS)
-def test_stats(usage: Any, first: float | None, seconds: float, line: str) -> None:
-    """Only what is known is said; a rate needs more than one token, and time between them."""
+@pytest.mark.parametrize(("usage", "first", "seconds", "pieces", "line"), STATS)
+def test_stats(usage: Any, first: float | None, seconds: float, pieces: int, line: str) -> None:
+    """Only what is known is said; a rate needs more than one token, in pieces with time between them."""
     message = AIMessage("x", usage_metadata=usage)
-    assert Outcome(message, is_interrupted=False, first_token=first, seconds=seconds).stats == line
+    outcome = Outcome(message, is_interrupted=False, first_token=first, seconds=seconds, pieces=pieces)
+    assert outcome.stats == line

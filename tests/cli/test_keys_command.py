@@ -95,12 +95,27 @@ def test_a_file_that_others_can_read(hocket: Run, tmp_path: Path) -> None:
     path.parent.mkdir()
     path.write_text('{"OPENAI_API_KEY": "x"}')
     path.chmod(0o644)
-    done = hocket("chat", "--model", "fake:Hello.", "Hi", **config(tmp_path))
-    assert done.returncode == 2 and f"`chmod 600 {path}`" in done.stderr
+    for arguments in (["models"], ["keys", "list"], ["chat", "--model", "openai:small", "Hi"]):
+        done = hocket(*arguments, **config(tmp_path))
+        assert done.returncode == 2 and f"`chmod 600 {path}`" in done.stderr
     path.chmod(0o600)
     for text in ("{", "[1]", '{"A": 1}'):
         path.write_text(text)
-        assert "is no JSON object" in hocket("chat", "--model", "fake:Hello.", "Hi", **config(tmp_path)).stderr
+        assert "is no JSON object" in hocket("chat", "--model", "openai:small", "Hi", **config(tmp_path)).stderr
+
+
+@pytest.mark.skipif(os.name != "posix", reason="rights of files are POSIX's")
+def test_who_needs_no_key_reads_no_file(hocket: Run, tmp_path: Path) -> None:
+    """So that `chmod 600 $(hocket keys path)` mends it, and what asks nobody works meanwhile."""
+    path = tmp_path / "hocket" / "keys.json"
+    path.parent.mkdir()
+    path.write_text("{")
+    path.chmod(0o644)
+    assert hocket("keys", "path", **config(tmp_path)).stdout == f"{path}\n"
+    assert hocket("-m", "fake:Hello.", "Hi", **config(tmp_path)).stdout == "Hello.\n"
+    with serve(OpenAIFormat(), "Hello.") as server:
+        env = {"OPENAI_BASE_URL": server.url, "OPENAI_API_KEY": "sk-other", **config(tmp_path)}
+        assert hocket("-m", "openai:small", "Hi", **env).stdout == "Hello.\n"
 
 
 def test_a_key_is_typed_unseen(terminal: Callable[..., Any], tmp_path: Path) -> None:

@@ -324,6 +324,14 @@ async def test_one_deadline(virtual_clock: VirtualClock) -> None:
     )
 
 
+async def test_a_deadline_is_told_as_a_round_number(virtual_clock: VirtualClock) -> None:
+    """What the first has left of a second is not told to the microsecond."""
+    broken = ScriptedChatModel(script=[Turn(delay=4e-5, error=KeyError("theirs"))])
+    with pytest.raises(KeyError) as caught:
+        await broken.with_fallbacks([FakeListChatModel(responses=["late"], sleep=8)]).ainvoke("x", timeout=1)
+    assert "the call took longer than 1 s in all" in caught.value.__notes__[0]
+
+
 # -- who hears of it
 
 

@@ -110,7 +110,8 @@ async def _attempt_within(call: Call, call_next: Next, limits: Timeout) -> Any:
 
 
 def _total_timeout(call: Call) -> RequestTimeout:
-    return _timeout(call, TotalTimeout, f"the call took longer than {call.limits.total:g} s in all", "total")
+    limit = round(call.limits.total or 0, 3)  # of a call that is tried again: what was left of the caller's
+    return _timeout(call, TotalTimeout, f"the call took longer than {limit:g} s in all", "total")
 
 
 def _timeout(call: Call, cls: type[RequestTimeout], what: str, limit: str) -> RequestTimeout:

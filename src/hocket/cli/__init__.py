@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from hocket._version import __version__
 from hocket.cli import agent, ask, batch, cassette, chat, completion, keys, mcp, migrate, models, serve, setup, usage
 from hocket.cli.arguments import OneLineParser
-from hocket.cli.default_command import find_mistyped, name_command
-from hocket.cli.exits import INTERRUPTED, MISUSED, PIPE_CLOSED, exit_code, report
+from hocket.cli.default_command import find_mistyped, is_help_of_none, name_command
+from hocket.cli.exits import COMMAND_CODES, INTERRUPTED, MISUSED, OTHER_CODES, PIPE_CLOSED, exit_code, report
 
 __all__ = ["main"]
 
@@ -48,6 +48,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     words = sys.argv[1:] if argv is None else argv
     if (meant := find_mistyped(_COMMANDS, words)) is not None:
         parser.error(f"there is no command {words[0]!r}; did you mean {meant}? `hocket chat {words[0]} ...` asks it")
+    if is_help_of_none(_COMMANDS, words):
+        parser.error(f"there is no command {words[0]!r}")
     arguments = parser.parse_args(name_command(_COMMANDS, words))
     if arguments.run is None:
         parser.print_help(sys.stderr)
@@ -69,6 +71,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _build_parser() -> argparse.ArgumentParser:
     parser = OneLineParser(
         prog="hocket",
+        epilog="`hocket COMMAND --help` tells a command's options and exit codes.",
         usage="hocket [-h] [--version] COMMAND ...\n       hocket [options of chat] QUESTION",
         description="The language-model layer for async Python services. A question is put to a model, as by `chat`.",
     )
@@ -80,4 +83,5 @@ def _build_parser() -> argparse.ArgumentParser:
         command.add_argument("--debug", action="store_true", help="show the traceback of an error")
         module.configure(command)
         command.set_defaults(run=module.run)
+        command.tell_exit_codes(COMMAND_CODES.get(name, OTHER_CODES))
     return parser

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from hocket.cli.approval import ask_person, can_ask, describe_call, parse_decision
-from hocket.cli.arguments import add_history_options, add_model_options, parse_count
+from hocket.cli.arguments import add_history_options, add_model_options, add_tool_options, parse_count, parse_names
 from hocket.cli.exits import FAILED, PAUSED
 from hocket.cli.model_options import read_model_options
 from hocket.cli.output import accept_any_text, note, print_lines, squeeze
@@ -29,7 +29,7 @@ __all__ = ["HELP", "configure", "load_named_tools", "run", "show_event"]
 
 HELP = "Have a model answer with the help of tools."
 
-_EXAMPLE = 'hocket agent --tools calculator "What is 17 * 23?"'
+_EXAMPLE = 'hocket agent --tool calculator "What is 17 * 23?"'
 _SHOWN = 300  # characters of a call, and of its result, on standard error
 
 
@@ -37,14 +37,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of this subcommand."""
     parser.add_argument("question", nargs="*", help="what to ask, followed by what is piped in; `-`: what is piped in")
     add_model_options(parser)
-    parser.add_argument(
-        "--tools",
-        metavar="LIST",
-        action="append",
-        default=[],
-        type=_split,
-        help="tools, separated by commas: `calculator`, or module:name of a tool, a function, or a list of them",
-    )
+    add_tool_options(parser)
     parser.add_argument(
         "--mcp",
         metavar="SERVER",
@@ -62,7 +55,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--interrupt-on",
         metavar="NAMES",
-        type=_split,
+        type=parse_names,
         help="the tools whose calls you approve, separated by commas (default with --approve ask: all)",
     )
     parser.add_argument("--resume", action="store_true", help="go on with the last run of --history")
@@ -87,18 +80,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--json", action="store_true", help="print one JSON object: output, stop, pending, usage, counts"
     )
-
-
-def _split(text: str) -> list[str]:
-    """Return names that commas separate.
-
-    Raises:
-        ArgumentTypeError: there is none, or one is empty.
-    """
-    names = [name.strip() for name in text.split(",")]
-    if not all(names):
-        raise argparse.ArgumentTypeError(f"{text!r} is no list of names; it looks like one,two")
-    return names
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -174,7 +155,7 @@ def _make_agent(arguments: argparse.Namespace, stack: contextlib.ExitStack) -> "
     from hocket.cli.choice import open_first_model
     from hocket.errors import InvalidInput
 
-    tools = load_named_tools([name for names in arguments.tools for name in names])
+    tools = load_named_tools(arguments.tools)
     model = open_first_model(arguments.model, arguments.base_url, read_model_options(arguments))
     tools += [tool for server in arguments.mcp for tool in _connect(server, stack)]
     interrupt_on: list[str] = [] if arguments.approve == "never" else [tool.name for tool in tools]
@@ -200,6 +181,7 @@ def load_named_tools(names: Sequence[str]) -> "list[BaseTool]":
     from hocket.agents import calculator_tool
     from hocket.cli.named_tools import load_tools
     from hocket.errors import InvalidInput
+    from hocket.errors.hints import near_name
     from hocket.tools.calls import index_by_name
 
     tools: list[BaseTool | Callable[..., object]] = []
@@ -209,7 +191,8 @@ def load_named_tools(names: Sequence[str]) -> "list[BaseTool]":
         elif ":" in name:
             tools.extend(load_tools(name))
         else:
-            raise InvalidInput(f"there is no tool {name!r}; there is calculator, and module:name for your own")
+            near = f"did you mean {own}?" if (own := near_name(name, ["calculator"])) else "there is calculator"
+            raise InvalidInput(f"there is no tool {name!r}; {near}, and module:name is for your own")
     return [*index_by_name(tools).values()]
 
 

@@ -7,9 +7,10 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn, cast
 
-from hocket.cli.exits import EXIT_CODES, MISUSED
+from hocket.cli.exits import MISUSED
 from hocket.cli.model_options import parse_option
 from hocket.cli.output import note, squeeze
+from hocket.cli.word_wrap import break_hanging
 from hocket.errors.hints import excerpt, near_name
 
 __all__ = [
@@ -18,8 +19,10 @@ __all__ = [
     "add_history_options",
     "add_model_options",
     "add_schema_option",
+    "add_tool_options",
     "parse_base_url",
     "parse_count",
+    "parse_names",
     "parse_price",
     "parse_temperature",
     "require_writable",
@@ -29,17 +32,37 @@ DEFAULT_SESSION = "default"
 """The session where no other is named, of a history that is the user's own."""
 
 
+class _HelpFormatter(argparse.HelpFormatter):
+    """Keeps the lines of a text, broken to the terminal's width, and has no empty line where commands have no heading."""
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        rows = [
+            row for line in text.splitlines() for row in break_hanging(line, width - len(indent), _find_hanging(line))
+        ]
+        return "".join(f"{indent}{row}\n" for row in rows)
+
+    def _format_action(self, action: argparse.Action) -> str:
+        first, _, rest = super()._format_action(action).partition("\n")
+        return f"{first}\n{rest}" if first.strip() else rest
+
+
+def _find_hanging(line: str) -> int:
+    """Return where the text of a row of a table begins; 0: it is none."""
+    row = re.match(r"  \S+ +", line)
+    return row.end() if row else 0
+
+
 class OneLineParser(argparse.ArgumentParser):
     """A parser that says what is wrong in one line, as every other error of the command is said."""
 
     def __init__(self, **settings: Any) -> None:
-        codes = "\n".join(f"  {code:<4} {meaning}" for code, meaning in EXIT_CODES.items())
-        super().__init__(
-            epilog=f"exit codes:\n{codes}",
-            formatter_class=argparse.RawDescriptionHelpFormatter,
-            allow_abbrev=False,
-            **settings,
-        )
+        super().__init__(formatter_class=_HelpFormatter, allow_abbrev=False, **settings)
+
+    def tell_exit_codes(self, codes: Mapping[int, str]) -> None:
+        """Have its help end with the exit codes, each with its meaning; the help of its commands, too."""
+        self.epilog = "\n".join(["exit codes:", *(f"  {code:<4} {meaning}" for code, meaning in codes.items())])
+        for _, one in self.find_commands():
+            one.tell_exit_codes(codes)
 
     def parse_known_args(  # type: ignore[override]  # pyright: ignore[reportIncompatibleMethodOverride]  # without its overloads
         self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
@@ -111,6 +134,18 @@ def _parse_whole_number(text: str) -> int:
         return int(text)
     except ValueError:
         raise argparse.ArgumentTypeError(f"{text!r} is no whole number") from None
+
+
+def parse_names(text: str) -> list[str]:
+    """Return names that commas separate.
+
+    Raises:
+        ArgumentTypeError: there is none, or one is empty.
+    """
+    names = [name.strip() for name in text.split(",")]
+    if not all(names):
+        raise argparse.ArgumentTypeError(f"{text!r} is no list of names; it looks like one,two")
+    return names
 
 
 def parse_price(text: str) -> tuple[str, str]:
@@ -187,7 +222,8 @@ def add_model_options(parser: argparse.ArgumentParser) -> None:
         "--base-url",
         metavar="URL",
         type=parse_base_url,
-        help="a server that speaks OpenAI's format; without --model, the one it serves",
+        help="a server that speaks OpenAI's format; without --model, the one it serves (default: HOCKET_BASE_URL, for "
+        "models without a provider's name)",
     )
     parser.add_argument("--max-tokens", metavar="N", type=parse_count, help="tokens to answer with at most")
     parser.add_argument(
@@ -212,6 +248,23 @@ def add_schema_option(parser: argparse.ArgumentParser) -> None:
         metavar="FORM",
         help="answer with an object: a JSON schema, a file of one, or fields such as 'name, age int'",
     )
+
+
+def add_tool_options(parser: argparse.ArgumentParser) -> None:
+    """Add the option that names tools, by either of its spellings."""
+    for flag in ("--tool", "--tools"):
+        parser.add_argument(
+            flag,
+            dest="tools",
+            metavar="NAME",
+            action="extend",
+            default=[],
+            type=parse_names,
+            help="a tool that the model may use: `calculator`, or module:name of a tool, a function, or a list of them; "
+            "several times, or by commas, for several"
+            if flag == "--tool"
+            else argparse.SUPPRESS,
+        )
 
 
 def add_history_options(parser: argparse.ArgumentParser) -> None:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from hocket.cli.arguments import add_model_options, parse_count
 from hocket.cli.model_options import read_model_options
 from hocket.cli.output import accept_any_text
+from hocket.cli.standard_input import read_question
 
 __all__ = ["HELP", "configure", "run"]
 
@@ -22,7 +23,9 @@ _QUOTE = 200  # characters of a passage that are shown
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of this subcommand."""
-    parser.add_argument("files", nargs="+", metavar="FILE", help="files and folders, and last the question")
+    parser.add_argument(
+        "files", nargs="+", metavar="FILE", help="files and folders, and last the question, or `-`: what is piped in"
+    )
     add_model_options(parser)
     parser.add_argument(
         "--embed", metavar="NAME", help="the embedding model, provider:model (default: local, which needs no key)"
@@ -48,6 +51,8 @@ def run(arguments: argparse.Namespace) -> None:
     accept_any_text()
     *files, question = arguments.files
     _check_words(files, question)
+    if question == "-":
+        question = read_question(["-"], _EXAMPLE) or ""
 
     from hocket._runtime.portal import run_in_portal
     from hocket.cli.ask_answer import Question
@@ -79,6 +84,10 @@ def _check_words(files: Sequence[str], question: str) -> None:
     """
     from hocket.errors import InvalidInput
 
+    if "-" in files:
+        raise InvalidInput(
+            f"what is piped in is the question, and - stands last; a file is given by its path: {_EXAMPLE}"
+        )
     if not files or os.path.exists(question):
         missing = "question" if os.path.exists(question) else "file"
         raise InvalidInput(f"there is no {missing}; write  {_EXAMPLE}")

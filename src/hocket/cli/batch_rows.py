@@ -82,7 +82,9 @@ class InputFile:
                 for number, line in enumerate(file, start=1):
                     if line.strip():
                         yield number, line
-        except (OSError, UnicodeDecodeError) as error:
+        except OSError as error:
+            raise InvalidInput(f"{self._name} cannot be read: {error.strerror}") from error
+        except UnicodeDecodeError as error:
             raise InvalidInput(f"{self._name} cannot be read: {error}") from error
 
     def _find(self) -> str | int:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from urllib.parse import urlsplit, urlunsplit
 
 from hocket._secrets import redact_url
+from hocket.cli.arguments import parse_base_url
 from hocket.cli.model_options import GivenOptions
 from hocket.cli.models import fetch_models
 from hocket.cli.output import note
@@ -37,15 +38,19 @@ def open_first_model(name: str | None, base_url: str | None, options: GivenOptio
     """Return the model that the command line names.
 
     Args:
-        name: ``provider:model``; None: the one that the server has, else that of ``HOCKET_MODEL``, else the embedded one.
-        base_url: the server's address.
+        name: ``provider:model``; None: the one that the server has, else that of ``HOCKET_MODEL``, else the one that the
+            server of ``HOCKET_BASE_URL`` has, else the embedded one.
+        base_url: the server's address; None: that of ``HOCKET_BASE_URL``, unless the name says a provider.
         options: fields of the model.
 
     Raises:
         HocketError: there is no such model, it cannot be used, or the server does not serve just one.
     """
     if base_url is None:
-        return _open(name or os.environ.get("HOCKET_MODEL") or "local", options)
+        name = name or os.environ.get("HOCKET_MODEL")
+        base_url = _find_default_server(name)
+    if base_url is None:
+        return _open(name or "local", options)
     if name is not None:
         return _open(name, options.at(base_url))
     names = fetch_models("openai", base_url)
@@ -71,6 +76,7 @@ def choose_model(
     Raises:
         HocketError: there is no such model, or it cannot be used.
     """
+    base_url = base_url or _find_default_server(name)
     if base_url is not None and not _has_provider(name):
         return _open(name, options.at(base_url), provider="openai")
     whole_name = resolve_model_name(name, served=False)
@@ -116,6 +122,23 @@ def reopen_model(name: str, address: str | None, options: GivenOptions) -> OpenM
 
 def _read_provider(name: str) -> str:
     return name.partition(":")[0]
+
+
+def _find_default_server(name: str | None) -> str | None:
+    """Return the server that ``HOCKET_BASE_URL`` names, None if the model is one of a provider's, which has its own.
+
+    Raises:
+        InvalidInput: it is no address.
+    """
+    from argparse import ArgumentTypeError
+
+    address = os.environ.get("HOCKET_BASE_URL")
+    if not address or (name is not None and _has_provider(name)):
+        return None
+    try:
+        return parse_base_url(address)
+    except ArgumentTypeError as error:
+        raise InvalidInput(f"HOCKET_BASE_URL: {error}") from None
 
 
 def _has_provider(name: str) -> bool:

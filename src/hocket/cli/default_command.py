@@ -10,7 +10,7 @@ from collections.abc import Collection, Sequence
 
 from hocket.errors.hints import near_name
 
-__all__ = ["DEFAULT", "find_mistyped", "name_command"]
+__all__ = ["DEFAULT", "find_mistyped", "is_help_of_none", "name_command"]
 
 DEFAULT = "chat"
 """The command that is meant where none is named."""
@@ -45,6 +45,11 @@ def find_mistyped(commands: Collection[str], words: Sequence[str]) -> str | None
     if not (words[0].isalpha() and words[0].islower()):
         return None
     return near_name(words[0], commands, _NEAR)
+
+
+def is_help_of_none(commands: Collection[str], words: Sequence[str]) -> bool:
+    """Whether help is asked for, of a word that is no command."""
+    return len(words) == 2 and words[1] in ("-h", "--help") and words[0].isalpha() and words[0] not in commands
 
 
 def _is_given_text() -> bool:

@@ -6,9 +6,11 @@ from hocket.cli.output import note, print_traceback, squeeze
 from hocket.errors import (
     AuthenticationError,
     BudgetExceeded,
+    DocumentError,
     HistoryUnavailable,
     HocketError,
     InvalidInput,
+    InvalidReply,
     LLMError,
     ProviderUnavailable,
     QuotaExceeded,
@@ -22,11 +24,13 @@ from hocket.errors import (
 )
 
 __all__ = [
+    "COMMAND_CODES",
     "EXIT_CODES",
     "FAILED",
     "INTERRUPTED",
     "LIMITED",
     "MISUSED",
+    "OTHER_CODES",
     "PAUSED",
     "PIPE_CLOSED",
     "exit_code",
@@ -80,6 +84,24 @@ EXIT_CODES = {
 }
 """What each code means, in a line."""
 
+OTHER_CODES = {0: "done", **{code: EXIT_CODES[code] for code in (FAILED, MISUSED, INTERRUPTED, PIPE_CLOSED)}}
+"""Those of a command that asks no model."""
+
+_ASKING_CODES = {code: meaning for code, meaning in EXIT_CODES.items() if code != PAUSED}
+
+COMMAND_CODES = {
+    "agent": EXIT_CODES,
+    "ask": _ASKING_CODES,
+    "batch": {**_ASKING_CODES, 0: "all rows are answered", FAILED: "a row failed, or the run for another reason"},
+    "cassette": {**OTHER_CODES, FAILED: "`check` found a fault, or failed for another reason"},
+    "chat": _ASKING_CODES,
+    "keys": dict(sorted({**OTHER_CODES, MODEL: EXIT_CODES[MODEL]}.items())),
+    "migrate": {**OTHER_CODES, FAILED: "something is left to do, or failed for another reason"},
+    "models": {code: meaning for code, meaning in _ASKING_CODES.items() if code != TRUNCATED} | {0: "done"},
+    "serve": dict(sorted({**OTHER_CODES, ACCOUNT: EXIT_CODES[ACCOUNT], MODEL: EXIT_CODES[MODEL]}.items())),
+}
+"""What the codes of a command mean, where it has others than `OTHER_CODES`."""
+
 _FLAGS = ("model", "base_url", "max_tokens", "temperature", "seed")  # fields that have an option of their own
 
 # Errors name the way out as Python writes it. What the command calls otherwise, or has no word for, it says in its own.
@@ -90,7 +112,7 @@ _IN_PYTHON = (
     ),
     (r"no key was sent to (\S+): give api_key=\.\.\., for", r"no key was sent: `hocket keys set \1` keeps one, for"),
     (r"check the api_key, and that it belongs to this base_url", "check the key, and that it belongs to this server"),
-    (r"resume with an agent that has it, or", "name it with --tools or --mcp, or"),
+    (r"resume with an agent that has it, or", "name it with --tool or --mcp, or"),
     (r",? or give api_key=\.\.\.", ""),  # no key goes on the command line
     (r"; use ainvoke or agenerate, or (\w+)=1", r"; give -o \1=1"),
     (r"\bgive base_url=\.\.\.", "give --base-url URL"),
@@ -116,6 +138,20 @@ _IN_PYTHON = (
     (r"\bmax_tokens=", "--max-tokens "),
     (r"\b(temperature|seed)=", r"--\1 "),
     (r"\bbase_url=", "--base-url "),
+    (r"\ballow more with max_tokens\b", "allow more with --max-tokens N"),
+    (r"; what came is in `partial`|, see `partial`", ""),
+    (r"\(the limit is Timeout\((\w+)=\.\.\.\)\)", r"""(the limit is -o 'timeout={"\1": SECONDS}')"""),
+    (r"slow down: a rate_limiter keeps a model under its limit", "slow down, or try again later"),
+    (r"\bthe model did not call answer: it said\b", "the model gave no object, but said"),
+    (r"\bname the encoding .* by encoding= \(.*\), or save it as UTF-8", "`iconv -f ENCODING -t UTF-8` makes it UTF-8"),
+    (r": then give encoding='utf-16-le'", ""),
+    (
+        r", or leave it out by \w+=\S*|, or give json_lines=True if each line is a record|; give its own by password=",
+        "",
+    ),
+    (r"\braise max_(\w+)=, or ", ""),
+    (r"; raise max_\w+= if you trust it", ""),
+    (r"; open_documents\(\) reads directories", ""),
 )
 
 
@@ -132,14 +168,16 @@ def exit_code(error: BaseException) -> int:
             return ACCOUNT
         case UnknownModel() | ResourceNotFound():
             return MODEL
-        case InvalidInput() | ValidationError() | Unsupported(status=None) | Unpriceable():
+        case InvalidInput() | DocumentError() | ValidationError() | Unsupported(status=None) | Unpriceable():
             return MISUSED  # refused before anything was sent: whatever goes into a model comes from the command line
-        case ProviderUnavailable() | RequestTimeout() | HistoryUnavailable():
+        case StreamTruncated():
+            return TRUNCATED
+        case InvalidReply(partial=partial) if getattr(partial, "text", ""):  # junk in the middle of an answer
+            return TRUNCATED
+        case ProviderUnavailable() | RequestTimeout() | HistoryUnavailable() | InvalidReply():
             return UNREACHABLE
         case RateLimitError() | BudgetExceeded():
             return LIMITED
-        case StreamTruncated():
-            return TRUNCATED
         case _:
             return FAILED
 

@@ -37,8 +37,10 @@ def run(arguments: argparse.Namespace) -> None:
     """
     is_table = arguments.provider is None and arguments.base_url is None
     if is_table:
+        from hocket.cli.keys.file import read_keys
         from hocket.cli.provider_table import list_provider_lines
 
+        read_keys()  # a file that is refused is told, rather than that each provider wants a key
         print_lines(list_provider_lines())
     else:
         print_lines(_write_names(fetch_models(arguments.provider or "openai", arguments.base_url)))

@@ -24,21 +24,28 @@ class Outcome:
         is_interrupted: whether Ctrl-C stopped it.
         first_token: seconds until its first text or reasoning; None: there was none.
         seconds: from the question to the end of the answer.
+        pieces: in which its text and reasoning came.
     """
 
     message: AIMessage
     is_interrupted: bool
     first_token: float | None
     seconds: float
+    pieces: int
 
     @property
     def stats(self) -> str:
-        """Tokens and times, as one line. The rate is that of the tokens after the first, where they came one by one."""
+        """Tokens and times, as one line. The rate is that of the tokens after the first, where one call had them come one
+        by one.
+        """
         usage: UsageMetadata | None = self.message.usage_metadata
-        parts = [f"{usage['input_tokens']} tokens in, {usage['output_tokens']} out" if usage else "tokens not reported"]
+        calls: int = self.message.response_metadata.get("model_calls", 1)  # of a model that works with tools
+        tokens = f"{usage['input_tokens']} tokens in, {usage['output_tokens']} out" if usage else "tokens not reported"
+        parts = [f"{tokens}, in {calls} calls of the model" if calls > 1 else tokens]
         if self.first_token is not None:
             parts.append(f"first token after {self.first_token:.2f} s")
-            if usage and (rest := self.seconds - self.first_token) > 0 and usage["output_tokens"] > 1:
+            rest = self.seconds - self.first_token
+            if usage and rest > 0 and usage["output_tokens"] > 1 and self.pieces > 1 and calls == 1:
                 parts.append(f"{(usage['output_tokens'] - 1) / rest:.1f} tokens/s")
         return "; ".join([*parts, f"{self.seconds:.2f} s in all"])
 
@@ -57,16 +64,17 @@ def ask_and_show(
         Exception: what the model, the history or ``show`` raises.
     """
     now = clock.current().now
-    started_at, first_token, is_interrupted = now(), None, False
+    started_at, first_token, is_interrupted, pieces = now(), None, False, 0
     with conversation.stream(question) as chunks:
         try:
             for chunk in chunks:
-                if first_token is None and (chunk.text or read_reasoning(chunk)):
-                    first_token = now() - started_at
+                if chunk.text or read_reasoning(chunk):
+                    pieces += 1
+                    first_token = now() - started_at if first_token is None else first_token
                 show(chunk)
         except KeyboardInterrupt:
             is_interrupted = True
-    return Outcome(chunks.message, is_interrupted, first_token, now() - started_at)
+    return Outcome(chunks.message, is_interrupted, first_token, now() - started_at, pieces)
 
 
 def undo(conversation: Conversation) -> bool:

@@ -70,16 +70,16 @@ def read_attachment(name: str) -> Part:
 
 def _read(name: str) -> bytes:
     if name.startswith(("http://", "https://")):
-        raise InvalidInput(f"-a {name}: an address is not fetched; attach a file")
+        raise InvalidInput(f"cannot attach {name}: an address is not fetched; attach a file")
     try:
         with sys.stdin.buffer if name == "-" else Path(name).expanduser().open("rb") as file:
             data = file.read(MOST_BYTES + 1)
     except OSError as error:
-        raise InvalidInput(f"-a {name}: {error.strerror}") from None
+        raise InvalidInput(f"cannot attach {name}: {error.strerror}") from None
     if len(data) > MOST_BYTES:
-        raise InvalidInput(f"-a {name}: it has more than {MOST_BYTES >> 20} MB, which no provider takes")
+        raise InvalidInput(f"cannot attach {name}: it has more than {MOST_BYTES >> 20} MB, which no provider takes")
     if not data:
-        raise InvalidInput(f"-a {name}: it is empty")
+        raise InvalidInput(f"cannot attach {name}: it is empty")
     return data
 
 
@@ -99,6 +99,6 @@ def _decode(name: str, data: bytes) -> str:
         text = "\0"
     if "\0" in text:
         raise InvalidInput(
-            f"-a {name}: it is no picture, PDF, recording or UTF-8 text; `hocket ask` reads other documents"
+            f"cannot attach {name}: it is no picture, PDF, recording or UTF-8 text; `hocket ask` reads other documents"
         )
     return text

@@ -2,7 +2,7 @@
 
 import argparse
 
-from hocket.cli.arguments import add_history_options, add_model_options, add_schema_option
+from hocket.cli.arguments import add_history_options, add_model_options, add_schema_option, add_tool_options
 from hocket.cli.output import accept_any_text
 
 __all__ = ["HELP", "configure", "run"]
@@ -31,13 +31,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-n", "--no-log", dest="is_kept", action="store_false", help="do not keep what is said")
     add_history_options(parser)
     add_schema_option(parser)
-    parser.add_argument(
-        "--tool",
-        metavar="NAME",
-        action="append",
-        default=[],
-        help="a tool that the model may use: `calculator`, or module:name; several times for several",
-    )
+    add_tool_options(parser)
     parser.add_argument(
         "--json", action="store_true", help="print one JSON object: answer, usage, finish_reason, seconds"
     )

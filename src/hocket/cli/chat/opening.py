@@ -25,7 +25,7 @@ def check_options(arguments: argparse.Namespace) -> None:
     """
     if arguments.goes_on and arguments.history is not None:
         raise InvalidInput("-c goes on with the last talk, and --history with another conversation; give one of them")
-    if arguments.schema is not None and arguments.tool:
+    if arguments.schema is not None and arguments.tools:
         raise InvalidInput("--schema and --tool do not go together: tools answer in text; give one of them")
 
 
@@ -90,7 +90,7 @@ class _Chooser:
         self._before = before
         self._options = read_model_options(arguments)
         self._schema = None
-        self._tools = cast("list[str]", arguments.tool)
+        self._tools = cast("list[str]", arguments.tools)
         self.base_url: str | None = arguments.base_url or before.base_url
         if arguments.schema is not None:
             from hocket.cli.schemas import parse_schema

@@ -15,15 +15,17 @@ from hocket.cli.chat.talks import Talk
 from hocket.cli.exits import report
 from hocket.cli.output import note, print_lines
 from hocket.cli.printer import Printer, read_reasoning
+from hocket.cli.screen import find_size
 from hocket.cli.standard_input import replace_undecodable
 from hocket.cli.terminal import edit_lines, read_lines
+from hocket.cli.word_wrap import break_hanging
 from hocket.conversation import Conversation
 from hocket.messages import AIMessage, UsageMetadata
 from hocket.runnables import Runnable
 
 __all__ = ["Model", "Session", "View"]
 
-HELP = '''/model NAME   ask another model from here on; without NAME, say which one is asked
+_HELP = '''/model NAME   ask another model from here on; without NAME, say which one is asked
 /system TEXT  put instructions before the conversation; without TEXT, none
 /attach FILE  attach a file to the next question
 /clear        forget the conversation
@@ -96,7 +98,7 @@ class Session:
         self._talk = talk
         self._attached = [*attached]
         self._commands: dict[str, Callable[[str], str]] = {
-            "/help": lambda _: HELP,
+            "/help": _lay_out_help,
             "/model": self._set_model,
             "/system": self._set_system,
             "/attach": self._attach,
@@ -226,3 +228,9 @@ class Session:
 
     def _undo(self, _: str) -> str:
         return "the last question is forgotten" if undo(self._conversation) else "there is no question to forget"
+
+
+def _lay_out_help(_: str) -> str:
+    columns = find_size(sys.stderr).columns
+    lines = ((line, _HELP.index("ask") if line.startswith("/") else 0) for line in _HELP.splitlines())
+    return "\n".join(row for line, indent in lines for row in break_hanging(line, columns, indent))

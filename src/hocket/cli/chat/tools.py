@@ -4,10 +4,11 @@ The conversation keeps the question and the answer: what was called in between i
 model can go on. ``hocket agent`` keeps each call, and asks before it runs one.
 """
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import TYPE_CHECKING, cast
 
 if TYPE_CHECKING:
+    from hocket.agents import AgentResult
     from hocket.language_models import BaseChatModel
     from hocket.messages import AIMessage, AIMessageChunk, BaseMessage
     from hocket.runnables import Runnable
@@ -30,16 +31,32 @@ def answer_with_tools(model: "BaseChatModel", names: Sequence[str]) -> "Runnable
 
     async def answer(inputs: "AsyncIterator[list[BaseMessage]]") -> "AsyncIterator[AIMessageChunk]":
         async for messages in inputs:
-            last = 0
+            last, facts = 0, dict[str, object]()
             async with agent.astream(messages) as events:
                 async for event in events:
                     show_event(event, with_text=False)
+                    if event.kind == "message":
+                        facts = event.message.response_metadata
                     if event.kind != "chunk":
                         continue
                     parts = [block for block in event.chunk.content_blocks if block["type"] in ("text", "reasoning")]
                     gap = [{"type": "text", "text": "\n\n"}] if parts and last not in (0, event.step) else []
                     last = event.step if parts else last
                     content = cast("list[str | dict[str, object]]", [*gap, *parts])
-                    yield AIMessageChunk(content or "", usage_metadata=event.chunk.usage_metadata)
+                    yield AIMessageChunk(content or "")
+            assert events.result is not None
+            yield _sum_up(events.result, facts)
 
     return cast("Runnable[object, AIMessage]", RunnableGenerator(answer))
+
+
+def _sum_up(result: "AgentResult[str]", facts: "Mapping[str, object]") -> "AIMessageChunk":
+    """Return what a run came to, as the end of its answer: the tokens of all of its calls, and how the last one ended."""
+    from hocket.messages import AIMessageChunk
+
+    ended = {name: facts[name] for name in ("finish_reason",) if name in facts}
+    return AIMessageChunk(
+        "",
+        usage_metadata=result.usage if result.usage["total_tokens"] else None,
+        response_metadata={**ended, "model_calls": result.model_calls},
+    )

@@ -103,7 +103,7 @@ def _read_value(argument: argparse.Action) -> Value:
             return Value(tuple(_begin_models("providers")))
         case "embed":
             return Value(tuple(_begin_models("embeddings")))
-        case "tool" | "tools":
+        case "tools":
             return Value(("calculator",))
         case _:
             return Value()

@@ -23,12 +23,8 @@ def find_key_file() -> Path:
 
 
 def use_kept_keys() -> None:
-    """Have providers find the kept keys where the environment has none.
-
-    Raises:
-        InvalidInput: the file cannot be read, or others can read it.
-    """
-    set_kept_keys(read_keys())
+    """Have providers find the kept keys where the environment has none. The file is read when one is looked for."""
+    set_kept_keys(read_keys)
 
 
 def read_keys() -> dict[str, str]:
