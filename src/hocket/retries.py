@@ -10,10 +10,10 @@ it before it goes round again, so that together they never make more attempts th
 
 import math
 import random
-from collections.abc import Awaitable, Callable, Generator
+from collections.abc import Awaitable, Callable, Generator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Annotated, Any, ClassVar, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple, TypeAlias, TypeVar, cast
 
 from pydantic import BeforeValidator, ConfigDict, Field, ValidationError
 
@@ -25,6 +25,8 @@ from hocket.load.serializable import Serializable
 __all__ = ["BudgetScope", "Failure", "RetryPolicy", "RetryPolicyLike", "retry_async", "retry_budget", "seconds"]
 
 T = TypeVar("T")
+
+_WHAT_IT_IS = "it is a RetryPolicy, or a number of attempts (at least 1), or None"
 
 _random = random.SystemRandom()  # a seeded one would be the same in every process that a server forks
 
@@ -94,17 +96,22 @@ class RetryPolicy(Serializable):
         try:
             return cls(max_attempts=value)
         except ValidationError:
-            raise InvalidInput(
-                f"retry is {value!r}; it is a RetryPolicy, or a number of attempts (at least 1), or None"
-            ) from None
+            raise InvalidInput(f"retry is {value!r}; {_WHAT_IT_IS}") from None
 
 
 def _coerce_policy(value: object) -> object:
-    return RetryPolicy(max_attempts=value) if isinstance(value, int) and not isinstance(value, bool) else value
+    if isinstance(value, int) and not isinstance(value, bool):
+        return RetryPolicy(max_attempts=value)
+    if isinstance(value, RetryPolicy | Mapping):
+        return cast(object, value)
+    raise ValueError(f"retry is {value!r}; {_WHAT_IT_IS}")
 
 
-RetryPolicyLike = Annotated[RetryPolicy, BeforeValidator(_coerce_policy)]
-"""A `RetryPolicy`; a number is its ``max_attempts``."""
+if TYPE_CHECKING:
+    RetryPolicyLike: TypeAlias = RetryPolicy | int
+    """A `RetryPolicy`; a number is its ``max_attempts``."""
+else:
+    RetryPolicyLike = Annotated[RetryPolicy, BeforeValidator(_coerce_policy)]  # a field holds a policy
 
 
 class BudgetScope:

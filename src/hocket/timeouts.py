@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from contextvars import ContextVar
-from typing import Annotated, ClassVar, Self, cast
+from typing import TYPE_CHECKING, Annotated, ClassVar, Self, TypeAlias, cast
 
 from pydantic import BeforeValidator, ConfigDict, Field, ValidationError
 
@@ -87,8 +87,11 @@ def _coerce_timeout(value: object) -> object:
     raise ValueError(f"timeout is {value!r}; {_WHAT_IT_IS}")
 
 
-TimeoutLike = Annotated[Timeout, BeforeValidator(_coerce_timeout)]
-"""A `Timeout`; a number is its ``total``."""
+if TYPE_CHECKING:
+    TimeoutLike: TypeAlias = Timeout | float
+    """A `Timeout`; a number is its ``total``."""
+else:
+    TimeoutLike = Annotated[Timeout, BeforeValidator(_coerce_timeout)]  # a field holds a `Timeout`, whatever it was given
 
 # Not validated, for which pydantic would have to build a validator: the first one costs a twentieth of hocket's import.
 HTTP_TIMEOUT = construct(Timeout, connect=10.0, first_token=300.0, idle=120.0, total=1200.0)

@@ -129,6 +129,7 @@ class Echoing(BaseLLM):
 def configured() -> list[BaseChatModel]:
     return [
         TenLines(model="ten-2", cache=InMemoryCache(), rate_limiter=InMemoryRateLimiter(requests_per_second=5)),
+        TenLines(model="ten-3", timeout=30, retry=1),
         TenLines(
             callbacks=[Tracing()], tags=["a"], metadata={"team": 1}, verbose=True, disable_streaming="tool_calling"
         ),

@@ -12,7 +12,7 @@ from hocket.errors import TotalTimeout
 from hocket.http.request import HTTPReply, HTTPRequest
 from hocket.remote.service import RemoteService
 from hocket.retries import Failure, RetryPolicy, RetryPolicyLike, retry_async
-from hocket.timeouts import HTTP_TIMEOUT, TimeoutLike, connect_limit
+from hocket.timeouts import HTTP_TIMEOUT, Timeout, TimeoutLike, connect_limit
 
 __all__ = ["RetryingService"]
 
@@ -41,7 +41,7 @@ class RetryingService(RemoteService):
         Raises:
             TotalTimeout: it took too long.
         """
-        total = self.timeout.total if self.timeout is not None else None
+        total = None if self.timeout is None else Timeout.of(self.timeout).total
         ends_at = None if total is None else clock.current().now() + total
         with Alarm() as alarm:
             alarm.set(total)
@@ -72,7 +72,7 @@ class RetryingService(RemoteService):
         """
 
         async def send() -> T:
-            token = connect_limit.set(self.timeout.connect if self.timeout is not None else None)
+            token = connect_limit.set(None if self.timeout is None else Timeout.of(self.timeout).connect)
             try:
                 return await self._sender.send(make_request(), read)
             finally:
@@ -81,7 +81,7 @@ class RetryingService(RemoteService):
         async def attempt(number: int) -> T:
             return await (send() if meter is None else meter(number, send))
 
-        policy = self.retry or RetryPolicy(max_attempts=1)
+        policy = RetryPolicy.of(1 if self.retry is None else self.retry)
         return await retry_async(
             attempt,
             policy,
