@@ -91,7 +91,9 @@ if TYPE_CHECKING:
     TimeoutLike: TypeAlias = Timeout | float
     """A `Timeout`; a number is its ``total``."""
 else:
-    TimeoutLike = Annotated[Timeout, BeforeValidator(_coerce_timeout)]  # a field holds a `Timeout`, whatever it was given
+    TimeoutLike = Annotated[
+        Timeout, BeforeValidator(_coerce_timeout)
+    ]  # a field holds a `Timeout`, whatever it was given
 
 # Not validated, for which pydantic would have to build a validator: the first one costs a twentieth of hocket's import.
 HTTP_TIMEOUT = construct(Timeout, connect=10.0, first_token=300.0, idle=120.0, total=1200.0)

@@ -7,7 +7,7 @@ from decimal import Decimal, localcontext
 from hocket._metering.ambient import add_source
 from hocket._metering.attempt import Attempt, AttemptEnd, Reserver
 from hocket.messages import UsageMetadata, add_usage
-from hocket.prices import price_of
+from hocket.prices import Price, aprice_of, price_of
 from hocket.prices.money import EXACT, trim_amount
 
 __all__ = ["RowMeter", "row_meter"]
@@ -30,10 +30,14 @@ class RowMeter:
         self.cost: Decimal | None = Decimal(0)
 
     async def reserve(self, attempt: Attempt) -> "_Metering":
-        """Count an attempt."""
-        return _Metering(self, attempt)
+        """Count an attempt, and look up its price: tables may have to be loaded for that, which is for a thread."""
+        model, provider = attempt.model, attempt.provider
+        price = None
+        if model:
+            price = await aprice_of(model, provider) if attempt.runtime.is_async else price_of(model, provider)
+        return _Metering(self, price)
 
-    def add(self, attempt: Attempt, end: AttemptEnd) -> None:
+    def add(self, price: Price | None, end: AttemptEnd) -> None:
         """Add what an attempt came to."""
         if end.began_at is None:
             return
@@ -42,7 +46,6 @@ class RowMeter:
             self.cost = None
             return
         self.usage = add_usage(self.usage, end.usage)
-        price = price_of(attempt.model, attempt.provider) if attempt.model else None
         if price is None:
             self.cost = None
         elif self.cost is not None:
@@ -53,12 +56,12 @@ class RowMeter:
 class _Metering:
     is_local = True
 
-    def __init__(self, meter: RowMeter, attempt: Attempt) -> None:
+    def __init__(self, meter: RowMeter, price: Price | None) -> None:
         self._meter = meter
-        self._attempt = attempt
+        self._price = price
 
     async def settle(self, end: AttemptEnd) -> None:
-        self._meter.add(self._attempt, end)
+        self._meter.add(self._price, end)
 
 
 row_meter: ContextVar[RowMeter | None] = ContextVar("hocket_row_meter", default=None)
