@@ -132,9 +132,9 @@ def test_nothing_to_read_is_no_answer(ask: Run, tmp_path: Path) -> None:
     for place, problem in ((empty, "there is nothing in it to read"), (bad, "nothing could be read of its 2 files")):
         for _ in range(2):
             done = ask(str(place), QUESTION, "--no-answer")
-            assert (done.returncode, done.stdout) == (1, "")
+            assert (done.returncode, done.stdout) == (2, "")
             assert problem in done.stderr.splitlines()[-1]
-    assert ask(str(tmp_path / "gone"), QUESTION, "--no-answer").returncode == 1
+    assert ask(str(tmp_path / "gone"), QUESTION, "--no-answer").returncode == 2
 
 
 def test_an_encoding_is_named(ask: Run, tmp_path: Path) -> None:
@@ -142,7 +142,7 @@ def test_an_encoding_is_named(ask: Run, tmp_path: Path) -> None:
     cafe = tmp_path / "cafe.txt"
     cafe.write_bytes("The Café opens at nine.".encode("latin-1"))
     refused = ask(str(cafe), "When does the café open?", "--no-answer")
-    assert refused.returncode == 1 and "name its encoding, as in --encoding cp1252" in refused.stderr
+    assert refused.returncode == 2 and "name its encoding, as in --encoding cp1252" in refused.stderr
     done = ask(str(cafe), "When does the café open?", "--no-answer", "--encoding", "cp1252")
     assert "The Café opens at nine." in done.stdout
 

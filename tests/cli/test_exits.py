@@ -114,7 +114,7 @@ def test_what_a_server_sends_in_place_of_an_answer(
         ("convert it to PDF, DOCX or text, or leave it out by exclude='**/*.xls'", "convert it to PDF, DOCX or text"),
         (
             "no UTF-8; name the encoding that it is in by encoding= ('cp1252', say), or save it as UTF-8",
-            "no UTF-8; `iconv -f ENCODING -t UTF-8` makes it UTF-8",
+            "no UTF-8; name its encoding, as in --encoding cp1252, or save it as UTF-8",
         ),
     ],
 )

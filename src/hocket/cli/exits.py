@@ -143,8 +143,6 @@ _IN_PYTHON = (
     (r"\(the limit is Timeout\((\w+)=\.\.\.\)\)", r"""(the limit is -o 'timeout={"\1": SECONDS}')"""),
     (r"slow down: a rate_limiter keeps a model under its limit", "slow down, or try again later"),
     (r"\bthe model did not call answer: it said\b", "the model gave no object, but said"),
-    (r"\bname the encoding .* by encoding= \(.*\), or save it as UTF-8", "`iconv -f ENCODING -t UTF-8` makes it UTF-8"),
-    (r": then give encoding='utf-16-le'", ""),
     (
         r", or leave it out by \w+=\S*|, or give json_lines=True if each line is a record|; give its own by password=",
         "",
