@@ -143,12 +143,7 @@ _IN_PYTHON = (
     (r"\(the limit is Timeout\((\w+)=\.\.\.\)\)", r"""(the limit is -o 'timeout={"\1": SECONDS}')"""),
     (r"slow down: a rate_limiter keeps a model under its limit", "slow down, or try again later"),
     (r"\bthe model did not call answer: it said\b", "the model gave no object, but said"),
-    (
-        r", or leave it out by \w+=\S*|, or give json_lines=True if each line is a record|; give its own by password=",
-        "",
-    ),
-    (r"\braise max_(\w+)=, or ", ""),
-    (r"; raise max_\w+= if you trust it", ""),
+    (r", or give json_lines=True if each line is a record", ""),
     (r"; open_documents\(\) reads directories", ""),
 )
 
