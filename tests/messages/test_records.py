@@ -6,7 +6,7 @@ import pickle
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 from uuid import UUID
 
 import pytest
@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, SecretStr
 
+from hocket.documents import Document
 from hocket.errors import InvalidInput, LoadError
 from hocket.load import dumpd, dumps, loads
 from hocket.messages import (
@@ -42,7 +43,7 @@ from hocket.messages import (
     messages_to_dict,
     tool_call_chunk,
 )
-from hocket.messages.records import RECORD_VERSION
+from hocket.messages.records import RECORD_VERSION, _warn_once
 
 pytestmark = pytest.mark.filterwarnings("ignore:FunctionMessage:DeprecationWarning")
 
@@ -351,21 +352,58 @@ def endless() -> list[Any]:
 @pytest.mark.parametrize(
     ("value", "said"),
     [
-        (object(), "'artifact': it holds an object of type object"),
+        (object(), "'additional_kwargs': it holds an object of type object"),
         (Reading(percent=1), "Reading, which could not be rebuilt: .* model_dump"),
         ({"deep": [Reading(percent=1)]}, "Reading"),
         (lambda: None, "function"),
         (SecretStr("s"), "secret"),
-        (endless(), "128 deep"),
     ],
 )
 def test_what_could_not_be_read_back_is_not_written(value: Any, said: str) -> None:
     """It is refused before anything is stored, and the error names the field and the way out."""
-    message = ToolMessage("x", tool_call_id="1", artifact=value)
-    with pytest.raises(InvalidInput, match=f"a message of type 'tool' cannot be stored for its {said}|{said}"):
+    message = HumanMessage("x", additional_kwargs={"value": value})
+    with pytest.raises(InvalidInput, match=f"a message of type 'human' cannot be stored for its {said}|{said}"):
         dump_message(message)
     with pytest.raises(InvalidInput):
         dumps_message(message)
+
+
+@pytest.mark.parametrize(
+    ("artifact", "said"),
+    [
+        (Reading(percent=1), "Reading"),
+        ([{"deep": Reading(percent=1)}], "Reading"),
+        (SecretStr("hidden"), "secret"),
+        (endless(), "128 deep"),
+        ([Document("x", metadata={"reading": Reading(percent=1)})], "Reading"),
+    ],
+)
+def test_an_artifact_that_cannot_be_written_is_left_out(
+    artifact: Any, said: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The tool's result is the conversation's, and the artifact is not; the log says so once."""
+    _warn_once.cache_clear()
+    message = ToolMessage("x", tool_call_id="1", artifact=artifact)
+    loaded = [loads_message(dumps_message(message)) for _ in range(3)]
+    assert loaded == [ToolMessage("x", tool_call_id="1")] * 3
+    assert message.artifact is artifact
+    [warning] = [record.getMessage() for record in caplog.records]
+    assert "the artifact of a tool's result is not stored" in warning and said in warning and "hidden" not in warning
+
+
+def test_documents_come_back() -> None:
+    """They are what a retriever's tool has for an artifact."""
+    found = [Document("Bleed it.", id="1", score=0.5, metadata={"at": date(2026, 1, 2), "lc": 1})]
+    loaded = cast(ToolMessage, loads_message(dumps_message(ToolMessage("x", tool_call_id="1", artifact=found))))
+    assert loaded.artifact == found and loaded.artifact[0].score == 0.5
+
+
+def test_nothing_but_messages_and_documents_is_built() -> None:
+    """A record may come from anywhere."""
+    node = {"lc": 1, "type": "constructor", "id": ["hocket", "prompts", "PromptTemplate"], "kwargs": {"template": "x"}}
+    record = {"v": 1, "type": "tool", "data": {"content": "x", "tool_call_id": "1", "artifact": node}}
+    with pytest.raises(LoadError, match="not allowed"):
+        load_message(record)
 
 
 def test_a_base_message_is_not_written() -> None:
@@ -399,8 +437,8 @@ def test_deep_data_survive() -> None:
         value = {"lc": value}
     message = ToolMessage("x", tool_call_id="1", artifact=value)
     assert loads_message(dumps_message(message)) == message
-    with pytest.raises(InvalidInput, match="128 deep"):
-        dumps_message(ToolMessage("x", tool_call_id="1", artifact=[value]))
+    deeper = ToolMessage("x", tool_call_id="1", artifact=[value])
+    assert loads_message(dumps_message(deeper)) == ToolMessage("x", tool_call_id="1")
 
 
 def test_nan_survives() -> None:
@@ -426,7 +464,7 @@ def test_a_number_that_takes_forever_is_refused() -> None:
     with pytest.raises(LoadError):
         load_message({"v": 1, "type": "ai", "data": {"content": "", "usage_metadata": usage}})
     with pytest.raises(InvalidInput, match="exponent beyond 100,000"):
-        dump_message(ToolMessage("x", tool_call_id="1", artifact=Decimal("1e-100001")))
+        dump_message(HumanMessage("x", additional_kwargs={"value": Decimal("1e-100001")}))
 
 
 def test_a_text_in_another_encoding_is_read_the_same() -> None:

@@ -43,7 +43,7 @@ class _Value(TypedDict):
     candidates: list[JSONObject]
 
 
-_loader: Final = Loader(allowed=BaseMessage)
+_loader: Final = Loader(allowed=(BaseMessage,))
 
 
 def dump_candidates(candidates: Sequence[Generation]) -> bytes:

@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from pydantic import ConfigDict
 
 from hocket.documents.blob import BaseMedia
+from hocket.load.serializable import StorableData
 
 __all__ = ["Document"]
 
 
-class Document(BaseMedia):
+class Document(BaseMedia, StorableData):
     """A piece of text, and what is known about it.
 
     Args:

@@ -31,8 +31,8 @@ AllowedObjects = Literal["core", "messages", "all"] | Iterable[type[Serializable
 T = TypeVar("T", bound=Serializable)
 
 _Classes = Mapping[tuple[str, ...], type[Serializable]]
-_Allowed = Literal["core", "messages", "all"] | _Classes | type[Serializable]
-"""A word of `AllowedObjects`; classes by their ids; or one class: it and its subclasses."""
+_Allowed = Literal["core", "messages", "all"] | _Classes | tuple[type[Serializable], ...]
+"""A word of `AllowedObjects`; classes by their ids; or a tuple of classes: these and their subclasses."""
 
 InitValidator = Callable[[tuple[str, ...], dict[str, Any]], None]
 """Called with an object's id and kwargs before it is built; raises to refuse it."""
@@ -168,7 +168,7 @@ class Loader:
         key = tuple([part for part in lc_id if isinstance(part, str)])
         if len(key) != len(lc_id):
             raise LoadError(f"damaged data: the id {excerpt(lc_id, _SHOWN)} is not a list of strings")
-        if isinstance(self.allowed, str | type):
+        if isinstance(self.allowed, str | tuple):
             cls = find_class(key)
             if cls is None:
                 raise LoadError(
@@ -180,7 +180,7 @@ class Loader:
         else:
             cls = self.allowed.get(key)
         if cls is None:
-            allowed = repr(self.allowed) if isinstance(self.allowed, str | type) else f"a list of {len(self.allowed)}"
+            allowed = repr(self.allowed) if isinstance(self.allowed, str | tuple) else f"a list of {len(self.allowed)}"
             raise LoadError(
                 f"the id {excerpt(lc_id, _SHOWN)} is not allowed, allowed_objects being {allowed}: "
                 "pass a list of classes that includes its class, if this data may build it"
@@ -190,8 +190,8 @@ class Loader:
             raise LoadError(f"the class with the id {shown} cannot be loaded: its is_lc_serializable() is False")
         return cls
 
-    def _is_allowed(self, cls: type[Serializable], allowed: str | type[Serializable]) -> bool:
-        if isinstance(allowed, type):
+    def _is_allowed(self, cls: type[Serializable], allowed: str | tuple[type[Serializable], ...]) -> bool:
+        if isinstance(allowed, tuple):
             return issubclass(cls, allowed)
         return f"{cls.__module__}.".startswith(_MODULE_PREFIXES[allowed])
 

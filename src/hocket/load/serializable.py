@@ -26,6 +26,7 @@ __all__ = [
     "SECRET_TYPES",
     "SecretReference",
     "Serializable",
+    "StorableData",
     "find_class",
     "list_local_fields",
     "to_json_not_implemented",
@@ -231,6 +232,10 @@ def _is_default(field: FieldInfo, value: object) -> bool:
         return type(value) is type(default) and bool(value == default)
     except Exception:  # an array compares element by element, and has no truth
         return False
+
+
+class StorableData(Serializable):
+    """What a stored message may hold beside messages: objects that are data alone, so that building one does nothing."""
 
 
 def _merge_inherited(obj: Serializable, name: str) -> dict[str, Any]:

@@ -4,14 +4,17 @@ A record is LangChain's ``{"type": …, "data": {…}}`` with a version in front
 Each carries its own version, since a file that is only appended to holds lines of several. Its ``data`` are the fields
 that say something, in the order of their declaration, so equal messages give equal bytes; LangChain can read it. What
 JSON has no word for is written and escaped as `hocket.load` does it, and what could not be read back is refused before
-anything is written: a store that took a message gives it back.
+anything is written: a store that took a message gives it back. The artifact of a tool's result is the exception: it is no
+part of the conversation, and one that cannot be written is left out, with a warning in the log, so that no result is lost.
 
-Reading builds messages and nothing else, of classes that are registered in this process. Every record that any version
-has written is read by all later ones; a change of the format takes the next number and keeps the reader of this one.
+Reading builds messages and documents, and nothing else, of classes that are registered in this process. Every record that
+any version has written is read by all later ones; a change of the format takes the next number and keeps the reader of
+this one.
 """
 
 import functools
 import json
+import logging
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, cast
 
@@ -21,11 +24,12 @@ from hocket.errors import InvalidInput, LoadError
 from hocket.load.dump import dump_storable
 from hocket.load.loading import Loader
 from hocket.load.nodes import SerializedConstructor
-from hocket.load.serializable import find_class
+from hocket.load.serializable import StorableData, find_class
 from hocket.messages.base import BaseMessage, BaseMessageChunk
 from hocket.messages.content import Fields, FieldsView
 from hocket.messages.modifier import RemoveMessage
 from hocket.messages.roles import OWN_CLASSES
+from hocket.messages.tool import ToolMessage
 
 __all__ = [
     "RECORD_VERSION",
@@ -49,18 +53,23 @@ _NO_DEFAULT: Final = object()
 
 _KEYS: Final = frozenset({"v", "type", "class", "data"})
 
-_loader: Final = Loader(allowed=BaseMessage)
+_KINDS: Final = (BaseMessage, StorableData)
+
+_loader: Final = Loader(allowed=_KINDS)
+
+_log: Final = logging.getLogger("hocket.messages")
 
 
 def dump_message(message: BaseMessage) -> Fields:
     """Return ``message`` as a record: ``{"v": 1, "type": …, "data": {…}}``, JSON's own types all the way down.
 
-    Everything comes back from `load_message`: bytes, dates and times, sets, NaN, and messages inside of an artifact too.
-    Tuples come back as lists and members of an enum as their values. The record of a class that is not hocket's own
-    names it under ``class``; the program that loads it must have defined that class.
+    Everything comes back from `load_message`: bytes, dates and times, sets, NaN, and messages and documents inside of an
+    artifact too. Tuples come back as lists and members of an enum as their values. The record of a class that is not
+    hocket's own names it under ``class``; the program that loads it must have defined that class. The artifact of a
+    tool's result that cannot be written is left out, and the log says why, once for each reason.
 
     Raises:
-        InvalidInput: the message holds an object that could not be rebuilt, or a secret, or is nested more than 128 deep.
+        InvalidInput: another field holds an object that could not be rebuilt, or a secret, or is nested more than 128 deep.
             The text names the field.
     """
     cls = message.__class__
@@ -76,8 +85,22 @@ def dump_message(message: BaseMessage) -> Fields:
                 fields[name] = value
         if message.__pydantic_extra__:
             fields.update(message.__pydantic_extra__)
-    record["data"] = {name: _to_storable(message, name, value) for name, value in fields.items()}
+    data: Fields = {}
+    for name, value in fields.items():
+        try:
+            data[name] = dump_storable(value, _KINDS)
+        except InvalidInput as error:
+            if name != "artifact" or not isinstance(message, ToolMessage):
+                kind = message.type
+                raise InvalidInput(f"a message of type {kind!r} cannot be stored for its {name!r}: {error}") from None
+            _warn_once(str(error))
+    record["data"] = data
     return record
+
+
+@functools.lru_cache(maxsize=1000)  # reasons name a type at most
+def _warn_once(reason: str) -> None:
+    _log.warning("the artifact of a tool's result is not stored: %s", reason)
 
 
 @functools.cache
@@ -97,13 +120,6 @@ def _class_id(message: BaseMessage) -> list[str]:
             f"a message of class {'.'.join(id)} cannot be stored: no class is registered under that name"
         )
     return id
-
-
-def _to_storable(message: BaseMessage, name: str, value: Any) -> Any:
-    try:
-        return dump_storable(value, (BaseMessage,))
-    except InvalidInput as error:
-        raise InvalidInput(f"a message of type {message.type!r} cannot be stored for its {name!r}: {error}") from None
 
 
 def load_message(record: Any) -> BaseMessage:
