@@ -100,9 +100,10 @@ class BaseCallbackHandler(
         parent_run_id: UUID | None = None,
         **kwargs: object,
     ) -> object:
-        """``count`` blocks of these types, from replies of other providers, are left out of what ``provider`` is told.
+        """``count`` blocks of these types are left out of what ``provider`` is told.
 
-        They are reasoning, and what ran on the other's servers. It is told once a request, before that is sent.
+        They are from replies of other providers: reasoning, and what ran on their servers. Or they are parts of tools'
+        results that ``provider`` cannot take; a text stands for each. It is told once a request, before that is sent.
         """
 
     def on_embeddings_start(

@@ -1,8 +1,8 @@
 """A request and its reply, as data: what a provider encodes and decodes, and tests compare."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from pydantic import SecretStr
 from pydantic_core import from_json, to_json
@@ -10,7 +10,7 @@ from pydantic_core import from_json, to_json
 from hocket._secrets import redact_url, unwrap_secret, wrap_secrets
 from hocket.http.secrets import redact_headers
 
-__all__ = ["HTTPReply", "HTTPRequest", "json_request"]
+__all__ = ["HTTPReply", "HTTPRequest", "json_bytes", "json_request", "mend_text"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +70,38 @@ def json_request(url: str, body: Any, headers: Mapping[str, str | SecretStr] | N
 
     Raises:
         pydantic_core.PydanticSerializationError: ``body`` holds something that JSON has no word for.
+
+    Half of a surrogate pair, which UTF-8 has no bytes for, is written as U+FFFD: file names may hold one, and models.
     """
     all_headers = {"accept": "application/json", "content-type": "application/json"}
     if headers:
         all_headers |= {name.lower(): unwrap_secret(value) for name, value in wrap_secrets(headers).items()}
-    return HTTPRequest("POST", url, all_headers, to_json(body))
+    return HTTPRequest("POST", url, all_headers, json_bytes(body))
+
+
+def json_bytes(value: object) -> bytes:
+    """Return ``value`` as JSON; halves of surrogate pairs become U+FFFD.
+
+    Raises:
+        pydantic_core.PydanticSerializationError: it holds something that JSON has no word for.
+    """
+    try:
+        return to_json(value)
+    except ValueError:
+        return to_json(_mend(value))
+
+
+def mend_text(text: str) -> str:
+    """Return ``text`` with U+FFFD for each half of a surrogate pair; two halves side by side are one character."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def _mend(value: object) -> object:
+    """Return data whose texts are all valid Unicode."""
+    if isinstance(value, str):
+        return mend_text(value)
+    if isinstance(value, Mapping):
+        return {_mend(key): _mend(item) for key, item in cast("Mapping[object, object]", value).items()}
+    if isinstance(value, list | tuple):
+        return [_mend(item) for item in cast("Sequence[object]", value)]
+    return value

@@ -12,7 +12,7 @@ from pydantic import BaseModel, Field, SkipValidation, field_validator, model_va
 
 from hocket._runtime.callers import warn_caller
 from hocket.errors import InvalidInput, Unsupported, UnsupportedOptionWarning
-from hocket.messages import AIMessage, BaseMessage
+from hocket.messages import AIMessage, BaseMessage, ToolMessage
 from hocket.profiles import ModelProfile, checked_profile
 
 __all__ = [
@@ -23,6 +23,7 @@ __all__ = [
     "OptionPolicyMixin",
     "find_refused",
     "find_unreadable",
+    "find_unreadable_part",
 ]
 
 OptionPolicy = Literal["raise", "drop", "warn"]
@@ -249,16 +250,23 @@ def _check_forms(options: Mapping[str, object]) -> None:
 def find_unreadable(messages: Iterable[BaseMessage], profile: Mapping[str, Any]) -> tuple[str, str] | None:
     """Return the type of the first part that a model of this profile cannot read, and the key that says so.
 
-    What models said is not looked at: the provider decides what it sends back of that.
+    What models said, and tools, is not looked at: the provider decides what it sends of that.
     """
     for message in messages:
-        content = message.content
-        if content.__class__ is str or isinstance(message, AIMessage):
+        if message.content.__class__ is str or isinstance(message, AIMessage | ToolMessage):
             continue
-        for part in content:
-            if not isinstance(part, Mapping):
-                continue
-            key = "pdf_inputs" if part.get("mime_type") == "application/pdf" else _INPUTS.get(part.get("type"), "")
-            if profile.get(key) is False:
-                return str(part["type"]), key
+        if unread := find_unreadable_part(message.content, profile):
+            return unread
+    return None
+
+
+def find_unreadable_part(content: Iterable[object], profile: Mapping[str, Any]) -> tuple[str, str] | None:
+    """Return what `find_unreadable` does, of one content."""
+    for part in content:
+        if not isinstance(part, Mapping):
+            continue
+        fields = cast("Mapping[str, object]", part)
+        key = "pdf_inputs" if fields.get("mime_type") == "application/pdf" else _INPUTS.get(fields.get("type"), "")
+        if profile.get(key) is False:
+            return str(fields["type"]), key
     return None

@@ -19,6 +19,7 @@ from hocket.errors import HocketError, InvalidInput, Unsupported
 from hocket.http.request import HTTPReply, HTTPRequest
 from hocket.language_models.call_parts import NOT_SENT
 from hocket.language_models.chat_models import BaseChatModel
+from hocket.language_models.option_policy import find_unreadable_part
 from hocket.language_models.options import merge_options
 from hocket.language_models.simple import generate_from_stream
 from hocket.messages import AIMessage, BaseMessage, ToolMessage, validate_content_block
@@ -27,11 +28,12 @@ from hocket.messages.content import Fields, FieldsView
 from hocket.messages.usage import add_counts
 from hocket.outputs import ChatGenerationChunk, ChatResult
 from hocket.remote.chat_stream_decoder import ChatStreamDecoder
-from hocket.remote.handover import PRIVATE, Downgrade, hand_over, lift_function_calls, with_handover
+from hocket.remote.handover import PRIVATE, Downgrade, hand_over, lift_function_calls, make_downgrade, with_handover
 from hocket.remote.message_parts import check_results, lift_results
 from hocket.remote.model import RemoteModel
 from hocket.remote.options import CallFields
 from hocket.remote.stream_decoder import StreamDecoder
+from hocket.remote.tool_results import fit_results
 from hocket.tokens.token_count import TokenCount
 
 __all__ = ["RemoteChatModel"]
@@ -189,6 +191,8 @@ class RemoteChatModel(RemoteModel, BaseChatModel, ABC):
     ) -> tuple[Sequence[BaseMessage], Downgrade | None]:
         """Return a conversation as the provider can take it, and what that leaves out.
 
+        A tool has run already, and its result is in a history: what the server cannot take of it becomes a text.
+
         Args:
             messages: the conversation.
             params: what the call says.
@@ -212,7 +216,20 @@ class RemoteChatModel(RemoteModel, BaseChatModel, ABC):
                 "blocks), which foreign='raise' forbids to leave out; remove them, or use foreign='convert'",
                 provider=self._provider,
             )
-        return adapted, downgrade
+        fitted, replaced = fit_results(adapted, functools.partial(self._takes_result, params=params))
+        return fitted, make_downgrade(self._provider, replaced, downgrade)
+
+    def _takes_result(self, message: ToolMessage, params: FieldsView) -> bool:
+        """Whether the server, and the model as far as is known, take a tool's result as it is."""
+        profile = self._profile_for(params.get("model")) or {}
+        if find_unreadable_part(message.content, profile):
+            return False
+        try:
+            sent = {name: value for name, value in params.items() if name not in NOT_SENT}
+            self._request([message], self._merge_options(None, sent), stream=False)
+        except (HocketError, *_ODD_SHAPES):
+            return False
+        return True
 
     def _merge_options(self, stop: list[str] | None, params: FieldsView) -> CallFields:
         """Return the options of one call.

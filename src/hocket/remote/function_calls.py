@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from pydantic_core import to_json
 
 from hocket.errors import InvalidInput
+from hocket.http.request import json_bytes
 from hocket.messages import AIMessage, ToolMessage
 from hocket.messages.calls import AnyToolCall
 from hocket.messages.content import Fields, FieldsView
@@ -62,7 +63,7 @@ def _write_arguments(arguments: object) -> str | None:
 def write_call(call: AnyToolCall) -> Fields:
     """Return a call as the format has it. Arguments that could not be read go back as the model wrote them."""
     args: object = call["args"]
-    text = args if isinstance(args, str) else to_json(args or {}).decode()
+    text = args if isinstance(args, str) else json_bytes(args or {}).decode()
     return {
         "id": call.get("id") or "",
         "type": "function",

@@ -23,7 +23,15 @@ from hocket.messages.formats import content_blocks_of, read_block
 from hocket.messages.tool_calls import read_tool_calls, tool_call_chunk
 from hocket.remote.message_parts import STANDARD, IsNative, keep_standard
 
-__all__ = ["PRIVATE", "Downgrade", "hand_over", "lift_function_calls", "make_call_id", "with_handover"]
+__all__ = [
+    "PRIVATE",
+    "Downgrade",
+    "hand_over",
+    "lift_function_calls",
+    "make_call_id",
+    "make_downgrade",
+    "with_handover",
+]
 
 _CALLS = frozenset({"tool_call", "invalid_tool_call", "tool_call_chunk"})
 PRIVATE = frozenset({"reasoning", "server_tool_call", "server_tool_result", "server_tool_call_chunk", "non_standard"})
@@ -35,17 +43,25 @@ _KEPT_BESIDE = ("function_call", "refusal")
 
 @dataclass(frozen=True, slots=True)
 class Downgrade:
-    """What a provider was not told of a conversation that another one began.
+    """What a provider was not told of a conversation: of another one's replies, or of tools' results.
 
     Attributes:
         provider: who is asked.
-        block_types: the types of the blocks that were left out, as standard blocks are called, sorted.
+        block_types: the types of the blocks that were left out, or became a text, as standard blocks are called, sorted.
         count: how many blocks.
     """
 
     provider: str
     block_types: tuple[str, ...]
     count: int
+
+
+def make_downgrade(provider: str, block_types: Sequence[str], other: Downgrade | None = None) -> Downgrade | None:
+    """Return what is to be told of blocks of these types, with that of ``other``; None: nothing."""
+    if not block_types:
+        return other
+    types, count = (other.block_types, other.count) if other else ((), 0)
+    return Downgrade(provider, tuple(sorted({*types, *block_types})), count + len(block_types))
 
 
 class _AdaptingModel(Protocol):
@@ -104,7 +120,7 @@ def hand_over(
     ]
     if call_ids is not None:
         made = _fit_ids(made, call_ids)
-    return made, Downgrade(provider, tuple(sorted(set(left_out))), len(left_out)) if left_out else None
+    return made, make_downgrade(provider, left_out)
 
 
 def _hand_over(
@@ -249,7 +265,7 @@ _DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
 def make_call_id(id: str) -> str:
     """Return nine letters and digits that stand for an id, the same ones each time. Every server takes such an id."""
-    number = int.from_bytes(hashlib.sha256(id.encode()).digest())
+    number = int.from_bytes(hashlib.sha256(id.encode("utf-8", "surrogatepass")).digest())
     made = ""
     while len(made) < 9:
         number, digit = divmod(number, len(_DIGITS))

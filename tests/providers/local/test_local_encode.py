@@ -16,6 +16,7 @@ from hocket.messages import (
     RemoveMessage,
     SystemMessage,
     ToolMessage,
+    create_image_block,
 )
 from hocket.providers.local import ChatLocal
 from hocket.providers.local.encode import encode_messages, encode_request
@@ -88,10 +89,16 @@ def test_reasoning_is_refused_where_no_model_said_it() -> None:
         encode_messages([HumanMessage([{"type": "reasoning", "reasoning": "hm"}])])
 
 
-def test_half_a_character_is_refused() -> None:
-    """A lone surrogate, which no encoding can carry, is named with its place."""
-    with pytest.raises(InvalidInput, match=r"'\\ud800' at position 1"):
-        encode_messages([HumanMessage("a\ud800b")])
+def test_half_a_character_is_replaced() -> None:
+    """A lone surrogate, which no encoding can carry, is told as U+FFFD, so that the conversation goes on."""
+    assert encode_messages([HumanMessage("a\ud800b")])[0]["content"] == "a\ufffdb"
+
+
+def test_a_picture_in_a_result_is_told_in_words() -> None:
+    """Its tool has run: in a user's message it would be refused."""
+    picture = create_image_block(base64=b"-" * 2000, mime_type="image/png")
+    told = encode_messages([ToolMessage([picture], tool_call_id="1")])[0]["content"]
+    assert told == "[image/png, 2 kB: the embedded model reads text only]"
 
 
 def test_no_message_and_no_role() -> None:

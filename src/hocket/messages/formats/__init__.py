@@ -11,6 +11,7 @@ kept whole as ``non_standard``, and what was read and is written again is equal,
 ids are generated, so the same content always reads the same, whichever provider it came from.
 """
 
+from hocket.messages.formats.describe import describe_part
 from hocket.messages.formats.input import normalize_input_content
 from hocket.messages.formats.known import ContentFormat
 from hocket.messages.formats.view import content_blocks_of, read_block, stands_for, text_of_content
@@ -19,6 +20,7 @@ from hocket.messages.formats.write import native_content
 __all__ = [
     "ContentFormat",
     "content_blocks_of",
+    "describe_part",
     "native_content",
     "normalize_input_content",
     "read_block",

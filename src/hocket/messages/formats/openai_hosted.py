@@ -5,6 +5,7 @@ again. Where the item has an ``index``, that of the result is derived from it (`
 apart when a stream is folded.
 """
 
+import json
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, cast
 
@@ -21,7 +22,7 @@ __all__ = ["READERS", "arguments_text", "raw_arguments", "write_hosted"]
 def raw_arguments(native: Native, args: FieldsView) -> Fields:
     """The text of a call's arguments, for the ``extras``, unless ``args`` would be written the same."""
     text = text_at(native, "arguments")
-    return {} if text is None or text == to_json(args).decode() else {"arguments": text}
+    return {} if text is None or text == _write(args) else {"arguments": text}
 
 
 def arguments_text(block: Block) -> str:
@@ -34,7 +35,14 @@ def arguments_text(block: Block) -> str:
             return text
     except InvalidInput:
         pass
-    return to_json(args).decode()
+    return _write(args)
+
+
+def _write(args: object) -> str:
+    try:
+        return to_json(args).decode()
+    except ValueError:  # half of a surrogate pair, which is mended where the request is written
+        return json.dumps(args, ensure_ascii=False, separators=(",", ":"))
 
 
 _Part = Callable[[Native], Any]

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from hocket.errors import InvalidInput
+from hocket.http.request import mend_text
 from hocket.language_models.options import collect_options
 from hocket.language_models.tool_choice import drop_extras, parse_tool_choice
 from hocket.messages import (
@@ -20,6 +21,7 @@ from hocket.messages import (
     SystemMessage,
     ToolMessage,
 )
+from hocket.messages.formats import describe_part
 from hocket.providers.local.options import CallOptions
 
 __all__ = ["encode_messages", "encode_request"]
@@ -107,29 +109,23 @@ def _name_role(message: BaseMessage) -> str:
 
 
 def _join_texts(message: BaseMessage) -> str:
-    content = message.content
-    text = (
-        content
-        if isinstance(content, str)
-        else "".join(_iterate_texts(content, is_reply=isinstance(message, AIMessage)))
-    )
+    text = message.content if isinstance(message.content, str) else "".join(_iterate_texts(message.content, message))
     try:
         text.encode()
-    except UnicodeEncodeError as error:
-        raise InvalidInput(
-            f"a message holds {text[error.start]!r} at position {error.start}, half of a surrogate pair, which is not "
-            "text: read its source with the right encoding"
-        ) from None
+    except UnicodeEncodeError:
+        return mend_text(text)
     return text
 
 
-def _iterate_texts(content: Iterable[str | Mapping[str, Any]], *, is_reply: bool) -> Iterable[str]:
+def _iterate_texts(content: Iterable[str | Mapping[str, Any]], message: BaseMessage) -> Iterable[str]:
     for part in content:
         if isinstance(part, str):
             yield part
         elif part.get("type") in ("text", "text-plain") and isinstance(part.get("text"), str):
             yield part["text"]
-        elif not (is_reply and part.get("type") in _UNSPOKEN):
+        elif isinstance(message, ToolMessage):  # its tool has run, and the history must go on
+            yield describe_part(part, "the embedded model reads text only")
+        elif not (isinstance(message, AIMessage) and part.get("type") in _UNSPOKEN):
             raise InvalidInput(
                 f"the embedded model reads text only, and a message holds a block of type {part.get('type')!r}; "
                 "remove it, or use a model that takes such blocks"

@@ -1,0 +1,43 @@
+"""A part of a content in a few words, for a reader who cannot be given the part itself."""
+
+from typing import cast
+
+from hocket.errors import HocketError
+from hocket.messages.content import Fields, FieldsView
+from hocket.messages.formats.blocks import document_text, source_of
+from hocket.messages.formats.view import read_block
+
+__all__ = ["describe_part"]
+
+_LONGEST = 500
+"""Characters of an address that are written."""
+
+
+def describe_part(part: FieldsView, why: str) -> str:
+    """Return a text in place of a part: its type, its size or address, and why it is not here; a document's own text.
+
+    [image/png, 2 kB: this server takes text only]
+    """
+    return " ".join(_describe(cast(Fields, block), why) for block in read_block(dict(part)))
+
+
+def _describe(block: Fields, why: str) -> str:
+    if block["type"] == "text-plain" and isinstance(block.get("text"), str):
+        return document_text(block)
+    value = block.get("value")
+    kind = value.get("type", "part") if block["type"] == "non_standard" and isinstance(value, dict) else block["type"]
+    try:
+        source = source_of(block)
+    except (HocketError, TypeError, AttributeError):
+        return f"[{kind}: {why}]"
+    if not isinstance(source.data, str):
+        return f"[{source.mime_type or kind}: {why}]"
+    what = _say_size(source.data) if source.kind == "base64" else source.data[:_LONGEST]
+    return f"[{source.mime_type or kind}, {what}: {why}]"
+
+
+def _say_size(base64: str) -> str:
+    count = len(base64.rstrip("=")) * 3 // 4
+    if count < 1000:
+        return f"{count} bytes"
+    return f"{count / 1000:.0f} kB" if count < 1_000_000 else f"{count / 1_000_000:.1f} MB"
