@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, cast
 from hocket._runtime.runtime import ASYNC, Runtime
 from hocket._runtime.stream import Producer, Sink
 from hocket.agents.approval import Resume
-from hocket.agents.events import AgentEvent, AgentStream, EndEvent, SyncAgentStream
+from hocket.agents.events import AgentEvent, AgentStream, Backlog, EndEvent, SyncAgentStream
 from hocket.agents.limits import AgentLimits
 from hocket.agents.loop import AgentRun
 from hocket.agents.plan import AgentPlan
@@ -120,10 +120,11 @@ class Agent(Runnable[AgentInput, AgentResult[Output]], Generic[Output]):
     ) -> AgentStream[Output]:
         """Run the agent, and return what happens as it happens; the last event, "end", has the result.
 
-        Leaving the stream cancels the run; what was finished is stored, and of an answer under way the text so far, flagged
-        ``"partial": True`` in its ``response_metadata``.
+        Leaving the stream cancels the run; what was finished is stored, and of an answer under way the text that was read,
+        flagged ``"partial": True`` in its ``response_metadata``.
         """
-        return AgentStream(self._producer(input, config, _Options(history, limits, injected, kwargs)))
+        backlog = Backlog()
+        return AgentStream(self._producer(input, config, _Options(history, limits, injected, kwargs), backlog), backlog)
 
     def stream(  # type: ignore[override]
         self,
@@ -136,7 +137,10 @@ class Agent(Runnable[AgentInput, AgentResult[Output]], Generic[Output]):
         **kwargs: Any,
     ) -> SyncAgentStream[Output]:
         """Run the agent, and return what happens as it happens: the sync face of `astream`."""
-        return SyncAgentStream(self._producer(input, config, _Options(history, limits, injected, kwargs)))
+        backlog = Backlog()
+        return SyncAgentStream(
+            self._producer(input, config, _Options(history, limits, injected, kwargs), backlog), backlog
+        )
 
     def as_tool(  # type: ignore[override]  # an agent takes a text, so that there is no schema to give
         self, name: str | None = None, description: str = "", **kwargs: Any
@@ -194,11 +198,13 @@ class Agent(Runnable[AgentInput, AgentResult[Output]], Generic[Output]):
         else:
             await super()._produce(runtime, input, config, kwargs, sink)
 
-    def _producer(self, input: AgentInput, config: RunnableConfig | None, options: "_Options") -> Producer[AgentEvent]:
+    def _producer(
+        self, input: AgentInput, config: RunnableConfig | None, options: "_Options", backlog: Backlog | None = None
+    ) -> Producer[AgentEvent]:
         config = ensure_config(config)
 
         async def produce(sink: Sink[AgentEvent]) -> None:
-            result = await self._execute(input, config, options, sink)
+            result = await self._execute(input, config, options, sink, backlog)
             waiting = sink.put(EndEvent(result=result))
             if waiting is not None:
                 await waiting
@@ -211,12 +217,14 @@ class Agent(Runnable[AgentInput, AgentResult[Output]], Generic[Output]):
         config: RunnableConfig | None,
         options: "_Options",
         sink: Sink[AgentEvent] | None,
+        backlog: Backlog | None = None,
     ) -> AgentResult[Output]:
         limits = options.check(self._plan) or self.limits
         asked = _read_input(input, options.history)
         name = self.get_name()
         run = ChainRun(ASYNC, name, ensure_config(config), own_metadata={AGENT_NAME: name})
-        agent_run = AgentRun(self._plan, limits, options.history, run, run.config_inside(), sink, options.injected)
+        inside = run.config_inside()
+        agent_run = AgentRun(self._plan, limits, options.history, run, inside, sink, options.injected, backlog)
         work = functools.partial(agent_run.execute, asked)
         return await run.execute(input, work, lambda: sink is not None and sink.closed)
 

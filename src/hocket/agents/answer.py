@@ -4,14 +4,19 @@ from typing import Any
 
 from hocket.agents.model_call import FEEDBACK
 from hocket.agents.structured import AnswerFormat
-from hocket.errors import ContentFiltered, OutputParserException
+from hocket.errors import ContentFiltered, LLMError, OutputParserException
 from hocket.language_models.structured.answers import find_obstacle
 from hocket.message_toolkit.calls import is_empty
 from hocket.messages import AIMessage
 
-__all__ = ["is_paused", "is_silent", "read_answer"]
+__all__ = ["is_broken_off", "is_paused", "is_silent", "read_answer"]
 
 _EMPTY = "Your reply was empty. Call a tool, or give your answer."
+
+
+def is_broken_off(error: BaseException) -> bool:
+    """Whether an error is that an answer has begun and does not go on: too slow, or the connection broke."""
+    return isinstance(error, LLMError) and error.partial is not None and not isinstance(error, ContentFiltered)
 
 
 def is_paused(reply: AIMessage) -> bool:

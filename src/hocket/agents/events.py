@@ -12,6 +12,7 @@ from hocket.runnables.folding import OutputEvent
 __all__ = [
     "AgentEvent",
     "AgentStream",
+    "Backlog",
     "ChunkEvent",
     "EndEvent",
     "EventSink",
@@ -163,6 +164,17 @@ EventSink = Callable[[AgentEvent], Awaitable[None] | None]
 """Takes the events of a run; what it returns is to be awaited, unless None."""
 
 
+class Backlog:
+    """The pieces of answers that wait for a stream's reader: where he leaves, they are not kept.
+
+    Attributes:
+        chunks: how many.
+    """
+
+    def __init__(self) -> None:
+        self.chunks: int = 0
+
+
 class AgentStream(Stream[AgentEvent], Generic[Output]):
     """The events of a run, as they come. It can be left at any point: that cancels the run (see `Stream`).
 
@@ -170,13 +182,16 @@ class AgentStream(Stream[AgentEvent], Generic[Output]):
         result: of the run, once it has ended; None before.
     """
 
-    def __init__(self, produce: Producer[AgentEvent]) -> None:
+    def __init__(self, produce: Producer[AgentEvent], backlog: Backlog) -> None:
         super().__init__(produce)
         self.result: AgentResult[Output] | None = None
+        self._backlog = backlog
 
     async def __anext__(self) -> AgentEvent:
         event = await super().__anext__()
-        if event.kind == "end":
+        if event.kind == "chunk":
+            self._backlog.chunks -= 1
+        elif event.kind == "end":
             self.result = event.result
         return event
 
@@ -188,12 +203,15 @@ class SyncAgentStream(SyncStream[AgentEvent], Generic[Output]):
         result: of the run, once it has ended; None before.
     """
 
-    def __init__(self, produce: Producer[AgentEvent]) -> None:
+    def __init__(self, produce: Producer[AgentEvent], backlog: Backlog) -> None:
         super().__init__(produce, stepped=False)
         self.result: AgentResult[Output] | None = None
+        self._backlog = backlog
 
     def __next__(self) -> AgentEvent:
         event = super().__next__()
-        if event.kind == "end":
+        if event.kind == "chunk":
+            self._backlog.chunks -= 1
+        elif event.kind == "end":
             self.result = event.result
         return event

@@ -10,10 +10,10 @@ from typing import Any, Generic, TypeVar, cast
 
 from hocket._runtime.alarm import Alarm
 from hocket._runtime.stream import Sink
-from hocket.agents.answer import is_paused, is_silent, read_answer
+from hocket.agents.answer import is_broken_off, is_paused, is_silent, read_answer
 from hocket.agents.approval import Resume
 from hocket.agents.calls import BEYOND, ToolTurn, answer_open_calls, resume_calls, sort_calls
-from hocket.agents.events import AgentEvent, MessageEvent, PausedEvent, UnreadableEvent
+from hocket.agents.events import AgentEvent, Backlog, MessageEvent, PausedEvent, UnreadableEvent
 from hocket.agents.feedback import make_feedback
 from hocket.agents.limits import AgentLimits, StopReason
 from hocket.agents.middleware import ModelRequest, OfferedTool, compose_model_calls
@@ -29,13 +29,7 @@ from hocket.agents.steps import AgentFinish
 from hocket.agents.turn import TurnRunner, add_note
 from hocket.agents.window import ContextWindow
 from hocket.chat_history import BaseChatMessageHistory
-from hocket.errors import (
-    BudgetExceeded,
-    ContentFiltered,
-    LimitReached,
-    OutputParserException,
-    Unsupported,
-)
+from hocket.errors import BudgetExceeded, ContentFiltered, LimitReached, OutputParserException, Unsupported
 from hocket.message_toolkit.calls import is_empty, with_calls
 from hocket.messages import AIMessage, BaseMessage, ToolCall, ToolMessage, message_chunk_to_message
 from hocket.messages.calls import calls_of
@@ -65,6 +59,7 @@ class AgentRun(Generic[Output]):
         config: for the runs inside it.
         sink: takes events; None: nobody wants them.
         injected: arguments of tools that the application gives, by name.
+        backlog: the pieces of answers that nobody has read yet; None: nobody counts.
 
     Raises:
         InvalidInput: a tool needs an injected argument that is missing.
@@ -79,6 +74,7 @@ class AgentRun(Generic[Output]):
         config: RunnableConfig,
         sink: Sink[AgentEvent] | None,
         injected: Mapping[str, object] | None = None,
+        backlog: Backlog | None = None,
     ) -> None:
         self._plan = plan
         self._limits = limits
@@ -88,7 +84,7 @@ class AgentRun(Generic[Output]):
         self._usage = RunUsage(limits.tokens)
         inside = merge_configs(config, {"callbacks": [self._usage]})
         self._bounded = [one for one in find_usages(inside) if one.limit is not None]
-        self._caller = ModelCaller(plan.format, inside, sink)
+        self._caller = ModelCaller(plan.format, inside, sink, backlog, plan.answer)
         self._ask_model = compose_model_calls(plan.middleware, self._count_and_ask)
         self._runner = CallRunner(
             plan.tools,
@@ -153,7 +149,8 @@ class AgentRun(Generic[Output]):
             while result is None:
                 result = await self._make_step()
         except BaseException as error:
-            if not isinstance(error, Exception) or (self._sink is not None and self._sink.closed):
+            is_left = self._sink is not None and self._sink.closed
+            if is_left or not isinstance(error, Exception) or is_broken_off(error):
                 await self._record.add_partial(self._caller.partial)  # the user has seen it
             raise
         return result
@@ -384,7 +381,7 @@ class AgentRun(Generic[Output]):
         return AgentResult(
             output=cast("Output | None", output),
             stop=stop,
-            new_messages=self._record.messages,
+            new_messages=[*self._record.messages, *self._record.question],  # the question, though nobody answered it
             past=self._before.messages,
             pending=[*pending],
             usage=self._usage.total,

@@ -9,11 +9,13 @@ from typing import Any, cast
 
 from hocket._runtime.runtime import ASYNC
 from hocket._runtime.stream import Sink
-from hocket.agents.events import AgentEvent, ChunkEvent
+from hocket.agents.events import AgentEvent, Backlog, ChunkEvent
 from hocket.agents.middleware import ModelRequest, OfferedTool
+from hocket.agents.structured import AnswerFormat
 from hocket.agents.text_format import AnswerFilter, TextFormat
 from hocket.errors import InvalidHook, InvalidInput, Unsupported
 from hocket.language_models import BaseChatModel
+from hocket.language_models.structured.answers import CallAnswerReader
 from hocket.messages import AIMessage, AIMessageChunk, BaseMessage, Collector, message_chunk_to_message
 from hocket.messages.calls import calls_of
 from hocket.messages.content import FieldsView
@@ -34,20 +36,40 @@ class ModelCaller:
         format: of the text style; None: tools are called natively.
         config: of the calls.
         sink: takes the pieces of the answers; None: nobody wants them.
+        backlog: counts the pieces of answers that nobody has read yet; None: nobody counts.
+        typed: what the model answers with, a call; None: a text.
     """
 
-    def __init__(self, format: TextFormat | None, config: RunnableConfig, sink: Sink[AgentEvent] | None) -> None:
+    def __init__(
+        self,
+        format: TextFormat | None,
+        config: RunnableConfig,
+        sink: Sink[AgentEvent] | None,
+        backlog: Backlog | None = None,
+        typed: AnswerFormat[Any] | None = None,
+    ) -> None:
         self._format = format
         self._config = config
         self._sink = sink
+        self._backlog = backlog
+        self._typed = typed
         self._answer: _ChunkSink | None = None  # the last one
         self._bound: tuple[object, object, object, Runnable[Any, AIMessage]] | None = None
         self._refuses_stop: object = None  # the model that has said that it takes no stop words
 
     @property
     def partial(self) -> AIMessage:
-        """What has come of the answer for the user; of one that is not streamed, nothing."""
-        return AIMessage("") if self._answer is None else self._answer.shown
+        """What has come of the answer for the user; of one that is not streamed, nothing. A typed answer is its JSON."""
+        if self._answer is None or self._sink is None:
+            return AIMessage("")
+        chunks = self._answer.shown
+        if self._sink.closed and self._backlog is not None:  # nobody will take those that are left
+            chunks = chunks[: max(0, len(chunks) - self._backlog.chunks)]
+        shown = _fold(chunks)
+        if self._typed is None or self._format is not None:
+            return shown
+        follow = CallAnswerReader(self._typed.name).follow()
+        return shown.model_copy(update={"content": shown.text + "".join(map(follow, chunks))})
 
     async def ask(self, request: ModelRequest) -> AIMessage:
         """Return the model's answer.
@@ -80,7 +102,9 @@ class ModelCaller:
         return answer.message
 
     def _make_sink(self, request: ModelRequest, stream_filter: AnswerFilter | None = None) -> "_ChunkSink | None":
-        self._answer = None if self._sink is None else _ChunkSink(self._sink, request.step, stream_filter)
+        self._answer = (
+            None if self._sink is None else _ChunkSink(self._sink, request.step, stream_filter, self._backlog)
+        )
         return self._answer
 
     def _bind(self, request: ModelRequest) -> Runnable[Any, AIMessage]:
@@ -162,27 +186,27 @@ def bind_tools(
 
 
 class _ChunkSink:
-    """A sink that shows the pieces of an answer, as far as they are for the user, and puts them together."""
+    """A sink that shows the pieces of an answer, as far as they are for the user, and puts them together.
 
-    def __init__(self, sink: Sink[AgentEvent], step: int, stream_filter: AnswerFilter | None) -> None:
+    Attributes:
+        shown: the pieces for the user.
+    """
+
+    def __init__(
+        self, sink: Sink[AgentEvent], step: int, stream_filter: AnswerFilter | None, backlog: Backlog | None
+    ) -> None:
+        self.shown: list[AIMessageChunk] = []
         self._sink = sink
         self._step = step
         self._filter = stream_filter
+        self._backlog = backlog
         self._collector = Collector()
         self._whole: AIMessage | None = None
-        self._shown: list[str] = []  # what the filter let through
 
     @property
     def closed(self) -> bool:
         """Whether the consumer of the run's events has left."""
         return self._sink.closed
-
-    @property
-    def shown(self) -> AIMessage:
-        """The answer so far, as far as it is for the user."""
-        if self._filter is not None:
-            return AIMessage("".join(self._shown))
-        return self._collector.message() if self._whole is None else self._whole
 
     def put(self, item: AIMessage) -> Awaitable[None] | None:
         """Take a piece; of a runnable that does not stream, the whole answer."""
@@ -203,7 +227,7 @@ class _ChunkSink:
 
     async def show_answer(self, text: str) -> None:
         """Show an answer of which the filter let nothing through: it could not know that it is one."""
-        if not self._shown:
+        if not self.shown:
             await self._show(text)
 
     async def _show(self, text: str) -> None:
@@ -214,9 +238,17 @@ class _ChunkSink:
     def _emit_chunk(self, chunk: AIMessageChunk | None) -> Awaitable[None] | None:
         if chunk is None:
             return None
-        if self._filter is not None:
-            self._shown.append(chunk.text)
+        self.shown.append(chunk)
+        if self._backlog is not None:
+            self._backlog.chunks += 1
         return self._sink.put(ChunkEvent(step=self._step, chunk=chunk))
+
+
+def _fold(chunks: Sequence[AIMessageChunk]) -> AIMessage:
+    collector = Collector()
+    for chunk in chunks:
+        collector.add(chunk)
+    return collector.message()
 
 
 def _check_reply(reply: object) -> AIMessage:

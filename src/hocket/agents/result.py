@@ -28,7 +28,8 @@ class AgentResult(Generic[Output]):
         output: the model's text, or the object that it made; what a tool with ``return_direct`` or a `StopRun` has; None:
             there is none.
         stop: why the run has ended.
-        new_messages: those of this call: the question, answers, results.
+        new_messages: those of this call: the question, answers, results. A question that nobody answered, since a limit
+            came first, is here, and not in the history.
         past: what was said before.
         pending: calls that wait for a decision.
         usage: tokens of all models that were called in the run, by tools and other agents too; answers out of a cache

@@ -243,7 +243,7 @@ async def test_a_run_whose_time_is_up(store: Store):
 
 
 async def test_time_that_is_up_at_any_wait():
-    """Wherever the run waits then: what it returns is what is stored."""
+    """Wherever the run waits then: what it returns is what is stored, or a question that nobody has answered."""
     with virtual_clock(autojump=False) as clock:
         tasks = living_tasks()
 
@@ -252,7 +252,8 @@ async def test_time_that_is_up_at_any_wait():
             result = await desk.make_agent().ainvoke(
                 "go", {"callbacks": [pausing_handler()]}, history=history, limits=limits
             )
-            assert await history.aget_messages() == result.messages
+            stored = await history.aget_messages()
+            assert stored == result.messages or (not stored and [one.text for one in result.messages] == ["go"])
             return result.stop
 
         with _tasks_driven():

@@ -8,13 +8,15 @@ from typing import Any
 import anyio
 import anyio.lowlevel
 import pytest
+from pydantic import BaseModel
 
 from hocket import InMemoryChatMessageHistory, ScriptedChatModel, Turn
 from hocket.agents import Agent, AgentLimits, Resume, create_agent
 from hocket.chat_history import BaseChatMessageHistory
-from hocket.errors import InvalidInput, LimitReached
+from hocket.errors import InvalidInput, LimitReached, StreamTruncated
 from hocket.message_toolkit import validate_history
 from hocket.messages import AIMessage, BaseMessage, ToolMessage
+from hocket.messages.calls import calls_of
 from hocket.prompts import ChatPromptTemplate
 from hocket.serving import finish_streams
 from hocket.testing import virtual_clock
@@ -179,6 +181,87 @@ async def test_an_answer_of_which_nothing_came_leaves_nothing():
         with anyio.move_on_after(0.05):
             await anext(events)
     assert history.messages == []
+
+
+@pytest.mark.parametrize("turns", [[], [SUM]], ids=["first", "after a call"])
+async def test_what_nobody_has_read_is_not_kept(turns: list[Any]):
+    """The pieces that wait for the reader are no part of the conversation, as in a conversation."""
+    history = InMemoryChatMessageHistory()
+    many = Turn(text=[f"w{place} " for place in range(1000)])
+    async with make_agent(*turns, then=many).astream("go", history=history) as events:
+        for _ in range(2):
+            await read_first(events)
+    assert history.messages[-1].text == "w0 w1 "
+
+
+def test_what_nobody_has_read_of_a_sync_stream_is_not_kept():
+    """It fetches more than it hands over."""
+    history = InMemoryChatMessageHistory()
+    many = Turn(text=[f"w{place} " for place in range(1000)])
+    with make_agent(then=many).stream("go", history=history) as events:
+        for event in events:
+            if event.kind == "chunk":
+                break
+    assert describe(history.messages) == [QUESTION, ("ai", "w0 ", True)]
+
+
+class Answer(BaseModel):
+    """An answer with a type."""
+
+    text: str
+
+
+@pytest.mark.parametrize("is_left", [True, False], ids=["left", "time is up"])
+async def test_the_half_of_a_typed_answer_is_its_json(is_left: bool):
+    """As in text, where the answer is JSON anyway; a call that is not whole would be none."""
+    history = InMemoryChatMessageHistory()
+    late = Turn(text=["So: "], tool_calls=[call("Answer", text="a sum")], pause=3)  # its last piece comes after 9 s
+    agent = make_agent(then=late, response_format=Answer, limits=AgentLimits(seconds=8))
+    with virtual_clock():
+        async with agent.astream("go", history=history) as events:
+            async for event in events:
+                if is_left and event.kind == "chunk" and "sum" in str(event.chunk.tool_call_chunks):
+                    break
+    [question, half] = history.messages
+    assert describe([question]) == [QUESTION] and describe([half]) == [("ai", half.text, True)]
+    assert half.text.startswith('So: {"text":') and "a sum" in half.text
+    assert not calls_of(half)
+    await check_next(history)
+
+
+@pytest.mark.parametrize("turns", [[], [SUM]], ids=["first", "after a call"])
+async def test_a_stream_that_breaks_off(turns: list[Any]):
+    """The user has seen the half, as where the time was up; whoever did not stream it has seen nothing."""
+    for is_streamed in (True, False):
+        history = InMemoryChatMessageHistory()
+        agent = make_agent(
+            *turns,
+            then=Turn(text=HALVES, error=StreamTruncated("broke off", partial=AIMessage("half of ")), error_after=2),
+        )
+        with pytest.raises(StreamTruncated):
+            if is_streamed:
+                async for _ in agent.astream("go", history=history):
+                    pass
+            else:
+                await agent.ainvoke("go", history=history)
+        before = AFTER_A_CALL if turns else [QUESTION] if is_streamed else []
+        assert describe(history.messages) == [*before, *([("ai", "half of ", True)] if is_streamed else [])]
+
+
+@pytest.mark.parametrize("at_limit", ["answer", "stop", "raise"])
+async def test_a_question_that_nobody_answered_is_in_the_result(at_limit: Any):
+    """The result's last message is no older answer; the history has no question without an answer, as elsewhere."""
+    history = InMemoryChatMessageHistory()
+    await create_agent(ScriptedChatModel(script=["Paris."])).ainvoke("France?", history=history)
+    agent = make_agent(then=Turn(text="late", delay=1e9), at_limit=at_limit, limits=AgentLimits(seconds=5))
+    with virtual_clock():
+        try:
+            result = await agent.ainvoke("Peru?", history=history)
+        except LimitReached as error:
+            result = error.result
+    assert (result.stop, [message.text for message in result.messages]) == ("seconds", ["France?", "Paris.", "Peru?"])
+    assert [message.text for message in result.new_messages] == ["Peru?"]
+    assert [message.text for message in history.messages] == ["France?", "Paris."]
 
 
 async def test_in_text_only_what_the_user_saw_is_kept():
