@@ -334,6 +334,20 @@ def test_a_model_may_be_named(monkeypatch: pytest.MonkeyPatch) -> None:
         Conversation(42)  # type: ignore[arg-type]
 
 
+def test_a_model_that_answers_with_objects_is_refused_before_it_is_asked():
+    """A conversation consists of messages; an agent takes both."""
+    model = ScriptedChatModel(script=['{"name": "Ada"}'])
+    schema = {"title": "Person", "type": "object", "properties": {"name": {"type": "string"}}}
+    typed: Any = model.with_structured_output(schema)
+    for made in (typed, typed.with_config(tags=["typed"])):
+        with pytest.raises(InvalidInput, match=r"answers with objects .* create_agent\(model, response_format"):
+            Conversation(made)
+    conversation = Conversation(model)
+    with pytest.raises(InvalidInput, match="answers with objects"):
+        conversation.model = typed
+    assert not model.requests
+
+
 async def test_a_turn_is_one_run_with_the_models_inside() -> None:
     """Its input is the question, its output the answer; no run is between it and the model's."""
     recorder = Recorder("on_chain_start", "on_chat_model_start", "on_chain_end")

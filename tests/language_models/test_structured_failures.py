@@ -45,7 +45,7 @@ UNREADABLE: dict[str, tuple[Any, str, str]] = {
     "another call": (
         Turn(tool_calls=[{"name": "Other", "args": {}, "id": "c1"}]),
         "function_calling",
-        "did not call Person",
+        "the model did not call Person: it called Other",
     ),
     "a call that does not fit": (
         Turn(tool_calls=[{"name": "Person", "args": {"name": "Ann"}, "id": "c1"}]),

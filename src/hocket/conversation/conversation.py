@@ -57,7 +57,8 @@ class Conversation:
         system: may be changed between turns.
 
     Raises:
-        InvalidInput: the model is neither, a limit is not above 0, or both a history and a memory are given.
+        InvalidInput: the model is neither, or answers with objects and not with messages; a limit is not above 0; or both
+            a history and a memory are given.
         UnknownModel: no provider answers to the name.
 
     Examples:
@@ -275,7 +276,14 @@ def _open_model(model: object) -> Runnable[Any, AIMessage]:
             f"model is {type(model).__name__}; it must be a chat model, or a name such as 'openai:gpt-5.2', 'local'"
             f"{bridge_hint(model)}"
         )
-    return cast("Runnable[Any, AIMessage]", model)
+    runnable = cast("Runnable[Any, AIMessage]", model)
+    if runnable._is_cumulative:  # pyright: ignore[reportPrivateUsage]  # every Runnable says it; a model's pieces are no wholes
+        raise InvalidInput(
+            f"model is a {type(runnable).__name__}, which answers with objects (with_structured_output, or a parser), and a "
+            "conversation consists of messages: create_agent(model, response_format=...).ainvoke(question, history=...) "
+            "answers with objects and keeps the conversation"
+        )
+    return runnable
 
 
 def _check_question(message: Said) -> list[BaseMessage]:

@@ -71,7 +71,9 @@ class CallAnswerReader(AnswerReader):
         if broken is not None:
             problem = f"the arguments of {self.name} are not JSON: {broken.get('error') or broken['args']!r}"
             raise OutputParserException(problem, observation=f"{problem}.", llm_output=broken["args"])
-        problem = f"the model did not call {self.name}: it said {_excerpt(message.text)}"
+        others = [str(call["name"]) for call in (*message.tool_calls, *message.invalid_tool_calls)]
+        did = f"called {', '.join(others)}" if others else f"said {_excerpt(message.text)}"
+        problem = f"the model did not call {self.name}: it {did}"
         raise OutputParserException(problem, observation=f"You did not call {self.name}.", llm_output=message.text)
 
     def follow(self) -> Callable[[AIMessageChunk], str]:
