@@ -95,6 +95,11 @@ class RemoteChatModel(RemoteModel, BaseChatModel, ABC):
         return False
 
     @property
+    def _call_id_form(self) -> re.Pattern[str] | None:
+        """``_call_ids``, for a provider that has several APIs."""
+        return self._call_ids
+
+    @property
     def _takes_back(self) -> frozenset[str]:
         """Types of standard blocks, beside those that say or call something, that the API takes in replies of its own."""
         return PRIVATE
@@ -207,7 +212,9 @@ class RemoteChatModel(RemoteModel, BaseChatModel, ABC):
         try:
             lifted = lift_results(messages if self._knows_functions else lift_function_calls(messages))
             check_results(lifted, has_beginning=self._has_beginning(params))
-            adapted, downgrade = hand_over(lifted, self._provider, self._is_native, self._call_ids, self._takes_back)
+            adapted, downgrade = hand_over(
+                lifted, self._provider, self._is_native, self._call_id_form, self._takes_back
+            )
         except _ODD_SHAPES as error:
             raise _make_malformed(error) from error
         if downgrade is not None and self.foreign == "raise":

@@ -255,9 +255,14 @@ def _fit_ids(messages: Sequence[BaseMessage], pattern: re.Pattern[str]) -> Seque
 
 
 def _fit_part(part: str | Fields, fit: Callable[[str | None], str | None]) -> str | Fields:
-    if isinstance(part, str) or part.get("type") not in _CALLS:
+    if isinstance(part, str):
         return part
-    return {**part, "id": fit(part.get("id"))}
+    key = _ID_KEYS.get(str(part.get("type")))
+    return {**part, key: fit(part[key])} if key and part.get(key) else part
+
+
+_ID_KEYS = {**dict.fromkeys((*_CALLS, "tool_use"), "id"), "function_call": "call_id", "custom_tool_call": "call_id"}
+"""Where a part of a reply has the id of its call, by its type: in standard blocks, Anthropic's and OpenAI's."""
 
 
 _DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"

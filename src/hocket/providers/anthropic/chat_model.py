@@ -1,5 +1,6 @@
 """The chat model: a few lines between `RemoteChatModel` and the pure functions beside it."""
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
@@ -62,6 +63,7 @@ class ChatAnthropic(AnthropicOptions, RemoteChatModel):
     _refuses: ClassVar = REFUSED
     _reasoning_options: ClassVar = frozenset({"thinking"})
     _schema_dialect: ClassVar = ANTHROPIC
+    _call_ids: ClassVar = re.compile("[a-zA-Z0-9_-]+")
     _endpoint: ClassVar = Endpoint(
         name=PROVIDER,
         base_url="https://api.anthropic.com",

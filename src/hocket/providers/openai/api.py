@@ -3,6 +3,7 @@
 The model asks, and is told, by the same hooks whichever it is. An API holds nothing: what a request depends on is passed.
 """
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -42,10 +43,12 @@ class ChatAPI(ABC):
     Attributes:
         path: of its requests.
         has_deployments: whether Azure's older URLs of it name the model.
+        call_ids: what the ids of tool calls must look like.
     """
 
     path: ClassVar[str]
     has_deployments: ClassVar[bool]
+    call_ids: ClassVar[re.Pattern[str]]
 
     @abstractmethod
     def list_refused(self, dialect: Dialect) -> frozenset[str]:

@@ -1,5 +1,6 @@
 """Chat completions, as one of the two APIs that `ChatOpenAI` speaks."""
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
@@ -21,6 +22,7 @@ __all__ = ["CHAT_COMPLETIONS"]
 class _ChatCompletions(ChatAPI):
     path: ClassVar = "chat/completions"
     has_deployments: ClassVar = True
+    call_ids: ClassVar = re.compile(".{1,40}", re.DOTALL)
 
     def list_refused(self, dialect: Dialect) -> frozenset[str]:
         return dialect.refused | OF_RESPONSES

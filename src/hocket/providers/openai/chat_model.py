@@ -1,5 +1,6 @@
 """The chat model: a few lines between `RemoteChatModel` and the pure functions beside it."""
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
@@ -85,6 +86,10 @@ class ChatOpenAI(OpenAIService, ModelOptions, RemoteChatModel):
     @property
     def _knows_functions(self) -> bool:
         return not self.use_responses_api
+
+    @property
+    def _call_id_form(self) -> re.Pattern[str]:
+        return self._api.call_ids
 
     @property
     def _takes_back(self) -> frozenset[str]:

@@ -1,5 +1,6 @@
 """OpenAI's Responses API: ``ChatOpenAI(use_responses_api=True)``. Loaded with the first request that speaks it."""
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
@@ -23,6 +24,7 @@ __all__ = ["RESPONSES"]
 class _Responses(ChatAPI):
     path: ClassVar = "responses"
     has_deployments: ClassVar = False
+    call_ids: ClassVar = re.compile(".{1,64}", re.DOTALL)
 
     def list_refused(self, dialect: Dialect) -> frozenset[str]:
         return REFUSED
