@@ -444,7 +444,7 @@ class TestAgents:
 
     async def test_it_stops_before_its_first_call(self) -> None:
         result = await self.make_agent(usd="0.00001").ainvoke("What is 1 + 2?")
-        assert (result.stop, result.messages) == ("budget", [])
+        assert (result.stop, [message.text for message in result.messages]) == ("budget", ["What is 1 + 2?"])
 
     async def test_a_last_answer_that_does_not_fit_is_left_out(self) -> None:
         limits = AgentLimits(model_calls=1)
