@@ -28,7 +28,7 @@ def fit_results(
 
 
 def _fit(message: BaseMessage, takes: Callable[[ToolMessage], bool], replaced: list[str]) -> BaseMessage:
-    if not isinstance(message, ToolMessage) or all(map(_is_text, message.content)):
+    if message.content.__class__ is str or not isinstance(message, ToolMessage) or all(map(_is_text, message.content)):
         return message
 
     def takes_content(content: str | list[str | Fields]) -> bool:

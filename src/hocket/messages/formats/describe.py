@@ -25,14 +25,15 @@ def _describe(block: Fields, why: str) -> str:
     if block["type"] == "text-plain" and isinstance(block.get("text"), str):
         return document_text(block)
     value = block.get("value")
-    kind = value.get("type", "part") if block["type"] == "non_standard" and isinstance(value, dict) else block["type"]
+    kind = block["type"]
+    if kind == "non_standard" and isinstance(value, dict):
+        kind = cast(Fields, value).get("type", "part")
     try:
         source = source_of(block)
     except (HocketError, TypeError, AttributeError):
         return f"[{kind}: {why}]"
-    if not isinstance(source.data, str):
-        return f"[{source.mime_type or kind}: {why}]"
-    what = _say_size(source.data) if source.kind == "base64" else source.data[:_LONGEST]
+    data = str(source.data)  # a file may hold anything
+    what = _say_size(data) if source.kind == "base64" else data[:_LONGEST]
     return f"[{source.mime_type or kind}, {what}: {why}]"
 
 
