@@ -151,13 +151,13 @@ def test_what_is_long_is_cut():
 
 
 def test_a_report_shows_itself():
-    """A plus behind a cost: some tries have no price. If none has one, the cost is unknown, and not nothing."""
+    """Where some tries have no price, the cost is the least; if none has one, it is unknown, and not nothing."""
     report = BatchReport(ok=7, failed=2)
-    report.add_usage({"input_tokens": 1000, "output_tokens": 200, "total_tokens": 1200}, None)
+    report.add_usage({"input_tokens": 1000, "output_tokens": 200, "total_tokens": 1200}, None, 1)
     words = read(report._repr_html_())
     assert "1,200" in words and "unknown" in words
-    report.add_usage(None, Decimal("0.5"))
-    assert "$0.5000+" in read(report._repr_html_())
+    report.add_usage(None, Decimal("0.5"), 1)
+    assert "at least $0.5000" in read(report._repr_html_())
 
 
 def test_counted_usage_shows_its_cost():

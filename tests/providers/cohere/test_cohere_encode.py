@@ -168,15 +168,20 @@ def test_parts_of_a_question(part: Any, written: dict[str, Any]) -> None:
         (HumanMessage([{"type": "document", "document": {"data": "t"}}]), "document"),
         (SystemMessage([PNG]), "image"),
         (AIMessage([PNG]), "image"),
-        (ToolMessage([PNG], tool_call_id="c"), "image"),
     ],
 )
 def test_what_has_no_place_there_is_refused(message: Any, named: str) -> None:
     """Pictures stand in questions alone, and documents in results."""
-    call: Any = {"name": "clock", "args": {}, "id": "c"}
-    before = [AIMessage("", tool_calls=[call])] if isinstance(message, ToolMessage) else []
     with pytest.raises(Unsupported, match=f"type '{named}'"):
-        model(profile={}).render([HumanMessage("hi"), *before, message])
+        model(profile={}).render([HumanMessage("hi"), message])
+
+
+def test_a_picture_in_a_result_is_told_in_words() -> None:
+    """The tool has run, and its result is in the history for good."""
+    call: Any = {"name": "clock", "args": {}, "id": "c"}
+    said = [HumanMessage("hi"), AIMessage("", tool_calls=[call]), ToolMessage([PNG], tool_call_id="c")]
+    (*_, result) = sent(said)["messages"]
+    assert result["content"] == "[image/png, 1 byte: this server does not take it in the result of a tool]"
 
 
 def test_results_of_tools_are_texts_or_documents() -> None:

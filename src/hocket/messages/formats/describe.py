@@ -40,5 +40,5 @@ def _describe(block: Fields, why: str) -> str:
 def _say_size(base64: str) -> str:
     count = len(base64.rstrip("=")) * 3 // 4
     if count < 1000:
-        return f"{count} bytes"
+        return f"{count} byte{'s' * (count != 1)}"
     return f"{count / 1000:.0f} kB" if count < 1_000_000 else f"{count / 1_000_000:.1f} MB"
