@@ -30,12 +30,8 @@ class RowMeter:
         self.cost: Decimal | None = Decimal(0)
 
     async def reserve(self, attempt: Attempt) -> "_Metering":
-        """Count an attempt, and look up its price: tables may have to be loaded for that, which is for a thread."""
-        model, provider = attempt.model, attempt.provider
-        price = None
-        if model:
-            price = await aprice_of(model, provider) if attempt.runtime.is_async else price_of(model, provider)
-        return _Metering(self, price)
+        """Count an attempt."""
+        return _Metering(self, attempt)
 
     def add(self, price: Price | None, end: AttemptEnd) -> None:
         """Add what an attempt came to."""
@@ -56,12 +52,17 @@ class RowMeter:
 class _Metering:
     is_local = True
 
-    def __init__(self, meter: RowMeter, price: Price | None) -> None:
+    def __init__(self, meter: RowMeter, attempt: Attempt) -> None:
         self._meter = meter
-        self._price = price
+        self._attempt = attempt
 
     async def settle(self, end: AttemptEnd) -> None:
-        self._meter.add(self._price, end)
+        """Add the attempt with its price. Tables may have to be loaded for that, which is for a thread."""
+        attempt, price = self._attempt, None
+        if end.usage is not None and attempt.model:
+            names = attempt.model, attempt.provider
+            price = await aprice_of(*names) if attempt.runtime.is_async else price_of(*names)
+        self._meter.add(price, end)
 
 
 row_meter: ContextVar[RowMeter | None] = ContextVar("hocket_row_meter", default=None)
