@@ -60,7 +60,9 @@ class OneLineParser(argparse.ArgumentParser):
 
     def tell_exit_codes(self, codes: Mapping[int, str]) -> None:
         """Have its help end with the exit codes, each with its meaning; the help of its commands, too."""
-        self.epilog: str | None = "\n".join(["exit codes:", *(f"  {code:<4} {meaning}" for code, meaning in codes.items())])
+        self.epilog: str | None = "\n".join(
+            ["exit codes:", *(f"  {code:<4} {meaning}" for code, meaning in codes.items())]
+        )
         for _, one in self.find_commands():
             one.tell_exit_codes(codes)
 
