@@ -87,8 +87,12 @@ def json_bytes(value: object) -> bytes:
     """
     try:
         return to_json(value)
-    except ValueError:
-        return to_json(_mend(value))
+    except ValueError as error:
+        try:
+            mended = _mend(value)
+        except RecursionError:  # it holds itself, or is too deep: that is what the error says
+            raise error from None
+        return to_json(mended)
 
 
 def mend_text(text: str) -> str:
