@@ -90,12 +90,13 @@ def find_string_imports() -> list[tuple[str, str]]:
 
 def find_foreign_assignments() -> list[str]:
     """Return the attributes that a module sets, while it is imported, on something it has imported."""
-    return [
-        f"{module}: {ast.unparse(node)}"
-        for module, path in ALL_MODULES.items()
-        for node in _statements_at_import(read_tree(path).body)
-        if _targets(node) & _imported_names(read_tree(path))
-    ]
+    found = []
+    for module, path in ALL_MODULES.items():
+        tree = read_tree(path)
+        setting = [(node, targets) for node in _statements_at_import(tree.body) if (targets := _targets(node))]
+        imported = _imported_names(tree) if setting else set()  # walks the whole tree: once, and where it is needed
+        found += [f"{module}: {ast.unparse(node)}" for node, targets in setting if targets & imported]
+    return found
 
 
 def _statements_at_import(body: list[ast.stmt]) -> Iterator[ast.stmt]:
