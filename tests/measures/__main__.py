@@ -1,11 +1,11 @@
-"""Print the measurements that CONTRIBUTING.md names: `scripts/measure [circles | any | names | walks]...`.
+"""Print the measurements that CONTRIBUTING.md names: `scripts/measure [MEASURE]...`.
 
 With ``--lower`` it writes the figures that got better into `tests/house/ratchets.json`, which the house tests hold.
 """
 
 import sys
 
-from tests.measures.annotations import AnyCount, count_any_by_room
+from tests.measures.annotations import AnyCount, count_any_by_room, count_any_types
 from tests.measures.imports import (
     find_foreign_assignments,
     find_import_circles,
@@ -14,7 +14,9 @@ from tests.measures.imports import (
     read_lazy_arrows,
 )
 from tests.measures.names import find_double_names, find_functions, find_participles
+from tests.measures.passages import find_passages
 from tests.measures.ratchets import lower_ratchets
+from tests.measures.size import count_lines, read_doors
 from tests.measures.walks import measure_walks
 
 
@@ -29,6 +31,28 @@ def print_table(title: str, rows: list[tuple[object, ...]]) -> None:
         print(
             "  " + "  ".join(cell.ljust(width) if left else cell.rjust(width) for cell, width, left in cells).rstrip()
         )
+
+
+def print_lines() -> None:
+    """Print the lines of each room."""
+    counts = count_lines()
+    rows = sorted(counts.items(), key=lambda row: -row[1])
+    print_table("Lines", [("room", "lines"), *rows, ("all", sum(counts.values()))])
+
+
+def print_doors() -> None:
+    """Print how many names the doors show."""
+    doors = read_doors()
+    print_table(
+        "Public names, without `testing` and `classic`", [("doors", "names"), (len(doors.rooms), len(doors.names))]
+    )
+
+
+def print_passages() -> None:
+    """Print the passages that stand twice."""
+    found = find_passages()
+    rows = [(one.lines, f"{one.path}:{one.line}", f"{one.copy_path}:{one.copy_line}") for one in found]
+    print_table(f"Pairs of files with the same passage: {len(found)}", [("lines", "passage", "copy"), *rows])
 
 
 def print_circles() -> None:
@@ -56,6 +80,9 @@ def print_any() -> None:
     rows = sorted(counts.items(), key=lambda row: -row[1].per_thousand)
     figures = [(room, one.words, one.lines, round(one.per_thousand, 1)) for room, one in [*rows, ("all", total)]]
     print_table("The word Any, outside imports", [("room", "words", "lines", "per 1,000"), *figures])
+    types, lines = count_any_types(), sum(count_lines().values())
+    rows = [("types", "lines", "per 1,000"), (types, lines, round(types / lines * 1000, 1))]
+    print_table("The type Any, in all lines", rows)
 
 
 def print_names() -> None:
@@ -79,7 +106,15 @@ def print_walks() -> None:
     print_table("Walks", [("call", "calls", "files", "rooms", "moves", "returns"), *rows])
 
 
-MEASURES = {"circles": print_circles, "any": print_any, "names": print_names, "walks": print_walks}
+MEASURES = {
+    "lines": print_lines,
+    "doors": print_doors,
+    "passages": print_passages,
+    "circles": print_circles,
+    "any": print_any,
+    "names": print_names,
+    "walks": print_walks,
+}
 
 
 def main(words: list[str]) -> int:

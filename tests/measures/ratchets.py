@@ -7,6 +7,7 @@ from typing import TypedDict
 from tests.measures.annotations import count_any_by_room
 from tests.measures.imports import find_import_circles
 from tests.measures.names import find_double_names, find_participles
+from tests.measures.passages import find_passages
 from tests.measures.source import ROOT
 
 FILE = ROOT / "tests" / "house" / "ratchets.json"
@@ -20,12 +21,14 @@ class Ratchets(TypedDict):
         bare_participles: how many functions of modules have each of these names.
         names_defined_twice: how many public names have more than one definition.
         import_circles: the sizes of the circles of imports, the largest first.
+        pairs_of_passages: how many pairs of files share a passage.
     """
 
     any_per_thousand_lines: dict[str, float]
     bare_participles: dict[str, int]
     names_defined_twice: int
     import_circles: list[int]
+    pairs_of_passages: int
 
 
 def measure_ratchets() -> Ratchets:
@@ -36,6 +39,7 @@ def measure_ratchets() -> Ratchets:
         "bare_participles": dict(sorted(bare.items())),
         "names_defined_twice": len(find_double_names()),
         "import_circles": [len(circle) for circle in find_import_circles()],
+        "pairs_of_passages": len(find_passages()),
     }
 
 
@@ -57,6 +61,9 @@ def lower_ratchets() -> None:
         now["bare_participles"] = _lower(held["bare_participles"], now["bare_participles"])
         now["names_defined_twice"] = min(held["names_defined_twice"], now["names_defined_twice"])
         now["import_circles"] = min(held["import_circles"], now["import_circles"])
+        now["pairs_of_passages"] = min(
+            held.get("pairs_of_passages", now["pairs_of_passages"]), now["pairs_of_passages"]
+        )
     FILE.write_text(json.dumps(now, indent=2) + "\n")
 
 

@@ -89,9 +89,37 @@ async def _measure_walks() -> dict[str, Walk]:
         walks["ChatOpenAI.ainvoke"] = await _walk(lambda: model.ainvoke("hi"))
     talk = Conversation(ScriptedChatModel(script=["Hello"] * 4))
     walks["Conversation.asend, 4th"] = await _walk(lambda: talk.asend("hi"), warm_up=3)
+    agent, pipe = _make_agent(), await _make_pipe()
+    walks["agent with one tool"] = await _walk(lambda: agent.ainvoke("Do I need an umbrella?"))
+    walks["retrieval pipe"] = await _walk(lambda: pipe.ainvoke("hi"))
     return walks
 
 
+def _make_agent() -> Any:
+    from hocket import AIMessage, ScriptedChatModel
+    from hocket.agents import create_agent
+
+    def weather(city: str) -> str:
+        """The weather in a city."""
+        return f"Rain in {city}."
+
+    call = AIMessage(content="", tool_calls=[{"name": "weather", "args": {"city": "Oslo"}, "id": "1"}])
+    return create_agent(ScriptedChatModel(script=[call, "Yes."] * 3), [weather])
+
+
+async def _make_pipe() -> Any:
+    from hocket import ChatPromptTemplate, DeterministicFakeEmbedding, RunnablePassthrough, ScriptedChatModel
+    from hocket.output_parsers import StrOutputParser
+    from hocket.vectorstores import InMemoryVectorStore
+
+    store = InMemoryVectorStore(DeterministicFakeEmbedding(size=8))
+    await store.aadd_texts(["a", "b", "c"])
+    prompt = ChatPromptTemplate.from_template("{context} {question}")
+    model = ScriptedChatModel(script=["Yes."] * 3)
+    question = {"context": store.as_retriever(), "question": RunnablePassthrough()}
+    return question | prompt | model | StrOutputParser()
+
+
 def measure_walks() -> dict[str, Walk]:
-    """Trace the five calls that are measured."""
+    """Trace the calls that are measured."""
     return asyncio.run(_measure_walks())
