@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 __all__ = ["ELSEWHERE", "NAME_CASES", "NAME_ROOMS", "NAME_SETUP"]
 
-NAME_ROOMS = ("callbacks", "cross_encoders", "document_loaders", "documents", "structured_query", "tracers", "load")
+NAME_ROOMS = ("callbacks", "cross_encoders", "document_loaders", "documents", "tracers", "load")
 """Rooms of either package."""
 
 ELSEWHERE = {
@@ -41,22 +41,6 @@ def at(name, text=None):
         with open(path, 'wb') as file:
             file.write(text)
     return path
-class Written(Visitor):
-    allowed_comparators = [Comparator.EQ, Comparator.LT]
-    allowed_operators = [Operator.AND]
-    def visit_operation(self, operation):
-        self._validate_func(operation.operator)
-        return [operation.operator.value, [one.accept(self) for one in operation.arguments]]
-    def visit_comparison(self, comparison):
-        self._validate_func(comparison.comparator)
-        return [comparison.comparator.value, comparison.attribute, comparison.value]
-    def visit_structured_query(self, structured_query):
-        return [structured_query.query, structured_query.filter and structured_query.filter.accept(self), structured_query.limit]
-    def visit_own_expression(self, own): return 'own'
-class OwnExpression(Expr):
-    pass
-eq = Comparison(Comparator.EQ, 'a', 1)
-lt = Comparison(comparator='lt', attribute='b', value='x')
 class Words(BaseBlobParser):
     def lazy_parse(self, blob):
         for word in blob.as_string().split():
@@ -158,29 +142,6 @@ _OPENAI_BLOCKS = [
 ]
 
 NAME_CASES: Mapping[str, Sequence[str]] = {
-    "queries": [
-        "[one.value for one in Comparator]",
-        "[one.value for one in Operator]",
-        "eq.accept(Written())",
-        "Operation(Operator.AND, [eq, lt]).accept(Written())",
-        "Operation(operator='and', arguments=[eq, Operation(Operator.AND, [lt])]).accept(Written())",
-        "Operation(Operator.OR, [eq, lt]).accept(Written())",
-        "Comparison(Comparator.GT, 'a', 1).accept(Written())",
-        "StructuredQuery('q', eq, limit=3).accept(Written())",
-        "StructuredQuery(query='q', filter=None).accept(Written())",
-        "StructuredQuery('q', Operation(Operator.AND, [eq, lt]), 2).accept(Written())",
-        "OwnExpression().accept(Written())",
-        "Comparison('near', 'a', 1)",
-        "Operation(Operator.AND, ['a'])",
-        "Operation('xor', [eq])",
-        "StructuredQuery('q', 'a')",
-        "Visitor()",
-        "repr(eq)",
-        "repr(StructuredQuery('q', Operation(Operator.NOT, [eq]), 2))",
-        "eq == Comparison(Comparator.EQ, 'a', 1)",
-        "eq.model_dump()",
-        "isinstance(eq, FilterDirective) and isinstance(eq, Expr)",
-    ],
     "blobs": [
         "Blob.from_data('ä').as_bytes()",
         "Blob.from_data('ä', encoding='latin-1').as_bytes()",

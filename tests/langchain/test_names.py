@@ -41,12 +41,13 @@ ELSEWHERE = {
     "output_parsers.*": "machinery of LangChain's parsers",
     "prompts.*": "machinery of LangChain's prompts",
     "tools.*": "machinery of LangChain's tools",
+    "structured_query.*": "filters are data, and nothing translates them",
     "vectorstores.VST": "a type variable",
     "runnables.*png*": "Mermaid's text is drawn by whoever shows it",
     "runnables.*Png*": "Mermaid's text is drawn by whoever shows it",
     "runnables.*": "machinery of LangChain's runnables",
 }
-AT_LEAST = 577
+AT_LEAST = 569
 
 
 def find_missing() -> dict[str, int]:
@@ -62,7 +63,7 @@ def find_missing() -> dict[str, int]:
 
 
 def test_most_names_are_there() -> None:
-    """577 of 833; before there were 440."""
+    """569 of 833."""
     weights = sum(weight for names in ROOMS.values() for weight in names.values())
     assert weights == 833
     assert weights - sum(find_missing().values()) >= AT_LEAST

@@ -186,6 +186,15 @@ CORE_ANSWERS: Mapping[str, Sequence[tuple[str, Reason]]] = {
         ),
     ],
     "langchain_core.stores": [("K V", _TYPE_VARIABLE)],
+    "langchain_core.structured_query": [
+        (
+            "*",
+            (
+                "a store's filter is plain data, which a model can write itself",
+                "a dict such as {'year': {'$lt': 2024}}, given to a search as filter=...",
+            ),
+        )
+    ],
     "langchain_core.sys_info": [("*", ("it lists LangChain's packages", "pip list"))],
     "langchain_core.tools": [
         (

@@ -58,7 +58,6 @@ ROOMS: Mapping[str, tuple[str, ...]] = {
     "langchain.cache": ("caches",),
     "langchain.callbacks": ("tracers",),
     "langchain.chains": ("prompts", "runnables", "language_models"),
-    "langchain.chains.query_constructor": ("structured_query",),
     "langchain.chat_models": _MODELS,
     "langchain.docstore.document": ("documents",),
     "langchain.embeddings": ("providers.openai", "providers.ollama", "providers.cohere"),

@@ -261,10 +261,11 @@ class Graph:
         )
 
     def draw_ascii(self) -> str:
-        """Return the graph drawn with characters: boxes from top to bottom, and lines between them."""
+        """Return the graph as plain text, a line for each edge: ``prompt --> model``; `draw_mermaid` is for pictures."""
         from hocket.runnables.graph_ascii import draw_ascii
 
-        return draw_ascii({key: node.name for key, node in self.nodes.items()}, self.edges)
+        graph = self.reid()
+        return draw_ascii({key: key for key in graph.nodes}, graph.edges)
 
     def print_ascii(self) -> None:
         """Print `draw_ascii`."""
@@ -274,7 +275,7 @@ class Graph:
         return self.make_mime_bundle()
 
     def make_mime_bundle(self) -> dict[str, str]:
-        """Return what Jupyter shows, by media type: Mermaid's text, which it draws, or characters. Nothing is sent."""
+        """Return what Jupyter shows, by media type: Mermaid's text, which it draws, or plain text. Nothing is sent."""
         mermaid = self.draw_mermaid()
         return {
             "text/plain": self.draw_ascii(),

@@ -13,14 +13,12 @@ from hocket.vectorstores.retriever import VectorStoreRetriever
 
 if TYPE_CHECKING:
     from hocket.vectorstores.chroma import ChromaVectorStore
-    from hocket.vectorstores.filter_translator import FilterTranslator
     from hocket.vectorstores.opening import open_vector_store
     from hocket.vectorstores.postgres import PGVectorStore
     from hocket.vectorstores.sqlite import SQLiteVectorStore
 
 __all__ = [
     "ChromaVectorStore",
-    "FilterTranslator",
     "InMemoryVectorStore",
     "Match",
     "PGVectorStore",
@@ -33,7 +31,6 @@ __all__ = [
 
 _LATER = {
     "ChromaVectorStore": "chroma",
-    "FilterTranslator": "filter_translator",
     "PGVectorStore": "postgres",
     "SQLiteVectorStore": "sqlite",
     "open_vector_store": "opening",
