@@ -12,9 +12,12 @@ from starlette.requests import Request
 from starlette.responses import StreamingResponse
 from starlette.routing import Route
 
-from hocket import ScriptedChatModel
+from hocket import RunnableLambda, ScriptedChatModel
+from hocket.agents import create_agent
+from hocket.chat_history import InMemoryChatMessageHistory
 from hocket.errors import InvalidInput
 from hocket.messages import AIMessage
+from hocket.runnables import ConfigurableField, RouterRunnable, RunnableBranch, RunnableWithMessageHistory
 from hocket.serving import SSE_HEADERS, openai_app, sse
 from hocket.serving.keys import ClientKeys
 from tests.kit import HookCall, RawClient, body, hook_model
@@ -139,6 +142,39 @@ def test_bad_options_are_refused(options: dict[str, Any], says: str):
     """When the application is made."""
     with pytest.raises(InvalidInput, match=says):
         openai_app(**{"models": {"m": model()}, **options})
+
+
+HELPER: Any = create_agent(ScriptedChatModel(script=["Hello."]))
+
+
+@pytest.mark.parametrize(
+    "ends_in_agent",
+    [
+        HELPER,
+        HELPER.bind(),
+        HELPER.with_config(tags=["t"]),
+        HELPER.with_retry(),
+        HELPER.with_types(output_type=str),
+        RunnableLambda(str) | HELPER,
+        model().with_fallbacks([HELPER]),
+        RunnableBranch((bool, HELPER), model()),
+        RouterRunnable({"a": HELPER}),
+        model().configurable_alternatives(ConfigurableField(id="who"), other=HELPER),
+        RunnableWithMessageHistory(HELPER, lambda session_id: InMemoryChatMessageHistory()),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_an_agent_is_refused(ends_in_agent: Any):
+    """When the application is made, however the agent is wrapped: each request would run its tools, and fail."""
+    with pytest.raises(InvalidInput, match=r"models\['helper'\] ends in an agent.*react_app"):
+        openai_app({"m": model(), "helper": ends_in_agent})
+
+
+async def test_a_chain_that_makes_a_text_of_an_agents_result_is_served():
+    chain: Any = create_agent(model()) | (lambda result: result.output)
+    app = openai_app({"m": chain})
+    response = await send(app, "POST", CHAT, json=question())
+    assert response.json()["choices"][0]["message"]["content"] == "Hello."
 
 
 async def test_other_paths_and_methods():

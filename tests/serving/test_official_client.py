@@ -10,7 +10,7 @@ import pytest
 from pydantic import BaseModel
 
 from hocket import ScriptedChatModel, Turn
-from hocket.errors import ContextLengthExceeded, RateLimitError, StreamTruncated
+from hocket.errors import BudgetExceeded, ContextLengthExceeded, InvalidReply, RateLimitError, StreamTruncated
 from hocket.messages import AIMessageChunk, ToolCall
 from hocket.serving import openai_app
 from tests.kit import HookCall, Recorder, hook_model
@@ -151,6 +151,16 @@ def test_the_client_comes_again_when_it_is_told_to(connect: Ask):
     model = ScriptedChatModel(script=[RateLimitError("slow down", retry_after=1), "Hello."])
     patient = connect(model).with_options(max_retries=1)
     assert patient.chat.completions.create(model="m", messages=QUESTION).choices[0].message.content == "Hello."
+
+
+@pytest.mark.parametrize("error", [RuntimeError("no"), BudgetExceeded("no more"), InvalidReply("HTML")], ids=repr)
+@pytest.mark.parametrize("stream", [False, True])
+def test_the_client_does_not_come_again_in_vain(connect: Ask, error: Exception, stream: bool):
+    """What a chain had done would be done, and paid, once more. By itself the client asks three times."""
+    model = ScriptedChatModel(script=[error] * 3)
+    with pytest.raises(openai.APIStatusError):
+        connect(model).with_options(max_retries=2).chat.completions.create(model="m", messages=QUESTION, stream=stream)
+    assert len(model.requests) == 1
 
 
 def test_a_stream_that_breaks_off_raises(connect: Ask):

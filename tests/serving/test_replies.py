@@ -15,11 +15,13 @@ from hocket.errors import (
     BudgetExceeded,
     ConnectionFailed,
     ContextLengthExceeded,
+    HistoryUnavailable,
     InvalidHistory,
     InvalidReply,
     InvalidRequest,
     LocalModelError,
     Overloaded,
+    ProviderUnavailable,
     QuotaExceeded,
     RateLimitError,
     ResourceNotFound,
@@ -215,6 +217,9 @@ async def test_a_stream_that_breaks_off_is_an_error():
     assert "[DONE]" not in events
 
 
+PASSING = ("slow down", "busy", "for now")
+"""Words of the failures below after which the same request may be answered."""
+
 FAILURES: list[tuple[Exception, int, str | None]] = [
     (InvalidRequest("no"), 400, None),
     (ContextLengthExceeded("too long"), 400, "context_length_exceeded"),
@@ -230,6 +235,8 @@ FAILURES: list[tuple[Exception, int, str | None]] = [
     (InvalidReply("HTML"), 502, "upstream_error"),
     (ConnectionFailed("10.0.0.5 refused"), 503, "upstream_unavailable"),
     (Overloaded("busy", retry_after=9), 503, "overloaded"),
+    (ProviderUnavailable("down for now", retryable=True), 503, "upstream_unavailable"),
+    (HistoryUnavailable("down for now"), 503, "store_unavailable"),
     (TotalTimeout("too slow"), 504, "timeout"),
 ]
 
@@ -249,6 +256,8 @@ async def test_a_failure_before_the_first_piece_is_told_by_a_status(error: Excep
         assert not any(untold in response.text for untold in ("hunter2", "sk-1", "10", "ada"))
         expected = {"slow down": "2", "busy": "9"}.get(str(getattr(error, "message", "")))
         assert response.headers.get("retry-after") == expected
+        may_pass = status < 429 or any(words in str(error) for words in PASSING)
+        assert response.headers.get("x-should-retry") == (None if may_pass else "false")
 
 
 def test_the_text_of_an_error_names_no_key():
@@ -298,6 +307,7 @@ async def test_a_text_model_and_a_chain_are_served():
         odd: Any = ScriptedChatModel(script=["Hello."]) | (lambda message: {"odd": message})
         response = await ask(odd, **fields)
         assert response.status_code == 502 and "is dict, and neither" in response.text
+        assert response.headers["x-should-retry"] == "false"  # it will be one again
 
 
 async def test_a_model_without_a_stream_gives_one_piece():

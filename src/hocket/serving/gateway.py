@@ -1,15 +1,25 @@
 """OpenAI's API in front of any models: `openai_app`, an ASGI application, and where each request goes."""
 
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from typing import cast
 
 from pydantic import SecretStr
 
 from hocket._asgi import ASGIApp, Header, Receive, Send, confirm_lifespan, path_of, send_reply
 from hocket._runtime.ids import new_run_id
+from hocket.agents.agent import Agent
 from hocket.errors import InvalidInput
 from hocket.messages.content import FieldsView
-from hocket.runnables import Runnable
+from hocket.runnables import (
+    RouterRunnable,
+    Runnable,
+    RunnableBranch,
+    RunnableConfigurableAlternatives,
+    RunnableSequence,
+    RunnableWithMessageHistory,
+)
+from hocket.runnables.base import AnyRunnable, RunnableWrapper
 from hocket.serving.chat_exchange import ChatExchange, ChatLimits, Model, refuse_model
 from hocket.serving.event_body import PING_SECONDS, check_ping
 from hocket.serving.keys import ClientKeys
@@ -44,7 +54,7 @@ def openai_app(
 
     Args:
         models: by the names that clients call them: models, and what is made of one (``bind``, ``with_retry``,
-            ``with_fallbacks``, a chain that ends in one).
+            ``with_fallbacks``, a chain that ends in one). No agents: see `react_app`.
         keys: of the clients; None: everybody is let in.
         max_concurrency: calls under way at once; one more is refused with 429. (``max_in_flight`` of a model lets it wait.)
         max_body: bytes of a request.
@@ -52,7 +62,7 @@ def openai_app(
         metrics: whether to serve numbers for Prometheus.
 
     Raises:
-        InvalidInput: an option is not of its kind, there is no model, or a key will not do.
+        InvalidInput: an option is not of its kind, there is no model, one is an agent or ends in one, or a key will not do.
 
     Examples:
         >>> from hocket import ScriptedChatModel
@@ -64,6 +74,11 @@ def openai_app(
     for name, model in models.items():
         if not isinstance(name, str) or not name or not isinstance(model, Runnable):  # pyright: ignore[reportUnnecessaryIsInstance]  # as above
             raise InvalidInput(f"models[{name!r}] is {type(model).__name__}; it is a model, by a name that is a text")
+        if _ends_in_agent(model):
+            raise InvalidInput(
+                f"models[{name!r}] ends in an agent, whose result is not an answer of a model: each request would run its "
+                "tools and fail. Serve it with hocket.agents.react_app, or as a route with sse(agent.astream(...))"
+            )
     for option, value in (("max_concurrency", max_concurrency), ("max_body", max_body)):
         if value is not None and (type(value) is not int or value < 1):
             raise InvalidInput(f"{option} is {value!r}; it is a whole number above 0")
@@ -147,6 +162,30 @@ class _Gateway:
 
     def _describe(self, name: str) -> dict[str, object]:
         return {"id": name, "object": "model", "created": self._started, "owned_by": "hocket"}
+
+
+def _ends_in_agent(model: AnyRunnable) -> bool:
+    """Say whether what a runnable returns is an agent's result, or may be: that of its last step, or of one it chooses."""
+    ends: Sequence[AnyRunnable] = ()
+    match model:
+        case Agent():
+            return True
+        case RunnableSequence():
+            ends = [model.last]
+        case RunnableBranch():
+            ends = [model.default, *(runnable for _, runnable in model.branches)]
+        case RouterRunnable():
+            ends = [*model.runnables.values()]
+        case RunnableWithMessageHistory():
+            ends = [model.runnable]
+        case RunnableConfigurableAlternatives():
+            others = cast("Iterable[AnyRunnable]", model.alternatives.values())  # or what makes one
+            ends = [model.default, *others]
+        case RunnableWrapper():
+            ends = model._get_wrapped()  # pyright: ignore[reportPrivateUsage]  # the hook of every wrapper
+        case _:
+            pass
+    return any(map(_ends_in_agent, ends))
 
 
 def _check_method(scope: FieldsView, method: str) -> None:

@@ -5,6 +5,10 @@ from there, and an ``error`` object, which its clients raise as an error, but fo
 refused is no fault of the client's, whose own key is good: 502. And what was not written for strangers, an error of the
 program around a model, is not told at all: 500, and the log has it.
 
+Official SDKs send a request again after 408, 409, 429 and every 5xx, unless the reply says ``x-should-retry: false``. It
+says so where hocket would not try again itself: the second try meets the same error, and what a chain had done by then
+(tools, paid calls) is done once more.
+
 A person in front of a page is told in words of ours, whatever failed. A server's own words may have addresses, prompts
 and advice for programmers in them.
 """
@@ -62,6 +66,7 @@ class Refusal(Exception):
         code: for a program, OpenAI's where it has one.
         param: the field of the request that is at fault.
         retry_after: seconds to wait before another try.
+        may_pass: whether the same request may be answered later.
         headers: further ones of the reply.
         words: the message for somebody in front of a page.
     """
@@ -71,6 +76,7 @@ class Refusal(Exception):
     code: str | None = None
     param: str | None = None
     retry_after: float | None = None
+    may_pass: bool = True
     headers: Sequence[Header] = ()
     words: str = ""
 
@@ -94,6 +100,8 @@ class Refusal(Exception):
         headers = [(b"content-type", b"application/json"), *self.headers]
         if self.retry_after is not None:
             headers.append((b"retry-after", b"%d" % max(1, math.ceil(self.retry_after))))
+        if not self.may_pass:
+            headers.append((b"x-should-retry", b"false"))
         return headers
 
 
@@ -110,6 +118,8 @@ _REFUSED = "the request cannot be answered as it stands"
 _SPENT = "what may be spent here is spent"
 _NO_STORE = "a store of this service cannot be reached for now"
 _FAILED = "the request failed"
+
+_UNAVAILABLE = (HistoryUnavailable, VectorStoreUnavailable, StoreUnavailable, BudgetStoreFailed)
 
 # The first that fits: a class stands before those that it derives from.
 _ROWS = (
@@ -139,10 +149,7 @@ _ROWS = (
     _Row(LLMError, 502, "upstream_error", "the model's server failed"),
     _Row(EmptyResponse, 502, "upstream_error", "the model said nothing"),
     _Row(HistoryBusy, 503, "busy", "another answer of this conversation is under way", for_program=False),
-    *(
-        _Row(kind, 503, "store_unavailable", _NO_STORE, for_program=False)
-        for kind in (HistoryUnavailable, VectorStoreUnavailable, StoreUnavailable, BudgetStoreFailed)
-    ),
+    *(_Row(kind, 503, "store_unavailable", _NO_STORE, for_program=False) for kind in _UNAVAILABLE),
 )
 
 
@@ -150,14 +157,23 @@ def explain_failure(error: Exception) -> Refusal:
     """Return what a client is told of an error: no key is in it, and nothing of what a program's own errors say."""
     row = next((row for row in _ROWS if isinstance(error, row.kind)), None)
     if row is None:
-        return Refusal(status=500, message=_FAILED, words=_FAILED)
+        return Refusal(status=500, message=_FAILED, words=_FAILED, may_pass=False)
     return Refusal(
         status=row.status,
         message=redact(str(error)) if row.for_program else row.words,
         code=row.code,
         retry_after=_find_pause(error, row.status),
+        may_pass=row.status < 429 or _may_pass(error),
         words=row.words,
     )
+
+
+def _may_pass(error: Exception) -> bool:
+    """Say whether the same request may be answered later, as hocket's own retries have it."""
+    if isinstance(error, LLMError):
+        passes = error.retryable or error.retry_after is not None
+        return passes and not isinstance(error, QuotaExceeded | AuthenticationError)
+    return isinstance(error, (HistoryBusy, *_UNAVAILABLE))
 
 
 def _find_pause(error: Exception, status: int) -> float | None:
