@@ -2,11 +2,15 @@
 
 import asyncio
 import gc
+import json
+from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
 from benchmarks.__main__ import CASES
 from benchmarks.bench import awaiting, bare_answer, repeating
+from benchmarks.chart import BARS, TRACK, draw_chart, read_percents
 from benchmarks.harness import Body, Plan, Samples, Target, measure
 from benchmarks.limiter import Queue
 from benchmarks.table import Row, print_header, print_row, row_of
@@ -123,3 +127,22 @@ def test_queue_sees_who_jumps() -> None:
 def test_cases_are_named_once() -> None:
     """Every subject's cases are found under their own names by the command."""
     assert {"import", "ainvoke", "cache", "astream", "fold", "limiter", "limiter-shared", "memory"} <= CASES.keys()
+
+
+def test_the_chart_shows_what_a_report_says(tmp_path: Path) -> None:
+    """A bar is as long as its percent of the track, and a report without one of its rows is refused by name."""
+    rows = [{"what": row, "ratio": 0.1 * (index + 1)} for index, row in enumerate(BARS)]
+    report = tmp_path / "figures.json"
+    report.write_text(json.dumps({"rows": rows}))
+    percents = read_percents(report)
+    assert percents == dict(zip(BARS.values(), (10, 20, 30, 40, 50), strict=True))
+    bars = [
+        float(one.attrib["width"])
+        for one in ElementTree.fromstring(draw_chart(percents)).iter()
+        if one.get("class") == "bar"
+    ]
+    assert bars == [TRACK * percent / 100 for percent in percents.values()]
+
+    report.write_text(json.dumps({"rows": rows[1:]}))
+    with pytest.raises(SystemExit, match="a token of 200"):
+        read_percents(report)
