@@ -1,14 +1,22 @@
 """What the ASGI applications of hocket have in common: they are served by any server of that kind, and need no framework.
 
 A call of a model costs money, and may take minutes: so a client that goes away takes its call with it.
+
+A page on the web may have the browser of somebody on this machine, or in its network, send requests. Two things keep it
+out. It may send JSON to another origin only after a question that these applications do not answer, so a body has to be
+JSON by its type. And it may call a name of its own that means 127.0.0.1, so that the browser takes the application for
+the page's own server: so an application on this machine answers to this machine's names alone.
 """
 
 import contextlib
+import ipaddress
 from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from typing import TypeAlias
+from urllib.parse import urlsplit
 
 import anyio
 
+from hocket.errors import InvalidInput
 from hocket.messages.content import Fields, FieldsView
 
 __all__ = [
@@ -19,7 +27,11 @@ __all__ = [
     "cancel_when_gone",
     "confirm_lifespan",
     "discard_body",
+    "explain_body_type",
+    "explain_foreign_name",
+    "is_loopback",
     "path_of",
+    "read_hosts",
     "receive_body",
     "send_reply",
 ]
@@ -49,6 +61,63 @@ def path_of(scope: FieldsView) -> str:
     """Return the path below the place where the application is mounted."""
     path: str = scope["path"]
     return path.removeprefix(scope.get("root_path", ""))
+
+
+def is_loopback(host: str) -> bool:
+    """Say whether a name or an address is this machine's own, and reached from nowhere else."""
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def read_hosts(hosts: Iterable[str] | None) -> frozenset[str] | None:
+    """Return the names that an application may be called by, beside those of this machine; None: nobody said.
+
+    Raises:
+        InvalidInput: one is no name, such as ``"models.example.org"``.
+    """
+    names = None if hosts is None else frozenset([hosts] if isinstance(hosts, str) else hosts)
+    for name in names or ():
+        if not isinstance(name, str) or not name or _find_name(f"//{name}") != name:  # pyright: ignore[reportUnnecessaryIsInstance]  # a caller's mistake
+            raise InvalidInput(
+                f"hosts has {name!r}; it has names of hosts in small letters, without a scheme and a port"
+            )
+    return names
+
+
+def explain_foreign_name(scope: FieldsView, hosts: frozenset[str] | None) -> str | None:
+    """Return why a request is not answered, which names a foreign host in ``Host`` or ``Origin``; None: it is answered.
+
+    Where nobody named hosts, an application that is not reached at this machine's own address is called by any name.
+    """
+    address: tuple[str, int | None] | None = scope.get("server")
+    if hosts is None and not (address and is_loopback(address[0])):
+        return None
+    called = [f"//{value.decode('latin-1')}" for name, value in scope["headers"] if name == b"host"]
+    called += [value.decode("latin-1") for name, value in scope["headers"] if name == b"origin"]
+    if called and all(is_loopback(name) or name in (hosts or ()) for name in map(_find_name, called)):
+        return None
+    known = ", ".join(("127.0.0.1, ::1, localhost", *sorted(hosts or ())))
+    return f"only requests to and from {known} are answered; who serves this names others with hosts="
+
+
+def _find_name(url: str) -> str:
+    """Return the host of a URL; "": there is none."""
+    try:
+        return urlsplit(url).hostname or ""
+    except ValueError:  # half of an IPv6 address
+        return ""
+
+
+def explain_body_type(headers: Iterable[Header]) -> str | None:
+    """Return why the body of a request is not read, by what its headers say of it; None: it is."""
+    said = dict(headers)
+    if said.get(b"content-type", b"").partition(b";")[0].strip().lower() != b"application/json":
+        return "the body is JSON: send it with  Content-Type: application/json"
+    if said.get(b"content-encoding", b"identity") != b"identity":
+        return "a body that is compressed is not read"
+    return None
 
 
 async def receive_body(receive: Receive, most: int) -> bytes | None:

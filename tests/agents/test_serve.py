@@ -17,6 +17,7 @@ from hocket.agents import AgentLimits, create_agent, react_app
 from hocket.agents.serve import ASGIApp, Language
 from hocket.errors import AuthenticationError, InvalidInput
 from hocket.messages import AIMessage, ToolMessage
+from hocket.serving import openai_app
 from hocket.testing import virtual_clock
 from tests.agents.conftest import MakeAgent, add, call, wait
 from tests.kit import HookCall, RawClient, body, hook_model, tool_model
@@ -95,7 +96,7 @@ async def test_other_methods_are_refused(make_agent: MakeAgent, method: str):
 async def test_what_cannot_be_read_is_refused(make_agent: MakeAgent, content: bytes):
     """Before the model is asked."""
     agent, model = make_agent(["never"])
-    response = await send(react_app(agent), content=content)
+    response = await send(react_app(agent), content=content, headers={"content-type": "application/json"})
     assert (response.status_code, response.text) == (400, "无效的请求格式")
     assert not model.requests
 
@@ -109,6 +110,54 @@ def test_any_body_is_read_or_refused(content: bytes):
     client = RawClient(body(content))
     anyio.run(client.ask, react_app(create_agent(ScriptedChatModel(script=["Hello."]))))
     assert client.got[0]["status"] in (200, 400)
+
+
+@pytest.mark.parametrize(
+    "headers", [{"content-type": "text/plain"}, {"content-type": ""}, {"content-encoding": "gzip"}], ids=str
+)
+async def test_the_body_has_to_be_json_by_its_type(headers: dict[str, str]):
+    """A page on the web cannot send that without being asked for permission."""
+    model = ScriptedChatModel(script=["Hello."])
+    given = {"content-type": "application/json", **headers}
+    response = await send(react_app(create_agent(model)), content=b'{"query": "go"}', headers=given)
+    assert response.status_code == 415 and "JSON" in response.text and not model.requests
+
+
+LOCAL = ("127.0.0.1", 8000)
+
+
+@pytest.mark.parametrize(
+    ("server", "hosts", "headers", "is_answered"),
+    [
+        (LOCAL, None, {"host": "localhost:8000"}, True),
+        (LOCAL, None, {"host": "[::1]:8000", "origin": "http://127.0.0.1:3000"}, True),
+        (LOCAL, None, {"host": "evil.example"}, False),
+        (("::1", 8000), None, {"host": "localhost.evil"}, False),
+        (LOCAL, None, {"host": "[::1"}, False),
+        (LOCAL, None, {}, False),
+        (LOCAL, None, {"host": "localhost", "origin": "http://evil.example"}, False),
+        (LOCAL, None, {"host": "localhost", "origin": "null"}, False),
+        (LOCAL, ["agents.example"], {"host": "Agents.example", "origin": "https://agents.example"}, True),
+        (LOCAL, ["agents.example"], {"host": "evil.example"}, False),
+        (("10.0.0.5", 80), ["agents.example"], {"host": "10.0.0.5"}, False),
+        (("10.0.0.5", 80), None, {"host": "agents.example", "origin": "https://page.example"}, True),
+        (("/run/app.sock", None), None, {"host": "agents.example"}, True),
+        (None, None, {"host": "agents.example"}, True),
+    ],
+    ids=str,
+)
+async def test_a_page_elsewhere_cannot_ask(server: Any, hosts: Any, headers: dict[str, str], is_answered: bool):
+    """By a name of its own that means this machine; the gateway without keys, too. Who serves other names says so."""
+    model = ScriptedChatModel(script=["Hello."] * 2)
+    sent = [(name.encode(), value.encode()) for name, value in headers.items()]
+    sent.append((b"content-type", b"application/json"))
+    agent = RawClient(QUERY, headers=sent, server=server)
+    await agent.ask(react_app(create_agent(model), hosts=hosts))
+    question = body(b'{"model": "m", "messages": [{"role": "user", "content": "go"}]}')
+    gateway = RawClient(question, path="/v1/chat/completions", headers=sent, server=server)
+    await gateway.ask(openai_app({"m": model}, hosts=hosts))
+    assert [agent.status, gateway.status] == [200 if is_answered else 403] * 2
+    assert len(model.requests) == (2 if is_answered else 0)
 
 
 async def test_other_paths_are_not_there(make_agent: MakeAgent):
@@ -265,6 +314,9 @@ async def test_the_server_begins_and_ends_it(make_agent: MakeAgent):
         ({"timeout": "60"}, "timeout is '60'"),
         ({"max_body": -1}, "max_body is -1"),
         ({"max_body": 1.5}, "max_body is 1.5"),
+        ({"hosts": ["http://agents.example"]}, "hosts has 'http://agents.example'"),
+        ({"hosts": "agents.example:80"}, "hosts has 'agents.example:80'"),
+        ({"hosts": [5]}, "hosts has 5"),
     ],
 )
 def test_bad_options_are_refused(make_agent: MakeAgent, options: dict[str, Any], says: str):

@@ -25,7 +25,8 @@ class RawClient:
     """
 
     def __init__(self, *events: dict[str, Any], path: str = "/react", **scope: Any) -> None:
-        self.scope: dict[str, Any] = {"type": "http", "method": "POST", "path": path, "headers": [], **scope}
+        headers = [(b"content-type", b"application/json")]
+        self.scope: dict[str, Any] = {"type": "http", "method": "POST", "path": path, "headers": headers, **scope}
         self.events = [*events]
         self.left = anyio.Event()
         self.got: list[dict[str, Any]] = []

@@ -7,13 +7,26 @@ text. A run costs money, and may take minutes: so a client that goes away takes 
 import json
 import logging
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Generic, Literal, NamedTuple, TypeVar, cast, get_args
 
 import anyio
 from pydantic_core import to_jsonable_python
 
-from hocket._asgi import ASGIApp, Receive, Send, cancel_when_gone, confirm_lifespan, path_of, receive_body, send_reply
+from hocket._asgi import (
+    ASGIApp,
+    Receive,
+    Send,
+    cancel_when_gone,
+    confirm_lifespan,
+    explain_body_type,
+    explain_foreign_name,
+    path_of,
+    read_hosts,
+    receive_body,
+    send_reply,
+)
 from hocket._runtime.alarm import Alarm
 from hocket._secrets import redact
 from hocket.agents.agent import Agent
@@ -30,15 +43,19 @@ Language = Literal["zh", "en"]
 _TEXTS: Mapping[Language, Mapping[int, str]] = {
     "zh": {
         400: "无效的请求格式",
+        403: "不接受来自这个主机名的请求",
         404: "没有这个地址",
         405: "仅支持POST请求",
+        415: "请求必须是JSON（Content-Type: application/json）",
         500: "处理请求时出错",
         504: "处理请求超时",
     },
     "en": {
         400: "invalid request format",
+        403: "requests to or from this host name are not answered",
         404: "there is nothing at this address",
         405: "only POST requests are served",
+        415: "the body is JSON: send it with  Content-Type: application/json",
         500: "the request failed",
         504: "the request took too long",
     },
@@ -54,6 +71,7 @@ def react_app(
     language: Language = "zh",
     timeout: float | None = None,
     max_body: int = 1_000_000,
+    hosts: Iterable[str] | None = None,
 ) -> ASGIApp:
     """Return an ASGI application that serves an agent: ``uvicorn module:app``, for example.
 
@@ -61,6 +79,8 @@ def react_app(
     for a typed answer, its fields. A failure is plain text:
 
     - 400: the body is no JSON object with a text under "query" that is not empty, or is too large;
+    - 403: the request names a host that it may not, see ``hosts``;
+    - 415: the body is no JSON by its ``Content-Type``, or compressed;
     - 404, 405: another path, or another method than POST (the header Allow says so);
     - 500: the run failed, or ended without an answer. The text is that of hocket's own errors, which name no key; of other
       errors nothing is said. What happened is logged, as "hocket.agents";
@@ -74,6 +94,9 @@ def react_app(
         language: of the texts of failures. "zh" says what services of this interface are known to say; or "en".
         timeout: seconds for a request, from its first byte to its answer; None: no limit but those of the agent.
         max_body: bytes of a request.
+        hosts: names that requests may be sent to (``Host``), and come from (``Origin``), beside those of this machine; None:
+            requests that reach an address of this machine alone (127.0.0.1, ::1) name this machine, and else any name is
+            taken.
 
     Raises:
         InvalidInput: the agent may pause, for which no request can wait; or an option is not of its kind.
@@ -94,7 +117,7 @@ def react_app(
     if timeout is not None:
         _check_above_0("timeout", timeout, (int, float))
     _check_above_0("max_body", max_body, (int,))
-    return _ReactApp(agent, path, _TEXTS[language], timeout, max_body)
+    return _ReactApp(agent, path, read_hosts(hosts), _TEXTS[language], timeout, max_body)
 
 
 def _check_above_0(name: str, value: float, kinds: tuple[type, ...]) -> None:
@@ -110,17 +133,16 @@ class _Reply(NamedTuple):
     content_type: str = "text/plain; charset=utf-8"
 
 
+@dataclass(frozen=True)
 class _ReactApp(Generic[Output]):
     """The application; nothing of a request is kept on it."""
 
-    def __init__(
-        self, agent: Agent[Output], path: str, texts: Mapping[int, str], timeout: float | None, max_body: int
-    ) -> None:
-        self._agent = agent
-        self._path = path
-        self._texts = texts
-        self._timeout = timeout
-        self._max_body = max_body
+    agent: Agent[Output]
+    path: str
+    hosts: frozenset[str] | None
+    texts: Mapping[int, str]
+    timeout: float | None
+    max_body: int
 
     async def __call__(self, scope: FieldsView, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -133,19 +155,23 @@ class _ReactApp(Generic[Output]):
     async def _answer_in_time(self, scope: FieldsView, receive: Receive) -> _Reply | None:
         """Return what the client gets; None: it has gone."""
         with Alarm() as alarm:
-            alarm.set(self._timeout)
+            alarm.set(self.timeout)
             return await self._answer(scope, receive)
         return self._refuse(504)
 
     async def _answer(self, scope: FieldsView, receive: Receive) -> _Reply | None:
-        if path_of(scope) != self._path:
+        if explain_foreign_name(scope, self.hosts) is not None:
+            return self._refuse(403)
+        if path_of(scope) != self.path:
             return self._refuse(404)
         if scope["method"] != "POST":
             return self._refuse(405)
-        body = await receive_body(receive, self._max_body)
+        if explain_body_type(scope["headers"]) is not None:
+            return self._refuse(415)
+        body = await receive_body(receive, self.max_body)
         if body is None:
             return None
-        query = _read_query(body) if len(body) <= self._max_body else None
+        query = _read_query(body) if len(body) <= self.max_body else None
         if query is None:
             return self._refuse(400)
         reply = None
@@ -157,19 +183,19 @@ class _ReactApp(Generic[Output]):
 
     async def _run_agent(self, query: str) -> _Reply:
         try:
-            result = await self._agent.ainvoke(query)
+            result = await self.agent.ainvoke(query)
             if result.output is None:
                 return self._refuse(500, f"the run ended without an answer ({result.stop})")
             response = {"response": to_jsonable_python(result.output, inf_nan_mode="null")}
         except Exception as error:  # of whatever kind: a server has to answer
-            _log.error("a run for %s failed: %s", self._path, redact(f"{type(error).__name__}: {error}"))
+            _log.error("a run for %s failed: %s", self.path, redact(f"{type(error).__name__}: {error}"))
             return self._refuse(500, redact(str(error)) if isinstance(error, HocketError) else "")
         # A lone surrogate, which a model may make of half an escape, is no UTF-8.
         body = json.dumps(response, ensure_ascii=False).encode(errors="replace")
         return _Reply(200, body, "application/json")
 
     def _refuse(self, status: int, text: str = "") -> _Reply:
-        return _Reply(status, (text or self._texts[status]).encode(errors="replace"))
+        return _Reply(status, (text or self.texts[status]).encode(errors="replace"))
 
 
 def _read_query(body: bytes) -> str | None:

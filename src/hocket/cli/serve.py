@@ -1,16 +1,14 @@
 """``hocket serve``: models behind OpenAI's API, for every program that speaks it."""
 
 import argparse
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hocket.cli.arguments import parse_count
 
 if TYPE_CHECKING:
-    from hocket._asgi import ASGIApp, Header, Receive, Send
     from hocket.language_models import BaseChatModel
-    from hocket.messages.content import FieldsView
 
 __all__ = ["HELP", "configure", "run"]
 
@@ -51,11 +49,12 @@ def run(arguments: argparse.Namespace) -> None:
         UnknownModel, MissingDependency: a model cannot be used.
         OSError: the address is taken.
     """
+    from hocket._asgi import is_loopback
     from hocket.errors import InvalidInput
 
     names = _read_names(arguments.models)
     keys = None if arguments.key_file is None else _read_keys(arguments.key_file)
-    is_open = not _is_loopback(arguments.host)
+    is_open = not is_loopback(arguments.host)
     if is_open and keys is None:
         raise InvalidInput(
             f"--host {arguments.host} lets other machines in, who could use the models at your cost; give --key-file FILE"
@@ -65,8 +64,6 @@ def run(arguments: argparse.Namespace) -> None:
 
     models = {name: _open_model(model) for name, model in names.items()}
     app = openai_app(models, keys=keys, max_concurrency=arguments.max_concurrency, metrics=arguments.metrics)
-    if keys is None:
-        app = _only_for_this_machine(app)
     run_app(app, arguments.host, arguments.port, lambda url: f"{', '.join(models)} at {url}/v1; Ctrl-C ends it")
 
 
@@ -121,15 +118,6 @@ def _read_keys(path: Path) -> list[str]:
     return keys
 
 
-def _is_loopback(host: str) -> bool:
-    import ipaddress
-
-    try:
-        return host == "localhost" or ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
-
-
 def _open_model(name: str) -> "BaseChatModel":
     """Return a model that is ready: one of this process is loaded now, and not at the first request."""
     from hocket.cli.choice import open_first_model
@@ -139,32 +127,3 @@ def _open_model(name: str) -> "BaseChatModel":
     if (load := getattr(model, "load", None)) is not None:
         load()
     return model
-
-
-def _only_for_this_machine(app: "ASGIApp") -> "ASGIApp":
-    """Return an application that has to be called by one of this machine's own names.
-
-    A page on the web may call a name of its own that means 127.0.0.1, and the browser would take the answer for its own.
-    """
-
-    from hocket._asgi import send_reply
-    from hocket.serving.refusals import Refusal
-
-    async def check_host(scope: "FieldsView", receive: "Receive", send: "Send") -> None:
-        if scope["type"] == "http" and not _names_this_machine(scope["headers"]):
-            refusal = Refusal(status=403, message="without --key-file, only 127.0.0.1, ::1 and localhost are served")
-            await send_reply(send, refusal.status, refusal.body(), refusal.all_headers())
-        else:
-            await app(scope, receive, send)
-
-    return check_host
-
-
-def _names_this_machine(headers: "Iterable[Header]") -> bool:
-    from urllib.parse import urlsplit
-
-    hosts = [value.decode("latin-1") for name, value in headers if name == b"host"]
-    try:
-        return len(hosts) == 1 and _is_loopback(urlsplit(f"//{hosts[0]}").hostname or "")
-    except ValueError:  # half of an IPv6 address
-        return False

@@ -13,7 +13,16 @@ from typing import NamedTuple, TypeAlias, cast
 
 import anyio
 
-from hocket._asgi import Header, Receive, Send, cancel_when_gone, discard_body, receive_body, send_reply
+from hocket._asgi import (
+    Header,
+    Receive,
+    Send,
+    cancel_when_gone,
+    discard_body,
+    explain_body_type,
+    receive_body,
+    send_reply,
+)
 from hocket._pipeline.answer import CACHE_HIT
 from hocket._runtime.alarm import Alarm
 from hocket._runtime.detached import spawn
@@ -86,7 +95,7 @@ class ChatExchange:
         Raises:
             Refusal: of all that is to be told by a status.
         """
-        body = await self._read_body(dict(headers), receive)
+        body = await self._read_body(headers, receive)
         if body is None:
             return
         request = await ASYNC.call_sync(read_chat_request, body) if len(body) > _LARGE else read_chat_request(body)
@@ -102,17 +111,14 @@ class ChatExchange:
             self._metrics.in_progress -= 1
             self._metrics.count(request.model, self._status, time.monotonic() - started)
 
-    async def _read_body(self, headers: Mapping[bytes, bytes], receive: Receive) -> bytes | None:
+    async def _read_body(self, headers: Iterable[Header], receive: Receive) -> bytes | None:
         """Return the body of the request; None: the client has gone.
 
         Raises:
             Refusal: 408, 413, 415.
         """
-        kind = headers.get(b"content-type", b"").partition(b";")[0].strip().lower()
-        if kind != b"application/json":  # a browser sends other kinds for any page, without asking first
-            raise Refusal(status=415, message="the body is JSON: send it with  Content-Type: application/json")
-        if headers.get(b"content-encoding", b"identity") != b"identity":
-            raise Refusal(status=415, message="a body that is compressed is not read")
+        if (reason := explain_body_type(headers)) is not None:
+            raise Refusal(status=415, message=reason)
         most = self._limits.max_body
         with Alarm() as alarm:
             alarm.set(_PATIENCE)

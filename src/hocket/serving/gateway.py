@@ -2,11 +2,22 @@
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import cast
 
 from pydantic import SecretStr
 
-from hocket._asgi import ASGIApp, Header, Receive, Send, confirm_lifespan, path_of, send_reply
+from hocket._asgi import (
+    ASGIApp,
+    Header,
+    Receive,
+    Send,
+    confirm_lifespan,
+    explain_foreign_name,
+    path_of,
+    read_hosts,
+    send_reply,
+)
 from hocket._runtime.ids import new_run_id
 from hocket.agents.agent import Agent
 from hocket.errors import InvalidInput
@@ -15,11 +26,10 @@ from hocket.runnables import (
     RouterRunnable,
     Runnable,
     RunnableBranch,
-    RunnableConfigurableAlternatives,
     RunnableSequence,
     RunnableWithMessageHistory,
 )
-from hocket.runnables.base import AnyRunnable, RunnableWrapper
+from hocket.runnables.base import RunnableWrapper
 from hocket.serving.chat_exchange import ChatExchange, ChatLimits, Model, refuse_model
 from hocket.serving.event_body import PING_SECONDS, check_ping
 from hocket.serving.keys import ClientKeys
@@ -41,6 +51,7 @@ def openai_app(
     max_body: int = 10_000_000,
     ping: float | None = PING_SECONDS,
     metrics: bool = False,
+    hosts: Iterable[str] | None = None,
 ) -> ASGIApp:
     """Return an ASGI application that serves models to OpenAI's clients: ``uvicorn module:app``, or mounted in another one.
 
@@ -60,6 +71,9 @@ def openai_app(
         max_body: bytes of a request.
         ping: seconds of silence after which a stream sends a comment; None: never.
         metrics: whether to serve numbers for Prometheus.
+        hosts: names that requests may be sent to (``Host``), and come from (``Origin``), beside those of this machine; None:
+            without ``keys``, requests that reach an address of this machine alone (127.0.0.1, ::1) name this machine, and
+            else any name is taken.
 
     Raises:
         InvalidInput: an option is not of its kind, there is no model, one is an agent or ends in one, or a key will not do.
@@ -84,21 +98,20 @@ def openai_app(
             raise InvalidInput(f"{option} is {value!r}; it is a whole number above 0")
     check_ping(ping)
     known_keys = None if keys is None else ClientKeys(keys)
-    return _Gateway(dict(models), known_keys, ChatLimits(max_concurrency, max_body, ping), metrics)
+    return _Gateway(dict(models), known_keys, read_hosts(hosts), ChatLimits(max_concurrency, max_body, ping), metrics)
 
 
+@dataclass(frozen=True)
 class _Gateway:
     """The application; of a request nothing is kept on it but counts."""
 
-    def __init__(
-        self, models: Mapping[str, Model], keys: ClientKeys | None, limits: ChatLimits, shows_metrics: bool
-    ) -> None:
-        self._models = models
-        self._keys = keys
-        self._limits = limits
-        self._shows_metrics = shows_metrics
-        self._metrics = GatewayMetrics()
-        self._started = int(time.time())
+    models: Mapping[str, Model]
+    keys: ClientKeys | None
+    hosts: frozenset[str] | None
+    limits: ChatLimits
+    shows_metrics: bool
+    metrics: GatewayMetrics = field(default_factory=GatewayMetrics)
+    started: int = field(default_factory=lambda: int(time.time()))
 
     async def __call__(self, scope: FieldsView, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -114,10 +127,12 @@ class _Gateway:
         own = (b"x-request-id", id)
         path = path_of(scope)
         try:
+            if (self.keys is None or self.hosts) and (reason := explain_foreign_name(scope, self.hosts)):
+                raise Refusal(status=403, message=reason)  # a page on the web, which has no key
             if path == "/v1/chat/completions":
                 self._check_key(scope)
                 _check_method(scope, "POST")
-                exchange = ChatExchange(self._models, self._limits, self._metrics, own)
+                exchange = ChatExchange(self.models, self.limits, self.metrics, own)
                 await exchange.run(scope["headers"], receive, send)
             else:
                 kind, body = self._read(path, scope)
@@ -131,8 +146,8 @@ class _Gateway:
         Raises:
             Refusal: 401.
         """
-        if self._keys is not None:
-            self._keys.check(scope["headers"])
+        if self.keys is not None:
+            self.keys.check(scope["headers"])
 
     def _read(self, path: str, scope: FieldsView) -> tuple[Header, bytes]:
         """Return what is at a path, and its type.
@@ -148,44 +163,35 @@ class _Gateway:
         return found
 
     def _find(self, path: str) -> tuple[Header, bytes]:
-        if path == "/metrics" and self._shows_metrics:
-            return (b"content-type", METRICS_TYPE), self._metrics.write()
+        if path == "/metrics" and self.shows_metrics:
+            return (b"content-type", METRICS_TYPE), self.metrics.write()
         if path == "/v1/models":
-            return _JSON, encode_json({"object": "list", "data": [*map(self._describe, self._models)]})
+            return _JSON, encode_json({"object": "list", "data": [*map(self._describe, self.models)]})
         if path.startswith("/v1/models/"):
             name = path.removeprefix("/v1/models/")
-            if name in self._models:
+            if name in self.models:
                 return _JSON, encode_json(self._describe(name))
-            raise refuse_model(name, self._models)
+            raise refuse_model(name, self.models)
         served = "/v1/chat/completions, /v1/models and /healthz"
         raise Refusal(status=404, message=f"there is nothing at this path; {served} are served")
 
     def _describe(self, name: str) -> dict[str, object]:
-        return {"id": name, "object": "model", "created": self._started, "owned_by": "hocket"}
+        return {"id": name, "object": "model", "created": self.started, "owned_by": "hocket"}
 
 
-def _ends_in_agent(model: AnyRunnable) -> bool:
+def _ends_in_agent(value: object) -> bool:
     """Say whether what a runnable returns is an agent's result, or may be: that of its last step, or of one it chooses."""
-    ends: Sequence[AnyRunnable] = ()
-    match model:
-        case Agent():
-            return True
+    match value:
         case RunnableSequence():
-            ends = [model.last]
-        case RunnableBranch():
-            ends = [model.default, *(runnable for _, runnable in model.branches)]
-        case RouterRunnable():
-            ends = [*model.runnables.values()]
-        case RunnableWithMessageHistory():
-            ends = [model.runnable]
-        case RunnableConfigurableAlternatives():
-            others = cast("Iterable[AnyRunnable]", model.alternatives.values())  # or what makes one
-            ends = [model.default, *others]
-        case RunnableWrapper():
-            ends = model._get_wrapped()  # pyright: ignore[reportPrivateUsage]  # the hook of every wrapper
+            return _ends_in_agent(vars(value)["last"])
+        case RunnableWrapper() | RunnableBranch() | RouterRunnable() | RunnableWithMessageHistory():
+            return any(map(_ends_in_agent, vars(value).values()))
+        case Mapping():
+            return any(map(_ends_in_agent, cast("Mapping[object, object]", value).values()))
+        case list() | tuple():
+            return any(map(_ends_in_agent, cast("Sequence[object]", value)))
         case _:
-            pass
-    return any(map(_ends_in_agent, ends))
+            return isinstance(value, Agent)
 
 
 def _check_method(scope: FieldsView, method: str) -> None:
