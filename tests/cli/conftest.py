@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from hocket._kept_keys import set_kept_keys
 from hocket.cli import main
+from hocket.remote.endpoint import set_kept_keys
 
 WIDE = (400, 24)  # columns and lines of a window in which nothing breaks
 PATIENCE = 30  # seconds; nothing here takes one, unless the machine is very busy

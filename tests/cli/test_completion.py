@@ -1,5 +1,6 @@
-"""What the real shells complete with the scripts of `hocket completion`, typed at their prompts."""
+"""What is completed, and that the real shells do so with the scripts of `hocket completion`, typed at their prompts."""
 
+import json
 import os
 import select
 import shutil
@@ -12,31 +13,40 @@ import pytest
 
 pytest.importorskip("pty", reason="there are no pseudo-terminals here")
 
-from hocket.cli import _build_parser
-from hocket.cli.completion.tree import ROOT, Value, read_places
+pytest.importorskip("argcomplete", reason="argcomplete completes words where it is there")
+
+from hocket.cli.completion import _list_names
+from hocket.language_models.registry import list_providers
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 PATIENCE = 30
 
+COMPLETED = [
+    ("comp", "completion"),
+    ("keys s", "set"),
+    ("chat --sys", "--system"),
+    ("--sys", "--system"),  # where chat was left out
+    ("Why --sys", "--system"),
+    ("--vers", "--version"),
+    ("agent --style r", "react"),
+    ("agent --style=r", "--style=react"),
+    ("completion z", "zsh"),
+    ("keys set mist", "mistral"),
+    ("keys set --deb", "--debug"),
+    ("mcp serve --ht", "--http"),
+    ("-m anth", "anthropic:"),
+    ("serve loc", "local"),
+    ("ask --embed coh", "cohere:"),
+    ("chat --tool c", "calculator"),
+    ("chat -a 'my pic", "my picture.png"),
+    ("chat --system c", ""),  # any text, so nothing is offered
+]
 TYPED = [
     ("comp", ["completion"]),
-    ("keys s", ["keys", "set"]),
-    ("chat --sys", ["chat", "--system"]),
-    ("--sys", ["--system"]),  # where chat was left out
-    ("Why --sys", ["Why", "--system"]),
-    ("--vers", ["--version"]),
-    ("agent --style r", ["agent", "--style", "react"]),
-    ("agent --style=r", ["agent", "--style=react"]),
-    ("completion z", ["completion", "zsh"]),
-    ("keys set mist", ["keys", "set", "mistral"]),
-    ("keys set --deb", ["keys", "set", "--debug"]),
-    ("mcp serve --ht", ["mcp", "serve", "--http"]),
     ("-m anth", ["-m", "anthropic:"]),
-    ("serve loc", ["serve", "local"]),
-    ("ask --embed coh", ["ask", "--embed", "cohere:"]),
-    ("chat --tool c", ["chat", "--tool", "calculator"]),
-    ("chat -a 'my pic", ["chat", "-a", "my picture.png"]),
-    ("chat --system c", ["chat", "--system", "c"]),  # any text, so nothing is offered
+    ("Why --sys", ["Why", "--system"]),
+    ("chat -a my\\ pic", ["chat", "-a", "my picture.png"]),
+    ("chat --system c", ["chat", "--system", "c"]),
 ]
 START = {
     "bash": ["bash", "--noprofile", "--rcfile", "rc", "-i"],
@@ -44,28 +54,54 @@ START = {
     "fish": ["fish", "--no-config", "--init-command", "source rc", "-i"],
 }
 RC = {
-    "bash": """PS1='$ '; hocket() { printf 'GOT'; printf '<%s>' "$@"; echo; }
-source ./script; bind 'set enable-bracketed-paste off'; echo READY""",
-    "zsh": """PS1='$ '; autoload -U compinit; compinit -D -u; hocket() { printf 'GOT'; printf '<%s>' "$@"; echo; }
-source ./script; echo READY""",
-    "fish": """function hocket; printf GOT; printf '<%s>' $argv; echo; end
-function fish_prompt; echo '$ '; end; source script; echo READY""",
+    "bash": """PS1='$ '; source ./script; bind 'set enable-bracketed-paste off'; echo READY""",
+    "zsh": """PS1='$ '; autoload -U compinit; compinit -D -u; source ./script; echo READY""",
+    "fish": """function fish_prompt; echo '$ '; end; source script; echo READY""",
 }
+COMMAND = f"""#!/bin/sh
+if [ -n "$_ARGCOMPLETE" ]; then exec {sys.executable} -m hocket "$@"; fi
+printf GOT; printf '<%s>' "$@"; echo
+"""
+ASKED = """
+import json, os, sys
+from hocket.cli import _build_parser
+from hocket.cli.completion import complete
+os.environ |= {"_ARGCOMPLETE": "1", "_ARGCOMPLETE_STDOUT_FILENAME": "answer", "_ARGCOMPLETE_SUPPRESS_SPACE": "1"}
+for line in json.load(sys.stdin):
+    os.environ |= {"COMP_LINE": line, "COMP_POINT": str(len(line))}
+    complete(_build_parser(), end=lambda code: None)
+    print(open("answer").read())
+print("pydantic" in sys.modules)
+"""
+
+
+def test_what_is_completed(environ: dict[str, str], tmp_path: Path) -> None:
+    """Commands, options, their values, providers and files; and no model is loaded for it."""
+    (tmp_path / "my picture.png").touch()
+    lines = json.dumps([f"hocket {typed}" for typed, _ in COMPLETED])
+    command = [sys.executable, "-W", "ignore", "-c", ASKED]  # argcomplete leaves the file of its answer open
+    done = subprocess.run(command, input=lines, env=environ, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == [*(expected for _, expected in COMPLETED), "False"]
+
+
 # The terminal is to be the shell's own, as in `conftest`.
 IN_TERMINAL = "import os, sys; os.close(os.open(os.ttyname(0), os.O_RDWR)); os.execvp(sys.argv[1], sys.argv[1:])"
 
 
 @pytest.mark.parametrize("shell", START)
-def test_words_are_completed(hocket: Run, environ: dict[str, str], tmp_path: Path, shell: str) -> None:
-    """Commands, options, their values, providers and files; each is typed in part, and Tab pressed."""
+def test_a_shell_completes(hocket: Run, environ: dict[str, str], tmp_path: Path, shell: str) -> None:
+    """Each is typed in part, and Tab pressed: one word, one that ends with a colon, one with a blank, and nothing."""
     if shutil.which(shell) is None:
         pytest.skip(f"there is no {shell} here")
     (tmp_path / "script").write_text(hocket("completion", shell).stdout)
     for name in ("rc", ".zshrc"):
         (tmp_path / name).write_text(RC[shell])
     (tmp_path / "my picture.png").touch()
+    (tmp_path / "hocket").write_text(COMMAND)
+    (tmp_path / "hocket").chmod(0o755)
     lines = [f"hocket {typed}\t\n" for typed, _ in TYPED]
     home = {"HOME": str(tmp_path), "ZDOTDIR": str(tmp_path), "XDG_RUNTIME_DIR": str(tmp_path), "PROMPT_EOL_MARK": ""}
+    home["PATH"] = f"{tmp_path}{os.pathsep}{environ['PATH']}"
     said = list(type_lines(START[shell], lines, tmp_path, {**environ, **home}))
     assert [answer.rstrip().strip("<>").split("><") for answer in said] == [expected for _, expected in TYPED]
 
@@ -106,35 +142,17 @@ def type_lines(command: list[str], lines: list[str], folder: Path, environ: dict
         os.close(screen)
 
 
-@pytest.mark.parametrize("shell", START)
-def test_no_model_is_loaded(shell: str) -> None:
-    """Neither for the script, nor by it."""
-    code = f"import sys; from hocket.cli import main; main(['completion', {shell!r}]); print('pydantic' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines()[-1] == "False"
-    assert "python" not in done.stdout
-
-
 def test_providers_are_those_of_the_registry() -> None:
     """Their names are read without it."""
-    root, *_ = places = read_places(_build_parser())
-    keys = next(place for place in places if place.name == "keys/set")
-    code = "from hocket.language_models.registry import list_providers; print(*list_providers())"
-    known = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    assert root.name == ROOT and keys.argument == Value(tuple(known.split()))
+    names = {*_list_names("providers")}
+    assert {"fake", "local", "openai"} < names and names <= {*list_providers()}
 
 
-def test_every_option_is_offered_where_help_names_it(capsys: pytest.CaptureFixture[str]) -> None:
-    """The script and the help come from one parser."""
-    parser = _build_parser()
-    for place in read_places(parser):
-        words = [] if place.name == ROOT else place.name.split("/")
-        with pytest.raises(SystemExit):
-            parser.parse_args([*words, "--help"])
-        text = capsys.readouterr().out
-        flags = [option.flags[-1] for option in place.options]
-        assert [flag for flag in flags if flag not in text and words] == []
-        assert text.count("\n  -") == len(flags) if words else "--version" in flags
+def test_without_the_extra(hocket: Run, tmp_path: Path, environ: dict[str, str]) -> None:
+    """It is named."""
+    (tmp_path / "argcomplete.py").write_text("raise ModuleNotFoundError('no argcomplete')")
+    done = hocket("completion", "bash", PYTHONPATH=f"{tmp_path}:{environ['PYTHONPATH']}")
+    assert done.returncode == 1 and "pip install 'hocket[cli]'" in done.stderr
 
 
 def test_another_shell(hocket: Run) -> None:

@@ -5,7 +5,6 @@ is imported when they run, so that ``hocket --help`` is quick. Whatever goes wro
 non-zero exit code.
 """
 
-import argparse
 import os
 import sys
 from collections.abc import Sequence
@@ -34,6 +33,8 @@ _COMMANDS = {
     "usage": usage,
 }
 
+_ASKING = [module.run for module in (agent, ask, batch, chat, mcp, models, serve)]  # who may need a provider's key
+
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command.
@@ -45,6 +46,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         The exit code, one of `hocket.cli.exits.EXIT_CODES`.
     """
     parser = _build_parser()
+    completion.complete(parser)
     words = sys.argv[1:] if argv is None else argv
     if (meant := find_mistyped(_COMMANDS, words)) is not None:
         parser.error(f"there is no command {words[0]!r}; did you mean {meant}? `hocket chat {words[0]} ...` asks it")
@@ -55,7 +57,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         parser.print_help(sys.stderr)
         return MISUSED
     try:
-        keys.use_kept_keys()
+        if arguments.run in _ASKING:
+            keys.use_kept_keys()
         code: int | None = arguments.run(arguments)
     except KeyboardInterrupt:
         return INTERRUPTED
@@ -68,7 +71,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     return code or 0
 
 
-def _build_parser() -> argparse.ArgumentParser:
+def _build_parser() -> OneLineParser:
     parser = OneLineParser(
         prog="hocket",
         epilog="`hocket COMMAND --help` tells a command's options and exit codes.",

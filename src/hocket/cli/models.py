@@ -37,7 +37,7 @@ def run(arguments: argparse.Namespace) -> None:
     """
     is_table = arguments.provider is None and arguments.base_url is None
     if is_table:
-        from hocket.cli.keys.file import read_keys
+        from hocket.cli.keys import read_keys
         from hocket.cli.provider_table import list_provider_lines
 
         read_keys()  # a file that is refused is told, rather than that each provider wants a key

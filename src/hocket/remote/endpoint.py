@@ -4,7 +4,7 @@ The environment is read when a service is made and never again: a service says i
 the environment later on reaches no running service.
 
 A key that the caller gives goes where the caller sends it. A key that is only found, in the environment or among the kept
-ones (`hocket._kept_keys`), goes to the hosts that the endpoint names, or to the address that the environment names: any
+ones (`set_kept_keys`), goes to the hosts that the endpoint names, or to the address that the environment names: any
 other address may come out of a file, or from a stranger. One that is kept for an origin goes to that origin alone.
 """
 
@@ -16,7 +16,6 @@ from urllib.parse import urlsplit
 
 from pydantic import SecretStr
 
-from hocket._kept_keys import find_provider_key
 from hocket._secrets import redact_url
 from hocket.errors import AuthenticationError, InvalidInput
 from hocket.errors.hints import excerpt
@@ -24,13 +23,15 @@ from hocket.http.address import parse_url
 from hocket.http.interception import is_key_needed
 from hocket.messages.content import FieldsView
 
-__all__ = ["Endpoint", "Headers", "Key", "explain_missing_key", "is_local", "resolve_fields"]
+__all__ = ["Endpoint", "Headers", "Key", "explain_missing_key", "is_local", "resolve_fields", "set_kept_keys"]
 
 Key = SecretStr | str | Callable[[], str | Awaitable[str]]
 """A key, or a sync or async function that returns one; it is asked for each attempt, so that keys may expire."""
 
 Headers = dict[str, str | SecretStr]
 """Headers of requests; what is secret stays masked until it is sent."""
+
+_read_kept: Callable[[], Mapping[str, str]] = dict
 
 _LOCAL = frozenset({"localhost", "127.0.0.1", "::1"})
 
@@ -154,7 +155,9 @@ def resolve_fields(
     owner = _find_owner(url, found, named if named_url and _is_same(url, named_url) else None)
     if not resolved.get("api_key"):
         variables = () if owner is None else owner.key_variables
-        resolved["api_key"] = find_provider_key(variables, environ, _find_origin(url))
+        resolved["api_key"] = _find_first(environ, variables) or _find_first(
+            _read_kept(), (_find_origin(url), *variables)
+        )
     missing = None
     if not resolved["api_key"] and found.needs_key and is_key_needed():
         missing = AuthenticationError(explain_missing_key(found, url, is_known=owner is not None), provider=found.name)
@@ -165,6 +168,21 @@ def resolve_fields(
     if query and not urlsplit(url).path.strip("/"):
         resolved["default_query"] = {**query, **(resolved.get("default_query") or {})}
     return resolved, missing
+
+
+def set_kept_keys(read: Callable[[], Mapping[str, str]]) -> None:
+    """Have the services of this process find keys where the environment has none, without programs that it starts.
+
+    Args:
+        read: is called when a key is looked for; returns keys by the variables they stand in for, and by origins of
+            servers (``https://host:443``), each of which is for that origin alone. What it raises is raised.
+    """
+    global _read_kept
+    _read_kept = read
+
+
+def _find_first(keys: Mapping[str, str], names: Sequence[str]) -> str | None:
+    return next((keys[name] for name in names if keys.get(name)), None)
 
 
 def _find_origin(url: str) -> str:

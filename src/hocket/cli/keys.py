@@ -1,14 +1,24 @@
-"""What ``hocket keys`` does. A key is typed unseen or piped in; on a command line everybody on the machine could read it."""
+"""``hocket keys``: keys of providers, kept in a file of their owner's, where the environment has none.
+
+A key is typed unseen or piped in; on a command line everybody on the machine could read it. The file is a JSON object of
+environment variables' names, or origins of servers, and their keys, for its owner's eyes alone. Only the command reads it.
+"""
 
 import argparse
+import contextlib
 import getpass
+import json
 import os
+import stat
 import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import cast
 
-from hocket.cli.keys.file import find_key_file, read_keys, write_keys
 from hocket.cli.output import note, print_lines
+from hocket.errors import InvalidInput
 
-__all__ = ["HELP", "configure", "run"]
+__all__ = ["HELP", "configure", "read_keys", "run", "use_kept_keys"]
 
 HELP = "Keep the keys of providers in a file of yours, for where the environment has none."
 
@@ -18,6 +28,7 @@ _SET = (
 _LIST = "List the variables and servers whose keys are kept; never the keys."
 _PATH = "Print where the keys are kept."
 _REMOVE = "Forget the key of a provider."
+_OWNER_ONLY = 0o600
 _LONGEST = 10_000  # characters of a key; tokens of big companies have some thousand
 
 
@@ -55,8 +66,6 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _set_key(arguments: argparse.Namespace) -> None:
-    from hocket.errors import InvalidInput
-
     if arguments.key is not None:
         raise InvalidInput(
             "a key does not go on the command line, where everybody on the machine can read it, and the shell keeps it: "
@@ -65,8 +74,8 @@ def _set_key(arguments: argparse.Namespace) -> None:
     variables = _find_names(arguments.provider)
     keys = read_keys()
     key = _read_key(arguments.provider)
-    write_keys({**keys, variables[0]: key})
-    note(f"the key is kept in {find_key_file()} as {variables[0]}")
+    _write_keys({**keys, variables[0]: key})
+    note(f"the key is kept in {_find_key_file()} as {variables[0]}")
     if (first := next(filter(os.environ.get, variables), None)) is not None:
         note(f"{first} is set, and goes before it")
 
@@ -76,18 +85,16 @@ def _list_keys(arguments: argparse.Namespace) -> None:
 
 
 def _print_path(arguments: argparse.Namespace) -> None:
-    print_lines([str(find_key_file())])
+    print_lines([str(_find_key_file())])
 
 
 def _remove_key(arguments: argparse.Namespace) -> None:
-    from hocket.errors import InvalidInput
-
     variables = _find_names(arguments.provider)
     keys = read_keys()
     left = {name: key for name, key in keys.items() if name not in variables}
     if left == keys:
-        raise InvalidInput(f"no key of {arguments.provider} is kept in {find_key_file()}")
-    write_keys(left)
+        raise InvalidInput(f"no key of {arguments.provider} is kept in {_find_key_file()}")
+    _write_keys(left)
 
 
 def _find_names(provider: str) -> tuple[str, ...]:
@@ -97,7 +104,6 @@ def _find_names(provider: str) -> tuple[str, ...]:
         InvalidInput: it takes none, or is no address.
         UnknownModel: there is no such provider.
     """
-    from hocket.errors import InvalidInput
     from hocket.http.address import parse_url
     from hocket.language_models.registry import load_provider
 
@@ -116,8 +122,6 @@ def _read_key(provider: str) -> str:
     Raises:
         InvalidInput: it is none.
     """
-    from hocket.errors import InvalidInput
-
     if sys.stdin is not None and sys.stdin.isatty():
         key = getpass.getpass(f"key of {provider} (it is not shown): ")
     else:
@@ -128,3 +132,68 @@ def _read_key(provider: str) -> str:
     if len(key) > _LONGEST or not key.isascii() or not key.isprintable() or " " in key:
         raise InvalidInput("that is no key: a key is one word of ASCII characters")  # and it is not repeated here
     return key
+
+
+def _find_key_file() -> Path:
+    """Return where keys are kept: in the user's folder of settings, by ``XDG_CONFIG_HOME``."""
+    settings = os.environ.get("XDG_CONFIG_HOME") or "~/.config"
+    return Path(settings).expanduser() / "hocket" / "keys.json"
+
+
+def use_kept_keys() -> None:
+    """Have models of this process find the kept keys where the environment has none; the file is read when they look."""
+    from hocket.remote.endpoint import set_kept_keys
+
+    set_kept_keys(read_keys)
+
+
+def read_keys() -> dict[str, str]:
+    """Return the kept keys by their variables' names; none if there is no file.
+
+    Raises:
+        InvalidInput: it cannot be read, is not what `_write_keys` writes, or others can read it.
+    """
+    path = _find_key_file()
+    try:
+        with path.open("rb") as file:
+            mode = os.fstat(file.fileno()).st_mode
+            text = file.read()
+    except FileNotFoundError:
+        return {}
+    except OSError as error:
+        raise InvalidInput(f"the keys in {path} cannot be read: {error.strerror}") from None
+    if os.name == "posix" and stat.S_IMODE(mode) & 0o077:
+        raise InvalidInput(f"others can read the keys in {path}; `chmod 600 {path}` shuts them out")
+    try:
+        keys: object = json.loads(text)
+    except ValueError:
+        keys = None
+    pairs = cast("dict[object, object]", keys).items() if isinstance(keys, dict) else [(None, None)]
+    kept = {name: key for name, key in pairs if isinstance(name, str) and isinstance(key, str)}
+    if len(kept) != len(pairs):
+        raise InvalidInput(f"{path} is no JSON object of names and keys; mend it, or delete it")
+    return kept
+
+
+def _write_keys(keys: Mapping[str, str]) -> None:
+    """Keep these keys, and no others. Whoever reads the file meanwhile finds the old ones or the new.
+
+    Raises:
+        InvalidInput: the file cannot be written.
+    """
+    path = _find_key_file()
+    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with contextlib.suppress(FileNotFoundError):  # of a process of that number that was killed
+            beside.unlink()
+        with os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _OWNER_ONLY), "w") as file:
+            json.dump(dict(sorted(keys.items())), file, indent=2)
+            file.write("\n")
+            file.flush()
+            os.fsync(file.fileno())
+        beside.replace(path)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            beside.unlink()
+        raise InvalidInput(f"the keys cannot be kept in {path}: {error.strerror}") from None
