@@ -365,6 +365,11 @@ async def test_rows_that_fail_to_come_end_the_run(echo: Echo, out: Path) -> None
 @pytest.mark.parametrize(
     "line",
     [
+        "",
+        "<<<<<<< a merge",
+        '{"row":0,"output":"cut by hand',
+        "[" * 100_000,
+        "[]",
         '{"row":1000000000000,"digest":1}',
         '{"row":-1,"digest":1}',
         '{"row":0,"digest":99999999999}',
@@ -373,15 +378,64 @@ async def test_rows_that_fail_to_come_end_the_run(echo: Echo, out: Path) -> None
         '{"digest":1}',
     ],
 )
-def test_lines_of_somebody_else_are_refused(echo: Echo, out: Path, line: str) -> None:
-    """Neither memory nor a bare error of Python's is spent on them, and the file stays."""
-    run_batch(echo.chain, ["a"], out)
-    with open(out, "a") as file:
-        file.write(line + "\n")
-    before = out.read_bytes()
-    with pytest.raises(InvalidInput, match="has a line that is no row of a batch"):
+def test_a_line_that_cannot_be_read_costs_no_other(
+    echo: Echo, out: Path, line: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Wherever it stands it is counted, and stays; nothing that was paid is asked again, and nothing is cut off."""
+    rows = list("abcde")
+    run_batch(echo.chain, rows, out, max_concurrency=1)
+    lines = out.read_text().splitlines(keepends=True)
+    for place in (1, 3, 6):
+        text = "".join([*lines[:place], line + "\n", *lines[place:]])
+        out.write_text(text)
+        echo.asked.clear()
+        report = run_batch(echo.chain, rows, out)
+        assert (report.ok, report.skipped, report.unreadable, echo.asked) == (5, 5, 1, [])
+        assert "1 lines of the file could not be read" in report._repr_html_()
+        assert read(out) == list("ABCDE")
+        assert out.read_text() == text
+    assert "1 of its lines cannot be read" in caplog.text
+
+
+def test_a_row_whose_line_is_damaged_is_asked_again(echo: Echo, out: Path) -> None:
+    """It, and no other; the damaged line stays beside the new one."""
+    run_batch(echo.chain, ["a", "b", "c"], out, max_concurrency=1)
+    damaged = out.read_bytes().replace(b'"B"', b'"B')
+    out.write_bytes(damaged)
+    echo.asked.clear()
+    report = run_batch(echo.chain, ["a", "b", "c"], out)
+    assert (report.ok, report.skipped, report.unreadable, echo.asked) == (3, 2, 1, ["b"])
+    assert out.read_bytes().startswith(damaged)
+    assert read(out) == ["A", "B", "C"]
+
+
+@pytest.mark.parametrize(
+    ("tail", "unreadable"), [(b"", 0), (b'{"row":2,"output":"hal', 0), (b"\0\0\0", 0), (b"a note", 1)]
+)
+def test_a_last_line_without_an_end(echo: Echo, out: Path, tail: bytes, unreadable: int) -> None:
+    """Whole, it is a row; what a killed run has left of one never happened; whatever else it is, it stays."""
+    run_batch(echo.chain, ["a", "b"], out)
+    whole = out.read_bytes()
+    out.write_bytes(whole + tail if tail else whole[:-1])
+    echo.asked.clear()
+    assert read(out) == ["A", "B"]
+    report = run_batch(echo.chain, ["a", "b", "c"], out)
+    assert (report.skipped, report.unreadable, echo.asked) == (2, unreadable, ["c"])
+    assert out.read_bytes().startswith(whole + tail + b"\n{" if unreadable else whole + b"{")
+    assert read(out) == ["A", "B", "C"]
+
+
+@pytest.mark.parametrize(
+    "text", [b"my notes, and no end of a line", b"\n" * 30 + b'{"hocket_batch":1,"fingerprint":"f"}\n']
+)
+def test_a_file_that_does_not_begin_as_one_of_a_batch_stays(echo: Echo, out: Path, text: bytes) -> None:
+    """Also one without the end of a line, which looks like what a killed run has left."""
+    out.write_bytes(text)
+    with pytest.raises(InvalidInput, match="is no file of a batch"):
         run_batch(echo.chain, ["a"], out)
-    assert out.read_bytes() == before
+    with pytest.raises(InvalidInput, match="is no file of a batch"):
+        read(out)
+    assert out.read_bytes() == text
 
 
 async def test_an_error_of_who_is_told_ends_the_run_with_itself(

@@ -153,13 +153,32 @@ def test_no_arguments_of_a_ledger(tmp_path: Path) -> None:
         CallbackLedger(3)  # type: ignore[arg-type]
 
 
-def test_damaged_lines_are_left_out(lines: JSONLLedger) -> None:
-    """Half a line, as after a power cut, and somebody else's; what is whole is read."""
+def test_damaged_lines_are_left_out(lines: JSONLLedger, caplog: pytest.LogCaptureFixture) -> None:
+    """Somebody else's, or damaged: they stay, and the log says how many; what is whole is read."""
     fill(lines, entry(1))
     with open(lines.path, "ab") as file:
-        file.write(b'{"id": "0002", "at": "2026-\n[1]\nnot JSON\n{"id": 1, "outcome": "odd"}\n')
+        file.write(
+            b'{"id": "0002", "at": "2026-\n[1]\nnot JSON\n{"id": 1, "outcome": "odd"}\n' + b"[" * 100_000 + b"\n"
+        )
+    before = Path(lines.path).read_bytes()
     fill(lines, entry(3))
     assert [one.id for one in lines.entries()] == ["0001", "0003"]
+    assert "5 lines cannot be read" in caplog.text
+    assert Path(lines.path).read_bytes().startswith(before)
+
+
+@pytest.mark.parametrize(
+    ("tail", "left"), [(b'{"id":"0002","at":"2026-', b""), (b"\0\0", b""), (b"a note", b"a note\n")]
+)
+def test_the_entry_behind_a_last_line_without_an_end_is_read(lines: JSONLLedger, tail: bytes, left: bytes) -> None:
+    """A killed writer leaves half a line, which the next one does not go on with."""
+    fill(lines, entry(1))
+    whole = Path(lines.path).read_bytes()
+    with open(lines.path, "ab") as file:
+        file.write(tail)
+    fill(lines, entry(3))
+    assert [one.id for one in lines.entries()] == ["0001", "0003"]
+    assert Path(lines.path).read_bytes().startswith(whole + left + b'{"id":"0003"')
 
 
 def test_lines_have_the_columns_as_keys(lines: JSONLLedger) -> None:

@@ -1,11 +1,13 @@
 """The output file of a bulk run, which is its journal: lines of JSON, one for each row that is done with.
 
-The first line names the model. A row is done when its line is in the file; a line that was cut by a crash never happened.
-The last line of a row counts. In memory a row takes five bytes here: whether it is done, and a digest of what it asks, so
+The first line names the model. A row is done when its line is in the file; what a crash has left of a last line never
+happened, and any other line that cannot be read stays, is counted, and is passed over. The last line of a row counts.
+In memory a row takes five bytes here: whether it is done, and a digest of what it asks, so
 that a file is not gone on with for other rows.
 """
 
 import json
+import logging
 import os
 import threading
 from array import array
@@ -14,6 +16,7 @@ from decimal import Decimal
 from typing import Any, Literal, TypeAlias, cast
 
 from hocket._databases.file_lock import try_lock_file
+from hocket._databases.lines import append_lines, is_half, parse_line
 from hocket._databases.urls import check_path
 from hocket.batch.errors import BatchBusy, ResumeMismatch
 from hocket.batch.report import BatchReport, BatchRow
@@ -30,10 +33,16 @@ MismatchPolicy = Literal["raise", "redo"]
 
 FORMAT = 1
 _KEY = "hocket_batch"
+_BEGINNINGS = (b'{"row":', b'{"hocket_batch":')  # of the lines that are written here
 TODO, OK, FAILED = 0, 1, 2
 
 MOST_AHEAD = 1_000_000
 """Rows that may be in flight before one that is done with."""
+
+_FIRST = 20
+"""Lines that are looked at for one that names a model."""
+
+_log = logging.getLogger("hocket.batch")
 
 
 class Journal:
@@ -79,32 +88,31 @@ class Journal:
             raise
 
     def _load(self) -> None:
-        good = 0
-        is_ours = False
-        with open(self.path, "rb") as lines:
-            for number, line in enumerate(lines):
-                data = _read_line(line)
-                if data is None:
-                    if number == 0 and line.endswith(b"\n"):
-                        raise InvalidInput(f"{self.path} is no file of a batch: it begins with {line[:40]!r}")
-                    break  # cut
-                good += len(line)
-                if number == 0 or _KEY in data:
-                    is_ours = self._check_header(data)
-                elif is_ours:
-                    self._take(data, number)
-        os.ftruncate(self._file, good)
+        unreadable = number = 0
+        is_ours: bool | None = None
+        for number, data in enumerate(_read_lines(self.path), 1):
+            if data is not None and _KEY in data:
+                is_ours = self._check_header(data)
+            elif data is None:
+                unreadable += 1
+            elif is_ours:
+                self.report.add_usage(data.get("usage"), _read_cost(data), data.get("attempts", 1))
+                self._mark(data["row"], FAILED if data.get("error") else OK, data["digest"])
+            if is_ours is None and number == _FIRST:
+                break
+        if is_ours is None and number:
+            raise InvalidInput(f"{self.path} is no file of a batch: it does not begin with a line that names the model")
         if not is_ours:
             self._reset()
             self._lines.append(_write_line({_KEY: FORMAT, "fingerprint": self._fingerprint}))
+        self.report.unreadable = unreadable
 
     def _check_header(self, header: LineData) -> bool:
         """Whether the lines that follow are of this run."""
         if header.get(_KEY) != FORMAT:
-            what = (
-                f"of version {header[_KEY]}, which this hocket cannot read" if _KEY in header else "no file of a batch"
+            raise InvalidInput(
+                f"{self.path} is of version {header[_KEY]}, which this hocket cannot read; take another file"
             )
-            raise InvalidInput(f"{self.path} is {what}; take another file")
         if header.get("fingerprint") == self._fingerprint:
             return True
         if self._policy == "raise":
@@ -120,17 +128,6 @@ class Journal:
         self._state.clear()
         del self._digests[:]
         self.report = BatchReport()
-
-    def _take(self, data: LineData, lines: int) -> None:
-        """Take a line of a row; ``lines`` have come before it, so that its number cannot be far above that."""
-        try:
-            row, digest = int(data["row"]), int(data["digest"])
-            if not (0 <= row < lines + MOST_AHEAD and 0 <= digest < 2**32):
-                raise ValueError(f"row {row}, digest {digest}")
-            self.report.add_usage(data.get("usage"), _read_cost(data), int(data.get("attempts", 1)))
-        except (ArithmeticError, AttributeError, KeyError, TypeError, ValueError) as error:
-            raise InvalidInput(f"{self.path} has a line that is no row of a batch: {error!r}") from error
-        self._mark(row, FAILED if data.get("error") else OK, digest)
 
     def _mark(self, row: int, state: int, digest: int) -> None:
         missing = row + 1 - len(self._state)
@@ -189,18 +186,12 @@ class Journal:
                 lines, self._lines = self._lines, []
             if not lines:
                 return
-            size = os.fstat(self._file).st_size
             try:
-                data = memoryview(b"".join(lines))
-                while data:
-                    data = data[os.write(self._file, data) :]
+                append_lines(self._file, b"".join(lines), *_BEGINNINGS, sync=sync)
             except OSError:
-                os.ftruncate(self._file, size)  # half a line would hide what comes after it
                 with self._changing:
                     self._lines[:0] = lines
                 raise
-            if sync:
-                os.fsync(self._file)
 
     def close(self) -> None:
         """Write what is left, and let go of the file."""
@@ -213,27 +204,33 @@ class Journal:
 def read_batch(path: str | os.PathLike[str]) -> Iterator[BatchRow]:
     """Yield the rows of a file, as they were done with; of one that was tried again, the last line.
 
-    The file may be written meanwhile; a line that is cut is left out.
+    The file may be written meanwhile; half a line at its end is left out. So is any other line that cannot be read, and the
+    log (``hocket.batch``) says how many there are.
 
     Raises:
         InvalidInput: it is no file of a batch.
         OSError: it cannot be read.
     """
     last: dict[int, int] = {}
-    with open(path, "rb") as lines:
-        for number, line in enumerate(lines):
-            data = _read_line(line)
-            if number == 0 and (data is None or _KEY not in data):
-                raise InvalidInput(f"{os.fspath(path)} is no file of a batch")
-            if data is not None and _KEY in data:
-                last.clear()  # another model's answers
-            elif data is not None and isinstance(data.get("row"), int):
-                last[data["row"]] = number
-        lines.seek(0)
-        for number, line in enumerate(lines):
-            data = _read_line(line)
-            if data is not None and isinstance(data.get("row"), int) and last.get(data["row"]) == number:
-                yield read_row(data)
+    unreadable = 0
+    is_ours = False
+    for number, data in enumerate(_read_lines(path)):
+        if data is None:
+            unreadable += 1
+        elif _KEY in data:
+            last.clear()  # another model's answers
+            is_ours = True
+        else:
+            last[data["row"]] = number
+        if not is_ours and number == _FIRST:
+            break
+    if not is_ours:
+        raise InvalidInput(f"{os.fspath(path)} is no file of a batch")
+    if unreadable:
+        _log.warning("%s: %d of its lines cannot be read, and are left out", os.fspath(path), unreadable)
+    for number, data in enumerate(_read_lines(path)):
+        if data is not None and _KEY not in data and last.get(data["row"]) == number:
+            yield read_row(data)
 
 
 def read_row(data: LineData) -> BatchRow:
@@ -246,15 +243,32 @@ def _read_cost(data: LineData) -> Decimal | None:
     return None if data.get("cost") is None else trim_amount(Decimal(data["cost"]))
 
 
-def _read_line(line: bytes) -> LineData | None:
-    """Return the data of a line; None: it is cut, or no JSON object."""
-    if not line.endswith(b"\n"):
-        return None
+def _read_lines(path: str | os.PathLike[str]) -> Iterator[LineData | None]:
+    """Yield the lines of a file, each of a model or of a row; None: it cannot be read. Half a line at the end is none."""
+    with open(path, "rb") as lines:
+        for number, line in enumerate(lines):
+            if not is_half(line, *_BEGINNINGS):
+                yield _read_line(line, number)
+
+
+def _read_line(line: bytes, lines: int) -> LineData | None:
+    """Return the data of a line; ``lines`` came before it, so that the number of its row cannot be far above that."""
     try:
-        data: object = json.loads(line)
-    except ValueError:
+        data = parse_line(line)
+        if not isinstance(data, dict):
+            return None
+        found = cast("LineData", data)
+        return found if _KEY in found or _is_row(found, lines) else None
+    except (ArithmeticError, TypeError, ValueError):
         return None
-    return cast("LineData", data) if isinstance(data, dict) else None
+
+
+def _is_row(data: LineData, lines: int) -> bool:
+    _read_cost(data)
+    row, digest, attempts = data.get("row"), data.get("digest"), data.get("attempts", 1)
+    if not (isinstance(row, int) and isinstance(digest, int) and isinstance(attempts, int)):
+        return False
+    return 0 <= row < lines + MOST_AHEAD and 0 <= digest < 2**32 and isinstance(data.get("usage"), dict | None)
 
 
 def _write_line(data: LineData) -> bytes:

@@ -49,6 +49,8 @@ class BatchReport:
         unpriced: tries of models that nobody knows the price of. priced: those of others.
         errors: how many rows this run has seen fail, by the class of the error.
         failures: the first ten of them; the file has all.
+        unreadable: lines that could not be read, as of a file that was edited or damaged. They stay in it, and a row that
+            has no other line was asked again.
         seconds: that this run has taken.
         stopped: what ended the run before its end, such as `BudgetExceeded`; the file can be gone on with. None: nothing.
     """
@@ -62,6 +64,7 @@ class BatchReport:
     priced: int = 0
     errors: dict[str, int] = field(default_factory=dict[str, int])
     failures: list[BatchRow] = field(default_factory=list[BatchRow])
+    unreadable: int = 0
     seconds: float = 0.0
     stopped: Exception | None = None
 
@@ -79,9 +82,11 @@ class BatchReport:
         """Return the report as a notebook shows it."""
         cost = describe_cost(self, 4)
         rows = [(self.ok, self.failed, self.skipped, f"{self.usage['total_tokens']:,}", cost, f"{self.seconds:.1f}")]
-        stopped = "" if self.stopped is None else write_text(f"stopped by {self.stopped}")
+        notes = "" if self.stopped is None else write_text(f"stopped by {self.stopped}")
+        if self.unreadable:
+            notes += write_text(f"{self.unreadable} lines of the file could not be read")
         return (
-            write_table(("ok", "failed", "skipped", "tokens", "cost", "seconds"), rows) + stopped + self._write_errors()
+            write_table(("ok", "failed", "skipped", "tokens", "cost", "seconds"), rows) + notes + self._write_errors()
         )
 
     def _write_errors(self) -> str:

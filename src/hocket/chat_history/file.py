@@ -14,6 +14,7 @@ from contextlib import AbstractAsyncContextManager, contextmanager, suppress
 from typing import Any, cast
 
 from hocket._databases.file_lock import FileLock, lock_file, make_directory
+from hocket._databases.lines import append_lines, is_half, parse_line, read_bytes, read_tail
 from hocket._databases.urls import check_path
 from hocket.chat_history.base import BaseChatMessageHistory
 from hocket.chat_history.exclusive import Exclusive
@@ -28,7 +29,6 @@ _OWNER_ONLY = 0o600
 _BINARY = getattr(os, "O_BINARY", 0)  # without it Windows changes the ends of lines
 _AT_ONCE = getattr(os, "O_NONBLOCK", 0)  # without it a pipe is opened when somebody opens its other end
 _BEGINNING = b'[{"v":'  # of a turn, as it is written here
-_BLOCK = 65_536  # bytes read at once
 
 
 class FileChatMessageHistory(BaseChatMessageHistory):
@@ -60,9 +60,9 @@ class FileChatMessageHistory(BaseChatMessageHistory):
         """The messages, oldest first; none if there is no file."""
         data = b""
         with suppress(FileNotFoundError), self._open_locked(os.O_RDONLY) as file:
-            data = _read(file, 0, os.fstat(file).st_size)
+            data = read_bytes(file, 0, os.fstat(file).st_size)
         *lines, tail = data.split(b"\n")
-        if _is_turn(tail) or not _is_torn(tail):
+        if not is_half(tail, _BEGINNING):
             lines.append(tail)
         return [message for at, line in enumerate(lines, 1) if line.strip() for message in self._parse_turn(at, line)]
 
@@ -73,15 +73,10 @@ class FileChatMessageHistory(BaseChatMessageHistory):
             return
         line = json.dumps(turn, ensure_ascii=self.ensure_ascii, separators=(",", ":")).encode() + b"\n"
         with self._open_locked(os.O_RDWR | os.O_CREAT) as file:
-            end, is_open = self._end_of_turns(file)
-            try:
-                os.ftruncate(file, end)
-                _write(file, end, b"\n" + line if is_open else line)
-                os.fsync(file)
-            except BaseException:  # the disk is full, say
-                os.ftruncate(file, end)
-                raise
-            if not end:
+            is_new = not os.fstat(file).st_size
+            self._check_tail(read_tail(file))
+            append_lines(file, line, _BEGINNING, sync=True)
+            if is_new:
                 _sync_directory(self.file_path)
 
     def clear(self) -> None:
@@ -125,25 +120,18 @@ class FileChatMessageHistory(BaseChatMessageHistory):
                 raise  # nothing has been said so far
             raise HistoryError(f"{self.file_path}: {error.strerror or error}") from error
 
-    def _end_of_turns(self, file: int) -> tuple[int, bool]:
-        """Return how many bytes of the file are turns, and whether the last of them still needs its end of a line."""
-        size = start = os.fstat(file).st_size
-        tail = b""
-        while start and b"\n" not in tail:
-            start = max(0, start - _BLOCK)
-            tail = _read(file, start, size)
-        tail = tail.rpartition(b"\n")[2]
-        if _is_turn(tail):
-            return size, True
-        if not _is_torn(tail):
-            raise HistoryError(
-                f"{self.file_path}: its last line is not the beginning of a turn. Mend it, or delete it."
-            )
-        return size - len(tail), False
+    def _check_tail(self, tail: bytes) -> None:
+        """Check that what comes after the last end of a line is a turn, or what a killed writer has left of one."""
+        if is_half(tail, _BEGINNING):
+            return
+        with suppress(ValueError):
+            if isinstance(parse_line(tail), list):
+                return
+        raise HistoryError(f"{self.file_path}: its last line is not the beginning of a turn. Mend it, or delete it.")
 
     def _parse_turn(self, at: int, line: bytes) -> list[BaseMessage]:
         try:
-            turn = _parse(line)
+            turn = parse_line(line)
         except ValueError as error:
             raise self._damage(at, f"it is not JSON ({error})") from error
         if not isinstance(turn, list):
@@ -155,43 +143,6 @@ class FileChatMessageHistory(BaseChatMessageHistory):
 
     def _damage(self, at: int, why: str) -> HistoryError:
         return HistoryError(f"{self.file_path}, line {at}: {why}. Mend the line, or delete it.")
-
-
-def _parse(line: bytes) -> Any:
-    try:
-        return json.loads(line.decode())
-    except RecursionError as error:
-        raise ValueError("it is nested too deep") from error
-
-
-def _is_turn(tail: bytes) -> bool:
-    """Whether what comes after the last end of a line is a turn that lacks nothing but its own."""
-    try:
-        return isinstance(_parse(tail), list)
-    except ValueError:
-        return False
-
-
-def _is_torn(tail: bytes) -> bool:
-    """Whether it may be what a killed writer has left; zeros stand where the machine went down before the disk had it."""
-    beginning = tail.strip(b"\0 \t\r")
-    return beginning.startswith(_BEGINNING) or _BEGINNING.startswith(beginning)
-
-
-def _read(file: int, start: int, end: int) -> bytes:
-    os.lseek(file, start, os.SEEK_SET)
-    pieces: list[bytes] = []
-    while start < end and (piece := os.read(file, end - start)):
-        pieces.append(piece)
-        start += len(piece)
-    return b"".join(pieces)
-
-
-def _write(file: int, start: int, data: bytes) -> None:
-    os.lseek(file, start, os.SEEK_SET)
-    left = memoryview(data)
-    while left:
-        left = left[os.write(file, left) :]
 
 
 def _sync_directory(path: str) -> None:

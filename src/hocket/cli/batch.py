@@ -115,6 +115,8 @@ def run(arguments: argparse.Namespace) -> int:
     finally:
         line.finish()
     _name_failures(report, arguments.out)
+    if report.unreadable:
+        note(f"{report.unreadable} lines of {arguments.out} could not be read; they stay there, and were not counted")
     if stop.is_set():
         raise KeyboardInterrupt
     if report.stopped is not None:

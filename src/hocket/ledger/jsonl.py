@@ -1,5 +1,6 @@
 """A ledger in a file of JSON lines."""
 
+import logging
 import os
 from collections.abc import Iterator, Sequence
 from datetime import datetime
@@ -12,12 +13,15 @@ from hocket.ledger.spool import append_locked, has_foreign_lines, read_entries
 
 __all__ = ["JSONLLedger"]
 
+_log = logging.getLogger("hocket.ledger")
+
 
 class JSONLLedger(Ledger):
     """Appends entries to a file, a line of JSON each, with the columns as keys.
 
-    Processes of one machine may share it. A line that is cut or damaged is left out when the file is read. An attempt that
-    is in flight for long has a line of its own, with the outcome "open"; the later line of an id counts.
+    Processes of one machine may share it. A line that is damaged stays, and is left out when the file is read, which the
+    log (``hocket.ledger``) says. An attempt that is in flight for long has a line of its own, with the outcome "open"; the
+    later line of an id counts.
 
     Args:
         path: of the file, made if absent; its directory must be there.
@@ -54,12 +58,15 @@ class JSONLLedger(Ledger):
     def _read(self, since: datetime | None) -> Iterator[LedgerEntry]:
         seen: set[str] = set()
         unended: dict[str, LedgerEntry] = {}
+        unreadable = 0
         try:
             self._check_file()
             for entry in read_entries(self.path):
-                if entry is None or entry.id in seen:  # the spool may bring one twice
+                if entry is None:
+                    unreadable += 1
+                elif entry.id in seen:  # the spool may bring one twice
                     continue
-                if entry.outcome == "open":
+                elif entry.outcome == "open":
                     unended[entry.id] = entry
                 else:
                     seen.add(entry.id)
@@ -69,4 +76,6 @@ class JSONLLedger(Ledger):
             return
         except OSError as error:
             raise StoreError(f"{self!r}: {error.strerror or error}") from error
+        if unreadable:
+            _log.warning("%r: %d lines cannot be read, and are left out", self, unreadable)
         yield from unended.values()

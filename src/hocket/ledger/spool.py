@@ -2,17 +2,19 @@
 
 import hashlib
 import itertools
-import json
 import os
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 
 from hocket._databases.file_lock import lock_file
+from hocket._databases.lines import append_lines, is_half, parse_line
 from hocket.errors import StoreError
 from hocket.ledger.entry import LedgerEntry, decode_entry, encode_line
 
 __all__ = ["Spool", "append_locked", "has_foreign_lines", "read_entries"]
+
+_BEGINNING = b'{"id":'  # of a line, as it is written here
 
 
 class Spool:
@@ -96,22 +98,20 @@ def append_locked(path: str, data: bytes, open_file: Callable[[str, int, int], i
     Raises:
         OSError: they cannot all be written; what was is taken back.
     """
-    file = open_file(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    file = open_file(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
     try:
         lock_file(file, shared=False)
-        size = os.fstat(file).st_size
-        written = os.write(file, data)
-        if written < len(data):
-            os.ftruncate(file, size)
-            raise OSError(f"{written} of {len(data)} bytes were written; is the disk full?")
+        append_lines(file, data, _BEGINNING)
     finally:
         os.close(file)
 
 
 def read_entries(path: str) -> Iterator[LedgerEntry | None]:
-    """Yield the entries of a file, one by one; None for a line that is cut or damaged."""
+    """Yield the entries of a file, one by one; None for a line that cannot be read. Half a line at the end is none."""
     with open(path, "rb") as lines:
-        yield from map(_read_line, lines)
+        for line in lines:
+            if not is_half(line, _BEGINNING):
+                yield _read_line(line)
 
 
 def has_foreign_lines(path: str) -> bool:
@@ -129,6 +129,6 @@ def has_foreign_lines(path: str) -> bool:
 
 def _read_line(line: bytes) -> LedgerEntry | None:
     try:
-        return decode_entry(json.loads(line))
+        return decode_entry(parse_line(line))
     except (StoreError, ValueError):
         return None
