@@ -8,7 +8,7 @@ import asyncio
 import os
 
 from hocket import init_chat_model
-from hocket.chains import RetrievalQA
+from hocket.classic.chains import RetrievalQA
 from hocket.document_loaders import open_documents
 from hocket.embeddings import init_embeddings
 from hocket.indexing import aindex

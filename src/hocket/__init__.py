@@ -21,7 +21,7 @@ if TYPE_CHECKING:
         get_usage_metadata_callback,
     )
     from hocket.chat_history import BaseChatMessageHistory, InMemoryChatMessageHistory, open_history
-    from hocket.conversation import ChatHistoryManager, Conversation, MessageAdapter
+    from hocket.conversation import Conversation
     from hocket.embeddings import DeterministicFakeEmbedding, Embeddings
     from hocket.errors import HocketError, LLMError
     from hocket.globals import get_llm_cache, set_debug, set_llm_cache, set_verbose
@@ -97,7 +97,7 @@ _ROOMS = {
         "get_usage_metadata_callback",
     ),
     "chat_history": ("BaseChatMessageHistory", "InMemoryChatMessageHistory", "open_history"),
-    "conversation": ("ChatHistoryManager", "Conversation", "MessageAdapter"),
+    "conversation": ("Conversation",),
     "embeddings": ("DeterministicFakeEmbedding", "Embeddings"),
     "errors": ("HocketError", "LLMError"),
     "globals": ("get_llm_cache", "set_debug", "set_llm_cache", "set_verbose"),
@@ -185,7 +185,6 @@ __all__ = [
     "ChatGeneration",
     "ChatGenerationChunk",
     "ChatGoogleGenerativeAI",
-    "ChatHistoryManager",
     "ChatMessage",
     "ChatMistralAI",
     "ChatOllama",
@@ -217,7 +216,6 @@ __all__ = [
     "JsonOutputParser",
     "LLMError",
     "LLMResult",
-    "MessageAdapter",
     "MessagesPlaceholder",
     "MistralAIEmbeddings",
     "OllamaEmbeddings",

@@ -11,10 +11,10 @@ import pytest
 
 from hocket import ScriptedChatModel, Turn
 from hocket.chat_history import FileChatMessageHistory, InMemoryChatMessageHistory
+from hocket.classic.memory import ConversationBufferMemory
 from hocket.conversation import Conversation
 from hocket.errors import InvalidInput, RateLimitError, UnknownModel
 from hocket.language_models import FakeListChatModel
-from hocket.memory import ConversationBufferMemory
 from hocket.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage, validate_history
 from tests.kit import Recorder
 

@@ -8,14 +8,14 @@ from hypothesis import strategies as st
 
 from hocket import ScriptedChatModel, Turn
 from hocket.chat_history import InMemoryChatMessageHistory
-from hocket.conversation import Conversation
-from hocket.errors import ContextLengthExceeded
-from hocket.memory import (
+from hocket.classic.memory import (
     ConversationBufferWindowMemory,
     ConversationSummaryBufferMemory,
     ConversationSummaryMemory,
     ConversationTokenBufferMemory,
 )
+from hocket.conversation import Conversation
+from hocket.errors import ContextLengthExceeded
 from hocket.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage, validate_history
 from hocket.tokens import count_tokens_approximately
 from tests.kit import HookCall, hook_model

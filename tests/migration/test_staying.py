@@ -44,7 +44,7 @@ def findings(code: str) -> list[tuple[int, str, str]]:
          f"{BRIDGE}from langchain_classic import hub\nfrom_langchain(hub.pull)('a/b')\n"),
         ("from langchain.agents import load_tools, AgentExecutor\nload_tools([])\n",
          f"{BRIDGE}from langchain_classic.agents import load_tools\n"
-         "from hocket.agents.classic import AgentExecutor\nfrom_langchain(load_tools)([])\n"),
+         "from hocket.classic.agents import AgentExecutor\nfrom_langchain(load_tools)([])\n"),
         ("from langchain_community.document_loaders import DirectoryLoader, PythonLoader\n"
          "DirectoryLoader('.', loader_cls=PythonLoader).load()\n",
          f"{BRIDGE}from hocket.document_loaders import DirectoryLoader\n"

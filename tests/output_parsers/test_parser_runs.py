@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel, ValidationError
 
+from hocket.classic.output_parsers import BooleanOutputParser, RegexDictParser, RegexParser
 from hocket.errors import HocketError, InvalidInput
 from hocket.language_models import FakeListChatModel
 from hocket.load import dumpd, load
@@ -15,7 +16,6 @@ from hocket.output_parsers import (
     BaseGenerationOutputParser,
     BaseOutputParser,
     BaseTransformOutputParser,
-    BooleanOutputParser,
     CommaSeparatedListOutputParser,
     JsonOutputKeyToolsParser,
     JsonOutputParser,
@@ -25,8 +25,6 @@ from hocket.output_parsers import (
     OutputParserException,
     PydanticOutputParser,
     PydanticToolsParser,
-    RegexDictParser,
-    RegexParser,
     StrOutputParser,
     XMLOutputParser,
 )

@@ -2,7 +2,7 @@
 
 import pytest
 
-from hocket.agents.classic import create_react_agent, create_tool_calling_agent
+from hocket.classic.agents import create_react_agent, create_tool_calling_agent
 from hocket.errors import InvalidInput
 from hocket.language_models import ScriptedChatModel
 from hocket.prompts import hub

@@ -7,8 +7,15 @@ from typing import Any, assert_type
 from hocket import AIMessage, BaseChatModel, PromptTemplate
 from hocket.callbacks import AsyncCallbackManagerForChainRun
 from hocket.chains import (
-    Chain,
     Citation,
+    annotate_answer,
+    create_history_aware_retriever,
+    create_retrieval_chain,
+    create_stuff_documents_chain,
+    find_citations,
+)
+from hocket.classic.chains import (
+    Chain,
     ConversationalRetrievalChain,
     ConversationChain,
     LLMChain,
@@ -20,14 +27,9 @@ from hocket.chains import (
     SQLDatabaseChain,
     StuffDocumentsChain,
     TransformChain,
-    annotate_answer,
-    create_history_aware_retriever,
-    create_retrieval_chain,
-    create_stuff_documents_chain,
-    find_citations,
 )
+from hocket.classic.memory import ConversationBufferMemory
 from hocket.documents import Document
-from hocket.memory import ConversationBufferMemory
 from hocket.output_parsers import CommaSeparatedListOutputParser
 from hocket.prompts import ChatPromptTemplate
 from hocket.retrievers import BaseRetriever

@@ -7,8 +7,8 @@ from typing import assert_type
 from pydantic import BaseModel
 
 from hocket import FakeListChatModel
+from hocket.classic.example_selectors import SemanticSimilarityExampleSelector
 from hocket.embeddings import DeterministicFakeEmbedding
-from hocket.example_selectors import SemanticSimilarityExampleSelector
 from hocket.messages import BaseMessage, tool_example_to_messages
 from hocket.output_parsers import PydanticOutputParser
 from hocket.prompts import ChatPromptTemplate, PromptTemplate

@@ -11,6 +11,40 @@ Loader: TypeAlias = Callable[[str], Any]
 """The ``__getattr__`` of a package; a name may be of any type."""
 
 
+_CLASSIC: Mapping[str, tuple[str, str]] = {
+    "hocket": ("conversation", "ChatHistoryManager MessageAdapter"),
+    "hocket.agents": ("agents", "FinalAnswerStream"),
+    "hocket.agents.classic": (
+        "agents",
+        "AgentExecutor ErrorHandling Plan PlanningAgent ToolAgentAction create_react_agent create_tool_calling_agent",
+    ),
+    "hocket.chains": (
+        "chains",
+        "BaseCombineDocumentsChain Chain ChainOptions ConversationChain ConversationalRetrievalChain LLMChain "
+        "LLMMathChain MapReduceDocumentsChain MapRerankDocumentsChain RefineDocumentsChain RetrievalQA SQLDatabase "
+        "SQLDatabaseChain SequentialChain SimpleSequentialChain StuffDocumentsChain TransformChain",
+    ),
+    "hocket.conversation": ("conversation", "ChatHistoryManager MessageAdapter"),
+    "hocket.example_selectors": (
+        "example_selectors",
+        "BaseExampleSelector LengthBasedExampleSelector MaxMarginalRelevanceExampleSelector "
+        "SemanticSimilarityExampleSelector sorted_values",
+    ),
+    "hocket.memory": (
+        "memory",
+        "BaseChatMemory BaseMemory ConversationBufferMemory ConversationBufferWindowMemory "
+        "ConversationSummaryBufferMemory ConversationSummaryMemory ConversationTokenBufferMemory SUMMARY_PROMPT",
+    ),
+    "hocket.output_parsers": (
+        "output_parsers",
+        "BooleanOutputParser CombiningOutputParser JsonKeyOutputFunctionsParser JsonOutputFunctionsParser "
+        "OutputFunctionsParser PydanticAttrOutputFunctionsParser PydanticOutputFunctionsParser RegexDictParser "
+        "RegexParser ResponseSchema StructuredOutputParser",
+    ),
+}
+"""Package → the room of `hocket.classic` that names have moved to from there, and these names."""
+
+
 class _UnknownName(AttributeError):
     """Says what name was meant, when it is printed: an import statement asks a package for submodules, too."""
 
@@ -40,6 +74,10 @@ def loader(package: str, homes: Mapping[str, str], explain: Callable[[str], str]
     def load(name: str) -> Any:
         home = homes.get(name)
         if home is None:
+            room, moved = _CLASSIC.get(package, ("", ""))
+            if name in moved.split():
+                # No AttributeError: an import statement would not show its text.
+                raise ImportError(f"{name} has moved: from hocket.classic.{room} import {name}", name=package)
             raise _UnknownName(package, name, homes, explain)
         value = getattr(importlib.import_module(f".{home}", package), name)
         vars(sys.modules[package])[name] = value

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
         ToolStartEvent,
         UnreadableEvent,
     )
-    from hocket.agents.final_answer_stream import FinalAnswerStream
     from hocket.agents.limits import AgentLimits
     from hocket.agents.middleware import AgentMiddleware, ModelRequest, ToolCallRequest
     from hocket.agents.react import ReActFormat
@@ -46,7 +45,6 @@ _LATER = {
     "AgentStream": "events",
     "ChunkEvent": "events",
     "EndEvent": "events",
-    "FinalAnswerStream": "final_answer_stream",
     "LimitReached": ".errors",
     "MessageEvent": "events",
     "ModelRequest": "middleware",
@@ -83,7 +81,6 @@ __all__ = [
     "AgentStream",
     "ChunkEvent",
     "EndEvent",
-    "FinalAnswerStream",
     "LimitReached",
     "MessageEvent",
     "ModelRequest",

@@ -1,6 +1,6 @@
 """LangChain's newer functions, over the same passages and citations: ``input``, ``context``, ``answer``."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from pydantic import SkipValidation
@@ -8,13 +8,11 @@ from pydantic import SkipValidation
 from hocket._runtime.runtime import Runtime
 from hocket._runtime.stream import Sink
 from hocket.chains.ask import AnyPrompt, TextReader, unbind
-from hocket.chains.base import Chain, join_keys
 from hocket.chains.citations import find_citations
-from hocket.chains.combine import NOTHING_FOUND
 from hocket.chains.outlet import Outlet
-from hocket.chains.passages import check_documents
-from hocket.chains.retrieval_base import retrieve
-from hocket.chains.stuff import StuffDocumentsChain
+from hocket.chains.passages import Passage, check_documents
+from hocket.chains.reader import NOTHING_FOUND, DocumentReader, DocumentRun
+from hocket.chains.step import NamedStep, join_keys
 from hocket.documents import Document
 from hocket.errors import InvalidInput
 from hocket.messages import BaseMessage
@@ -26,7 +24,7 @@ from hocket.runnables.base import AnyRunnable
 from hocket.runnables.stage import put_one
 from hocket.runnables.with_run import RunnableWithRun
 
-__all__ = ["create_history_aware_retriever", "create_retrieval_chain", "create_stuff_documents_chain"]
+__all__ = ["create_history_aware_retriever", "create_retrieval_chain", "create_stuff_documents_chain", "retrieve"]
 
 
 def create_stuff_documents_chain(
@@ -37,7 +35,9 @@ def create_stuff_documents_chain(
     document_prompt: AnyPrompt | None = None,
     document_variable_name: str = "context",
 ) -> Runnable[Fields, Any]:
-    """Return a runnable that shows a model a list of documents, and returns its answer: see `StuffDocumentsChain`.
+    """Return a runnable that shows a model a list of documents, and returns its answer.
+
+    The model is shown all of them at once, best first, as many as fit into its window.
 
     Args:
         llm: a chat model or a text model, without tools.
@@ -49,18 +49,18 @@ def create_stuff_documents_chain(
     Raises:
         InvalidInput: the prompt lacks the variable, or the model has tools bound.
     """
-    inner = StuffDocumentsChain(
-        llm, prompt, document_prompt=document_prompt, document_variable_name=document_variable_name
-    )
-    return _StuffRunnable(inner, output_parser)
+    reader = DocumentReader(llm, document_variable_name, document_prompt, "stuff_documents_chain")
+    reader.check_prompt(prompt)
+    return _StuffRunnable(reader, prompt, output_parser)
 
 
-class _StuffRunnable(RunnableWithRun[Fields, Any]):
+class _StuffRunnable(RunnableWithRun[Fields, object]):
     """A chain of documents that takes them under the name of their variable, and returns the answer alone."""
 
-    def __init__(self, chain: StuffDocumentsChain, parser: BaseOutputParser[Any] | None) -> None:
-        self.name = "stuff_documents_chain"
-        self._chain = chain
+    def __init__(self, reader: DocumentReader, prompt: AnyPrompt, parser: BaseOutputParser[Any] | None) -> None:
+        self.name = reader.name
+        self._reader = reader
+        self._prompt = prompt
         self._parser = parser
 
     async def _run_whole(
@@ -70,7 +70,7 @@ class _StuffRunnable(RunnableWithRun[Fields, Any]):
         return text
 
     async def _run_streamed(
-        self, runtime: Runtime, input: Fields, config: RunnableConfig, kwargs: dict[str, object], sink: Sink[Any]
+        self, runtime: Runtime, input: Fields, config: RunnableConfig, kwargs: dict[str, object], sink: Sink[object]
     ) -> None:
         if self._parser is None:
             await self.answer(runtime, input, config, sink)
@@ -81,14 +81,18 @@ class _StuffRunnable(RunnableWithRun[Fields, Any]):
         self, runtime: Runtime, input: object, config: RunnableConfig, sink: Sink[str] | None = None
     ) -> tuple[object, Mapping[int, Document]]:
         """Return the answer, and the documents that the model was shown, by number."""
-        key = self._chain.document_variable_name
+        key = self._reader.variable
         if not isinstance(input, Mapping) or key not in input:
             raise InvalidInput(f"{self.name} takes a mapping with the documents under {key!r}")
         values = cast(FieldsView, input)
         documents = check_documents(values[key], f"the input {key!r}")
-        combined = await self._chain.combine(runtime, documents, values, config, sink)
+        run = DocumentRun(self._reader, runtime, values, config, sink)
+        combined = await run.read(documents, self._stuff)
         parser = self._parser
         return (combined.text if parser is None else parser.parse(combined.text)), combined.shown
+
+    async def _stuff(self, run: DocumentRun, passages: Sequence[Passage]) -> tuple[str, Sequence[Passage]]:
+        return await run.stuff(self._prompt, passages)
 
     @property
     def is_parsed(self) -> bool:
@@ -97,7 +101,7 @@ class _StuffRunnable(RunnableWithRun[Fields, Any]):
 
     @property
     def _can_step(self) -> bool:
-        return self._chain._can_step  # pyright: ignore[reportPrivateUsage]  # every Runnable has it
+        return self._reader.llm._can_step  # pyright: ignore[reportPrivateUsage]  # every Runnable has it
 
 
 def create_retrieval_chain(retriever: AnyRunnable, combine_docs_chain: AnyRunnable) -> Runnable[Fields, Fields]:
@@ -115,7 +119,7 @@ def create_retrieval_chain(retriever: AnyRunnable, combine_docs_chain: AnyRunnab
     return _RetrievalChain(retriever=retriever, combine_docs_chain=combine_docs_chain, name="retrieval_chain")
 
 
-class _RetrievalChain(Chain):
+class _RetrievalChain(NamedStep):
     """See `create_retrieval_chain`."""
 
     retriever: SkipValidation[AnyRunnable]
@@ -196,3 +200,15 @@ def create_history_aware_retriever(
 async def _is_first(values: FieldsView) -> bool:
     """Whether nothing was said before."""
     return not values.get("chat_history")
+
+
+async def retrieve(
+    runtime: Runtime, retriever: AnyRunnable, question: object, config: RunnableConfig
+) -> list[Document]:
+    """Return the documents that a retriever finds, best first.
+
+    Raises:
+        InvalidInput: it returned something else.
+    """
+    found = await retriever._invoke(runtime, question, config, {})  # pyright: ignore[reportPrivateUsage]  # the hook of every Runnable
+    return check_documents(found, f"what {retriever.get_name()} found")

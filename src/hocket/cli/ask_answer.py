@@ -7,9 +7,10 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from hocket.chains import Citation, RetrievalQA
+from hocket.chains import Citation
 from hocket.chains.clean import clean_line
 from hocket.chains.passages import describe_source
+from hocket.classic.chains import RetrievalQA
 from hocket.cli.output import note, print_lines
 from hocket.cli.printer import Printer
 from hocket.documents import Document

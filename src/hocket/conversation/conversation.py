@@ -13,11 +13,10 @@ from hocket._runtime.stream import Producer, Sink
 from hocket.chat_history import BaseChatMessageHistory, InMemoryChatMessageHistory
 from hocket.chat_history.turn import add_missing_results, append_partial, append_turn, coerce_messages, read_messages
 from hocket.conversation.reading import ConversationStream, Reading, SyncConversationStream
-from hocket.conversation.window import Limits, Options, WindowedModel
+from hocket.conversation.window import ConversationMemory, Limits, Options, WindowedModel
 from hocket.errors import InvalidInput
 from hocket.errors.hints import bridge_hint, excerpt
 from hocket.language_models import init_chat_model
-from hocket.memory.base import BaseChatMemory
 from hocket.message_toolkit.calls import is_empty
 from hocket.messages import AIMessage, AIMessageChunk, BaseMessage, HumanMessage, message_chunk_to_message
 from hocket.runnables import Runnable, RunnableConfig
@@ -80,7 +79,7 @@ class Conversation:
         system: str | None = None,
         max_messages: int | None = None,
         max_tokens: int | None = None,
-        memory: BaseChatMemory | None = None,
+        memory: ConversationMemory | None = None,
     ) -> None:
         if history is not None and memory is not None:
             raise InvalidInput("a memory has its own history: give it chat_memory=..., and no history=... beside it")

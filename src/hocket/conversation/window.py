@@ -15,16 +15,22 @@ from typing import Any, Protocol, TypeAlias, TypeVar
 
 from hocket._runtime.runtime import Runtime
 from hocket._runtime.stream import Sink
+from hocket.chat_history import BaseChatMessageHistory
 from hocket.chat_history.turn import join_messages
 from hocket.errors import ContextLengthExceeded, InvalidInput
-from hocket.memory.base import BaseChatMemory
-from hocket.memory.exchanges import join_exchanges, keep_last, split_at_questions, split_exchanges, split_system
+from hocket.message_toolkit.exchanges import (
+    join_exchanges,
+    keep_last,
+    split_at_questions,
+    split_exchanges,
+    split_system,
+)
 from hocket.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, UsageMetadata
 from hocket.runnables import Runnable, RunnableConfig
 from hocket.tokens import count_tokens_approximately
 from hocket.tokens.windows import SHARE, find_token_limit
 
-__all__ = ["Limits", "WindowedModel"]
+__all__ = ["ConversationMemory", "Limits", "WindowedModel"]
 
 Options: TypeAlias = dict[str, Any]
 """A call's options for the model; any type, as in LangChain's verbs."""
@@ -38,6 +44,22 @@ class _HasUsage(Protocol):
 
 
 Answer = TypeVar("Answer", bound=_HasUsage)
+
+
+class ConversationMemory(Protocol):
+    """What of a conversation a model gets to see: a memory of `hocket.classic.memory`, for example.
+
+    Attributes:
+        chat_memory: where the conversation is kept.
+    """
+
+    chat_memory: BaseChatMessageHistory
+
+    async def select(
+        self, runtime: Runtime, messages: list[BaseMessage], config: RunnableConfig | None
+    ) -> list[BaseMessage]:
+        """Return what is shown of ``messages``."""
+        ...
 
 
 @dataclass
@@ -54,7 +76,7 @@ class Limits:
 
     max_messages: int | None = None
     max_tokens: int | None = None
-    memory: BaseChatMemory | None = None
+    memory: ConversationMemory | None = None
     scale: float = 1.0
     skipped: int = 0
 

@@ -46,6 +46,7 @@ _OWN_PACKAGES = frozenset(
         "prompt_values",
         "prompts",
         "output_parsers",
+        "classic.output_parsers",
         "runnables",
         "language_models",
         "embeddings",
@@ -65,10 +66,11 @@ def find_class(lc_id: Iterable[str]) -> type["Serializable"] | None:
     """
     key = tuple(lc_id)
     found = _classes.get(key) or _former_ids.get(key)
-    package = ".".join(key[1:-1])
-    if found is None and key[:1] == ("hocket",) and package in _OWN_PACKAGES:
-        getattr(importlib.import_module(f"hocket.{package}"), key[-1], None)  # some define their classes when asked
-        found = _classes.get(key) or _former_ids.get(key)
+    room = ".".join(key[1:-1])
+    for package in (f"classic.{room}", room):
+        if found is None and key[:1] == ("hocket",) and package in _OWN_PACKAGES:
+            getattr(importlib.import_module(f"hocket.{package}"), key[-1], None)  # some define their classes when asked
+            found = _classes.get(key) or _former_ids.get(key)
     return found
 
 
@@ -137,12 +139,12 @@ class Serializable(BaseModel):
         """The id without the class's name.
 
         The module path; for hocket's own classes its public part, so that a class may move between files:
-        ``hocket.messages.human`` gives ``["hocket", "messages"]``.
+        ``hocket.messages.human`` gives ``["hocket", "messages"]``, ``hocket.classic.chains.llm`` ``["hocket", "chains"]``.
         """
         parts = cls.__module__.split(".")
         if parts[0] != "hocket":
             return parts
-        return [part for part in parts[:-1] if not part.startswith("_")] or parts
+        return [part for part in parts[:-1] if part != "classic" and not part.startswith("_")] or parts
 
     @classmethod
     def lc_id(cls) -> list[str]:

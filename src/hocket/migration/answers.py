@@ -28,10 +28,10 @@ _CALLBACK = (
     "hocket has no such handler",
     "subclass hocket.callbacks.BaseCallbackHandler",
 )
-_CHAIN = ("hocket has no such chain", "compose it of a prompt, a model and a parser, or see hocket.chains")
+_CHAIN = ("hocket has no such chain", "compose it of a prompt, a model and a parser, or see hocket.classic.chains")
 _AGENT = (
     "agents are made another way",
-    "hocket.agents.create_agent(model, tools, system_prompt=...), or hocket.agents.classic.AgentExecutor",
+    "hocket.agents.create_agent(model, tools, system_prompt=...), or hocket.classic.agents.AgentExecutor",
 )
 _RETRIEVER = (
     "hocket has no such retriever",

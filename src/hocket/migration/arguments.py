@@ -12,7 +12,7 @@ from typing import TypeGuard, cast
 from pydantic import AliasChoices, BaseModel
 from typing_extensions import is_typeddict
 
-from hocket.chains import Chain
+from hocket.classic.chains import Chain
 from hocket.errors.hints import near_name
 from hocket.migration.table import Place, load_place
 from hocket.providers.openai.compatible import CompatibleProvider
@@ -43,7 +43,7 @@ _RENAMED: Mapping[str, Mapping[str, str]] = {
     "hocket.providers.openai.compatible.xai": {"xai_api_key": "api_key"},
     "hocket.agents.create_agent": {"prompt": "system_prompt"},
     "hocket.caches.SQLiteCache": {"database_path": "path"},
-    "hocket.chains.TransformChain": {"transform": "transform_cb", "atransform": "atransform_cb"},
+    "hocket.classic.chains.TransformChain": {"transform": "transform_cb", "atransform": "atransform_cb"},
     "hocket.providers.openai.OpenAIEmbeddings": {"headers": "default_headers"},
     "hocket.chat_history.open_history": {"connection": "url_or_path", "connection_string": "url_or_path"},
     "hocket.vectorstores.InMemoryVectorStore": _STORE,
@@ -56,9 +56,9 @@ _TEXTS = "texts are sent, not tokens"
 _WHOLE = f"{_TEXTS}; one that is longer than the model's window is refused by the server, not cut in two"
 
 DROPPED: Mapping[str, Mapping[str, str]] = {
-    "hocket.chains": {"verbose": "a handler in the config of a call tells what a chain does"},
-    "hocket.agents.classic.AgentExecutor": {"stream_runnable": "an agent streams where it is streamed"},
-    "hocket.agents.classic.create_react_agent": {"stop_sequence": "the text style stops by itself"},
+    "hocket.classic.chains": {"verbose": "a handler in the config of a call tells what a chain does"},
+    "hocket.classic.agents.AgentExecutor": {"stream_runnable": "an agent streams where it is streamed"},
+    "hocket.classic.agents.create_react_agent": {"stop_sequence": "the text style stops by itself"},
     "hocket.document_loaders.DirectoryLoader": {
         "show_progress": _NO_BAR,
         "silent_errors": "write on_error='skip' for it",

@@ -53,7 +53,7 @@ _CACHE = ("the cache is a stage of every call", "give the model cache=..., or ca
 _SERIAL = ("an inner part of serialisation", "hocket.load.dumps and loads write and read objects")
 MEMORY = (
     "hocket has no such memory",
-    "one of hocket.memory, or RunnableWithMessageHistory with a hocket.chat_history",
+    "one of hocket.classic.memory, or RunnableWithMessageHistory with a hocket.chat_history",
 )
 """The answer for LangChain's memories that hocket has not."""
 

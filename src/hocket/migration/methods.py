@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 import libcst as cst
 
-from hocket.agents.classic import AgentExecutor
-from hocket.chains import Chain
+from hocket.classic.agents.executor import AgentExecutor
+from hocket.classic.chains import Chain
 from hocket.language_models import BaseChatModel, BaseLLM
 from hocket.retrievers import BaseRetriever
 

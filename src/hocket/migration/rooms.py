@@ -38,7 +38,7 @@ PACKAGES: frozenset[str] = frozenset(
 """The packages whose names are looked at; any other that begins with ``langchain`` is told of."""
 
 _SCHEMA = ("messages", "documents", "prompts", "prompt_values", "output_parsers", "outputs", "agents", "runnables")
-_AGENTS = ("agents", "agents.classic", "tools", "retrievers")
+_AGENTS = ("agents", "classic.agents", "tools", "retrievers")
 _MODELS = ("language_models", "providers.openai", "providers.anthropic", "providers.ollama", "providers.cohere")
 
 ROOMS: Mapping[str, tuple[str, ...]] = {
@@ -72,7 +72,7 @@ ROOMS: Mapping[str, tuple[str, ...]] = {
     "langchain.storage": ("stores",),
     "langchain.text_splitter": ("text_splitters",),
     "langchain.tools": ("agents", "retrievers"),
-    "langchain": ("chains", "prompts", "globals", "agents.classic", *_MODELS),
+    "langchain": ("chains", "classic.chains", "prompts", "globals", "classic.agents", *_MODELS),
     "langchain_community.callbacks": ("callbacks",),
     "langchain_community.cache": ("caches",),
     "langchain_community.chat_message_histories": ("chat_history",),
@@ -165,7 +165,7 @@ _FILE_STORE = "its persist_directory is a file of SQLite's now, filled anew"
 NOTES: Mapping[str, str] = {
     "hocket.agents.create_agent": "result['messages'] works as before; a stream gives events, and a tool that raises is "
     "told to the model: see docs/agents.md",
-    "hocket.agents.classic.AgentExecutor": "a tool that raises is told to the model, and a stream has the result alone",
+    "hocket.classic.agents.AgentExecutor": "a tool that raises is told to the model, and a stream has the result alone",
     "hocket.chat_history.open_history": "its tables are its own: what LangChain stored is not read",
     "hocket.prompts.hub": "nothing is fetched: its prompts are texts of hocket's, with the same variables",
     "hocket.providers.openai.compatible.azure": "a function now: classes are compared with hocket.ChatOpenAI",

@@ -114,10 +114,11 @@ def _list_parents(module: str) -> Iterator[str]:
 
 
 def _list_rooms(module: str) -> Iterator[str]:
-    """Yield the rooms to look at: the one of the same name, and those that the table has for the module."""
+    """Yield the rooms to look at: those of the same name, and those that the table has for the module."""
     package, _, rest = module.partition(".")
     if rest and package in {"langchain", "langchain_core"}:
-        yield f"hocket.{rest.partition('.')[0]}"
+        room = rest.partition(".")[0]
+        yield from (f"hocket.{room}", f"hocket.classic.{room}")
     for parent in _list_parents(module):
         if parent in ROOMS:
             yield from (f"hocket.{room}" for room in ROOMS[parent])

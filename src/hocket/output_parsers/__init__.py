@@ -1,5 +1,6 @@
 """Parsers: they read a model's answer as data, or raise `OutputParserException`. The names are LangChain's."""
 
+from hocket._runtime.lazy import Loader, loader
 from hocket.errors import OutputParserException
 from hocket.output_parsers.base import BaseGenerationOutputParser, BaseLLMOutputParser, BaseOutputParser
 from hocket.output_parsers.json import JsonOutputParser, SimpleJsonOutputParser
@@ -10,13 +11,6 @@ from hocket.output_parsers.list import (
     MarkdownListOutputParser,
     NumberedListOutputParser,
 )
-from hocket.output_parsers.openai_functions import (
-    JsonKeyOutputFunctionsParser,
-    JsonOutputFunctionsParser,
-    OutputFunctionsParser,
-    PydanticAttrOutputFunctionsParser,
-    PydanticOutputFunctionsParser,
-)
 from hocket.output_parsers.openai_tools import (
     JsonOutputKeyToolsParser,
     JsonOutputToolsParser,
@@ -25,10 +19,8 @@ from hocket.output_parsers.openai_tools import (
     parse_tool_call,
     parse_tool_calls,
 )
-from hocket.output_parsers.patterns import BooleanOutputParser, RegexDictParser, RegexParser
 from hocket.output_parsers.pydantic import PydanticOutputParser, TBaseModel
 from hocket.output_parsers.string import StrOutputParser
-from hocket.output_parsers.structured import CombiningOutputParser, ResponseSchema, StructuredOutputParser
 from hocket.output_parsers.transform import BaseCumulativeTransformOutputParser, BaseTransformOutputParser
 from hocket.output_parsers.xml import XMLOutputParser
 
@@ -38,29 +30,18 @@ __all__ = [
     "BaseLLMOutputParser",
     "BaseOutputParser",
     "BaseTransformOutputParser",
-    "BooleanOutputParser",
-    "CombiningOutputParser",
     "CommaSeparatedListOutputParser",
-    "JsonKeyOutputFunctionsParser",
-    "JsonOutputFunctionsParser",
     "JsonOutputKeyToolsParser",
     "JsonOutputParser",
     "JsonOutputToolsParser",
     "ListOutputParser",
     "MarkdownListOutputParser",
     "NumberedListOutputParser",
-    "OutputFunctionsParser",
     "OutputParserException",
-    "PydanticAttrOutputFunctionsParser",
-    "PydanticOutputFunctionsParser",
     "PydanticOutputParser",
     "PydanticToolsParser",
-    "RegexDictParser",
-    "RegexParser",
-    "ResponseSchema",
     "SimpleJsonOutputParser",
     "StrOutputParser",
-    "StructuredOutputParser",
     "TBaseModel",
     "XMLOutputParser",
     "make_invalid_tool_call",
@@ -70,3 +51,5 @@ __all__ = [
     "parse_tool_call",
     "parse_tool_calls",
 ]
+
+__getattr__: Loader = loader(__name__, {})

@@ -32,10 +32,10 @@ class BaseJSONOutputParser(BaseCumulativeTransformOutputParser[T], ABC, Generic[
     """
 
     @abstractmethod
-    def _read(self, value: Any) -> T:
+    def _read(self, value: object) -> T:
         """Return what the value of the whole answer stands for."""
 
-    def _read_partial(self, value: Any) -> T | None:
+    def _read_partial(self, value: object) -> T | None:
         """Return what the value so far stands for; None: nothing as yet."""
         return self._read(value)
 
@@ -100,7 +100,7 @@ class JsonOutputParser(BaseJSONOutputParser[Any]):
 
     pydantic_object: SkipValidation[type[BaseModel] | None] = None
 
-    def _read(self, value: Any) -> Any:
+    def _read(self, value: object) -> Any:
         return value
 
     def get_format_instructions(self) -> str:

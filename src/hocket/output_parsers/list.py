@@ -7,11 +7,12 @@ come, and reads no character twice.
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from typing import Protocol
+from typing import Annotated, Protocol
+
+from pydantic import AfterValidator
 
 from hocket.output_parsers.accumulation import get_piece_text
 from hocket.output_parsers.base import ParserInput
-from hocket.output_parsers.patterns import Regex
 from hocket.output_parsers.transform import BaseTransformOutputParser
 from hocket.runnables.pure import Incremental
 
@@ -20,7 +21,20 @@ __all__ = [
     "ListOutputParser",
     "MarkdownListOutputParser",
     "NumberedListOutputParser",
+    "Regex",
 ]
+
+
+def _check_pattern(pattern: str) -> str:
+    try:
+        re.compile(pattern)
+    except re.error as error:
+        raise ValueError(f"{pattern!r} is no regular expression: {error}") from error
+    return pattern
+
+
+Regex = Annotated[str, AfterValidator(_check_pattern)]
+"""A regular expression, as text."""
 
 
 class _Reader(Protocol):

@@ -1,6 +1,6 @@
 """A pydantic model in an answer."""
 
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from pydantic import BaseModel, SkipValidation, ValidationError
 
@@ -32,10 +32,10 @@ class PydanticOutputParser(BaseJSONOutputParser[TBaseModel], Generic[TBaseModel]
 
     pydantic_object: SkipValidation[type[TBaseModel]]
 
-    def _read(self, value: Any) -> TBaseModel:
+    def _read(self, value: object) -> TBaseModel:
         return validate_answer(self.pydantic_object, value)
 
-    def _read_partial(self, value: Any) -> TBaseModel | None:
+    def _read_partial(self, value: object) -> TBaseModel | None:
         try:
             return self.pydantic_object.model_validate(value)
         except Exception:  # pydantic's, or one of a validator that meets half a value
@@ -58,7 +58,7 @@ class PydanticOutputParser(BaseJSONOutputParser[TBaseModel], Generic[TBaseModel]
         return "pydantic"
 
 
-def validate_answer(model: type[TBaseModel], value: Any) -> TBaseModel:
+def validate_answer(model: type[TBaseModel], value: object) -> TBaseModel:
     """Return the instance of ``model`` that ``value`` describes.
 
     Raises:

@@ -22,9 +22,9 @@ from langchain_core.vectorstores import InMemoryVectorStore as LCInMemoryVectorS
 
 from hocket import Conversation, ScriptedChatModel
 from hocket.agents import create_agent
-from hocket.agents.classic import create_tool_calling_agent
-from hocket.chains import RetrievalQA
 from hocket.chat_history import InMemoryChatMessageHistory
+from hocket.classic.agents import create_tool_calling_agent
+from hocket.classic.chains import RetrievalQA
 from hocket.embeddings import CacheBackedEmbeddings, DeterministicFakeEmbedding
 from hocket.interop.langchain import langchain_callbacks, to_langchain
 from hocket.messages import AIMessageChunk, HumanMessage, filter_messages, trim_messages

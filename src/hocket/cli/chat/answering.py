@@ -9,7 +9,7 @@ from hocket.cli.chat.talks import TalkHistory
 from hocket.cli.printer import read_reasoning
 from hocket.conversation import Conversation
 from hocket.errors import HistoryError
-from hocket.memory.exchanges import join_exchanges, split_exchanges
+from hocket.message_toolkit.exchanges import join_exchanges, split_exchanges
 from hocket.messages import AIMessage, AIMessageChunk, HumanMessage, UsageMetadata
 
 __all__ = ["Outcome", "ask_and_show", "undo"]

@@ -1,0 +1,163 @@
+"""`Chain`: a step with named inputs and named outputs, and perhaps a memory: what it knows by itself."""
+
+import functools
+import inspect
+from collections.abc import Callable
+from typing import TypeVar
+
+from typing_extensions import TypedDict
+
+from hocket._runtime.runtime import Runtime
+from hocket.callbacks import AsyncCallbackManagerForChainRun, CallbackManagerForChainRun
+from hocket.chains.outlet import Outlet
+from hocket.chains.step import NamedStep, join_keys
+from hocket.classic.memory.base import BaseChatMemory, BaseMemory
+from hocket.errors import InvalidHook, InvalidInput
+from hocket.messages.content import Fields, FieldsView
+from hocket.runnables import RunnableConfig
+from hocket.runnables.chain_run import get_run
+from hocket.runnables.config import set_config_context
+
+__all__ = ["Chain", "ChainOptions"]
+
+Returned = TypeVar("Returned")
+
+
+class ChainOptions(TypedDict, total=False):
+    """What every chain may be given.
+
+    Keys:
+        memory: what it remembers between runs.
+        name: for handlers; by default that of the class.
+        tags, metadata: of its runs.
+    """
+
+    memory: BaseMemory | None
+    name: str | None
+    tags: list[str] | None
+    metadata: Fields | None
+
+
+class Chain(NamedStep):
+    """A step with named inputs and outputs.
+
+    Called with a mapping, it returns that mapping with the outputs added, and what its memory knew beside it; with
+    ``return_only_outputs=True`` the outputs alone. A chain that needs one value may be called with that value.
+
+    A subclass names its `input_keys` and `output_keys`, and defines `_acall`, or `_call` in sync code, which runs in a
+    worker thread under `ainvoke`:
+
+        class Shout(Chain):
+            @property
+            def input_keys(self):
+                return ["text"]
+
+            @property
+            def output_keys(self):
+                return ["loud"]
+
+            async def _acall(self, inputs, run_manager=None):
+                return {"loud": inputs["text"].upper()}
+
+    Args:
+        memory: what it remembers between runs. Its variables are added to the inputs, over a value of that name; a run
+            that has ended well is remembered: the chain's own inputs and outputs, and nothing else of the mapping.
+        name: for handlers; by default that of the class.
+        tags, metadata: of its runs.
+
+    Raises, when it is made:
+        InvalidInput: a key is an input and an output, or an output and a variable of the memory; or the memory could not
+            tell which of several values to remember.
+
+    Raises, from every verb:
+        InvalidInput: an input is missing.
+        InvalidHook: an output is missing.
+    """
+
+    memory: BaseMemory | None = None
+
+    async def _acall(self, inputs: Fields, run_manager: AsyncCallbackManagerForChainRun | None = None) -> Fields:
+        """Return the outputs for ``inputs``. ``run_manager`` is for runs inside this one."""
+        raise NotImplementedError
+
+    def _call(self, inputs: Fields, run_manager: CallbackManagerForChainRun | None = None) -> Fields:
+        """Return the outputs for ``inputs``, in sync code."""
+        raise NotImplementedError
+
+    async def _execute(self, runtime: Runtime, inputs: Fields, config: RunnableConfig, outlet: Outlet) -> Fields:
+        """Return the outputs: hocket's own chains define this, on a runtime, and push what they can stream."""
+        cls = type(self)
+        has_async, has_sync = cls._acall is not Chain._acall, cls._call is not Chain._call
+        if not (has_async or has_sync):
+            raise InvalidHook(f"{cls.__name__} does nothing: define _acall (async)")
+        run = get_run(config, runtime)
+        if has_async and (runtime.is_async or not has_sync):
+            call = _bind(self._acall, inputs, run.view_as(AsyncCallbackManagerForChainRun))
+
+            async def work() -> Fields:
+                with set_config_context(config):
+                    return await call()
+
+            return await runtime.call_async(work)
+        sync_call = _bind(self._call, inputs, run.view_as(CallbackManagerForChainRun))
+        with set_config_context(config):
+            return await runtime.call_sync(sync_call)
+
+    # -- keys
+
+    @property
+    def _known_keys(self) -> list[str]:
+        return [] if self.memory is None else self.memory.memory_variables
+
+    def _check_keys(self) -> None:
+        super()._check_keys()
+        if isinstance(self.memory, BaseChatMemory):
+            self._check_memory_key("input", self.memory.input_key, self._remembered_inputs)
+            self._check_memory_key("output", self.memory.output_key, self._remembered_outputs)
+
+    def _check_memory_key(self, what: str, key: str | None, keys: list[str]) -> None:
+        name = self.get_name()
+        if key is not None and key not in keys:
+            raise InvalidInput(f"the memory's {what}_key is {key!r}, and {name} remembers {join_keys(keys)}")
+        if key is None and len(keys) != 1:
+            raise InvalidInput(
+                f"{name} has the {what}s {join_keys(keys)}, and its memory keeps one: say which, by {what}_key=..."
+            )
+
+    @property
+    def _remembered_inputs(self) -> list[str]:
+        """The inputs that the memory gets: by default all but its own."""
+        return self.asked_keys
+
+    @property
+    def _remembered_outputs(self) -> list[str]:
+        """The outputs that the memory gets: by default all."""
+        return self.output_keys
+
+    def _remember_outputs(self, outputs: FieldsView) -> Fields:
+        """Return what the memory gets of the outputs, by `_remembered_outputs`."""
+        return {key: outputs[key] for key in self._remembered_outputs}
+
+    async def _recall(self, runtime: Runtime, given: Fields, config: RunnableConfig) -> Fields:
+        if self.memory is None:
+            return {}
+        if runtime.is_async:
+            return await self.memory.aload_memory_variables(given, config)
+        return self.memory.load_memory_variables(given, config)
+
+    async def _remember(self, runtime: Runtime, given: Fields, outputs: Fields) -> None:
+        if self.memory is None:
+            return
+        inputs = {key: given[key] for key in self._remembered_inputs}
+        remembered = self._remember_outputs(outputs)
+        if runtime.is_async:
+            await self.memory.asave_context(inputs, remembered)
+        else:
+            self.memory.save_context(inputs, remembered)
+
+
+def _bind(hook: Callable[..., Returned], inputs: Fields, run_manager: object) -> functools.partial[Returned]:
+    """Return a call of a hook, with the run's manager if it takes one."""
+    parameters = inspect.signature(hook).parameters
+    takes_manager = "run_manager" in parameters or any(one.kind is one.VAR_KEYWORD for one in parameters.values())
+    return functools.partial(hook, inputs, **({"run_manager": run_manager} if takes_manager else {}))
