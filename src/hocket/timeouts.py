@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Self, TypeAlias, cast
 from pydantic import BeforeValidator, ConfigDict, Field, ValidationError
 
 from hocket.errors import InvalidInput
-from hocket.load.construct import construct
-from hocket.load.serializable import Serializable
+from hocket.load.serializable import Serializable, construct
 
 __all__ = ["HTTP_TIMEOUT", "Timeout", "TimeoutLike", "connect_limit"]
 

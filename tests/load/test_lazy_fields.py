@@ -7,8 +7,8 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 import pytest
 from pydantic import BaseModel, ValidationError
 
-from hocket.load.construct import get_fields, set_fields
 from hocket.load.lazy_fields import AllFields, LazyFields
+from hocket.load.serializable import get_fields, set_fields
 
 
 class Note(LazyFields, BaseModel):

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from hocket.load import dumps, loads
 from hocket.messages import AIMessage, AIMessageChunk, BaseMessage, ChatMessage, ChatMessageChunk, HumanMessageChunk
 from hocket.outputs import ChatGeneration, ChatGenerationChunk, Generation, GenerationChunk
-from hocket.outputs.chat_generation import chat_generation, copy_lazily
 from hocket.outputs.copies import copy_of
+from hocket.outputs.results import chat_generation, copy_lazily
 from tests.kit import assert_linear
 
 INFO = st.dictionaries(

@@ -9,7 +9,7 @@ from hocket._pipeline.replay_sizes import cut, length_of
 from hocket._pipeline.request import CallRequest
 from hocket._runtime.ids import uuid_text
 from hocket.errors import EmptyResponse, InvalidHook
-from hocket.load.construct import get_fields
+from hocket.load.serializable import get_fields
 from hocket.messages import (
     AIMessage,
     AIMessageChunk,
@@ -23,9 +23,8 @@ from hocket.messages.base import bare_copy, bare_text, copy_containers, copy_mes
 from hocket.messages.folding import merge_facts
 from hocket.messages.tool_calls import tool_call_chunks_of
 from hocket.outputs import ChatGeneration, ChatGenerationChunk, ChatResult, Generation, LLMResult
-from hocket.outputs.chat_generation import chat_generation, copy_lazily
 from hocket.outputs.copies import copy_of
-from hocket.outputs.results import chat_result, llm_result
+from hocket.outputs.results import chat_generation, chat_result, copy_lazily, llm_result
 
 __all__ = ["CHAT", "ChatAnswer", "as_chunk", "rebuild_result"]
 

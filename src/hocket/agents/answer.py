@@ -6,7 +6,7 @@ from hocket.agents.model_call import FEEDBACK
 from hocket.agents.structured import AnswerFormat
 from hocket.errors import ContentFiltered, LLMError, OutputParserException
 from hocket.language_models.structured.answers import find_obstacle
-from hocket.message_toolkit.calls import is_empty
+from hocket.message_toolkit.repair import is_empty
 from hocket.messages import AIMessage
 
 __all__ = ["is_broken_off", "is_paused", "is_silent", "read_answer"]

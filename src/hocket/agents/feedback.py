@@ -1,7 +1,7 @@
 """What the model is shown of a reply of its own that could not be read. None of it is stored."""
 
 from hocket.agents.text_format import FEEDBACK_NAME
-from hocket.message_toolkit.calls import is_empty
+from hocket.message_toolkit.repair import is_empty
 from hocket.messages import AIMessage, BaseMessage, HumanMessage
 from hocket.messages.base import copy_message
 from hocket.tools.result_messages import cut_content

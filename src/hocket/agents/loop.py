@@ -30,7 +30,7 @@ from hocket.agents.turn import TurnRunner, add_note
 from hocket.agents.window import ContextWindow
 from hocket.chat_history import BaseChatMessageHistory
 from hocket.errors import BudgetExceeded, ContentFiltered, LimitReached, OutputParserException, Unsupported
-from hocket.message_toolkit.calls import is_empty, with_calls
+from hocket.message_toolkit.repair import is_empty, with_calls
 from hocket.messages import AIMessage, BaseMessage, ToolCall, ToolMessage, message_chunk_to_message
 from hocket.messages.calls import calls_of
 from hocket.runnables import RunnableConfig

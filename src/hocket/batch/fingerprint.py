@@ -19,7 +19,7 @@ from pydantic import BaseModel, SecretBytes, SecretStr
 
 from hocket._pipeline.cache_key import LocalKey, portable_key
 from hocket.language_models import BaseLanguageModel
-from hocket.load.construct import get_fields
+from hocket.load.serializable import get_fields
 from hocket.messages import BaseMessage
 from hocket.retries import RetryPolicy
 from hocket.runnables.binding import RunnableBinding

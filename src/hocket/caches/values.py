@@ -21,7 +21,7 @@ from hocket.messages import BaseMessage
 from hocket.messages.content import Fields
 from hocket.messages.records import dump_message, load_message
 from hocket.outputs import ChatGeneration, ChatGenerationChunk, Generation, GenerationChunk
-from hocket.outputs.chat_generation import chat_generation
+from hocket.outputs.results import chat_generation
 
 __all__ = ["dump_candidates", "load_candidates"]
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from typing import Any, NamedTuple
 
-from hocket.callbacks.given import list_handlers
+from hocket.callbacks.base_manager import list_handlers
 from hocket.callbacks.handlers import BaseCallbackHandler
 from hocket.errors import InvalidInput
 

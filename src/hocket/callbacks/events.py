@@ -21,7 +21,7 @@ from weakref import ref
 from hocket._runtime.cancellation import is_stray
 from hocket._runtime.runtime import END_GRACE, Runtime
 from hocket.callbacks.background import put
-from hocket.callbacks.given import as_own_handler
+from hocket.callbacks.base_manager import as_own_handler
 from hocket.callbacks.handlers import AsyncCallbackHandler, BaseCallbackHandler
 from hocket.callbacks.threads import tell_in_thread
 from hocket.messages import BaseMessage, get_buffer_string

@@ -9,7 +9,7 @@ from hocket.chat_history.base import BaseChatMessageHistory
 from hocket.errors import InvalidInput
 from hocket.errors.hints import bridge_hint
 from hocket.message_toolkit import repair_history, validate_history
-from hocket.message_toolkit.calls import is_empty
+from hocket.message_toolkit.repair import is_empty
 from hocket.message_toolkit.turns import match_calls
 from hocket.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 

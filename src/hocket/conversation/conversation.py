@@ -17,7 +17,7 @@ from hocket.conversation.window import ConversationMemory, Limits, Options, Wind
 from hocket.errors import InvalidInput
 from hocket.errors.hints import bridge_hint, excerpt
 from hocket.language_models import init_chat_model
-from hocket.message_toolkit.calls import is_empty
+from hocket.message_toolkit.repair import is_empty
 from hocket.messages import AIMessage, AIMessageChunk, BaseMessage, HumanMessage, message_chunk_to_message
 from hocket.runnables import Runnable, RunnableConfig
 from hocket.runnables.with_run import RunnableWithRun

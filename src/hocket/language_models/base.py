@@ -28,7 +28,7 @@ from hocket._runtime.runtime import Runtime
 from hocket.caches import BaseCache
 from hocket.callbacks import Callbacks
 from hocket.callbacks.ambient import has_ambient_handlers
-from hocket.callbacks.given import list_handlers
+from hocket.callbacks.base_manager import list_handlers
 from hocket.errors import InvalidHook, InvalidInput
 from hocket.errors.hints import bridge_hint
 from hocket.language_models.call_parts import NOT_SENT, Params, check_stop

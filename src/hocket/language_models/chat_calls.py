@@ -18,7 +18,7 @@ from hocket.errors import InvalidInput
 from hocket.errors.hints import bridge_hint
 from hocket.language_models.base import BaseLanguageModel
 from hocket.language_models.call_parts import STRUCTURED_KEYS, configure_manager
-from hocket.load.construct import get_fields
+from hocket.load.serializable import get_fields
 from hocket.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage, convert_to_messages
 from hocket.messages.base import copy_containers, rebuild
 from hocket.prompt_values import PromptValue

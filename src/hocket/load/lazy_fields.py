@@ -8,7 +8,7 @@ and pickle; ``vars``) reads its ``__dict__``, which is a property here and compl
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from hocket.load.construct import get_fields, set_extra, set_fields, set_fields_set, set_private
+from hocket.load.serializable import get_fields, set_extra, set_fields, set_fields_set, set_private
 
 __all__ = ["ALL_FIELDS", "AllFields", "LazyFields"]
 

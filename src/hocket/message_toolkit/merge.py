@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from itertools import chain, groupby
 from typing import Any, cast
 
-from hocket.message_toolkit.steps import Conversation, step
+from hocket.message_toolkit.turns import Conversation, step
 from hocket.messages import (
     AIMessage,
     BaseMessage,

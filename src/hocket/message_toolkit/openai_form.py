@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, cast, overload
 
 from hocket.errors import InvalidInput, Unsupported
-from hocket.message_toolkit.steps import Conversation
+from hocket.message_toolkit.turns import Conversation
 from hocket.messages import BaseMessage, ChatMessage, ToolMessage, convert_to_messages
 from hocket.messages.calls import calls_of
 from hocket.messages.content import Fields, FieldsView

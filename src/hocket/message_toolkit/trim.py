@@ -10,11 +10,10 @@ from collections.abc import Callable, Sequence
 from typing import Any, Literal, TypeAlias
 
 from hocket.errors import InvalidInput
-from hocket.message_toolkit.calls import is_empty
 from hocket.message_toolkit.counting import ListCounter, TokenCounter, find_largest, list_counter
-from hocket.message_toolkit.kinds import Kinds, picker
-from hocket.message_toolkit.steps import Conversation, step
-from hocket.message_toolkit.turns import turn_edges, whole_turns
+from hocket.message_toolkit.filter import Kinds, picker
+from hocket.message_toolkit.repair import is_empty
+from hocket.message_toolkit.turns import Conversation, step, turn_edges, whole_turns
 from hocket.messages import BaseMessage, convert_to_messages
 from hocket.messages.base import Content, copy_containers, copy_message
 from hocket.messages.calls import calls_of

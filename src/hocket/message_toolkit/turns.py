@@ -1,20 +1,25 @@
-"""Which messages of a conversation belong together.
+"""Which messages of a conversation belong together, and functions that are steps of a chain when called without one.
 
 Providers refuse a tool's result without the call that it answers, and a call without its result. So whatever leaves
 messages out of a conversation leaves out, or keeps, a call and its results together: a *turn*.
 """
 
+import functools
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import cast
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeAlias, cast, overload
 
-from hocket.messages import AIMessage, BaseMessage, ToolMessage
+from hocket.messages import AIMessage, BaseMessage, MessageLikeRepresentation, ToolMessage
 from hocket.messages.calls import calls_of_reply
 from hocket.messages.roles import Role, role_of, roles_of
+from hocket.prompt_values import PromptValue
 
-__all__ = ["PlacedCall", "match_calls", "split_turns", "turn_edges", "whole_turns"]
+if TYPE_CHECKING:
+    from hocket.runnables import Runnable
+
+__all__ = ["Conversation", "PlacedCall", "Step", "match_calls", "split_turns", "step", "turn_edges", "whole_turns"]
 
 
 @dataclass(slots=True, eq=False)
@@ -113,3 +118,40 @@ def split_turns(messages: Sequence[BaseMessage]) -> list[list[BaseMessage]]:
     A turn is a message with tool calls, their results, and whatever stands between these; or any other message.
     """
     return [list(messages[start:stop]) for start, stop in pairwise(turn_edges(messages))]
+
+
+Conversation: TypeAlias = Iterable[MessageLikeRepresentation] | PromptValue
+"""Whatever `hocket.messages.convert_to_messages` reads."""
+
+P = ParamSpec("P")
+
+
+class Step(Protocol[P]):
+    """A function of a conversation and options. Without a conversation it returns a runnable that waits for one."""
+
+    @overload
+    def __call__(self, messages: Conversation, *args: P.args, **kwargs: P.kwargs) -> list[BaseMessage]: ...
+    @overload
+    def __call__(
+        self, messages: None = None, *args: P.args, **kwargs: P.kwargs
+    ) -> "Runnable[Conversation, list[BaseMessage]]": ...
+
+
+def step(function: Callable[Concatenate[Conversation, P], list[BaseMessage]]) -> Step[P]:
+    """Let ``function`` be called without a conversation: LangChain's rule for `trim_messages` and its like.
+
+    Its options are tried on an empty conversation at once, so that wrong ones are refused where they are written.
+    """
+
+    @functools.wraps(function)
+    def call(messages: Any = None, *args: P.args, **kwargs: P.kwargs) -> Any:
+        if messages is not None:
+            return function(messages, *args, **kwargs)
+        from hocket.runnables.function import RunnableLambda  # a conversation at hand needs no runnables
+
+        function([], *args, **kwargs)
+        waiting = functools.partial(function, **kwargs)
+        # A token counter may take its time: it gets a thread.
+        return RunnableLambda(waiting, name=function.__name__, inline="token_counter" not in kwargs)
+
+    return cast(Step[P], call)

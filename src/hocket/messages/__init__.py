@@ -9,7 +9,6 @@ from hocket._runtime.lazy import Loader, loader
 from hocket.messages.ai import AIMessage, AIMessageChunk, Collector, message_chunk_to_message
 from hocket.messages.base import BaseMessage, BaseMessageChunk, get_msg_title_repr, merge_content
 from hocket.messages.buffer import get_buffer_string
-from hocket.messages.chat import ChatMessage, ChatMessageChunk
 from hocket.messages.content import (
     Annotation,
     AudioContentBlock,
@@ -43,9 +42,6 @@ from hocket.messages.content_factories import (
 )
 from hocket.messages.content_validate import validate_content_block
 from hocket.messages.convert import AnyMessage, MessageLikeRepresentation, convert_to_messages
-from hocket.messages.function import FunctionMessage, FunctionMessageChunk
-from hocket.messages.human import HumanMessage, HumanMessageChunk
-from hocket.messages.modifier import RemoveMessage
 from hocket.messages.records import (
     dump_message,
     dumps_message,
@@ -55,8 +51,19 @@ from hocket.messages.records import (
     messages_from_dict,
     messages_to_dict,
 )
-from hocket.messages.system import SystemMessage, SystemMessageChunk
-from hocket.messages.tool import ToolMessage, ToolMessageChunk
+from hocket.messages.roles import (
+    ChatMessage,
+    ChatMessageChunk,
+    FunctionMessage,
+    FunctionMessageChunk,
+    HumanMessage,
+    HumanMessageChunk,
+    RemoveMessage,
+    SystemMessage,
+    SystemMessageChunk,
+    ToolMessage,
+    ToolMessageChunk,
+)
 from hocket.messages.tool_calls import (
     InvalidToolCall,
     ToolCall,

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, TypeVar, cast
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from hocket.load.construct import get_fields, set_fields, set_state
+from hocket.load.serializable import get_fields, set_fields, set_state
 from hocket.messages.base import (
     BaseMessage,
     BaseMessageChunk,

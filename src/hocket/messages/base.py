@@ -13,9 +13,17 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, TypeVar, cast
 from pydantic import ConfigDict, Field
 
 from hocket.errors.hints import bridge_hint
-from hocket.load.construct import allocate, get_fields, set_extra, set_fields, set_fields_set, set_private, set_state
 from hocket.load.lazy_fields import AllFields, LazyFields
-from hocket.load.serializable import Serializable
+from hocket.load.serializable import (
+    Serializable,
+    allocate,
+    get_fields,
+    set_extra,
+    set_fields,
+    set_fields_set,
+    set_private,
+    set_state,
+)
 from hocket.messages.content import ContentBlock, Fields, FieldsView
 from hocket.messages.folding import Fold
 from hocket.messages.pieces import check_depth, copy_containers, merge_content

@@ -9,15 +9,22 @@ from hocket.errors import InvalidInput
 from hocket.errors.hints import bridge_hint
 from hocket.messages.ai import AIMessage, AIMessageChunk, message_chunk_to_message
 from hocket.messages.base import BaseMessage
-from hocket.messages.chat import ChatMessage, ChatMessageChunk
 from hocket.messages.content import Fields, FieldsView
-from hocket.messages.function import FunctionMessage, FunctionMessageChunk
-from hocket.messages.human import HumanMessage, HumanMessageChunk
-from hocket.messages.modifier import RemoveMessage
 from hocket.messages.records import load_message
-from hocket.messages.roles import OWN_CLASSES
-from hocket.messages.system import SystemMessage, SystemMessageChunk
-from hocket.messages.tool import ToolMessage, ToolMessageChunk
+from hocket.messages.roles import (
+    OWN_CLASSES,
+    ChatMessage,
+    ChatMessageChunk,
+    FunctionMessage,
+    FunctionMessageChunk,
+    HumanMessage,
+    HumanMessageChunk,
+    RemoveMessage,
+    SystemMessage,
+    SystemMessageChunk,
+    ToolMessage,
+    ToolMessageChunk,
+)
 from hocket.messages.tool_calls import default_tool_parser
 
 __all__ = ["AnyMessage", "MessageLikeRepresentation", "convert_to_messages"]

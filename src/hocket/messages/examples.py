@@ -8,8 +8,7 @@ from pydantic import BaseModel
 from hocket.errors import InvalidInput
 from hocket.messages.ai import AIMessage
 from hocket.messages.base import BaseMessage
-from hocket.messages.human import HumanMessage
-from hocket.messages.tool import ToolMessage
+from hocket.messages.roles import HumanMessage, ToolMessage
 from hocket.messages.tool_calls import tool_call
 
 __all__ = ["tool_example_to_messages"]

@@ -8,7 +8,7 @@ chunk with pieces of tool calls leaves ``tool_calls`` out: `AIMessageChunk` pars
 from collections.abc import Iterable
 from typing import cast
 
-from hocket.load.construct import allocate, set_state
+from hocket.load.serializable import allocate, set_state
 from hocket.messages.ai import AIMessageChunk
 from hocket.messages.content import Fields, FieldsView
 from hocket.messages.tool_calls import ToolCallChunk

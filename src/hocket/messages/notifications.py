@@ -6,7 +6,7 @@ from typing_extensions import TypedDict
 
 from hocket.messages.base import BaseMessage, copy_message
 from hocket.messages.content import Fields
-from hocket.messages.human import HumanMessage
+from hocket.messages.roles import HumanMessage
 
 __all__ = ["NotificationMetadata", "add_notification_metadata", "get_notification_metadata"]
 

@@ -27,9 +27,7 @@ from hocket.load.nodes import SerializedConstructor
 from hocket.load.serializable import StorableData, find_class
 from hocket.messages.base import BaseMessage, BaseMessageChunk
 from hocket.messages.content import Fields, FieldsView
-from hocket.messages.modifier import RemoveMessage
-from hocket.messages.roles import OWN_CLASSES
-from hocket.messages.tool import ToolMessage
+from hocket.messages.roles import OWN_CLASSES, RemoveMessage, ToolMessage
 
 __all__ = [
     "RECORD_VERSION",

@@ -1,25 +1,182 @@
-"""Who speaks in a message.
+"""The messages of each role, and who speaks in a message.
 
-Asked of every message of long conversations, again and again: pydantic's `isinstance` takes a third of a microsecond
-where it says no, a look into a table a tenth of that.
+Function messages are the results of calls as OpenAI's API had them before tools, kept for old histories. A remove message
+changes a conversation instead of continuing it.
 """
 
-from collections.abc import Iterable
-from typing import Literal, TypeAlias
+import warnings
+from collections.abc import Iterable, Sequence
+from typing import Any, Literal, TypeAlias, cast
+from uuid import UUID
+
+from pydantic import Field, field_validator, model_validator
 
 from hocket.messages.ai import AIMessage, AIMessageChunk
-from hocket.messages.base import BaseMessage
-from hocket.messages.chat import ChatMessage, ChatMessageChunk
-from hocket.messages.function import FunctionMessage, FunctionMessageChunk
-from hocket.messages.human import HumanMessage, HumanMessageChunk
-from hocket.messages.system import SystemMessage, SystemMessageChunk
-from hocket.messages.tool import ToolMessage, ToolMessageChunk
+from hocket.messages.base import BaseMessage, BaseMessageChunk, Content, register_template
+from hocket.messages.content import Fields
 
-__all__ = ["OWN_CLASSES", "Role", "role_of", "roles_of"]
+__all__ = [
+    "OWN_CLASSES",
+    "ChatMessage",
+    "ChatMessageChunk",
+    "FunctionMessage",
+    "FunctionMessageChunk",
+    "HumanMessage",
+    "HumanMessageChunk",
+    "RemoveMessage",
+    "Role",
+    "SystemMessage",
+    "SystemMessageChunk",
+    "ToolMessage",
+    "ToolMessageChunk",
+    "role_of",
+    "roles_of",
+]
+
+
+@register_template
+class HumanMessage(BaseMessage, init=False):
+    """A message from the user."""
+
+    type: Literal["human"] = "human"  # pyright: ignore[reportIncompatibleVariableOverride]
+
+
+@register_template
+class HumanMessageChunk(HumanMessage, BaseMessageChunk, init=False):
+    """A piece of a message from the user."""
+
+    type: Literal["HumanMessageChunk"] = "HumanMessageChunk"  # type: ignore[assignment]
+
+
+@register_template
+class SystemMessage(BaseMessage, init=False):
+    """An instruction, usually the first message."""
+
+    type: Literal["system"] = "system"  # pyright: ignore[reportIncompatibleVariableOverride]
+
+
+@register_template
+class SystemMessageChunk(SystemMessage, BaseMessageChunk, init=False):
+    """A piece of an instruction."""
+
+    type: Literal["SystemMessageChunk"] = "SystemMessageChunk"  # type: ignore[assignment]
+
+
+class ChatMessage(BaseMessage, init=False):
+    """A message with a role of one's own choosing, a moderator's for one."""
+
+    type: Literal["chat"] = "chat"  # pyright: ignore[reportIncompatibleVariableOverride]
+    role: str
+
+
+class ChatMessageChunk(ChatMessage, BaseMessageChunk, init=False):
+    """A piece of a `ChatMessage`."""
+
+    type: Literal["ChatMessageChunk"] = "ChatMessageChunk"  # type: ignore[assignment]
+
+    def _join(self, other: BaseMessageChunk, fields: Fields) -> None:
+        if isinstance(other, ChatMessageChunk) and other.role != self.role:
+            raise ValueError(f"cannot add a chunk of role {other.role!r} to one of role {self.role!r}")
+
+
+class FunctionMessage(BaseMessage, init=False):
+    """The result of the function ``name``. Deprecated: use `ToolMessage`, which names the call that it answers."""
+
+    type: Literal["function"] = "function"  # pyright: ignore[reportIncompatibleVariableOverride]
+    name: str = Field()  # pyright: ignore[reportIncompatibleVariableOverride]  # required here
+
+    @model_validator(mode="before")
+    @classmethod
+    def _warn(cls, values: Any) -> Any:
+        if isinstance(values, dict):  # made now, not merely handed on
+            warnings.warn(f"{cls.__name__} is deprecated; use ToolMessage", DeprecationWarning, stacklevel=3)
+        return cast(Any, values)
+
+
+class FunctionMessageChunk(FunctionMessage, BaseMessageChunk, init=False):  # pyright: ignore[reportIncompatibleVariableOverride]
+    """A piece of a `FunctionMessage`."""
+
+    type: Literal["FunctionMessageChunk"] = "FunctionMessageChunk"  # type: ignore[assignment]
+
+    def _join(self, other: BaseMessageChunk, fields: Fields) -> None:
+        if isinstance(other, FunctionMessageChunk) and other.name != self.name:
+            raise ValueError(f"cannot add a chunk of function {other.name!r} to one of function {self.name!r}")
+
+
+class ToolMessage(BaseMessage, init=False):
+    """The result of one tool call.
+
+    Args:
+        tool_call_id: of the call that this answers; UUIDs and numbers become text.
+        artifact: anything else that the tool made; never sent to a model.
+        status: whether the tool succeeded.
+    """
+
+    type: Literal["tool"] = "tool"  # pyright: ignore[reportIncompatibleVariableOverride]
+    tool_call_id: str
+    artifact: Any = None
+    status: Literal["success", "error"] = "success"
+    additional_kwargs: Fields = Field(default_factory=dict, repr=False)
+    response_metadata: Fields = Field(default_factory=dict, repr=False)
+
+    @field_validator("tool_call_id", mode="before")
+    @classmethod
+    def _as_text(cls, value: Any) -> Any:
+        return str(value) if isinstance(value, UUID | int | float) else value
+
+    @field_validator("content", mode="before")
+    @classmethod
+    def _as_content(cls, value: Any) -> Content:
+        """Take whatever a tool returned: tuples become lists, and everything else its text, as in LangChain."""
+        if isinstance(value, list | tuple):
+            items = cast("Sequence[object]", value)
+            return [cast(Fields, item) if isinstance(item, str | dict) else str(item) for item in items]
+        return value if isinstance(value, str) else str(value)
+
+
+class ToolMessageChunk(ToolMessage, BaseMessageChunk, init=False):
+    """A piece of a tool's result. In a sum, ``status`` "error" wins."""
+
+    type: Literal["ToolMessageChunk"] = "ToolMessageChunk"  # type: ignore[assignment]
+
+    def _join(self, other: BaseMessageChunk, fields: Fields) -> None:
+        if not isinstance(other, ToolMessageChunk):
+            return
+        if other.tool_call_id != self.tool_call_id:
+            raise ValueError(
+                f"cannot add a result of tool call {other.tool_call_id!r} to one of call {self.tool_call_id!r}"
+            )
+        if other.status == "error":
+            fields["status"] = "error"
+        if other.artifact is not None:
+            held, more = fields["artifact"], other.artifact
+            if isinstance(held, list) and isinstance(more, list):
+                fields["artifact"] = [*cast("list[object]", held), *cast("list[object]", more)]
+            else:
+                fields["artifact"] = more
+
+
+class RemoveMessage(BaseMessage, init=False):
+    """An order to remove the message with this ``id`` from a stored conversation.
+
+    Raises:
+        ValueError: content is given; there is nothing to say. Or there is no id.
+    """
+
+    id: str = Field(coerce_numbers_to_str=True)  # pyright: ignore[reportIncompatibleVariableOverride]
+    type: Literal["remove"] = "remove"  # pyright: ignore[reportIncompatibleVariableOverride]
+
+    def __init__(self, id: str, **kwargs: Any) -> None:
+        if kwargs.pop("content", None):
+            raise ValueError("RemoveMessage has no content")
+        super().__init__("", id=id, **kwargs)
+
 
 Role: TypeAlias = Literal["human", "ai", "system", "tool", "function", "chat", "nobody"]
 """Who speaks in a message; ``nobody``: the message that only removes another."""
 
+# Asked of every message of long conversations, again and again: pydantic's `isinstance` takes a third of a microsecond
+# where it says no, a look into a table a tenth of that.
 _ROLES: dict[type[BaseMessage], Role] = {
     HumanMessage: "human",
     HumanMessageChunk: "human",

@@ -22,7 +22,7 @@ from hocket.messages import (
     invalid_tool_call,
 )
 from hocket.messages.content import Fields, FieldsView
-from hocket.messages.tool_call_fold import ToolCallFold
+from hocket.messages.folding import ToolCallFold
 from hocket.output_parsers.accumulation import AnswerAccumulator, Credit, NewValueFilter, to_chunk
 from hocket.output_parsers.base import BaseGenerationOutputParser, ParserInput
 from hocket.output_parsers.json_text import decode_json, parse_partial_json

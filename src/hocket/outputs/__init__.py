@@ -1,8 +1,14 @@
 """Results as data: candidates, chunks of them, and what a call returns."""
 
-from hocket.outputs.chat_generation import ChatGeneration, ChatGenerationChunk, merge_chat_generation_chunks
 from hocket.outputs.generation import Generation, GenerationChunk
-from hocket.outputs.results import ChatResult, LLMResult, RunInfo
+from hocket.outputs.results import (
+    ChatGeneration,
+    ChatGenerationChunk,
+    ChatResult,
+    LLMResult,
+    RunInfo,
+    merge_chat_generation_chunks,
+)
 
 __all__ = [
     "ChatGeneration",

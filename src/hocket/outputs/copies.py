@@ -2,10 +2,10 @@
 
 from typing import Any, TypeVar, cast
 
-from hocket.load.construct import construct
+from hocket.load.serializable import construct
 from hocket.messages.base import copy_containers, copy_message
-from hocket.outputs.chat_generation import ChatGeneration, chat_generation
 from hocket.outputs.generation import Generation
+from hocket.outputs.results import ChatGeneration, chat_generation
 
 __all__ = ["copy_of"]
 

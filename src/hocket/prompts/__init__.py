@@ -31,9 +31,10 @@ from hocket.prompts.message import (
     BaseStringMessagePromptTemplate,
     ChatMessagePromptTemplate,
     HumanMessagePromptTemplate,
+    PromptTemplate,
+    StringPromptTemplate,
     SystemMessagePromptTemplate,
 )
-from hocket.prompts.string import PromptTemplate, StringPromptTemplate
 from hocket.prompts.structured import StructuredPrompt
 
 __all__ = [

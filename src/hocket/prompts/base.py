@@ -10,7 +10,7 @@ from pydantic import ConfigDict, Field
 from hocket._runtime.runtime import Runtime
 from hocket.errors import InvalidInput
 from hocket.errors.hints import near_name
-from hocket.load.construct import get_fields
+from hocket.load.serializable import get_fields
 from hocket.messages.content import Fields
 from hocket.prompt_values import ChatPromptValue, PromptValue, StringPromptValue
 from hocket.prompts.missing import MissingVariable

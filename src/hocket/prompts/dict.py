@@ -7,7 +7,7 @@ from pydantic import ConfigDict
 
 from hocket._runtime.runtime import Runtime
 from hocket.errors import InvalidInput
-from hocket.load.construct import get_fields
+from hocket.load.serializable import get_fields
 from hocket.prompts.formats import PromptTemplateFormat, compile_template, render
 from hocket.prompts.missing import MissingVariable
 from hocket.runnables.pure import PureRunnable

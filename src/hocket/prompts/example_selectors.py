@@ -9,7 +9,7 @@ from pydantic import ConfigDict, Field, model_validator
 
 from hocket._runtime.runtime import ASYNC
 from hocket.load.serializable import Serializable
-from hocket.prompts.string import StringPromptTemplate
+from hocket.prompts.message import StringPromptTemplate
 
 __all__ = ["BaseExampleSelector", "LengthBasedExampleSelector"]
 

@@ -12,7 +12,7 @@ from hocket.messages.content import Fields
 from hocket.prompts.chat import BaseChatPromptTemplate, BaseMessagePromptTemplate
 from hocket.prompts.example_selectors import BaseExampleSelector
 from hocket.prompts.formats import PromptTemplateFormat, compile_template
-from hocket.prompts.string import StringPromptTemplate
+from hocket.prompts.message import StringPromptTemplate
 
 __all__ = ["FewShotChatMessagePromptTemplate", "FewShotPromptTemplate", "FewShotPromptWithTemplates"]
 

@@ -10,7 +10,7 @@ from typing import Any
 from hocket.errors import InvalidInput
 from hocket.prompts.base import BasePromptTemplate
 from hocket.prompts.chat import ChatPromptTemplate
-from hocket.prompts.string import PromptTemplate
+from hocket.prompts.message import PromptTemplate
 
 __all__ = ["KNOWN", "pull"]
 

@@ -12,8 +12,8 @@ from hocket.errors import InvalidInput
 from hocket.messages.content import Fields, FieldsView
 from hocket.prompts.base import BasePromptTemplate
 from hocket.prompts.few_shot import FewShotPromptTemplate
+from hocket.prompts.message import PromptTemplate, StringPromptTemplate
 from hocket.prompts.prompt_files import read_file
-from hocket.prompts.string import PromptTemplate, StringPromptTemplate
 
 __all__ = ["load_prompt", "load_prompt_from_config"]
 

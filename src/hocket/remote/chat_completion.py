@@ -13,7 +13,7 @@ from pydantic_core import to_json
 
 from hocket.errors import InvalidReply
 from hocket.http.request import HTTPReply
-from hocket.load.construct import construct
+from hocket.load.serializable import construct
 from hocket.messages import AIMessage, UsageMetadata
 from hocket.messages.base import Content
 from hocket.messages.content import Fields, FieldsView

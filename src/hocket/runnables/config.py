@@ -9,7 +9,7 @@ from typing_extensions import TypedDict
 
 from hocket.callbacks import BaseCallbackHandler, BaseCallbackManager
 from hocket.callbacks.ambient import current_parent
-from hocket.callbacks.given import as_own_manager
+from hocket.callbacks.base_manager import as_own_manager
 from hocket.errors import InvalidInput
 from hocket.errors.hints import near_name_hint
 

@@ -22,7 +22,7 @@ from hocket.classic.agents.planner import UNREADABLE, UNREADABLE_TOOL, ErrorHand
 from hocket.classic.memory import BaseChatMemory, BaseMemory
 from hocket.errors import InvalidInput, OutputParserException
 from hocket.errors.hints import bridge_hint
-from hocket.message_toolkit.calls import is_empty
+from hocket.message_toolkit.repair import is_empty
 from hocket.messages import AIMessage, BaseMessage, HumanMessage, ToolCall, ToolMessage, convert_to_messages
 from hocket.messages.content import Fields, FieldsView
 from hocket.prompts import BasePromptTemplate, PromptTemplate

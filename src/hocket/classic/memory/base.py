@@ -14,8 +14,8 @@ from hocket._runtime.runtime import ASYNC, BLOCKING, Runtime, drive
 from hocket.chat_history import BaseChatMessageHistory, InMemoryChatMessageHistory
 from hocket.chat_history.turn import append_turn, coerce_messages, read_messages
 from hocket.errors import InvalidInput
-from hocket.message_toolkit.calls import is_empty
 from hocket.message_toolkit.exchanges import split_open, split_system
+from hocket.message_toolkit.repair import is_empty
 from hocket.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, get_buffer_string
 from hocket.runnables import RunnableConfig
 

@@ -2,7 +2,7 @@
 
 What stands in for a handler hears what that has overridden, and nothing else, and hands it on with the messages, results
 and documents in it converted. Ids, parents, tags and metadata are the same. hocket makes a stand-in for each run and
-name of an event (`hocket.callbacks.given`), so that it is small: it keeps nothing but the handler.
+name of an event (`hocket.callbacks.base_manager`), so that it is small: it keeps nothing but the handler.
 """
 
 import inspect
@@ -144,5 +144,5 @@ def manager_from_langchain(manager: LCBaseCallbackManager) -> BaseCallbackManage
 
 
 def adapt(thing: LCBaseCallbackHandler | LCBaseCallbackManager) -> BaseCallbackHandler | BaseCallbackManager:
-    """Return what stands in hocket for a handler or a manager of LangChain's (`hocket.callbacks.given` asks)."""
+    """Return what stands in hocket for a handler or a manager of LangChain's (`hocket.callbacks.base_manager` asks)."""
     return manager_from_langchain(thing) if isinstance(thing, LCBaseCallbackManager) else handler_from_langchain(thing)

@@ -35,7 +35,7 @@ from hocket.interop.langchain.messages import message_from_langchain, message_to
 from hocket.language_models import BaseChatModel
 from hocket.language_models.structured.answers import find_obstacle
 from hocket.language_models.structured.with_structured_output import StructuredMethod
-from hocket.load.construct import construct, get_fields
+from hocket.load.serializable import construct, get_fields
 from hocket.messages import AIMessage, BaseMessage
 from hocket.messages.content import Fields, FieldsView
 from hocket.runnables import RunnableBinding, RunnableConfig

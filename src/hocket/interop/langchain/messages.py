@@ -14,7 +14,7 @@ from pydantic import BaseModel
 
 from hocket import messages as own
 from hocket.errors import InvalidInput
-from hocket.load.construct import allocate, get_fields, set_state
+from hocket.load.serializable import allocate, get_fields, set_state
 from hocket.messages.base import copy_containers
 from hocket.messages.content import Fields, FieldsView
 from hocket.messages.pieces import check_depth

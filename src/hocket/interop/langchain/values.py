@@ -12,7 +12,7 @@ from hocket import outputs as own
 from hocket import prompt_values as prompts
 from hocket.documents import Document
 from hocket.interop.langchain.messages import message_from_langchain, message_to_langchain
-from hocket.load.construct import construct
+from hocket.load.serializable import construct
 from hocket.messages import BaseMessageChunk
 from hocket.messages.base import copy_containers
 
