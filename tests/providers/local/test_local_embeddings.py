@@ -7,6 +7,7 @@ import operator
 import os
 import warnings
 from pathlib import Path
+from typing import Any
 
 import anyio
 import pytest
@@ -62,6 +63,20 @@ async def test_order_is_kept_over_batches() -> None:
     vectors = await LocalEmbeddings().aembed_documents(texts)
     alone = await LocalEmbeddings().aembed_query(texts[41])
     assert max(range(70), key=lambda place: cosine(alone, vectors[place])) == 41
+
+
+async def test_a_batch_has_a_bounded_number_of_tokens() -> None:
+    """Memory grows with the tokens that are read at once; how many texts there are, and how long, is all the same."""
+    read: list[int] = []
+
+    class Noting(LocalEmbeddings):
+        def _read(self, parts: Any) -> Any:
+            read.append(len(parts) * max(len(part.tokens) for part in parts))
+            return super()._read(parts)
+
+    texts = [ANSWER * times for times in (1, 16, 2, 16, 40, 1)]
+    assert len(await Noting().aembed_documents(texts)) == len(texts)
+    assert max(read) <= 512
 
 
 async def test_no_texts_are_no_work() -> None:
