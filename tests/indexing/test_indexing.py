@@ -11,11 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hocket._runtime import clock
 from hocket.document_loaders import BaseLoader, open_documents
 from hocket.documents import Document
 from hocket.embeddings import DeterministicFakeEmbedding, Embeddings
 from hocket.errors import DocumentError, InvalidHook, InvalidInput
 from hocket.indexing import IndexingResult, aindex, index
+from hocket.testing import virtual_clock
 from hocket.text_splitters import CharacterTextSplitter
 from hocket.vectorstores import InMemoryVectorStore, Match, VectorStore
 
@@ -325,6 +327,70 @@ async def test_a_splitter_takes_every_source(store: InMemoryVectorStore, tmp_pat
         await aindex(documents["list"], store, splitter="words")  # type: ignore[arg-type]
 
 
+# -- batches in flight
+
+
+class Slow(Counting):
+    """Takes its time for each batch: the more of it, the earlier the batch."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__()
+        self.seconds = seconds
+        self.running = self.most = self.calls = 0
+
+    async def aembed_documents(self, texts: list[str]) -> list[list[float]]:
+        self.calls += 1
+        self.running += 1
+        self.most = max(self.most, self.running)
+        try:
+            await clock.current().sleep(self.seconds / self.calls)
+            return await super().aembed_documents(texts)
+        finally:
+            self.running -= 1
+
+
+async def test_some_batches_are_embedded_at_once_and_stored_in_order() -> None:
+    """So a model that is far away does not make a run wait batch by batch; the last of these is ready first."""
+    model = Slow(8)
+    store = InMemoryVectorStore(model)
+    with virtual_clock():
+        assert await aindex(pieces("a", 40), store, batch_size=5, max_concurrency=3) == counts(added=40)
+    assert model.most == 3
+    assert model.texts != [one.page_content for one in pieces("a", 40)]
+    assert await texts_of(store) == [one.page_content for one in pieces("a", 40)]
+
+
+async def test_an_error_waits_until_the_batches_before_it_are_stored() -> None:
+    """Of the model, or of the source; what comes behind it is not stored."""
+    model = Slow(8)
+    store = InMemoryVectorStore(model)
+    model.odd["a7"] = [math.nan] * 8
+    with virtual_clock(), pytest.raises(InvalidHook, match="nothing was stored"):
+        await aindex(pieces("a", 30), store, cleanup="full", batch_size=5)
+    assert await texts_of(store) == ["a0", "a1", "a2", "a3", "a4"]
+
+    def broken() -> Iterator[Document]:
+        yield from pieces("b", 12)
+        raise OSError("the disk is gone")
+
+    with virtual_clock(), pytest.raises(OSError, match="the disk is gone"):
+        await aindex(broken(), store, batch_size=5)
+    assert len(store) == 15
+
+
+async def test_a_cancel_leaves_the_batches_in_flight_out() -> None:
+    model = Slow(60)
+    store = InMemoryVectorStore(model)
+    with virtual_clock(), anyio.CancelScope() as scope:
+        async with anyio.create_task_group() as group:
+            group.start_soon(aindex, pieces("a", 100), store, "full", "source", 10)
+            await clock.current().sleep(65)
+            scope.cancel()
+    assert len(store) % 10 == 0 and 0 < len(store) < 100
+    assert model.running == 0
+    assert await texts_of(store) == [one.page_content for one in pieces("a", len(store))]
+
+
 # -- what is refused
 
 
@@ -396,6 +462,7 @@ async def test_four_methods_are_enough_without_a_cleanup(model: Counting) -> Non
         ({"cleanup": "scoped_full"}, "None, 'incremental' or 'full'"),
         ({"source_id_key": "$and"}, "the name of a key"),
         ({"batch_size": 0}, "a whole number above 0"),
+        ({"max_concurrency": 0}, "max_concurrency is 0; it is a whole number above 0"),
     ],
     ids=str,
 )
@@ -452,7 +519,7 @@ async def test_one_batch_is_read_ahead_and_no_more(store: InMemoryVectorStore, m
             most_ahead = max(most_ahead, read - len(model.texts))
             yield piece(str(number))
 
-    await aindex(documents(), store, batch_size=10)
+    await aindex(documents(), store, batch_size=10, max_concurrency=1)
     assert 10 < most_ahead <= 30  # one that is embedded, one that waits, and one that is being read
 
 

@@ -7,17 +7,21 @@ process that is killed goes on where its last batch was stored.
 import functools
 import json
 from collections.abc import Sequence
-from typing import Literal, TypeAlias
+from dataclasses import dataclass, field
+from typing import Literal, Self, TypeAlias
 
+import anyio
 from typing_extensions import TypedDict
 
 from hocket._runtime.portal import run_in_portal
 from hocket._runtime.runtime import ASYNC
+from hocket._runtime.stream import Stream
 from hocket.document_loaders import FilesLoader
 from hocket.documents import Document
 from hocket.errors import InvalidInput
 from hocket.indexing.batches import DocumentSource, open_batches
 from hocket.indexing.ids import IdSet, make_id
+from hocket.runnables.batch import Batch
 from hocket.text_splitters import TextSplitter
 from hocket.vectorstores import VectorStore
 from hocket.vectorstores.checks import check_document
@@ -55,12 +59,13 @@ async def aindex(
     batch_size: int = 100,
     *,
     splitter: TextSplitter | None = None,
+    max_concurrency: int = 4,
 ) -> IndexingResult:
     """Bring a store up to some documents. Only texts that it has no vector of are embedded.
 
-    Documents are read, embedded and stored batch by batch, each batch whole or not at all, and the next one is read
-    meanwhile; a source of any length takes the memory of two batches, and 24 bytes for each document. A run that was
-    cancelled, failed or killed can be made again: what it has stored is skipped.
+    Documents are read, embedded and stored batch by batch, each batch whole or not at all, and in their order: some are
+    embedded at once, and the next one is read meanwhile. A source of any length takes the memory of these batches, and 24
+    bytes for each document. A run that was cancelled, failed or killed can be made again: what it has stored is skipped.
 
         loader = open_documents("handbook", on_error="skip")
         result = await aindex(loader, store, cleanup="full", splitter=RecursiveCharacterTextSplitter(chunk_size=900))
@@ -82,21 +87,22 @@ async def aindex(
         batch_size: documents in a batch. A larger one makes fewer and larger requests of a remote model, and loses more
             when the run is killed.
         splitter: cuts the documents into the pieces that are stored; None: they are stored as they are.
+        max_concurrency: batches that are embedded at once, at most; those that are not stored yet are lost when the run is
+            killed. 1: for a model that must not be called by two threads at once.
 
     Raises:
         InvalidInput: something is no document; two documents with one id differ; with "incremental", one has no source,
             which is a text; or the store cannot list its documents, which a cleanup needs (nothing was embedded then).
         InvalidHook: the embedding model returned something else than a vector for each text. Nothing of the batch is stored.
         VectorStoreError: the store cannot be read or written, or holds vectors of another model.
-        Exception: what ``docs`` and the embedding model raise.
+        Exception: what ``docs`` and the embedding model raise, when the batches before it are stored.
     """
-    _check_arguments(store, cleanup, source_id_key, batch_size)
+    _check_arguments(store, cleanup, source_id_key, batch_size, max_concurrency)
     batches = open_batches(docs, batch_size, splitter)
-    indexer = _Indexer(store, cleanup, source_id_key)
+    indexer = _Indexer(store, cleanup, source_id_key, batches)
     await indexer.look_at_store()
     async with batches:
-        async for batch in batches:
-            await indexer.add(batch)
+        await Batch(indexer.store, indexer, {"max_concurrency": max_concurrency}, return_exceptions=False).collect()
     await indexer.delete_stale(docs if isinstance(docs, FilesLoader) and docs.skipped else None)
     return indexer.result
 
@@ -109,19 +115,46 @@ def index(
     batch_size: int = 100,
     *,
     splitter: TextSplitter | None = None,
+    max_concurrency: int = 4,
 ) -> IndexingResult:
     """Bring a store up to some documents: the sync face of `aindex`."""
-    return run_in_portal(functools.partial(aindex, docs, store, cleanup, source_id_key, batch_size, splitter=splitter))
+    given = docs, store, cleanup, source_id_key, batch_size
+    return run_in_portal(functools.partial(aindex, *given, splitter=splitter, max_concurrency=max_concurrency))
+
+
+@dataclass
+class _Work:
+    """A batch on its way into the store.
+
+    Attributes:
+        before: set when the batch before it is stored.
+        stored: set when this one is.
+        count: documents in it.
+        changed: those of them that the store lacks.
+        updated: how many of these take the place of others.
+        texts: those that are embedded for it. Others are in a batch before it, with which their vectors get into the store.
+        failure: there are no documents, but this.
+    """
+
+    before: anyio.Event
+    stored: anyio.Event = field(default_factory=anyio.Event)
+    count: int = 0
+    changed: list[Document] = field(default_factory=list[Document])
+    updated: int = 0
+    texts: list[str] = field(default_factory=list[str])
+    failure: Exception | None = None
 
 
 class _Indexer:
-    """One run.
+    """One run: an async iterator over the batches, looked at one after another, and what stores them in this order.
 
     Attributes:
         result: of what is done so far.
     """
 
-    def __init__(self, store: VectorStore, cleanup: Cleanup, source_id_key: str) -> None:
+    def __init__(
+        self, store: VectorStore, cleanup: Cleanup, source_id_key: str, batches: Stream[list[Document]]
+    ) -> None:
         self.result: IndexingResult = {"num_added": 0, "num_updated": 0, "num_skipped": 0, "num_deleted": 0}
         self._store = store
         self._cleanup = cleanup
@@ -130,6 +163,10 @@ class _Indexer:
         self._equal_texts: dict[str, int] = {}  # id of the first of some equal texts of a source → how many follow it
         self._sources: set[str] = set()
         self._before: list[str] = []
+        self._batches = batches
+        self._coming: dict[str, Document] = {}  # what is being embedded, and not stored yet, by id
+        self._last = anyio.Event()  # set when the last batch that was looked at is stored
+        self._last.set()
 
     async def look_at_store(self) -> None:
         """List what was there before: what others add meanwhile is not ours to delete. A store refuses that is of another
@@ -140,24 +177,61 @@ class _Indexer:
         elif self._cleanup == "incremental":
             await self._store.alist_ids({self._source_id_key: {"$in": []}})
 
-    async def add(self, batch: Sequence[Document]) -> None:
-        """Store a batch, without what is there already."""
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> _Work:
+        """Read the next batch, and find out what of it the store lacks. An error of the source takes its turn, too."""
+        work = _Work(self._last)
+        self._last = work.stored
+        try:
+            await self._look_at(await anext(self._batches), work)
+        except StopAsyncIteration:
+            raise
+        except Exception as error:
+            work.failure = error
+        return work
+
+    async def _look_at(self, batch: Sequence[Document], work: _Work) -> None:
         documents, repeated = await ASYNC.call_sync(self._name, batch)
-        stored = {one.id: one for one in await self._store.aget_by_ids(list(documents))}
-        changed: list[Document] = []
+        stored = {str(one.id): one for one in await self._store.aget_by_ids(list(documents))}
+        there = stored | self._coming
+        work.count = len(batch)
         for key, document in documents.items():
-            if key not in stored or not _is_same(document, stored[key]):
+            if key not in there or not _is_same(document, there[key]):
                 if key in repeated:
                     raise _refuse_twin(key)
-                changed.append(check_document(document))
-                changed[-1].id = key
-        if changed:
-            vectors = await self._store.aembed_texts([one.page_content for one in changed])
-            await self._store.aadd_vectors(changed, vectors)
-        updated = sum(one.id in stored for one in changed)
-        self.result["num_added"] += len(changed) - updated
-        self.result["num_updated"] += updated
-        self.result["num_skipped"] += len(batch) - len(changed)
+                work.changed.append(check_document(document))
+                work.changed[-1].id = key
+        work.updated = sum(one.id in stored for one in work.changed)
+        embedded = {one.page_content for one in self._coming.values()}
+        work.texts = [one.page_content for one in work.changed if one.page_content not in embedded]
+        self._coming.update((str(one.id), one) for one in work.changed)
+
+    async def store(self, work: _Work, config: object) -> None:
+        """Embed a batch, at once with others, and store it when its turn has come; also an error waits for its turn."""
+        failure, vectors = work.failure, dict[str, Sequence[float]]()
+        try:
+            vectors = await self._embed(work.texts)
+        except Exception as error:
+            failure = error
+        await work.before.wait()
+        if failure is not None:
+            raise failure
+        if work.changed:
+            texts = [one.page_content for one in work.changed]
+            vectors |= await self._embed([text for text in texts if text not in vectors])
+            await self._store.aadd_vectors(work.changed, [vectors[text] for text in texts])
+        for one in work.changed:
+            del self._coming[str(one.id)]
+        self.result["num_added"] += len(work.changed) - work.updated
+        self.result["num_updated"] += work.updated
+        self.result["num_skipped"] += work.count - len(work.changed)
+        work.stored.set()
+
+    async def _embed(self, texts: Sequence[str]) -> dict[str, Sequence[float]]:
+        """Return a vector of each text, by text; those of the store where it has one."""
+        return dict(zip(texts, await self._store.aembed_texts(texts), strict=True)) if texts else {}
 
     async def delete_stale(self, loader: FilesLoader | None) -> None:
         """Delete what is no longer there.
@@ -264,7 +338,9 @@ def _check_source(source: object, key: str, document: Document) -> None:
         )
 
 
-def _check_arguments(store: object, cleanup: object, source_id_key: object, batch_size: object) -> None:
+def _check_arguments(
+    store: object, cleanup: object, source_id_key: object, batch_size: object, max_concurrency: object
+) -> None:
     if not isinstance(store, VectorStore):
         raise InvalidInput(
             f"store is {type(store).__name__}; it is a VectorStore. There is no record manager: aindex(documents, store)"
@@ -273,5 +349,6 @@ def _check_arguments(store: object, cleanup: object, source_id_key: object, batc
         raise InvalidInput(f"cleanup is {cleanup!r}; it is None, 'incremental' or 'full'")
     if not isinstance(source_id_key, str) or not source_id_key or source_id_key.startswith("$"):
         raise InvalidInput(f"source_id_key is {source_id_key!r}; it is the name of a key in the metadata: 'source'")
-    if not isinstance(batch_size, int) or batch_size < 1:
-        raise InvalidInput(f"batch_size is {batch_size!r}; it is a whole number above 0")
+    for name, number in (("batch_size", batch_size), ("max_concurrency", max_concurrency)):
+        if not isinstance(number, int) or number < 1:
+            raise InvalidInput(f"{name} is {number!r}; it is a whole number above 0")

@@ -130,7 +130,7 @@ def _cut_parts(place: int, text: str, vocabulary: Vocabulary) -> Iterator[_Part]
 
 
 def _cut_batches(parts: Sequence[_Part]) -> Iterator[Sequence[_Part]]:
-    """Yield batches of the parts, which come longest first: each of 512 tokens at most, once all are as long as its first."""
+    """Yield batches of the parts, which come longest first: 512 tokens at most, once all are as long as the first one."""
     start = 0
     while start < len(parts):
         end = start + max(1, _BATCH // len(parts[start].tokens))
