@@ -9,14 +9,13 @@ import sys
 import threading
 from contextlib import suppress
 
+from hocket._databases.own_files import OWNER_ONLY, make_directory
 from hocket._databases.writes import finish_write
 from hocket._runtime.fork import after_fork
 from hocket._runtime.runtime import ASYNC
 from hocket.errors import HocketError
 
-__all__ = ["FileLock", "lock_file", "make_directory", "try_lock_file"]
-
-_OWNER_ONLY = 0o600
+__all__ = ["FileLock", "lock_file", "try_lock_file"]
 
 if sys.platform == "win32":
     import msvcrt
@@ -64,11 +63,6 @@ else:
         except BlockingIOError:
             return False
         return True
-
-
-def make_directory(path: str) -> None:
-    """Make the directory that ``path`` is in, for its owner alone, if it is not there."""
-    os.makedirs(os.path.dirname(path) or ".", mode=0o700, exist_ok=True)
 
 
 class FileLock:
@@ -143,7 +137,7 @@ class FileLock:
         try:
             return stat.S_IMODE(os.stat(self._target).st_mode)
         except FileNotFoundError:
-            return _OWNER_ONLY
+            return OWNER_ONLY
 
     def _give_all_back(self) -> None:
         self._is_over = True

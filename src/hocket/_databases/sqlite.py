@@ -11,9 +11,10 @@ import threading
 import time
 import weakref
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
+from hocket._databases.own_files import open_private
 from hocket._runtime.fork import after_fork, leave_to_parent
 from hocket.errors import HocketError
 
@@ -30,7 +31,8 @@ class SQLiteDatabase:
     """One connection, opened when it is first needed. Threads use it by turns.
 
     Args:
-        path: of the file, made if absent; its directory must be there. SQLite's WAL mode does not work over a network.
+        path: of the file, made if absent, for its owner alone, as are those that SQLite puts beside it; its directory must
+            be there. SQLite's WAL mode does not work over a network.
         patience: seconds to wait for other writers, and for other threads; None: 30, and for threads as long as it takes.
         is_durable: whether every commit is flushed to the disk. Else the last ones may be lost where the power fails, and
             only there.
@@ -91,6 +93,7 @@ class SQLiteDatabase:
 
     def _connect(self) -> sqlite3.Connection:
         patience = PATIENCE if self._patience is None else self._patience
+        _make_file(self.path)
         connection = sqlite3.connect(self.path, timeout=patience, isolation_level=None, check_same_thread=False)
         try:
             _switch_to_wal(connection, patience)
@@ -135,6 +138,15 @@ def _close_unused(lock: threading.Lock, connection: sqlite3.Connection) -> None:
             connection.close()
         finally:
             lock.release()
+
+
+def _make_file(path: str) -> None:
+    """Make an empty file, for its owner alone, where there is none: SQLite gives those beside it the same rights.
+
+    One at a time: to close a file takes away the locks that another connection of this process may have on it.
+    """
+    with _lock, suppress(OSError):  # it is there; or SQLite is to say what is wrong
+        os.close(open_private(path, os.O_RDWR | os.O_CREAT | os.O_EXCL))
 
 
 def _switch_to_wal(connection: sqlite3.Connection, patience: float) -> None:

@@ -78,7 +78,7 @@ class Journal:
         self._writing = threading.Lock()  # a write that its task has left goes on before the file is closed
         if os.path.isdir(self.path):
             raise InvalidInput(f"out is {self.path!r}, a directory; it must be a file's path, such as answers.jsonl")
-        self._file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
+        self._file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)  # a document of the user's
         try:
             if not try_lock_file(self._file):
                 raise BatchBusy(f"another run writes to {self.path}; wait for its end, or take another file")

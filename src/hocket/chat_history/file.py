@@ -13,8 +13,9 @@ from collections.abc import Generator, Sequence
 from contextlib import AbstractAsyncContextManager, contextmanager, suppress
 from typing import Any, cast
 
-from hocket._databases.file_lock import FileLock, lock_file, make_directory
+from hocket._databases.file_lock import FileLock, lock_file
 from hocket._databases.lines import append_lines, is_half, parse_line, read_bytes, read_tail
+from hocket._databases.own_files import make_directory, open_private
 from hocket._databases.urls import check_path
 from hocket.chat_history.base import BaseChatMessageHistory
 from hocket.chat_history.exclusive import Exclusive
@@ -25,7 +26,6 @@ from hocket.messages.records import dump_message, messages_from_dict
 
 __all__ = ["FileChatMessageHistory"]
 
-_OWNER_ONLY = 0o600
 _BINARY = getattr(os, "O_BINARY", 0)  # without it Windows changes the ends of lines
 _AT_ONCE = getattr(os, "O_NONBLOCK", 0)  # without it a pipe is opened when somebody opens its other end
 _BEGINNING = b'[{"v":'  # of a turn, as it is written here
@@ -107,7 +107,7 @@ class FileChatMessageHistory(BaseChatMessageHistory):
         try:
             if self.make_directory and flags & os.O_CREAT:
                 make_directory(self.file_path)
-            file = os.open(self.file_path, flags | _BINARY | _AT_ONCE, _OWNER_ONLY)
+            file = open_private(self.file_path, flags | _BINARY | _AT_ONCE)
             try:
                 if not stat.S_ISREG(os.fstat(file).st_mode):
                     raise HistoryError(f"{self.file_path}: it is not a regular file")

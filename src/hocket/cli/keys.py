@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import cast
 
+from hocket._databases.own_files import open_private
 from hocket.cli.output import note, print_lines
 from hocket.errors import InvalidInput
 
@@ -28,7 +29,6 @@ _SET = (
 _LIST = "List the variables and servers whose keys are kept; never the keys."
 _PATH = "Print where the keys are kept."
 _REMOVE = "Forget the key of a provider."
-_OWNER_ONLY = 0o600
 _LONGEST = 10_000  # characters of a key; tokens of big companies have some thousand
 
 
@@ -187,7 +187,7 @@ def _write_keys(keys: Mapping[str, str]) -> None:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with contextlib.suppress(FileNotFoundError):  # of a process of that number that was killed
             beside.unlink()
-        with os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _OWNER_ONLY), "w") as file:
+        with os.fdopen(open_private(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL), "w") as file:
             json.dump(dict(sorted(keys.items())), file, indent=2)
             file.write("\n")
             file.flush()

@@ -9,6 +9,7 @@ from contextlib import suppress
 
 from hocket._databases.file_lock import lock_file
 from hocket._databases.lines import append_lines, is_half, parse_line
+from hocket._databases.own_files import make_own_directory, open_private
 from hocket.errors import StoreError
 from hocket.ledger.entry import LedgerEntry, decode_entry, encode_line
 
@@ -23,12 +24,13 @@ class Spool:
     Args:
         find_address: returns the address of the store, without secrets: stores of the same address share a spool. Called
             in the writer's thread, since it may look at the disk.
-        path: of the file; None: in the directory for temporary files.
+        path: of the file; None: in a directory of the user's own, in that for temporary files.
     """
 
     def __init__(self, find_address: Callable[[], str], path: str | None = None) -> None:
         self._find_address = find_address
         self._path = path
+        self._makes_directory = path is None
 
     @property
     def path(self) -> str:
@@ -36,7 +38,7 @@ class Spool:
         if self._path is None:
             user = os.getuid() if hasattr(os, "getuid") else ""
             digest = hashlib.sha256(f"{user} {self._find_address()}".encode()).hexdigest()[:16]
-            self._path = os.path.join(tempfile.gettempdir(), f"hocket-ledger-{digest}.jsonl")
+            self._path = os.path.join(tempfile.gettempdir(), f"hocket-{user}", f"ledger-{digest}.jsonl")
         return self._path
 
     @property
@@ -53,6 +55,8 @@ class Spool:
         Raises:
             OSError: the file cannot be written.
         """
+        if self._makes_directory:
+            make_own_directory(self.path)
         append_locked(self.path, b"".join(map(encode_line, entries)), open_file=_open_own)
 
     def restore(self, write: Callable[[Sequence[LedgerEntry]], None], batch_size: int) -> None:
@@ -74,31 +78,31 @@ class Spool:
                 file.write(b"".join(map(encode_line, left)))
 
 
-def _open_own(path: str, flags: int, mode: int = 0o600) -> int:
+def _open_own(path: str, flags: int) -> int:
     """Open a file of this user's own: in a directory that all may write to, another may have put a file or a link there.
 
     Raises:
         OSError: it is a link, or somebody else's.
     """
-    file = os.open(path, flags | getattr(os, "O_NOFOLLOW", 0), mode)
+    file = open_private(path, flags | getattr(os, "O_NOFOLLOW", 0))
     if hasattr(os, "getuid") and os.fstat(file).st_uid != os.getuid():
         os.close(file)
         raise PermissionError(f"{path} belongs to another user")
     return file
 
 
-def append_locked(path: str, data: bytes, open_file: Callable[[str, int, int], int] = os.open) -> None:
+def append_locked(path: str, data: bytes, open_file: Callable[[str, int], int] = open_private) -> None:
     """Append bytes to a file, made if absent, for its owner alone to read; those of several writers do not mix.
 
     Args:
         path: of the file.
         data: whole lines.
-        open_file: opens it, by path, flags and mode.
+        open_file: opens it, by path and flags.
 
     Raises:
         OSError: they cannot all be written; what was is taken back.
     """
-    file = open_file(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
+    file = open_file(path, os.O_RDWR | os.O_CREAT | os.O_APPEND)
     try:
         lock_file(file, shared=False)
         append_lines(file, data, _BEGINNING)

@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Final, TypeVar
 
+from hocket._databases.own_files import make_directory
 from hocket._databases.sqlite import SQLiteDatabase, shared_database, snapshot, transaction
 from hocket._databases.urls import check_path
 from hocket._databases.writes import finish_write
@@ -216,7 +217,7 @@ class SQLiteVectorStore(VectorStore):
 
     def _share_database(self, use: str) -> SQLiteDatabase:
         try:
-            os.makedirs(os.path.dirname(os.path.realpath(self.path)), exist_ok=True)
+            make_directory(os.path.realpath(self.path))
         except OSError as error:
             raise VectorStoreError(f"{self.path}: its directory cannot be made: {error.strerror}") from error
         return shared_database(self.path, use)

@@ -16,6 +16,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import cast
 
+from hocket._databases.own_files import open_private
 from hocket.chat_history import FileChatMessageHistory
 from hocket.cli.output import note
 from hocket.errors import InvalidInput
@@ -101,7 +102,7 @@ class Talk:
         said = {name: value for name, value in asdict(self.settings).items() if value is not None}
         beside = path.with_name(f".{path.name}.{os.getpid()}")
         with contextlib.suppress(OSError):
-            with os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
+            with os.fdopen(open_private(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), "w") as file:
                 json.dump(said, file)
             beside.replace(path)
             self._kept = self.settings
