@@ -64,6 +64,18 @@ def test_passages_need_no_model(ask: Run, folder: Path) -> None:
     assert done.stdout.splitlines() == ["[1] boiler.md, “Boiler”: “Bleed the boiler every May, before its service.”"]
 
 
+def test_passages_are_shown_where_no_model_is_installed(inside: Run, folder: Path, tmp_path: Path) -> None:
+    """And why there is no answer; a model that was asked for by its name is an error, as everywhere."""
+    missing = {"HOCKET_LOCAL_MODEL": str(folder / "none.gguf"), "XDG_CACHE_HOME": str(tmp_path / "cache")}
+    done = inside("ask", str(folder / "boiler.md"), QUESTION, **missing)
+    assert done.stdout == "[1] boiler.md, “Boiler”: “Bleed the boiler every May, before its service.”\n"
+    assert "nobody can answer; cannot read the model file" in done.stderr and done.returncode == 0
+    told = json.loads(inside("ask", str(folder / "boiler.md"), QUESTION, "--json", **missing).stdout)
+    assert told["answer"] is None and len(told["passages"]) == 1
+    refused = inside("ask", str(folder / "boiler.md"), QUESTION, "--model", "local", **missing)
+    assert refused.stdout == "" and refused.returncode == 1
+
+
 def test_everything_as_data(ask: Run, folder: Path) -> None:
     done = ask(str(folder), QUESTION, "--json", *MODEL)
     told = json.loads(done.stdout)

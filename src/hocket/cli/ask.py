@@ -58,11 +58,19 @@ def run(arguments: argparse.Namespace) -> None:
     from hocket.cli.ask_answer import Question
     from hocket.cli.ask_index import AskIndex, choose_embeddings
     from hocket.cli.choice import open_first_model
+    from hocket.cli.exits import use_command_words
+    from hocket.cli.output import note
+    from hocket.errors import MissingDependency
 
     index = AskIndex(files, choose_embeddings(arguments.embed), arguments.store, arguments.encoding)
-    model = None
+    model = missing = None
     if not arguments.no_answer:
-        model = open_first_model(arguments.model, arguments.base_url, read_model_options(arguments)).model
+        try:
+            model = open_first_model(arguments.model, arguments.base_url, read_model_options(arguments)).model
+        except MissingDependency as error:
+            if arguments.model is not None:  # that one was asked for
+                raise
+            missing = f"the passages are all: nobody can answer; {use_command_words(str(error))}"
 
     async def ask() -> None:
         asked = Question(question, await index.search(question, arguments.k))
@@ -72,6 +80,8 @@ def run(arguments: argparse.Namespace) -> None:
             asked.print_passages()
         else:
             await asked.print_answer(model)
+        if missing is not None:
+            note(missing)
 
     run_in_portal(ask)
 
