@@ -1,6 +1,7 @@
 """What every ledger keeps, it gives back: by page, by time, by column, and summed."""
 
 import json
+import math
 import pickle
 import sqlite3
 from datetime import UTC, datetime, timedelta
@@ -113,6 +114,52 @@ def test_texts_that_a_database_cannot_hold(ledger: Ledger) -> None:
     [one] = ledger.entries()
     assert one.metadata == {"a": "xy", "b": "?"}
     assert ledger.errors == 0
+
+
+def test_metadata_that_json_has_no_word_for(ledger: Ledger) -> None:
+    """Is a text, inside of a list, too, and costs no other entry; what has no text gives way to the reason."""
+    looped: list[object] = []
+    looped.append(looped)
+    odd = {"nan": math.nan, "inf": -math.inf, "long": 10**400, "list": ["x\0y", math.nan], "mine": {1: {2}}}
+    for number in range(5):
+        ledger.book(entry(number))
+    ledger.book(entry(5, metadata=odd))
+    ledger.book(entry(6, metadata={"looped": looped}))
+    ledger.flush()
+    *others, one, bare = ledger.entries()
+    assert [other.id for other in others] == [f"{number:04}" for number in range(5)]
+    texts = {"nan": "nan", "inf": "-inf", "long": str(10**400), "list": ["xy", "nan"], "mine": {"1": "{2}"}}
+    assert one.metadata == texts
+    assert bare.metadata == {"unwritable": "RecursionError"}
+    assert ledger.errors == 0
+
+
+@pytest.mark.parametrize("is_spooled", [False, True])
+def test_an_entry_that_the_store_can_never_take_holds_up_no_other(
+    ledger: Ledger, is_spooled: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It is set aside, where the log says, as a line that may be mended; neither it nor others stay in the spool."""
+    if isinstance(ledger, JSONLLedger):
+        pytest.skip("a file takes any number")
+    entries = [entry(number, input_tokens=2**70 if number == 7 else 1) for number in range(20)]
+    if is_spooled:
+        ledger._spool.add(entries)
+        fill(ledger, entry(99))
+    else:
+        fill(ledger, *entries, entry(99))
+    assert [one.id for one in ledger.entries()] == [f"{number:04}" for number in (*range(7), *range(8, 20), 99)]
+    path = Path(ledger.spool_path)
+    assert path.stat().st_size == 0 if is_spooled else not path.exists()
+    [line] = (tmp := path.with_name(path.name + ".refused")).read_text().splitlines()
+    assert json.loads(line)["id"] == "0007"
+    assert str(tmp) in caplog.text
+    assert ledger.errors == (0 if is_spooled else 1)
+
+
+def test_an_entry_that_is_none_is_refused_at_the_door(ledger: Ledger) -> None:
+    """Where whoever made it can see it."""
+    with pytest.raises(InvalidInput, match="is no entry of a ledger"):
+        ledger.book(entry(1, at="noon"))
 
 
 def test_a_ledger_travels_with_its_model(ledger: Ledger) -> None:

@@ -13,7 +13,7 @@ import pytest
 
 from hocket.errors import StoreError
 from hocket.ledger import CallbackLedger, JSONLLedger, LedgerEntry, SQLiteLedger
-from hocket.ledger.spool import Spool
+from hocket.ledger.spool import Spool, read_entries
 from hocket.ledger.writer import EntryWriter, _flush_all
 from tests.ledger.test_stores import entry, fill
 
@@ -79,7 +79,51 @@ def test_a_store_that_fails_again_gets_the_rest_later(store: Store, spool: Spool
         spool.restore(write, 1)
     assert taken == ["0000", "0001"]
     spool.restore(store.write, 1)
-    assert store.written == ["0002", "0003", "0004"]
+    assert sorted(store.written) == ["0002", "0003", "0004"]
+
+
+def test_what_the_store_does_not_take_now_holds_up_no_other(spool: Spool) -> None:
+    """It goes to the end of the spool, and is offered again after the others."""
+    spool.add([entry(number) for number in range(4)])
+    taken: list[str] = []
+
+    def write(entries: Sequence[LedgerEntry]) -> None:
+        if entries[0].id == "0000":
+            raise StoreError("not this one now")
+        taken.extend(one.id for one in entries)
+
+    for _ in range(2):
+        with pytest.raises(StoreError):
+            spool.restore(write, 1)
+    assert taken == ["0001", "0002", "0003"]
+    assert [one.id for one in read_entries(spool.path) if one is not None] == ["0000"]
+
+
+def test_a_process_that_is_killed_while_it_restores_leaves_every_entry(spool: Spool) -> None:
+    """At every look that one could take at the file, what the store lacks is in it."""
+    spool.add([entry(number) for number in range(6)])
+    store: set[str] = set()
+
+    def write(entries: Sequence[LedgerEntry]) -> None:
+        if entries[0].id == "0004":
+            raise StoreError("down again")
+        store.update(one.id for one in entries)
+        assert {one.id for one in read_entries(spool.path) if one} | store == {f"{number:04}" for number in range(6)}
+
+    with pytest.raises(StoreError):
+        spool.restore(write, 2)
+    assert {one.id for one in read_entries(spool.path) if one} == {"0004", "0005"}
+
+
+def test_a_line_of_the_spool_that_cannot_be_read_is_set_aside(store: Store, spool: Spool) -> None:
+    """It may be an entry that somebody can mend."""
+    spool.add([entry(1)])
+    with open(spool.path, "ab") as file:
+        file.write(b'{"id":"0002","at":dam}\n{"id":"0003","at":"cut by a k')
+    spool.restore(store.write, 10)
+    assert store.written == ["0001"]
+    assert Path(spool.path + ".refused").read_bytes() == b'{"id":"0002","at":dam}\n'
+    assert not spool.has_entries
 
 
 def test_a_queue_that_is_full_goes_to_the_spool(store: Store, spool: Spool, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,7 @@ from hocket._metering.attempt import Attempt
 from hocket._runtime.runtime import ASYNC
 from hocket.errors import InvalidInput
 from hocket.ledger.booking import Booking, make_hit
-from hocket.ledger.entry import EntryOutcome, LedgerEntry
+from hocket.ledger.entry import EntryOutcome, LedgerEntry, encode_line
 from hocket.ledger.spool import Spool
 from hocket.ledger.writer import EntryWriter
 from hocket.messages import UsageMetadata
@@ -74,7 +74,8 @@ class Ledger(ABC):
 
     A model has one as its ``ledger``, or all have the one of `set_ledger`. It never slows a call: entries are written by a
     thread, some 50 ms later. Where the store fails they go to a file, ``spool``, and to the store when it is back;
-    ``errors`` counts them.
+    ``errors`` counts them. An entry that the store refuses for what it is goes to a file beside that, ``.refused``, which
+    the log says (``hocket.ledger``).
 
     Args:
         address: of the store, as errors show it, without secrets.
@@ -101,7 +102,7 @@ class Ledger(ABC):
 
     @property
     def errors(self) -> int:
-        """Entries that the store did not take when they came; they are in the spool, or have been written since."""
+        """Entries that the store did not take when they came: they are in the spool, written since, or set aside."""
         return self._writer.errors
 
     @property
@@ -125,7 +126,15 @@ class Ledger(ABC):
         self._writer.put(make_hit(attempt, self._choose_metadata(attempt.metadata), usage, outcome))
 
     def book(self, entry: LedgerEntry) -> None:
-        """Take an entry of your own. Never waits. One that has tokens and no cost is priced when it is written."""
+        """Take an entry of your own. Never waits. One that has tokens and no cost is priced when it is written.
+
+        Raises:
+            InvalidInput: it is none, such as one whose ``at`` is no time.
+        """
+        try:
+            encode_line(entry)
+        except (ArithmeticError, AttributeError, TypeError, ValueError) as error:
+            raise InvalidInput(f"{entry!r:.300} is no entry of a ledger: {error}") from error
         self._writer.put(entry)
 
     def _choose_metadata(self, metadata: Mapping[str, Any]) -> dict[str, Any]:
@@ -149,7 +158,8 @@ class Ledger(ABC):
         """Write entries, in a thread. One whose id is there is replaced, unless it has ended.
 
         Raises:
-            StoreError: none is written.
+            StoreError: none is written. With a DataError or an IntegrityError of a database as its cause: an entry is to
+                blame.
         """
 
     # -- out

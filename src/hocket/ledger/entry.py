@@ -1,10 +1,11 @@
 """An entry of a ledger: one attempt to have a model answer, or an answer that nobody was asked for again."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import datetime
 from decimal import Decimal
+from sys import float_info
 from typing import Any, Literal, TypeAlias, cast, get_args
 
 from hocket.errors import StoreError
@@ -76,20 +77,32 @@ COLUMNS = tuple(one.name for one in fields(LedgerEntry))
 
 
 def encode_entry(entry: LedgerEntry) -> dict[str, Any]:
-    """Return an entry as JSON data, with all columns, and without what some database could not hold."""
-    data = {name: _clean(getattr(entry, name)) for name in COLUMNS}
+    """Return an entry as JSON data, with all columns, and without what some database could not hold.
+
+    Metadata that cannot be written, since it holds itself, gives way to the reason: what was paid counts all the same.
+    """
+    data = {name: _clean(getattr(entry, name)) for name in COLUMNS if name != "metadata"}
+    try:
+        data["metadata"] = _clean(entry.metadata)
+    except Exception as error:  # of an object's own text, too
+        data["metadata"] = {"unwritable": type(error).__name__}
     data["at"] = entry.at.isoformat()
     data["cost"] = None if entry.cost is None else format(entry.cost, "f")
     return data
 
 
 def _clean(value: object) -> Any:
-    """Return a value without NULs and halves of characters."""
+    """Return a value as JSON: without NULs and halves of characters, and what JSON has no word for as texts."""
     if isinstance(value, str):
         return value.replace("\0", "").encode("utf-8", "replace").decode()
+    if value is None or (isinstance(value, int | float) and abs(value) <= float_info.max):  # NaN is not
+        return value
     if isinstance(value, Mapping):
-        return {_clean(key): _clean(one) for key, one in cast("Mapping[object, object]", value).items()}
-    return value
+        pairs = cast("Mapping[object, object]", value).items()
+        return {_clean(key if isinstance(key, str) else str(key)): _clean(one) for key, one in pairs}
+    if isinstance(value, list | tuple):
+        return [_clean(one) for one in cast("Sequence[object]", value)]
+    return _clean(str(value))
 
 
 def decode_entry(data: object) -> LedgerEntry:
@@ -111,4 +124,4 @@ def decode_entry(data: object) -> LedgerEntry:
 
 def encode_line(entry: LedgerEntry) -> bytes:
     """Return an entry as a line of JSON."""
-    return json.dumps(encode_entry(entry), ensure_ascii=False, separators=(",", ":"), default=str).encode() + b"\n"
+    return json.dumps(encode_entry(entry), ensure_ascii=False, separators=(",", ":")).encode() + b"\n"

@@ -98,7 +98,7 @@ class PostgresLedger(Ledger):
 
     def _write(self, entries: Sequence[LedgerEntry]) -> None:
         newest = {entry.id: entry for entry in entries}  # a statement changes no row twice
-        records = json.dumps([encode_entry(entry) for entry in newest.values()], default=str)
+        records = json.dumps([encode_entry(entry) for entry in newest.values()])
         self._server.call(self._write_rows, records)
 
     async def _write_rows(self, client: PostgresClient, records: str) -> None:

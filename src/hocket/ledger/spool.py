@@ -2,10 +2,12 @@
 
 import hashlib
 import itertools
+import logging
 import os
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from typing import TypeAlias
 
 from hocket._databases.file_lock import lock_file
 from hocket._databases.lines import append_lines, is_half, parse_line
@@ -16,6 +18,9 @@ from hocket.ledger.entry import LedgerEntry, decode_entry, encode_line
 __all__ = ["Spool", "append_locked", "has_foreign_lines", "read_entries"]
 
 _BEGINNING = b'{"id":'  # of a line, as it is written here
+_Write: TypeAlias = Callable[[Sequence[LedgerEntry]], None]
+
+_log = logging.getLogger("hocket.ledger")
 
 
 class Spool:
@@ -59,23 +64,69 @@ class Spool:
             make_own_directory(self.path)
         append_locked(self.path, b"".join(map(encode_line, entries)), open_file=_open_own)
 
-    def restore(self, write: Callable[[Sequence[LedgerEntry]], None], batch_size: int) -> None:
+    def restore(self, write: _Write, batch_size: int) -> None:
         """Move the entries to the store, a batch at a time. What it has already it takes for the same, by its id.
 
         Raises:
-            StoreError: it does not take a batch: what is left stays.
+            StoreError: it does not take a batch. That and what comes behind it stays, that last: it holds up no other.
         """
         with suppress(FileNotFoundError), open(_open_own(self.path, os.O_RDWR), "r+b") as file:
             lock_file(file.fileno(), shared=False)
-            left = [entry for entry in map(_read_line, file) if entry is not None]
+            left = [line.rstrip(b"\n") + b"\n" for line in file if not is_half(line, _BEGINNING)]
             try:
                 while left:
-                    write(left[:batch_size])
+                    self._move(left[:batch_size], write)
                     del left[:batch_size]
+            except StoreError:
+                file.write(b"".join(left[:batch_size]))  # before it is overwritten: a process may be killed here
+                file.flush()
+                left = left[batch_size:] + left[:batch_size]
+                raise
             finally:
                 file.seek(0)
+                file.write(b"".join(left))
                 file.truncate()
-                file.write(b"".join(map(encode_line, left)))
+
+    def _move(self, lines: Sequence[bytes], write: _Write) -> None:
+        read = [(line, _read_line(line)) for line in lines]
+        self.hand_over([entry for _, entry in read if entry is not None], write)
+        for line, entry in read:
+            if entry is None:
+                self._set_aside(line, "it cannot be read")
+
+    def hand_over(self, entries: Sequence[LedgerEntry], write: _Write) -> int:
+        """Have the store write entries; one that it refuses for what it is is set aside, and holds up no other.
+
+        Returns:
+            how many were set aside.
+
+        Raises:
+            StoreError: the store takes none now.
+            OSError: one cannot be set aside.
+        """
+        try:
+            write(entries)
+            return 0
+        except Exception as error:
+            if not _is_at_fault(error):
+                raise
+            if len(entries) == 1:
+                self._set_aside(encode_line(entries[0]), error)
+                return 1
+        half = len(entries) // 2
+        return self.hand_over(entries[:half], write) + self.hand_over(entries[half:], write)
+
+    def _set_aside(self, line: bytes, why: object) -> None:
+        path = f"{self.path}.refused"
+        append_locked(path, line, open_file=_open_own)
+        _log.warning("an entry of the ledger was set aside in %s, since its store can never take it: %s", path, why)
+
+
+def _is_at_fault(error: Exception) -> bool:
+    """Whether a store refuses an entry for what it is: Python's databases have two names for that (PEP 249)."""
+    if not isinstance(error, StoreError):
+        return not isinstance(error, OSError)
+    return any(kind.__name__ in ("DataError", "IntegrityError") for kind in type(error.__cause__).__mro__)
 
 
 def _open_own(path: str, flags: int) -> int:

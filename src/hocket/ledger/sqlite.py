@@ -94,7 +94,7 @@ class SQLiteLedger(Ledger):
 
 def _to_row(entry: LedgerEntry) -> list[Any]:
     data = {**encode_entry(entry), "at": _write_time(entry.at)}
-    data["metadata"] = json.dumps(data["metadata"], ensure_ascii=False, default=str)
+    data["metadata"] = json.dumps(data["metadata"], ensure_ascii=False)
     return [data[name] for name in COLUMNS]
 
 

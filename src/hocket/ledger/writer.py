@@ -59,7 +59,8 @@ class EntryWriter:
         batch_size: entries that are written at once at most.
 
     Attributes:
-        errors: entries that the store did not take when they came. They are in the spool, or have been written since.
+        errors: entries that the store did not take when they came. They are in the spool, or have been written since, or
+            were set aside.
     """
 
     def __init__(
@@ -179,11 +180,12 @@ class EntryWriter:
             part = batch[start : start + self._batch_size]
 
             async def write(part: Sequence[LedgerEntry] = part) -> None:
-                self._write(part)
+                refused = self._spool.hand_over(part, self._write)
+                self.errors += refused
 
             try:
                 drive(self._circuit.run(BLOCKING, write))
-            except StoreError:
+            except (StoreError, OSError):
                 self._keep(part)
             except Exception:  # nothing may end the thread
                 self.errors += len(part)
