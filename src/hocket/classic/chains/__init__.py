@@ -6,38 +6,40 @@ from hocket._runtime.lazy import Loader, loader
 
 if TYPE_CHECKING:
     from hocket.classic.chains.base import Chain, ChainOptions
-    from hocket.classic.chains.combine import BaseCombineDocumentsChain
     from hocket.classic.chains.conversation import ConversationChain
     from hocket.classic.chains.conversational_retrieval import ConversationalRetrievalChain
+    from hocket.classic.chains.documents import (
+        BaseCombineDocumentsChain,
+        MapReduceDocumentsChain,
+        MapRerankDocumentsChain,
+        RefineDocumentsChain,
+        StuffDocumentsChain,
+    )
     from hocket.classic.chains.llm import LLMChain
     from hocket.classic.chains.llm_math import LLMMathChain
-    from hocket.classic.chains.map_reduce import MapReduceDocumentsChain
-    from hocket.classic.chains.map_rerank import MapRerankDocumentsChain
-    from hocket.classic.chains.refine import RefineDocumentsChain
     from hocket.classic.chains.retrieval_qa import RetrievalQA
     from hocket.classic.chains.sequential import SequentialChain, SimpleSequentialChain
     from hocket.classic.chains.sql import SQLDatabaseChain
     from hocket.classic.chains.sql_database import SQLDatabase
-    from hocket.classic.chains.stuff import StuffDocumentsChain
     from hocket.classic.chains.transform import TransformChain
 
 _LATER = {
-    "BaseCombineDocumentsChain": "combine",
+    "BaseCombineDocumentsChain": "documents",
     "Chain": "base",
     "ChainOptions": "base",
     "ConversationChain": "conversation",
     "ConversationalRetrievalChain": "conversational_retrieval",
     "LLMChain": "llm",
     "LLMMathChain": "llm_math",
-    "MapReduceDocumentsChain": "map_reduce",
-    "MapRerankDocumentsChain": "map_rerank",
-    "RefineDocumentsChain": "refine",
+    "MapReduceDocumentsChain": "documents",
+    "MapRerankDocumentsChain": "documents",
+    "RefineDocumentsChain": "documents",
     "RetrievalQA": "retrieval_qa",
     "SQLDatabase": "sql_database",
     "SQLDatabaseChain": "sql",
     "SequentialChain": "sequential",
     "SimpleSequentialChain": "sequential",
-    "StuffDocumentsChain": "stuff",
+    "StuffDocumentsChain": "documents",
     "TransformChain": "transform",
 }
 

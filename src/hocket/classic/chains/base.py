@@ -3,7 +3,7 @@
 import functools
 import inspect
 from collections.abc import Callable
-from typing import TypeVar
+from typing import ParamSpec, TypeVar
 
 from typing_extensions import TypedDict
 
@@ -18,8 +18,10 @@ from hocket.runnables import RunnableConfig
 from hocket.runnables.chain_run import get_run
 from hocket.runnables.config import set_config_context
 
-__all__ = ["Chain", "ChainOptions"]
+__all__ = ["Chain", "ChainOptions", "MadeFromModel"]
 
+P = ParamSpec("P")
+Made = TypeVar("Made")
 Returned = TypeVar("Returned")
 
 
@@ -154,6 +156,15 @@ class Chain(NamedStep):
             await self.memory.asave_context(inputs, remembered)
         else:
             self.memory.save_context(inputs, remembered)
+
+
+class MadeFromModel:
+    """A chain whose first argument is a model."""
+
+    @classmethod
+    def from_llm(cls: Callable[P, Made], *args: P.args, **kwargs: P.kwargs) -> Made:
+        """Return a chain: LangChain's other name of the constructor."""
+        return cls(*args, **kwargs)
 
 
 def _bind(hook: Callable[..., Returned], inputs: Fields, run_manager: object) -> functools.partial[Returned]:

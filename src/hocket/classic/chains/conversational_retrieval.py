@@ -10,7 +10,7 @@ from hocket.chains.ask import AnyPrompt, ask_model, check_tools, fill_prompt, ge
 from hocket.chains.clean import clean_text
 from hocket.chains.question_prompts import CONDENSE_PROMPT
 from hocket.chains.window import PassageWindow
-from hocket.classic.chains.combine import BaseCombineDocumentsChain
+from hocket.classic.chains.documents import BaseCombineDocumentsChain
 from hocket.classic.chains.retrieval_base import AnsweringChain, RetrievalOptions, check_question, make_documents_chain
 from hocket.errors import InvalidInput
 from hocket.messages import (

@@ -1,14 +1,14 @@
 """A question about numbers: the model writes an expression, and hocket computes it."""
 
 import re
-from typing import Self, Unpack
+from typing import Unpack
 
 from pydantic import SkipValidation
 
 from hocket._runtime.runtime import Runtime
 from hocket.chains.ask import AnyPrompt, ask_model, fill_prompt, get_answer_text
 from hocket.chains.outlet import Outlet
-from hocket.classic.chains.base import Chain, ChainOptions
+from hocket.classic.chains.base import Chain, ChainOptions, MadeFromModel
 from hocket.errors import InvalidInput, OutputParserException
 from hocket.errors.hints import excerpt
 from hocket.messages.content import Fields
@@ -38,7 +38,7 @@ _FENCE = re.compile(r"```[a-z]*\s*\n(.*?)```", re.DOTALL)
 _ANSWER = "Answer: "
 
 
-class LLMMathChain(Chain):
+class LLMMathChain(MadeFromModel, Chain):
     """Has a model write an expression for a question, and computes it: ``{"question"}`` → ``{"question", "answer"}``.
 
     Nothing that the model writes is run as code: see `hocket.tools.calculator.calculate`. The answer is a text,
@@ -77,11 +77,6 @@ class LLMMathChain(Chain):
         fields: Fields = {"llm": llm, "prompt": prompt or MATH_PROMPT}
         fields |= {"input_key": input_key, "output_key": output_key}
         super().__init__(**fields, **options)
-
-    @classmethod
-    def from_llm(cls, llm: AnyRunnable, prompt: AnyPrompt | None = None, **options: Unpack[ChainOptions]) -> Self:
-        """Return a chain with hocket's own prompt, or with ``prompt``."""
-        return cls(llm, prompt, **options)
 
     @property
     def input_keys(self) -> list[str]:

@@ -11,11 +11,13 @@ from hocket.chains.citations import annotate_answer, find_citations
 from hocket.chains.outlet import Outlet
 from hocket.chains.retrieval import retrieve
 from hocket.classic.chains.base import Chain, ChainOptions
-from hocket.classic.chains.combine import BaseCombineDocumentsChain
-from hocket.classic.chains.map_reduce import MapReduceDocumentsChain
-from hocket.classic.chains.map_rerank import MapRerankDocumentsChain
-from hocket.classic.chains.refine import RefineDocumentsChain
-from hocket.classic.chains.stuff import StuffDocumentsChain
+from hocket.classic.chains.documents import (
+    BaseCombineDocumentsChain,
+    MapReduceDocumentsChain,
+    MapRerankDocumentsChain,
+    RefineDocumentsChain,
+    StuffDocumentsChain,
+)
 from hocket.errors import InvalidInput
 from hocket.messages.content import Fields, FieldsView
 from hocket.runnables import RunnableConfig

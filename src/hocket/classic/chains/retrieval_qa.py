@@ -4,14 +4,13 @@ from typing import Literal, Self, Unpack
 
 from hocket._runtime.runtime import Runtime
 from hocket.chains.ask import AnyPrompt
-from hocket.classic.chains.combine import BaseCombineDocumentsChain
+from hocket.classic.chains.documents import BaseCombineDocumentsChain, StuffDocumentsChain
 from hocket.classic.chains.retrieval_base import (
     AnsweringChain,
     RetrievalOptions,
     check_question,
     make_documents_chain,
 )
-from hocket.classic.chains.stuff import StuffDocumentsChain
 from hocket.messages.content import Fields, FieldsView
 from hocket.runnables import RunnableConfig
 from hocket.runnables.base import AnyRunnable
