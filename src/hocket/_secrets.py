@@ -51,21 +51,20 @@ class Secret(str):
         return repr(MASK)
 
 
-_known: tuple[str, ...] = ()  # replaced and never changed: threads read it while others sign their requests
+_known: dict[str, None] = {}  # in their order; each step on it is one for all threads
 _MOST_KNOWN = 100
 
 
 def remember_secret(secret: str) -> None:
     """Have `known_secrets` tell of a secret that a request of this process is signed with, until 100 others came."""
-    global _known
-    value = Secret(secret.rpartition(" ")[2])  # without "Bearer"
-    if value not in _known:
-        _known = (*_known[1 - _MOST_KNOWN :], value)
+    _known[Secret(secret.rpartition(" ")[2])] = None  # without "Bearer"
+    for old in tuple(_known)[:-_MOST_KNOWN]:
+        _known.pop(old, None)
 
 
 def known_secrets() -> tuple[str, ...]:
     """Return the secrets that requests of this process were signed with: what shows content has none of them in it."""
-    return _known
+    return tuple(_known)
 
 
 def unwrap_secret(value: str | SecretStr) -> str:

@@ -1,5 +1,7 @@
 """No import hides from the contract of the floors: not in a lazy table, not behind a string, not in an assignment."""
 
+import ast
+
 import pytest
 
 from tests.measures.imports import (
@@ -10,7 +12,7 @@ from tests.measures.imports import (
     find_upward,
     read_lazy_arrows,
 )
-from tests.measures.source import room_of
+from tests.measures.source import ALL_MODULES, read_tree, room_of
 
 # LangChain's users look for these names in rooms below the ones that define them.
 OFFERED_FROM_ABOVE = {
@@ -22,17 +24,18 @@ OFFERED_FROM_ABOVE = {
 MAY_IMPORT_BY_STRING = {
     "hocket": "its own `__dir__`",
     "hocket._runtime.lazy": "what the lazy tables name, which `test_lazy_names_come_from_floors_below` holds",
-    "hocket._runtime.cancellation": "asyncio, if the program uses it",
-    "hocket._runtime.portal": "the event loops, if the program uses them",
+    "hocket._runtime.cancellation": "the event loops, if the program uses them",
     "hocket.callbacks.base_manager": "the bridge to the library whose handlers it is given, if the program uses that",
     "hocket.cli.named_tools": "the user's module of tools, which the command line names",
     "hocket.http.httpx_client": "httpx, or the package that replaces it",
     "hocket.load.serializable": "the packages of hocket that may be named in serialised objects",
     "hocket.migration.table": "the rooms of hocket, to see which names they offer",
     "hocket.providers.local.engine": "the extra `local`, which has no types",
-    "hocket.testing._loops": "trio, if the program uses it",
     "hocket.tokens.packages": "the packages that count tokens, which are extras",
 }
+
+# These load nothing that needs their other modules: "hocket" what loads names late, the others two modules each.
+LOAD_LITTLE = {"hocket", "hocket.caches", "hocket.tracing"}
 
 MAY_BE_ASSIGNED = {
     "hocket.callbacks.manager: AsyncRunManager.manager_class = AsyncCallbackManager": "to go",
@@ -56,6 +59,24 @@ def test_nothing_is_imported_by_a_string() -> None:
     """A string is invisible to import-linter, to the type checkers and to a reader's editor."""
     others = [(module, call) for module, call in find_string_imports() if module not in MAY_IMPORT_BY_STRING]
     assert others == []
+
+
+def test_no_package_that_loads_its_modules_is_asked_by_them() -> None:
+    """Two threads that import the two at once would wait for each other, and Python fails one of them."""
+    asked = [
+        f"{module}: from {node.module} import ..."
+        for module, path in ALL_MODULES.items()
+        for node in read_tree(path).body
+        if isinstance(node, ast.ImportFrom) and node.module in ALL_MODULES and module.startswith(f"{node.module}.")
+        if loads_its_modules(node.module) and node.module not in LOAD_LITTLE
+    ]
+    assert asked == []
+
+
+def loads_its_modules(package: str) -> bool:
+    """Tell whether a package imports modules of its own when it is imported."""
+    body = read_tree(ALL_MODULES[package]).body
+    return any(isinstance(one, ast.ImportFrom) and str(one.module).startswith(f"{package}.") for one in body)
 
 
 @pytest.mark.timeout(300)  # it reads every module's names, which takes fifteen seconds of a quiet processor

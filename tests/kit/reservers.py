@@ -56,4 +56,4 @@ def reserve_with(*reservers: RecordingReserver) -> Iterator[None]:
     try:
         yield
     finally:
-        ambient.sources.remove(source)
+        del ambient.sources[source]

@@ -21,25 +21,23 @@ flight, not out of a cache. It must not raise, nor wait.
 Source = Callable[[], Sequence[Reserver]]
 """Returns the reservers that hold for the running task, outermost first."""
 
-sources: list[Source] = []
+sources: dict[Source, None] = {}
 """Those in use. Read directly by the pipeline, which only asks whether there is any."""
 
-hit_listeners: list[HitListener] = []
+hit_listeners: dict[HitListener, None] = {}
 """Those in use, of the whole process."""
 
 
 def add_source(source: Source) -> None:
     """Have ``source`` asked before each attempt of the process from now on; added twice, it counts once."""
-    if source not in sources:
-        sources.append(source)
+    sources[source] = None  # in one step: of two threads that add it at once, none adds it a second time
 
 
 def add_hit_listener(listener: HitListener) -> None:
     """Have ``listener`` told of each hit of the process from now on; added twice, it counts once."""
-    if listener not in hit_listeners:
-        hit_listeners.append(listener)
+    hit_listeners[listener] = None
 
 
 def find_reservers() -> list[Reserver]:
     """Return the reservers that hold for the running task."""
-    return [reserver for source in sources for reserver in source()]
+    return [reserver for source in tuple(sources) for reserver in source()]

@@ -26,9 +26,11 @@ __all__ = [
     "hide_task",
     "is_cancellation",
     "is_cancelled",
+    "is_in_trio",
     "is_stray",
     "refuse",
     "run_shielded",
+    "running_asyncio_loop",
     "wait_for",
     "wait_shielded",
 ]
@@ -194,10 +196,22 @@ def hide_task(task: "asyncio.Task[None]") -> None:
         sys.modules["asyncio"]._unregister_task(task)  # documented for those who write tasks of their own ("Extending")
 
 
+def running_asyncio_loop() -> Any:
+    """Return asyncio's loop that runs in this thread, or None; asyncio is not imported for that.
+
+    While another thread imports it, its module is there with few of its names, and no loop can be running.
+    """
+    find = getattr(sys.modules.get("asyncio"), "_get_running_loop", None)
+    return None if find is None else find()
+
+
+def is_in_trio() -> bool:
+    """Whether trio's loop runs in this thread; trio is not imported for that."""
+    lowlevel = getattr(sys.modules.get("trio"), "lowlevel", None)  # None also while another thread imports trio
+    return lowlevel is not None and bool(lowlevel.in_trio_run())
+
+
 def _asyncio_loop() -> Any:
     """Return the loop of the running task, or None if that is one of trio's, which may be a guest in asyncio's thread."""
-    asyncio = sys.modules.get("asyncio")  # not imported for this, which would cost those who use trio
-    if asyncio is None:
-        return None
-    loop = asyncio._get_running_loop()
-    return loop if loop is not None and asyncio.current_task(loop) is not None else None
+    loop = running_asyncio_loop()
+    return loop if loop is not None and sys.modules["asyncio"].current_task(loop) is not None else None

@@ -10,7 +10,6 @@ wait for a thread that the child does not have.
 """
 
 import builtins
-import sys
 import threading
 from collections.abc import Awaitable, Callable
 from types import TracebackType
@@ -19,6 +18,7 @@ from typing import TYPE_CHECKING, TypeVar
 import anyio
 
 from hocket._runtime.callers import warn_caller
+from hocket._runtime.cancellation import is_in_trio, running_asyncio_loop
 from hocket._runtime.fork import after_fork, leave_to_parent
 from hocket.errors import BlockingCallWarning, SyncInLoop
 
@@ -121,8 +121,4 @@ def holds_up_a_loop() -> bool:
     """Whether an event loop runs in this thread, outside a notebook, where the cell waits anyway."""
     if hasattr(builtins, "__IPYTHON__"):
         return False
-    asyncio, trio = sys.modules.get("asyncio"), sys.modules.get("trio")  # a loop runs only if its module was imported
-    if asyncio is not None and asyncio._get_running_loop() is not None:
-        return True
-    lowlevel = getattr(trio, "lowlevel", None)  # None also while another thread imports trio
-    return lowlevel is not None and bool(lowlevel.in_trio_run())
+    return running_asyncio_loop() is not None or is_in_trio()

@@ -6,6 +6,7 @@ call scans, so that a service gets slower with every request (its issue #32300).
 
 import logging
 import os
+import threading
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from typing import Any, NamedTuple
@@ -42,6 +43,7 @@ class _Registration(NamedTuple):
 
 
 _hooks: list[_Hook] = []
+_changing = threading.Lock()
 _registrations: tuple[_Registration, ...] = ()  # replaced and never changed: every call reads it, in any thread
 _OFF = ("", "0", "false", "False")
 
@@ -115,14 +117,16 @@ def register_handler(
     list_handlers([handler])
     if active is not None and not callable(active):
         raise InvalidInput(f"active is {active!r}; it must be a function that returns whether the handler listens")
-    unregister_handler(handler)
-    _registrations = (*_registrations, _Registration(handler, active, unless_given))
+    with _changing:
+        others = (one for one in _registrations if one.handler is not handler)
+        _registrations = (*others, _Registration(handler, active, unless_given))
 
 
 def unregister_handler(handler: BaseCallbackHandler) -> None:
     """Have ``handler`` listen to runs no more, except to those that have begun. Nothing, if it is not registered."""
     global _registrations
-    _registrations = tuple(one for one in _registrations if one.handler is not handler)
+    with _changing:
+        _registrations = tuple(one for one in _registrations if one.handler is not handler)
 
 
 def _is_active(one: _Registration) -> bool:

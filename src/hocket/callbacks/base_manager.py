@@ -167,8 +167,8 @@ def as_own_manager(manager: object) -> BaseCallbackManager | None:
 def _find(thing: object, kind: str) -> Callable[[object], StandIn] | None:
     """Return what converts for the library whose class ``kind`` the object is of; None: there is none."""
     for name, home in _LIBRARIES.items():
-        module = sys.modules.get(name)
-        if module is not None and isinstance(thing, getattr(module, kind)):
+        # () also while another thread imports the library
+        if isinstance(thing, getattr(sys.modules.get(name), kind, ())):
             return _load(home)
     return None
 

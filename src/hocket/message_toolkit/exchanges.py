@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
-from hocket.message_toolkit import split_turns, trim_messages
+from hocket.message_toolkit.trim import trim_messages
+from hocket.message_toolkit.turns import split_turns
 from hocket.messages import BaseMessage, HumanMessage, SystemMessage, ToolMessage
 from hocket.messages.calls import calls_of
 

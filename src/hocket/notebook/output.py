@@ -56,9 +56,8 @@ class Cell:
 def find_output() -> Output:
     """Return where the caller's output is seen."""
     ipython = cast(Any, sys.modules).get("IPython")
-    if ipython is None:
-        return Terminal()
-    shell = ipython.get_ipython()
+    find_shell = getattr(ipython, "get_ipython", None)  # None also while another thread imports IPython
+    shell = None if find_shell is None else find_shell()
     if shell is None or shell.display_pub is None:
         return Terminal()
     # A terminal's publisher is the plain one: it cannot draw anew.

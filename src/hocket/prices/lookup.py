@@ -13,10 +13,10 @@ from fnmatch import translate
 from functools import lru_cache
 from typing import NamedTuple
 
+import hocket.prices.packaged as packaged
 from hocket._runtime import clock
 from hocket._runtime.runtime import ASYNC
 from hocket.errors import InvalidInput
-from hocket.prices import packaged
 from hocket.prices.price import Price
 
 __all__ = ["PricedModel", "aprice_of", "identify_model", "price_of", "set_prices"]

@@ -16,8 +16,8 @@ from collections.abc import Callable, Iterable, Mapping
 from types import ModuleType
 from typing import TYPE_CHECKING, Literal, NamedTuple, NoReturn
 
+import hocket.prompts.mustache as mustache
 from hocket.errors import InvalidInput, MissingDependency
-from hocket.prompts import mustache
 
 if TYPE_CHECKING:
     from hocket.prompts.jinja2_sandbox import BoundedEnvironment

@@ -20,7 +20,9 @@ from collections.abc import Iterator
 from pathlib import PurePath
 from typing import Any, Protocol
 
-__all__ = ["Loop", "Need", "in_trio", "loop_here"]
+from hocket._runtime.cancellation import is_in_trio
+
+__all__ = ["Loop", "Need", "loop_here"]
 
 # A chain of callbacks (bytes arrive, a protocol feeds a reader, a future is set, its task is woken) leaves every task
 # blocked for a tick or two before one of them runs, so a loop is at rest only when it looks so several times running.
@@ -201,18 +203,13 @@ def _read_stack(thread: threading.Thread) -> list[tuple[str, str]]:
     return places
 
 
-def in_trio() -> bool:
-    """Tell whether a trio loop runs in this thread, without importing trio for it."""
-    return "trio" in sys.modules and sys.modules["trio"].lowlevel.in_trio_run()
-
-
 def loop_here(loops: dict[object, Loop], steps: Steps) -> Loop:
     """Return the loop that runs in this thread out of ``loops``, entered there when it is new.
 
     Raises:
         RuntimeError: no loop runs in this thread.
     """
-    if in_trio():
+    if is_in_trio():
         import trio
 
         key: object = trio.lowlevel.current_trio_token()

@@ -17,8 +17,8 @@ from contextlib import AbstractAsyncContextManager
 from functools import partial
 from types import TracebackType
 
+from hocket._runtime.cancellation import is_in_trio
 from hocket.errors import InvalidInput
-from hocket.testing._loops import in_trio
 
 __all__ = ["assert_no_blocking"]
 
@@ -133,7 +133,7 @@ def _sample(thread: int) -> list[str]:
 
 def _poster() -> Callable[[Callable[[], None]], object]:
     """Return the function that posts a callback to the running loop from any thread."""
-    if in_trio():
+    if is_in_trio():
         import trio
 
         return trio.lowlevel.current_trio_token().run_sync_soon

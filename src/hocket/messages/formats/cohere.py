@@ -9,8 +9,8 @@ import json
 from collections.abc import Mapping
 from typing import cast
 
+import hocket.messages.formats.openai_chat as openai_chat
 from hocket.messages.content import Annotation, ContentBlock, Fields
-from hocket.messages.formats import openai_chat
 from hocket.messages.formats.blocks import (
     Block,
     Native,

@@ -10,8 +10,9 @@ Unlike langchain-core's, the new blocks get no generated ids: equal input stays 
 from collections.abc import Mapping
 from typing import Final, TypeVar, cast
 
+import hocket.messages.formats.langchain_v0 as langchain_v0
+import hocket.messages.formats.openai_chat as openai_chat
 from hocket.messages.content import Fields, FieldsView
-from hocket.messages.formats import langchain_v0, openai_chat
 from hocket.messages.formats.blocks import Reader
 
 __all__ = ["normalize_input_content"]

@@ -3,17 +3,15 @@
 from collections.abc import Mapping
 from typing import Final, Literal
 
-from hocket.messages.formats import (
-    anthropic,
-    cohere,
-    converse,
-    google,
-    langchain_v0,
-    mistral,
-    ollama,
-    openai_chat,
-    openai_responses,
-)
+import hocket.messages.formats.anthropic as anthropic
+import hocket.messages.formats.cohere as cohere
+import hocket.messages.formats.converse as converse
+import hocket.messages.formats.google as google
+import hocket.messages.formats.langchain_v0 as langchain_v0
+import hocket.messages.formats.mistral as mistral
+import hocket.messages.formats.ollama as ollama
+import hocket.messages.formats.openai_chat as openai_chat
+import hocket.messages.formats.openai_responses as openai_responses
 from hocket.messages.formats.format import ProviderFormat, Write
 
 __all__ = ["FORMATS", "WRITES", "ContentFormat"]

@@ -8,8 +8,8 @@ follows the text that it is a citation of: it is read as a text block of no leng
 from collections.abc import Mapping
 from typing import cast
 
+import hocket.messages.formats.openai_chat as openai_chat
 from hocket.messages.content import ContentBlock, Fields
-from hocket.messages.formats import openai_chat
 from hocket.messages.formats.blocks import (
     Block,
     Native,

@@ -8,8 +8,8 @@ the content.
 from collections.abc import Mapping
 from typing import Any
 
+import hocket.messages.formats.openai_citations as openai_citations
 from hocket.messages.content import Annotation, ContentBlock, Fields, FieldsView
-from hocket.messages.formats import openai_citations
 from hocket.messages.formats.blocks import (
     Block,
     Native,

@@ -9,8 +9,8 @@ blocks after the first get one derived from it (``lc_rs_3_1``), so that they sta
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
+import hocket.messages.formats.openai_hosted as openai_hosted
 from hocket.messages.content import ContentBlock, Fields
-from hocket.messages.formats import openai_hosted
 from hocket.messages.formats.blocks import (
     Block,
     Native,
