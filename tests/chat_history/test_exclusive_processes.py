@@ -3,7 +3,6 @@
 import os
 import signal
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +16,7 @@ from hocket import chat_history
 from hocket.chat_history import BaseChatMessageHistory
 from hocket.errors import HistoryBusy
 from hocket.messages import HumanMessage
+from tests.kit.warm import Program
 
 PROCESSES = 3
 TASKS = 3
@@ -85,9 +85,7 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
 
 def _start(*lines: str) -> "subprocess.Popen[str]":
     """Start a process that runs the lines."""
-    return subprocess.Popen(
-        [sys.executable, "-W", "error", "-c", "\n".join((OPEN, *lines))], stdout=subprocess.PIPE, text=True
-    )
+    return Program("-W", "error", "-c", "\n".join((OPEN, *lines)), stdout=subprocess.PIPE, text=True)
 
 
 async def _hear(process: "subprocess.Popen[str]", line: str) -> None:

@@ -3,7 +3,6 @@
 import random
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ import pytest
 from hocket import chat_history
 from hocket.chat_history import BaseChatMessageHistory
 from hocket.messages import HumanMessage
+from tests.kit.warm import Program
 
 PARTS = 5  # messages of a turn, of 4,000 characters each
 PROCESSES = 2
@@ -93,9 +93,7 @@ def store(request: pytest.FixtureRequest) -> Iterator[Store]:
 
 def _start(*lines: str) -> subprocess.Popen[str]:
     """Start a process that runs the lines."""
-    return subprocess.Popen(
-        [sys.executable, "-W", "error", "-c", "\n".join((OPEN, *lines))], stdout=subprocess.PIPE, text=True
-    )
+    return Program("-W", "error", "-c", "\n".join((OPEN, *lines)), stdout=subprocess.PIPE, text=True)
 
 
 def test_turns_of_many_processes_stay_whole(store: Store) -> None:

@@ -6,15 +6,15 @@ import re
 import select
 import signal
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pytest
 
 from hocket.cli import main
 from hocket.remote.endpoint import set_kept_keys
+from tests.kit import warm
 
 WIDE = (400, 24)  # columns and lines of a window in which nothing breaks
 PATIENCE = 30  # seconds; nothing here takes one, unless the machine is very busy
@@ -58,15 +58,15 @@ def hocket(environ: dict[str, str]) -> Callable[..., subprocess.CompletedProcess
     """Run the command, with nothing piped in unless ``stdin`` is given."""
 
     def run(*arguments: str, stdin: str | None = None, **more: str) -> subprocess.CompletedProcess[str]:
-        given: dict[str, Any] = {"stdin": subprocess.DEVNULL} if stdin is None else {"input": stdin}
-        return subprocess.run(
-            [sys.executable, "-m", "hocket", *arguments],
+        return warm.run(
+            "-m",
+            "hocket",
+            *arguments,
+            input=stdin,
             env={**environ, **more},
             capture_output=True,
-            encoding="utf-8",
             timeout=PATIENCE,
-            check=False,
-            **given,
+            may_be_warm="PYTHONPATH" not in more,  # its modules may stand in place of installed ones
         )
 
     return run
@@ -114,6 +114,7 @@ class Terminal:
         environ: dict[str, str],
         stdout: int | None = None,
         size: tuple[int, int] = WIDE,
+        may_be_warm: bool = True,
     ) -> None:
         import pty
         import termios
@@ -123,13 +124,16 @@ class Terminal:
         self._decoder = codecs.getincrementaldecoder("utf-8")()
         self._screen, inside = pty.openpty()
         termios.tcsetwinsize(inside, (size[1], size[0]))
-        self.process = subprocess.Popen(
-            [sys.executable, "-c", IN_TERMINAL, *arguments],
+        self.process = warm.Program(
+            "-c",
+            IN_TERMINAL,
+            *arguments,
             stdin=inside,
             stdout=inside if stdout is None else stdout,
             stderr=inside,
             env=environ,
             start_new_session=True,
+            may_be_warm=may_be_warm,
         )
         os.close(inside)
 
@@ -192,7 +196,9 @@ def terminal(environ: dict[str, str]) -> Iterator[Callable[..., Terminal]]:
         size: tuple[int, int] = WIDE,
         **more: str,
     ) -> Terminal:
-        opened.append(Terminal((command, *arguments), {**environ, **more}, stdout, size))
+        opened.append(
+            Terminal((command, *arguments), {**environ, **more}, stdout, size, may_be_warm="PYTHONPATH" not in more)
+        )
         return opened[-1]
 
     yield start

@@ -2,7 +2,6 @@
 
 import random
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,6 +16,7 @@ from hocket.embeddings import DeterministicFakeEmbedding, Embeddings
 from hocket.errors import EmbeddingMismatch
 from hocket.indexing import IndexingResult, aindex, index
 from hocket.vectorstores import ChromaVectorStore, PGVectorStore, SQLiteVectorStore, VectorStore
+from tests.kit.warm import Program
 
 PIECES = 2_000
 BATCH = 50
@@ -81,8 +81,7 @@ def address(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 @contextmanager
 def running(*arguments: str) -> Iterator["subprocess.Popen[str]"]:
     """Start a process that indexes, and kill it in the end."""
-    command = [sys.executable, "-c", RUN, *arguments]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+    with Program("-c", RUN, *arguments, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "ready\n"
         try:

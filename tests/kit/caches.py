@@ -4,7 +4,6 @@ import os
 import socket
 import sqlite3
 import subprocess
-import sys
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
@@ -21,6 +20,7 @@ from hocket import caches
 from hocket.language_models import BaseChatModel
 from hocket.messages import AIMessage, BaseMessage
 from hocket.outputs import ChatGeneration, ChatResult
+from tests.kit.warm import Program
 
 __all__ = ["KINDS", "AskingModel", "CachePlace", "open_place", "read_requests", "start_process"]
 
@@ -220,9 +220,4 @@ fleet.PATIENCE = 60.0  # a busy machine is slow, and these tests count
 
 def start_process(*lines: str) -> subprocess.Popen[str]:
     """Start a process that runs the lines; its output is to be read."""
-    return subprocess.Popen(
-        [sys.executable, "-W", "error", "-c", "\n".join((_PROGRAM, *lines))],
-        stdout=subprocess.PIPE,
-        text=True,
-        cwd=ROOT,
-    )
+    return Program("-W", "error", "-c", "\n".join((_PROGRAM, *lines)), stdout=subprocess.PIPE, text=True, cwd=ROOT)

@@ -8,7 +8,6 @@ import pickle
 import signal
 import sqlite3
 import subprocess
-import sys
 import textwrap
 import time
 from pathlib import Path
@@ -22,6 +21,7 @@ from hocket.errors import DroppedStateWarning, HocketWarning, InvalidInput
 from hocket.language_models import ScriptedChatModel
 from hocket.rate_limiters import RateLimiter
 from hocket.rate_limiters.adapting import CUT
+from tests.kit.warm import Program
 
 LONG = 60.0
 """Real seconds that a busy machine may take."""
@@ -59,8 +59,8 @@ PROCESS = """
 
 
 def start(*arguments: object) -> subprocess.Popen[str]:
-    command = [sys.executable, "-c", textwrap.dedent(PROCESS), *map(str, arguments)]
-    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    code = textwrap.dedent(PROCESS)
+    return Program("-c", code, *map(str, arguments), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
 
 def test_processes_share_one_schedule(address: str, name: str) -> None:

@@ -4,7 +4,6 @@ import random
 import signal
 import sqlite3
 import subprocess
-import sys
 import tempfile
 import time
 from pathlib import Path
@@ -13,6 +12,7 @@ import pytest
 
 from hocket.embeddings import DeterministicFakeEmbedding
 from hocket.vectorstores import SQLiteVectorStore
+from tests.kit.warm import Program
 
 SIZE = 5  # documents of a batch
 KILLS = 4
@@ -42,9 +42,7 @@ def path(tmp_path: Path) -> Path:
 
 def start(path: Path, *lines: str) -> "subprocess.Popen[str]":
     """Start a process that runs the lines."""
-    return subprocess.Popen(
-        [sys.executable, "-W", "error", "-c", "\n".join((OPEN, *lines)), str(path)], stdout=subprocess.PIPE, text=True
-    )
+    return Program("-W", "error", "-c", "\n".join((OPEN, *lines)), str(path), stdout=subprocess.PIPE, text=True)
 
 
 def open_store(path: Path) -> SQLiteVectorStore:

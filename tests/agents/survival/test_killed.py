@@ -2,7 +2,6 @@
 
 import signal
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ from hocket.message_toolkit import validate_history
 from hocket.messages import BaseMessage, ToolMessage
 from tests.agents.survival.conftest import Store
 from tests.agents.survival.worker import calls, make_agent, make_tools
+from tests.kit.warm import Program
 
 ROOT = Path(__file__).parents[3]
 
@@ -49,8 +49,12 @@ class Family:
 
     def start(self, *lines: str) -> "subprocess.Popen[str]":
         """Start a process that runs the lines."""
-        process = subprocess.Popen(
-            [sys.executable, "-W", "error", "-c", "\n".join((OPEN, *lines)), str(self.log)],
+        process = Program(
+            "-W",
+            "error",
+            "-c",
+            "\n".join((OPEN, *lines)),
+            str(self.log),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
