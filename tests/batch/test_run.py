@@ -9,6 +9,7 @@ import sys
 import textwrap
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator
+from contextlib import suppress
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -158,6 +159,22 @@ async def test_a_second_runner_is_refused(echo: Echo, out: Path) -> None:
         group.cancel_scope.cancel()
     echo.waits.clear()
     assert (await arun_batch(echo.chain, ["a"], out)).ok == 1
+
+
+@pytest.mark.parametrize("ticks", range(12))
+async def test_a_run_that_is_cancelled_while_it_opens_its_file_lets_go_of_it(echo: Echo, out: Path, ticks: int) -> None:
+    """At whichever moment: the next run can have the file."""
+    await anyio.Path(out).write_text('{"hocket_batch":1,"fingerprint":"v"}\n' + "\n" * 2000)
+    async with anyio.create_task_group() as group:
+        group.start_soon(lambda: arun_batch(echo.chain, ["a"], out, version="v"))
+        for _ in range(ticks):
+            await anyio.lowlevel.checkpoint()
+        group.cancel_scope.cancel()
+    for _ in range(5_000):
+        with suppress(BatchBusy):  # the thread that was left is still at it
+            assert (await arun_batch(echo.chain, ["a"], out, version="v")).ok == 1
+            return
+    pytest.fail("nobody has let go of the file")
 
 
 async def test_a_cancelled_run_keeps_what_is_done(echo: Echo, out: Path) -> None:

@@ -144,6 +144,37 @@ async def test_a_cancelled_caller_leaves_its_thread_behind() -> None:
     assert scope.cancelled_caught
 
 
+@pytest.mark.parametrize("ticks", [*range(8), None])
+async def test_what_a_cancelled_caller_would_have_to_give_back_is_given_back(ticks: int | None) -> None:
+    """Once, at whichever moment it was cancelled: before the thread has it (None), or when it is on its way."""
+    events: list[str] = []
+    has_begun, may_go_on = anyio.Event(), threading.Event()
+
+    def acquire() -> str:
+        if ticks is None:
+            anyio.from_thread.run_sync(has_begun.set)
+            may_go_on.wait(30)
+        events.append("acquired")
+        return "it"
+
+    async def take() -> None:
+        assert await ASYNC.acquire(acquire, lambda what: events.append(f"released {what}")) == "it"
+        events.append("taken")
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(take)
+        if ticks is None:
+            await has_begun.wait()
+        for _ in range(ticks or 0):
+            await anyio.lowlevel.checkpoint()
+        group.cancel_scope.cancel()
+    assert ticks is not None or events == []
+    may_go_on.set()
+    while ("acquired" in events or ticks is None) and len(events) < 2:
+        await anyio.lowlevel.checkpoint()
+    assert events in ([], ["acquired", "taken"], ["acquired", "released it"])
+
+
 async def test_jobs_run_at_once_or_one_after_another() -> None:
     """`each`: concurrently under a loop, in order without one."""
     notes: list[str] = []

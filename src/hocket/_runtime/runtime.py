@@ -11,6 +11,7 @@ sleep) has a runtime do it:
 
 import contextvars
 import functools
+import threading
 import types
 from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterable
 from typing import Any, ParamSpec, Protocol, TypeVar
@@ -78,6 +79,27 @@ class AsyncRuntime:
             return function(*args, **kwargs)
 
         return await anyio.to_thread.run_sync(work, abandon_on_cancel=True, limiter=thread_limiter(token))
+
+    async def acquire(self, acquire: Callable[[], T], release: Callable[[T], object]) -> T:
+        """Call ``acquire`` in a worker thread, for what somebody has to give back.
+
+        Where its caller is cancelled, what comes back is given to ``release``, in a thread, too.
+        """
+        made: list[T] = []
+        is_seen = threading.Lock()  # taken by the first of both: the thread that has it, or the caller that leaves
+
+        def work() -> None:
+            made.append(acquire())
+            if not is_seen.acquire(blocking=False):
+                release(made[0])
+
+        try:
+            await self.call_sync(work)
+        except BaseException:
+            if not is_seen.acquire(blocking=False):  # it is here, and was lost on its way
+                await self.finish_within_grace(self.call_sync(release, made[0]))
+            raise
+        return made[0]
 
     async def call_async(self, function: Callable[P, Awaitable[T]], /, *args: P.args, **kwargs: P.kwargs) -> T:
         return await function(*args, **kwargs)

@@ -127,7 +127,8 @@ async def arun_batch(
         raise InvalidInput(f"{type(model).__name__} is not runnable: give a model, a chain or an agent")
     listener = make_listener(progress)
     source = RowSource(rows)
-    journal = await ASYNC.call_sync(Journal, out, version or make_fingerprint(model), on_mismatch, retry_failed)
+    fingerprint = version or make_fingerprint(model)
+    journal = await ASYNC.acquire(lambda: Journal(out, fingerprint, on_mismatch, retry_failed), Journal.close)
     run = _Run(model, source, journal, id, listener, fsync, max_consecutive_failures)
     try:
         return await run.run(max_concurrency)
