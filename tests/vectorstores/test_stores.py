@@ -51,3 +51,15 @@ async def test_dates_in_metadata_are_texts() -> None:
     assert found.metadata == {"at": "2024-01-02T12:00:00+00:00", "on": "2024-01-02", "id": str(key), "path": "x"}
     with pytest.raises(InvalidInput, match="cannot be stored as JSON: object has no form there"):
         await store.aadd_documents([Document("a", metadata={"x": object()})])
+
+
+@pytest.mark.parametrize("share", [2, 8, 50])
+async def test_a_filter_changes_neither_scores_nor_order(share: int) -> None:
+    """However few documents it leaves; of some equal ones the first one comes first."""
+    store = InMemoryVectorStore(DeterministicFakeEmbedding(size=4))
+    texts = [f"text {number % 90}" for number in range(200)]
+    await store.aadd_texts(texts, [{"lot": number % share} for number in range(200)])
+    everything = await store.asimilarity_search_with_score("text", k=200)
+    expected = [(one, score) for one, score in everything if one.metadata["lot"] == 1]
+    assert await store.asimilarity_search_with_score("text", k=200, filter={"lot": 1}) == expected
+    assert await store.asimilarity_search_with_score("text", k=3, filter={"lot": 1}) == expected[:3]

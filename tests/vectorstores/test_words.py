@@ -58,6 +58,7 @@ def test_a_question_asks_each_word_once() -> None:
     assert len(split_query(" ".join(map(str, range(5_000))))) == 200
 
 
+COMMON = ["the", "the", "of", "of", "x", "y", "z"]
 ALPHABET = ["a", "b", "the", "THE", "x", "é", "E4711", "你", "err_1-2", "word"]
 
 
@@ -85,3 +86,23 @@ def test_scores_are_those_of_sqlite(texts: list[str], query: str, deleted: set[i
     connection.close()
     assert dict(found) == pytest.approx(dict(rows))
     assert [score for _, score in found] == sorted((score for _, score in found), reverse=True)
+
+
+@given(
+    texts=st.lists(
+        st.lists(st.sampled_from(["the", "the", "of", "of", "x", "y", "z"]), min_size=1).map(" ".join), min_size=20
+    ),
+    dead=st.sets(st.integers(0, 19)),
+    unwanted=st.sets(st.integers(0, 19)),
+    k=st.integers(1, 8),
+)
+def test_common_words_are_passed_over_and_change_nothing(
+    texts: list[str], dead: set[int], unwanted: set[int], k: int
+) -> None:
+    """Where rare words have found enough, only these documents are looked at; the best are those of a search for all."""
+    index = WordIndex()
+    index.follow([Document(text) for text in texts], len(texts))
+    alive = bytes(number not in dead for number in range(len(texts)))
+    wanted = bytes(one and number not in unwanted for number, one in enumerate(alive))
+    best = index.search(["the", "x", "of", "y", "z"], len(texts), alive, wanted)[:k]
+    assert index.search(["the", "x", "of", "y", "z"], k, alive, wanted) == best

@@ -33,6 +33,7 @@ __all__ = [
     "Order",
     "Scalar",
     "Some",
+    "compile_condition",
     "find_kind",
     "matches",
     "parse_filter",
@@ -118,18 +119,34 @@ def parse_filter(given: Filter | None) -> Condition:
 
 def matches(condition: Condition, metadata: Mapping[str, object]) -> bool:
     """Whether ``condition`` holds for these metadata. It says what filters mean."""
+    return compile_condition(condition)(metadata)
+
+
+def compile_condition(condition: Condition) -> Callable[[Mapping[str, object]], bool]:
+    """Return a function that says whether ``condition`` holds for some metadata: quick, for it is asked of each document."""
     match condition:
         case Compare(key, order, value):
-            found = metadata.get(key, ...)
-            return find_kind(found) == find_kind(value) and _ORDERS[order](found, value)
+            compare, kind = _ORDERS[order], find_kind(value)
+            if order == "$eq":  # most values are others
+                return lambda metadata: (found := metadata.get(key, ...)) == value and find_kind(found) == kind
+            return lambda metadata: find_kind(found := metadata.get(key, ...)) == kind and compare(found, value)
         case Exists(key):
-            return key in metadata
-        case All(parts):
-            return all(matches(part, metadata) for part in parts)
-        case Some(parts):
-            return any(matches(part, metadata) for part in parts)
+            return lambda metadata: key in metadata
+        case All(parts) | Some(parts):
+            holds, enough = [compile_condition(part) for part in parts], isinstance(condition, Some)
+            if len(holds) == 1:
+                return holds[0]
+
+            def check(metadata: Mapping[str, object]) -> bool:
+                for one in holds:
+                    if one(metadata) == enough:
+                        return enough
+                return not enough
+
+            return check
         case Negation(part):
-            return not matches(part, metadata)
+            held = compile_condition(part)
+            return lambda metadata: not held(metadata)
 
 
 def find_kind(value: object) -> Kind:

@@ -11,7 +11,7 @@ from hocket.embeddings import Embeddings
 from hocket.messages.pieces import copy_containers
 from hocket.vectorstores.base import VectorStore
 from hocket.vectorstores.checks import check_size
-from hocket.vectorstores.filters import Condition, Filter, matches, parse_filter
+from hocket.vectorstores.filters import Condition, Filter, compile_condition, parse_filter
 from hocket.vectorstores.matrix import make_rows
 from hocket.vectorstores.ranking import Match
 from hocket.vectorstores.rows import Row, Rows, normalize
@@ -181,8 +181,8 @@ class _Table:
 
     def keep(self, alive: bytearray, condition: Condition) -> None:
         """Set the bytes of documents to 0 that do not match."""
-        for number, one in enumerate(alive):
-            alive[number] = one and matches(condition, self.documents[number].metadata)
+        holds = compile_condition(condition)
+        alive[:] = bytes(one and holds(document.metadata) for one, document in zip(alive, self.documents, strict=False))
 
     def search(self, row: Row, k: int, alive: bytes) -> list[Match]:
         """Return the nearest documents of those that are alive.

@@ -15,6 +15,9 @@ _NEAR = 1e-5
 
 _MOST_AGAIN = 4_096
 
+_FEW = 8
+"""Where less than one in so many rows takes part, these are copied and compared alone."""
+
 
 class NumpyRows:
     """Vectors of one size. The matrix grows by half of itself at least, so that to append is cheap."""
@@ -42,18 +45,17 @@ class NumpyRows:
 
     def search(self, row: Row, k: int, alive: bytes) -> list[tuple[int, float]]:
         """Return the nearest; see `Rows.search`."""
-        matrix = self._matrix[: len(alive)]
-        scores = matrix @ np.frombuffer(row, np.float32)
-        taking_part = alive.count(1)
-        if taking_part < len(alive):
-            scores[np.frombuffer(alive, np.uint8) == 0] = -np.inf
-        wanted = min(k, taking_part)
+        matrix, vector = self._matrix[: len(alive)], np.frombuffer(row, np.float32)
+        among = np.flatnonzero(np.frombuffer(alive, np.uint8))
+        wanted = min(k, len(among))
         if not wanted:
             return []
+        scores = matrix[among] @ vector if len(among) * _FEW < len(alive) else (matrix @ vector)[among]
         least = np.partition(scores, -wanted)[-wanted]
         near = np.flatnonzero(scores >= least - _NEAR)
         if len(near) > wanted + _MOST_AGAIN:
             near = np.sort(near[np.argsort(-scores[near], kind="stable")[: wanted + _MOST_AGAIN]])
-        exact = (matrix[near].astype(np.float64) * np.frombuffer(row, np.float32)).sum(axis=1)
+        near = among[near]
+        exact = (matrix[near].astype(np.float64) * vector).sum(axis=1)
         best = np.argsort(-exact, kind="stable")[:wanted]
         return [(int(near[place]), clip_cosine(float(exact[place]))) for place in best]

@@ -3,15 +3,17 @@
 A word counts more the fewer documents have it, and less for each further time that it is in one; long documents have to
 have it more often. A store in memory and one in SQLite so find the same, in the same order, with the same scores.
 Documents have numbers and never change; the index follows the growing list of them, and is built when words are first
-searched for.
+searched for. A search begins with the rarest word, and looks a common one up in the documents that it has found already,
+as soon as no other can be among the best.
 """
 
 import heapq
 import math
 import threading
 from array import array
+from bisect import bisect_left
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import compress
 
 from hocket.documents import Document
@@ -58,15 +60,34 @@ class WordIndex:
         if not there:
             return []
         average = sum(compress(self._lengths, alive)) / there
+        weighed = sorted(
+            ((self._weigh(word, alive, there), word) for word in words if word in self._places), reverse=True
+        )
         scores: dict[int, float] = {}
-        for word in words:
-            numbers, counts = self._places.get(word, ((), ()))
-            have = [(number, count) for number, count in zip(numbers, counts, strict=False) if number < len(alive)]
-            have = [(number, count) for number, count in have if alive[number]]
-            rarity = math.log((there - len(have) + 0.5) / (len(have) + 0.5))
-            weight = rarity if rarity > 0 else _LEAST_WEIGHT
-            for number, count in have:
+        for turn, (weight, word) in enumerate(weighed):
+            numbers, counts = self._places[word]
+            places: Iterable[int] = range(bisect_left(numbers, len(alive)))
+            most = sum(other for other, _ in weighed[turn:]) * (_K1 + 1)  # more than all words from here on are worth
+            if len(scores) >= k and heapq.nlargest(k, scores.values())[-1] > most:
+                places = _find_places(numbers, scores)
+            for place in places:
+                number, count = numbers[place], counts[place]
                 if wanted[number]:
                     length = _K1 * (1 - _B + _B * self._lengths[number] / average)
                     scores[number] = scores.get(number, 0.0) + weight * count * (_K1 + 1) / (count + length)
         return heapq.nsmallest(k, scores.items(), key=lambda item: (-item[1], item[0]))
+
+    def _weigh(self, word: str, alive: bytes, there: int) -> float:
+        """Return what a word counts, by how few of the documents that are there have it."""
+        numbers = self._places[word][0]
+        have = bisect_left(numbers, len(alive))
+        if there < len(alive):
+            have = sum(map(alive.__getitem__, numbers[:have]))
+        rarity = math.log((there - have + 0.5) / (have + 0.5))
+        return rarity if rarity > 0 else _LEAST_WEIGHT
+
+
+def _find_places(numbers: "array[int]", wanted: Iterable[int]) -> list[int]:
+    """Return where those of the wanted numbers are that are among ``numbers``, which grow."""
+    places = ((bisect_left(numbers, number), number) for number in wanted)
+    return [place for place, number in places if place < len(numbers) and numbers[place] == number]
