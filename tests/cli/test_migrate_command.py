@@ -93,6 +93,17 @@ def test_git(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert (folder / "new.py").read_text() == AFTER
 
 
+def test_a_link_out_of_the_directory_is_not_followed(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Whoever made the tree may have put one there; a file that is named is taken."""
+    away = tmp_path_factory.mktemp("away") / "away.py"
+    away.write_text(MOVED)
+    (folder / "away.py").symlink_to(away)
+    main(["migrate", "--write", str(folder)])
+    assert away.read_text() == MOVED
+    main(["migrate", "--write", str(folder / "away.py")])
+    assert away.read_text() == AFTER
+
+
 def test_a_link_stays_a_link(folder: Path) -> None:
     """The file behind it is written, once."""
     (folder / "link.py").symlink_to("moved.py")

@@ -98,10 +98,11 @@ def test_a_directory_loader_has_more_to_choose(tree: Path) -> None:
 
 
 def test_links_to_folders_are_not_followed(tree: Path) -> None:
-    """A link that leads back up would never end; a link to a file is a file."""
+    """A link that leads back up would never end; a link to a file of the folder is a file, and one out of it none."""
     (tree / "a" / "up").symlink_to(tree)
-    (tree / "a" / "link.txt").symlink_to(tree / "b.txt")
-    (tree / "a" / "broken.txt").symlink_to(tree / "gone.txt")
+    (tree / "a" / "link.txt").symlink_to(tree / "a" / "z.txt")
+    (tree / "a" / "away.txt").symlink_to(tree / "b.txt")
+    (tree / "a" / "broken.txt").symlink_to(tree / "a" / "gone.txt")
     loader = open_documents(tree / "a", on_error="skip")
     assert names(loader, tree) == ["a/link.txt", "a/y/deep.txt", "a/z.txt"]
     assert [os.path.basename(error.path) for error in loader.skipped] == ["broken.txt"]

@@ -607,3 +607,14 @@ async def test_the_store_has_what_the_sources_have(runs: list[list[tuple[str, st
             assert sorted((one.metadata["source"], one.page_content, one.metadata["page"]) for one in found) == sorted(
                 run
             )
+
+
+async def test_a_store_that_raises_an_end_of_iteration_has_failed(model: Counting):
+    """Or else nothing more would be read, and what stands there of the rest be deleted."""
+
+    class Stopping(InMemoryVectorStore):
+        async def aget_by_ids(self, ids: Sequence[str], /) -> list[Document]:
+            raise StopAsyncIteration("a mistake")
+
+    with pytest.raises((StopAsyncIteration, RuntimeError)):
+        await aindex(pieces("a", 3), Stopping(model), source_id_key="source", cleanup="full")

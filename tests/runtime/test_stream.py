@@ -9,7 +9,7 @@ import anyio
 import anyio.lowlevel
 import pytest
 
-from hocket._runtime.stream import BOUND, Producer, Sink, Stream
+from hocket._runtime.stream import BOUND, Producer, Sink, Stream, SyncStream
 
 setting = contextvars.ContextVar("setting", default="unset")
 
@@ -64,6 +64,22 @@ async def test_an_error_before_the_first_item_is_raised_by_the_first_pull() -> N
     """Nothing was handed out, so nothing is lost."""
     with pytest.raises(ValueError, match="no"):
         await anext(Stream(counting(0, ValueError("no"))))
+
+
+@pytest.mark.parametrize("count", [0, 3])
+async def test_a_producer_that_raises_an_end_of_iteration_has_failed(count: int) -> None:
+    """Like a generator (PEP 479): the consumer's loop would end as if all had come. Sync faces of it, too."""
+
+    def read() -> list[int]:
+        return list(SyncStream(counting(count, StopAsyncIteration("no")), stepped=False))
+
+    stream = Stream(counting(count, StopAsyncIteration("no")))
+    assert [await anext(stream) for _ in range(count)] == list(range(count))
+    with pytest.raises(RuntimeError, match="StopAsyncIteration") as failed:
+        await anext(stream)
+    assert isinstance(failed.value.__cause__, StopAsyncIteration)
+    with pytest.raises(RuntimeError, match="StopAsyncIteration"):
+        await anyio.to_thread.run_sync(read)
 
 
 async def test_the_traceback_leads_into_the_producer() -> None:

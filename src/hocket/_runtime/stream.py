@@ -118,6 +118,11 @@ class _Channel(Generic[T]):
                 self.empty.set()
 
     def _keep(self, error: BaseException) -> None:
+        if isinstance(
+            error, StopAsyncIteration
+        ):  # of the program's: it would end the consumer's loop as if all had come
+            stopped, error = error, RuntimeError(f"what produces the stream raised {error!r}")
+            error.__cause__ = stopped
         # Where equal calls share a request they share its exception, too: what others add to the traceback is not ours.
         self.error, self.trace = error, error.__traceback__
 

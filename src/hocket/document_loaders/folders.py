@@ -27,7 +27,7 @@ class FilesLoader(StreamLoader):
     """Loads files and the files in folders, one after another.
 
     Folders are read in the order of their names, by code points, a folder's files and folders mixed. Names that begin with
-    a dot are passed over, and links to folders are not followed.
+    a dot are passed over, and so are links to folders and links out of the folder.
 
     Args:
         paths: files and folders, which must be there, whatever ``on_error`` is. A file that is named here is loaded
@@ -144,18 +144,20 @@ class FilesLoader(StreamLoader):
         place = os.path.join(top, folder)
         try:
             with os.scandir(place) as entries:
-                found = sorted((entry.name, entry.is_dir(follow_symlinks=False), entry.is_dir()) for entry in entries)
+                found = sorted(
+                    (entry.name, entry.is_dir(follow_symlinks=False), _leads_away(entry, top)) for entry in entries
+                )
         except OSError as error:
             problem = f"the folder cannot be listed ({error.strerror or error}); check its permissions"
             self._report(DocumentError(place, problem), skipped)
             return
-        for name, is_folder, leads_to_folder in found:
+        for name, is_folder, leads_away in found:
             if (name.startswith(".") and not self.load_hidden) or self._left_out.fullmatch(folder + name):
                 continue
             if is_folder:
                 if self.max_depth is None or depth < self.max_depth:
                     yield from self._walk(top, f"{folder}{name}/", depth + 1, skipped)
-            elif not leads_to_folder:
+            elif not leads_away:
                 yield folder + name
 
     def _report(self, error: DocumentError, skipped: list[DocumentError]) -> None:
@@ -169,6 +171,13 @@ class FilesLoader(StreamLoader):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(map(repr, self.paths))})"
+
+
+def _leads_away(entry: os.DirEntry[str], top: str) -> bool:
+    """Whether an entry is a link to a folder, or out of the folder that is loaded: whoever filled it may have made one."""
+    if not entry.is_symlink():
+        return False
+    return entry.is_dir() or not _is_within(os.path.realpath(entry.path), os.path.realpath(top))
 
 
 def _is_within(path: str, folder: str) -> bool:

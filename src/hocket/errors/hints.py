@@ -1,12 +1,15 @@
-"""Words that errors share: the nearest known name, and a short excerpt of a long value."""
+"""Words that errors share: the nearest known name, and a short excerpt of a long value.
+
+What an error quotes of outside data goes through `excerpt`: a name may come from a model or a stranger, and be a megabyte.
+"""
 
 from collections.abc import Iterable, Sequence
 from typing import cast
 
-__all__ = ["LONGEST_NAME", "bridge_hint", "excerpt", "near_name", "near_name_hint"]
+__all__ = ["LONGEST_NAME", "bridge_hint", "excerpt", "near_name", "near_name_hint", "shorten"]
 
 LONGEST_NAME = 100
-"""Characters of a name that are compared and shown: a name may come from a model or a stranger, and be a megabyte."""
+"""Characters of a name that are compared and shown."""
 
 _WITHOUT_FORM = {f"langchain_core.{room}" for room in ("caches", "example_selectors", "rate_limiters", "stores")}
 
@@ -28,7 +31,11 @@ def near_name_hint(name: str, known: Iterable[str]) -> str:
 
 def excerpt(value: object, longest: int = LONGEST_NAME) -> str:
     """Return the first ``longest`` characters of a value's ``repr``, with ``…`` where some were left out."""
-    text = repr(value[: longest + 1] if isinstance(value, str | bytes) else value)
+    return shorten(repr(value[: longest + 1] if isinstance(value, str | bytes) else value), longest)
+
+
+def shorten(text: str, longest: int = 2_000) -> str:
+    """Return the first ``longest`` characters of a text, with ``…`` where some were left out."""
     return text if len(text) <= longest else f"{text[:longest]}…"
 
 

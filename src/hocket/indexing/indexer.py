@@ -184,12 +184,15 @@ class _Indexer:
         """Read the next batch, and find out what of it the store lacks. An error of the source takes its turn, too."""
         work = _Work(self._last)
         self._last = work.stored
+        batch: Sequence[Document] | None = None
         try:
-            await self._look_at(await anext(self._batches), work)
-        except StopAsyncIteration:
-            raise
+            batch = await anext(self._batches, None)
+            if batch is not None:
+                await self._look_at(batch, work)
         except Exception as error:
             work.failure = error
+        if batch is None and work.failure is None:
+            raise StopAsyncIteration
         return work
 
     async def _look_at(self, batch: Sequence[Document], work: _Work) -> None:

@@ -197,7 +197,7 @@ def merge_options(model: BaseModel, params: Mapping[str, Any], kind: type[Option
         name = str(first["loc"][0]) if first["loc"] else "option"
         if first["type"] == "extra_forbidden":
             raise InvalidInput(
-                f"there is no option {name!r}; {_suggest(name, kind.model_fields)}", page="options.md"
+                f"there is no option {excerpt(name)}; {_suggest(name, kind.model_fields)}", page="options.md"
             ) from error
         raise InvalidInput(f"{name}={excerpt(first['input'])} will not do: {first['msg']}") from error
 

@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import Any, NamedTuple, cast
 
 from hocket.errors import InvalidInput
+from hocket.errors.hints import excerpt
 
 __all__ = ["ToolChoice", "ToolChoiceKind", "drop_extras", "get_tool_name", "parse_tool_choice"]
 
@@ -69,12 +70,13 @@ def parse_tool_choice(choice: object, tools: Sequence[Mapping[str, object]] | No
     else:
         found = ToolChoice(ToolChoiceKind.ONE)
     if found is REQUIRED and not names:
-        raise InvalidInput(f"tool_choice={choice!r} demands a call, and there are no tools; tools: none")
+        raise InvalidInput(f"tool_choice={excerpt(choice)} demands a call, and there are no tools; tools: none")
     is_named = found.kind in (ToolChoiceKind.ONE, ToolChoiceKind.SUBSET)
     if is_named and (not found.names or any(name not in names for name in found.names)):
-        known = ", ".join(map(repr, names)) or "none"
+        known = ", ".join(map(excerpt, names)) or "none"
         raise InvalidInput(
-            f"tool_choice {choice!r} is none of auto, none, required, any, nor names tools that are bound; tools: {known}"
+            f"tool_choice {excerpt(choice)} is none of auto, none, required, any, nor names tools that are bound; "
+            f"tools: {known}"
         )
     return found
 

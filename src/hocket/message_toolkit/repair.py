@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, cast
 
 from hocket.errors import InvalidHistory
+from hocket.errors.hints import excerpt
 from hocket.message_toolkit.turns import Conversation, PlacedCall, match_calls
 from hocket.messages import (
     AIMessage,
@@ -190,16 +191,16 @@ def validate_history(messages: Conversation) -> list[HistoryProblem]:
 
 def _problems_of(call: PlacedCall, ids: dict[str, int]) -> Iterator[HistoryProblem]:
     """What is wrong with a call; ``ids`` are those of the calls before it, and where these are."""
-    name = f"the call of {call.name!r}"
+    name = f"the call of {excerpt(call.name)}"
     if not call.id:
         yield HistoryProblem("missing_call_id", call.index, f"{name} has no id, so nothing can answer it")
         return
     if call.id in ids:
-        detail = f"{name} has the id {call.id!r} of a call in message {ids[call.id]}"
+        detail = f"{name} has the id {excerpt(call.id)} of a call in message {ids[call.id]}"
         yield HistoryProblem("duplicate_call_id", call.index, detail)
     ids.setdefault(call.id, call.index)
     if call.result is None:
-        yield HistoryProblem("unanswered_call", call.index, f"{name}, id {call.id!r}, has no result")
+        yield HistoryProblem("unanswered_call", call.index, f"{name}, id {excerpt(call.id)}, has no result")
 
 
 def _problems_of_result(
@@ -208,12 +209,16 @@ def _problems_of_result(
     id = message.tool_call_id
     if call is not None:
         if call.index != turn:
-            detail = f"the result of call {id!r} does not directly follow message {call.index}, which made the call"
+            detail = (
+                f"the result of call {excerpt(id)} does not directly follow message {call.index}, which made the call"
+            )
             yield HistoryProblem("misplaced_result", index, detail)
     elif id in ids:
-        yield HistoryProblem("duplicate_result", index, f"call {id!r} has a result already")
+        yield HistoryProblem("duplicate_result", index, f"call {excerpt(id)} has a result already")
     else:
-        yield HistoryProblem("orphaned_result", index, f"no message makes the call {id!r} that this is the result of")
+        yield HistoryProblem(
+            "orphaned_result", index, f"no message makes the call {excerpt(id)} that this is the result of"
+        )
 
 
 def check_history(messages: Conversation) -> None:

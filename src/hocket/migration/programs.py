@@ -78,7 +78,8 @@ def list_programs(paths: Sequence[Path]) -> Iterator[Path]:
     """Yield the Python files among paths and below them, each once; a file that is named is taken whatever its name is.
 
     Args:
-        paths: files and directories. Links are not followed below a directory, nor are environments looked into.
+        paths: files and directories. Below a directory no links are followed to directories, nor out of it, and no
+            environment is looked into.
     """
     seen: set[Path] = set()
     for path in paths:
@@ -92,11 +93,13 @@ def list_programs(paths: Sequence[Path]) -> Iterator[Path]:
 def _walk(directory: Path) -> Iterator[Path]:
     """Yield the programs below a directory, and the directories that cannot be read."""
     unread: list[Path] = []
+    top = os.path.realpath(directory)
     for root, directories, names in os.walk(directory, onerror=lambda error: unread.append(Path(str(error.filename)))):
         yield from unread
         unread.clear()
         directories[:] = sorted(name for name in directories if not _is_left_out(Path(root, name)))
-        yield from (Path(root, name) for name in sorted(names) if name.endswith(_SUFFIXES))
+        programs = [Path(root, name) for name in sorted(names) if name.endswith(_SUFFIXES)]
+        yield from (path for path in programs if Path(os.path.realpath(path)).is_relative_to(top))
     yield from unread
 
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import cast
 
 from hocket.errors import InvalidHistory, InvalidInput
+from hocket.errors.hints import excerpt
 from hocket.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 from hocket.messages.base import copy_message
 from hocket.messages.calls import calls_of
@@ -179,7 +180,7 @@ def keep_standard(block: FieldsView, words: Iterable[str] = ()) -> Fields:
     """Return a block without what it says beyond the standard, but for what stands in ``words``: servers refuse the rest."""
     if not isinstance(block.get("extras") or {}, Mapping):
         kind = type(block["extras"]).__name__
-        raise InvalidInput(f"the extras of a part of type {block['type']!r} are {kind}, not a dict")
+        raise InvalidInput(f"the extras of a part of type {excerpt(block['type'])} are {kind}, not a dict")
     beyond = more(block)
     kept = {name: value for name, value in block.items() if name not in beyond and name != "extras"}
     return kept | {"extras": {name: beyond[name] for name in words if name in beyond}}

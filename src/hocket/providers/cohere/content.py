@@ -7,6 +7,7 @@ tools, and reasoning in the model's own. Documents for the user's question go in
 from collections.abc import Mapping, Sequence
 
 from hocket.errors import Unsupported
+from hocket.errors.hints import excerpt
 from hocket.messages import AIMessage
 from hocket.messages.content import KNOWN_BLOCK_TYPES, Fields, FieldsView
 from hocket.messages.formats import native_content
@@ -65,7 +66,7 @@ def _encode_parts(parts: Sequence[Fields], role: str) -> list[Fields]:
         encoded.append(written)
         if not is_new and part.get("type") != "non_standard" and written["type"] not in _TAKEN[role]:
             raise Unsupported(
-                f"a part of type {part['type']!r} has no place in a message of role {role!r}, which holds "
+                f"a part of type {excerpt(part['type'])} has no place in a message of role {role!r}, which holds "
                 f"{' and '.join(sorted(_TAKEN[role]))} in Cohere's API; remove it, or send it elsewhere",
                 provider="cohere",
             )

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Set
 from pydantic_core import from_json
 
 from hocket.errors import InvalidInput
+from hocket.errors.hints import excerpt
 from hocket.messages import AIMessage, BaseMessage, ToolMessage
 from hocket.messages.content import KNOWN_BLOCK_TYPES, Fields, FieldsView
 from hocket.messages.formats import native_content
@@ -94,7 +95,7 @@ def encode_result(message: ToolMessage, names: Mapping[str, str], told_ids: Set[
     name = names.get(id) or message.name
     if not name:
         raise InvalidInput(
-            f"no call has the id {id!r} of a tool message, so that its tool is unknown; give it name=..."
+            f"no call has the id {excerpt(id)} of a tool message, so that its tool is unknown; give it name=..."
         )
     parts = encode_content(message)
     texts = [part["text"] for part in parts if "text" in part]

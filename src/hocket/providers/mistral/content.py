@@ -7,6 +7,7 @@ The API refuses a key that it does not know, so a part goes out with the keys of
 from collections.abc import Sequence
 
 from hocket.errors import Unsupported
+from hocket.errors.hints import excerpt
 from hocket.messages import AIMessage
 from hocket.messages.content import KNOWN_BLOCK_TYPES, Fields, FieldsView
 from hocket.messages.formats import native_content
@@ -66,7 +67,7 @@ def encode_text(content: str | Sequence[str | FieldsView], place: str) -> str:
     if isinstance(text, str):
         return text
     kind = next(part["type"] for part in text if part.keys() != _TEXT)
-    raise Unsupported(f"{place} holds a part of type {kind!r}, and takes text only; send it as a user message")
+    raise Unsupported(f"{place} holds a part of type {excerpt(kind)}, and takes text only; send it as a user message")
 
 
 def encode_reply(message: AIMessage) -> str | list[Fields]:

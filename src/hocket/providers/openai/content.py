@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hocket.errors import InvalidInput, Unsupported
+from hocket.errors.hints import excerpt
 from hocket.messages import AIMessage
 from hocket.messages.formats import native_content
 from hocket.messages.formats.blocks import more, source_of
@@ -73,7 +74,9 @@ def _encode(block: Mapping[str, Any], dialect: Dialect) -> Part:
     if kind == "non_standard":
         return native_content([block], "openai_chat")[0]
     if kind not in STANDARD or (kind == "video" and (not dialect.takes_video or "file_id" in block)):
-        raise _make_unsupported(dialect, f"a part of type {kind!r}", "remove it, or use a model that takes such parts")
+        raise _make_unsupported(
+            dialect, f"a part of type {excerpt(kind)}", "remove it, or use a model that takes such parts"
+        )
     if kind == "video":
         return {"type": "video_url", "video_url": {"url": source_of(block).url}, **more(block)}
     if kind == "text" and not isinstance(block.get("text"), str):
@@ -82,7 +85,7 @@ def _encode(block: Mapping[str, Any], dialect: Dialect) -> Part:
         [part] = native_content([block], "openai_chat")
     except Unsupported:
         raise _make_unsupported(
-            dialect, f"a part of type {kind!r} by {source_of(block).kind}", _WAYS_OUT[kind]
+            dialect, f"a part of type {excerpt(kind)} by {source_of(block).kind}", _WAYS_OUT[kind]
         ) from None
     if "file_data" in (file := part.get("file", {})):
         # A name is obligatory, and its ending may decide how the file is read.

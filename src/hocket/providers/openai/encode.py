@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from hocket.errors import InvalidInput, Unsupported
+from hocket.errors.hints import excerpt
 from hocket.language_models.options import collect_options
 from hocket.messages import (
     AIMessage,
@@ -106,7 +107,7 @@ def _tool(message: ToolMessage, dialect: Dialect) -> Part:
     content = join_texts(encode_content(message.content, dialect))
     if isinstance(content, list) and (other := next((part for part in content if part["type"] != "text"), None)):
         raise Unsupported(
-            f"a tool message holds a part of type {other['type']!r}, and takes text only; send it as a user message",
+            f"a tool message holds a part of type {excerpt(other['type'])}, and takes text only; send it as a user message",
             provider=dialect.name,
         )
     if message.status == "error":
