@@ -140,7 +140,7 @@ async def test_a_gateway_pings_while_the_model_is_silent():
         await client.ask(openai_app({"m": ScriptedChatModel(script=[turn])}, ping=15))
     assert client.status == 200
     ping, again, error = read_events(client.body.decode())
-    assert (ping, again) == (": ping", ": ping") and error["error"]["message"].endswith("it broke off")
+    assert (ping, again) == (": ping", ": ping") and error["error"]["message"] == "the answer broke off"
 
 
 async def test_items_are_encoded_by_a_function():
@@ -155,6 +155,11 @@ async def test_items_are_encoded_by_a_function():
     assert parse(data) == [("", "", "a\nb"), ("", "", '{"n":2}'), ("odd", "7", "x"), ("end", "", "{}")]
     events = parse(await read(sse(count(), encode=lambda number: f"{10 // (2 - number)}")))
     assert events[:2] == [("", "", "5"), ("", "", "10")] and events[2][0] == "error" and len(events) == 3
+
+    def stop(number: int) -> object:
+        raise StopAsyncIteration("a mistake")
+
+    assert [event for event, _, _ in parse(await read(sse(count(), encode=stop)))] == ["error"]
 
 
 async def test_what_an_agent_does():

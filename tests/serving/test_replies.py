@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hocket import ScriptedChatModel, Turn
+from hocket import ChatOpenAI, ScriptedChatModel, Turn
 from hocket.caches import InMemoryCache
 from hocket.errors import (
     AuthenticationError,
@@ -17,6 +17,7 @@ from hocket.errors import (
     ContextLengthExceeded,
     HistoryUnavailable,
     InvalidHistory,
+    InvalidInput,
     InvalidReply,
     InvalidRequest,
     LocalModelError,
@@ -213,7 +214,7 @@ async def test_a_stream_that_breaks_off_is_an_error():
     error = StreamTruncated("the stream ended before its end")
     events = await stream(ScriptedChatModel(script=[Turn(text="one two three", error=error, error_after=2)]))
     assert join(events)["content"] == "one two" and join(events)["finish_reason"] is None
-    assert events[-1]["error"]["message"].endswith("the stream ended before its end")
+    assert events[-1]["error"]["message"] == "the answer broke off"
     assert "[DONE]" not in events
 
 
@@ -262,8 +263,70 @@ async def test_a_failure_before_the_first_piece_is_told_by_a_status(error: Excep
 
 def test_the_text_of_an_error_names_no_key():
     """Whatever a server has said."""
-    refusal = explain_failure(InvalidReply("Bearer abcdefghij0123 and sk-proj-abcdefghijk"))
-    assert "abcdefghij" not in refusal.message
+    refusal = explain_failure(InvalidReply("Bearer abcdefghij0123 and sk-proj-abcdefghijk"), in_full=True)
+    assert "abcdefghij" not in refusal.message and "***" in refusal.message
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("error_after", [0, 1])
+async def test_what_the_models_server_says_is_in_the_log(
+    stream: bool, error_after: int, caplog: pytest.LogCaptureFixture
+):
+    """And told to clients only if the operator wants that: it may have addresses within."""
+    errors = [InvalidRequest("vllm-7.corp: no", status=400), Overloaded("vllm-7.corp is busy", status=503)]
+    script = [Turn(text="one two", error=error, error_after=error_after) for error in errors] * 2
+    model = ScriptedChatModel(script=script)
+    for upstream_errors in (False, True):
+        app = openai_app({"m": model}, upstream_errors=upstream_errors)
+        for error in errors:
+            caplog.clear()
+            response = await send(app, "POST", "/v1/chat/completions", json=question(stream=stream))
+            assert ("vllm-7.corp" in response.text) == upstream_errors and "error" in response.text
+            assert "vllm-7.corp" in caplog.text or (
+                upstream_errors and error is errors[0]
+            )  # the client's own, and told
+
+
+async def test_what_hocket_finds_wrong_is_told():
+    """In the client's request: no server had a say."""
+    errors = [InvalidInput("temperature is 5"), Unsupported("no images"), InvalidHistory("a call without its result")]
+    model = ScriptedChatModel(script=[*errors])
+    for error in errors:
+        assert str(error) in (await ask(model)).json()["error"]["message"]
+
+
+async def test_an_error_quotes_little_of_a_request():
+    """However long what is wrong was."""
+    long = "k" * 200_000
+    call = {"id": "c1", "type": "function", "function": {"name": long, "arguments": "{"}}
+    wrong: list[dict[str, Any]] = [
+        {long: 1},
+        {"extra_" + long: 1},
+        {"messages": [{"role": "user", "content": [{"type": long}]}]},
+        {"messages": [{"role": "tool", "content": "x", "tool_call_id": long}]},
+        {"messages": [{"role": "assistant", "content": "x", "tool_calls": [call]}]},
+        {"messages": [{"role": "user", "content": "x", "name": [long]}]},
+        {"tools": [{"type": "function", "function": {"name": "a"}}], "tool_choice": long},
+        {"tools": [{"type": "function", "function": {"name": "a"}}], "tool_choice": {"type": long}},
+    ]
+    model = ChatOpenAI(model="m", api_key="none", base_url="http://127.0.0.1:9")
+    for fields in wrong:
+        response = await ask(model, **fields)
+        assert response.status_code == 400 and len(response.content) < 3_000, response.text[:300]
+    with pytest.raises(InvalidInput) as refused:  # elsewhere, too
+        await model.ainvoke("hi", **{long: 1})
+    assert len(str(refused.value)) < 3_000
+
+
+@pytest.mark.parametrize("stream", [False, True])
+async def test_a_stray_end_of_an_iteration_is_an_error(stream: bool):
+    """And no empty answer that has ended well."""
+
+    async def stop(_: HookCall) -> str:
+        raise StopAsyncIteration("a mistake of the program's")
+
+    response = await ask(hook_model(stop), stream=stream)
+    assert response.status_code == 500 and "stop" not in response.text
 
 
 def test_a_lone_surrogate_is_sent_as_its_escape():
@@ -306,7 +369,7 @@ async def test_a_text_model_and_a_chain_are_served():
     for fields in ({}, {"stream": True}):
         odd: Any = ScriptedChatModel(script=["Hello."]) | (lambda message: {"odd": message})
         response = await ask(odd, **fields)
-        assert response.status_code == 502 and "is dict, and neither" in response.text
+        assert response.status_code == 502 and "is dict" not in response.text
         assert response.headers["x-should-retry"] == "false"  # it will be one again
 
 

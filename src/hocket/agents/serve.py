@@ -30,7 +30,8 @@ from hocket._asgi import (
 from hocket._runtime.alarm import Alarm
 from hocket._secrets import redact
 from hocket.agents.agent import Agent
-from hocket.errors import HocketError, InvalidInput
+from hocket.errors import InvalidInput
+from hocket.errors.hints import shorten
 from hocket.messages.content import Fields, FieldsView
 
 __all__ = ["ASGIApp", "Language", "Receive", "Send", "react_app"]
@@ -82,8 +83,7 @@ def react_app(
     - 403: the request names a host that it may not, see ``hosts``;
     - 415: the body is no JSON by its ``Content-Type``, or compressed;
     - 404, 405: another path, or another method than POST (the header Allow says so);
-    - 500: the run failed, or ended without an answer. The text is that of hocket's own errors, which name no key; of other
-      errors nothing is said. What happened is logged, as "hocket.agents";
+    - 500: the run failed, of which nothing is said, or ended without an answer. What happened is logged, as "hocket.agents";
     - 504: ``timeout`` has passed.
 
     A client that goes away cancels its run. A server that stops cancels the requests itself.
@@ -188,8 +188,8 @@ class _ReactApp(Generic[Output]):
                 return self._refuse(500, f"the run ended without an answer ({result.stop})")
             response = {"response": to_jsonable_python(result.output, inf_nan_mode="null")}
         except Exception as error:  # of whatever kind: a server has to answer
-            _log.error("a run for %s failed: %s", self.path, redact(f"{type(error).__name__}: {error}"))
-            return self._refuse(500, redact(str(error)) if isinstance(error, HocketError) else "")
+            _log.error("a run for %s failed: %s", self.path, shorten(redact(f"{type(error).__name__}: {error}")))
+            return self._refuse(500)
         # A lone surrogate, which a model may make of half an escape, is no UTF-8.
         body = json.dumps(response, ensure_ascii=False).encode(errors="replace")
         return _Reply(200, body, "application/json")

@@ -38,6 +38,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         type=parse_count,
         help="answers under way at once; others are told to come again",
     )
+    parser.add_argument(
+        "--upstream-errors", action="store_true", help="tell clients what the models' servers say of failures"
+    )
     parser.add_argument("--metrics", action="store_true", help="serve numbers for Prometheus at /metrics")
 
 
@@ -63,7 +66,13 @@ def run(arguments: argparse.Namespace) -> None:
     from hocket.serving import openai_app
 
     models = {name: _open_model(model) for name, model in names.items()}
-    app = openai_app(models, keys=keys, max_concurrency=arguments.max_concurrency, metrics=arguments.metrics)
+    app = openai_app(
+        models,
+        keys=keys,
+        max_concurrency=arguments.max_concurrency,
+        metrics=arguments.metrics,
+        upstream_errors=arguments.upstream_errors,
+    )
     run_app(app, arguments.host, arguments.port, lambda url: f"{', '.join(models)} at {url}/v1; Ctrl-C ends it")
 
 

@@ -60,6 +60,7 @@ class ChatLimits(NamedTuple):
     max_concurrency: int | None
     max_body: int
     ping: float | None
+    upstream_errors: bool
 
 
 class _Call(NamedTuple):
@@ -141,8 +142,11 @@ class ChatExchange:
         if request.tools:
             try:
                 model = cast(BaseChatModel, model).bind_tools(**request.tools)
+            except (NotImplementedError, AttributeError):
+                message = f"the model {request.model!r} cannot be given tools"
+                raise Refusal(status=400, message=message, param="tools") from None
             except Exception as error:
-                raise _refuse_tools(request.model, error) from None
+                raise self._tell(error) from None
         metadata: dict[str, object] = {"request_id": self._request_id[1].decode()}
         if request.metadata:
             metadata["request_metadata"] = request.metadata
@@ -172,7 +176,7 @@ class ChatExchange:
             said = check_answer(await call.model.ainvoke(request.messages, call.config, **request.options))
             body = write_completion(said, request.model)
         except Exception as error:  # of whatever kind: a server has to answer
-            raise _tell(error) from None
+            raise self._tell(error) from None
         if isinstance(said, AIMessage):
             self._count_usage(request.model, said.usage_metadata, said.response_metadata)
         self._status = 200
@@ -180,13 +184,15 @@ class ChatExchange:
 
     async def _send_stream(self, call: _Call, send: Send) -> None:
         request = call.request
-        writer = CompletionWriter(request.model, include_usage=request.include_usage)
+        writer = CompletionWriter(
+            request.model, include_usage=request.include_usage, upstream_errors=self._limits.upstream_errors
+        )
         try:
             stream = call.model.astream(request.messages, call.config, **request.options)
             body: EventBody[AIMessage | str] = EventBody(stream, writer, self._limits.ping)
             await body.start()
         except Exception as error:  # as above
-            raise _tell(error) from None
+            raise self._tell(error) from None
         try:
             with contextlib.suppress(OSError), Alarm() as alarm:  # as in `send_reply`
                 alarm.set(_PATIENCE)
@@ -205,6 +211,13 @@ class ChatExchange:
             if writer.has_failed:
                 self._metrics.count_broken(request.model)
 
+    def _tell(self, error: Exception) -> Refusal:
+        """Return what a client is told of a failure; what it is not told is logged."""
+        refusal = explain_failure(error, in_full=self._limits.upstream_errors)
+        if refusal.status >= 500 or refusal.message == refusal.words:
+            log_failure(error)
+        return refusal
+
     def _count_usage(self, model: str, usage: UsageMetadata | None, facts: FieldsView) -> None:
         if usage and not facts.get(CACHE_HIT):  # what came out of a cache was counted when it went in
             self._metrics.count_tokens(model, usage["input_tokens"], usage["output_tokens"])
@@ -222,18 +235,3 @@ def refuse_model(name: str, known: Iterable[str]) -> Refusal:
     shown = name if len(name) <= LONGEST_NAME else f"{name[:LONGEST_NAME]}…"
     message = f"there is no model {shown!r} here; {near_name_hint(name, known)}"
     return Refusal(status=404, message=message, code="model_not_found", param="model")
-
-
-def _refuse_tools(name: str, error: Exception) -> Refusal:
-    """Return what is told of tools that a model does not take."""
-    if isinstance(error, NotImplementedError | AttributeError):
-        return Refusal(status=400, message=f"the model {name!r} cannot be given tools", param="tools")
-    return _tell(error)
-
-
-def _tell(error: Exception) -> Refusal:
-    """Return what a client is told of a failure; what is not the client's is logged."""
-    refusal = explain_failure(error)
-    if refusal.status >= 500:
-        log_failure(error)
-    return refusal

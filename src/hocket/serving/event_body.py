@@ -18,6 +18,7 @@ import anyio
 from hocket._runtime.stream import Sink, Stream
 from hocket._secrets import redact
 from hocket.errors import InvalidInput
+from hocket.errors.hints import shorten
 
 __all__ = ["PING_SECONDS", "SSE_HEADERS", "EventBody", "Writer", "check_ping", "log_failure"]
 
@@ -92,10 +93,7 @@ class EventBody(Generic[T]):
         """
         try:
             is_there = await self._source.wait(self._ping)
-            self._first = self._writer.write(await anext(self._source)) if is_there else PING
-        except StopAsyncIteration:
-            self._is_over = True
-            self._first = self._writer.end()
+            self._first = await self._write_next() if is_there else PING
         except BaseException:
             await self.aclose()
             raise
@@ -104,18 +102,24 @@ class EventBody(Generic[T]):
         """Return all that is there, in one piece: each that is sent costs more than what is in it."""
         pieces: list[bytes] = []
         try:
-            pieces.append(self._writer.write(await anext(self._source)))
+            pieces.append(await self._write_next())
             while self._source.has_next:
-                pieces.append(self._writer.write(await anext(self._source)))
-        except StopAsyncIteration:
-            self._is_over = True
-            if not self._source.was_left:  # or else what came is not all, and there is nobody to tell
-                pieces.append(self._writer.end())
+                pieces.append(await self._write_next())
         except Exception as error:
             await self.aclose()
             log_failure(error)
             pieces.append(self._writer.fail(error))
         return b"".join(pieces)
+
+    async def _write_next(self) -> bytes:
+        """Return the next item, or the end."""
+        try:
+            item = await anext(self._source)
+        except StopAsyncIteration:  # and not one that the writer raises
+            self._is_over = True
+            # What was left is not all, and there is nobody to tell.
+            return b"" if self._source.was_left else self._writer.end()
+        return self._writer.write(item)
 
     async def aclose(self) -> None:
         """Leave the stream: everything behind it has ended when this returns. Safe to call twice, from any task."""
@@ -135,7 +139,7 @@ def check_ping(ping: float | None) -> None:
 
 def log_failure(error: Exception) -> None:
     """Log what went wrong, whatever the client is told of it, without what looks like a key."""
-    _log.error("a request failed: %s", redact(f"{type(error).__name__}: {error}"))
+    _log.error("a request failed: %s", shorten(redact(f"{type(error).__name__}: {error}")))
 
 
 def _as_stream(source: AsyncIterable[T]) -> Stream[T]:

@@ -52,6 +52,7 @@ def openai_app(
     ping: float | None = PING_SECONDS,
     metrics: bool = False,
     hosts: Iterable[str] | None = None,
+    upstream_errors: bool = False,
 ) -> ASGIApp:
     """Return an ASGI application that serves models to OpenAI's clients: ``uvicorn module:app``, or mounted in another one.
 
@@ -74,6 +75,8 @@ def openai_app(
         hosts: names that requests may be sent to (``Host``), and come from (``Origin``), beside those of this machine; None:
             without ``keys``, requests that reach an address of this machine alone (127.0.0.1, ::1) name this machine, and
             else any name is taken.
+        upstream_errors: whether clients are told what the model's server said of a failure, addresses within included, too.
+            Else they are told in hocket's words, and the logger "hocket.serving" has the rest.
 
     Raises:
         InvalidInput: an option is not of its kind, there is no model, one is an agent or ends in one, or a key will not do.
@@ -98,7 +101,8 @@ def openai_app(
             raise InvalidInput(f"{option} is {value!r}; it is a whole number above 0")
     check_ping(ping)
     known_keys = None if keys is None else ClientKeys(keys)
-    return _Gateway(dict(models), known_keys, read_hosts(hosts), ChatLimits(max_concurrency, max_body, ping), metrics)
+    limits = ChatLimits(max_concurrency, max_body, ping, upstream_errors)
+    return _Gateway(dict(models), known_keys, read_hosts(hosts), limits, metrics)
 
 
 @dataclass(frozen=True)

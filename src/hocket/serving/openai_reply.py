@@ -150,13 +150,15 @@ class CompletionWriter:
     Args:
         model: the name that the client knows.
         include_usage: whether the last event but ``[DONE]`` is to tell usage, as ``stream_options`` asks.
+        upstream_errors: whether a failure is told in the words of the model's server.
     """
 
-    def __init__(self, model: str, *, include_usage: bool = False) -> None:
+    def __init__(self, model: str, *, include_usage: bool = False, upstream_errors: bool = False) -> None:
         self.usage: UsageMetadata | None = None
         self.has_failed: bool = False
         self._head = _make_head("chat.completion.chunk", model)
         self._include_usage = include_usage
+        self._upstream_errors = upstream_errors
         # Nearly all events differ in their text alone: what stands around it is written once.
         before, _, after = self._event({"content": ""}).rpartition(b'""')
         self._before, self._after = before, after
@@ -226,4 +228,4 @@ class CompletionWriter:
     def fail(self, error: Exception) -> bytes:
         """Return the event that says what went wrong, on which OpenAI's clients raise."""
         self.has_failed = True
-        return b"data: " + explain_failure(error).body() + b"\n\n"
+        return b"data: " + explain_failure(error, in_full=self._upstream_errors).body() + b"\n\n"

@@ -1,9 +1,9 @@
 """Why a request has no answer: a status, and words for whoever asked.
 
-A program that asked in OpenAI's form is told what its own request to the model's server would have been told: the status
-from there, and an ``error`` object, which its clients raise as an error, but for two things. That the gateway's key is
-refused is no fault of the client's, whose own key is good: 502. And what was not written for strangers, an error of the
-program around a model, is not told at all: 500, and the log has it.
+A program that asked in OpenAI's form is told with the status that its own request to the model's server would have had,
+and an ``error`` object, which its clients raise as an error, but for two things. That the gateway's key is refused is no
+fault of the client's, whose own key is good: 502. And what was not written for strangers, an error of the program around a
+model, is not told at all: 500, and the log has it. What the server said is told only where the operator wants it so.
 
 Official SDKs send a request again after 408, 409, 429 and every 5xx, unless the reply says ``x-should-retry: false``. It
 says so where hocket would not try again itself: the second try meets the same error, and what a chain had done by then
@@ -49,6 +49,7 @@ from hocket.errors import (
     Unsupported,
     VectorStoreUnavailable,
 )
+from hocket.errors.hints import LONGEST_NAME, shorten
 
 __all__ = ["Refusal", "explain_failure"]
 
@@ -93,7 +94,8 @@ class Refusal(Exception):
 
     def _describe(self, message: str) -> dict[str, object]:
         kind = _TYPES.get(self.status, INVALID if self.status < 500 else "server_error")
-        return {"message": message, "type": kind, "param": self.param, "code": self.code}
+        param = self.param and shorten(self.param, LONGEST_NAME)
+        return {"message": shorten(message), "type": kind, "param": param, "code": self.code}
 
     def all_headers(self) -> list[Header]:
         """Return the headers of the reply, but for its length."""
@@ -111,7 +113,7 @@ class _Row(NamedTuple):
     code: str | None
     words: str
     for_program: bool = True
-    """Whether a program is told what the error says, which may have amounts and addresses, or the words, too."""
+    """Whether a program may be told what the error says, which may have amounts and addresses, or gets the words, too."""
 
 
 _REFUSED = "the request cannot be answered as it stands"
@@ -153,19 +155,29 @@ _ROWS = (
 )
 
 
-def explain_failure(error: Exception) -> Refusal:
-    """Return what a client is told of an error: no key is in it, and nothing of what a program's own errors say."""
+def explain_failure(error: Exception, *, in_full: bool = False) -> Refusal:
+    """Return what a client is told of an error: no key is in it, and nothing of what a program's own errors say.
+
+    Args:
+        error: what has failed.
+        in_full: whether the client is told what the model's server said of it, too.
+    """
     row = next((row for row in _ROWS if isinstance(error, row.kind)), None)
     if row is None:
         return Refusal(status=500, message=_FAILED, words=_FAILED, may_pass=False)
     return Refusal(
         status=row.status,
-        message=redact(str(error)) if row.for_program else row.words,
+        message=redact(str(error)) if row.for_program and (in_full or _is_ours(error)) else row.words,
         code=row.code,
         retry_after=_find_pause(error, row.status),
         may_pass=row.status < 429 or _may_pass(error),
         words=row.words,
     )
+
+
+def _is_ours(error: Exception) -> bool:
+    """Say whether hocket found the fault itself, in the request: then no server had a say."""
+    return not isinstance(error, LLMError) or (isinstance(error, Unsupported) and error.status is None)
 
 
 def _may_pass(error: Exception) -> bool:
