@@ -118,11 +118,6 @@ class _Channel(Generic[T]):
                 self.empty.set()
 
     def _keep(self, error: BaseException) -> None:
-        if isinstance(
-            error, StopAsyncIteration
-        ):  # of the program's: it would end the consumer's loop as if all had come
-            stopped, error = error, RuntimeError(f"what produces the stream raised {error!r}")
-            error.__cause__ = stopped
         # Where equal calls share a request they share its exception, too: what others add to the traceback is not ours.
         self.error, self.trace = error, error.__traceback__
 
@@ -134,6 +129,8 @@ class _Channel(Generic[T]):
             if self.over:
                 if self.error is not None:
                     error, self.error = self.error, None
+                    if isinstance(error, StopAsyncIteration):  # a reader would take it for the end (PEP 479)
+                        raise RuntimeError(f"what produces the stream raised {error!r}") from error
                     raise error.with_traceback(self.trace)
                 raise StopAsyncIteration
             self.empty = self.empty or anyio.Event()

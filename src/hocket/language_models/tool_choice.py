@@ -58,6 +58,7 @@ def parse_tool_choice(choice: object, tools: Sequence[Mapping[str, object]] | No
     """
     if choice is None:
         return None
+    shown = excerpt(choice)
     names = [get_tool_name(tool) for tool in tools or ()]
     if isinstance(choice, bool):
         found = REQUIRED if choice else NONE
@@ -70,13 +71,12 @@ def parse_tool_choice(choice: object, tools: Sequence[Mapping[str, object]] | No
     else:
         found = ToolChoice(ToolChoiceKind.ONE)
     if found is REQUIRED and not names:
-        raise InvalidInput(f"tool_choice={excerpt(choice)} demands a call, and there are no tools; tools: none")
+        raise InvalidInput(f"tool_choice={shown} demands a call, and there are no tools; tools: none")
     is_named = found.kind in (ToolChoiceKind.ONE, ToolChoiceKind.SUBSET)
     if is_named and (not found.names or any(name not in names for name in found.names)):
         known = ", ".join(map(excerpt, names)) or "none"
         raise InvalidInput(
-            f"tool_choice {excerpt(choice)} is none of auto, none, required, any, nor names tools that are bound; "
-            f"tools: {known}"
+            f"tool_choice {shown} is none of auto, none, required, any, nor names tools that are bound; tools: {known}"
         )
     return found
 
