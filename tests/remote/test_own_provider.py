@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import pytest
 from pydantic import BaseModel
 
-from hocket.errors import AuthenticationError, InvalidInput
+from hocket.errors import AuthenticationError, InvalidInput, Unsupported
 from hocket.http.request import HTTPReply, HTTPRequest
 from hocket.language_models.options import ChatOptions
 from hocket.messages import AIMessage
@@ -124,15 +124,17 @@ class ChatPlain(PlainOptions, ChatKelp):
     ("option", "told"),
     [
         ({"heet": 1}, "there is no option 'heet'; did you mean 'heat'?"),
-        ({"extra_body": {"tempo": 1}}, "there is no option 'extra_body'; known are: model, heat, extra_headers"),
         ({"metadata": {}}, "there is no option 'metadata'; known are: model, heat, extra_headers"),
     ],
 )
 def test_a_hint_names_extra_body_only_where_it_is_taken(option: dict[str, Any], told: str) -> None:
     """Whatever is misspelt."""
+    plain = ChatPlain(base_url="http://127.0.0.1:9", api_key="k")
     with pytest.raises(InvalidInput) as caught:
-        ChatPlain(base_url="http://127.0.0.1:9", api_key="k").render("Hi", **option)
+        plain.render("Hi", **option)
     assert str(caught.value) == told
+    with pytest.raises(Unsupported, match=r"kelp takes no extra_body: leave it out, or have it left out with [^;]*$"):
+        plain.render("Hi", extra_body={"tempo": 1})
 
 
 @pytest.mark.parametrize(

@@ -37,7 +37,7 @@ _SAMPLING = (
     *("logit_bias", "logprobs", "top_logprobs"),
 )
 _TOOLS = ("tools", "tool_choice", "parallel_tool_calls", "functions", "function_call")
-_LIMITS = ("max_tokens", "min_length", "max_length", "stop", "seed", "n", "candidate_count")
+_LIMITS = ("max_tokens", "min_length", "stop", "seed", "n", "candidate_count")
 _FORMS = ("response_format", "response_mime_type", "reasoning_effort", "extra_body")
 
 VOCABULARY = frozenset((*_SAMPLING, *_TOOLS, *_LIMITS, *_FORMS))
@@ -96,9 +96,25 @@ class OptionPolicyMixin(BaseModel, defer_build=True):
     def _check_profile(cls, profile: Any) -> object:
         return None if profile is None else checked_profile(profile)
 
+    @model_validator(mode="before")
+    @classmethod
+    def _leave_out_foreign(cls, values: object) -> object:
+        """Do with options that other models take, and this class has no field for, what ``unsupported`` says."""
+        if not cls._option_fields or not isinstance(values, dict):
+            return values
+        fields = cast("dict[str, Any]", values)
+        foreign = (fields.keys() & VOCABULARY) - cls.__pydantic_fields__.keys()
+        if said := sorted(name for name in foreign if fields[name] is not None):
+            _refuse(cls.__name__, [f"{cls.__name__} takes no {', '.join(said)}"], fields.get("unsupported", "raise"))
+        return {name: value for name, value in fields.items() if name not in foreign} if foreign else fields
+
     @model_validator(mode="after")
     def _fill_profile(self) -> Self:
         self._look_up_profile()
+        own = {name for name in self._option_fields if self.__dict__[name] is not None} & self.model_fields_set
+        if self.unsupported == "raise" and (refused := sorted(own & self._refused_options)):
+            who = self._server_name
+            _refuse(who, [f"{who} takes no {', '.join(refused)}"], "raise", _EXTRA_BODY)
         return self
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -171,6 +187,10 @@ class OptionPolicyMixin(BaseModel, defer_build=True):
             return stop, params, ()
         return self._without(refused, stop, params, cast(OptionPolicy, policy or self.unsupported))
 
+    @property
+    def _server_name(self) -> str:
+        return getattr(self, "_provider", None) or type(self).__name__
+
     def _name_for(self, params: Mapping[str, object]) -> object:
         return params.get("model") or self.__dict__.get("model") or type(self).__name__
 
@@ -185,23 +205,29 @@ class OptionPolicyMixin(BaseModel, defer_build=True):
         self, refused: Mapping[str, str | None], stop: list[str] | None, params: dict[str, Any], policy: OptionPolicy
     ) -> HookOptions:
         """Do with refused options what the policy says."""
-        who = getattr(self, "_provider", None) or type(self).__name__
+        who = self._server_name
         by_server = [name for name, key in refused.items() if key is None]
         by_model = [f"{name} (its profile: {key} is False)" for name, key in refused.items() if key is not None]
         said = [f"{who} takes no {', '.join(by_server)}"] if by_server else []
         said += [f"the model {self._name_for(params)!r} takes no {', '.join(by_model)}"] if by_model else []
-        if policy == "raise":
-            way_out = "leave it out, or have it left out with unsupported='drop'"
-            way_out += "; if the model can, give it another profile" if by_model else ""
-            way_out += (
-                "; extra_body is sent as it is" if by_server and "extra_body" not in self._refused_options else ""
-            )
-            raise Unsupported(f"{'; '.join(said)}: {way_out}", provider=who)
-        if policy == "warn":
-            warn_caller(f"{'; '.join(said)}: left out", UnsupportedOptionWarning)
+        way_out = "; if the model can, give it another profile" if by_model else ""
+        way_out += _EXTRA_BODY if by_server and "extra_body" not in self._refused_options else ""
+        _refuse(who, said, policy, way_out)
         unset = {name: None for name in refused if self.__dict__.get(name) is not None}
         kept = {name: value for name, value in params.items() if name not in refused}
         return None if "stop" in refused else stop, {**kept, **unset}, tuple(refused)
+
+
+_EXTRA_BODY = "; extra_body is sent as it is"
+
+
+def _refuse(who: str, said: Iterable[str], policy: object, way_out: str = "") -> None:
+    """Do what the policy says of options that cannot be taken, but for leaving them out."""
+    if policy == "raise":
+        hint = f"leave it out, or have it left out with unsupported='drop'{way_out}"
+        raise Unsupported(f"{'; '.join(said)}: {hint}", provider=who)
+    if policy == "warn":
+        warn_caller(f"{'; '.join(said)}: left out", UnsupportedOptionWarning)
 
 
 def find_refused(

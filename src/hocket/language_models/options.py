@@ -1,9 +1,9 @@
 """The options that models have in common, each under one name whatever a server calls it.
 
 An option may be given when a model is made, bound, and with a call: later beats earlier. None means unset: it is not
-sent, and the server's own default counts; 0 is a value like any other. What an option is called on the wire, and which
-ones a server has no word for, is the provider's data; `hocket.language_models.option_policy` decides what becomes of
-those.
+sent, and the server's own default counts; 0 is a value like any other. What an option is called on the wire is the
+provider's data. A class of options has a field for what its server takes, and no other: `ChatOptions` has what all take,
+the other classes what some do; `hocket.language_models.option_policy` decides what becomes of the rest.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -22,8 +22,11 @@ __all__ = [
     "OTHER_NAMES",
     "ChatOptions",
     "Count",
+    "LogprobOptions",
     "Number",
+    "PenaltyOptions",
     "ResponseFormat",
+    "SamplingOptions",
     "Stop",
     "TextOptions",
     "collect_options",
@@ -70,15 +73,7 @@ class TextOptions(BaseModel, defer_build=True):
         max_tokens: tokens to answer with at most, reasoning included.
         top_p: sample among the likeliest tokens that make up this share.
         top_k: sample among so many of the likeliest.
-        min_p: sample among those that are at least this share as likely as the likeliest.
-        seed: the same seed gives mostly the same answer.
         stop: end the answer before any of these strings.
-        n: how many answers; more than one only in one piece, not as a stream.
-        candidate_count: Google's name of ``n``.
-        min_length, max_length: tokens to answer with at least and at most, with the few servers that have such limits.
-        repetition_penalty: above 1 holds back what was just said.
-        frequency_penalty, presence_penalty: above 0 holds back what was said often, or at all.
-        logit_bias: what to add to a token's odds, by the token's id.
         extra_body: further fields of a request's body, as they are, over all others: what a server understands beyond
             these options, and an API's ``metadata``, since a model's own field of that name is for its runs.
     """
@@ -87,17 +82,7 @@ class TextOptions(BaseModel, defer_build=True):
     max_tokens: Count | None = None
     top_p: Number | None = None
     top_k: int | None = None
-    min_p: Number | None = None
-    seed: int | None = None
     stop: Stop | None = None
-    n: Count | None = None
-    candidate_count: Count | None = None
-    min_length: int | None = Field(default=None, ge=0)
-    max_length: int | None = Field(default=None, ge=0)
-    repetition_penalty: Number | None = None
-    frequency_penalty: Number | None = None
-    presence_penalty: Number | None = None
-    logit_bias: dict[int | str, int | float] | None = None
     extra_body: dict[str, Any] | None = None
 
     def __repr_args__(self) -> Iterable[tuple[str | None, Any]]:
@@ -105,28 +90,57 @@ class TextOptions(BaseModel, defer_build=True):
 
 
 class ChatOptions(TextOptions):
-    """The options of chat models: those of `TextOptions`, and these.
+    """The options of all chat models: those of `TextOptions`, and these.
 
     Args:
         tools: what the model may call, as OpenAI's dicts; `bind_tools` makes them.
         tool_choice: auto, none, required (also any, or True), a tool's name, several names, or OpenAI's dict.
-        parallel_tool_calls: whether it may call several at once.
         functions, function_call: tools' deprecated predecessors.
         response_format: the form of the answer: ``{"type": "json_object"}``, or a JSON schema in OpenAI's dict.
-        response_mime_type: Google's way to say so; not together with ``response_format``.
         reasoning_effort: none, minimal, low, medium, high …
-        logprobs: whether to report log probabilities.
-        top_logprobs: report those of so many other tokens as well.
     """
 
     tools: list[dict[str, Any]] | None = None
     tool_choice: str | bool | list[str] | dict[str, Any] | None = None
-    parallel_tool_calls: bool | None = None
     functions: list[dict[str, Any]] | None = None
     function_call: str | dict[str, Any] | None = None
     response_format: ResponseFormat | None = None
-    response_mime_type: str | None = None
     reasoning_effort: str | None = None
+
+
+class PenaltyOptions(BaseModel, defer_build=True):
+    """For a server that has these options: a class of options inherits this one, too.
+
+    Args:
+        seed: the same seed gives mostly the same answer.
+        frequency_penalty, presence_penalty: above 0 holds back what was said often, or at all.
+    """
+
+    seed: int | None = None
+    frequency_penalty: Number | None = None
+    presence_penalty: Number | None = None
+
+
+class SamplingOptions(PenaltyOptions):
+    """For a server that has these options and those of `PenaltyOptions`, as most that run open weights do.
+
+    Args:
+        min_p: sample among those tokens that are at least this share as likely as the likeliest.
+        repetition_penalty: above 1 holds back what was just said.
+    """
+
+    min_p: Number | None = None
+    repetition_penalty: Number | None = None
+
+
+class LogprobOptions(BaseModel, defer_build=True):
+    """For a server that has these options.
+
+    Args:
+        logprobs: whether to report log probabilities.
+        top_logprobs: report those of so many other tokens as well.
+    """
+
     logprobs: bool | None = None
     top_logprobs: int | None = None
 
@@ -148,6 +162,7 @@ INSTEAD: Mapping[str, str] = {
     "background": "nothing: a call waits for its answer; timeout=... gives it the time that it needs",
     "disabled_params": "unsupported='drop', which leaves out what the model cannot take",
     "generation_config": "its entries as options of their own; what hocket has no name for goes into extra_body",
+    "max_length": "max_tokens=..., the tokens of the answer",
     "json_mode": "response_format={'type': 'json_object'}",
     "metadata": "extra_body={'metadata': ...} to send it, or config={'metadata': ...} to tell handlers",
     "model_kwargs": "its entries as options of their own; what hocket has no name for goes into extra_body",

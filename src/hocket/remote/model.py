@@ -13,6 +13,7 @@ from hocket.http.request import HTTPRequest
 from hocket.http.secrets import redact_params
 from hocket.language_models.base import BaseLanguageModel, LanguageModelInput
 from hocket.language_models.call_parts import check_stop
+from hocket.language_models.option_policy import VOCABULARY
 from hocket.language_models.options import collect_options
 from hocket.language_models.tracing_facts import LangSmithParams
 from hocket.messages.content import FieldsView
@@ -44,11 +45,15 @@ class RemoteModel(RemoteService):
     _options: ClassVar[type[BaseModel]] = BaseModel
     """What options there are: a `ChatOptions` or `TextOptions`, or a pydantic class with some of their fields.
 
-    Without a field ``stop`` the server takes no stop words, and agents that speak in text send none.
+    What other models take and this class has no field for is refused, or left out (``unsupported``). Without a field
+    ``stop``, agents that speak in text send no stop words.
     """
 
     _refuses: ClassVar[frozenset[str]] = frozenset()
-    """The options that the API has no word for."""
+    """Options that the API has no word for, although there is a field for them."""
+
+    _all_refused: ClassVar[frozenset[str]] = frozenset()
+    """Those, and what other models take and this class has no field for."""
 
     _merged_fields: ClassVar[frozenset[str]] = frozenset()
     """Fields of a body that are objects, to which those of ``extra_body`` are added key by key; any other is replaced."""
@@ -63,6 +68,7 @@ class RemoteModel(RemoteService):
         super().__pydantic_init_subclass__(**kwargs)
         if cls._options is not BaseModel:
             cls._call_options = make_call_options(cls._options)
+        cls._all_refused = cls._refuses | (VOCABULARY - cls._options.model_fields.keys())
 
     # -- what tells one model from another
 
@@ -87,7 +93,7 @@ class RemoteModel(RemoteService):
 
     @property
     def _refused_options(self) -> frozenset[str]:
-        return self._refuses if "stop" in self._options.model_fields else self._refuses | {"stop"}
+        return self._all_refused
 
     def _get_ls_params(self, stop: list[str] | None = None, **kwargs: Any) -> LangSmithParams:
         return {**super()._get_ls_params(stop, **kwargs), "ls_provider": self._provider}  # type: ignore[misc]  # a model's

@@ -4,9 +4,8 @@ from typing import Any
 
 import pytest
 
-from hocket.errors import InvalidInput, Unsupported
+from hocket.errors import InvalidInput, Unsupported, UnsupportedOptionWarning
 from hocket.language_models.option_policy import VOCABULARY
-from hocket.language_models.options import ChatOptions
 from hocket.messages import AIMessage, HumanMessage, SystemMessage
 from hocket.providers.openai import ChatOpenAI, OpenAI
 from hocket.providers.openai.dialects import DIALECTS
@@ -62,7 +61,7 @@ ZEROS: list[tuple[str, Any]] = [
     *((name, 0.0) for name in ("temperature", "top_p", "min_p", "frequency_penalty", "presence_penalty")),
     *((name, 0) for name in ("seed", "top_k", "top_logprobs", "min_length")),
 ]
-NOWHERE = ("candidate_count", "max_length", "response_mime_type")
+NOWHERE = ("candidate_count", "response_mime_type")
 """Options that no server of this format takes."""
 
 
@@ -79,10 +78,8 @@ def body(asked: ChatOpenAI, stream: bool = False, **options: Any) -> dict[str, A
 
 def test_the_table_has_every_option() -> None:
     """No option of the format is left without a test."""
-    assert {name for name, *_ in TABLE} | NOT_IN_THE_TABLE | set(NOWHERE) == set(
-        ModelOptions.model_fields
-    ) - OF_RESPONSES
-    assert set(ChatOptions.model_fields) == VOCABULARY
+    assert {name for name, *_ in TABLE} | NOT_IN_THE_TABLE == set(ModelOptions.model_fields) - OF_RESPONSES
+    assert VOCABULARY - ModelOptions.model_fields.keys() == set(NOWHERE)
 
 
 @pytest.mark.parametrize(("name", "value", "field", "dialect"), TABLE, ids=NAMES)
@@ -173,6 +170,18 @@ def test_what_no_server_of_the_format_takes(dialect: str, name: str) -> None:
     with pytest.raises(Unsupported, match=f"{dialect} takes no {name}: leave it out"):
         body(model, **{name: value})
     assert body(model, **{name: value}, unsupported="drop") == body(model)
+    with pytest.raises(Unsupported, match=f"ChatOpenAI takes no {name}: leave it out"):
+        made(dialect, **{name: value})
+    with pytest.warns(UnsupportedOptionWarning, match=name):
+        assert body(made(dialect, **{name: value}, unsupported="warn")) == body(model)
+
+
+def test_what_a_dialect_does_not_take_is_refused_when_the_model_is_made() -> None:
+    """Not at the first call; None is no value, and a model that leaves options out may have it."""
+    with pytest.raises(Unsupported, match="openai takes no repetition_penalty, top_k: leave it out"):
+        made("openai", top_k=1, repetition_penalty=1.1, min_p=None)
+    assert made("vllm", top_k=1).top_k == 1
+    assert body(made("openai", top_k=1, unsupported="drop")) == body(made("openai"))
 
 
 def test_a_dialect_takes_what_its_table_says() -> None:

@@ -15,7 +15,7 @@ from hocket.outputs import ChatResult
 from hocket.providers.anthropic.content import is_native
 from hocket.providers.anthropic.decode import PROVIDER, decode_reply
 from hocket.providers.anthropic.encode import encode_conversation, encode_request
-from hocket.providers.anthropic.options import REFUSED, AnthropicOptions
+from hocket.providers.anthropic.options import AnthropicOptions
 from hocket.providers.anthropic.stream import AnthropicDecoder
 from hocket.providers.anthropic.tools import encode_tools
 from hocket.remote.chat_model import RemoteChatModel
@@ -60,7 +60,6 @@ class ChatAnthropic(AnthropicOptions, RemoteChatModel):
 
     _options: ClassVar = AnthropicOptions
     _tool_choices: ClassVar = frozenset(ToolChoiceKind)
-    _refuses: ClassVar = REFUSED
     _reasoning_options: ClassVar = frozenset({"thinking"})
     _schema_dialect: ClassVar = ANTHROPIC
     _call_ids: ClassVar = re.compile("[a-zA-Z0-9_-]+")

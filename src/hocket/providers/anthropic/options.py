@@ -5,16 +5,7 @@ from pydantic import Field
 from hocket.language_models.options import ChatOptions
 from hocket.messages.content import Fields
 
-__all__ = ["REFUSED", "AnthropicOptions"]
-
-REFUSED = frozenset(
-    {
-        *("seed", "n", "candidate_count", "min_p", "min_length", "max_length"),
-        *("repetition_penalty", "frequency_penalty", "presence_penalty"),
-        *("logit_bias", "logprobs", "top_logprobs", "response_mime_type"),
-    }
-)
-"""Options that the API has no word for."""
+__all__ = ["AnthropicOptions"]
 
 
 class AnthropicOptions(ChatOptions):
@@ -22,6 +13,7 @@ class AnthropicOptions(ChatOptions):
 
     Args:
         model: its name.
+        parallel_tool_calls: whether it may call several tools at once.
         thinking: ``{"type": "adaptive"}``, ``{"type": "enabled", "budget_tokens": 2048}``, ``{"type": "disabled"}``;
             with ``display`` and whatever else the API understands. Default: what ``reasoning_effort`` says.
         output_config: how much effort to make, and the form of the answer, in the API's words; what ``reasoning_effort``
@@ -36,6 +28,7 @@ class AnthropicOptions(ChatOptions):
     """
 
     model: str = Field(min_length=1)
+    parallel_tool_calls: bool | None = None
     thinking: Fields | None = None
     output_config: Fields | None = None
     cache_control: Fields | None = None

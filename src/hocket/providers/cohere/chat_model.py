@@ -13,7 +13,7 @@ from hocket.outputs import ChatResult
 from hocket.providers.cohere.content import is_native
 from hocket.providers.cohere.decode import decode_reply
 from hocket.providers.cohere.encode import encode_request
-from hocket.providers.cohere.options import REFUSED, CohereOptions
+from hocket.providers.cohere.options import CohereOptions
 from hocket.providers.cohere.service import CohereService
 from hocket.providers.cohere.stream import CohereDecoder
 from hocket.remote.chat_model import RemoteChatModel
@@ -41,7 +41,6 @@ class ChatCohere(CohereService, CohereOptions, RemoteChatModel):
 
     _options: ClassVar = CohereOptions
     _tool_choices: ClassVar = frozenset(ToolChoiceKind)
-    _refuses: ClassVar = REFUSED
     _reasoning_options: ClassVar = frozenset({"thinking"})
     _schema_dialect: ClassVar = COHERE
 

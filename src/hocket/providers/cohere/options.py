@@ -2,25 +2,18 @@
 
 from pydantic import Field
 
-from hocket.language_models.options import ChatOptions
+from hocket.language_models.options import ChatOptions, PenaltyOptions
 from hocket.messages.content import Fields
 
-__all__ = ["REFUSED", "CohereOptions"]
-
-REFUSED = frozenset(
-    {
-        *("n", "candidate_count", "min_p", "min_length", "max_length", "repetition_penalty", "logit_bias"),
-        *("top_logprobs", "parallel_tool_calls", "response_mime_type"),
-    }
-)
-"""Options that the API has no word for."""
+__all__ = ["CohereOptions"]
 
 
-class CohereOptions(ChatOptions):
-    """The options of `ChatOptions`, and those that only this API has.
+class CohereOptions(PenaltyOptions, ChatOptions):
+    """The options of `ChatOptions` and `PenaltyOptions`, and those that only this API has.
 
     Args:
         model: its name.
+        logprobs: whether to report log probabilities.
         thinking: ``{"type": "enabled", "token_budget": 2000}`` or ``{"type": "disabled"}``. Default: what
             ``reasoning_effort`` says.
         documents: what the answer is to be based on, and to cite: texts, or ``{"id": ..., "data": {...}}``.
@@ -31,6 +24,7 @@ class CohereOptions(ChatOptions):
     """
 
     model: str = Field(min_length=1)
+    logprobs: bool | None = None
     thinking: Fields | None = None
     documents: list[str | Fields] | None = None
     citation_options: Fields | None = None

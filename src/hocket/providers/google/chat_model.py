@@ -13,7 +13,7 @@ from hocket.outputs import ChatResult
 from hocket.providers.google.content import is_native
 from hocket.providers.google.decode import decode_reply
 from hocket.providers.google.encode import encode_conversation, encode_request
-from hocket.providers.google.options import REFUSED, GoogleOptions
+from hocket.providers.google.options import GoogleOptions
 from hocket.providers.google.service import GoogleService, name_model
 from hocket.providers.google.stream import GoogleDecoder
 from hocket.providers.google.tools import encode_tools
@@ -44,7 +44,6 @@ class ChatGoogleGenerativeAI(GoogleService, GoogleOptions, RemoteChatModel):
 
     _options: ClassVar = GoogleOptions
     _tool_choices: ClassVar = frozenset(ToolChoiceKind)
-    _refuses: ClassVar = REFUSED
     _reasoning_options: ClassVar = frozenset({"thinking_level", "thinking_budget", "include_thoughts"})
     _schema_dialect: ClassVar = DRAFT_2020_12
     _merged_fields: ClassVar = frozenset({"generationConfig"})

@@ -2,20 +2,19 @@
 
 from pydantic import Field
 
-from hocket.language_models.options import ChatOptions
+from hocket.language_models.options import ChatOptions, Count, LogprobOptions, PenaltyOptions
 from hocket.messages.content import Fields
 
-__all__ = ["REFUSED", "GoogleOptions"]
-
-REFUSED = frozenset({"min_p", "min_length", "max_length", "repetition_penalty", "logit_bias", "parallel_tool_calls"})
-"""Options that the API has no word for."""
+__all__ = ["GoogleOptions"]
 
 
-class GoogleOptions(ChatOptions):
-    """The options of `ChatOptions`, and those that only this API has.
+class GoogleOptions(PenaltyOptions, LogprobOptions, ChatOptions):
+    """The options of `ChatOptions`, `PenaltyOptions` and `LogprobOptions`, and those that only this API has.
 
     Args:
         model: its name, with or without ``models/``.
+        n, candidate_count: how many answers; more than one only in one piece, not as a stream.
+        response_mime_type: the API's way to say what ``response_format`` says; not together with it.
         thinking_level: minimal, low, medium, high, xhigh: how much to think; of Gemini 3 and later.
         thinking_budget: tokens to think with; 0: not at all; -1: the model decides. Of Gemini 2.5.
         include_thoughts: whether the answer tells a summary of its reasoning.
@@ -33,6 +32,9 @@ class GoogleOptions(ChatOptions):
     """
 
     model: str = Field(min_length=1)
+    n: Count | None = None
+    candidate_count: Count | None = None
+    response_mime_type: str | None = None
     thinking_level: str | None = None
     thinking_budget: int | None = Field(default=None, ge=-1)
     include_thoughts: bool | None = None

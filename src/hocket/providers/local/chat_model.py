@@ -9,6 +9,7 @@ from pydantic import Field
 from hocket._runtime.runtime import ASYNC
 from hocket.errors import LocalModelError
 from hocket.language_models import BaseChatModel, ModelProfile
+from hocket.language_models.option_policy import VOCABULARY
 from hocket.language_models.options import collect_options, merge_options
 from hocket.language_models.structured import StructuredMethod
 from hocket.language_models.tool_choice import ToolChoiceKind
@@ -17,11 +18,15 @@ from hocket.outputs import ChatGenerationChunk
 from hocket.providers.local.decode import decode_chunk
 from hocket.providers.local.encode import encode_request
 from hocket.providers.local.engine import missing_setup, open_engine
-from hocket.providers.local.options import REFUSED, CallOptions, ModelOptions
+from hocket.providers.local.options import CallOptions, ModelOptions
 from hocket.providers.local.pump import answer
 from hocket.providers.local.weights import INSTRUCTIONS, SAMPLING, requested_path
 
 __all__ = ["ChatLocal"]
+
+
+_REFUSED = VOCABULARY - ModelOptions.model_fields.keys()
+"""The options that the runtime has no word for, or does not heed."""
 
 
 class ChatLocal(ModelOptions, BaseChatModel):
@@ -84,7 +89,7 @@ class ChatLocal(ModelOptions, BaseChatModel):
 
     @property
     def _refused_options(self) -> frozenset[str]:
-        return REFUSED
+        return _REFUSED
 
     def _resolve_model_profile(self) -> ModelProfile:
         unread = dict.fromkeys(("image_inputs", "audio_inputs", "video_inputs", "pdf_inputs"), False)

@@ -8,10 +8,9 @@ from typing import Annotated, Any, ClassVar, cast
 
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field
 
-from hocket.language_models.option_policy import VOCABULARY
-from hocket.language_models.options import ChatOptions
+from hocket.language_models.options import ResponseFormat, SamplingOptions, TextOptions
 
-__all__ = ["REFUSED", "CallOptions", "ModelOptions"]
+__all__ = ["CallOptions", "ModelOptions"]
 
 RANDOM_SEED = 2**32 - 1  # LLAMA_DEFAULT_SEED: means "a new one each time" to the runtime
 
@@ -41,8 +40,8 @@ Stop = Annotated[list[Annotated[str, Field(min_length=1)]], BeforeValidator(_as_
 Tools = Annotated[list[dict[str, Any]], AfterValidator(_check_tools)]
 
 
-class ModelOptions(ChatOptions):
-    """The options of `ChatOptions`, of which the embedded model takes these; None: the runtime's own default.
+class ModelOptions(SamplingOptions, TextOptions):
+    """The options that the embedded model takes; None: the runtime's own default.
 
     Args:
         model: path of a GGUF file. Default: the environment's ``HOCKET_LOCAL_MODEL``, else SmolLM2 from its wheel.
@@ -66,16 +65,11 @@ class ModelOptions(ChatOptions):
     seed: Seed | None = None
     stop: Stop | None = None
     tools: Tools | None = None
+    tool_choice: str | bool | list[str] | dict[str, Any] | None = None
+    response_format: ResponseFormat | None = None
 
 
 class CallOptions(ModelOptions):
     """One call's options."""
 
     model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid", frozen=True)
-
-
-REFUSED = VOCABULARY - {
-    *("temperature", "top_p", "top_k", "min_p", "repetition_penalty", "frequency_penalty", "presence_penalty"),
-    *("max_tokens", "seed", "stop", "tools", "tool_choice", "response_format", "extra_body"),
-}
-"""The options that the runtime has no word for, or does not heed."""

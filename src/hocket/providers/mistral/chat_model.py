@@ -14,7 +14,7 @@ from hocket.outputs import ChatResult
 from hocket.providers.mistral.content import is_native
 from hocket.providers.mistral.decode import MistralDecoder, decode_reply
 from hocket.providers.mistral.encode import encode_request
-from hocket.providers.mistral.options import REFUSED, MistralOptions
+from hocket.providers.mistral.options import MistralOptions
 from hocket.providers.mistral.service import MistralService
 from hocket.remote.chat_model import RemoteChatModel
 
@@ -41,7 +41,6 @@ class ChatMistralAI(MistralService, MistralOptions, RemoteChatModel):
 
     _options: ClassVar = MistralOptions
     _tool_choices: ClassVar = frozenset(ToolChoiceKind)
-    _refuses: ClassVar = REFUSED
     _schema_dialect: ClassVar = MISTRAL
     _call_ids: ClassVar = re.compile("[a-zA-Z0-9]{9}")
 

@@ -2,20 +2,20 @@
 
 from pydantic import Field
 
-from hocket.language_models.options import ChatOptions
+from hocket.language_models.options import ChatOptions, Count, LogprobOptions, Number, PenaltyOptions
 from hocket.messages.content import Fields
 
-__all__ = ["REFUSED", "MistralOptions"]
-
-REFUSED = frozenset({"min_p", "candidate_count", "min_length", "max_length", "logit_bias", "response_mime_type"})
-"""Options that the API has no word for. It refuses a field that it does not know."""
+__all__ = ["MistralOptions"]
 
 
-class MistralOptions(ChatOptions):
-    """The options of `ChatOptions`, and those that only this API has.
+class MistralOptions(PenaltyOptions, LogprobOptions, ChatOptions):
+    """The options of `ChatOptions`, `PenaltyOptions` and `LogprobOptions`, and those that only this API has.
 
     Args:
         model: its name.
+        n: how many answers; more than one only in one piece, not as a stream.
+        repetition_penalty: above 1 holds back what was just said.
+        parallel_tool_calls: whether it may call several tools at once.
         safe_prompt: have the API put its own safety instructions before the conversation.
         prompt_mode: "reasoning" has the API put its own instructions to reason before the conversation.
         prediction: what the answer is likely to be: ``{"type": "content", "content": "..."}``.
@@ -26,6 +26,9 @@ class MistralOptions(ChatOptions):
     """
 
     model: str = Field(min_length=1)
+    n: Count | None = None
+    repetition_penalty: Number | None = None
+    parallel_tool_calls: bool | None = None
     safe_prompt: bool | None = None
     prompt_mode: str | None = None
     prediction: Fields | None = None

@@ -11,7 +11,7 @@ from hocket.messages import BaseMessage
 from hocket.outputs import ChatResult
 from hocket.providers.ollama.decode import decode_reply
 from hocket.providers.ollama.encode import encode_request
-from hocket.providers.ollama.options import REFUSED, OllamaOptions
+from hocket.providers.ollama.options import OllamaOptions
 from hocket.providers.ollama.service import OllamaService
 from hocket.providers.ollama.stream import OllamaDecoder
 from hocket.providers.ollama.window import check_window
@@ -43,7 +43,6 @@ class ChatOllama(OllamaService, OllamaOptions, RemoteChatModel):
 
     _options: ClassVar = OllamaOptions
     _tool_choices: ClassVar = frozenset({ToolChoiceKind.AUTO, ToolChoiceKind.NONE})
-    _refuses: ClassVar = REFUSED
     _reasoning_options: ClassVar = frozenset({"think"})
     _schema_dialect: ClassVar = DRAFT_2020_12
     _merged_fields: ClassVar = frozenset({"options"})

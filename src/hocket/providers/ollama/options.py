@@ -4,17 +4,9 @@ from typing import Literal
 
 from pydantic import BaseModel, Field
 
-from hocket.language_models.options import ChatOptions, Count, Number
+from hocket.language_models.options import ChatOptions, Count, LogprobOptions, Number, SamplingOptions
 
-__all__ = ["REFUSED", "OllamaOptions", "RunnerOptions"]
-
-REFUSED = frozenset(
-    {
-        *("n", "candidate_count", "min_length", "max_length", "logit_bias"),
-        *("response_mime_type", "parallel_tool_calls"),
-    }
-)
-"""Options that the API has no word for."""
+__all__ = ["OllamaOptions", "RunnerOptions"]
 
 
 class RunnerOptions(BaseModel, defer_build=True):
@@ -39,8 +31,8 @@ class RunnerOptions(BaseModel, defer_build=True):
     keep_alive: str | float | None = None
 
 
-class OllamaOptions(RunnerOptions, ChatOptions):
-    """The options of `ChatOptions` and `RunnerOptions`, and those that only this API has.
+class OllamaOptions(RunnerOptions, SamplingOptions, LogprobOptions, ChatOptions):
+    """The options of `ChatOptions`, `SamplingOptions`, `LogprobOptions`, `RunnerOptions`, and those that only this API has.
 
     Args:
         model: its name, as ``ollama list`` shows it.

@@ -7,7 +7,7 @@ from pydantic import Field
 
 from hocket.errors import InvalidInput, InvalidReply
 from hocket.http.request import HTTPReply, HTTPRequest
-from hocket.language_models.options import Count, TextOptions, collect_options
+from hocket.language_models.options import Count, SamplingOptions, TextOptions, collect_options
 from hocket.outputs import Generation, GenerationChunk, LLMResult
 from hocket.providers.openai.dialects import Dialect
 from hocket.providers.openai.service import OpenAIService
@@ -26,13 +26,15 @@ __all__ = [
 ]
 
 
-class CompletionOptions(TextOptions):
-    """The options of `TextOptions`, and those that only this format has. A call may override each.
+class CompletionOptions(SamplingOptions, TextOptions):
+    """The options of `TextOptions` and `SamplingOptions`, and those that only this format has. A call may override each.
 
     Args:
         model: its name with the server; Azure's older URLs: that of the deployment.
         max_tokens: tokens to answer with at most. Unset, OpenAI's server gives 16.
         n: how many answers to each prompt.
+        min_length: tokens to answer with at least.
+        logit_bias: what to add to a token's odds, by the token's id.
         best_of: how many to make of which the ``n`` likeliest are returned; not as a stream.
         logprobs: report log probabilities, those of so many other tokens as well.
         echo: put the prompt before the answer.
@@ -42,6 +44,9 @@ class CompletionOptions(TextOptions):
 
     model: str = Field(default="gpt-3.5-turbo-instruct", min_length=1)
     max_tokens: Count | None = 256
+    n: Count | None = None
+    min_length: int | None = Field(default=None, ge=0)
+    logit_bias: dict[int | str, int | float] | None = None
     best_of: Count | None = None
     logprobs: int | None = Field(default=None, ge=0)
     echo: bool | None = None

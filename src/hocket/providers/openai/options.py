@@ -4,7 +4,7 @@ from typing import Any
 
 from pydantic import Field
 
-from hocket.language_models.options import ChatOptions
+from hocket.language_models.options import ChatOptions, Count, LogprobOptions, SamplingOptions
 from hocket.messages.content import Fields
 
 __all__ = ["OF_COMPLETIONS", "OF_RESPONSES", "ModelOptions"]
@@ -21,11 +21,17 @@ OF_COMPLETIONS = frozenset({"modalities", "audio", "prediction", "web_search_opt
 """Options beyond those of all chat models that only chat completions have."""
 
 
-class ModelOptions(ChatOptions):
-    """The options of `ChatOptions`, and those that only these APIs have.
+class ModelOptions(SamplingOptions, LogprobOptions, ChatOptions):
+    """The options of `ChatOptions`, `SamplingOptions` and `LogprobOptions`, and those that only these APIs have.
+
+    Which of them a server takes, says its dialect: OpenAI's own takes no ``top_k``.
 
     Args:
         model: its name with the server; Azure: that of the deployment.
+        n: how many answers; more than one only in one piece, not as a stream.
+        min_length: tokens to answer with at least.
+        logit_bias: what to add to a token's odds, by the token's id.
+        parallel_tool_calls: whether it may call several tools at once.
         verbosity: low, medium, high.
         service_tier: auto, default, flex, priority …
         prompt_cache_key, prompt_cache_retention, prompt_cache_options: how prompts are cached.
@@ -49,6 +55,10 @@ class ModelOptions(ChatOptions):
     """
 
     model: str = Field(min_length=1)
+    n: Count | None = None
+    min_length: int | None = Field(default=None, ge=0)
+    logit_bias: dict[int | str, int | float] | None = None
+    parallel_tool_calls: bool | None = None
     verbosity: str | None = None
     service_tier: str | None = None
     prompt_cache_key: str | None = None

@@ -35,7 +35,6 @@ OPTIONS: dict[str, Any] = {
     "frequency_penalty": 0.234375,
     "presence_penalty": 0.359375,
     "min_length": 1729,
-    "max_length": 7919,
     "response_mime_type": "text/x-odd",
 }
 
