@@ -138,11 +138,11 @@ def test_a_server_that_fails_once(terminal: Start) -> None:
 def test_reasoning_is_dimmed(terminal: Start) -> None:
     """Unless `NO_COLOR` asks for plain text; a model cannot steer the terminal."""
     session = start(terminal, "--model", "acted:thinks")
-    assert "\x1b[2mhm,\n\x1b[0m\nso be it" in ask(session, "why?")
+    assert "\x1b[2mhm, \n\x1b[0m\nso be it" in ask(session, "why?")
     session = start(terminal, "--model", "acted:thinks", NO_COLOR="1")
-    assert ask(session, "why?") == "hm,\n\nso be it"
+    assert ask(session, "why?") == "hm, \n\nso be it"
     ask(session, "/model acted:escapes")
-    assert ask(session, "go") == "]0;titletab     green[32m\n1A\U0001f600"
+    assert ask(session, "go") == "]0;titletab\tgreen[32m\n1A\U0001f600"
 
 
 def test_answers_alone_go_to_a_pipe(terminal: Start) -> None:

@@ -97,7 +97,7 @@ def test_an_answer_that_breaks_off_is_whole_until_there() -> None:
         raise ZeroDivisionError
     screen = Screen(80)
     screen.write(out.getvalue())
-    assert screen.text == "one **two three\n\n• four\n• five\n  1"
+    assert screen.text == "one **two three\n\n • four\n • five\n   1"
     assert out.getvalue().endswith("\n")
 
 
@@ -108,10 +108,10 @@ def test_a_note_has_lines_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     with Printer(out) as printer:
         printer.show(AIMessageChunk("Let me *see"))
         note("calculator(1)")
-        printer.show(AIMessageChunk("*: it is\n\n1."))
+        printer.show(AIMessageChunk("*: it is\n\none."))
     screen = Screen(80)
     screen.write(out.getvalue())
-    assert screen.text == "Let me *see\nhocket: calculator(1)\n*: it is\n\n1."
+    assert screen.text == "Let me *see\nhocket: calculator(1)\n*: it is\n\none."
 
 
 def test_a_flood_is_drawn_together(monkeypatch: pytest.MonkeyPatch) -> None:

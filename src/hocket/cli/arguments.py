@@ -9,8 +9,7 @@ from typing import Any, NoReturn, cast
 
 from hocket.cli.exits import MISUSED
 from hocket.cli.model_options import parse_option
-from hocket.cli.output import note, squeeze
-from hocket.cli.word_wrap import break_hanging
+from hocket.cli.output import note, squeeze, wrap_line
 from hocket.errors.hints import excerpt, near_name
 
 __all__ = [
@@ -36,9 +35,7 @@ class _HelpFormatter(argparse.HelpFormatter):
     """Keeps the lines of a text, broken to the terminal's width, and has no empty line where commands have no heading."""
 
     def _fill_text(self, text: str, width: int, indent: str) -> str:
-        rows = [
-            row for line in text.splitlines() for row in break_hanging(line, width - len(indent), _find_hanging(line))
-        ]
+        rows = [row for line in text.splitlines() for row in wrap_line(line, width - len(indent), _find_hanging(line))]
         return "".join(f"{indent}{row}\n" for row in rows)
 
     def _format_action(self, action: argparse.Action) -> str:

@@ -6,24 +6,29 @@ the direction of the writing round, so that a line reads as something else. A te
 
 import contextlib
 import io
+import os
 import sys
 from collections.abc import Callable, Generator, Iterable
-from typing import cast
+from typing import TextIO, cast
 
 __all__ = [
     "accept_any_text",
+    "find_size",
     "keep_line_open",
     "make_printable",
     "note",
     "print_lines",
     "print_traceback",
     "squeeze",
+    "wrap_line",
     "write_status",
 ]
 
 _CONTROLS = [code for code in (*range(32), *range(127, 160)) if chr(code) not in "\t\n"]
 _DIRECTIONS = (*range(0x202A, 0x202F), *range(0x2066, 0x206A))  # embeddings, overrides, isolates and their ends
 _STEERING = dict.fromkeys((*_CONTROLS, *_DIRECTIONS))
+
+_USUAL = os.terminal_size((80, 24))
 
 _enders: list[Callable[[], None]] = []  # each ends a line of the terminal that something is still written to
 
@@ -38,6 +43,28 @@ def accept_any_text() -> None:
 def make_printable(text: str) -> str:
     """Return ``text`` without the characters that steer a terminal; tabs and new lines stay."""
     return text.translate(_STEERING)
+
+
+def find_size(out: TextIO) -> os.terminal_size:
+    """Return how many columns and lines a terminal has; the usual ones where it does not tell."""
+    try:
+        size = os.get_terminal_size(out.fileno())
+    except (OSError, ValueError):  # no terminal of the system's
+        return _USUAL
+    return size if size.columns and size.lines else _USUAL
+
+
+def wrap_line(line: str, columns: int, indent: int = 0) -> list[str]:
+    """Return a line as several, broken between words, and inside those that are wider than a line.
+
+    Args:
+        line: without line breaks.
+        columns: of a line.
+        indent: of those after the first.
+    """
+    import textwrap
+
+    return textwrap.wrap(line, columns, subsequent_indent=" " * indent, break_on_hyphens=False) or [""]
 
 
 def squeeze(text: str) -> str:
@@ -59,12 +86,9 @@ def note(text: str) -> None:
     """Write something that is no part of an answer, to standard error, as the command's own words."""
     line = f"hocket: {make_printable(text)}"
     if sys.stderr.isatty():
-        from hocket.cli.screen import find_size
-        from hocket.cli.word_wrap import break_hanging
-
         for end in _enders:
             end()
-        line = "\n".join(break_hanging(line.expandtabs(), find_size(sys.stderr).columns, 0))
+        line = "\n".join(wrap_line(line, find_size(sys.stderr).columns))
     print(line, file=sys.stderr, flush=True)
 
 
@@ -79,11 +103,11 @@ def write_status(text: str, *, is_last: bool = False) -> None:
 
     It is cut to the terminal's width, since what goes on in a second row stays there; of the last one nothing is left out.
     """
-    from hocket.cli.screen import find_size
-    from hocket.cli.word_wrap import break_hanging, cut_line
-
     line, columns = squeeze(make_printable(text)), find_size(sys.stderr).columns
-    shown = "\n".join(break_hanging(line, columns, 0)) + "\n" if is_last else cut_line(line, columns - 1)
+    if is_last:
+        shown = "\n".join(wrap_line(line, columns)) + "\n"
+    else:
+        shown = line if len(line) < columns else f"{line[: columns - 2]}…"
     print(f"\r\x1b[K{shown}", end="", file=sys.stderr, flush=True)
 
 

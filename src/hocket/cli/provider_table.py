@@ -11,9 +11,7 @@ import sys
 from collections.abc import Awaitable, Callable, Generator, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from hocket.cli.output import squeeze
-from hocket.cli.screen import find_size
-from hocket.cli.word_wrap import break_hanging
+from hocket.cli.output import find_size, squeeze, wrap_line
 
 if TYPE_CHECKING:
     from hocket.language_models import BaseChatModel
@@ -71,9 +69,9 @@ def list_provider_lines() -> Iterator[str]:
         rows = [name for name in names if states[name].group is group]
         if not rows:
             continue
-        yield from [*before, *break_hanging(group.value, columns, 0)]
+        yield from [*before, *wrap_line(group.value, columns)]
         for name in rows:
-            yield from break_hanging(f"  {name:<{indent - 2}}{states[name].text}", columns, indent)
+            yield from wrap_line(f"  {name:<{indent - 2}}{states[name].text}", columns, indent)
         before = [""]
 
 

@@ -13,12 +13,10 @@ from hocket.cli.chat.answering import Outcome, ask_and_show, undo
 from hocket.cli.chat.attachments import attach_files, read_attachment
 from hocket.cli.chat.talks import Talk
 from hocket.cli.exits import report
-from hocket.cli.output import note, print_lines
+from hocket.cli.output import find_size, note, print_lines, wrap_line
 from hocket.cli.printer import Printer, read_reasoning
-from hocket.cli.screen import find_size
 from hocket.cli.standard_input import replace_undecodable
 from hocket.cli.terminal import edit_lines, read_lines
-from hocket.cli.word_wrap import break_hanging
 from hocket.conversation import Conversation
 from hocket.messages import AIMessage, UsageMetadata
 from hocket.runnables import Runnable
@@ -233,4 +231,4 @@ class Session:
 def _lay_out_help(_: str) -> str:
     columns = find_size(sys.stderr).columns
     lines = ((line, _HELP.index("ask") if line.startswith("/") else 0) for line in _HELP.splitlines())
-    return "\n".join(row for line, indent in lines for row in break_hanging(line, columns, indent))
+    return "\n".join(row for line, indent in lines for row in wrap_line(line, columns, indent))
