@@ -4,7 +4,6 @@ LangChain's vocabulary, async-first, with guarantees that a test can show. This 
 may be imported from here, and is loaded when it is first used.
 """
 
-import sys
 from typing import TYPE_CHECKING
 
 from hocket._runtime.lazy import Loader, loader
@@ -87,82 +86,39 @@ if TYPE_CHECKING:
     from hocket.tools import BaseTool, arun_tool_calls, run_tool_calls, tool
 
 _ROOMS = {
-    "budgets": ("Budget", "spending"),
-    "caches": ("BaseCache", "InMemoryCache"),
-    "callbacks": (
-        "AsyncCallbackHandler",
-        "BaseCallbackHandler",
-        "CallbackManager",
-        "UsageMetadataCallbackHandler",
-        "get_usage_metadata_callback",
-    ),
-    "chat_history": ("BaseChatMessageHistory", "InMemoryChatMessageHistory", "open_history"),
-    "conversation": ("Conversation",),
-    "embeddings": ("DeterministicFakeEmbedding", "Embeddings"),
-    "errors": ("HocketError", "LLMError"),
-    "globals": ("get_llm_cache", "set_debug", "set_llm_cache", "set_verbose"),
-    "language_models": (
-        "BaseChatModel",
-        "BaseLLM",
-        "BaseLanguageModel",
-        "ChatStream",
-        "FakeChatModel",
-        "FakeListChatModel",
-        "FakeListLLM",
-        "FakeMessagesListChatModel",
-        "FakeStreamingListLLM",
-        "GenericFakeChatModel",
-        "LLM",
-        "ParrotFakeChatModel",
-        "ScriptedChatModel",
-        "SimpleChatModel",
-        "Turn",
-        "init_chat_model",
-    ),
-    "load": ("dumpd", "dumps", "load", "loads"),
-    "messages": (
-        "AIMessage",
-        "AIMessageChunk",
-        "BaseMessage",
-        "ChatMessage",
-        "Collector",
-        "HumanMessage",
-        "SystemMessage",
-        "ToolMessage",
-        "trim_messages",
-    ),
-    "output_parsers": ("JsonOutputParser", "PydanticOutputParser", "StrOutputParser"),
-    "outputs": (
-        "ChatGeneration",
-        "ChatGenerationChunk",
-        "ChatResult",
-        "Generation",
-        "GenerationChunk",
-        "LLMResult",
-    ),
-    "prices": ("Price", "price_of", "set_prices"),
-    "prompt_values": ("ChatPromptValue", "PromptValue", "StringPromptValue"),
-    "prompts": ("ChatPromptTemplate", "MessagesPlaceholder", "PromptTemplate"),
-    "providers.anthropic": ("ChatAnthropic",),
-    "providers.cohere": ("ChatCohere", "CohereEmbeddings", "CohereRerank"),
-    "providers.mistral": ("ChatMistralAI", "MistralAIEmbeddings"),
-    "providers.ollama": ("ChatOllama", "OllamaEmbeddings"),
-    "providers.google": ("ChatGoogleGenerativeAI", "GoogleGenerativeAIEmbeddings"),
-    "providers.openai": ("ChatOpenAI", "OpenAI", "OpenAIEmbeddings"),
-    "rate_limiters": ("BaseRateLimiter", "InMemoryRateLimiter"),
-    "retries": ("RetryPolicy",),
-    "runnables": (
-        "Runnable",
-        "RunnableConfig",
-        "RunnableLambda",
-        "RunnableParallel",
-        "RunnablePassthrough",
-        "RunnableWithMessageHistory",
-    ),
-    "timeouts": ("Timeout",),
-    "tools": ("BaseTool", "arun_tool_calls", "run_tool_calls", "tool"),
+    "budgets": "Budget spending",
+    "caches": "BaseCache InMemoryCache",
+    "callbacks": "AsyncCallbackHandler BaseCallbackHandler CallbackManager UsageMetadataCallbackHandler "
+    "get_usage_metadata_callback",
+    "chat_history": "BaseChatMessageHistory InMemoryChatMessageHistory open_history",
+    "conversation": "Conversation",
+    "embeddings": "DeterministicFakeEmbedding Embeddings",
+    "errors": "HocketError LLMError",
+    "globals": "get_llm_cache set_debug set_llm_cache set_verbose",
+    "language_models": "BaseChatModel BaseLLM BaseLanguageModel ChatStream FakeChatModel FakeListChatModel "
+    "FakeListLLM FakeMessagesListChatModel FakeStreamingListLLM GenericFakeChatModel LLM ParrotFakeChatModel "
+    "ScriptedChatModel SimpleChatModel Turn init_chat_model",
+    "load": "dumpd dumps load loads",
+    "messages": "AIMessage AIMessageChunk BaseMessage ChatMessage Collector HumanMessage SystemMessage ToolMessage "
+    "trim_messages",
+    "output_parsers": "JsonOutputParser PydanticOutputParser StrOutputParser",
+    "outputs": "ChatGeneration ChatGenerationChunk ChatResult Generation GenerationChunk LLMResult",
+    "prices": "Price price_of set_prices",
+    "prompt_values": "ChatPromptValue PromptValue StringPromptValue",
+    "prompts": "ChatPromptTemplate MessagesPlaceholder PromptTemplate",
+    "providers.anthropic": "ChatAnthropic",
+    "providers.cohere": "ChatCohere CohereEmbeddings CohereRerank",
+    "providers.mistral": "ChatMistralAI MistralAIEmbeddings",
+    "providers.ollama": "ChatOllama OllamaEmbeddings",
+    "providers.google": "ChatGoogleGenerativeAI GoogleGenerativeAIEmbeddings",
+    "providers.openai": "ChatOpenAI OpenAI OpenAIEmbeddings",
+    "rate_limiters": "BaseRateLimiter InMemoryRateLimiter",
+    "retries": "RetryPolicy",
+    "runnables": "Runnable RunnableConfig RunnableLambda RunnableParallel RunnablePassthrough "
+    "RunnableWithMessageHistory",
+    "timeouts": "Timeout",
+    "tools": "BaseTool arun_tool_calls run_tool_calls tool",
 }
-_ROOM_OF = {name: room for room, names in _ROOMS.items() for name in names}
 
 __all__ = [
     "LLM",
@@ -268,8 +224,4 @@ def _explain(name: str) -> str:
     return "init_chat_model('provider:model') makes the chat model of a provider" if is_model else ""
 
 
-__getattr__: Loader = loader(__name__, _ROOM_OF, explain=_explain)
-
-
-def __dir__() -> list[str]:
-    return sorted({*vars(sys.modules[__name__]), *__all__})
+__getattr__: Loader = loader(__name__, _ROOMS, explain=_explain)

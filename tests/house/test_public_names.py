@@ -3,6 +3,7 @@
 import ast
 import importlib
 import inspect
+import pydoc
 import sys
 from collections.abc import Callable, Iterator
 from itertools import pairwise
@@ -11,6 +12,7 @@ from types import ModuleType
 from typing import Any
 
 import hocket
+import hocket.chains
 from tests.measures.source import MODULES, PUBLIC_MODULES, read_tree
 
 # Twins that differ for a reason: "module.Class.verb": the reason.
@@ -33,6 +35,13 @@ def test_every_name_in_all_exists() -> None:
     """`from module import *` and a reader of `__all__` find each name, lazily loaded ones included."""
     missing = [f"{one}.{name}" for one in MODULES for name in offered(one) if not hasattr(sys.modules[one], name)]
     assert missing == []
+
+
+def test_dir_shows_what_is_offered() -> None:
+    """So do `help` and completion, of rooms that load their names when they are asked for, too."""
+    hidden = {one: {*offered(one)} - {*dir(sys.modules[one])} for one in MODULES if offered(one)}
+    assert {one: names for one, names in hidden.items() if names} == {}
+    assert "create_retrieval_chain" in pydoc.plain(pydoc.render_doc(hocket.chains))
 
 
 def test_all_names_each_thing_once() -> None:

@@ -55,9 +55,9 @@ def read_lazy_arrows() -> Iterator[Arrow]:
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "loader":
                 names = vars(importlib.import_module(module))
                 package, table = (eval(ast.unparse(argument), dict(names)) for argument in node.args)
-                for name, home in table.items():
+                for home, names in table.items():
                     target = importlib.util.resolve_name(f".{home}", package)
-                    yield Arrow(module, target, name)
+                    yield from (Arrow(module, target, name) for name in names.split())
 
 
 def find_upward(arrows: Iterator[Arrow]) -> list[Arrow]:

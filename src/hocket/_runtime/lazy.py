@@ -62,14 +62,20 @@ class _UnknownName(AttributeError):
         return f"{super().__str__()}; {hint}" if hint else super().__str__()
 
 
-def loader(package: str, homes: Mapping[str, str], explain: Callable[[str], str] = lambda name: "") -> Loader:
-    """Return the ``__getattr__`` of a package.
+def loader(package: str, offers: Mapping[str, str], explain: Callable[[str], str] = lambda name: "") -> Loader:
+    """Return the ``__getattr__`` of a package, and have ``dir()`` show what is in its ``__all__``, loaded or not.
 
     Args:
         package: its name.
-        homes: where each name lives: the module's name below the package; with a dot in front, beside the package.
+        offers: where names live: a module's name below the package (with a dot in front: beside the package), and the
+            names that it offers, separated by blanks. Those that are not in ``__all__`` are loaded, and not shown.
         explain: returns what to say of a name that is unknown and near no known one; "": nothing.
     """
+    homes = {name: home for home, names in offers.items() for name in names.split()}
+
+    def show() -> list[str]:
+        own = vars(sys.modules[package])
+        return sorted((own.keys() - homes.keys()) | {*own.get("__all__", ())})
 
     def load(name: str) -> Any:
         home = homes.get(name)
@@ -83,4 +89,5 @@ def loader(package: str, homes: Mapping[str, str], explain: Callable[[str], str]
         vars(sys.modules[package])[name] = value
         return value
 
+    vars(sys.modules[package]).setdefault("__dir__", show)
     return load

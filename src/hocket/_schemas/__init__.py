@@ -14,17 +14,10 @@ if TYPE_CHECKING:
     from hocket._schemas.optional import drop_nulls, has_optional
 
 _LATER = {
-    "ANTHROPIC": "dialects",
-    "COHERE": "dialects",
-    "DRAFT_2020_12": "dialects",
-    "MISTRAL": "dialects",
-    "OPENAI": "dialects",
-    "SchemaDialect": "dialects",
-    "compile_schema": "compile",
-    "has_optional": "optional",
-    "make_schema_name": "compile",
-    "find_violations": "check",
-    "drop_nulls": "optional",
+    "check": "find_violations",
+    "compile": "compile_schema make_schema_name",
+    "dialects": "ANTHROPIC COHERE DRAFT_2020_12 MISTRAL OPENAI SchemaDialect",
+    "optional": "has_optional drop_nulls",
 }
 
 __all__ = [

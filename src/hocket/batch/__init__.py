@@ -40,15 +40,11 @@ __all__ = [
 ]
 
 _LATER = {
-    "BatchBusy": "errors",
-    "BatchReport": "report",
-    "BatchRow": "report",
-    "ResumeMismatch": "errors",
-    "TooManyFailures": "errors",
-    "arun_batch": "run",
-    "ray_stage": "ray",
-    "read_batch": "journal",
-    "run_batch": "run",
+    "errors": "BatchBusy ResumeMismatch TooManyFailures",
+    "journal": "read_batch",
+    "ray": "ray_stage",
+    "report": "BatchReport BatchRow",
+    "run": "arun_batch run_batch",
 }
 
 __getattr__: Loader = loader(__name__, _LATER)

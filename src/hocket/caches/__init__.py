@@ -24,6 +24,10 @@ __all__ = [
     "SQLiteCache",
 ]
 
-_LATER = {"PostgresCache": "postgres", "RedisCache": "redis", "SQLiteCache": "sqlite"}
+_LATER = {
+    "postgres": "PostgresCache",
+    "redis": "RedisCache",
+    "sqlite": "SQLiteCache",
+}
 
 __getattr__: Loader = loader(__name__, _LATER)

@@ -18,17 +18,10 @@ if TYPE_CHECKING:
     )
 
 _LATER = {
-    "Citation": "citations",
-    "NOTHING_FOUND": "reader",
-    "Passage": "passages",
-    "annotate_answer": "citations",
-    "create_history_aware_retriever": "retrieval",
-    "create_retrieval_chain": "retrieval",
-    "create_stuff_documents_chain": "retrieval",
-    "describe_source": "passages",
-    "find_citations": "citations",
-    "number_passages": "passages",
-    "show_passages": "passages",
+    "citations": "Citation annotate_answer find_citations",
+    "passages": "Passage describe_source number_passages show_passages",
+    "reader": "NOTHING_FOUND",
+    "retrieval": "create_history_aware_retriever create_retrieval_chain create_stuff_documents_chain",
 }
 
 __all__ = [

@@ -37,15 +37,11 @@ __all__ = [
 ]
 
 _LATER = {
-    "FileChatMessageHistory": "file",
-    "PostgresChatMessageHistory": "postgres",
-    "RedisChatMessageHistory": "redis",
-    "SQLiteChatMessageHistory": "sqlite",
-    "adelete_session": "opening",
-    "alist_sessions": "opening",
-    "delete_session": "opening",
-    "list_sessions": "opening",
-    "open_history": "opening",
+    "file": "FileChatMessageHistory",
+    "opening": "adelete_session alist_sessions delete_session list_sessions open_history",
+    "postgres": "PostgresChatMessageHistory",
+    "redis": "RedisChatMessageHistory",
+    "sqlite": "SQLiteChatMessageHistory",
 }
 
 __getattr__: Loader = loader(__name__, _LATER)

@@ -9,4 +9,4 @@ if TYPE_CHECKING:
 
 __all__ = ["Conversation"]
 
-__getattr__: Loader = loader(__name__, {"Conversation": "conversation"})
+__getattr__: Loader = loader(__name__, {"conversation": "Conversation"})

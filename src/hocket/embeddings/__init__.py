@@ -20,4 +20,4 @@ __all__ = [
     "init_embeddings",
 ]
 
-__getattr__: Loader = loader(__name__, {"init_embeddings": "registry"})
+__getattr__: Loader = loader(__name__, {"registry": "init_embeddings"})

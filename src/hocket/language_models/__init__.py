@@ -37,27 +37,15 @@ if TYPE_CHECKING:
     from hocket.messages.openai_blocks import is_openai_data_block
 
 _LATER = {
-    "BaseLLM": "llms",
-    "FakeChatModel": "fakes",
-    "FakeListChatModel": "fakes",
-    "FakeListLLM": "fakes",
-    "FakeMessagesListChatModel": "fakes",
-    "FakeStreamingListLLM": "fakes",
-    "GenericFakeChatModel": "fakes",
-    "ParrotFakeChatModel": "fakes",
-    "LLM": "llm",
-    "Partial": "structured",
-    "Request": "scripted",
-    "ScriptedChatModel": "scripted",
-    "SimpleChatModel": "simple",
-    "StructuredOutput": "structured",
-    "Turn": "scripted",
-    "WithRaw": "structured",
-    "agenerate_from_stream": "simple",
-    "generate_from_stream": "simple",
-    "init_chat_model": "registry",
-    "is_openai_data_block": ".messages.openai_blocks",
-    "register_provider": "registry",
+    ".messages.openai_blocks": "is_openai_data_block",
+    "fakes": "FakeChatModel FakeListChatModel FakeListLLM FakeMessagesListChatModel FakeStreamingListLLM "
+    "GenericFakeChatModel ParrotFakeChatModel",
+    "llm": "LLM",
+    "llms": "BaseLLM",
+    "registry": "init_chat_model register_provider",
+    "scripted": "Request ScriptedChatModel Turn",
+    "simple": "SimpleChatModel agenerate_from_stream generate_from_stream",
+    "structured": "Partial StructuredOutput WithRaw",
 }
 
 __all__ = [

@@ -43,11 +43,11 @@ __all__ = [
 ]
 
 _LATER = {
-    "CallbackLedger": "function",
-    "JSONLLedger": "jsonl",
-    "PostgresLedger": "postgres",
-    "SQLiteLedger": "sqlite",
-    "open_ledger": "opening",
+    "function": "CallbackLedger",
+    "jsonl": "JSONLLedger",
+    "opening": "open_ledger",
+    "postgres": "PostgresLedger",
+    "sqlite": "SQLiteLedger",
 }
 
 __getattr__: Loader = loader(__name__, _LATER)

@@ -17,14 +17,11 @@ if TYPE_CHECKING:
     from hocket.message_toolkit.trim import trim_messages
 
 _LATER = {
-    "HistoryProblem": "repair",
-    "check_history": "repair",
-    "convert_to_openai_messages": "openai_form",
-    "filter_messages": "filter",
-    "merge_message_runs": "merge",
-    "repair_history": "repair",
-    "trim_messages": "trim",
-    "validate_history": "repair",
+    "filter": "filter_messages",
+    "merge": "merge_message_runs",
+    "openai_form": "convert_to_openai_messages",
+    "repair": "HistoryProblem check_history repair_history validate_history",
+    "trim": "trim_messages",
 }
 
 __all__ = [

@@ -97,21 +97,15 @@ if TYPE_CHECKING:
     from hocket.tokens import count_tokens_approximately
 
 _LATER = {  # what stands on floors above, and what few need
-    "HistoryProblem": ".message_toolkit.repair",
-    "NotificationMetadata": "notifications",
-    "add_notification_metadata": "notifications",
-    "check_history": ".message_toolkit.repair",
-    "convert_to_openai_data_block": "openai_blocks",
-    "convert_to_openai_image_block": "openai_blocks",
-    "convert_to_openai_messages": ".message_toolkit.openai_form",
-    "count_tokens_approximately": ".tokens.approximate",
-    "filter_messages": ".message_toolkit.filter",
-    "get_notification_metadata": "notifications",
-    "merge_message_runs": ".message_toolkit.merge",
-    "repair_history": ".message_toolkit.repair",
-    "tool_example_to_messages": "examples",
-    "trim_messages": ".message_toolkit.trim",
-    "validate_history": ".message_toolkit.repair",
+    ".message_toolkit.filter": "filter_messages",
+    ".message_toolkit.merge": "merge_message_runs",
+    ".message_toolkit.openai_form": "convert_to_openai_messages",
+    ".message_toolkit.repair": "HistoryProblem check_history repair_history validate_history",
+    ".message_toolkit.trim": "trim_messages",
+    ".tokens.approximate": "count_tokens_approximately",
+    "examples": "tool_example_to_messages",
+    "notifications": "NotificationMetadata add_notification_metadata get_notification_metadata",
+    "openai_blocks": "convert_to_openai_data_block convert_to_openai_image_block",
 }
 
 __all__ = [

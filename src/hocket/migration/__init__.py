@@ -13,10 +13,8 @@ if TYPE_CHECKING:
     from hocket.migration.rewrite import rewrite_program
 
 _LATER = {
-    "Program": "programs",
-    "list_programs": "programs",
-    "migrate_program": "programs",
-    "rewrite_program": "rewrite",
+    "programs": "Program list_programs migrate_program",
+    "rewrite": "rewrite_program",
 }
 
 __all__ = [

@@ -16,7 +16,7 @@ from hocket._runtime.lazy import Loader, loader
 if TYPE_CHECKING:
     from hocket.notebook.drawing import ashow, show
 
-_HOMES = {"ashow": "drawing", "show": "drawing"}
+_HOMES = {"drawing": "ashow show"}
 
 __all__ = ["ashow", "show"]
 

@@ -15,4 +15,4 @@ if TYPE_CHECKING:
 
 __all__ = ["BaseRateLimiter", "InMemoryRateLimiter", "Permit", "RateLimitState", "RateLimiter"]
 
-__getattr__: Loader = loader(__name__, {"RateLimiter": "limiter", "RateLimitState": "limiter"})
+__getattr__: Loader = loader(__name__, {"limiter": "RateLimiter RateLimitState"})

@@ -24,23 +24,12 @@ if TYPE_CHECKING:
     from hocket.remote.usage import count_of, counts_at, make_usage
 
 _HOMES = {
-    "EmbeddingResult": "embeddings",
-    "RemoteChatModel": "chat_model",
-    "RemoteEmbeddings": "embeddings",
-    "RemoteLLM": "llm",
-    "convert_to_secret_str": "environment",
-    "count_of": "usage",
-    "counts_at": "usage",
-    "excerpt_reply": "reply",
-    "from_env": "environment",
-    "get_from_dict_or_env": "environment",
-    "get_from_env": "environment",
-    "make_usage": "usage",
-    "normalize_finish": "reply",
-    "pre_init": "environment",
-    "read_headers": "reply",
-    "read_reply": "reply",
-    "secret_from_env": "environment",
+    "chat_model": "RemoteChatModel",
+    "embeddings": "EmbeddingResult RemoteEmbeddings",
+    "environment": "convert_to_secret_str from_env get_from_dict_or_env get_from_env pre_init secret_from_env",
+    "llm": "RemoteLLM",
+    "reply": "excerpt_reply normalize_finish read_headers read_reply",
+    "usage": "count_of counts_at make_usage",
 }
 
 __all__ = [

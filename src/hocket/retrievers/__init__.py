@@ -16,17 +16,14 @@ if TYPE_CHECKING:
     from hocket.tools.from_retriever import create_retriever_tool
 
 _LATER = {
-    "EXTRACTION_PROMPT": "extractor",
-    "MULTI_QUERY_PROMPT": "multi_query",
-    "ContextualCompressionRetriever": "contextual_compression",
-    "CrossEncoderReranker": "cross_encoder_rerank",
-    "DocumentCompressorPipeline": "compressors",
-    "EmbeddingsFilter": "compressors",
-    "EnsembleRetriever": "ensemble",
-    "LLMChainExtractor": "extractor",
-    "MultiQueryRetriever": "multi_query",
-    "ParentDocumentRetriever": "parent_document",
-    "create_retriever_tool": ".tools.from_retriever",
+    ".tools.from_retriever": "create_retriever_tool",
+    "compressors": "DocumentCompressorPipeline EmbeddingsFilter",
+    "contextual_compression": "ContextualCompressionRetriever",
+    "cross_encoder_rerank": "CrossEncoderReranker",
+    "ensemble": "EnsembleRetriever",
+    "extractor": "EXTRACTION_PROMPT LLMChainExtractor",
+    "multi_query": "MULTI_QUERY_PROMPT MultiQueryRetriever",
+    "parent_document": "ParentDocumentRetriever",
 }
 
 __all__ = [

@@ -9,4 +9,4 @@ if TYPE_CHECKING:
 
 __all__ = ["RunnableWithMessageHistory"]
 
-__getattr__: Loader = loader("hocket.runnables", {"RunnableWithMessageHistory": ".chat_history.with_history"})
+__getattr__: Loader = loader(__name__, {"..chat_history.with_history": "RunnableWithMessageHistory"})

@@ -138,7 +138,7 @@ class RunnableParallel(RunnableWithRun[Input, Values], RunnableSerializable[Inpu
     async def _run_whole(
         self, runtime: Runtime, input: Input, config: RunnableConfig, kwargs: dict[str, object]
     ) -> Values:
-        async def call(branch: tuple[str, Runnable[Input, Any]]) -> Any:
+        async def call(branch: tuple[str, Runnable[Input, Any]]) -> object:
             return await branch[1]._invoke(runtime, input, add_run_tag(config, "map:key:{}", branch[0]), kwargs)
 
         if not runtime.is_async and not self._can_step:

@@ -160,17 +160,17 @@ class EventHandler(AsyncCallbackHandler):
     async def on_retriever_start(self, serialized: object, query: str, **details: Any) -> None:
         await self._start("retriever", serialized, {"query": query}, **details)
 
-    async def on_chain_chunk(self, chunk: Any, *, run_id: UUID, **details: Any) -> None:
+    async def on_chain_chunk(self, chunk: Any, *, run_id: UUID, **details: object) -> None:
         run = self._runs.get(run_id)
         if run is not None and not (run.kind in _WHOLE or (run.kind == "parser" and run.input != "")):
             await self._tell(run_id, "stream", {"chunk": chunk})
 
-    async def on_llm_new_token(self, token: str, *, run_id: UUID, chunk: Any = None, **details: Any) -> None:
+    async def on_llm_new_token(self, token: str, *, run_id: UUID, chunk: Any = None, **details: object) -> None:
         shown = chunk.message if isinstance(chunk, ChatGenerationChunk) else chunk or GenerationChunk(text=token)
         self._streamed[run_id] = getattr(shown, "chunk_position", None)
         await self._tell(run_id, "stream", {"chunk": shown})
 
-    async def on_chain_end(self, outputs: object, *, run_id: UUID, **details: Any) -> None:
+    async def on_chain_end(self, outputs: object, *, run_id: UUID, **details: object) -> None:
         self._end(run_id, "end", {"output": outputs}, **details)
 
     async def on_llm_end(self, response: LLMResult, *, run_id: UUID, **details: object) -> None:
@@ -225,7 +225,7 @@ class EventHandler(AsyncCallbackHandler):
         if run is not None:
             await self._put(_event(f"on_{run.kind}_{what}", run, run_id, data), run.kind)
 
-    def _end(self, run_id: UUID, what: str, data: dict[str, Any], *, inputs: object = None, **details: Any) -> None:
+    def _end(self, run_id: UUID, what: str, data: dict[str, Any], *, inputs: object = None, **details: object) -> None:
         run = self._runs.pop(run_id, None)
         self._streamed.pop(run_id, None)
         if run is not None:

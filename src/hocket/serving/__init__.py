@@ -12,13 +12,10 @@ if TYPE_CHECKING:
     from hocket.serving.server_sent_events import OutgoingEvent, describe_item, sse
 
 _HOMES = {
-    "SSE_HEADERS": "event_body",
-    "EventBody": "event_body",
-    "OutgoingEvent": "server_sent_events",
-    "describe_item": "server_sent_events",
-    "openai_app": "gateway",
+    "event_body": "SSE_HEADERS EventBody",
+    "gateway": "openai_app",
     "openai_events": "openai_events",
-    "sse": "server_sent_events",
+    "server_sent_events": "OutgoingEvent describe_item sse",
 }
 
 __all__ = [
@@ -32,4 +29,4 @@ __all__ = [
     "sse",
 ]
 
-__getattr__: Loader = loader("hocket.serving", _HOMES)
+__getattr__: Loader = loader(__name__, _HOMES)

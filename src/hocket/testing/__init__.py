@@ -3,7 +3,7 @@ recorded, a server by script, time that jumps, a loop that must not block, no ne
 
 ``hocket.testing.plugin`` is the pytest plugin, and ``hocket.testing.conformance`` the exam for a provider, or a store of
 conversations or vectors; they need pytest, which need not be installed. So the exam, and the server, are imported when
-they are first used.
+they are first used, and the exam is no part of ``__all__``: ``from hocket.testing import *`` works without pytest.
 """
 
 from typing import TYPE_CHECKING
@@ -19,10 +19,16 @@ from hocket.testing.recorded import recorded
 
 if TYPE_CHECKING:
     from hocket.testing.conformance import (
-        ChatHistoryConformance,
-        ChatModelConformance,
-        RemoteChatModelConformance,
-        VectorStoreConformance,
+        ChatHistoryConformance as ChatHistoryConformance,
+    )
+    from hocket.testing.conformance import (
+        ChatModelConformance as ChatModelConformance,
+    )
+    from hocket.testing.conformance import (
+        RemoteChatModelConformance as RemoteChatModelConformance,
+    )
+    from hocket.testing.conformance import (
+        VectorStoreConformance as VectorStoreConformance,
     )
     from hocket.testing.server import (
         AnthropicFormat,
@@ -50,8 +56,6 @@ __all__ = [
     "AnthropicFormat",
     "Body",
     "CassetteMiss",
-    "ChatHistoryConformance",
-    "ChatModelConformance",
     "CohereFormat",
     "Cut",
     "Events",
@@ -63,7 +67,6 @@ __all__ = [
     "OpenAIFormat",
     "OpenAIResponsesFormat",
     "ReceivedRequest",
-    "RemoteChatModelConformance",
     "Reply",
     "Request",
     "ScriptedChatModel",
@@ -72,7 +75,6 @@ __all__ = [
     "Status",
     "Stream",
     "Turn",
-    "VectorStoreConformance",
     "Vectors",
     "VirtualClock",
     "assert_no_blocking",
@@ -83,17 +85,10 @@ __all__ = [
     "virtual_clock",
 ]
 
-_SERVER = (
-    "AnthropicFormat",
-    "GoogleFormat",
-    "CohereFormat",
-    "MistralFormat",
-    "OllamaFormat",
-    "OpenAIFormat",
-    "OpenAIResponsesFormat",
-    *("Body", "Cut", "Events", "Hangup", "ReceivedRequest", "Reply"),
-    *("Server", "Split", "Status", "Stream", "Vectors", "serve"),
-)
-_EXAM = ("ChatHistoryConformance", "ChatModelConformance", "RemoteChatModelConformance", "VectorStoreConformance")
+_LATER = {
+    "conformance": "ChatHistoryConformance ChatModelConformance RemoteChatModelConformance VectorStoreConformance",
+    "server": "AnthropicFormat Body CohereFormat Cut Events GoogleFormat Hangup MistralFormat OllamaFormat "
+    "OpenAIFormat OpenAIResponsesFormat ReceivedRequest Reply Server Split Status Stream Vectors serve",
+}
 
-__getattr__: Loader = loader(__name__, {**dict.fromkeys(_SERVER, "server"), **dict.fromkeys(_EXAM, "conformance")})
+__getattr__: Loader = loader(__name__, _LATER)

@@ -20,14 +20,11 @@ if TYPE_CHECKING:
     from hocket.text_splitters.token import TokenTextSplitter
 
 _LATER = {
-    "CharacterTextSplitter": "character",
-    "Language": "languages",
-    "MarkdownHeaderTextSplitter": "markdown",
-    "MarkdownTextSplitter": "character",
-    "PythonCodeTextSplitter": "character",
-    "RecursiveCharacterTextSplitter": "character",
-    "TextSplitter": "base",
-    "TokenTextSplitter": "token",
+    "base": "TextSplitter",
+    "character": "CharacterTextSplitter MarkdownTextSplitter PythonCodeTextSplitter RecursiveCharacterTextSplitter",
+    "languages": "Language",
+    "markdown": "MarkdownHeaderTextSplitter",
+    "token": "TokenTextSplitter",
 }
 
 __all__ = [

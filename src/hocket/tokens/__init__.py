@@ -13,18 +13,12 @@ if TYPE_CHECKING:
     from hocket.tokens.windows import calculate_max_tokens, get_model_context_size
 
 _LATER = {
-    "Encoding": "encodings",
-    "TokenCount": "token_count",
-    "TokenEstimator": "estimator",
-    "Tokenizer": "counting",
-    "acount_tokens": "counting",
-    "aget_encoding": "encodings",
-    "calculate_max_tokens": "windows",
-    "count_tokens": "counting",
-    "count_tokens_approximately": "approximate",
-    "encoding_name_for_model": "encodings",
-    "get_encoding": "encodings",
-    "get_model_context_size": "windows",
+    "approximate": "count_tokens_approximately",
+    "counting": "Tokenizer acount_tokens count_tokens",
+    "encodings": "Encoding aget_encoding encoding_name_for_model get_encoding",
+    "estimator": "TokenEstimator",
+    "token_count": "TokenCount",
+    "windows": "calculate_max_tokens get_model_context_size",
 }
 
 __all__ = [

@@ -30,10 +30,8 @@ __all__ = [
 _load = loader(
     __name__,
     {
-        "HocketInstrumentor": "process",
-        "OpenTelemetryHandler": "handler",
-        "instrument": "process",
-        "uninstrument": "process",
+        "handler": "OpenTelemetryHandler",
+        "process": "HocketInstrumentor instrument uninstrument",
     },
 )
 

@@ -30,10 +30,10 @@ __all__ = [
 ]
 
 _LATER = {
-    "ChromaVectorStore": "chroma",
-    "PGVectorStore": "postgres",
-    "SQLiteVectorStore": "sqlite",
-    "open_vector_store": "opening",
+    "chroma": "ChromaVectorStore",
+    "opening": "open_vector_store",
+    "postgres": "PGVectorStore",
+    "sqlite": "SQLiteVectorStore",
 }
 
 __getattr__: Loader = loader(__name__, _LATER)

@@ -10,10 +10,9 @@ if TYPE_CHECKING:
     from hocket.agents.react.stream_filter import FinalAnswerFilter
 
 _LATER = {
-    "FinalAnswerFilter": "stream_filter",
-    "ReActAnswer": "format",
-    "ReActFormat": "format",
-    "ReActReply": "parse",
+    "format": "ReActAnswer ReActFormat",
+    "parse": "ReActReply",
+    "stream_filter": "FinalAnswerFilter",
 }
 
 __all__ = ["FinalAnswerFilter", "ReActAnswer", "ReActFormat", "ReActReply"]

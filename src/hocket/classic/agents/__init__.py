@@ -15,14 +15,9 @@ if TYPE_CHECKING:
     from hocket.classic.agents.planner import ErrorHandling, Plan, PlanningAgent
 
 _LATER = {
-    "AgentExecutor": "executor",
-    "ErrorHandling": "planner",
-    "FinalAnswerStream": "final_answer_stream",
-    "Plan": "planner",
-    "PlanningAgent": "planner",
-    "ToolAgentAction": "executor",
-    "create_react_agent": "executor",
-    "create_tool_calling_agent": "executor",
+    "executor": "AgentExecutor ToolAgentAction create_react_agent create_tool_calling_agent",
+    "final_answer_stream": "FinalAnswerStream",
+    "planner": "ErrorHandling Plan PlanningAgent",
 }
 
 __all__ = [

@@ -24,23 +24,18 @@ if TYPE_CHECKING:
     from hocket.classic.chains.transform import TransformChain
 
 _LATER = {
-    "BaseCombineDocumentsChain": "documents",
-    "Chain": "base",
-    "ChainOptions": "base",
-    "ConversationChain": "conversation",
-    "ConversationalRetrievalChain": "conversational_retrieval",
-    "LLMChain": "llm",
-    "LLMMathChain": "llm_math",
-    "MapReduceDocumentsChain": "documents",
-    "MapRerankDocumentsChain": "documents",
-    "RefineDocumentsChain": "documents",
-    "RetrievalQA": "retrieval_qa",
-    "SQLDatabase": "sql_database",
-    "SQLDatabaseChain": "sql",
-    "SequentialChain": "sequential",
-    "SimpleSequentialChain": "sequential",
-    "StuffDocumentsChain": "documents",
-    "TransformChain": "transform",
+    "base": "Chain ChainOptions",
+    "conversation": "ConversationChain",
+    "conversational_retrieval": "ConversationalRetrievalChain",
+    "documents": "BaseCombineDocumentsChain MapReduceDocumentsChain MapRerankDocumentsChain RefineDocumentsChain "
+    "StuffDocumentsChain",
+    "llm": "LLMChain",
+    "llm_math": "LLMMathChain",
+    "retrieval_qa": "RetrievalQA",
+    "sequential": "SequentialChain SimpleSequentialChain",
+    "sql": "SQLDatabaseChain",
+    "sql_database": "SQLDatabase",
+    "transform": "TransformChain",
 }
 
 __all__ = [

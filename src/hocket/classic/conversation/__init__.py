@@ -8,10 +8,7 @@ if TYPE_CHECKING:
     from hocket.classic.conversation.adapter import MessageAdapter
     from hocket.classic.conversation.manager import ChatHistoryManager
 
-_LATER = {
-    "ChatHistoryManager": "manager",
-    "MessageAdapter": "adapter",
-}
+_LATER = {"adapter": "MessageAdapter", "manager": "ChatHistoryManager"}
 
 __all__ = [
     "ChatHistoryManager",

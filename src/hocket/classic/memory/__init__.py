@@ -17,14 +17,9 @@ if TYPE_CHECKING:
     from hocket.classic.memory.summary import SUMMARY_PROMPT, ConversationSummaryBufferMemory, ConversationSummaryMemory
 
 _LATER = {
-    "BaseChatMemory": "base",
-    "BaseMemory": "base",
-    "ConversationBufferMemory": "buffer",
-    "ConversationBufferWindowMemory": "buffer",
-    "ConversationSummaryBufferMemory": "summary",
-    "ConversationSummaryMemory": "summary",
-    "ConversationTokenBufferMemory": "buffer",
-    "SUMMARY_PROMPT": "summary",
+    "base": "BaseChatMemory BaseMemory",
+    "buffer": "ConversationBufferMemory ConversationBufferWindowMemory ConversationTokenBufferMemory",
+    "summary": "ConversationSummaryBufferMemory ConversationSummaryMemory SUMMARY_PROMPT",
 }
 
 __all__ = [

@@ -10,10 +10,9 @@ if TYPE_CHECKING:
     from hocket.language_models.structured.with_structured_output import StructuredMethod
 
 _LATER = {
-    "Partial": "partial",
-    "StructuredMethod": "with_structured_output",
-    "StructuredOutput": "output",
-    "WithRaw": "partial",
+    "output": "StructuredOutput",
+    "partial": "Partial WithRaw",
+    "with_structured_output": "StructuredMethod",
 }
 
 __all__ = ["Partial", "StructuredMethod", "StructuredOutput", "WithRaw"]

@@ -7,7 +7,7 @@ from hocket._runtime.lazy import Loader, loader
 if TYPE_CHECKING:
     from hocket.providers.anthropic.chat_model import ChatAnthropic
 
-_HOMES = {"ChatAnthropic": "chat_model"}
+_HOMES = {"chat_model": "ChatAnthropic"}
 
 __all__ = ["ChatAnthropic"]
 

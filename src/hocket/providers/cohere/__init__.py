@@ -9,7 +9,11 @@ if TYPE_CHECKING:
     from hocket.providers.cohere.embeddings import CohereEmbeddings
     from hocket.providers.cohere.rerank import CohereRerank
 
-_HOMES = {"ChatCohere": "chat_model", "CohereEmbeddings": "embeddings", "CohereRerank": "rerank"}
+_HOMES = {
+    "chat_model": "ChatCohere",
+    "embeddings": "CohereEmbeddings",
+    "rerank": "CohereRerank",
+}
 
 __all__ = ["ChatCohere", "CohereEmbeddings", "CohereRerank"]
 

@@ -8,7 +8,10 @@ if TYPE_CHECKING:
     from hocket.providers.google.chat_model import ChatGoogleGenerativeAI
     from hocket.providers.google.embeddings import GoogleGenerativeAIEmbeddings
 
-_HOMES = {"ChatGoogleGenerativeAI": "chat_model", "GoogleGenerativeAIEmbeddings": "embeddings"}
+_HOMES = {
+    "chat_model": "ChatGoogleGenerativeAI",
+    "embeddings": "GoogleGenerativeAIEmbeddings",
+}
 
 __all__ = ["ChatGoogleGenerativeAI", "GoogleGenerativeAIEmbeddings"]
 

@@ -10,4 +10,4 @@ if TYPE_CHECKING:
 
 __all__ = ["ChatLocal", "LocalEmbeddings"]
 
-__getattr__: Loader = loader(__name__, {"ChatLocal": "chat_model", "LocalEmbeddings": "embeddings"})
+__getattr__: Loader = loader(__name__, {"chat_model": "ChatLocal", "embeddings": "LocalEmbeddings"})

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from hocket.providers.mistral.chat_model import ChatMistralAI
     from hocket.providers.mistral.embeddings import MistralAIEmbeddings
 
-_HOMES = {"ChatMistralAI": "chat_model", "MistralAIEmbeddings": "embeddings"}
+_HOMES = {"chat_model": "ChatMistralAI", "embeddings": "MistralAIEmbeddings"}
 
 __all__ = ["ChatMistralAI", "MistralAIEmbeddings"]
 

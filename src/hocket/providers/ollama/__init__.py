@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from hocket.providers.ollama.chat_model import ChatOllama
     from hocket.providers.ollama.embeddings import OllamaEmbeddings
 
-_HOMES = {"ChatOllama": "chat_model", "OllamaEmbeddings": "embeddings"}
+_HOMES = {"chat_model": "ChatOllama", "embeddings": "OllamaEmbeddings"}
 
 __all__ = ["ChatOllama", "OllamaEmbeddings"]
 

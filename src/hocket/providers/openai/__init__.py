@@ -9,7 +9,11 @@ if TYPE_CHECKING:
     from hocket.providers.openai.completions import OpenAI
     from hocket.providers.openai.embeddings import OpenAIEmbeddings
 
-_HOMES = {"ChatOpenAI": "chat_model", "OpenAI": "completions", "OpenAIEmbeddings": "embeddings"}
+_HOMES = {
+    "chat_model": "ChatOpenAI",
+    "completions": "OpenAI",
+    "embeddings": "OpenAIEmbeddings",
+}
 
 __all__ = ["ChatOpenAI", "OpenAI", "OpenAIEmbeddings"]
 
