@@ -6,13 +6,13 @@ from opentelemetry.trace import SpanKind
 
 from hocket._runtime import clock
 from hocket.callbacks import BaseCallbackHandler
-from hocket.callbacks.handler_mixins import Metadata, Serialized
+from hocket.callbacks.handler_mixins import Serialized
 from hocket.messages import BaseMessage, UsageMetadata, add_usage
 from hocket.outputs import LLMResult
 from hocket.tracing import conventions as names
 from hocket.tracing.instruments import Attributes, describe_usage
 from hocket.tracing.outcomes import RunOutcome, error_type, read_outcome
-from hocket.tracing.requests import Details, describe_model, describe_options, find_tools
+from hocket.tracing.requests import Details, describe_model, describe_options, find_metadata, find_parent, find_tools
 from hocket.tracing.spans import OpenRun, Start
 from hocket.tracing.telemetry import Telemetry
 
@@ -34,68 +34,38 @@ class ModelSpans(BaseCallbackHandler):
     # -- models
 
     def on_chat_model_start(
-        self,
-        serialized: Serialized,
-        messages: list[list[BaseMessage]],
-        *,
-        run_id: UUID,
-        parent_run_id: UUID | None = None,
-        tags: list[str] | None = None,
-        metadata: Metadata | None = None,
-        **kwargs: object,
+        self, serialized: Serialized, messages: list[list[BaseMessage]], *, run_id: UUID, **kwargs: object
     ) -> None:
         """Start the span of a chat model."""
-        run = self._open_model(names.CHAT, run_id, parent_run_id, metadata or {}, kwargs)
+        run = self._open_model(names.CHAT, run_id, kwargs)
         if self._telemetry.capture.is_on:
             writer, tools = self._telemetry.writer, find_tools(kwargs)
             run.content = writer.write_conversation(messages[0])
             if tools:
                 run.content[names.TOOL_DEFINITIONS] = writer.write_value(tools, names.TOOL_SCHEMAS)
 
-    def on_llm_start(
-        self,
-        serialized: Serialized,
-        prompts: list[str],
-        *,
-        run_id: UUID,
-        parent_run_id: UUID | None = None,
-        tags: list[str] | None = None,
-        metadata: Metadata | None = None,
-        **kwargs: object,
-    ) -> None:
+    def on_llm_start(self, serialized: Serialized, prompts: list[str], *, run_id: UUID, **kwargs: object) -> None:
         """Start the span of a text model."""
-        run = self._open_model(names.TEXT_COMPLETION, run_id, parent_run_id, metadata or {}, kwargs)
+        run = self._open_model(names.TEXT_COMPLETION, run_id, kwargs)
         if self._telemetry.capture.is_on:
             run.content[names.INPUT_MESSAGES] = [self._telemetry.writer.write_text(prompt) for prompt in prompts]
 
-    def _open_model(
-        self, operation: str, run_id: UUID, parent_run_id: UUID | None, metadata: Details, details: Details
-    ) -> OpenRun:
+    def _open_model(self, operation: str, run_id: UUID, details: Details) -> OpenRun:
+        metadata = find_metadata(details)
         common = describe_model(operation, metadata, details)
         attributes = common | describe_options(metadata, details)
         kind = SpanKind.INTERNAL if metadata.get("ls_provider") in _IN_PROCESS else SpanKind.CLIENT
         is_alone = details.get("batch_size", 1) == 1  # several are started one after another, before any is asked
         name = f"{operation} {common[names.REQUEST_MODEL]}"
-        return self._telemetry.runs.open(run_id, parent_run_id, Start(name, attributes, common, kind, is_alone))
+        return self._telemetry.runs.open(run_id, find_parent(details), Start(name, attributes, common, kind, is_alone))
 
-    def on_first_token(
-        self, seconds: float, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: object
-    ) -> None:
+    def on_first_token(self, seconds: float, *, run_id: UUID, **kwargs: object) -> None:
         """Note when a stream began."""
         run = self._telemetry.runs.get(run_id)
         if run is not None:
             run.first_chunk = seconds
 
-    def on_llm_new_token(
-        self,
-        token: str,
-        *,
-        chunk: object = None,
-        run_id: UUID,
-        parent_run_id: UUID | None = None,
-        tags: list[str] | None = None,
-        **kwargs: object,
-    ) -> None:
+    def on_llm_new_token(self, token: str, *, run_id: UUID, **kwargs: object) -> None:
         """Record the time since the chunk before."""
         run = self._telemetry.runs.get(run_id)
         if run is not None and not run.is_cached:
@@ -104,16 +74,14 @@ class ModelSpans(BaseCallbackHandler):
             if last is not None:
                 self._telemetry.instruments.chunk.record(now - last, run.common)
 
-    def on_cache_hit(self, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: object) -> None:
+    def on_cache_hit(self, *, run_id: UUID, **kwargs: object) -> None:
         """Note that nothing was sent."""
         run = self._telemetry.runs.get(run_id)
         if run is not None:
             run.is_cached = True
             run.span.set_attribute(names.CACHE_HIT, True)
 
-    def on_limiter_wait(
-        self, seconds: float, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: object
-    ) -> None:
+    def on_limiter_wait(self, seconds: float, *, run_id: UUID, **kwargs: object) -> None:
         """Note how long a run has waited for its turn."""
         run = self._telemetry.runs.get(run_id)
         if run is not None:
@@ -124,7 +92,6 @@ class ModelSpans(BaseCallbackHandler):
         retry_state: object,
         *,
         run_id: UUID,
-        parent_run_id: UUID | None = None,
         attempt: int = 1,
         error: BaseException | None = None,
         delay: float = 0.0,
@@ -148,16 +115,7 @@ class ModelSpans(BaseCallbackHandler):
             facts[names.STATUS_CODE] = status
         run.span.add_event(names.RETRY_EVENT, facts)
 
-    def on_llm_end(
-        self,
-        response: LLMResult,
-        *,
-        run_id: UUID,
-        parent_run_id: UUID | None = None,
-        tags: list[str] | None = None,
-        closed: bool = False,
-        **kwargs: object,
-    ) -> None:
+    def on_llm_end(self, response: LLMResult, *, run_id: UUID, closed: bool = False, **kwargs: object) -> None:
         """End the span of a model."""
         run = self._telemetry.runs.close(run_id)
         if run is not None:
@@ -166,14 +124,7 @@ class ModelSpans(BaseCallbackHandler):
             self._end_model(run, response)
 
     def on_llm_error(
-        self,
-        error: BaseException,
-        *,
-        run_id: UUID,
-        parent_run_id: UUID | None = None,
-        tags: list[str] | None = None,
-        response: LLMResult | None = None,
-        **kwargs: object,
+        self, error: BaseException, *, run_id: UUID, response: LLMResult | None = None, **kwargs: object
     ) -> None:
         """End the span of a model that has failed, with what it has used."""
         run = self._telemetry.runs.close(run_id)
@@ -223,29 +174,12 @@ class ModelSpans(BaseCallbackHandler):
 
     # -- embedding models
 
-    def on_embeddings_start(
-        self,
-        serialized: Serialized,
-        texts: list[str],
-        *,
-        run_id: UUID,
-        parent_run_id: UUID | None = None,
-        tags: list[str] | None = None,
-        metadata: Metadata | None = None,
-        **kwargs: object,
-    ) -> None:
+    def on_embeddings_start(self, serialized: Serialized, texts: list[str], *, run_id: UUID, **kwargs: object) -> None:
         """Start the span of an embedding model."""
-        self._open_model(names.EMBEDDINGS, run_id, parent_run_id, metadata or {}, kwargs)
+        self._open_model(names.EMBEDDINGS, run_id, kwargs)
 
     def on_embeddings_end(
-        self,
-        usage: UsageMetadata | None,
-        *,
-        count: int,
-        dimensions: int | None,
-        run_id: UUID,
-        parent_run_id: UUID | None = None,
-        **kwargs: object,
+        self, usage: UsageMetadata | None, *, dimensions: int | None, run_id: UUID, **kwargs: object
     ) -> None:
         """End the span of an embedding model."""
         run = self._telemetry.runs.close(run_id)
@@ -263,9 +197,7 @@ class ModelSpans(BaseCallbackHandler):
         self._telemetry.instruments.operation_duration.record(run.seconds, run.common)
         self._telemetry.finish(run, facts)
 
-    def on_embeddings_error(
-        self, error: BaseException, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: object
-    ) -> None:
+    def on_embeddings_error(self, error: BaseException, *, run_id: UUID, **kwargs: object) -> None:
         """End the span of an embedding model that has failed."""
         run = self._telemetry.runs.close(run_id)
         if run is not None:

@@ -2,16 +2,35 @@
 
 from collections.abc import Iterable, Mapping
 from typing import cast
+from uuid import UUID
 
 from hocket.tracing import conventions as names
 from hocket.tracing.instruments import Attributes, Value
 
-__all__ = ["Details", "describe_model", "describe_options", "find_conversation", "find_tools"]
+__all__ = [
+    "Details",
+    "describe_model",
+    "describe_options",
+    "find_conversation",
+    "find_metadata",
+    "find_parent",
+    "find_tools",
+]
 
 Details = Mapping[str, object]
 """What callbacks are told of a call besides its input: the options of the model, and more."""
 
 _CONVERSATIONS = ("conversation_id", "session_id", "thread_id")
+
+
+def find_parent(details: Details) -> UUID | None:
+    """Return the run that a run is in; None: it is in none."""
+    return cast("UUID | None", details.get("parent_run_id"))
+
+
+def find_metadata(details: Details) -> Details:
+    """Return the metadata of a run."""
+    return _mapping(details.get("metadata"))
 
 
 def describe_model(operation: str, metadata: Details, details: Details) -> Attributes:

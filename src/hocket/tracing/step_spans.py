@@ -7,12 +7,12 @@ from uuid import UUID
 from opentelemetry.trace import SpanKind, Status, StatusCode
 
 from hocket.callbacks import BaseCallbackHandler
-from hocket.callbacks.handler_mixins import Metadata, Serialized
+from hocket.callbacks.handler_mixins import Serialized
 from hocket.callbacks.run_facts import AGENT_NAME
 from hocket.messages import BaseMessage, ToolMessage
 from hocket.tracing import conventions as names
 from hocket.tracing.instruments import Attributes
-from hocket.tracing.requests import find_conversation
+from hocket.tracing.requests import find_conversation, find_metadata, find_parent
 from hocket.tracing.spans import OpenRun, Start
 from hocket.tracing.telemetry import Telemetry
 
@@ -28,19 +28,9 @@ class StepSpans(BaseCallbackHandler):
 
     # -- agents and chains
 
-    def on_chain_start(
-        self,
-        serialized: Serialized,
-        inputs: object,
-        *,
-        run_id: UUID,
-        parent_run_id: UUID | None = None,
-        tags: list[str] | None = None,
-        metadata: Metadata | None = None,
-        **kwargs: object,
-    ) -> None:
+    def on_chain_start(self, serialized: Serialized, inputs: object, *, run_id: UUID, **kwargs: object) -> None:
         """Start the span of an agent, or of a chain."""
-        about = metadata or {}
+        about = find_metadata(kwargs)
         agent = about.get(AGENT_NAME)
         operation = names.INVOKE_WORKFLOW if agent is None else names.INVOKE_AGENT
         name = str(agent or _name(serialized, kwargs, "chain"))
@@ -50,19 +40,12 @@ class StepSpans(BaseCallbackHandler):
             **find_conversation(about),
         }
         common: Attributes = {} if agent is None else {key: attributes[key] for key in _AGENT}
-        run = self._telemetry.runs.open(run_id, parent_run_id, Start(f"{operation} {name}", attributes, common))
+        run = self._telemetry.runs.open(run_id, find_parent(kwargs), Start(f"{operation} {name}", attributes, common))
         if self._telemetry.capture.in_spans:
             run.content[names.INPUT_MESSAGES] = self._write(inputs, "user")
 
     def on_chain_end(
-        self,
-        outputs: object,
-        *,
-        run_id: UUID,
-        parent_run_id: UUID | None = None,
-        closed: bool = False,
-        inputs: object = None,
-        **kwargs: object,
+        self, outputs: object, *, run_id: UUID, closed: bool = False, inputs: object = None, **kwargs: object
     ) -> None:
         """End the span of an agent, or of a chain."""
         run = self._telemetry.runs.close(run_id)
@@ -75,9 +58,7 @@ class StepSpans(BaseCallbackHandler):
             run.content[names.OUTPUT_MESSAGES] = self._write(answer, "assistant")
         self._end_chain(run, {names.CLOSED: True} if closed else {})
 
-    def on_chain_error(
-        self, error: BaseException, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: object
-    ) -> None:
+    def on_chain_error(self, error: BaseException, *, run_id: UUID, **kwargs: object) -> None:
         """End the span of an agent, or of a chain, that has failed."""
         run = self._telemetry.runs.close(run_id)
         if run is not None:
@@ -107,9 +88,6 @@ class StepSpans(BaseCallbackHandler):
         input_str: str,
         *,
         run_id: UUID,
-        parent_run_id: UUID | None = None,
-        tags: list[str] | None = None,
-        metadata: Metadata | None = None,
         inputs: Mapping[str, Any] | None = None,
         **kwargs: object,
     ) -> None:
@@ -124,13 +102,13 @@ class StepSpans(BaseCallbackHandler):
             if isinstance(value, str) and value:
                 attributes[key] = value
         run = self._telemetry.runs.open(
-            run_id, parent_run_id, Start(f"{names.EXECUTE_TOOL} {name}", attributes, common)
+            run_id, find_parent(kwargs), Start(f"{names.EXECUTE_TOOL} {name}", attributes, common)
         )
         if self._telemetry.capture.in_spans:
             given = input_str if inputs is None else inputs
             run.content[names.TOOL_CALL_ARGUMENTS] = self._telemetry.writer.write_value(given, names.TOOL_ARGUMENTS)
 
-    def on_tool_end(self, output: object, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: object) -> None:
+    def on_tool_end(self, output: object, *, run_id: UUID, **kwargs: object) -> None:
         """End the span of a tool. A failure that it answers with a message is one here, too."""
         run = self._telemetry.runs.close(run_id)
         if run is None:
@@ -145,9 +123,7 @@ class StepSpans(BaseCallbackHandler):
             run.content[names.TOOL_CALL_RESULT] = self._telemetry.writer.write_value(result, names.TOOL_RESULT)
         self._end_tool(run)
 
-    def on_tool_error(
-        self, error: BaseException, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: object
-    ) -> None:
+    def on_tool_error(self, error: BaseException, *, run_id: UUID, **kwargs: object) -> None:
         """End the span of a tool that has failed."""
         run = self._telemetry.runs.close(run_id)
         if run is not None:
@@ -160,28 +136,16 @@ class StepSpans(BaseCallbackHandler):
 
     # -- retrievers
 
-    def on_retriever_start(
-        self,
-        serialized: Serialized,
-        query: str,
-        *,
-        run_id: UUID,
-        parent_run_id: UUID | None = None,
-        tags: list[str] | None = None,
-        metadata: Metadata | None = None,
-        **kwargs: object,
-    ) -> None:
+    def on_retriever_start(self, serialized: Serialized, query: str, *, run_id: UUID, **kwargs: object) -> None:
         """Start the span of a retriever."""
         name = _name(serialized, kwargs, "retriever")
         attributes: Attributes = {names.OPERATION_NAME: names.RETRIEVAL, names.DATA_SOURCE_ID: name}
         start = Start(f"{names.RETRIEVAL} {name}", attributes, {}, SpanKind.CLIENT)
-        run = self._telemetry.runs.open(run_id, parent_run_id, start)
+        run = self._telemetry.runs.open(run_id, find_parent(kwargs), start)
         if self._telemetry.capture.in_spans:
             run.content[names.RETRIEVAL_QUERY] = self._telemetry.writer.write_value(query, "text")
 
-    def on_retriever_end(
-        self, documents: Sequence[object], *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: object
-    ) -> None:
+    def on_retriever_end(self, documents: Sequence[object], *, run_id: UUID, **kwargs: object) -> None:
         """End the span of a retriever."""
         run = self._telemetry.runs.close(run_id)
         if run is None:
@@ -191,9 +155,7 @@ class StepSpans(BaseCallbackHandler):
             run.content[names.RETRIEVAL_DOCUMENTS] = self._telemetry.writer.write_value(found, names.DOCUMENTS)
         self._telemetry.finish(run, {})
 
-    def on_retriever_error(
-        self, error: BaseException, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: object
-    ) -> None:
+    def on_retriever_error(self, error: BaseException, *, run_id: UUID, **kwargs: object) -> None:
         """End the span of a retriever that has failed."""
         run = self._telemetry.runs.close(run_id)
         if run is not None:
