@@ -20,7 +20,16 @@ from anyio import to_thread
 from pydantic import BaseModel
 
 from benchmarks.bulk_killed import run_killed
-from hocket.batch import BatchBusy, BatchReport, BatchRow, ResumeMismatch, arun_batch, read_batch, run_batch
+from hocket.batch import (
+    BatchBusy,
+    BatchFileFailed,
+    BatchReport,
+    BatchRow,
+    ResumeMismatch,
+    arun_batch,
+    read_batch,
+    run_batch,
+)
 from hocket.batch.run import MOST_LINES
 from hocket.budgets import Budget
 from hocket.errors import AuthenticationError, BudgetExceeded, InvalidInput
@@ -482,11 +491,15 @@ def test_a_disk_that_is_full_leaves_whole_lines(echo: Echo, out: Path, monkeypat
         return count
 
     monkeypatch.setattr("hocket.batch.journal.os.write", fill)
-    with pytest.raises(OSError, match="No space left"):
+    with pytest.raises(
+        BatchFileFailed, match=r"answers.jsonl: No space left on device; when that is mended, run it again"
+    ):
         run_batch(echo.chain, [f"row {number}" for number in range(100)], out)
     monkeypatch.undo()
     assert not out.read_bytes() or out.read_bytes().endswith(b"\n")
     assert run_batch(echo.chain, [f"row {number}" for number in range(100)], out).ok == 100
+    with pytest.raises(BatchFileFailed, match=r"nowhere/a.jsonl: No such file"):
+        run_batch(echo.chain, ["a"], out.parent / "nowhere" / "a.jsonl")
 
 
 def test_a_reader_sees_whole_lines(echo: Echo, out: Path) -> None:

@@ -8,8 +8,11 @@ from typing import Any
 
 import pytest
 
+from hocket.documents import Document
 from hocket.embeddings import CacheBackedEmbeddings, DeterministicFakeEmbedding, Embeddings
 from hocket.errors import InvalidHook, InvalidInput
+from hocket.retrievers import EmbeddingsFilter
+from hocket.vectorstores import InMemoryVectorStore
 
 pytestmark = pytest.mark.anyio
 
@@ -131,6 +134,28 @@ async def test_too_few_vectors_are_an_error() -> None:
     with pytest.raises(InvalidHook, match="Few returned 1 vectors for 2 texts"):
         await CacheBackedEmbeddings(Few(), cache).aembed_documents(["a", "b"])
     assert cache == {}
+
+
+@pytest.mark.parametrize("vector", [[1.0, None], [1.0, "2"], "[1, 2]", None, [10**400, 1.0]])
+async def test_a_vector_that_is_no_list_of_numbers_is_an_error(vector: Any) -> None:
+    """By name and place, before it is kept or stored, or anything is compared with it."""
+
+    class Odd(Embeddings):
+        async def aembed_documents(self, texts: list[str]) -> list[list[float]]:
+            return [[1.0, 2.0]] * (len(texts) - 1) + [vector]
+
+    store: dict[str, bytes] = {}
+    documents = [Document("a"), Document("b")]
+    for attempt in (
+        CacheBackedEmbeddings(Odd(), store, cache_queries=True).aembed_documents(["a", "b"]),
+        CacheBackedEmbeddings(Odd(), store, cache_queries=True).aembed_query("a"),
+        InMemoryVectorStore(Odd()).aadd_documents(documents),
+        InMemoryVectorStore(Odd()).asimilarity_search("a"),
+        EmbeddingsFilter(embeddings=Odd(), k=1).acompress_documents(documents, "a"),
+    ):
+        with pytest.raises(InvalidHook, match=r"Odd returned a vector \(of text [01]\) that is no list of numbers"):
+            await attempt
+    assert store == {}
 
 
 def test_arguments_are_checked(model: Counting) -> None:

@@ -1,5 +1,7 @@
 """SQLite databases, one connection for each file and use of it in a process, which threads use by turns.
 
+A file that cannot be written, as on a mount that is read-only, can be read all the same.
+
 Had each store its own connection, fifty writers would spend their time in SQLite's way of waiting, which is to sleep and
 look again, and take four times as long. A database is in WAL mode, so that the readers and the writer of several processes
 do not wait for one another, and every commit is flushed to the disk, unless a store can do without.
@@ -13,6 +15,7 @@ import weakref
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from typing import Any
+from urllib.parse import quote
 
 from hocket._databases.own_files import open_private
 from hocket._runtime.fork import after_fork, leave_to_parent
@@ -50,6 +53,7 @@ class SQLiteDatabase:
         self._connection: sqlite3.Connection | None = None
         self._closing: weakref.finalize[Any, Any] | None = None
         self._schemas: set[str] = set()
+        self._is_immutable = False
 
     @contextmanager
     def open(self, schema: str, error_type: type[HocketError]) -> Generator[sqlite3.Connection]:
@@ -73,16 +77,21 @@ class SQLiteDatabase:
         except sqlite3.Error as error:
             raise error_type(f"{self.path}: {error}{_find_way_out(self.path, error)}") from error
         finally:
+            if self._is_immutable:  # SQLite would not look again at what another machine has written since
+                self._close()
             self._lock.release()
 
     def close(self) -> None:
         """Close the connection; the next use opens another."""
         with self._lock:
-            if self._closing is not None and self._connection is not None:
-                self._closing.detach()
-                self._connection.close()
-                self._connection = self._closing = None
-                self._schemas.clear()
+            self._close()
+
+    def _close(self) -> None:
+        if self._closing is not None and self._connection is not None:
+            self._closing.detach()
+            self._connection.close()
+            self._connection = self._closing = None
+            self._schemas.clear()
 
     def leave_connection_to_parent(self) -> None:
         """Forget the connection in a forked child, and keep it alive: to close it here might break it there."""
@@ -94,17 +103,38 @@ class SQLiteDatabase:
     def _connect(self) -> sqlite3.Connection:
         patience = PATIENCE if self._patience is None else self._patience
         _make_file(self.path)
-        connection = sqlite3.connect(self.path, timeout=patience, isolation_level=None, check_same_thread=False)
+        connection = self._connect_to(self.path, patience)
         try:
             _switch_to_wal(connection, patience)
             connection.execute(f"PRAGMA synchronous = {'FULL' if self._is_durable else 'NORMAL'}")
-        except BaseException:
+        except BaseException as error:
             connection.close()
-            raise
+            if not (isinstance(error, sqlite3.OperationalError) and _is_read_only(self.path)):
+                raise
+            connection = self._connect_to_read(patience)
         self._connection = connection
         # No __del__: while one runs, the weak reference in `_databases` still finds its object.
         self._closing = weakref.finalize(self, _close_unused, self._lock, connection)
         return connection
+
+    def _connect_to_read(self, patience: float) -> sqlite3.Connection:
+        """Open a file that cannot be written, in a directory where nothing can be made.
+
+        Where another process has it open for writing, its files beside it are there, and are read, too. Where they are not,
+        the file has everything, and SQLite is told that it will not change, or it would want to make them.
+        """
+        place = f"file:{quote(self.path)}?mode=ro"
+        self._is_immutable = not os.path.exists(f"{self.path}-wal")
+        return self._connect_to(f"{place}&immutable=1" if self._is_immutable else place, patience)
+
+    def _connect_to(self, place: str, patience: float) -> sqlite3.Connection:
+        return sqlite3.connect(
+            place, timeout=patience, isolation_level=None, check_same_thread=False, uri=place != self.path
+        )
+
+
+def _is_read_only(path: str) -> bool:
+    return os.path.isfile(path) and not (os.access(path, os.W_OK) and os.access(os.path.dirname(path), os.W_OK))
 
 
 def is_foreign(error: BaseException | None) -> bool:

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 from hocket._runtime.lazy import Loader, loader
 
 if TYPE_CHECKING:
-    from hocket.batch.errors import BatchBusy, ResumeMismatch, TooManyFailures
+    from hocket.batch.errors import BatchBusy, BatchFileFailed, ResumeMismatch, TooManyFailures
     from hocket.batch.journal import read_batch
     from hocket.batch.ray import ray_stage
     from hocket.batch.report import BatchReport, BatchRow
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BatchBusy",
+    "BatchFileFailed",
     "BatchReport",
     "BatchRow",
     "ResumeMismatch",
@@ -40,7 +41,7 @@ __all__ = [
 ]
 
 _LATER = {
-    "errors": "BatchBusy ResumeMismatch TooManyFailures",
+    "errors": "BatchBusy BatchFileFailed ResumeMismatch TooManyFailures",
     "journal": "read_batch",
     "ray": "ray_stage",
     "report": "BatchReport BatchRow",

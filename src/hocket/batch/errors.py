@@ -2,11 +2,15 @@
 
 from hocket.errors import HocketError
 
-__all__ = ["BatchBusy", "ResumeMismatch", "TooManyFailures"]
+__all__ = ["BatchBusy", "BatchFileFailed", "ResumeMismatch", "TooManyFailures"]
 
 
 class BatchBusy(HocketError, RuntimeError):
     """Another run writes to the file."""
+
+
+class BatchFileFailed(HocketError, OSError):
+    """The file cannot be opened or written, as on a disk that is full; what is in it stays, and can be gone on with."""
 
 
 class ResumeMismatch(HocketError, ValueError):

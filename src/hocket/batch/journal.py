@@ -18,7 +18,7 @@ from typing import Any, Literal, TypeAlias, cast
 from hocket._databases.file_lock import try_lock_file
 from hocket._databases.lines import append_lines, is_half, parse_line
 from hocket._databases.urls import check_path
-from hocket.batch.errors import BatchBusy, ResumeMismatch
+from hocket.batch.errors import BatchBusy, BatchFileFailed, ResumeMismatch
 from hocket.batch.report import BatchReport, BatchRow
 from hocket.errors import InvalidInput
 from hocket.prices.money import trim_amount
@@ -59,6 +59,7 @@ class Journal:
 
     Raises:
         BatchBusy: another run writes to it.
+        BatchFileFailed: it cannot be opened, or read.
         ResumeMismatch: it is of another model.
         InvalidInput: it is none of hocket's, or of a later version.
     """
@@ -78,7 +79,10 @@ class Journal:
         self._writing = threading.Lock()  # a write that its task has left goes on before the file is closed
         if os.path.isdir(self.path):
             raise InvalidInput(f"out is {self.path!r}, a directory; it must be a file's path, such as answers.jsonl")
-        self._file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)  # a document of the user's
+        try:
+            self._file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)  # a document of the user's
+        except OSError as error:
+            raise _explain(self.path, error) from error
         try:
             if not try_lock_file(self._file):
                 raise BatchBusy(f"another run writes to {self.path}; wait for its end, or take another file")
@@ -179,7 +183,7 @@ class Journal:
             sync: whether to wait until the disk has them.
 
         Raises:
-            OSError: they cannot be written.
+            BatchFileFailed: they cannot be written.
         """
         with self._writing:
             with self._changing:
@@ -188,10 +192,10 @@ class Journal:
                 return
             try:
                 append_lines(self._file, b"".join(lines), *_BEGINNINGS, sync=sync)
-            except OSError:
+            except OSError as error:
                 with self._changing:
                     self._lines[:0] = lines
-                raise
+                raise _explain(self.path, error) from error
 
     def close(self) -> None:
         """Write what is left, and let go of the file."""
@@ -199,6 +203,12 @@ class Journal:
             self.flush(sync=True)
         finally:
             os.close(self._file)
+
+
+def _explain(path: str, error: OSError) -> BatchFileFailed:
+    return BatchFileFailed(
+        f"{path}: {error.strerror or error}; when that is mended, run it again: it goes on where it was"
+    )
 
 
 def read_batch(path: str | os.PathLike[str]) -> Iterator[BatchRow]:

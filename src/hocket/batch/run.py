@@ -104,7 +104,7 @@ async def arun_batch(
             holds an object that a later run could not know again.
         TooManyFailures: see ``max_consecutive_failures``; the next run asks again for what failed.
         HocketError: one that all rows would meet, as a key that is refused.
-        OSError: the file cannot be written.
+        BatchFileFailed: the file cannot be opened or written; it is an OSError, too.
 
     Examples:
         >>> import asyncio, os, tempfile

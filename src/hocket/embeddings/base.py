@@ -1,6 +1,8 @@
 """What every embedding model can do: four verbs, two of them the sync faces of the others, of which one is enough."""
 
 import functools
+import math
+from collections.abc import Sequence
 from typing import Any, Self
 
 from hocket._runtime.definitions import has_own_definition
@@ -8,7 +10,7 @@ from hocket._runtime.portal import run_in_portal
 from hocket._runtime.runtime import ASYNC
 from hocket.errors import InvalidHook
 
-__all__ = ["Embeddings"]
+__all__ = ["Embeddings", "check_vectors"]
 
 
 class Embeddings:
@@ -61,3 +63,31 @@ class Embeddings:
         if has_own_definition(type(self), Embeddings, "aembed_query"):
             return run_in_portal(functools.partial(self.aembed_query, text))
         return self.embed_documents([text])[0]
+
+
+def check_vectors(vectors: Sequence[Sequence[float]], count: int, embedding: Embeddings) -> None:
+    """Check what an embedding model returned, before it is stored or searched with.
+
+    Raises:
+        InvalidHook: there are fewer or more than ``count``, their sizes differ, one is no list of numbers, or has no
+            direction: it has a number that is not finite, or only zeros.
+    """
+    model = type(embedding).__name__
+    if len(vectors) != count:
+        raise InvalidHook(f"{model} returned {len(vectors)} vectors for {count} texts; nothing was stored")
+    for place, vector in enumerate(vectors):
+        try:
+            length = math.hypot(*vector)
+        except (TypeError, OverflowError) as error:  # whatever a server, or a class of the user's, has put in it
+            raise InvalidHook(
+                f"{model} returned a vector (of text {place}) that is no list of numbers: {error}; nothing was stored"
+            ) from error
+        if len(vector) != len(vectors[0]):
+            raise InvalidHook(
+                f"{model} returned vectors of {len(vectors[0])} and of {len(vector)} numbers; nothing was stored"
+            )
+        if not 0 < length < math.inf:
+            raise InvalidHook(
+                f"{model} returned a vector (of text {place}) of the length {length}, which can be compared with none; "
+                "nothing was stored"
+            )

@@ -10,8 +10,8 @@ from collections.abc import Iterable, MutableMapping, Sequence
 from typing import Protocol, Self, runtime_checkable
 
 from hocket._runtime.runtime import ASYNC
-from hocket.embeddings.base import Embeddings
-from hocket.errors import InvalidHook, InvalidInput
+from hocket.embeddings.base import Embeddings, check_vectors
+from hocket.errors import InvalidInput
 from hocket.errors.hints import bridge_hint
 
 __all__ = ["ByteCache", "CacheBackedEmbeddings"]
@@ -112,10 +112,7 @@ class CacheBackedEmbeddings(Embeddings):
         for start in range(0, len(missing), size):
             batch = missing[start : start + size]
             made = await self._embedding.aembed_documents(batch)
-            if len(made) != len(batch):
-                raise InvalidHook(
-                    f"{type(self._embedding).__name__} returned {len(made)} vectors for {len(batch)} texts"
-                )
+            await ASYNC.call_sync(check_vectors, made, len(batch), self._embedding)
             vectors.update(zip(batch, made, strict=True))
             await self._write({keys[text]: vectors[text] for text in batch})
         return [vectors[text] for text in texts]
@@ -128,6 +125,7 @@ class CacheBackedEmbeddings(Embeddings):
         found = await self._read({text: key})
         if text not in found:
             found[text] = await self._embedding.aembed_query(text)
+            check_vectors([found[text]], 1, self._embedding)
             await self._write({key: found[text]})
         return found[text]
 

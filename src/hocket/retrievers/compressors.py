@@ -6,8 +6,9 @@ from hocket._runtime.runtime import ASYNC
 from hocket.callbacks.base_manager import Callbacks
 from hocket.documents import BaseDocumentCompressor, BaseDocumentTransformer, Document
 from hocket.embeddings import Embeddings
+from hocket.embeddings.base import check_vectors
 from hocket.embeddings.similarity import measure_cosine
-from hocket.errors import InvalidHook, InvalidInput
+from hocket.errors import InvalidInput
 from hocket.runnables import RunnableConfig
 from hocket.runnables.batch import Batch
 
@@ -56,15 +57,13 @@ class EmbeddingsFilter(BaseDocumentCompressor):
 
         asked: list[str | list[str]] = [query, texts]
         (vector,), vectors = await Batch(embed, asked, None, return_exceptions=False).collect()
-        if len(vectors) != len(texts):
-            raise InvalidHook(
-                f"{type(self.embeddings).__name__} returned {len(vectors)} vectors for {len(texts)} texts"
-            )
         return await ASYNC.call_sync(self._choose, documents, vector, vectors)
 
     def _choose(
         self, documents: Sequence[Document], vector: Sequence[float], vectors: Sequence[Sequence[float]]
     ) -> list[Document]:
+        check_vectors([vector], 1, self.embeddings)
+        check_vectors(vectors, len(documents), self.embeddings)
         scores = [measure_cosine(vector, one) for one in vectors]
         least = -1.0 if self.similarity_threshold is None else self.similarity_threshold
         best = sorted((place for place, score in enumerate(scores) if score >= least), key=lambda place: -scores[place])

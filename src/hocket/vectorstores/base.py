@@ -16,8 +16,9 @@ from hocket._runtime.runtime import ASYNC
 from hocket._runtime.sync_twin import sync_twin
 from hocket.documents import Document
 from hocket.embeddings import Embeddings
+from hocket.embeddings.base import check_vectors
 from hocket.errors import InvalidInput
-from hocket.vectorstores.checks import check_document, check_k, check_vectors
+from hocket.vectorstores.checks import check_document, check_k
 from hocket.vectorstores.filters import Filter
 from hocket.vectorstores.hooks import VectorStoreHooks
 from hocket.vectorstores.ranking import Match, blend_matches, pick_diverse

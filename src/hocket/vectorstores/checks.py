@@ -2,18 +2,15 @@
 
 import datetime
 import json
-import math
 import re
 import uuid
-from collections.abc import Sequence
 from pathlib import PurePath
 
 from hocket.documents import Document
-from hocket.embeddings import Embeddings
-from hocket.errors import EmbeddingMismatch, InvalidHook, InvalidInput
+from hocket.errors import EmbeddingMismatch, InvalidInput
 from hocket.errors.hints import bridge_hint
 
-__all__ = ["check_batch_size", "check_document", "check_k", "check_size", "check_storable", "check_vectors"]
+__all__ = ["check_batch_size", "check_document", "check_k", "check_size", "check_storable"]
 
 _ESCAPED_NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
 
@@ -89,29 +86,6 @@ def check_batch_size(batch_size: int) -> None:
     """
     if batch_size < 1:
         raise InvalidInput(f"batch_size is {batch_size!r}; it is a whole number above 0")
-
-
-def check_vectors(vectors: Sequence[Sequence[float]], count: int, embedding: Embeddings) -> None:
-    """Check what an embedding model returned.
-
-    Raises:
-        InvalidHook: there are fewer or more than ``count``, their sizes differ, or one has no direction: it has a number
-            that is not finite, or only zeros.
-    """
-    model = type(embedding).__name__
-    if len(vectors) != count:
-        raise InvalidHook(f"{model} returned {len(vectors)} vectors for {count} texts; nothing was stored")
-    for place, vector in enumerate(vectors):
-        if len(vector) != len(vectors[0]):
-            raise InvalidHook(
-                f"{model} returned vectors of {len(vectors[0])} and of {len(vector)} numbers; nothing was stored"
-            )
-        length = math.hypot(*vector)
-        if not 0 < length < math.inf:
-            raise InvalidHook(
-                f"{model} returned a vector (of text {place}) of the length {length}, which can be compared with none; "
-                "nothing was stored"
-            )
 
 
 def check_size(size: int, expected: int, owner: str) -> None:

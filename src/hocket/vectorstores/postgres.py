@@ -16,9 +16,10 @@ from hocket._runtime.sync_twin import sync_twin
 from hocket._secrets import redact_url
 from hocket.documents import Document
 from hocket.embeddings import Embeddings
+from hocket.embeddings.base import check_vectors
 from hocket.errors import EmbeddingMismatch, VectorStoreError, VectorStoreUnavailable
 from hocket.vectorstores.base import VectorStore
-from hocket.vectorstores.checks import check_batch_size, check_size, check_vectors
+from hocket.vectorstores.checks import check_batch_size, check_size
 from hocket.vectorstores.filters import Filter
 from hocket.vectorstores.postgres_filters import write_filter
 from hocket.vectorstores.postgres_reembedding import Reembedding

@@ -23,10 +23,11 @@ from hocket._runtime.runtime import ASYNC
 from hocket._runtime.sync_twin import sync_twin
 from hocket.documents import Document
 from hocket.embeddings import Embeddings
+from hocket.embeddings.base import check_vectors
 from hocket.errors import InvalidInput, VectorStoreError
 from hocket.vectorstores.base import VectorStore
 from hocket.vectorstores.cached_rows import CachedRows, RowsView
-from hocket.vectorstores.checks import check_batch_size, check_size, check_vectors
+from hocket.vectorstores.checks import check_batch_size, check_size
 from hocket.vectorstores.filter_sql import Clause, write_condition
 from hocket.vectorstores.filters import Filter, parse_filter
 from hocket.vectorstores.ranking import Match
