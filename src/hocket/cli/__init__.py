@@ -5,6 +5,7 @@ is imported when they run, so that ``hocket --help`` is quick. Whatever goes wro
 non-zero exit code.
 """
 
+import argparse
 import os
 import sys
 from collections.abc import Sequence
@@ -83,8 +84,11 @@ def _build_parser() -> OneLineParser:
     commands = parser.add_subparsers(title="commands", metavar="", prog="hocket")
     for name, module in _COMMANDS.items():
         command = commands.add_parser(name, help=module.HELP, description=module.HELP)
-        command.add_argument("--debug", action="store_true", help="show the traceback of an error")
         module.configure(command)
+        for _, one in ((name, command), *command.find_commands()):
+            one.add_argument(
+                "--debug", action="store_true", default=argparse.SUPPRESS, help="show the traceback of an error"
+            )
         command.set_defaults(run=module.run)
         command.tell_exit_codes(COMMAND_CODES.get(name, OTHER_CODES))
     return parser

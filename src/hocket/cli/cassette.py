@@ -26,10 +26,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--max-age", metavar="DAYS", type=parse_count, default=365, help="recordings that are older are told (365)"
     )
     check.set_defaults(act=_check)
-    for one in (show, check):
-        one.add_argument(
-            "--debug", action="store_true", default=argparse.SUPPRESS, help="show the traceback of an error"
-        )
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -48,9 +48,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
             )
         if name == "set":  # taken, so that it is refused without being repeated
             command.add_argument("key", nargs="?", help=argparse.SUPPRESS)
-        command.add_argument(
-            "--debug", action="store_true", default=argparse.SUPPRESS, help="show the traceback of an error"
-        )
         command.set_defaults(act=act)
 
 

@@ -22,7 +22,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
         type=_parse_listener,
         help="serve streamable HTTP at http://HOST:PORT/mcp, to everybody who can reach it; port 0: a free one",
     )
-    serve.add_argument("--debug", action="store_true", default=argparse.SUPPRESS, help="show the traceback of an error")
 
 
 def run(arguments: argparse.Namespace) -> None:
