@@ -15,7 +15,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import cast
 
-from hocket._databases.own_files import open_private
 from hocket.cli.output import note, print_lines
 from hocket.errors import InvalidInput
 
@@ -178,6 +177,8 @@ def _write_keys(keys: Mapping[str, str]) -> None:
     Raises:
         InvalidInput: the file cannot be written.
     """
+    from hocket._databases.own_files import open_private
+
     path = _find_key_file()
     beside = path.with_name(f".{path.name}.{os.getpid()}")
     try:
