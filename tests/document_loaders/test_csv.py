@@ -180,3 +180,11 @@ def test_the_first_row_of_a_large_file_is_there_at_once(tmp_path: Path) -> None:
     began = time.thread_time()
     assert next(CSVLoader(path).lazy_load()).page_content == "id: 1\nname: Ada"
     assert time.thread_time() - began < 0.5
+
+
+def test_too_many_columns_are_not_read(tmp_path: Path) -> None:
+    """Each takes memory, in every row."""
+    path = write(tmp_path / "a.csv", "a,b,c\n1,2,3\n")
+    with pytest.raises(DocumentError, match="line 1: it has 3 columns, and at most 2 are read; raise max_columns="):
+        CSVLoader(path, max_columns=2).load()
+    assert len(CSVLoader(path, max_columns=3).load()) == 1

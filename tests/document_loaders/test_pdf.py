@@ -145,7 +145,21 @@ def test_too_many_pages_are_not_read(tmp_path: Path) -> None:
     assert len(PyPDFLoader(path, max_pages=3).load()) == 3
 
 
-@pytest.mark.parametrize("options", [{"max_pages": 0}, {"password": b"x"}], ids=repr)
+def test_a_page_that_unpacks_to_too_much_is_not_read(tmp_path: Path) -> None:
+    """In ASCII85 a letter stands for four bytes; pypdf would take some 20 times these of memory."""
+    writer = PdfWriter()
+    content = StreamObject()
+    content._data = b"z" * 1000 + b"~>"
+    content[NameObject("/Filter")] = NameObject("/ASCII85Decode")
+    writer.add_blank_page(100, 100)[NameObject("/Contents")] = writer._add_object(content)
+    writer.write(path := tmp_path / "a.pdf")
+    with pytest.raises(DocumentError, match=r"page 1: its content may have 4,002 bytes.*raise max_page_bytes="):
+        PyPDFLoader(path, max_page_bytes=4_001).load()
+    with pytest.raises(DocumentError, match="none of its pages has text"):
+        PyPDFLoader(path, max_page_bytes=4_002).load()
+
+
+@pytest.mark.parametrize("options", [{"max_pages": 0}, {"max_page_bytes": 0}, {"password": b"x"}], ids=repr)
 def test_what_is_no_option_is_refused_at_once(options: dict[str, int]) -> None:
     with pytest.raises(InvalidInput):
         PyPDFLoader("a.pdf", **options)  # type: ignore[arg-type]

@@ -5,7 +5,7 @@ import io
 import re
 from collections.abc import Iterator, Sequence
 
-from hocket.document_loaders.files import FileLoader, FilePath, describe
+from hocket.document_loaders.files import FileLoader, FilePath, check_limit, describe
 from hocket.document_loaders.text_files import check_encoding, open_text
 from hocket.documents import Document
 from hocket.errors import DocumentError, InvalidInput
@@ -13,6 +13,9 @@ from hocket.errors import DocumentError, InvalidInput
 __all__ = ["CSVLoader"]
 
 MAX_LINE = 10_000_000  # characters
+MAX_COLUMNS = 20_000
+"""How many columns a file may have, by default: Excel has 16,384."""
+
 _DELIMITERS = ",;\t|"
 _QUOTED = re.compile(r'"[^"]*"?')
 
@@ -31,6 +34,7 @@ class CSVLoader(FileLoader):
         delimiter: between fields; None: the one of ``, ; |`` and the tab that the first line has most of.
         encoding: of a file that has no byte order mark and is not UTF-8.
         max_bytes: the largest file that is taken; None: any.
+        max_columns: how many columns it may have; None: any number.
 
     Raises:
         InvalidInput: an option no file could be read with.
@@ -46,6 +50,7 @@ class CSVLoader(FileLoader):
         delimiter: str | None = None,
         encoding: str | None = None,
         max_bytes: int | None = None,
+        max_columns: int | None = MAX_COLUMNS,
     ) -> None:
         super().__init__(file_path, max_bytes=max_bytes)
         if isinstance(columns, str) or isinstance(metadata_columns, str):
@@ -55,6 +60,7 @@ class CSVLoader(FileLoader):
         self.columns: list[str] | None = None if columns is None else list(columns)
         self.metadata_columns: list[str] = list(metadata_columns)
         self.delimiter: str | None = delimiter
+        self.max_columns: int | None = check_limit(max_columns, "max_columns")
         self.encoding: str | None = check_encoding(encoding)
 
     def _read(self, file: io.BufferedReader) -> Iterator[Document]:
@@ -67,6 +73,9 @@ class CSVLoader(FileLoader):
         _, header = next(rows, (0, None))
         if header is None:
             raise DocumentError(self.file_path, "it has nothing but empty lines; leave it out, or fetch it anew")
+        if self.max_columns is not None and len(header) > self.max_columns:
+            problem = f"it has {len(header):,} columns, and at most {self.max_columns:,} are read; raise max_columns="
+            raise DocumentError(self.file_path, problem, "line 1")
         names = [name.strip() or f"column {at}" for at, name in enumerate(header, 1)]
         if self.columns is None:
             shown = [at for at, name in enumerate(names) if name not in self.metadata_columns]

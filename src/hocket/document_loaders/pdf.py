@@ -23,6 +23,9 @@ __all__ = ["MAX_PAGES", "PyPDFLoader"]
 MAX_PAGES = 10_000
 """How many pages a file may have, by default."""
 
+MAX_PAGE_BYTES = 10_000_000
+"""How long the content of a page may be, unpacked, by default: pypdf takes some 20 times its memory."""
+
 _DAMAGED = "it is cut or damaged"
 _REMEDY = "fetch it anew, or save it anew from a PDF viewer"
 _HEADER_WITHIN = 1024  # bytes, as viewers have it
@@ -41,6 +44,7 @@ class PyPDFLoader(FileLoader):
         password: of an encrypted file.
         max_bytes: the largest file that is taken; None: any.
         max_pages: how many pages it may have; None: any number.
+        max_page_bytes: how long the content of a page may be, unpacked from text; None: any length.
 
     Raises:
         InvalidInput: an option no file could be read with.
@@ -55,12 +59,14 @@ class PyPDFLoader(FileLoader):
         *,
         max_bytes: int | None = MAX_BYTES,
         max_pages: int | None = MAX_PAGES,
+        max_page_bytes: int | None = MAX_PAGE_BYTES,
     ) -> None:
         super().__init__(file_path, max_bytes=max_bytes)
         if password is not None and not isinstance(password, str):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise InvalidInput(f"password is a str or None, not {type(password).__name__}")
         self.password: str | None = password
         self.max_pages: int | None = check_limit(max_pages, "max_pages")
+        self.max_page_bytes: int | None = check_limit(max_page_bytes, "max_page_bytes")
 
     def _read(self, file: io.BufferedReader) -> Iterator[Document]:
         _check_ends(file, self.file_path)
@@ -112,18 +118,24 @@ class PyPDFLoader(FileLoader):
         return total
 
     def _check_content(self, page: "PageObject", place: str) -> None:
-        """Refuse a page whose content is not there, or cannot be expanded to its end."""
+        """Refuse a page whose content is not there, is too long, or cannot be expanded to its end."""
         from pypdf.generic import ArrayObject, StreamObject
 
         if "/Contents" not in page:
             return
         content = page["/Contents"].get_object()
         streams = [one.get_object() for one in content] if isinstance(content, ArrayObject) else [content]
+        length = 0
         for stream in streams:
             if not isinstance(stream, StreamObject):
                 raise DocumentError(self.file_path, f"{_DAMAGED}: its content is not there; {_REMEDY}", place)
+            data = stream._data  # pyright: ignore[reportPrivateUsage]
+            length += len(data) + 3 * data.count(b"z")  # in ASCII85 one for four bytes; the rest pypdf bounds
+            if self.max_page_bytes is not None and length > self.max_page_bytes:
+                problem = f"its content may have {length:,} bytes, and at most {self.max_page_bytes:,} are read"
+                raise DocumentError(self.file_path, f"{problem}; raise max_page_bytes=", place)
             if stream.get("/Filter") in ("/FlateDecode", ["/FlateDecode"]):
-                zlib.decompressobj().decompress(stream._data, 1_000_000)  # pyright: ignore[reportPrivateUsage]
+                zlib.decompressobj().decompress(data, 1_000_000)
 
     @contextmanager
     def _refuse_damage(self, place: str | None) -> Generator[None]:
