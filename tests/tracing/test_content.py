@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from hocket.agents import create_agent
+from hocket.agents import AgentLimits, create_agent
 from hocket.documents import Document
 from hocket.embeddings import DeterministicFakeEmbedding
 from hocket.errors import HocketWarning, InvalidInput, OutputParserException
@@ -156,7 +156,8 @@ async def test_agents_tools_and_retrievers_tell_it_too(instrumented: Any) -> Non
     (asked,) = read("invoke_agent", "gen_ai.input.messages")
     assert asked == {"role": "user", "parts": [{"type": "text", "content": "Where is the heron?"}]}
     (answered,) = read("invoke_agent", "gen_ai.output.messages")
-    assert answered == {"role": "assistant", "parts": [{"type": "text", "content": "a heron"}]}
+    text: dict[str, Any] = {"role": "assistant", "parts": [{"type": "text", "content": "a heron"}]}
+    assert answered == {**text, "finish_reason": "stop"}
     tools = [span for span in collected.spans if span.name == "execute_tool look"]
     assert [json.loads(span.attributes["gen_ai.tool.call.arguments"]) for span in tools] == [
         {"place": "the heron's nest"},
@@ -167,6 +168,44 @@ async def test_agents_tools_and_retrievers_tell_it_too(instrumented: Any) -> Non
     (found,) = read("retrieval", "gen_ai.retrieval.documents")
     assert (found["content"], found["metadata"]) == ("a heron", {"of": "herons"})
     assert len(collected.events) == 4
+
+
+async def test_an_agent_tells_its_model_its_tokens_and_why_each_answer_ended(instrumented: Any) -> None:
+    """Tokens are those of all models inside. Where no reason is told there is the likely one: the conventions want it."""
+    collected = instrumented(capture_content="SPAN_ONLY")
+    usage: Any = {"input_tokens": 10, "output_tokens": 2, "total_tokens": 12, "input_token_details": {"cache_read": 4}}
+    inner = create_agent(ScriptedChatModel(script=[Turn(text="a heron", usage=usage)]), name="inner")
+
+    @tool
+    async def ask(question: str) -> str:
+        """Ask."""
+        return str((await inner.ainvoke(question)).output)
+
+    call = {"type": "tool_call", "name": "ask", "args": {"question": "x"}, "id": "call-1"}
+    script = [Turn(tool_calls=[call], usage=usage, metadata={}), Turn(text="done", usage=usage)]
+    await create_agent(ScriptedChatModel(script=script), [ask], name="outer").ainvoke("x")
+
+    @tool
+    def look(question: str) -> str:
+        """Look."""
+        return question
+
+    looking = Turn(tool_calls=[{**call, "name": "look"}], usage=usage)
+    limits: Any = {"limits": AgentLimits(model_calls=1), "at_limit": "stop"}
+    await create_agent(ScriptedChatModel(script=[looking]), [look], name="cut", **limits).ainvoke("x")
+
+    def read(name: str) -> tuple[Any, ...]:
+        said = collected.span(f"invoke_agent {name}").attributes
+        tokens = tuple(said[f"gen_ai.usage.{key}"] for key in ("input_tokens", "output_tokens"))
+        (answer,) = json.loads(said["gen_ai.output.messages"])
+        return said["gen_ai.request.model"], tokens, answer["finish_reason"]
+
+    assert read("inner") == ("scripted-chat-model", (10, 2), "stop")
+    assert read("outer") == ("scripted-chat-model", (30, 6), "stop")
+    assert read("cut") == ("scripted-chat-model", (10, 2), "length")
+    chats = [span for span in collected.spans if span.name.startswith("chat")]
+    answers = [json.loads(span.attributes["gen_ai.output.messages"])[0]["finish_reason"] for span in chats]
+    assert answers[:3] == ["tool_call", "stop", "stop"]
 
 
 async def test_tools_that_a_model_is_offered_are_told(instrumented: Any) -> None:

@@ -84,6 +84,8 @@ async def test_the_applications_span_in_a_tool_is_inside_the_tools(collected: Co
     assert collected.span("invoke_agent").attributes == {
         "gen_ai.operation.name": "invoke_agent",
         "gen_ai.agent.name": "scout",
+        "gen_ai.request.model": "scripted-chat-model",
+        "gen_ai.provider.name": "scriptedchatmodel",
     }
 
 

@@ -72,8 +72,8 @@ class ContentWriter:
 
         return {"role": role, "parts": self._keep(read)}
 
-    def write_answers(self, response: LLMResult) -> list[dict[str, object]]:
-        """Return the candidates of a result."""
+    def write_answers(self, response: LLMResult, *, has_failed: bool = False) -> list[dict[str, object]]:
+        """Return the candidates of a result, each with the reason of its end: where none is told, what is likely."""
         written: list[dict[str, object]] = []
         for candidate in (one for several in response.generations for one in several):
             if isinstance(candidate, ChatGeneration):
@@ -82,11 +82,15 @@ class ContentWriter:
             else:
                 facts = candidate.generation_info or {}
                 answer = self.write_text(candidate.text, "assistant")
-            reason = facts.get("normalized_finish_reason") or facts.get("finish_reason")
-            if self._has_finish_reasons and reason:
-                answer["finish_reason"] = _FINISHES.get(reason, reason)
-            written.append(answer)
+            has_calls = isinstance(candidate, ChatGeneration) and getattr(candidate.message, "tool_calls", None)
+            likely = "error" if has_failed else "tool_call" if has_calls else "stop"
+            reason = facts.get("normalized_finish_reason") or facts.get("finish_reason") or likely
+            written.append(self.write_reason(answer, _FINISHES.get(reason, reason)))
         return written
+
+    def write_reason(self, answer: dict[str, object], reason: str) -> dict[str, object]:
+        """Return an answer with the reason of its end, where the vocabulary has one: there each must have it."""
+        return {**answer, "finish_reason": reason} if self._has_finish_reasons else answer
 
     def write_value(self, value: object, kind: str) -> object:
         """Return one value, as JSON data: arguments of a tool, its result. ``kind`` is its type to ``redact``."""

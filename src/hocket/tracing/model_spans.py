@@ -57,7 +57,10 @@ class ModelSpans(BaseCallbackHandler):
         kind = SpanKind.INTERNAL if metadata.get("ls_provider") in _IN_PROCESS else SpanKind.CLIENT
         is_alone = details.get("batch_size", 1) == 1  # several are started one after another, before any is asked
         name = f"{operation} {common[names.REQUEST_MODEL]}"
-        return self._telemetry.runs.open(run_id, find_parent(details), Start(name, attributes, common, kind, is_alone))
+        run = self._telemetry.runs.open(run_id, find_parent(details), Start(name, attributes, common, kind, is_alone))
+        if run.agent is not None and operation != names.EMBEDDINGS:
+            run.agent.note_model(common)
+        return run
 
     def on_first_token(self, seconds: float, *, run_id: UUID, **kwargs: object) -> None:
         """Note when a stream began."""
@@ -143,6 +146,9 @@ class ModelSpans(BaseCallbackHandler):
             numbers = describe_usage(usage)
             facts.update(numbers)
             instruments.record_tokens(numbers, run.common, is_inference=True)
+            agent = run.agent
+            while agent is not None:
+                agent.usage, agent = add_usage(agent.usage, usage), agent.agent
         if (
             run.first_chunk is not None
             and not (run.is_cached or outcome.is_cached)
@@ -152,7 +158,9 @@ class ModelSpans(BaseCallbackHandler):
             instruments.first_chunk.record(run.first_chunk, run.common)
         instruments.inference_duration.record(run.seconds, run.common)
         if response is not None and self._telemetry.capture.is_on:
-            run.content[names.OUTPUT_MESSAGES] = self._telemetry.writer.write_answers(response)
+            run.content[names.OUTPUT_MESSAGES] = self._telemetry.writer.write_answers(
+                response, has_failed=names.ERROR_TYPE in run.common
+            )
         self._telemetry.finish(run, facts)
 
     @staticmethod

@@ -53,7 +53,8 @@ class OpenRun:
         is_open: whether it has not ended.
         operation: what it does, by the conventions' name.
         attempts: how many requests were made, as far as is known.
-        usage: the tokens of attempts that failed.
+        usage: the tokens of attempts that failed; of an agent, those of all models that are called inside.
+        agent: the innermost agent that the run is inside of; None: it is in none.
         first_chunk: seconds until the first chunk of a stream; None: none has come.
         last_chunk: when the last chunk has come.
         is_cached: whether its answer was not paid for by it.
@@ -62,6 +63,7 @@ class OpenRun:
     """
 
     __slots__ = (
+        "agent",
         "attempts",
         "before",
         "common",
@@ -78,12 +80,14 @@ class OpenRun:
         "usage",
     )
 
-    def __init__(self, span: Span, start: Start, before: Context) -> None:
+    def __init__(self, span: Span, start: Start, before: Context, parent: "OpenRun | None") -> None:
         self.span: Span = span
         self.before: Context = before
         self.context: Context = before
         self.common: Attributes = start.common
         self.operation: object = start.attributes[names.OPERATION_NAME]
+        is_in_agent = parent is not None and parent.operation == names.INVOKE_AGENT
+        self.agent: OpenRun | None = parent if parent is None or is_in_agent else parent.agent
         self.started: float = clock.current().now()
         self.is_open: bool = True
         self.attempts: int = 1
@@ -98,6 +102,13 @@ class OpenRun:
     def seconds(self) -> float:
         """How long it has taken."""
         return clock.current().now() - self.started
+
+    def note_model(self, facts: Attributes) -> None:
+        """Note the model that an agent calls, with its provider: the first one, which is the agent's own."""
+        if names.REQUEST_MODEL not in self.details:
+            told = {key: facts[key] for key in (names.REQUEST_MODEL, names.PROVIDER_NAME) if key in facts}
+            self.details = {**self.details, **told}
+            self.span.set_attributes(told)
 
     def fail(self, error: BaseException, message: str | None) -> None:
         """Note the kind of an error, and its message where content is captured; anywhere else it may quote some."""
@@ -129,22 +140,20 @@ class OpenRuns:
     def open(self, run_id: UUID, parent_run_id: UUID | None, start: Start) -> OpenRun:
         """Start the span of a run."""
         before = get_current()
-        span = self._tracer.start_span(
-            start.name, self._find_parent(before, parent_run_id), start.kind, start.attributes
-        )
-        run = self._runs[run_id] = OpenRun(span, start, before)
+        parent = None if parent_run_id is None else self._runs.get(parent_run_id)
+        span = self._tracer.start_span(start.name, self._find_context(before, parent), start.kind, start.attributes)
+        run = self._runs[run_id] = OpenRun(span, start, before, parent)
         run.context = set_value(self._key, run, set_span_in_context(span, before))
         if start.is_alone:
             attach(run.context)
         return run
 
-    def _find_parent(self, current: Context, parent_run_id: UUID | None) -> Context:
+    def _find_context(self, current: Context, parent: OpenRun | None) -> Context:
         """Return the context in which a span starts.
 
         It is the current one, with whatever span the application has opened there, if its code is that of the parent
         run, or there is no such run. Otherwise it is that of the parent run.
         """
-        parent = None if parent_run_id is None else self._runs.get(parent_run_id)
         return current if parent is None or current.get(self._key) is parent else parent.context
 
     def close(self, run_id: UUID) -> OpenRun | None:

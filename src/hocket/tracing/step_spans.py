@@ -11,7 +11,7 @@ from hocket.callbacks.handler_mixins import Serialized
 from hocket.callbacks.run_facts import AGENT_NAME
 from hocket.messages import BaseMessage, ToolMessage
 from hocket.tracing import conventions as names
-from hocket.tracing.instruments import Attributes
+from hocket.tracing.instruments import Attributes, describe_usage
 from hocket.tracing.requests import find_conversation, find_metadata, find_parent
 from hocket.tracing.spans import OpenRun, Start
 from hocket.tracing.telemetry import Telemetry
@@ -54,8 +54,11 @@ class StepSpans(BaseCallbackHandler):
         if self._telemetry.capture.in_spans:
             if inputs is not None:  # of a stream: known at its end alone
                 run.content[names.INPUT_MESSAGES] = self._write(inputs, "user")
-            answer = getattr(outputs, "output", outputs) if run.operation == names.INVOKE_AGENT else outputs
-            run.content[names.OUTPUT_MESSAGES] = self._write(answer, "assistant")
+            is_agent = run.operation == names.INVOKE_AGENT
+            answers = self._write(getattr(outputs, "output", outputs) if is_agent else outputs, "assistant")
+            reason = _FINISHES.get(str(getattr(outputs, "stop", "")), "stop")
+            write_reason = self._telemetry.writer.write_reason
+            run.content[names.OUTPUT_MESSAGES] = [write_reason(one, reason) for one in answers] if is_agent else answers
         self._end_chain(run, {names.CLOSED: True} if closed else {})
 
     def on_chain_error(self, error: BaseException, *, run_id: UUID, **kwargs: object) -> None:
@@ -68,9 +71,10 @@ class StepSpans(BaseCallbackHandler):
     def _end_chain(self, run: OpenRun, facts: Attributes) -> None:
         if run.operation == names.INVOKE_AGENT:
             self._telemetry.instruments.agent_duration.record(run.seconds, run.common)
+            facts = facts | (describe_usage(run.usage) if run.usage else {})
         self._telemetry.finish(run, facts)
 
-    def _write(self, value: object, role: str) -> object:
+    def _write(self, value: object, role: str) -> list[dict[str, object]]:
         """Return an input or an output as messages."""
         writer = self._telemetry.writer
         several = [value] if isinstance(value, BaseMessage) else value
@@ -162,6 +166,10 @@ class StepSpans(BaseCallbackHandler):
             run.fail(error, self._telemetry.show_error(error))
             self._telemetry.finish(run, {})
 
+
+_LIMITS = ("model_calls", "tool_calls", "tokens", "seconds", "loop", "budget")
+_FINISHES = {"paused": "tool_call", **dict.fromkeys(_LIMITS, "length")}
+"""Why a run of an agent has ended, in the conventions' words, by `hocket.agents.StopReason`; else "stop"."""
 
 _AGENT = (names.OPERATION_NAME, names.AGENT_NAME)
 
