@@ -45,6 +45,7 @@ _TEXT_SUFFIXES = {
     ".html": "HTML",
     ".htm": "HTML",
     ".xhtml": "HTML",
+    ".ipynb": "Jupyter",
 }
 _BINARY_SUFFIXES = {".pdf": "PDF", ".docx": "DOCX", ".docm": "DOCX", ".dotx": "DOCX"}
 _UNREAD_SUFFIX = re.compile(
@@ -62,7 +63,7 @@ def name_binary_format(head: bytes) -> str | None:
 
 
 def choose_format(path: str, head: bytes) -> str:
-    """Return the format of a file: PDF, DOCX, HTML, CSV, JSON, Markdown or text.
+    """Return the format of a file: PDF, DOCX, HTML, CSV, JSON, Jupyter, Markdown or text.
 
     Args:
         path: its name.

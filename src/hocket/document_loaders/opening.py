@@ -11,6 +11,7 @@ from hocket.document_loaders.folders import FilesLoader, OnError
 from hocket.document_loaders.formats import HEAD, choose_format
 from hocket.document_loaders.html import HTMLLoader
 from hocket.document_loaders.json_records import JSONLoader
+from hocket.document_loaders.jupyter import NotebookLoader
 from hocket.document_loaders.pdf import MAX_PAGES, PyPDFLoader
 from hocket.document_loaders.text import MarkdownLoader, TextLoader
 from hocket.document_loaders.text_files import check_encoding
@@ -33,7 +34,7 @@ def open_documents(
     """Return a loader of files and folders, each file in the format that its content has.
 
     PDF and DOCX are known by their first bytes, text by the lack of NUL characters. Which kind of text it is (Markdown,
-    CSV, JSON, HTML) its name says. A name that says PDF, DOCX or another binary format must be right.
+    CSV, JSON, HTML, a Jupyter notebook) its name says. A name that says PDF, DOCX or another binary format must be right.
 
     Args:
         paths: files and folders; `FilesLoader` says in which order a folder is read.
@@ -89,5 +90,9 @@ def choose_loader(
         return CSVLoader(path, encoding=encoding)
     if kind == "JSON":
         return JSONLoader(path, encoding=encoding, max_bytes=max_bytes)
-    kinds = {"HTML": HTMLLoader, "Markdown": MarkdownLoader}
+    kinds: dict[str, type[HTMLLoader | TextLoader]] = {
+        "HTML": HTMLLoader,
+        "Markdown": MarkdownLoader,
+        "Jupyter": NotebookLoader,
+    }
     return kinds.get(kind, TextLoader)(path, encoding, max_bytes=max_bytes)

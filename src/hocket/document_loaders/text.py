@@ -38,8 +38,12 @@ class TextLoader(FileLoader):
         self.encoding: str | None = check_encoding(encoding)
 
     def _read(self, file: io.BufferedReader) -> Iterator[Document]:
-        text = open_text(file, self.file_path, self.encoding).read()
+        text = self._decode(open_text(file, self.file_path, self.encoding).read())
         yield Document(text, metadata={"source": self.file_path, "title": self._find_title(text)})
+
+    def _decode(self, text: str) -> str:
+        """Return the text of the document that stands in the file's."""
+        return text
 
     def _find_title(self, text: str) -> str:
         return name_title(self.file_path)
