@@ -28,7 +28,7 @@ class NumpyRows:
 
     def append(self, rows: Iterable[Row]) -> None:
         """Add vectors at the end."""
-        made = np.array([np.frombuffer(row, np.float32) for row in rows], np.float32)
+        made = np.frombuffer(b"".join(rows), np.float32).reshape(-1, self._matrix.shape[1])
         if not len(made):
             return
         end = self._count + len(made)
