@@ -43,6 +43,7 @@ ON_BOTH_LOOPS = tuple(
 def pytest_configure(config: pytest.Config) -> None:
     """Take Ctrl-C, which a shell makes what it starts in the background ignore, and all that that starts."""
     config.addinivalue_line("markers", "nightly: a case of many of its kind: run when everything runs.")
+    config.addinivalue_line("markers", "both_loops: run it on trio, too, at each change.")
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     # For the first model pydantic looks for its plugins, in files; hocket's models are built when they are used, in a loop.
@@ -65,7 +66,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     names_it = any("anyio_backend" in str(mark.args[0]) for mark in metafunc.definition.iter_markers("parametrize"))
     if RUNS_ALL or names_it or "anyio_backend" not in metafunc.fixturenames:
         return
-    if not metafunc.definition.nodeid.startswith(ON_BOTH_LOOPS):
+    is_marked = metafunc.definition.get_closest_marker("both_loops") is not None
+    if not is_marked and not metafunc.definition.nodeid.startswith(ON_BOTH_LOOPS):
         asyncio = pytest.mark.parametrize("anyio_backend", ["asyncio"], indirect=True, scope="module")
         metafunc.definition.add_marker(asyncio)
 

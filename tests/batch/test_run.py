@@ -39,6 +39,7 @@ from hocket.prices import Price, set_prices
 from hocket.providers.openai import ChatOpenAI
 from hocket.runnables import RunnableLambda
 from hocket.testing import OpenAIFormat, Reply, Status, serve
+from tests.kit import warm
 from tests.kit.notebooks import require_packages
 
 
@@ -533,8 +534,7 @@ def test_killed_at_any_point_no_row_is_lost_or_answered_twice(out: Path, tmp_pat
     """Asked twice at most is what was in flight, and what the last 50 ms brought."""
     asked = tmp_path / "asked.txt"
     for kill_at in (60, 150, 1, 200, 10**9):
-        command = [sys.executable, "-c", textwrap.dedent(KILLED), str(out), str(asked), str(kill_at)]
-        code = subprocess.run(command, timeout=120, check=False).returncode
+        code = warm.run("-c", textwrap.dedent(KILLED), str(out), str(asked), str(kill_at)).returncode
         assert code in (-signal.SIGKILL, 0)
     assert code == 0
     rows = list(read_batch(out))

@@ -1,7 +1,5 @@
 """Eight processes under one budget, some of them killed: what a provider bills never exceeds it."""
 
-import subprocess
-import sys
 import time
 from decimal import Decimal
 from pathlib import Path
@@ -9,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.budgets.conftest import Place
+from tests.kit import warm
 
 LIMIT = Decimal("0.005")
 BOUND = Decimal("0.00006")
@@ -110,8 +109,8 @@ def spend_in_processes(place: Place, meter: Path, lease: float, doomed: int) -> 
         doomed: so many are killed in the middle of a call, and as many anywhere.
     """
     arguments = (place.store or "", place.name, str(LIMIT), str(lease), str(meter), str(doomed))
-    command = [sys.executable, "-W", "error", "-W", "ignore::DeprecationWarning", "-c", WORK, *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=150, check=False)
+    options = ("-W", "error", "-W", "ignore::DeprecationWarning")
+    done = warm.run(*options, "-c", WORK, *arguments, capture_output=True, timeout=150)
     assert (done.returncode, done.stderr) == (0, "")
     return [int(code) for code in done.stdout.split()]
 

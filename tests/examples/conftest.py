@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.kit import warm
+
 EXAMPLES = Path(__file__).parents[2] / "examples"
 WITHIN = 300  # seconds that a test may take: each starts processes, and a busy machine has little time for them
 
@@ -39,14 +41,16 @@ def make_environment(**variables: str) -> dict[str, str]:
 
 def run(folder: Path, *arguments: str, stdin: str | None = None, **variables: str) -> str:
     """Run Python in a folder, and return what it prints; it has to succeed."""
-    done = subprocess.run(
-        [sys.executable, *arguments],
+    done = warm.run(
+        *arguments,
         cwd=folder,
         env=make_environment(**variables),
         input=stdin,
         capture_output=True,
-        text=True,
         timeout=WITHIN,
+        may_be_warm=arguments[0].endswith(
+            ".py"
+        ),  # a suite, and what is installed in the folder, want a new interpreter
     )
     assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
     return done.stdout

@@ -10,8 +10,6 @@ clock skew         the period is that of the store's clock, in ``timezone``
 """
 
 import signal
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -33,6 +31,7 @@ from hocket.language_models import ScriptedChatModel, Turn
 from hocket.messages import UsageMetadata
 from hocket.prices import Price, set_prices
 from hocket.testing import virtual_clock
+from tests.kit import warm
 from tests.kit.relay import Relay, relay_to
 from tests.kit.stores import REDIS, need_server, postgres_schema, redis_names
 
@@ -242,8 +241,8 @@ async def test_killed_holding(store: str, name: str, postgres_url: str, tmp_path
     """Charged after its lease, and not before."""
     stores = {"sqlite": f"sqlite:///{tmp_path}/budgets.db", "redis": REDIS, "postgres": postgres_url}
     for lease in (600.0, 0.2):
-        command = [sys.executable, "-c", KILLED, stores[store], name, str(lease)]
-        done = await anyio.to_thread.run_sync(lambda command=command: subprocess.run(command, timeout=50))
+        arguments = ("-c", KILLED, stores[store], name, str(lease))
+        done = await anyio.to_thread.run_sync(lambda arguments=arguments: warm.run(*arguments, timeout=50))
         assert done.returncode == -signal.SIGKILL
     state = await wait_for_orphan(Budget("1", store=stores[store], name=name))
     assert (state.spent_usd, state.orphaned_usd, state.reserved_usd) == (Decimal("0.4"),) * 3

@@ -2,8 +2,6 @@
 
 import os
 import signal
-import subprocess
-import sys
 import textwrap
 import threading
 from collections.abc import Sequence
@@ -15,6 +13,7 @@ from hocket.errors import StoreError
 from hocket.ledger import CallbackLedger, JSONLLedger, LedgerEntry, SQLiteLedger
 from hocket.ledger.spool import Spool, read_entries
 from hocket.ledger.writer import EntryWriter, _flush_all
+from tests.kit import warm
 from tests.ledger.test_stores import entry, fill
 
 
@@ -239,8 +238,7 @@ def test_a_function_gets_each_entry(tmp_path: Path) -> None:
 
 def run(code: str, *args: object) -> int:
     """Run a program; return its exit code."""
-    command = [sys.executable, "-c", textwrap.dedent(code), *map(str, args)]
-    return subprocess.run(command, timeout=120, check=False).returncode
+    return warm.run("-c", textwrap.dedent(code), *map(str, args)).returncode
 
 
 ASK = """

@@ -175,6 +175,7 @@ async def ask(model: ChatOpenAI, verb: str, text: str) -> None:
 
 
 @pytest.mark.parametrize("leave", ["break", "cancel"])
+@pytest.mark.both_loops
 async def test_a_stream_that_is_left_frees_its_slot(live_server: Any, leave: str) -> None:
     """Long before the answer would have ended: the server stops computing."""
     model = chat(live_server, max_tokens=1500, logit_bias={"2": -100})  # 2: the token that ends an answer

@@ -85,6 +85,8 @@ class FullBucket(Bucket):
 
 Kind = Callable[[float, float], Server]
 KINDS: list[Kind] = [SlidingWindow, EachMinute, Bucket, FullBucket]
+# They differ in arithmetic alone, which `test_so_is_a_large_one` asks all of them without a loop: the others at night.
+ONE_OF_THEM = [KINDS[0], *(pytest.param(kind, marks=pytest.mark.nightly) for kind in KINDS[1:])]
 
 
 class Served(NamedTuple):
@@ -138,7 +140,7 @@ async def serve(
     return count(served, refused, limit)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", ONE_OF_THEM)
 @pytest.mark.parametrize(("limit", "asked"), [(30, 1.3), (30, 5), (300, 2)])
 async def test_a_hidden_limit_is_reached_in_two_minutes_and_held(
     kind: Kind, limit: int, asked: float, virtual_clock: VirtualClock
@@ -149,7 +151,7 @@ async def test_a_hidden_limit_is_reached_in_two_minutes_and_held(
     assert got.refused <= (0.2 if limit == 30 else 0.1), got
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", ONE_OF_THEM)
 @pytest.mark.parametrize(("limit", "sizes"), [(30_000, [800, 1000, 1200]), (300_000, [100, 300, 700, 1500, 2400])])
 async def test_so_is_one_of_tokens(kind: Kind, limit: int, sizes: list[int], virtual_clock: VirtualClock) -> None:
     """Where so many requests make a minute's tokens that it does not matter which ones come."""
@@ -179,14 +181,16 @@ def serve_by_turns(stores: Sequence[Store], server: Server, limit: int, time: li
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_so_is_a_large_one(kind: Kind) -> None:
+@pytest.mark.parametrize("limit", [300, 3000])
+def test_so_is_a_large_one(kind: Kind, limit: int) -> None:
+    """Asked by one after the other, without a loop."""
     time = [0.0]
-    got = serve_by_turns([MemoryStore(RateLimits(), lambda: time[0])], kind(3000, 1), 3000, time)
+    got = serve_by_turns([MemoryStore(RateLimits(), lambda: time[0])], kind(limit, 1), limit, time)
     assert min(got.shares[2:]) >= 0.9, got
     assert got.refused <= 0.1, got
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", ONE_OF_THEM)
 def test_processes_find_it_together(kind: Kind, address: str, name: str) -> None:
     """Two that share a store: each refusal slows down both, and what one found the other has."""
     time = [0.0]
@@ -211,7 +215,7 @@ async def test_two_limiters_find_it_together(virtual_clock: VirtualClock) -> Non
     assert min(got.shares[2:]) >= 0.9, got
 
 
-@pytest.mark.parametrize("requests", [60, 1200])
+@pytest.mark.parametrize("requests", [60, pytest.param(1200, marks=pytest.mark.nightly)])
 async def test_a_known_limit_that_others_use_too_is_shared(requests: int, virtual_clock: VirtualClock) -> None:
     """Where a half of it is what the server lets through, that is what is used, and what was asked beyond is little."""
     limiter, level, at, let_through, refused = RateLimiter(requests), 1.0, 0.0, 0, 0

@@ -83,6 +83,7 @@ async def test_no_texts_are_no_work() -> None:
     assert await LocalEmbeddings().aembed_documents([]) == []
 
 
+@pytest.mark.both_loops
 async def test_a_caller_who_leaves_waits_for_one_batch_at_most() -> None:
     texts = [ANSWER * 20] * 3_200
     with anyio.move_on_after(0.2) as scope:
