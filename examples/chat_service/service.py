@@ -10,9 +10,9 @@ from fastapi import Depends, FastAPI, Header
 from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, Field
 
-from hocket import BaseChatMessageHistory, Conversation, Timeout, init_chat_model, open_history
+from hocket import SSE_HEADERS, BaseChatMessageHistory, Conversation, Timeout, init_chat_model, open_history, sse
 from hocket.callbacks import register_handler
-from hocket.serving import SSE_HEADERS, finish_streams, sse
+from hocket.serving import finish_streams
 from hocket.tracing import JSONFormatter, LogHandler, instrument
 
 DATABASE = os.environ.get("CHAT_DATABASE", "postgresql://localhost/chat")

@@ -7,13 +7,16 @@ import argparse
 import asyncio
 import os
 
-from hocket import init_chat_model
-from hocket.classic.chains import RetrievalQA
-from hocket.document_loaders import open_documents
-from hocket.embeddings import init_embeddings
-from hocket.indexing import aindex
-from hocket.text_splitters import RecursiveCharacterTextSplitter
-from hocket.vectorstores import SQLiteVectorStore
+from hocket import (
+    RecursiveCharacterTextSplitter,
+    SQLiteVectorStore,
+    aindex,
+    create_retrieval_chain,
+    create_stuff_documents_chain,
+    init_chat_model,
+    init_embeddings,
+    open_documents,
+)
 
 
 async def answer(question: str, folder: str, index: str) -> None:
@@ -34,11 +37,11 @@ async def answer(question: str, folder: str, index: str) -> None:
 
     model = init_chat_model(os.environ.get("HOCKET_MODEL", "local"), max_tokens=200)
     retriever = store.as_retriever(search_type="hybrid", search_kwargs={"k": 3})  # by meaning and by words
-    chain = RetrievalQA.from_llm(model, retriever=retriever, return_source_documents=True)
-    found = await chain.ainvoke({"query": question})
-    for number, passage in enumerate(found["source_documents"], start=1):
+    chain = create_retrieval_chain(retriever, create_stuff_documents_chain(model))
+    found = await chain.ainvoke({"input": question})
+    for number, passage in enumerate(found["context"], start=1):
         print(f"[{number}] {passage.metadata['source']}: {passage.page_content.splitlines()[-1][:100]}")
-    print(f"\n{found['result']}")
+    print(f"\n{found['answer']}")
     print("It names:", ", ".join(citation.source for citation in found["citations"]) or "nothing")
 
 

@@ -3,7 +3,7 @@
 import pytest
 from summary import Notice, read_notice, summarise, summarise_all
 
-from hocket.errors import LLMError
+from hocket import LLMError
 from hocket.testing import CassetteMiss
 
 NOTICE = "The boiler is bled on the first of May 2026. Please be at home between nine and ten."

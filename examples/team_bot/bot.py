@@ -13,10 +13,7 @@ from pathlib import Path
 import anyio
 from pydantic import BaseModel
 
-from hocket import init_chat_model, open_history
-from hocket.agents import AgentLimits, Resume, create_agent
-from hocket.errors import HocketError
-from hocket.tools import tool
+from hocket import AgentLimits, HocketError, Resume, create_agent, init_chat_model, open_history, tool
 
 DATABASE = os.environ.get("BOT_DATABASE", "sqlite:///bot.db")
 APPROVERS = {"grace"}

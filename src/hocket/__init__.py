@@ -1,7 +1,7 @@
 """hocket: the language-model layer for async Python services.
 
 LangChain's vocabulary, async-first, with guarantees that a test can show. This is the one public door: every name below
-may be imported from here, and is loaded when it is first used.
+may be imported from here, and is loaded when it is first used. So are some fakes, which `dir()` does not show.
 """
 
 from typing import TYPE_CHECKING
@@ -10,6 +10,8 @@ from hocket._runtime.lazy import Loader, loader
 from hocket._version import __version__ as __version__
 
 if TYPE_CHECKING:
+    from hocket.agents import Agent, AgentLimits, Resume, create_agent
+    from hocket.batch import arun_batch, read_batch, run_batch
     from hocket.budgets import Budget, spending
     from hocket.caches import BaseCache, InMemoryCache
     from hocket.callbacks import (
@@ -19,29 +21,33 @@ if TYPE_CHECKING:
         UsageMetadataCallbackHandler,
         get_usage_metadata_callback,
     )
+    from hocket.chains import create_retrieval_chain, create_stuff_documents_chain
     from hocket.chat_history import BaseChatMessageHistory, InMemoryChatMessageHistory, open_history
     from hocket.conversation import Conversation
-    from hocket.embeddings import DeterministicFakeEmbedding, Embeddings
+    from hocket.document_loaders import open_documents
+    from hocket.documents import Document
+    from hocket.embeddings import DeterministicFakeEmbedding, Embeddings, init_embeddings
     from hocket.errors import HocketError, LLMError
     from hocket.globals import get_llm_cache, set_debug, set_llm_cache, set_verbose
+    from hocket.indexing import aindex, index
     from hocket.language_models import (
         LLM,
         BaseChatModel,
         BaseLanguageModel,
         BaseLLM,
         ChatStream,
-        FakeChatModel,
         FakeListChatModel,
         FakeListLLM,
-        FakeMessagesListChatModel,
-        FakeStreamingListLLM,
-        GenericFakeChatModel,
-        ParrotFakeChatModel,
         ScriptedChatModel,
         SimpleChatModel,
-        Turn,
         init_chat_model,
     )
+    from hocket.language_models import FakeChatModel as FakeChatModel
+    from hocket.language_models import FakeMessagesListChatModel as FakeMessagesListChatModel
+    from hocket.language_models import FakeStreamingListLLM as FakeStreamingListLLM
+    from hocket.language_models import GenericFakeChatModel as GenericFakeChatModel
+    from hocket.language_models import ParrotFakeChatModel as ParrotFakeChatModel
+    from hocket.language_models import Turn as Turn
     from hocket.load import dumpd, dumps, load, loads
     from hocket.messages import (
         AIMessage,
@@ -82,19 +88,28 @@ if TYPE_CHECKING:
         RunnablePassthrough,
         RunnableWithMessageHistory,
     )
+    from hocket.serving import SSE_HEADERS, sse
+    from hocket.text_splitters import RecursiveCharacterTextSplitter
     from hocket.timeouts import Timeout
     from hocket.tools import BaseTool, arun_tool_calls, run_tool_calls, tool
+    from hocket.vectorstores import InMemoryVectorStore, SQLiteVectorStore
 
 _ROOMS = {
+    "agents": "Agent AgentLimits Resume create_agent",
+    "batch": "arun_batch read_batch run_batch",
     "budgets": "Budget spending",
     "caches": "BaseCache InMemoryCache",
     "callbacks": "AsyncCallbackHandler BaseCallbackHandler CallbackManager UsageMetadataCallbackHandler "
     "get_usage_metadata_callback",
+    "chains": "create_retrieval_chain create_stuff_documents_chain",
     "chat_history": "BaseChatMessageHistory InMemoryChatMessageHistory open_history",
     "conversation": "Conversation",
-    "embeddings": "DeterministicFakeEmbedding Embeddings",
+    "document_loaders": "open_documents",
+    "documents": "Document",
+    "embeddings": "DeterministicFakeEmbedding Embeddings init_embeddings",
     "errors": "HocketError LLMError",
     "globals": "get_llm_cache set_debug set_llm_cache set_verbose",
+    "indexing": "aindex index",
     "language_models": "BaseChatModel BaseLLM BaseLanguageModel ChatStream FakeChatModel FakeListChatModel "
     "FakeListLLM FakeMessagesListChatModel FakeStreamingListLLM GenericFakeChatModel LLM ParrotFakeChatModel "
     "ScriptedChatModel SimpleChatModel Turn init_chat_model",
@@ -108,22 +123,28 @@ _ROOMS = {
     "prompts": "ChatPromptTemplate MessagesPlaceholder PromptTemplate",
     "providers.anthropic": "ChatAnthropic",
     "providers.cohere": "ChatCohere CohereEmbeddings CohereRerank",
+    "providers.google": "ChatGoogleGenerativeAI GoogleGenerativeAIEmbeddings",
     "providers.mistral": "ChatMistralAI MistralAIEmbeddings",
     "providers.ollama": "ChatOllama OllamaEmbeddings",
-    "providers.google": "ChatGoogleGenerativeAI GoogleGenerativeAIEmbeddings",
     "providers.openai": "ChatOpenAI OpenAI OpenAIEmbeddings",
     "rate_limiters": "BaseRateLimiter InMemoryRateLimiter",
     "retries": "RetryPolicy",
     "runnables": "Runnable RunnableConfig RunnableLambda RunnableParallel RunnablePassthrough "
     "RunnableWithMessageHistory",
+    "serving": "SSE_HEADERS sse",
+    "text_splitters": "RecursiveCharacterTextSplitter",
     "timeouts": "Timeout",
     "tools": "BaseTool arun_tool_calls run_tool_calls tool",
+    "vectorstores": "InMemoryVectorStore SQLiteVectorStore",
 }
 
 __all__ = [
     "LLM",
+    "SSE_HEADERS",
     "AIMessage",
     "AIMessageChunk",
+    "Agent",
+    "AgentLimits",
     "AsyncCallbackHandler",
     "BaseCache",
     "BaseCallbackHandler",
@@ -154,21 +175,19 @@ __all__ = [
     "Collector",
     "Conversation",
     "DeterministicFakeEmbedding",
+    "Document",
     "Embeddings",
-    "FakeChatModel",
     "FakeListChatModel",
     "FakeListLLM",
-    "FakeMessagesListChatModel",
-    "FakeStreamingListLLM",
     "Generation",
     "GenerationChunk",
-    "GenericFakeChatModel",
     "GoogleGenerativeAIEmbeddings",
     "HocketError",
     "HumanMessage",
     "InMemoryCache",
     "InMemoryChatMessageHistory",
     "InMemoryRateLimiter",
+    "InMemoryVectorStore",
     "JsonOutputParser",
     "LLMError",
     "LLMResult",
@@ -177,11 +196,12 @@ __all__ = [
     "OllamaEmbeddings",
     "OpenAI",
     "OpenAIEmbeddings",
-    "ParrotFakeChatModel",
     "Price",
     "PromptTemplate",
     "PromptValue",
     "PydanticOutputParser",
+    "RecursiveCharacterTextSplitter",
+    "Resume",
     "RetryPolicy",
     "Runnable",
     "RunnableConfig",
@@ -189,6 +209,7 @@ __all__ = [
     "RunnableParallel",
     "RunnablePassthrough",
     "RunnableWithMessageHistory",
+    "SQLiteVectorStore",
     "ScriptedChatModel",
     "SimpleChatModel",
     "StrOutputParser",
@@ -196,24 +217,34 @@ __all__ = [
     "SystemMessage",
     "Timeout",
     "ToolMessage",
-    "Turn",
     "UsageMetadataCallbackHandler",
+    "aindex",
+    "arun_batch",
     "arun_tool_calls",
+    "create_agent",
+    "create_retrieval_chain",
+    "create_stuff_documents_chain",
     "dumpd",
     "dumps",
     "get_llm_cache",
     "get_usage_metadata_callback",
+    "index",
     "init_chat_model",
+    "init_embeddings",
     "load",
     "loads",
+    "open_documents",
     "open_history",
     "price_of",
+    "read_batch",
+    "run_batch",
     "run_tool_calls",
     "set_debug",
     "set_llm_cache",
     "set_prices",
     "set_verbose",
     "spending",
+    "sse",
     "tool",
     "trim_messages",
 ]

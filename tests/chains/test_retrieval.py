@@ -112,3 +112,13 @@ async def test_documents_may_be_shown_otherwise() -> None:
     chain = create_stuff_documents_chain(model, PROMPT, document_prompt=shown)
     await chain.ainvoke({"context": [BOILER], "input": "?"})
     assert "<2> Bleed" in model.requests[0].messages[1].text
+
+
+async def test_without_a_prompt_the_model_is_asked_for_citations() -> None:
+    """hocket's own prompt: the pieces are quoted, in the user's message."""
+    model = ScriptedChatModel(script=["In May [1]."])
+    chain = create_retrieval_chain(make_retriever(BOILER), create_stuff_documents_chain(model))
+    assert (await chain.ainvoke({"input": "When?"}))["citations"] == [Citation(BOILER, 1, 7, 10)]
+    system, asked = (message.text for message in model.requests[0].messages)
+    assert "numbers of the pieces" in system
+    assert asked.startswith("When?\n\n---") and "Bleed the boiler" in asked

@@ -11,6 +11,7 @@ from hocket.chains.ask import AnyPrompt, TextReader, unbind
 from hocket.chains.citations import find_citations
 from hocket.chains.outlet import Outlet
 from hocket.chains.passages import Passage, check_documents
+from hocket.chains.question_prompts import INPUT_PROMPT
 from hocket.chains.reader import NOTHING_FOUND, DocumentReader, DocumentRun
 from hocket.chains.step import NamedStep, join_keys
 from hocket.documents import Document
@@ -29,7 +30,7 @@ __all__ = ["create_history_aware_retriever", "create_retrieval_chain", "create_s
 
 def create_stuff_documents_chain(
     llm: AnyRunnable,
-    prompt: AnyPrompt,
+    prompt: AnyPrompt | None = None,
     *,
     output_parser: BaseOutputParser[Any] | None = None,
     document_prompt: AnyPrompt | None = None,
@@ -41,7 +42,8 @@ def create_stuff_documents_chain(
 
     Args:
         llm: a chat model or a text model, without tools.
-        prompt: with ``{context}``. If it has that in a system message, the pieces are put into the user's all the same.
+        prompt: with ``{context}``; default: one that answers ``{input}`` with citations. If it has ``{context}``
+            in a system message, the pieces are put into the user's all the same.
         output_parser: reads the answer; default: its text, which is streamed as it comes.
         document_prompt: what is shown of a document; default: its text.
         document_variable_name: the variable of the prompt, and the key of the documents in the input.
@@ -50,8 +52,8 @@ def create_stuff_documents_chain(
         InvalidInput: the prompt lacks the variable, or the model has tools bound.
     """
     reader = DocumentReader(llm, document_variable_name, document_prompt, "stuff_documents_chain")
-    reader.check_prompt(prompt)
-    return _StuffRunnable(reader, prompt, output_parser)
+    reader.check_prompt(prompt or INPUT_PROMPT)
+    return _StuffRunnable(reader, prompt or INPUT_PROMPT, output_parser)
 
 
 class _StuffRunnable(RunnableWithRun[Fields, object]):
