@@ -11,7 +11,7 @@ from hocket.http.failures import REQUEST_IDS, classify_error, has_failed
 from hocket.http.request import HTTPReply
 from hocket.messages.content import Fields
 
-__all__ = ["excerpt_reply", "normalize_finish", "read_headers", "read_reply"]
+__all__ = ["excerpt_reply", "normalize_finish", "read_answer", "read_headers", "read_reply"]
 
 T = TypeVar("T")
 
@@ -43,6 +43,21 @@ def read_reply(reply: HTTPReply, provider: str, read: Callable[[Any], T], expect
         raise
     except Exception as error:  # whatever a server says ends in one of hocket's errors
         raise InvalidReply(f"the reply is no {expected}: {excerpt_reply(reply.content)}") from error
+
+
+def read_answer(
+    reply: HTTPReply, provider: str, read: Callable[[Any, Fields], T], expected: str, *, include_headers: bool = False
+) -> T:
+    """Return what ``read`` makes of the data of a reply that is an answer, as `read_reply` does.
+
+    Args:
+        reply, provider, expected: as there.
+        read: given the data, and a dict with the first facts of the answer's ``response_metadata``: ``model_provider``, and
+            what the headers say.
+        include_headers: whether all headers are among the facts.
+    """
+    facts: Fields = {"model_provider": provider, **read_headers(reply.headers, include_headers)}
+    return read_reply(reply, provider, lambda data: read(data, facts), expected)
 
 
 def read_headers(headers: Mapping[str, str], include_headers: bool = False) -> Fields:

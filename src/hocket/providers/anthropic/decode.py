@@ -12,7 +12,7 @@ from hocket.messages.base import Content
 from hocket.messages.content import Fields, FieldsView
 from hocket.messages.formats import read_block
 from hocket.outputs import ChatGeneration, ChatResult
-from hocket.remote.reply import normalize_finish, read_headers, read_reply
+from hocket.remote.reply import normalize_finish, read_answer
 from hocket.remote.usage import count_of, counts_at, make_usage
 
 __all__ = ["PROVIDER", "decode_reply", "decode_usage", "finish_facts", "reply_facts"]
@@ -32,26 +32,20 @@ _OWN_PLACE = frozenset({"id", "type", "role", "model", "content", "usage"})
 
 
 def decode_reply(reply: HTTPReply, *, include_headers: bool = False) -> ChatResult:
-    """Return what a whole reply says.
+    """Return what a whole reply says. Raises as `read_answer`."""
+    return read_answer(reply, PROVIDER, _read, "message", include_headers=include_headers)
 
-    Raises:
-        InvalidReply: it is not what the format says.
-        LLMError: it says that the request failed, although its status is that of a good one.
-    """
-    headers = read_headers(reply.headers, include_headers)
 
-    def read(data: FieldsView) -> ChatResult:
-        finish = finish_facts(data)
-        facts = {"model_provider": PROVIDER, **headers, **reply_facts(data), **finish}
-        if data.get("usage"):
-            facts["token_usage"] = data["usage"]
-        message = _decode_message(data, facts)
-        return ChatResult(
-            generations=[ChatGeneration(message=message, generation_info=finish)],
-            llm_output={"token_usage": data.get("usage") or {}, "model_name": data.get("model")},
-        )
-
-    return read_reply(reply, PROVIDER, read, "message")
+def _read(data: FieldsView, facts: Fields) -> ChatResult:
+    finish = finish_facts(data)
+    facts |= {**reply_facts(data), **finish}
+    if data.get("usage"):
+        facts["token_usage"] = data["usage"]
+    message = _decode_message(data, facts)
+    return ChatResult(
+        generations=[ChatGeneration(message=message, generation_info=finish)],
+        llm_output={"token_usage": data.get("usage") or {}, "model_name": data.get("model")},
+    )
 
 
 def _decode_message(data: FieldsView, facts: Fields) -> AIMessage:

@@ -5,6 +5,7 @@ they came. Text that is nothing but text is told as a string.
 """
 
 from collections.abc import Sequence
+from functools import partial
 
 from hocket.errors import LLMError
 from hocket.http.failures import classify_error
@@ -16,7 +17,7 @@ from hocket.messages.tool_calls import read_tool_calls
 from hocket.outputs import ChatGeneration, ChatResult
 from hocket.providers.cohere.service import PROVIDER
 from hocket.remote.function_calls import fields_beside, read_call
-from hocket.remote.reply import normalize_finish, read_headers, read_reply
+from hocket.remote.reply import normalize_finish, read_answer
 from hocket.remote.usage import count_of, make_usage
 
 __all__ = ["FINISHES", "decode_reply", "decode_usage", "describe_failure"]
@@ -36,34 +37,28 @@ _TOLD = frozenset({"message", "finish_reason", "usage"})
 
 
 def decode_reply(reply: HTTPReply, *, include_headers: bool = False) -> ChatResult:
-    """Return what a whole reply says.
+    """Return what a whole reply says. Raises as `read_answer`."""
+    return read_answer(reply, PROVIDER, partial(_read, reply), "answer", include_headers=include_headers)
 
-    Raises:
-        InvalidReply: it is not what the format says.
-        LLMError: it says that the request failed, although its status is that of a good one.
-    """
-    headers = read_headers(reply.headers, include_headers)
 
-    def read(data: FieldsView) -> ChatResult:
-        if data.get("finish_reason") == "ERROR":
-            raise _make_failure(reply, data.get("error"))
-        message: Fields = data["message"]
-        calls, invalid = read_tool_calls(map(read_call, message.get("tool_calls") or ()))
-        finish = normalize_finish(data.get("finish_reason"), FINISHES, called=bool(calls or invalid))
-        facts = {name: value for name, value in data.items() if value is not None and name not in _TOLD}
-        used = {"token_usage": data["usage"]} if data.get("usage") else {}
-        made = AIMessage(
-            _shorten(message.get("content") or []),
-            id=data.get("id"),
-            additional_kwargs=fields_beside(message),
-            tool_calls=calls,
-            invalid_tool_calls=invalid,
-            usage_metadata=decode_usage(data.get("usage")),
-            response_metadata={"model_provider": PROVIDER, **headers, **facts, **finish, **used},
-        )
-        return ChatResult(generations=[ChatGeneration(message=made, generation_info=finish)], llm_output=used)
-
-    return read_reply(reply, PROVIDER, read, "answer")
+def _read(reply: HTTPReply, data: FieldsView, facts: Fields) -> ChatResult:
+    if data.get("finish_reason") == "ERROR":
+        raise _make_failure(reply, data.get("error"))
+    message: Fields = data["message"]
+    calls, invalid = read_tool_calls(map(read_call, message.get("tool_calls") or ()))
+    finish = normalize_finish(data.get("finish_reason"), FINISHES, called=bool(calls or invalid))
+    facts |= {name: value for name, value in data.items() if value is not None and name not in _TOLD}
+    used = {"token_usage": data["usage"]} if data.get("usage") else {}
+    made = AIMessage(
+        _shorten(message.get("content") or []),
+        id=data.get("id"),
+        additional_kwargs=fields_beside(message),
+        tool_calls=calls,
+        invalid_tool_calls=invalid,
+        usage_metadata=decode_usage(data.get("usage")),
+        response_metadata={**facts, **finish, **used},
+    )
+    return ChatResult(generations=[ChatGeneration(message=made, generation_info=finish)], llm_output=used)
 
 
 def describe_failure(error: object) -> Fields:

@@ -19,7 +19,7 @@ from hocket.outputs import ChatGeneration, ChatResult
 from hocket.providers.google.content import call_in
 from hocket.providers.google.service import PROVIDER
 from hocket.remote.handover import make_call_id
-from hocket.remote.reply import normalize_finish, read_headers, read_reply
+from hocket.remote.reply import normalize_finish, read_answer
 from hocket.remote.usage import count_of, make_usage
 
 __all__ = ["decode_reply", "decode_usage", "finish_facts", "id_of_call", "name_reply", "parts_of", "reply_facts"]
@@ -47,28 +47,22 @@ _NAMES = {"logprobsResult": "logprobs"}
 
 
 def decode_reply(reply: HTTPReply, *, include_headers: bool = False) -> ChatResult:
-    """Return what a whole reply says. A prompt that was blocked has an empty answer, filtered.
+    """Return what a whole reply says. A prompt that was blocked has an empty answer, filtered. Raises as `read_answer`."""
+    return read_answer(reply, PROVIDER, _read, "answer of the Gemini API's", include_headers=include_headers)
 
-    Raises:
-        InvalidReply: it is not what the format says.
-        LLMError: it says that the request failed, although its status is that of a good one.
-    """
-    headers = read_headers(reply.headers, include_headers)
 
-    def read(data: FieldsView) -> ChatResult:
-        facts = {"model_provider": PROVIDER, **headers, **reply_facts(data)}
-        if data.get("usageMetadata"):
-            facts["token_usage"] = data["usageMetadata"]
-        candidates: list[Fields] = sorted(data.get("candidates") or [{}], key=lambda each: each.get("index") or 0)
-        if candidates == [{}] and not data["promptFeedback"].get("blockReason"):
-            raise ValueError("neither an answer, nor why there is none")
-        name = name_reply(data, headers)
-        return ChatResult(
-            generations=[_decode_candidate(each, data, facts, name, at) for at, each in enumerate(candidates)],
-            llm_output={key: facts[key] for key in ("token_usage", "model_name") if key in facts},
-        )
-
-    return read_reply(reply, PROVIDER, read, "answer of the Gemini API's")
+def _read(data: FieldsView, facts: Fields) -> ChatResult:
+    facts |= reply_facts(data)
+    if data.get("usageMetadata"):
+        facts["token_usage"] = data["usageMetadata"]
+    candidates: list[Fields] = sorted(data.get("candidates") or [{}], key=lambda each: each.get("index") or 0)
+    if candidates == [{}] and not data["promptFeedback"].get("blockReason"):
+        raise ValueError("neither an answer, nor why there is none")
+    name = name_reply(data, facts)
+    return ChatResult(
+        generations=[_decode_candidate(each, data, facts, name, at) for at, each in enumerate(candidates)],
+        llm_output={key: facts[key] for key in ("token_usage", "model_name") if key in facts},
+    )
 
 
 def _decode_candidate(candidate: Fields, data: FieldsView, facts: Fields, reply: str, at: int) -> ChatGeneration:

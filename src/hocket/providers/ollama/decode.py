@@ -14,7 +14,7 @@ from hocket.outputs import ChatGeneration, ChatResult
 from hocket.providers.ollama.service import PROVIDER
 from hocket.remote.function_calls import fields_beside, read_call
 from hocket.remote.handover import make_call_id
-from hocket.remote.reply import normalize_finish, read_headers, read_reply
+from hocket.remote.reply import normalize_finish, read_answer
 from hocket.remote.usage import counts_at, make_usage
 
 __all__ = ["decode_reply", "decode_usage", "finish_facts", "reply_facts", "with_id"]
@@ -27,23 +27,16 @@ _OWN_PLACE = frozenset({"message", "model", "done", "done_reason"})
 
 
 def decode_reply(reply: HTTPReply, *, include_headers: bool = False) -> ChatResult:
-    """Return what a whole reply says.
+    """Return what a whole reply says. Raises as `read_answer`."""
+    return read_answer(reply, PROVIDER, _read, "chat reply", include_headers=include_headers)
 
-    Raises:
-        InvalidReply: it is not what the format says.
-        LLMError: it says that the request failed, although its status is that of a good one.
-    """
-    headers = read_headers(reply.headers, include_headers)
 
-    def read(data: FieldsView) -> ChatResult:
-        message = _decode_message(data, {"model_provider": PROVIDER, **headers})
-        facts = message.response_metadata
-        return ChatResult(
-            generations=[ChatGeneration(message=message, generation_info=finish_facts(data, bool(message.tool_calls)))],
-            llm_output={"token_usage": facts.get("token_usage") or {}, "model_name": data.get("model")},
-        )
-
-    return read_reply(reply, PROVIDER, read, "chat reply")
+def _read(data: FieldsView, facts: Fields) -> ChatResult:
+    message = _decode_message(data, facts)
+    return ChatResult(
+        generations=[ChatGeneration(message=message, generation_info=finish_facts(data, bool(message.tool_calls)))],
+        llm_output={"token_usage": message.response_metadata.get("token_usage") or {}, "model_name": data.get("model")},
+    )
 
 
 def _decode_message(data: FieldsView, facts: Fields) -> AIMessage:

@@ -15,7 +15,7 @@ from hocket.messages.content import Fields, FieldsView
 from hocket.messages.formats.openai_responses import CUSTOM_INPUT
 from hocket.messages.tool_calls import ToolCallChunk, read_tool_calls, tool_call_chunk
 from hocket.outputs import ChatGeneration, ChatResult
-from hocket.remote.reply import normalize_finish, read_headers, read_reply
+from hocket.remote.reply import normalize_finish, read_answer
 from hocket.remote.usage import count_of, counts_at, make_usage
 
 __all__ = [
@@ -63,34 +63,28 @@ _UNTOLD = frozenset(
 
 
 def decode_reply(reply: HTTPReply, provider: str, *, include_headers: bool = False) -> ChatResult:
-    """Return what a whole reply says.
+    """Return what a whole reply says. Raises as `read_answer`."""
+    return read_answer(reply, provider, _read, "response", include_headers=include_headers)
 
-    Raises:
-        InvalidReply: it is not what the format says.
-        LLMError: it says that the request failed, although its status is that of a good one.
-    """
-    headers = read_headers(reply.headers, include_headers)
 
-    def read(data: FieldsView) -> ChatResult:
-        items: list[Fields] = data["output"]
-        raw = [item for item in items if item["type"] in CALLS]
-        calls, invalid = read_tool_calls(map(decode_call, raw))
-        refusal = "".join(text for item in items for text in refusals_in(item))
-        finish = finish_facts(data, called=bool(raw), refused=bool(refusal))
-        facts = {"model_provider": provider, **headers, **reply_facts(data), **finish}
-        message = AIMessage(
-            cast("list[str | Fields]", items),
-            id=data.get("id"),
-            additional_kwargs={"refusal": refusal} if refusal else {},
-            tool_calls=calls,
-            invalid_tool_calls=invalid,
-            usage_metadata=decode_usage(data.get("usage")),
-            response_metadata=facts,
-        )
-        output: Fields = {name: facts[name] for name in ("token_usage", "model_name") if name in facts}
-        return ChatResult(generations=[ChatGeneration(message=message, generation_info=finish)], llm_output=output)
-
-    return read_reply(reply, provider, read, "response")
+def _read(data: FieldsView, facts: Fields) -> ChatResult:
+    items: list[Fields] = data["output"]
+    raw = [item for item in items if item["type"] in CALLS]
+    calls, invalid = read_tool_calls(map(decode_call, raw))
+    refusal = "".join(text for item in items for text in refusals_in(item))
+    finish = finish_facts(data, called=bool(raw), refused=bool(refusal))
+    facts |= {**reply_facts(data), **finish}
+    message = AIMessage(
+        cast("list[str | Fields]", items),
+        id=data.get("id"),
+        additional_kwargs={"refusal": refusal} if refusal else {},
+        tool_calls=calls,
+        invalid_tool_calls=invalid,
+        usage_metadata=decode_usage(data.get("usage")),
+        response_metadata=facts,
+    )
+    output: Fields = {name: facts[name] for name in ("token_usage", "model_name") if name in facts}
+    return ChatResult(generations=[ChatGeneration(message=message, generation_info=finish)], llm_output=output)
 
 
 def decode_call(item: FieldsView, index: int | None = None) -> ToolCallChunk:
