@@ -21,12 +21,7 @@ _TOOLS = frozenset({"tool_use", "server_tool_use", "mcp_tool_use"})
 
 
 class AnthropicDecoder(ChatStreamDecoder):
-    """Reads one stream.
-
-    Args:
-        headers: of the reply.
-        include_headers: whether to tell all of them.
-    """
+    """Reads one stream. `ChatStreamDecoder` tells the arguments."""
 
     def __init__(self, headers: Mapping[str, str] | None = None, *, include_headers: bool = False) -> None:
         super().__init__(PROVIDER, headers, include_headers=include_headers)

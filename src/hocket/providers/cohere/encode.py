@@ -30,12 +30,7 @@ _ELSEWHERE = ("reasoning_effort", "thinking", "response_format", "strict_tools")
 
 
 def encode_request(messages: Sequence[BaseMessage], options: CohereOptions, *, stream: bool) -> Fields:
-    """Return the body of a request.
-
-    Args:
-        messages: the conversation.
-        options: those of this call.
-        stream: whether the answer is to come in pieces.
+    """Return the body of a request; `hocket.remote.RemoteChatModel` tells the arguments.
 
     Raises:
         InvalidInput: an effort that there is not; a tool choice that names no tool; or see `encode_messages`.

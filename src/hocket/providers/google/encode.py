@@ -59,12 +59,7 @@ _TOP_WORDS = {"cached_content": "cachedContent", "service_tier": "serviceTier", 
 
 
 def encode_request(messages: Sequence[BaseMessage], options: GoogleOptions, *, stream: bool) -> Fields:
-    """Return the body of a request.
-
-    Args:
-        messages: the conversation.
-        options: those of this call.
-        stream: whether the answer is to come in pieces.
+    """Return the body of a request; `hocket.remote.RemoteChatModel` tells the arguments.
 
     Raises:
         InvalidInput: several answers as one stream, a tool choice that names no tool; or see `encode_conversation`.

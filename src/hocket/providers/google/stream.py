@@ -27,12 +27,7 @@ _GROWING = frozenset({"text", "thought"})
 
 
 class GoogleDecoder(ChatStreamDecoder):
-    """Reads one stream.
-
-    Args:
-        headers: of the reply.
-        include_headers: whether to tell all of them.
-    """
+    """Reads one stream. `ChatStreamDecoder` tells the arguments."""
 
     def __init__(self, headers: Mapping[str, str] | None = None, *, include_headers: bool = False) -> None:
         super().__init__(PROVIDER, headers, include_headers=include_headers)

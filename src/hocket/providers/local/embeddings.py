@@ -21,6 +21,7 @@ from hocket._runtime.fork import after_fork, leave_to_parent
 from hocket._runtime.runtime import ASYNC
 from hocket.embeddings import Embeddings, embed_as_run
 from hocket.errors import InvalidInput, LocalModelError, MissingDependency
+from hocket.providers.local.weights import find_installed
 from hocket.providers.local.word_pieces import END, START, UNKNOWN, Vocabulary, cut_word_pieces, read_vocabulary
 
 if TYPE_CHECKING:
@@ -102,7 +103,11 @@ class LocalEmbeddings(Embeddings):
             ) from error
 
     def _load(self) -> "_Model":
-        return _load(_find_installed(), _SHA256) if self.model is None else _load(_find_file(self.model), None)
+        return (
+            _load(find_installed(_PACKAGE, _FILE, _MISSING), _SHA256)
+            if self.model is None
+            else _load(_find_file(self.model), None)
+        )
 
 
 def is_installed() -> bool:
@@ -238,15 +243,6 @@ def _start_anew() -> None:
     global _loading, _models
     leave_to_parent(_models)
     _loading, _models = threading.Lock(), {}
-
-
-def _find_installed() -> Path:
-    spec = importlib.util.find_spec(_PACKAGE)  # finds a top-level package without running it
-    for folder in (spec and spec.submodule_search_locations) or ():
-        path = Path(folder, _FILE)
-        if path.is_file():
-            return path
-    raise MissingDependency(_MISSING)
 
 
 def _find_file(model: Path) -> Path:

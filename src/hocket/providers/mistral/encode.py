@@ -23,12 +23,7 @@ _ROLES = frozenset({"system", "user", "assistant"})
 
 
 def encode_request(messages: Sequence[BaseMessage], options: MistralOptions, *, stream: bool) -> Fields:
-    """Return the body of a request.
-
-    Args:
-        messages: the conversation.
-        options: those of this call.
-        stream: whether the answer is to come in pieces.
+    """Return the body of a request; `hocket.remote.RemoteChatModel` tells the arguments.
 
     Raises:
         InvalidInput: several answers as a stream; a tool choice that names no tool; or see `encode_messages`.

@@ -8,7 +8,7 @@ Sources: the providers' API references and their own SDKs, as of 2026.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from types import MappingProxyType
 from typing import Literal
@@ -72,8 +72,18 @@ _BEYOND = VOCABULARY - {
 
 _SAMPLING = {"top_k": "top_k", "min_p": "min_p", "repetition_penalty": "repetition_penalty"}
 
-_AZURE_HOSTS = ("openai.azure.com", "cognitiveservices.azure.com", "services.ai.azure.com")
-_AZURE_VERSION = {"api-version": "OPENAI_API_VERSION"}
+_AZURE = Dialect(
+    name="azure",
+    hosts=("openai.azure.com", "cognitiveservices.azure.com", "services.ai.azure.com"),
+    url_variable="AZURE_OPENAI_ENDPOINT",
+    key_variables=("AZURE_OPENAI_API_KEY",),
+    key_header="api-key",
+    query_variables={"api-version": "OPENAI_API_VERSION"},
+    root="/openai/v1",
+    deployments=True,
+    token_limit="max_completion_tokens",
+    tool_choices=frozenset(ToolChoiceKind),
+)
 
 COMPATIBLE = Dialect(name="openai_compatible", needs_key=False, finishes=False)
 """What a server speaks of which nothing is known."""
@@ -88,29 +98,9 @@ _ALL = (
         token_limit="max_completion_tokens",
         tool_choices=frozenset(ToolChoiceKind),
     ),
-    Dialect(
-        name="azure",
-        hosts=_AZURE_HOSTS,
-        url_variable="AZURE_OPENAI_ENDPOINT",
-        key_variables=("AZURE_OPENAI_API_KEY",),
-        key_header="api-key",
-        query_variables=_AZURE_VERSION,
-        root="/openai/v1",
-        deployments=True,
-        token_limit="max_completion_tokens",
-        tool_choices=frozenset(ToolChoiceKind),
-    ),
-    Dialect(
-        name="azure_entra",  # signed in by Microsoft Entra ID: a token, mostly from a callable, and no key
-        hosts=_AZURE_HOSTS,
-        url_variable="AZURE_OPENAI_ENDPOINT",
-        key_variables=("AZURE_OPENAI_AD_TOKEN",),
-        query_variables=_AZURE_VERSION,
-        root="/openai/v1",
-        deployments=True,
-        token_limit="max_completion_tokens",
-        tool_choices=frozenset(ToolChoiceKind),
-    ),
+    _AZURE,
+    # Signed in by Microsoft Entra ID: a token, mostly from a callable, and no key.
+    replace(_AZURE, name="azure_entra", key_variables=("AZURE_OPENAI_AD_TOKEN",), key_header="authorization"),
     Dialect(
         name="groq",
         base_url="https://api.groq.com/openai/v1",
