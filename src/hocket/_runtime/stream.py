@@ -22,6 +22,7 @@ from anyio.lowlevel import current_token
 
 from hocket._runtime.alarm import Alarm
 from hocket._runtime.cancellation import refuse, wait_for, wait_shielded
+from hocket._runtime.closing import AsyncClosing
 from hocket._runtime.detached import Detached, call_soon, spawn
 from hocket._runtime.portal import is_here, run_in_portal
 
@@ -195,7 +196,7 @@ async def finish_streams(seconds: float = 5.0) -> bool:
     return False
 
 
-class Stream(Generic[T]):
+class Stream(AsyncClosing, Generic[T]):
     """An async iterator that can be left at any point, from any task, with everything behind it closed.
 
     Starts at the first pull. Leaving it: ``async with``, `aclose`, or just dropping it; a cancelled pull ends it too.
@@ -253,14 +254,6 @@ class Stream(Generic[T]):
     async def aclose(self) -> None:
         """Leave the stream: cancel what produces it and wait until that has ended. Safe to call twice, from any task."""
         await self._channel.stop(closed=True)
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.aclose()
 
     def __del__(self) -> None:
         channel = self._channel

@@ -6,9 +6,10 @@ leaves out is derived from the other, so that both kinds of code can use it.
 
 from collections.abc import Hashable, Sequence
 from contextlib import AbstractAsyncContextManager
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING
 
 from hocket._databases.writes import finish_write
+from hocket._runtime.closing import Closing
 from hocket._runtime.definitions import has_own_definition
 from hocket._runtime.runtime import ASYNC, BLOCKING, drive
 from hocket.chat_history.exclusive import Exclusive
@@ -31,7 +32,7 @@ class _Messages:
         return drive(BLOCKING.call_async(history.aget_messages))
 
 
-class BaseChatMessageHistory:
+class BaseChatMessageHistory(Closing):
     """The messages of one conversation, kept somewhere.
 
     A subclass defines the sync half (`messages`, `add_messages` or `add_message`, `clear`) or the async one
@@ -146,18 +147,6 @@ class BaseChatMessageHistory:
     async def aclose(self) -> None:
         """Give back what the store holds open. By default `close`, in a worker thread."""
         await finish_write(lambda: ASYNC.call_sync(self.close))
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exc: Any) -> None:
-        self.close()
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, *exc: Any) -> None:
-        await self.aclose()
 
     def __str__(self) -> str:
         """Return the conversation as text, ``Role: text`` a line."""

@@ -11,7 +11,6 @@ import os
 import traceback
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, cast
 from urllib.parse import urlencode
 
@@ -26,6 +25,7 @@ from pydantic import (
     model_validator,
 )
 
+from hocket._runtime.closing import AsyncClosing
 from hocket._secrets import MASK, redact_url, unwrap_secret, wrap_secrets
 from hocket.errors import AuthenticationError, DroppedStateWarning, InvalidInput, LLMError, ResourceNotFound
 from hocket.http.address import split_user
@@ -45,7 +45,7 @@ __all__ = ["RemoteService", "explain_setup"]
 T = TypeVar("T")
 
 
-class RemoteService(BaseModel):
+class RemoteService(AsyncClosing, BaseModel):
     """A server's address and how to talk to it.
 
     No secret of it is in its `repr`, in what is dumped of it, or in an error of its requests. A pickle has them all, for
@@ -194,14 +194,6 @@ class RemoteService(BaseModel):
         """Close the running loop's connections of these settings, once no request uses them. Later calls open new ones."""
         if self.http_client is None:
             await close_client(self._client_settings())
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.aclose()
 
     # -- what a provider may say
 

@@ -7,11 +7,11 @@ import collections
 import functools
 import weakref
 from collections.abc import Awaitable, Callable, Iterable
-from types import TracebackType
 from typing import Any, Generic, Self, TypeVar, cast
 
 import anyio
 
+from hocket._runtime.closing import AsyncClosing
 from hocket._runtime.runtime import ASYNC
 from hocket._runtime.stream import Sink, Stream
 from hocket.errors import InvalidInput
@@ -93,7 +93,7 @@ class EventView(Generic[T]):
                 self._ready.clear()
 
 
-class EventStream(Generic[Output]):
+class EventStream(AsyncClosing, Generic[Output]):
     """The events of a run, and of the runs inside it: an async iterator, to be left at any point (see `Stream`).
 
     The run starts at the first pull. The views `text`, `reasoning`, `tool_calls` and `output` can be read instead, or
@@ -143,14 +143,6 @@ class EventStream(Generic[Output]):
     async def aclose(self) -> None:
         """Leave the stream: cancel the run and wait until it has ended. Safe to call twice, from any task."""
         await self._stream.aclose()
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.aclose()
 
     def _view(self, select: Callable[[_Item], Iterable[T]]) -> EventView[T]:
         view = EventView(self._pull, select)

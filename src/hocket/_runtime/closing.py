@@ -1,0 +1,42 @@
+"""Objects that are closed at the end of a ``with`` or an ``async with`` block."""
+
+from types import TracebackType
+from typing import Protocol, Self
+
+__all__ = ["AsyncClosing", "Closing"]
+
+
+class _HasAclose(Protocol):
+    async def aclose(self) -> None: ...
+
+
+class _HasClose(Protocol):
+    def close(self) -> None: ...
+
+
+class AsyncClosing:
+    """What has ``aclose``: its block closes it, however the block ends."""
+
+    __slots__ = ()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self: _HasAclose, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+
+class Closing(AsyncClosing):
+    """What has ``aclose`` and ``close``."""
+
+    __slots__ = ()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self: _HasClose, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
