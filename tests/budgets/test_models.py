@@ -64,6 +64,17 @@ async def run_all(model: Any) -> None:
     await model.abatch(["hi", "hi"])
 
 
+async def test_a_server_that_bills_more_than_the_estimate_passes_the_limit_at_the_beginning_only() -> None:
+    """What the first answer was billed corrects what the next ones reserve, however many ask at once."""
+    usage: UsageMetadata = {"input_tokens": 100, "output_tokens": 1, "total_tokens": 101}
+    budget = Budget(tokens=2000)
+    model = scripted(*[Turn(text="y", usage=usage)] * 61, longest=1, budget=budget)
+    await model.ainvoke("x")
+    outcomes = await model.abatch(["x"] * 60, return_exceptions=True)
+    assert sum(isinstance(one, BudgetExceeded) for one in outcomes) == 42
+    assert (await budget.astate()).spent_tokens == 19 * 101
+
+
 async def test_each_call_is_booked_at_what_it_cost(place: Place) -> None:
     budget = place.open("1", tokens=10_000)
     await run_all(scripted(*[ANSWER] * 4, budget=budget))

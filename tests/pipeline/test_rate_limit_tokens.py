@@ -8,6 +8,7 @@ import anyio.lowlevel
 import pytest
 
 from hocket import ChatOpenAI
+from hocket._pipeline.reservations import InputCorrection
 from hocket.errors import AuthenticationError, ConnectionFailed, InvalidInput, RateLimitError
 from hocket.language_models import ScriptedChatModel, Turn
 from hocket.messages import UsageMetadata
@@ -87,6 +88,43 @@ async def test_a_need_above_the_limit_is_refused_before_any_request() -> None:
         with pytest.raises(InvalidInput, match=r"needs 2\d\d\d tokens, and the limit is 1000 in 60 s"):
             await model.ainvoke("hi")
     assert not server.requests
+
+
+async def test_a_server_that_counts_more_than_the_estimate_passes_the_limit_at_the_beginning_only(
+    virtual_clock: VirtualClock,
+) -> None:
+    """Its own counts correct what later calls reserve: no minute has more, though thirty ask at once."""
+    times: list[float] = []
+
+    def answer(request: Any) -> Any:
+        times.append(virtual_clock.now())
+        return Reply("fine", usage={"prompt_tokens": 100, "completion_tokens": 1})
+
+    async with serve(OpenAIFormat(), answer) as server:
+        model = chat(server, RateLimiter(tokens_per_minute=1000), max_tokens=1, timeout=3600)
+        await model.ainvoke("x")
+        await model.abatch(["x"] * 30)
+    assert len(times) == 31
+    assert max(sum(101 for other in times if time - 60 < other <= time) for time in times) <= 1000
+
+
+@pytest.mark.parametrize(
+    ("learned", "estimated", "expected"),
+    [
+        ([(10, 110)], 10, 110),
+        ([(10, 110)], 10_000, 10_100),  # what a server puts before each prompt is not multiplied
+        ([(1000, 1300)], 100, 130),
+        ([(1000, 700)], 1000, 1000),  # never below the estimate
+        ([(10, 10**12)], 10, 10),  # nobody counts so
+        ([(10, 110), (10, 10)], 10, 104),  # and what is no longer so is forgotten by and by
+    ],
+)
+def test_how_counts_correct_estimates(learned: list[tuple[int, int]], estimated: int, expected: int) -> None:
+    """By the smaller of a ratio and a number of tokens."""
+    correction = InputCorrection()
+    for pair in learned:
+        correction.learn(*pair)
+    assert correction.correct(estimated) == expected
 
 
 async def test_a_429_is_kept_by_all_and_slows_down_once(virtual_clock: VirtualClock) -> None:

@@ -5,6 +5,7 @@ The stage (`hocket._metering.stage`) stands inside `retry`, since a provider bil
 
 from collections.abc import Awaitable, Mapping, Sequence
 from functools import partial
+from math import ceil
 from typing import Any, Protocol
 from uuid import UUID
 
@@ -33,15 +34,39 @@ class MeteredModel(Protocol):
         ...
 
 
+class InputCorrection:
+    """How far a model's server has counted above the estimates of its prompts, so that the next ones hold.
+
+    It is kept as a ratio and as a number of tokens, and the smaller of both is added: what a server puts before each prompt
+    makes a short one many times as long, and a long one hardly longer.
+    """
+
+    def __init__(self) -> None:
+        self._ratio = self._excess = 0.0
+
+    def correct(self, estimated: int) -> int:
+        """Return how many tokens a prompt may have."""
+        return estimated + ceil(min(estimated * self._ratio, self._excess))
+
+    def learn(self, estimated: int, counted: int) -> None:
+        """Take a server's count. One that is beyond belief is not: it would have every later call refused."""
+        excess = counted - estimated
+        if excess <= 16 * estimated + 1000:
+            self._ratio = max(excess / max(estimated, 1), self._ratio * 15 / 16, 0.0)
+            self._excess = max(excess, self._excess * 15 / 16, 0.0)
+
+
 class CallAttempt(MeteredAttempt):
     """An attempt of a call.
 
-    Attributes:
+    Args:
         call: the call.
+        correction: of the estimates of its model; None: nobody asks for one.
     """
 
-    def __init__(self, call: Call) -> None:
+    def __init__(self, call: Call, correction: InputCorrection | None = None) -> None:
         self.call = call
+        self._correction = correction or InputCorrection()
         self._number = call.delivery.attempt
 
     @property
@@ -92,7 +117,8 @@ class CallAttempt(MeteredAttempt):
         return self.call.limits.ends_at
 
     async def estimate_need(self) -> TokenNeed:
-        return await self.call.estimate_need()
+        need = await self.call.estimate_need()
+        return need._replace(input=self._correction.correct(need.input))
 
     # -- for the stage
 
@@ -100,7 +126,10 @@ class CallAttempt(MeteredAttempt):
         await emit_wait(self.call, since)
 
     def _read_usage(self, result: Any) -> UsageMetadata | None:
-        return self.call.answer.read_usage(result)
+        usage = self.call.answer.read_usage(result)
+        if usage is not None and self.call.need is not None:
+            self._correction.learn(self.call.need.input, usage["input_tokens"])
+        return usage
 
     async def _estimate_usage(self) -> UsageMetadata:
         """Return what the answer said as far as it came, or what can be counted, if that is more."""
@@ -129,8 +158,12 @@ class CallAttempt(MeteredAttempt):
 def with_reservations(reservers: Sequence[Reserver], call_next: Next) -> Next:
     """Return ``call_next``, for which ``reservers``, and those of the running task, reserve first, in this order."""
 
+    correction = InputCorrection()
+
     def start(call: Call) -> Awaitable[Any]:
         asked = [*find_reservers(), *reservers] if sources else reservers
-        return reserve_first(CallAttempt(call), asked, partial(call_next, call)) if asked else call_next(call)
+        return (
+            reserve_first(CallAttempt(call, correction), asked, partial(call_next, call)) if asked else call_next(call)
+        )
 
     return start
