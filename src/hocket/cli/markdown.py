@@ -127,6 +127,7 @@ def _redraw(out: TextIO, before: Sequence[str], after: Sequence[str], size: os.t
     if same == len(before) - 1 and after[same].startswith(before[same]):  # mostly a word is added
         out.write("\n".join([after[same][len(before[same]) :], *after[same + 1 :]]))
         return
+    same = max(same, len(before) - size.lines)  # what is before that is not seen
     while _count_rows(before[same:], size.columns) > size.lines:
         same += 1
     up = _count_rows(before[same:], size.columns) - 1
