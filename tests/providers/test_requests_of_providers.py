@@ -128,6 +128,18 @@ def test_instructions_keep_their_mark_for_the_cache(block: dict[str, Any]) -> No
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
+@pytest.mark.parametrize("empty", ["", []], ids=repr)
+def test_a_reply_that_says_nothing_is_left_out(provider: str, empty: Any) -> None:
+    """As one that was stopped before its first word: some servers refuse it, and none reads it."""
+    asked = [HumanMessage("a"), HumanMessage("b")]
+    with_empty = [asked[0], AIMessage(empty), asked[1]]
+    assert sent(provider, with_empty) == sent(provider, asked)
+    call = {"type": "tool_call", "name": "weather", "args": {}, "id": "abcdefghi"}
+    calling = [*asked, AIMessage("", tool_calls=[call]), ToolMessage("sun", tool_call_id="abcdefghi")]
+    assert "weather" in json.dumps(sent(provider, calling))
+
+
+@pytest.mark.parametrize("provider", PROVIDERS)
 def test_an_artifact_stays_here(provider: str) -> None:
     """What a tool has made for the program is not the model's; nor is anything in the metadata of messages."""
     asked = [

@@ -324,10 +324,10 @@ def _is_sound(part: FieldsView) -> bool:
 
 
 def _is_plain(message: BaseMessage) -> bool:
-    """Whether a message is a text, and neither calls tools nor answers a call."""
+    """Whether a message is a text, which a reply has to have, and neither calls tools nor answers a call."""
     if message.content.__class__ is not str or isinstance(message, ToolMessage):
         return False
     return not (
         isinstance(message, AIMessage)
-        and (message.additional_kwargs or message.tool_calls or message.invalid_tool_calls)
+        and (not message.content or message.additional_kwargs or message.tool_calls or message.invalid_tool_calls)
     )

@@ -105,6 +105,8 @@ def hand_over(
 ) -> tuple[Sequence[BaseMessage], Downgrade | None]:
     """Return a conversation as one provider can take it, and what was left out. The messages themselves stay as they are.
 
+    An assistant's message that says and calls nothing has no place in it: some servers refuse it, and none reads it.
+
     Args:
         messages: the conversation.
         provider: its name, as ``model_provider`` says it.
@@ -118,9 +120,15 @@ def hand_over(
         _hand_over(message, provider, is_native, takes_back, left_out) if isinstance(message, AIMessage) else message
         for message in messages
     ]
+    made = [message for message in made if not (isinstance(message, AIMessage) and _is_empty(message))]
     if call_ids is not None:
         made = _fit_ids(made, call_ids)
     return made, make_downgrade(provider, left_out)
+
+
+def _is_empty(message: AIMessage) -> bool:
+    """Whether a reply says and calls nothing, as one that was stopped before its first word."""
+    return not (message.content or message.tool_calls or message.invalid_tool_calls or message.additional_kwargs)
 
 
 def _hand_over(

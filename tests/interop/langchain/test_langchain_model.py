@@ -146,6 +146,24 @@ async def test_structured_output_by_its_tools() -> None:
         model.with_structured_output(Answer, method="json_schema")
 
 
+class Preferring(Native):
+    """One of LangChain's that has a method of its own by default, as that for OpenAI."""
+
+    def with_structured_output(self, schema: Any, *, method: Any = "json_schema", **kwargs: Any) -> Any:
+        return super().with_structured_output(schema, **kwargs)
+
+
+def test_structured_output_is_asked_for_as_langchains_own_does() -> None:
+    """By the method that is the default over there."""
+
+    def read_method(native: Any) -> object:
+        structured: Any = from_langchain(native).with_structured_output(Answer)
+        return structured.bound.kwargs["ls_structured_output_format"]["kwargs"]["method"]
+
+    assert read_method(Preferring(script=[])) == "json_schema"
+    assert read_method(Native(script=[])) == "function_calling"
+
+
 @asyncio_only
 @pytest.mark.parametrize("method", ["json_schema", "json_mode", "function_calling"])
 async def test_structured_output_of_a_provider(method: Any, openai_of_langchain: Any) -> None:

@@ -6,6 +6,7 @@ run is inside that one, and has no handlers of its own but those that LangChain 
 
 import asyncio
 import contextlib
+import inspect
 from collections.abc import AsyncIterator, Generator, Iterator, Mapping, Sequence
 from typing import ClassVar, cast
 
@@ -68,7 +69,9 @@ class LangChainChatModel(BaseChatModel):
     def _structured_methods(self) -> Sequence[StructuredMethod]:
         own = type(self.langchain_model)
         if own.with_structured_output is not LCBaseChatModel.with_structured_output:
-            return ("function_calling", "json_schema", "json_mode")
+            default = inspect.signature(own.with_structured_output).parameters.get("method")
+            methods: list[StructuredMethod] = ["function_calling", "json_schema", "json_mode"]
+            return sorted(methods, key=lambda method: default is None or method != default.default)
         return ("function_calling",) if own.bind_tools is not LCBaseChatModel.bind_tools else ()
 
     # -- answers
