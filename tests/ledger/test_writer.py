@@ -114,6 +114,18 @@ def test_a_process_that_is_killed_while_it_restores_leaves_every_entry(spool: Sp
     assert {one.id for one in read_entries(spool.path) if one} == {"0004", "0005"}
 
 
+def test_the_first_that_is_set_aside_finds_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where nothing was ever spooled, that of the user's own is not there yet."""
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    spool = Spool(lambda: "store")
+
+    def write(entries: Sequence[LedgerEntry]) -> None:
+        raise ValueError("not this one")
+
+    assert spool.hand_over([entry(1), entry(2)], write) == 2
+    assert [one.id for one in read_entries(spool.path + ".refused") if one] == ["0001", "0002"]
+
+
 def test_a_line_of_the_spool_that_cannot_be_read_is_set_aside(store: Store, spool: Spool) -> None:
     """It may be an entry that somebody can mend."""
     spool.add([entry(1)])

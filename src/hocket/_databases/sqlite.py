@@ -102,6 +102,7 @@ class SQLiteDatabase:
 
     def _connect(self) -> sqlite3.Connection:
         patience = PATIENCE if self._patience is None else self._patience
+        self._is_immutable = False
         _make_file(self.path)
         connection = self._connect_to(self.path, patience)
         try:

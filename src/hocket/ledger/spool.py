@@ -60,9 +60,12 @@ class Spool:
         Raises:
             OSError: the file cannot be written.
         """
+        self._append(self.path, b"".join(map(encode_line, entries)))
+
+    def _append(self, path: str, lines: bytes) -> None:
         if self._makes_directory:
-            make_own_directory(self.path)
-        append_locked(self.path, b"".join(map(encode_line, entries)), open_file=_open_own)
+            make_own_directory(path)
+        append_locked(path, lines, open_file=_open_own)
 
     def restore(self, write: _Write, batch_size: int) -> None:
         """Move the entries to the store, a batch at a time. What it has already it takes for the same, by its id.
@@ -118,7 +121,7 @@ class Spool:
 
     def _set_aside(self, line: bytes, why: object) -> None:
         path = f"{self.path}.refused"
-        append_locked(path, line, open_file=_open_own)
+        self._append(path, line)
         _log.warning("an entry of the ledger was set aside in %s, since its store can never take it: %s", path, why)
 
 
