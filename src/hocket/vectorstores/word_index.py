@@ -26,6 +26,9 @@ _B = 0.75
 _LEAST_WEIGHT = 1e-6
 """Of a word that more than half of the documents have."""
 
+_ALMOST = 1 - 1e-9
+"""Sums of the same numbers in another order differ by less."""
+
 
 class WordIndex:
     """The words of numbered documents. Any number of threads may use it."""
@@ -60,21 +63,27 @@ class WordIndex:
         if not there:
             return []
         average = sum(compress(self._lengths, alive)) / there
-        weighed = sorted(
-            ((self._weigh(word, alive, there), word) for word in words if word in self._places), reverse=True
-        )
+        weighed = [(self._weigh(word, alive, there), word) for word in words if word in self._places]
+        rarest = sorted(weighed, reverse=True)
         scores: dict[int, float] = {}
-        for turn, (weight, word) in enumerate(weighed):
+
+        def add(weight: float, word: str, places: Iterable[int]) -> None:
             numbers, counts = self._places[word]
-            places: Iterable[int] = range(bisect_left(numbers, len(alive)))
-            most = sum(other for other, _ in weighed[turn:]) * (_K1 + 1)  # more than all words from here on are worth
-            if len(scores) >= k and heapq.nlargest(k, scores.values())[-1] > most:
-                places = _find_places(numbers, scores)
             for place in places:
                 number, count = numbers[place], counts[place]
                 if wanted[number]:
                     length = _K1 * (1 - _B + _B * self._lengths[number] / average)
                     scores[number] = scores.get(number, 0.0) + weight * count * (_K1 + 1) / (count + length)
+
+        for turn, (weight, word) in enumerate(rarest):
+            numbers = self._places[word][0]
+            most = sum(other for other, _ in rarest[turn:]) * (_K1 + 1)  # more than all words from here on are worth
+            has_enough = len(scores) >= k and heapq.nlargest(k, scores.values())[-1] > most
+            add(weight, word, _find_places(numbers, scores) if has_enough else range(bisect_left(numbers, len(alive))))
+        least = min(heapq.nlargest(k, scores.values()), default=0.0) * _ALMOST
+        scores = {number: 0.0 for number, score in scores.items() if score >= least}
+        for weight, word in weighed:  # once more, in the order of the words: a sum of floats depends on it
+            add(weight, word, _find_places(self._places[word][0], scores))
         return heapq.nsmallest(k, scores.items(), key=lambda item: (-item[1], item[0]))
 
     def _weigh(self, word: str, alive: bytes, there: int) -> float:
