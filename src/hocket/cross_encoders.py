@@ -8,9 +8,9 @@ import functools
 from collections.abc import Sequence
 from typing import ClassVar
 
+from hocket._runtime.definitions import EitherVerb
 from hocket._runtime.portal import run_in_portal
 from hocket._runtime.runtime import ASYNC
-from hocket.documents.transformers import EitherVerb
 
 __all__ = ["BaseCrossEncoder"]
 
@@ -18,7 +18,7 @@ __all__ = ["BaseCrossEncoder"]
 class BaseCrossEncoder(EitherVerb):
     """Scores pairs of texts. A subclass defines `ascore` or, in sync code, `score`."""
 
-    _verb: ClassVar[str] = "score"
+    _verbs: ClassVar = ("score",)
 
     async def ascore(self, text_pairs: list[tuple[str, str]]) -> Sequence[float]:
         """Return a number for each pair, greater where they fit better. By default `score`, in a worker thread."""

@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Iterator, Sequence
 from typing import Any, Generic, TypeVar
 
+from hocket._runtime.definitions import Twins
 from hocket._runtime.runtime import ASYNC
 from hocket.errors import InvalidInput
 
@@ -20,7 +21,7 @@ class InvalidKeyException(InvalidInput):
     """A store does not take such a key."""
 
 
-class BaseStore(ABC, Generic[K, V]):
+class BaseStore(Twins, ABC, Generic[K, V]):
     """A store of values by key."""
 
     @abstractmethod

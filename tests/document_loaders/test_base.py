@@ -75,7 +75,7 @@ def test_the_sync_verbs_follow(kind: type[Numbers]) -> None:
 
 
 def test_a_loader_without_a_verb_is_refused() -> None:
-    with pytest.raises(InvalidHook, match="loads nothing: define lazy_load"):
+    with pytest.raises(InvalidHook, match="does nothing: define alazy_load"):
         type("Empty", (BaseLoader,), {})()
 
 

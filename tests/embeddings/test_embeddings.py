@@ -90,7 +90,7 @@ def test_a_class_without_a_verb_is_refused() -> None:
         def embed_query(self, text: str) -> list[float]:
             return []
 
-    with pytest.raises(InvalidHook, match="QueryOnly embeds nothing: define aembed_documents"):
+    with pytest.raises(InvalidHook, match="QueryOnly does nothing: define aembed_documents"):
         QueryOnly()
 
 

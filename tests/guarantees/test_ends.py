@@ -127,6 +127,9 @@ class Limiter(InMemoryRateLimiter):
         self.fuse.step("limiter")
         return super().acquire(blocking=blocking)
 
+    async def aacquire(self, *, blocking: bool = True) -> bool:
+        return await super().aacquire(blocking=blocking)
+
 
 class Hook:
     """What a hook does: it waits before each piece, and while it cleans up; counts both. Told to, it fails at first."""

@@ -38,13 +38,13 @@ def marked(how: str, result: ChatResult, run_manager: Any) -> ChatResult:
 
 
 async def test_an_own_agenerate_with_cache_stands_in_the_way_of_every_call() -> None:
-    """`ainvoke`, `agenerate` and `abatch` ask it; a stream of a model that streams goes by, as in LangChain."""
+    """`ainvoke`, `agenerate` and `abatch` ask it, and so do streams, which then come in one piece."""
     model = Counting()
     assert (await model.ainvoke("hi")).content == "async: yes"
     assert [one.content for one in await model.abatch(["a", "b"])] == ["async: yes"] * 2
     result = await model.agenerate([[HumanMessage("a")], [HumanMessage("b")]])
     assert [candidates[0].text for candidates in result.generations] == ["async: yes"] * 2
-    assert "".join([chunk.content async for chunk in model.astream("hi")]) == "yes"
+    assert "".join([chunk.content async for chunk in model.astream("hi")]) == "async: yes"
 
 
 def test_an_own_generate_with_cache_stands_in_the_way_of_sync_calls() -> None:

@@ -17,8 +17,8 @@ from hocket._metering.stage import is_unbilled
 from hocket._pipeline.call import Call
 from hocket._pipeline.deadline import check_total
 from hocket._pipeline.hooks import Hooks
+from hocket._pipeline.runs import view_run
 from hocket._runtime.thread_stream import from_thread
-from hocket.callbacks import AsyncCallbackManagerForLLMRun
 from hocket.errors import InvalidHook, LLMError
 from hocket.outputs import LLMResult
 
@@ -96,7 +96,7 @@ def _hook_kwargs(call: Call, takes_run: bool, *, for_sync: bool = False) -> dict
     kwargs = {"stop": call.request.stop, **call.request.params}
     if takes_run:
         run = call.run_manager()
-        kwargs["run_manager"] = run.get_sync() if for_sync and isinstance(run, AsyncCallbackManagerForLLMRun) else run
+        kwargs["run_manager"] = view_run(run, is_async=False) if for_sync else run
     return kwargs
 
 

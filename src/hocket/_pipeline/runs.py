@@ -18,7 +18,7 @@ from hocket.callbacks.events import NOTHING
 from hocket.messages import UsageMetadata
 from hocket.outputs import ChatGenerationChunk, GenerationChunk, LLMResult
 
-__all__ = ["NO_RUNS", "LLMRun", "RelayedEvent", "RelayedRuns", "Runs", "StartEvent", "StartedRun"]
+__all__ = ["NO_RUNS", "LLMRun", "RelayedEvent", "RelayedRuns", "Runs", "StartEvent", "StartedRun", "view_run"]
 
 LLMRun = AsyncCallbackManagerForLLMRun | CallbackManagerForLLMRun
 
@@ -35,6 +35,13 @@ class RelayedEvent(NamedTuple):
     name: str
     args: tuple[object, ...]
     details: dict[str, object]
+
+
+def view_run(run: LLMRun, is_async: bool) -> LLMRun:
+    """Return the same run for async code, or for sync code."""
+    if is_async:
+        return run if isinstance(run, AsyncCallbackManagerForLLMRun) else run.view_as(AsyncCallbackManagerForLLMRun)
+    return run.get_sync() if isinstance(run, AsyncCallbackManagerForLLMRun) else run
 
 
 class Runs:

@@ -12,12 +12,14 @@ if TYPE_CHECKING:
     from hocket._schemas.compile import compile_schema, make_schema_name
     from hocket._schemas.dialects import ANTHROPIC, COHERE, DRAFT_2020_12, MISTRAL, OPENAI, SchemaDialect
     from hocket._schemas.optional import drop_nulls, has_optional
+    from hocket._schemas.sound import check_schema
 
 _LATER = {
     "check": "find_violations",
     "compile": "compile_schema make_schema_name",
     "dialects": "ANTHROPIC COHERE DRAFT_2020_12 MISTRAL OPENAI SchemaDialect",
     "optional": "has_optional drop_nulls",
+    "sound": "check_schema",
 }
 
 __all__ = [
@@ -27,6 +29,7 @@ __all__ = [
     "MISTRAL",
     "OPENAI",
     "SchemaDialect",
+    "check_schema",
     "compile_schema",
     "drop_nulls",
     "find_violations",

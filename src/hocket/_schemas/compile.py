@@ -5,6 +5,7 @@ changes the shape of an answer (keys that nobody has named, arrays whose items d
 the schema is bound and not when the first request fails.
 """
 
+import collections
 import json
 import re
 from collections.abc import Mapping
@@ -13,7 +14,8 @@ from typing import NoReturn
 from hocket._json import JSON, JSONObject
 from hocket._schemas.dialects import OPENAI, SchemaDialect
 from hocket._schemas.optional import find_optional
-from hocket._schemas.references import DEFINITIONS, Schema, as_list, as_object, resolve
+from hocket._schemas.references import DEFINITIONS, MOST_COPIES, MOST_INSIDE, Schema, as_list, as_object, resolve
+from hocket._schemas.sound import IN_A_CIRCLE, check_schema
 from hocket.errors import InvalidInput
 from hocket.messages.pieces import copy_containers
 
@@ -50,9 +52,14 @@ def compile_schema(schema: Schema, dialect: SchemaDialect = OPENAI) -> JSONObjec
         dialect: the provider's.
 
     Raises:
-        InvalidInput: the dialect cannot say it; the message names the place, the keyword and the way out.
+        InvalidInput: `check_schema` refuses it; or the dialect cannot say it, and the message names the place, the
+            keyword and the way out.
     """
-    compiled = _Compiler(schema, dialect).compile(schema, "", ())
+    check_schema(schema, warns=False)
+    try:
+        compiled = _Compiler(schema, dialect).compile(schema, "", ())
+    except RecursionError:
+        raise InvalidInput(IN_A_CIRCLE) from None
     if dialect.is_object and compiled.get("type") != "object":
         _refuse(dialect, "", f"is {_describe(compiled)}, and must be an object", "put it into a field of a model")
     return compiled
@@ -89,6 +96,7 @@ class _Compiler:
     def __init__(self, root: Schema, dialect: SchemaDialect) -> None:
         self._root = root
         self._dialect = dialect
+        self._copies = collections.Counter[str]()
 
     def compile(self, node: JSON | Schema, path: str, inside: tuple[str, ...]) -> JSONObject:
         """Return one schema of the tree.
@@ -129,7 +137,9 @@ class _Compiler:
         if target is None:
             _refuse(self._dialect, path, f"refers to {name!r}, which is not in it", "put it under $defs")
         beside = {key: value for key, value in node.items() if key != "$ref"}
-        if path and (not beside or self._dialect.references == "bare" or name in inside):
+        self._copies[name] += bool(beside)
+        is_bare = not beside or self._dialect.references == "bare" or self._copies[name] > MOST_COPIES
+        if path and (is_bare or name in inside or len(inside) == MOST_INSIDE):
             return {"$ref": name}
         return self.compile({**target, **beside}, path, (*inside, name))
 

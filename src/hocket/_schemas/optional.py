@@ -35,7 +35,10 @@ def drop_nulls(value: JSONObject, schema: Schema) -> JSONObject: ...
 def drop_nulls(value: JSON, schema: Schema) -> JSON: ...
 def drop_nulls(value: JSON, schema: Schema) -> JSON:
     """Return ``value``, which may be half read, without the nulls that stand for absent properties."""
-    return _drop(value, schema, schema)
+    try:
+        return _drop(value, schema, schema)
+    except RecursionError:  # nested too deeply to be read: who checks it says so
+        return value
 
 
 def find_optional(node: Schema) -> set[str]:
@@ -65,12 +68,15 @@ def _drop(value: JSON, schema: JSON | Schema, root: Schema) -> JSON:
 
 
 def _list_choices(schema: JSON | Schema, root: Schema) -> list[Schema]:
-    """Return the schemas of which one holds: unions taken apart."""
-    node = follow(schema, root)
-    choices = [node]
-    for key in ("anyOf", "oneOf", "allOf"):
-        for one in as_list(node.get(key)):
-            choices += _list_choices(one, root)
+    """Return the schemas of which one holds: unions taken apart, each once."""
+    choices, seen, waiting = list[Schema](), set[int](), [schema]
+    while waiting:
+        one = waiting.pop()
+        if id(one) not in seen:
+            seen.add(id(one))
+            node = follow(one, root)
+            choices.append(node)
+            waiting += [inner for key in ("allOf", "oneOf", "anyOf") for inner in reversed(as_list(node.get(key)))]
     return choices
 
 

@@ -8,6 +8,7 @@ A cache may fail: the model is then asked, as if it held nothing.
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
+from hocket._runtime.definitions import Twins
 from hocket._runtime.runtime import ASYNC
 from hocket.outputs import Generation
 
@@ -40,7 +41,7 @@ class Claim:
         await ASYNC.call_sync(self.release)
 
 
-class BaseCache(ABC):
+class BaseCache(Twins, ABC):
     """Where answers are kept. Subclasses define the sync methods; a store that is async by nature, the async ones too.
 
     Attributes:

@@ -6,11 +6,11 @@ leaves out is derived from the other, so that both kinds of code can use it.
 
 from collections.abc import Hashable, Sequence
 from contextlib import AbstractAsyncContextManager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from hocket._databases.writes import finish_write
 from hocket._runtime.closing import Closing
-from hocket._runtime.definitions import has_own_definition
+from hocket._runtime.definitions import Twins, has_own_definition
 from hocket._runtime.runtime import ASYNC, BLOCKING, drive
 from hocket.chat_history.exclusive import Exclusive
 from hocket.messages import AIMessage, BaseMessage, HumanMessage, get_buffer_string
@@ -32,7 +32,7 @@ class _Messages:
         return drive(BLOCKING.call_async(history.aget_messages))
 
 
-class BaseChatMessageHistory(Closing):
+class BaseChatMessageHistory(Twins, Closing):
     """The messages of one conversation, kept somewhere.
 
     A subclass defines the sync half (`messages`, `add_messages` or `add_message`, `clear`) or the async one
@@ -43,6 +43,8 @@ class BaseChatMessageHistory(Closing):
     One call of `add_messages` is one turn: hocket's own stores keep it whole and together, whoever else writes, and no
     reader sees half of it.
     """
+
+    _twins: ClassVar = (("messages", "aget_messages"), ("add_message", "add_messages", "aadd_message", "aadd_messages"))
 
     if TYPE_CHECKING:
 

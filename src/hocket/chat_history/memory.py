@@ -24,16 +24,23 @@ class InMemoryChatMessageHistory(BaseChatMessageHistory):
 
     def __init__(self, messages: Iterable[BaseMessage] = ()) -> None:
         self._kept: list[BaseMessage] = []
-        self.add_messages(list(messages))
+        self._append(list(messages))
+
+    def _read(self) -> list[BaseMessage]:
+        return [copy_message(message) for message in self._kept.copy()]
+
+    def _append(self, messages: Sequence[BaseMessage]) -> None:
+        copies = [copy_message(message) for message in check_messages(messages)]
+        self._kept.extend(copies)  # one step, also among threads
 
     @property
     def messages(self) -> list[BaseMessage]:
         """Copies of the messages, oldest first."""
-        return [copy_message(message) for message in self._kept.copy()]
+        return self._read()
 
     async def aget_messages(self) -> list[BaseMessage]:
         """Return copies of the messages, oldest first."""
-        return self.messages
+        return self._read()
 
     def add_messages(self, messages: Sequence[BaseMessage]) -> None:
         """Append copies of ``messages``.
@@ -41,20 +48,19 @@ class InMemoryChatMessageHistory(BaseChatMessageHistory):
         Raises:
             InvalidInput: one of them is no message; none is added.
         """
-        copies = [copy_message(message) for message in check_messages(messages)]
-        self._kept.extend(copies)  # one step, also among threads
+        self._append(messages)
 
     async def aadd_messages(self, messages: Sequence[BaseMessage]) -> None:
         """Append copies of ``messages``. See `add_messages`."""
-        self.add_messages(messages)
+        self._append(messages)
 
     def clear(self) -> None:
         """Forget all messages."""
-        self._kept.clear()
+        del self._kept[:]
 
     async def aclear(self) -> None:
         """Forget all messages."""
-        self.clear()
+        del self._kept[:]
 
     def __repr__(self) -> str:
         return f"InMemoryChatMessageHistory({len(self._kept)} messages)"

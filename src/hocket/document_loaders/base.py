@@ -9,12 +9,12 @@ import functools
 import threading
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
-from typing import TYPE_CHECKING, Any, Protocol, Self, cast
+from typing import TYPE_CHECKING, ClassVar, Protocol, cast
 
+from hocket._runtime.definitions import EitherVerb
 from hocket._runtime.runtime import ASYNC
 from hocket._runtime.stream import Sink, Stream, SyncStream
 from hocket.documents import Document
-from hocket.errors import InvalidHook
 
 __all__ = ["BaseLoader", "StreamLoader"]
 
@@ -24,21 +24,13 @@ BATCH_CHARACTERS = 65_536  # so much text,
 BATCH_SECONDS = 0.02  # and so long: the first document is there at once
 
 
-class BaseLoader:
+class BaseLoader(EitherVerb):
     """Loads documents. A subclass defines `lazy_load`, a generator, or `alazy_load`, an async one; the rest follows.
 
     Nothing is opened before the first document is asked for, and each load begins anew.
     """
 
-    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
-        """Refuse a class that loads nothing.
-
-        Raises:
-            InvalidHook: it defines neither verb.
-        """
-        if cls.lazy_load is BaseLoader.lazy_load and cls.alazy_load is BaseLoader.alazy_load:
-            raise InvalidHook(f"{cls.__name__} loads nothing: define lazy_load (sync) or alazy_load (async)")
-        return super().__new__(cls)
+    _verbs: ClassVar = ("lazy_load",)
 
     def lazy_load(self) -> Iterator[Document]:
         """Return an iterator over the documents, which are loaded as it is read. By default: those of `alazy_load`."""

@@ -5,39 +5,21 @@ Of the two verbs of a class a subclass defines one, and the other follows.
 
 import functools
 from collections.abc import Sequence
-from typing import Any, ClassVar, Self
+from typing import ClassVar
 
+from hocket._runtime.definitions import EitherVerb
 from hocket._runtime.portal import run_in_portal
 from hocket._runtime.runtime import ASYNC
 from hocket.callbacks.base_manager import Callbacks
 from hocket.documents.document import Document
-from hocket.errors import InvalidHook
 
-__all__ = ["BaseDocumentCompressor", "BaseDocumentTransformer", "EitherVerb"]
-
-
-class EitherVerb:
-    """Has a sync verb and its async twin, of which a subclass defines one."""
-
-    _verb: ClassVar[str]
-
-    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
-        """Refuse a class that does nothing.
-
-        Raises:
-            InvalidHook: it defines neither verb.
-        """
-        verb, twin = cls._verb, f"a{cls._verb}"
-        base = next(one for one in cls.__mro__ if "_verb" in vars(one))
-        if all(getattr(cls, name) is getattr(base, name) for name in (verb, twin)):
-            raise InvalidHook(f"{cls.__name__} does nothing: define {twin} (async) or {verb} (sync)")
-        return super().__new__(cls)
+__all__ = ["BaseDocumentCompressor", "BaseDocumentTransformer"]
 
 
 class BaseDocumentTransformer(EitherVerb):
     """Turns documents into others. A subclass defines `atransform_documents` or, in sync code, `transform_documents`."""
 
-    _verb: ClassVar[str] = "transform_documents"
+    _verbs: ClassVar = ("transform_documents",)
 
     async def atransform_documents(self, documents: Sequence[Document], **kwargs: object) -> Sequence[Document]:
         """Return the documents that are made of these. By default `transform_documents`, in a worker thread."""
@@ -54,7 +36,7 @@ class BaseDocumentCompressor(EitherVerb):
     A subclass defines `acompress_documents` or, in sync code, `compress_documents`.
     """
 
-    _verb: ClassVar[str] = "compress_documents"
+    _verbs: ClassVar = ("compress_documents",)
 
     async def acompress_documents(
         self, documents: Sequence[Document], query: str, callbacks: Callbacks = None

@@ -3,9 +3,9 @@
 import functools
 import math
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import ClassVar
 
-from hocket._runtime.definitions import has_own_definition
+from hocket._runtime.definitions import EitherVerb, has_own_definition
 from hocket._runtime.portal import run_in_portal
 from hocket._runtime.runtime import ASYNC
 from hocket.errors import InvalidHook
@@ -13,7 +13,7 @@ from hocket.errors import InvalidHook
 __all__ = ["Embeddings", "check_vectors"]
 
 
-class Embeddings:
+class Embeddings(EitherVerb):
     """An embedding model. Subclass it and define `aembed_documents` or, in sync code, `embed_documents`.
 
     The other verbs follow from it: an async verb runs sync code in a worker thread, a sync verb runs async code on a loop
@@ -22,17 +22,7 @@ class Embeddings:
     Handlers hear of calls of hocket's own classes. Yours is heard of, too, where it embeds by `embed_as_run`.
     """
 
-    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
-        """Refuse a class that embeds nothing.
-
-        Raises:
-            InvalidHook: it defines neither `aembed_documents` nor `embed_documents`.
-        """
-        if not has_own_definition(cls, Embeddings, "aembed_documents", "embed_documents"):
-            raise InvalidHook(
-                f"{cls.__name__} embeds nothing: define aembed_documents (async) or embed_documents (sync)"
-            )
-        return super().__new__(cls)
+    _verbs: ClassVar = ("embed_documents",)
 
     @property
     def model_id(self) -> str:

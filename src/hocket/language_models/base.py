@@ -34,7 +34,7 @@ from hocket.errors.hints import bridge_hint
 from hocket.language_models.call_parts import NOT_SENT, Params, check_stop
 from hocket.language_models.model_state import PIPELINE, PLACES, keep_shared, pickle_state, without_own_state
 from hocket.language_models.option_policy import DROPPED_OPTIONS, OptionPolicyMixin
-from hocket.language_models.overrides import Overrides
+from hocket.language_models.overrides import Overrides, refuse_overrides
 from hocket.language_models.token_counting import TokenCountingMixin
 from hocket.language_models.tracing_facts import LangSmithParams, describe_unserializable, ls_params
 from hocket.load import dumpd
@@ -138,12 +138,18 @@ class BaseLanguageModel(TokenCountingMixin, OptionPolicyMixin, _Runnable[Output]
 
     _call_verbs = frozenset({"generate", "agenerate", "generate_prompt", "agenerate_prompt", "render"})
 
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Refuse what no verb would ask."""
+        refuse_overrides(cls)
+        super().__init_subclass__(**kwargs)
+
     @classmethod
     def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
         super().__pydantic_init_subclass__(**kwargs)
         inherit_field_docs(cls)
-        cls._hooks = cls._find_hooks()
-        cls._overrides = Overrides.of(cls)
+        own = cls._overrides = Overrides.of(cls)
+        is_behind_async = own.agenerate_with_cache and not own.generate_with_cache
+        cls._hooks = cls._find_hooks()._replace(is_behind_async=is_behind_async)
         cls._has_streaming_switch = "streaming" in cls.__pydantic_fields__ or hasattr(cls, "streaming")
         left_out = {*BaseLanguageModel.__pydantic_fields__, "disable_streaming", "streaming", *cls._unkeyed}
         cls._key_fields = tuple(

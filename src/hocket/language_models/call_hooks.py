@@ -4,7 +4,8 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from hocket._pipeline.hooks import Hooks, is_defined, takes_run_manager
+from hocket._pipeline.hooks import Hooks
+from hocket._runtime.definitions import has_parameter
 from hocket.errors import InvalidHook
 
 __all__ = ["CALL_HOOKS", "add_run_manager", "check_text", "find_hooks"]
@@ -14,16 +15,13 @@ CALL_HOOKS = "_acall (async), _call (sync)"
 
 
 def find_hooks(model: type) -> Hooks:
-    """Return the hooks that ``model`` defines; one that returns a text counts as the one that is built on it."""
-    hooks = Hooks.of(model)
-    return hooks._replace(
-        agenerate=hooks.agenerate or is_defined(model, "_acall"), generate=hooks.generate or is_defined(model, "_call")
-    )
+    """Return the hooks of ``model``; one that returns a text counts as the one that is built on it."""
+    return Hooks.of(model, "_acall", "_call")
 
 
 def add_run_manager(model: BaseModel, hook: str, run_manager: object, kwargs: dict[str, Any]) -> dict[str, Any]:
     """Return ``kwargs``, with ``run_manager`` if the model's hook of this name takes one."""
-    return {**kwargs, "run_manager": run_manager} if takes_run_manager(type(model), hook) else kwargs
+    return {**kwargs, "run_manager": run_manager} if has_parameter(type(model), hook, "run_manager") else kwargs
 
 
 def check_text(model: BaseModel, hook: str, text: object) -> str:

@@ -17,7 +17,7 @@ from hocket._pipeline.compose import compose_chat
 from hocket._pipeline.deadline import with_total_deadline
 from hocket._pipeline.hooks import default_hook
 from hocket._pipeline.observe import run_all, with_run_events
-from hocket._pipeline.runs import NO_RUNS, LLMRun, Runs, StartedRun
+from hocket._pipeline.runs import NO_RUNS, LLMRun, Runs, StartedRun, view_run
 from hocket._runtime.portal import run_in_portal
 from hocket._runtime.runtime import ASYNC, BLOCKING, Runtime, drive
 from hocket._runtime.stream import Producer, Sink
@@ -134,7 +134,7 @@ class BaseChatModel(ChatCalls, StructuredOutputMixin, ABC):
             'Hello.'
         """
         if not self._hooks.can_step:
-            return run_in_portal(functools.partial(self.ainvoke, input, config, stop=stop, **kwargs))
+            return run_in_portal(functools.partial(self._invoke, ASYNC, input, config, {"stop": stop, **kwargs}))
         return drive(self._run(self._open_call(BLOCKING, self._to_messages(input), config, stop, kwargs)))
 
     def astream(  # type: ignore[override]
@@ -284,7 +284,7 @@ class BaseChatModel(ChatCalls, StructuredOutputMixin, ABC):
     ) -> ChatResult:
         """Answer a conversation from the cache, or through rate limiter and hook; the run is the caller's.
 
-        A subclass that defines it is asked by `ainvoke` and `agenerate`, and by streams of a model that does not stream.
+        A subclass that defines it, or its sync form, is asked by all verbs; its streams come in one piece.
         """
         return await self._answer_with_cache(ASYNC, messages, stop, run_manager, kwargs)
 
@@ -304,39 +304,35 @@ class BaseChatModel(ChatCalls, StructuredOutputMixin, ABC):
         run: LLMRun | None,
         params: dict[str, Any],
     ) -> ChatResult:
-        runs = NO_RUNS if run is None else StartedRun(runtime, run)
+        runs = NO_RUNS if run is None else StartedRun(runtime, view_run(run, runtime.is_async))
         call = self._open_call(runtime, messages, {"run_id": getattr(run, "run_id", None)}, stop, params, runs)
         finished = call.finish(await self._compose_below_override()(call))
         return rebuild_result(call.result, finished)
 
     def _compose(self) -> Next:
         """Return the pipeline below a run; a subclass's own `_agenerate_with_cache` stands in front of it."""
-        pipeline = self._compose_below_override()
         own = self._overrides
         if own.agenerate_with_cache or own.generate_with_cache:
-            return with_total_deadline(functools.partial(self._ask_override, pipeline))
-        return pipeline
+            return with_total_deadline(self._ask_override)
+        return self._compose_below_override()
 
     def _compose_below_override(self) -> Next:
         listeners = [book.record_hit for book in find_books(self.ledger)]
         return compose_chat(self.cache, self._make_cache_key, self._compose_attempts(), listeners)
 
-    async def _ask_override(self, pipeline: Next, call: Call) -> ChatResult:
-        """Have the subclass's own `_agenerate_with_cache`, or in sync code `_generate_with_cache`, answer."""
+    async def _ask_override(self, call: Call) -> ChatResult:
+        """Have the subclass's own `_agenerate_with_cache` answer, or `_generate_with_cache`, if need be in a thread."""
         request, own = call.request, self._overrides
-        is_async = call.runtime.is_async
-        if not (own.agenerate_with_cache if is_async else own.generate_with_cache):
-            return cast(ChatResult, await pipeline(call))
-        if call.delivery.sink is not None and request.streaming:  # LangChain's streams do not come by here either
-            return cast(ChatResult, await pipeline(call))
+        is_async = call.runtime.is_async and own.agenerate_with_cache
         params = dict(request.params)
         if call.limits is not NO_LIMITS:  # of this call, which the default implementation makes a call of its own for
             params |= {"timeout": call.limits.timeout, "retry": call.limits.retry}
-        arguments = request.prompts[0], request.stop, call.run_manager()
+        arguments = request.prompts[0], request.stop, view_run(call.run_manager(), is_async)
         if is_async:
             name, returned = "_agenerate_with_cache", await self._agenerate_with_cache(*arguments, **params)
         else:
-            name, returned = "_generate_with_cache", self._generate_with_cache(*arguments, **params)
+            name, ask = "_generate_with_cache", functools.partial(self._generate_with_cache, *arguments, **params)
+            returned = await call.runtime.call_sync(ask)
         result = call.answer.check(request, returned, name)
         await call.delivery.replay(result)
         return cast(ChatResult, result)

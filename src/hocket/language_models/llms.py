@@ -114,7 +114,7 @@ class BaseLLM(BaseLanguageModel[str], ABC):
     ) -> str:
         """Answer: the sync face of `ainvoke`. A sync hook runs in this thread."""
         if not self._hooks.can_step:
-            return run_in_portal(functools.partial(self.ainvoke, input, config, stop=stop, **kwargs))
+            return run_in_portal(functools.partial(self._invoke, ASYNC, input, config, {"stop": stop, **kwargs}))
         return _first_text(drive(self._run(self._open_call(BLOCKING, input, config, stop, kwargs))))
 
     def astream(

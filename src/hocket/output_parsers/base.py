@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 from pydantic import ConfigDict
 
+from hocket._runtime.definitions import Twins
 from hocket._runtime.runtime import Runtime
 from hocket.errors import InvalidInput
 from hocket.errors.hints import bridge_hint
@@ -36,7 +37,7 @@ ParserInput = str | BaseMessage
 """What a parser takes: what models return, or a piece of it."""
 
 
-class BaseLLMOutputParser(ABC, Generic[T]):
+class BaseLLMOutputParser(Twins, ABC, Generic[T]):
     """Reads the candidate answers of a model."""
 
     @abstractmethod

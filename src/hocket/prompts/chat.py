@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Self, cast, overload
 
 from pydantic import ConfigDict, PositiveInt, SkipValidation
 
+from hocket._runtime.definitions import Twins
 from hocket._runtime.runtime import ASYNC, BLOCKING, Runtime, drive
 from hocket.errors import InvalidInput
 from hocket.errors.hints import bridge_hint
@@ -34,7 +35,7 @@ ContentTemplate = str | Sequence[str | dict[str, Any]]
 """The content of a message as a template: a text, or texts and content blocks."""
 
 
-class BaseMessagePromptTemplate(Serializable, ABC):
+class BaseMessagePromptTemplate(Twins, Serializable, ABC):
     """Something that stands for messages in a prompt. ``template + other`` is a `ChatPromptTemplate` of both."""
 
     model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid")

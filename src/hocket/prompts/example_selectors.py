@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Self
 
 from pydantic import ConfigDict, Field, model_validator
 
+from hocket._runtime.definitions import Twins
 from hocket._runtime.runtime import ASYNC
 from hocket.load.serializable import Serializable
 from hocket.prompts.message import StringPromptTemplate
@@ -14,7 +15,7 @@ from hocket.prompts.message import StringPromptTemplate
 __all__ = ["BaseExampleSelector", "LengthBasedExampleSelector"]
 
 
-class BaseExampleSelector(ABC):
+class BaseExampleSelector(Twins, ABC):
     """Chooses examples for the values of a call. Under an event loop, a sync selector runs in a worker thread."""
 
     @abstractmethod

@@ -3,6 +3,8 @@
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 
+from hocket._runtime.definitions import Twins
+
 __all__ = ["BaseRateLimiter", "Permit"]
 
 
@@ -42,7 +44,7 @@ class Permit:
         """Say that the request used no tokens. See `refund`."""
 
 
-class BaseRateLimiter(ABC):
+class BaseRateLimiter(Twins, ABC):
     """Holds back calls. A model asks before each real request; an answer out of a cache does not ask."""
 
     @abstractmethod
@@ -79,22 +81,22 @@ class BaseRateLimiter(ABC):
         """Wait, without holding up the event loop, until a request of so many tokens may be made. See `reserve`."""
         return Permit() if await self.aacquire(blocking=blocking) else None
 
-    def learn(self, headers: Mapping[str, str]) -> None:  # noqa: B027  # it may do nothing
+    def learn(self, headers: Mapping[str, str]) -> None:  # it may do nothing
         """Take what a reply says of the limits of the account. This one does not look at it.
 
         Args:
             headers: of the reply, in lower case.
         """
 
-    async def alearn(self, headers: Mapping[str, str]) -> None:  # noqa: B027  # it may do nothing
+    async def alearn(self, headers: Mapping[str, str]) -> None:  # it may do nothing
         """Take what a reply says of the limits of the account. See `learn`."""
 
-    def slow_down(self, retry_after: float | None = None) -> None:  # noqa: B027  # it may do nothing
+    def slow_down(self, retry_after: float | None = None) -> None:  # it may do nothing
         """Go slower, since a server has refused. This one does not.
 
         Args:
             retry_after: seconds for which nobody is to go; None: the server did not say.
         """
 
-    async def aslow_down(self, retry_after: float | None = None) -> None:  # noqa: B027  # it may do nothing
+    async def aslow_down(self, retry_after: float | None = None) -> None:  # it may do nothing
         """Go slower, since a server has refused. See `slow_down`."""

@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 from pydantic import ConfigDict
 
+from hocket._runtime.definitions import find_newest
 from hocket._runtime.runtime import Runtime
 from hocket.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
 from hocket.documents import Document
@@ -62,12 +63,11 @@ class BaseRetriever(RunnableWithRun[str, list[Document]], RunnableSerializable[s
         self, runtime: Runtime, input: str, config: RunnableConfig, kwargs: dict[str, object]
     ) -> list[Document]:
         cls, run = type(self), get_retriever_run(config, runtime)
-        has_async = cls._aget_relevant_documents is not BaseRetriever._aget_relevant_documents
-        has_sync = cls._get_relevant_documents is not BaseRetriever._get_relevant_documents
-        if not (has_async or has_sync):
+        hooks = find_newest(cls, BaseRetriever, "_aget_relevant_documents", "_get_relevant_documents")
+        if not hooks:
             raise InvalidHook(f"{cls.__name__} finds nothing: define _aget_relevant_documents (async)")
         with set_config_context(config):
-            if has_async and (runtime.is_async or not has_sync):
+            if "_aget_relevant_documents" in hooks and (runtime.is_async or len(hooks) == 1):
                 manager = run.view_as(AsyncCallbackManagerForRetrieverRun)
                 find = functools.partial(self._aget_relevant_documents, input, run_manager=manager, **kwargs)
                 found = await runtime.call_async(find)

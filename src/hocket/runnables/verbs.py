@@ -9,7 +9,7 @@ from abc import ABC
 from collections.abc import AsyncIterable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeVar, cast, overload
 
-from hocket._runtime.definitions import has_own_definition
+from hocket._runtime.definitions import Twins, has_own_definition
 from hocket._runtime.portal import run_in_portal
 from hocket._runtime.runtime import ASYNC, BLOCKING, Runtime
 from hocket._runtime.stream import Producer, Sink, Stream, SyncStream
@@ -28,7 +28,7 @@ Input = TypeVar("Input")
 Output = TypeVar("Output")
 
 
-class RunnableVerbs(ABC, Generic[Input, Output]):
+class RunnableVerbs(Twins, ABC, Generic[Input, Output]):
     """The calls of a `Runnable`: once, many times at once, or piece by piece."""
 
     name: str | None

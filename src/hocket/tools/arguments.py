@@ -11,7 +11,7 @@ from pydantic_core import InitErrorDetails, PydanticCustomError, ValidationError
 from typing_extensions import get_type_hints, is_typeddict
 
 from hocket._json import JSONObject
-from hocket._schemas import drop_nulls, find_violations, has_optional
+from hocket._schemas import check_schema, drop_nulls, find_violations, has_optional
 from hocket._schemas.references import as_object
 from hocket.errors import InvalidInput
 from hocket.messages.base import copy_containers
@@ -109,10 +109,11 @@ def make_arguments(schema: Any, parameters: Iterable[Parameter] = ()) -> Argumen
     """Return the reader of arguments for a schema and a function with these parameters.
 
     Raises:
-        InvalidInput: it is none of the kinds of `ArgsSchema`.
+        InvalidInput: it is none of the kinds of `ArgsSchema`, or `check_schema` refuses it.
     """
     if isinstance(schema, dict):
         json_schema = cast("JSONObject", schema)
+        check_schema(json_schema)
         return Arguments(json_schema, _make_json_check(json_schema), {}, parameters)
     if isinstance(schema, type) and issubclass(schema, BaseModel):
         return Arguments(schema, _make_model_check(schema), _list_hints(schema), parameters, _list_aliases(schema))

@@ -7,6 +7,7 @@ from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field, SkipValidation, ValidationError, field_validator
 
+from hocket._runtime.definitions import find_newest
 from hocket._runtime.runtime import ASYNC, BLOCKING, drive
 from hocket._schemas.references import as_object
 from hocket.callbacks.base_manager import Callbacks
@@ -163,11 +164,10 @@ class BaseTool(RunnableSerializable[ToolInput, Any], ABC):
         Raises:
             InvalidHook: there is none.
         """
-        hooks = [
-            self._arun if type(self)._arun is not BaseTool._arun else None,
-            self._run if type(self)._run is not BaseTool._run else None,
-        ]
-        return choose_hook(self, hooks, prefer_async)
+        own = find_newest(type(self), BaseTool, "_arun", "_run")
+        return choose_hook(
+            self, [self._arun if "_arun" in own else None, self._run if "_run" in own else None], prefer_async
+        )
 
     def _get_signature_source(self) -> Callable[..., object]:
         """Return the function whose signature says what the tool takes."""

@@ -13,7 +13,8 @@ from pydantic import BaseModel
 from typing_extensions import TypedDict, is_typeddict
 
 from hocket._json import JSON, JSONObject
-from hocket._schemas import compile_schema
+from hocket._schemas import check_schema, compile_schema
+from hocket._schemas.references import as_object
 from hocket.errors import InvalidInput
 from hocket.errors.hints import bridge_hint, excerpt
 from hocket.messages.base import copy_containers
@@ -285,6 +286,7 @@ def _describe_dict(given: FieldsView) -> JSONObject:
             "(Bedrock's), or a 'title' (a JSON schema), which is then the tool's name"
         )
     check_name(made.get("name"))
+    check_schema(as_object(made.get("parameters")), warns=False)
     return {key: made[key] for key in _FUNCTION if key in made}
 
 

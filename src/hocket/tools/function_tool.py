@@ -7,6 +7,7 @@ from typing import Any
 
 from pydantic import SkipValidation
 
+from hocket._runtime.definitions import find_newest
 from hocket.errors import InvalidInput
 from hocket.runnables import ensure_config
 from hocket.tools.base import BaseTool, choose_hook
@@ -23,12 +24,9 @@ class FunctionTool(BaseTool):
     coroutine: SkipValidation[Callable[..., Awaitable[Any]] | None] = None
 
     def choose_function(self, prefer_async: bool) -> Callable[..., object]:
-        cls = type(self)
-        hooks = (
-            self.coroutine if cls._arun is FunctionTool._arun else self._arun,
-            self.func if cls._run is FunctionTool._run else self._run,
-        )
-        return choose_hook(self, hooks, prefer_async)
+        if find_newest(type(self), FunctionTool, "_arun", "_run"):
+            return super().choose_function(prefer_async)
+        return choose_hook(self, (self.coroutine, self.func), prefer_async)
 
     def _get_signature_source(self) -> Callable[..., object]:
         return self.func or self.coroutine or self.choose_function(True)

@@ -1,5 +1,6 @@
 """JSON schemas, as models are shown them: without titles, references write out. Pure functions."""
 
+import collections
 from collections.abc import Iterable, Mapping
 from typing import Any, cast
 
@@ -8,6 +9,7 @@ from pydantic.errors import PydanticUserError
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaWarningKind
 
 from hocket._json import JSON, JSONObject
+from hocket._schemas.references import MOST_COPIES, MOST_INSIDE
 from hocket.errors import InvalidInput
 from hocket.messages.base import copy_containers
 
@@ -51,7 +53,10 @@ def make_json_schema(kind: Any) -> JSONObject:
 
 
 def simplify_schema(schema: Mapping[str, JSON]) -> JSONObject:
-    """Return a copy of a JSON schema without titles and with every reference written out; recursive ones stay."""
+    """Return a copy of a JSON schema without titles and with references written out.
+
+    Recursive ones stay, and more than `MOST_COPIES` to one definition, or `MOST_INSIDE` in one another.
+    """
     return _Plain(schema).write()
 
 
@@ -65,18 +70,22 @@ class _Plain:
             definitions = schema.get(key)
             if isinstance(definitions, dict):
                 self._definitions.update(definitions)
+        self._targets = {name: {*_find_targets(one)} for name, one in self._definitions.items()}
         self._recursive = {name for name in self._definitions if self._reaches(name)}
-        self._kept: JSONObject = {}
+        self._copies = collections.Counter[str]()
+        self._depth = 0
+        self._kept: dict[str, None] = {}
 
     def write(self) -> JSONObject:
         root = {key: value for key, value in self._root.items() if key not in _DEFINITIONS}
         name = _find_target(root)
         if name in self._definitions:  # the root of a recursive model is a reference to itself
             root = {**self._get_definition(name), **{key: value for key, value in root.items() if key != "$ref"}}
-        plain = self._walk_object(root)
-        if self._kept:
-            plain["$defs"] = self._kept
-        return plain
+        plain, kept = self._walk_object(root), dict[str, JSON]()
+        while len(kept) < len(self._kept):
+            for name in [*self._kept][len(kept) :]:
+                kept[name] = self._walk(self._definitions[name])
+        return {**plain, "$defs": kept} if kept else plain
 
     def _walk(self, node: JSON) -> JSON:
         if isinstance(node, dict):
@@ -87,9 +96,13 @@ class _Plain:
         name = _find_target(node)
         if name in self._definitions:
             siblings = {key: value for key, value in node.items() if key != "$ref"}
-            if name not in self._recursive:
-                return self._walk_object({**self._get_definition(name), **siblings})
-            self._keep_definition(name)
+            self._copies[name] += 1
+            if name not in self._recursive and self._copies[name] <= MOST_COPIES and self._depth < MOST_INSIDE:
+                self._depth += 1
+                plain = self._walk_object({**self._get_definition(name), **siblings})
+                self._depth -= 1
+                return plain
+            self._kept[name] = None
             return {"$ref": f"#/$defs/{name}", **self._walk_object(siblings)}
         return {
             key: copy_containers(value)
@@ -101,11 +114,6 @@ class _Plain:
             if key not in ("title", "discriminator")  # the latter is OpenAPI's, and speaks of references
         }
 
-    def _walk_value(self, key: str, value: JSON) -> JSON:
-        if key in _DATA:
-            return copy_containers(value)  # type: ignore[no-any-return]  # what it is given
-        return self._walk_named(value) if key in _BY_NAME else self._walk(value)
-
     def _get_definition(self, name: str) -> JSONObject:
         definition = self._definitions[name]
         return definition if isinstance(definition, dict) else {}
@@ -113,22 +121,17 @@ class _Plain:
     def _walk_named(self, named: JSON) -> JSON:
         return {name: self._walk(one) for name, one in named.items()} if isinstance(named, dict) else named
 
-    def _keep_definition(self, name: str) -> None:
-        if name not in self._kept:
-            self._kept[name] = {}  # it will meet itself
-            self._kept[name] = self._walk(self._definitions[name])
-
     def _reaches(self, name: str) -> bool:
         """Whether a definition leads back to itself."""
         seen: set[str] = set()
-        waiting = list(_find_targets(self._definitions[name]))
+        waiting = [*self._targets[name]]
         while waiting:
             one = waiting.pop()
             if one == name:
                 return True
-            if one not in seen and one in self._definitions:
+            if one not in seen and one in self._targets:
                 seen.add(one)
-                waiting.extend(_find_targets(self._definitions[one]))
+                waiting.extend(self._targets[one])
         return False
 
 

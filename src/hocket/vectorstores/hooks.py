@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from hocket._runtime.closing import Closing
+from hocket._runtime.definitions import Twins
 from hocket._runtime.sync_twin import sync_twin
 from hocket.documents import Document
 from hocket.embeddings import Embeddings
@@ -16,7 +17,7 @@ from hocket.vectorstores.ranking import Match
 __all__ = ["VectorStoreHooks"]
 
 
-class VectorStoreHooks(Closing, ABC):
+class VectorStoreHooks(Twins, Closing, ABC):
     """The methods of a store that differ between stores; `hocket.vectorstores.VectorStore` has the rest.
 
     Args:

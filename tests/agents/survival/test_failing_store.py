@@ -82,7 +82,9 @@ async def test_a_store_that_fails_for_good():
         assert desk.done <= announced, "a tool has run whose call was not stored"
         later = create_agent(ScriptedChatModel(script=["Fine."]), desk.tools)
         result = await later.ainvoke("And now?", history=history)
-        assert result.output == "Fine." and validate_history(history.messages) == []
+        assert (
+            result.output == "Fine." and validate_history(await InMemoryChatMessageHistory.aget_messages(history)) == []
+        )
         assert desk.done <= announced, "a tool has run again"
     raise AssertionError("it never got through")
 
@@ -115,7 +117,9 @@ async def test_a_store_that_never_answers_does_not_hold_up_a_cancellation(monkey
         async with history.exclusive(timeout=0):
             pass
         result = await create_agent(ScriptedChatModel(script=["Fine."]), desk.tools).ainvoke("hi", history=history)
-        assert result.output == "Fine." and validate_history(history.messages) == []
+        assert (
+            result.output == "Fine." and validate_history(await InMemoryChatMessageHistory.aget_messages(history)) == []
+        )
 
 
 class Hanging(Failing):

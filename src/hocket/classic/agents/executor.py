@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, cast, get_args
 
+from hocket._runtime.runtime import ASYNC
 from hocket.agents.create import create_agent
 from hocket.agents.feedback import make_feedback
 from hocket.agents.limits import UNREADABLE_CHARS, AgentLimits
@@ -131,7 +132,7 @@ class AgentExecutor(Runnable[FieldsView | str, Fields]):
         if kwargs:
             raise InvalidInput(f"an executor takes no {', '.join(map(repr, kwargs))}")
         given = self._read_input(input)
-        inputs = {**given, **(await self.memory.aload_memory_variables(given, config) if self.memory else {})}
+        inputs = {**given, **(await self.memory.load(ASYNC, given, config) if self.memory else {})}
         last_agent = self.agent.without_tools() if isinstance(self.agent, _ModelAgent) else self.agent
         planner = Planner(self.agent, last_agent, inputs, self.tools, self._handling)
         tools = [*self.tools, *([UNREADABLE_TOOL] if self._handling is not False else [])]

@@ -3,10 +3,11 @@
 import functools
 import inspect
 from collections.abc import Callable
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 from typing_extensions import TypedDict
 
+from hocket._runtime.definitions import find_newest
 from hocket._runtime.runtime import Runtime
 from hocket.callbacks import AsyncCallbackManagerForChainRun, CallbackManagerForChainRun
 from hocket.chains.outlet import Outlet
@@ -78,6 +79,12 @@ class Chain(NamedStep):
 
     memory: BaseMemory | None = None
 
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Have a hook asked that is defined below one of hocket's own chains."""
+        super().__init_subclass__(**kwargs)
+        if not find_newest(cls, Chain, "_execute", "_acall", "_call").isdisjoint({"_acall", "_call"}):
+            setattr(cls, "_execute", Chain._execute)  # noqa: B010  # a plain assignment is an error to type checkers
+
     async def _acall(self, inputs: Fields, run_manager: AsyncCallbackManagerForChainRun | None = None) -> Fields:
         """Return the outputs for ``inputs``. ``run_manager`` is for runs inside this one."""
         raise NotImplementedError
@@ -88,12 +95,11 @@ class Chain(NamedStep):
 
     async def _execute(self, runtime: Runtime, inputs: Fields, config: RunnableConfig, outlet: Outlet) -> Fields:
         """Return the outputs: hocket's own chains define this, on a runtime, and push what they can stream."""
-        cls = type(self)
-        has_async, has_sync = cls._acall is not Chain._acall, cls._call is not Chain._call
-        if not (has_async or has_sync):
-            raise InvalidHook(f"{cls.__name__} does nothing: define _acall (async)")
+        hooks = find_newest(type(self), Chain, "_acall", "_call")
+        if not hooks:
+            raise InvalidHook(f"{type(self).__name__} does nothing: define _acall (async)")
         run = get_run(config, runtime)
-        if has_async and (runtime.is_async or not has_sync):
+        if "_acall" in hooks and (runtime.is_async or len(hooks) == 1):
             call = _bind(self._acall, inputs, run.view_as(AsyncCallbackManagerForChainRun))
 
             async def work() -> Fields:
@@ -141,21 +147,13 @@ class Chain(NamedStep):
         return {key: outputs[key] for key in self._remembered_outputs}
 
     async def _recall(self, runtime: Runtime, given: Fields, config: RunnableConfig) -> Fields:
-        if self.memory is None:
-            return {}
-        if runtime.is_async:
-            return await self.memory.aload_memory_variables(given, config)
-        return self.memory.load_memory_variables(given, config)
+        return {} if self.memory is None else await self.memory.load(runtime, given, config)
 
     async def _remember(self, runtime: Runtime, given: Fields, outputs: Fields) -> None:
         if self.memory is None:
             return
         inputs = {key: given[key] for key in self._remembered_inputs}
-        remembered = self._remember_outputs(outputs)
-        if runtime.is_async:
-            await self.memory.asave_context(inputs, remembered)
-        else:
-            self.memory.save_context(inputs, remembered)
+        await self.memory.save(runtime, inputs, self._remember_outputs(outputs))
 
 
 class MadeFromModel:

@@ -5,11 +5,14 @@ read. So nothing that was said is lost, a rule may be changed later, and `save_c
 not, and no model that has to be asked for a summary can make it fail.
 """
 
+import functools
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
+from hocket._databases.writes import finish_write
+from hocket._runtime.definitions import EitherVerb, has_parameter
 from hocket._runtime.runtime import ASYNC, BLOCKING, Runtime, drive
 from hocket.chat_history import BaseChatMessageHistory, InMemoryChatMessageHistory
 from hocket.chat_history.turn import append_turn, coerce_messages, read_messages
@@ -22,41 +25,43 @@ from hocket.runnables import RunnableConfig
 __all__ = ["BaseChatMemory", "BaseMemory"]
 
 
-class BaseMemory(ABC):
+class BaseMemory(EitherVerb, ABC):
     """What a program remembers between calls: values for the variables of its prompts. LangChain's interface.
 
-    A subclass defines the async verbs; the sync ones follow.
+    A subclass defines the async verbs or the sync ones, and the others follow: sync ones run in a worker thread then.
     """
+
+    _verbs: ClassVar = ("load_memory_variables", "save_context", "clear")
 
     @property
     @abstractmethod
     def memory_variables(self) -> list[str]:
         """The names under which `load_memory_variables` gives its values."""
 
-    @abstractmethod
     async def aload_memory_variables(
         self, inputs: Mapping[str, object] | None = None, config: RunnableConfig | None = None
     ) -> dict[str, Any]:
-        """Return what is remembered, by the names of variables.
+        """Return what is remembered, by the names of variables. By default by `load_memory_variables`.
 
         Args:
             inputs: of the call that it is for.
-            config: for runs that this takes, such as that of a model which writes a summary.
+            config: for runs that this takes, such as that of a model which writes a summary. A subclass need not take it.
         """
+        return await ASYNC.call_sync(_bind_load(self, "load_memory_variables", inputs, config))
 
-    @abstractmethod
     async def asave_context(self, inputs: Mapping[str, object], outputs: Mapping[str, object]) -> None:
-        """Remember a call: all of it, or nothing if it raises."""
+        """Remember a call: all of it, or nothing if it raises. By default by `save_context`."""
+        await finish_write(lambda: ASYNC.call_sync(self.save_context, inputs, outputs))
 
-    @abstractmethod
     async def aclear(self) -> None:
-        """Forget everything."""
+        """Forget everything. By default by `clear`."""
+        await finish_write(lambda: ASYNC.call_sync(self.clear))
 
     def load_memory_variables(
         self, inputs: Mapping[str, object] | None = None, config: RunnableConfig | None = None
     ) -> dict[str, Any]:
         """Return what is remembered: the sync face of `aload_memory_variables`."""
-        return drive(BLOCKING.call_async(self.aload_memory_variables, inputs, config))
+        return drive(BLOCKING.call_async(_bind_load(self, "aload_memory_variables", inputs, config)))
 
     def save_context(self, inputs: Mapping[str, object], outputs: Mapping[str, object]) -> None:
         """Remember a call: the sync face of `asave_context`."""
@@ -65,6 +70,31 @@ class BaseMemory(ABC):
     def clear(self) -> None:
         """Forget everything: the sync face of `aclear`."""
         drive(BLOCKING.call_async(self.aclear))
+
+    async def load(
+        self, runtime: Runtime, inputs: Mapping[str, object], config: RunnableConfig | None
+    ) -> dict[str, Any]:
+        """Return what is remembered, on a runtime. ``config`` is handed on if the verb takes one."""
+        load = _bind_load(
+            self, "aload_memory_variables" if runtime.is_async else "load_memory_variables", inputs, config
+        )
+        loaded: dict[str, Any] = await load() if runtime.is_async else load()
+        return loaded
+
+    async def save(self, runtime: Runtime, inputs: Mapping[str, object], outputs: Mapping[str, object]) -> None:
+        """Remember a call, on a runtime."""
+        if runtime.is_async:
+            await self.asave_context(inputs, outputs)
+        else:
+            self.save_context(inputs, outputs)
+
+
+def _bind_load(
+    memory: BaseMemory, verb: str, inputs: Mapping[str, object] | None, config: RunnableConfig | None
+) -> Callable[[], Any]:
+    """Return a call of a verb that loads, with the config if it takes one: LangChain's have none."""
+    more = {"config": config} if has_parameter(type(memory), verb, "config") else {}
+    return functools.partial(getattr(memory, verb), inputs, **more)
 
 
 @dataclass(kw_only=True)

@@ -12,7 +12,7 @@ from pydantic.errors import PydanticUserError
 from pydantic.json_schema import GenerateJsonSchema
 from typing_extensions import is_typeddict
 
-from hocket._schemas import compile_schema, drop_nulls, find_violations, has_optional, make_schema_name
+from hocket._schemas import check_schema, compile_schema, drop_nulls, find_violations, has_optional, make_schema_name
 from hocket._schemas.dialects import SchemaDialect
 from hocket.errors import InvalidInput, OutputParserException
 from hocket.errors.hints import bridge_hint
@@ -50,7 +50,7 @@ class OutputSchema(Generic[T]):
         json_schema: as pydantic has it, or as it was given.
 
     Raises:
-        InvalidInput: it is none of these, or holds a type that JSON cannot say.
+        InvalidInput: it is none of these, holds a type that JSON cannot say, or is one that `check_schema` refuses.
     """
 
     def __init__(self, kind: Any) -> None:
@@ -189,4 +189,6 @@ def _split_name(schema: Mapping[str, object]) -> tuple[str, dict[str, Any]]:
         raise InvalidInput(
             f"the schema of an answer is {schema!r}; a dict must be a JSON schema, with 'type': 'object' and 'properties'"
         )
-    return str(name), copy_containers(dict(found))
+    json_schema = cast("dict[str, Any]", found)
+    check_schema(json_schema)
+    return str(name), copy_containers(dict(json_schema))

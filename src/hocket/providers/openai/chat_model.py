@@ -104,7 +104,8 @@ class ChatOpenAI(OpenAIService, ModelOptions, RemoteChatModel):
 
     def _has_beginning(self, params: FieldsView) -> bool:
         fields = {**self.__dict__, **params}
-        return fields["previous_response_id"] is None and fields["conversation"] is None
+        sent = {**fields, **(fields["extra_body"] or {})}
+        return sent["previous_response_id"] is None and sent["conversation"] is None
 
     def _request(self, messages: Sequence[BaseMessage], options: ModelOptions, *, stream: bool) -> HTTPRequest:
         dialect, profile = self._dialect, self._profile_for(options.model) or {}
