@@ -10,6 +10,7 @@ import httpx
 import pytest
 
 from hocket.agents.mcp import mcp_tools
+from hocket.errors import ToolServerUnavailable
 from hocket.tools import BaseTool, arun_tool_calls
 from tests.agents.mcp.conftest import Serving, call, start_serving, stop_serving
 
@@ -40,6 +41,30 @@ async def test_a_call_that_ends_early_leaves_the_server_usable(serving: Serving)
             group.cancel_scope.cancel()
         while await ask(tools, "count_stopped") != await ask(tools, "count_begun"):  # noqa: ASYNC110 - as above
             await anyio.sleep(0.01)
+
+
+async def test_what_is_no_server_of_streamable_http_is_told_from_one_of_sse() -> None:
+    """The error says how to reach a server that speaks the older transport alone; not of one that is not there."""
+
+    class OnlyGet(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            self.send_error(405)
+
+        def log_message(self, format: str, *args: object) -> None: ...
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), OnlyGet)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        with pytest.raises(ToolServerUnavailable, match=r"give mcp\.client\.sse\.sse_client\(url\)"):
+            await mcp_tools(f"http://127.0.0.1:{server.server_port}/sse").__aenter__()
+    finally:
+        await anyio.to_thread.run_sync(server.shutdown)
+        thread.join()
+        server.server_close()
+    with pytest.raises(ToolServerUnavailable) as refused:
+        await mcp_tools(f"http://127.0.0.1:{server.server_port}/sse").__aenter__()
+    assert "sse_client" not in str(refused.value)
 
 
 async def test_fifty_calls_at_once(serving: Serving) -> None:

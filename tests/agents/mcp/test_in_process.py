@@ -1,9 +1,11 @@
 """Servers in this process: hocket's, and the SDK's own with all that MCP can say."""
 
+import json
 from typing import Any
 
 import anyio
 import pytest
+from mcp import Client
 from mcp.server import Server
 from mcp.types import (
     AudioContent,
@@ -110,6 +112,31 @@ async def test_pictures_and_artifacts_go_over(what: str, artifact: object) -> No
     (here,) = await arun_tool_calls([call("draw", what=what)], [draw])
     assert result.content == here.content
     assert result.artifact == artifact
+
+
+@pytest.mark.parametrize(
+    ("returned", "kind", "schema"),
+    [(1.5, float, "number"), (2, int, "integer"), (True, bool, "boolean"), ("x", str, None)],
+)
+async def test_a_number_is_structured_content(returned: object, kind: type, schema: str | None) -> None:
+    """With a schema, as servers of the package ``mcp`` have it; what a tool says that fails is text alone."""
+
+    def measure(fails: bool = False) -> Any:
+        if fails:
+            raise ToolException("too long")
+        return returned
+
+    measure.__annotations__["return"] = kind
+    server = mcp_server([tool("measure", description="Measure.")(measure)])
+    async with Client(server.sdk) as client:
+        (listed,) = (await client.list_tools()).tools
+        properties = (listed.output_schema or {}).get("properties")
+        assert properties == (None if schema is None else {"result": {"type": schema}})
+        result = await client.call_tool("measure", {})
+        assert result.structured_content == (None if schema is None else {"result": returned})
+        failed = await client.call_tool("measure", {"fails": True})
+        assert failed.is_error and failed.structured_content is None
+    assert (await ask(server, "measure")).text == json.dumps(returned).strip('"')
 
 
 @pytest.mark.parametrize(

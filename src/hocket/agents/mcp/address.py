@@ -44,7 +44,7 @@ class ServerAddress(NamedTuple):
         shown: what it is called in errors.
         connect: returns what is entered while it is used, and gives what the SDK's client takes.
         secrets: what must not be shown, beyond what looks like a key.
-        clue: goes behind "it ended": where the reason is to be found; "": nowhere.
+        clue: goes behind why it cannot be used: where the reason is to be found, or what else to try; "": nothing.
     """
 
     shown: str
@@ -90,7 +90,8 @@ def _read_url(url: str) -> ServerAddress:
     parts = urlsplit(url)
     origin = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
     secrets = [url, parts.password or "", parts.username or "", parts.path, parts.query]
-    return ServerAddress(f"the server at {origin}", lambda: _reach(url), secrets)
+    hint = "; of a server that speaks server-sent events alone (SSE), give mcp.client.sse.sse_client(url)"
+    return ServerAddress(f"the server at {origin}", lambda: _reach(url), secrets, hint)
 
 
 @asynccontextmanager

@@ -152,7 +152,8 @@ class ServerConnection:
         elif is_end:
             self._why_ended = f"ended before it answered{self._address.clue}"
         else:
-            self._why_ended = f"cannot be used: {self._address.explain(cause)}"
+            clue = self._address.clue if isinstance(cause, MCPError) else ""  # it was reached, and is another kind
+            self._why_ended = f"cannot be used: {self._address.explain(cause)}{clue}"
 
     def _stop_calls(self) -> None:
         for scope in self._calls:

@@ -1,7 +1,7 @@
 """Results of tools in both vocabularies: MCP's content, and hocket's blocks and artifacts. Pure functions."""
 
 import json
-from typing import Literal, cast
+from typing import Literal, cast, get_type_hints
 
 from mcp.types import (
     AudioContent,
@@ -16,8 +16,12 @@ from mcp.types import (
 
 from hocket.messages import ToolMessage
 from hocket.messages.content import Fields, FieldsView
+from hocket.tools import BaseTool
+from hocket.tools.function_tool import FunctionTool
 
-__all__ = ["read_error", "read_result", "write_result"]
+__all__ = ["find_plain_type", "read_error", "read_result", "write_plain_schema", "write_result"]
+
+_PLAIN = {bool: "boolean", int: "integer", float: "number"}
 
 _MEDIA: dict[str, Literal["image", "audio", "video"]] = {"image": "image", "audio": "audio", "video": "video"}
 
@@ -44,16 +48,48 @@ def read_error(result: CallToolResult) -> str:
     return content or "it gave no reason"
 
 
-def write_result(message: ToolMessage) -> CallToolResult:
-    """Return the message that answers a call as MCP's result: an artifact that is a JSON object as structured content."""
+def find_plain_type(tool: BaseTool) -> type | None:
+    """Return the type of a tool's results, if its function is annotated with one of a number; None: it is another."""
+    if not isinstance(tool, FunctionTool) or tool.response_format != "content":
+        return None
+    try:
+        kind = get_type_hints(tool.choose_function(True)).get("return")
+    except Exception:  # a name in it that is not there, or no function of Python's
+        return None
+    return kind if isinstance(kind, type) and kind in _PLAIN else None
+
+
+def write_plain_schema(tool: BaseTool) -> Fields | None:
+    """Return the schema of the structured content that `write_result` makes for a tool; None: it may make any."""
+    kind = find_plain_type(tool)
+    if kind is None:
+        return None
+    return {"type": "object", "properties": {"result": {"type": _PLAIN[kind]}}, "required": ["result"]}
+
+
+def write_result(message: ToolMessage, kind: type | None = None) -> CallToolResult:
+    """Return the message that answers a call as MCP's result.
+
+    Structured content is an artifact that is a JSON object, or what the tool has returned, which is of the plain type
+    ``kind``: its text is JSON.
+    """
     content = message.content
-    is_text = isinstance(content, str)
+    is_text, is_error = isinstance(content, str), message.status == "error"
     blocks = [{"type": "text", "text": content}] if is_text else cast("list[Fields]", message.content_blocks)
+    artifact = message.artifact if kind is None else _read_plain(message.text)
     return CallToolResult(
         content=[_write_block(block) for block in blocks],
-        structured_content=_read_object(message.artifact),
-        is_error=message.status == "error",
+        structured_content=None if is_error else _read_object(artifact),
+        is_error=is_error,
     )
+
+
+def _read_plain(text: str) -> object:
+    """Return what a tool has returned, wrapped; None: it is not of the type that it is said to be."""
+    try:
+        return {"result": json.loads(text)}
+    except ValueError:
+        return None
 
 
 def _read_block(block: ContentBlock) -> Fields:

@@ -15,7 +15,7 @@ from mcp.types import (
 from starlette.applications import Starlette
 
 from hocket._version import __version__
-from hocket.agents.mcp.content import write_result
+from hocket.agents.mcp.content import find_plain_type, write_plain_schema, write_result
 from hocket.errors import InvalidInput, StopRun
 from hocket.messages import ToolCall
 from hocket.tools import BaseTool, arun_tool_calls
@@ -67,14 +67,16 @@ class ToolServer:
             (result,) = await arun_tool_calls([call], self.tools)
         except StopRun as stop:
             (result,) = stop.results
-        return write_result(result)
+        kind = next((find_plain_type(tool) for tool in self.tools if tool.name == params.name), None)
+        return write_result(result, kind)
 
 
 def mcp_server(tools: Sequence[BaseTool | Callable[..., object]], *, name: str = "hocket") -> ToolServer:
     """Return an MCP server of tools. Its calls go through `hocket.tools.arun_tool_calls`, so errors read as everywhere.
 
     A tool whose ``metadata`` says ``"idempotent": True`` is announced as one. An artifact that is a JSON object goes out
-    as structured content, and is seen by who calls.
+    as structured content, and is seen by who calls; a number, or a truth value, of a function that is annotated with its
+    type, as ``{"result": ...}``, as servers of the package ``mcp`` send it, with an output schema.
 
     Args:
         tools: to serve; a function becomes one.
@@ -101,5 +103,6 @@ def _describe(tool: BaseTool) -> Tool:
         name=tool.name,
         description=tool.description,
         input_schema={"type": "object", "properties": {}, **schema},
+        output_schema=write_plain_schema(tool),
         annotations=ToolAnnotations(idempotent_hint=True) if is_idempotent else None,
     )
