@@ -9,7 +9,7 @@ from lantern import ChatLantern
 
 from hocket.errors import InvalidInput, Unsupported
 from hocket.testing import RemoteChatModelConformance
-from hocket.testing.server import EventStream, Format, ReceivedRequest, ReplyContent, WholeReply, cut_text, measure_text
+from hocket.testing.server import Format, ReceivedRequest, ReplyContent, ReplyEvents, WholeReply, cut_text, measure_text
 
 
 def write_line(data: dict[str, object]) -> bytes:
@@ -33,10 +33,10 @@ class LanternFormat(Format):
         [text] = reply.texts(1)
         return WholeReply({"text": text, **describe_end(text, reply)})
 
-    def stream(self, request: ReceivedRequest, reply: ReplyContent) -> EventStream:
+    def stream(self, request: ReceivedRequest, reply: ReplyContent) -> ReplyEvents:
         [text] = reply.texts(1)
         pieces = [write_line({"text": piece}) for piece in cut_text(text, reply.pieces)]
-        return EventStream(pieces, write_line(describe_end(text, reply)))
+        return ReplyEvents(pieces, write_line(describe_end(text, reply)))
 
     def error_event(self, message: str, more: Mapping[str, Any]) -> bytes:
         return write_line(self.error(500, message, more))

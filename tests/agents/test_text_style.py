@@ -12,8 +12,7 @@ from hocket import ScriptedChatModel, Turn
 from hocket.agents import AgentLimits, LimitReached, Resume, create_agent
 from hocket.chat_history import InMemoryChatMessageHistory
 from hocket.errors import RateLimitError, StopRun, Unsupported
-from hocket.message_toolkit import repair_history
-from hocket.messages import AIMessage, BaseMessage, ToolMessage
+from hocket.messages import AIMessage, BaseMessage, ToolMessage, repair_history
 from hocket.runnables import RunnableLambda
 from hocket.tools import tool
 from tests.agents.conftest import add, call, pay

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from hocket import ScriptedChatModel, Turn
 from hocket.agents import AgentEvent, AgentLimits, AgentResult, ReActFormat, create_agent
-from hocket.message_toolkit import check_history
+from hocket.messages import check_history
 from tests.agents.conftest import add, call
 from tests.agents.react.test_react_parse import MIXTURES
 

@@ -6,8 +6,7 @@ from hocket import ScriptedChatModel, Turn
 from hocket.agents import AgentLimits, create_agent
 from hocket.chat_history import InMemoryChatMessageHistory
 from hocket.errors import ContextLengthExceeded
-from hocket.message_toolkit import validate_history
-from hocket.messages import ToolMessage
+from hocket.messages import ToolMessage, validate_history
 from hocket.tokens import count_tokens_approximately
 from hocket.tools import tool
 from tests.agents.conftest import call

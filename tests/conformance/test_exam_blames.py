@@ -9,7 +9,7 @@ from hocket.http import json_request
 from hocket.providers.openai import ChatOpenAI
 from hocket.testing import OpenAIFormat, Reply, Stream
 from hocket.testing.conformance import RemoteChatModelConformance
-from hocket.testing.server import EventStream, Format, ReceivedRequest, ReplyContent, WholeReply, cut_text, write_event
+from hocket.testing.server import Format, ReceivedRequest, ReplyContent, ReplyEvents, WholeReply, cut_text, write_event
 
 
 class ChatFlow(ChatOpenAI):
@@ -73,8 +73,8 @@ class Plain(Format):
     def document(self, request: ReceivedRequest, reply: ReplyContent) -> WholeReply:
         return WholeReply({"text": reply.text})
 
-    def stream(self, request: ReceivedRequest, reply: ReplyContent) -> EventStream:
-        return EventStream([write_event(piece) for piece in cut_text(str(reply.text), reply.pieces)], b"")
+    def stream(self, request: ReceivedRequest, reply: ReplyContent) -> ReplyEvents:
+        return ReplyEvents([write_event(piece) for piece in cut_text(str(reply.text), reply.pieces)], b"")
 
 
 def test_the_defaults_of_a_format() -> None:

@@ -8,7 +8,7 @@ from pydantic import BaseModel
 from hocket import ChatOpenAI
 from hocket.agents import AgentLimits, calculator_tool, create_agent
 from hocket.chat_history import InMemoryChatMessageHistory
-from hocket.message_toolkit import validate_history
+from hocket.messages import validate_history
 
 
 class Sum(BaseModel):

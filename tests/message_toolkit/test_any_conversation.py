@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hocket.errors import InvalidInput
-from hocket.message_toolkit import split_turns
+from hocket.message_toolkit.turns import split_turns
 from hocket.messages import (
     AIMessage,
     AIMessageChunk,

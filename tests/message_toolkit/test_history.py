@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from hocket.errors import InvalidHistory
-from hocket.message_toolkit import split_turns
+from hocket.message_toolkit.turns import split_turns
 from hocket.messages import (
     AIMessage,
     AIMessageChunk,

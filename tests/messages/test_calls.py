@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 
-from hocket.message_toolkit import repair_history, validate_history
 from hocket.messages import (
     AIMessage,
     AIMessageChunk,
@@ -14,6 +13,8 @@ from hocket.messages import (
     convert_to_messages,
     convert_to_openai_messages,
     message_chunk_to_message,
+    repair_history,
+    validate_history,
 )
 from hocket.messages.calls import calls_of, function_call_of
 from hocket.providers.openai import ChatOpenAI

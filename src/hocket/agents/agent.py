@@ -17,8 +17,7 @@ from hocket.callbacks.run_facts import AGENT_NAME
 from hocket.chat_history import BaseChatMessageHistory
 from hocket.chat_history.turn import coerce_messages
 from hocket.errors import InvalidInput, ToolException
-from hocket.message_toolkit import repair_history
-from hocket.message_toolkit.repair import is_empty
+from hocket.message_toolkit.repair import is_empty, repair_history
 from hocket.messages import BaseMessage, HumanMessage, convert_to_messages
 from hocket.messages.content import FieldsView
 from hocket.prompt_values import PromptValue

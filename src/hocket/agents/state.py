@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TypeGuard
 
 from hocket._pipeline.answer import PARTIAL
-from hocket.message_toolkit import repair_history
+from hocket.message_toolkit.repair import repair_history
 from hocket.messages import AIMessage, BaseMessage, HumanMessage, InvalidToolCall, ToolCall, ToolMessage
 from hocket.messages.calls import calls_of
 

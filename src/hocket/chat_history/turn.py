@@ -8,8 +8,7 @@ from hocket._runtime.runtime import Runtime
 from hocket.chat_history.base import BaseChatMessageHistory
 from hocket.errors import InvalidInput
 from hocket.errors.hints import bridge_hint
-from hocket.message_toolkit import repair_history, validate_history
-from hocket.message_toolkit.repair import is_empty
+from hocket.message_toolkit.repair import is_empty, repair_history, validate_history
 from hocket.message_toolkit.turns import match_calls
 from hocket.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 

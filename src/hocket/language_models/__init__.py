@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from hocket.language_models.llm import LLM
     from hocket.language_models.llms import BaseLLM
     from hocket.language_models.registry import init_chat_model, register_provider
-    from hocket.language_models.scripted import Request, ScriptedChatModel, Turn
+    from hocket.language_models.scripted import ScriptedChatModel, ScriptedRequest, Turn
     from hocket.language_models.simple import SimpleChatModel, agenerate_from_stream, generate_from_stream
     from hocket.language_models.structured import Partial, StructuredOutput, WithRaw
     from hocket.messages.openai_blocks import is_openai_data_block
@@ -43,7 +43,7 @@ _LATER = {
     "llm": "LLM",
     "llms": "BaseLLM",
     "registry": "init_chat_model register_provider",
-    "scripted": "Request ScriptedChatModel Turn",
+    "scripted": "ScriptedRequest ScriptedChatModel Turn",
     "simple": "SimpleChatModel agenerate_from_stream generate_from_stream",
     "structured": "Partial StructuredOutput WithRaw",
 }
@@ -69,8 +69,8 @@ __all__ = [
     "ModelProfileRegistry",
     "ParrotFakeChatModel",
     "Partial",
-    "Request",
     "ScriptedChatModel",
+    "ScriptedRequest",
     "SimpleChatModel",
     "StructuredOutput",
     "SyncChatStream",

@@ -26,7 +26,7 @@ from hocket.messages.base import Content, copy_message
 from hocket.messages.content import Fields, FieldsView
 from hocket.outputs import ChatGenerationChunk
 
-__all__ = ["Request", "ScriptedCall", "ScriptedChatModel", "Turn"]
+__all__ = ["ScriptedCall", "ScriptedChatModel", "ScriptedRequest", "Turn"]
 
 _lock = threading.Lock()  # not the model's: a lock cannot be pickled
 
@@ -73,7 +73,7 @@ class Turn:
 
 
 @dataclass(frozen=True)
-class Request:
+class ScriptedRequest:
     """What a scripted model was asked: copies."""
 
     messages: list[BaseMessage]
@@ -108,7 +108,7 @@ class ScriptedChatModel(BaseChatModel):
 
     _tool_choices: ClassVar = frozenset(ToolChoiceKind)  # recorded with each request, in ``params``
 
-    _requests: list[Request] = PrivateAttr(default_factory=list[Request])
+    _requests: list[ScriptedRequest] = PrivateAttr(default_factory=list[ScriptedRequest])
 
     @field_validator("script")
     @classmethod
@@ -121,7 +121,7 @@ class ScriptedChatModel(BaseChatModel):
         return cast("object", script)
 
     @property
-    def requests(self) -> list[Request]:
+    def requests(self) -> list[ScriptedRequest]:
         """What the model was asked, in order."""
         return self._requests
 
@@ -136,7 +136,7 @@ class ScriptedChatModel(BaseChatModel):
     async def _astream(
         self, messages: list[BaseMessage], stop: list[str] | None = None, **kwargs: Any
     ) -> AsyncIterator[ChatGenerationChunk]:
-        turn = self._next_turn(Request([copy_message(message) for message in messages], stop, kwargs))
+        turn = self._next_turn(ScriptedRequest([copy_message(message) for message in messages], stop, kwargs))
         chunks = [turn] if isinstance(turn, AIMessageChunk) else _chunks(turn, self._count_calls_before(turn))
         if stop:
             chunks = _cut(chunks, stop)
@@ -156,7 +156,7 @@ class ScriptedChatModel(BaseChatModel):
         before = itertools.takewhile(lambda other: other is not turn, self.script)
         return sum(len(other.tool_calls) for other in before if isinstance(other, Turn))
 
-    def _next_turn(self, request: Request) -> Turn | AIMessageChunk:
+    def _next_turn(self, request: ScriptedRequest) -> Turn | AIMessageChunk:
         with _lock:
             index = len(self._requests)
             if index >= len(self.script):

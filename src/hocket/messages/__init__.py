@@ -77,16 +77,11 @@ from hocket.messages.tool_calls import (
 from hocket.messages.usage import InputTokenDetails, OutputTokenDetails, UsageMetadata, add_usage, subtract_usage
 
 if TYPE_CHECKING:
-    from hocket.message_toolkit import (
-        HistoryProblem,
-        check_history,
-        convert_to_openai_messages,
-        filter_messages,
-        merge_message_runs,
-        repair_history,
-        trim_messages,
-        validate_history,
-    )
+    from hocket.message_toolkit.filter import filter_messages
+    from hocket.message_toolkit.merge import merge_message_runs
+    from hocket.message_toolkit.openai_form import convert_to_openai_messages
+    from hocket.message_toolkit.repair import HistoryProblem, check_history, repair_history, validate_history
+    from hocket.message_toolkit.trim import trim_messages
     from hocket.messages.examples import tool_example_to_messages
     from hocket.messages.notifications import (
         NotificationMetadata,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from hocket._runtime.lazy import Loader, loader
 from hocket.errors import CassetteMiss, ModelRequestsBlocked
-from hocket.language_models.scripted import Request, ScriptedChatModel, Turn
+from hocket.language_models.scripted import ScriptedChatModel, ScriptedRequest, Turn
 from hocket.testing.blocking import assert_no_blocking
 from hocket.testing.cassettes import cassette
 from hocket.testing.clock import VirtualClock, virtual_clock
@@ -68,8 +68,8 @@ __all__ = [
     "OpenAIResponsesFormat",
     "ReceivedRequest",
     "Reply",
-    "Request",
     "ScriptedChatModel",
+    "ScriptedRequest",
     "Server",
     "Split",
     "Status",

@@ -11,8 +11,7 @@ import pytest
 from hocket import ScriptedChatModel, Turn
 from hocket.agents import Agent, AgentEvent, AgentLimits, Resume, create_agent
 from hocket.chat_history import BaseChatMessageHistory
-from hocket.message_toolkit import validate_history
-from hocket.messages import AIMessage, BaseMessage, HumanMessage, ToolCall, ToolMessage
+from hocket.messages import AIMessage, BaseMessage, HumanMessage, ToolCall, ToolMessage, validate_history
 from hocket.testing import virtual_clock
 from hocket.tools import BaseTool, StructuredTool
 from tests.agents.conftest import call

@@ -9,8 +9,7 @@ from hocket import ScriptedChatModel, Turn
 from hocket.agents import Agent, AgentResult, Resume, create_agent, read_pending_calls
 from hocket.chat_history import InMemoryChatMessageHistory
 from hocket.errors import InvalidInput, RateLimitError
-from hocket.message_toolkit import validate_history
-from hocket.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
+from hocket.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage, validate_history
 from hocket.tools import BaseTool, tool
 from tests.agents.conftest import call
 from tests.agents.survival.conftest import Store

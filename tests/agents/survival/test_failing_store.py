@@ -12,8 +12,7 @@ from hocket._databases import writes
 from hocket.agents import Resume, create_agent
 from hocket.chat_history import InMemoryChatMessageHistory
 from hocket.errors import HistoryError, HistoryUnavailable
-from hocket.message_toolkit import validate_history
-from hocket.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
+from hocket.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage, validate_history
 from tests.agents.conftest import call
 from tests.agents.survival.test_cancelled import Desk, look
 

@@ -14,8 +14,7 @@ from hocket import ScriptedChatModel
 from hocket.agents import Agent, Resume, create_agent
 from hocket.chat_history import BaseChatMessageHistory, InMemoryChatMessageHistory
 from hocket.errors import InvalidInput
-from hocket.message_toolkit import validate_history
-from hocket.messages import BaseMessage, ToolMessage
+from hocket.messages import BaseMessage, ToolMessage, validate_history
 from tests.agents.survival.conftest import Store
 from tests.agents.survival.worker import calls, make_agent, make_tools
 from tests.kit.warm import Program

@@ -14,8 +14,7 @@ from hocket import InMemoryChatMessageHistory, ScriptedChatModel, Turn
 from hocket.agents import Agent, AgentLimits, Resume, create_agent
 from hocket.chat_history import BaseChatMessageHistory
 from hocket.errors import InvalidInput, LimitReached, StreamTruncated
-from hocket.message_toolkit import validate_history
-from hocket.messages import AIMessage, BaseMessage, ToolMessage
+from hocket.messages import AIMessage, BaseMessage, ToolMessage, validate_history
 from hocket.messages.calls import calls_of
 from hocket.prompts import ChatPromptTemplate
 from hocket.serving import finish_streams

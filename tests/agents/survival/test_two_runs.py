@@ -10,8 +10,7 @@ from hocket import ScriptedChatModel, Turn
 from hocket.agents import Agent, create_agent
 from hocket.chat_history import BaseChatMessageHistory, InMemoryChatMessageHistory
 from hocket.errors import InvalidInput
-from hocket.message_toolkit import validate_history
-from hocket.messages import ToolMessage
+from hocket.messages import ToolMessage, validate_history
 from hocket.tools import BaseTool, tool
 from tests.agents.conftest import call
 from tests.agents.survival.conftest import Store

@@ -4,7 +4,7 @@ import json
 import re
 from typing import Any
 
-from hocket.language_models import Request, ScriptedChatModel, Turn
+from hocket.language_models import ScriptedChatModel, ScriptedRequest, Turn
 from hocket.messages import AIMessageChunk, ToolMessage
 
 USAGE = {"input_tokens": 3, "output_tokens": 2, "total_tokens": 5}
@@ -15,7 +15,7 @@ class Oracle(ScriptedChatModel):
 
     script: Any = ()
 
-    def _next_turn(self, request: Request) -> Turn | AIMessageChunk:
+    def _next_turn(self, request: ScriptedRequest) -> Turn | AIMessageChunk:
         self._requests.append(request)
         params, last = request.params, request.messages[-1]
         facts = {"finish_reason": "stop", "model_name": params.get("model", "oracle-1")}

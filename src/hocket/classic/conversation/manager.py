@@ -17,7 +17,8 @@ from hocket._runtime.runtime import ASYNC
 from hocket.chat_history import BaseChatMessageHistory
 from hocket.classic.conversation.adapter import MessageAdapter
 from hocket.errors import InvalidInput
-from hocket.message_toolkit import split_turns, trim_messages
+from hocket.message_toolkit.trim import trim_messages
+from hocket.message_toolkit.turns import split_turns
 from hocket.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 
 __all__ = ["ChatHistoryManager"]

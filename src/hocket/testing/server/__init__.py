@@ -30,8 +30,8 @@ from hocket.testing.server.behaviours import (
 from hocket.testing.server.cohere import CohereFormat
 from hocket.testing.server.content import ReplyContent, ScriptedToolCall, VectorContent, write_arguments
 from hocket.testing.server.format import (
-    EventStream,
     Format,
+    ReplyEvents,
     WholeReply,
     cut_text,
     measure_text,
@@ -55,7 +55,6 @@ __all__ = [
     "CohereFormat",
     "Cut",
     "End",
-    "EventStream",
     "Events",
     "Format",
     "GoogleFormat",
@@ -67,6 +66,7 @@ __all__ = [
     "ReceivedRequest",
     "Reply",
     "ReplyContent",
+    "ReplyEvents",
     "Script",
     "ScriptedToolCall",
     "Server",

@@ -7,7 +7,7 @@ from typing import ClassVar, cast
 from hocket.messages.content import Fields, FieldsView
 from hocket.testing.server.behaviours import Body
 from hocket.testing.server.content import ReplyContent, write_arguments
-from hocket.testing.server.format import EventStream, Format, WholeReply, cut_text, measure_text, read_body, write_event
+from hocket.testing.server.format import Format, ReplyEvents, WholeReply, cut_text, measure_text, read_body, write_event
 from hocket.testing.server.wire import Answer, ReceivedRequest
 
 __all__ = ["AnthropicFormat"]
@@ -60,7 +60,7 @@ class AnthropicFormat(Format):
         message = {**_write_message(body), "content": blocks, "stop_reason": _end_of(reply), "usage": usage}
         return WholeReply({**message, **reply.extra}, usage["input_tokens"] + usage["output_tokens"])
 
-    def stream(self, request: ReceivedRequest, reply: ReplyContent) -> EventStream:
+    def stream(self, request: ReceivedRequest, reply: ReplyContent) -> ReplyEvents:
         """Return the events of a message."""
         body = read_body(request)
         usage = _compute_usage(body, reply)
@@ -70,7 +70,7 @@ class AnthropicFormat(Format):
             rounds.extend(_cut_block(index, block, reply.pieces))
         delta = {"stop_reason": _end_of(reply), "stop_sequence": None}
         finish = _write_named("message_delta", delta=delta, usage=usage) + _write_named("message_stop")
-        return EventStream(rounds, finish, usage["input_tokens"], usage["output_tokens"])
+        return ReplyEvents(rounds, finish, usage["input_tokens"], usage["output_tokens"])
 
     def error(self, status: int, message: str, more: FieldsView) -> Fields:
         """Return ``{"type": "error", "error": {...}}``."""

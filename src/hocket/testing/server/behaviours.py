@@ -12,7 +12,7 @@ from pydantic_core import to_json
 
 from hocket.errors import InvalidInput
 from hocket.testing.server.content import ReplyContent, VectorContent
-from hocket.testing.server.format import EventStream, Format
+from hocket.testing.server.format import Format, ReplyEvents
 from hocket.testing.server.wire import Answer, Bill, End, ReceivedRequest, Step, Wait
 
 __all__ = ["Behaviour", "Body", "Cut", "Events", "Hangup", "Reply", "Split", "Status", "Stream", "Vectors"]
@@ -104,7 +104,7 @@ class Stream(Reply):
             self._make_steps(format.stream(request, self), format), _stream_headers(format.stream_type), then=then
         )
 
-    def _make_steps(self, stream: EventStream, format: Format) -> Iterator[Step]:
+    def _make_steps(self, stream: ReplyEvents, format: Format) -> Iterator[Step]:
         yield Bill(stream.input_tokens)
         yield Wait(self.first_after)
         for _ in range(self.pings):

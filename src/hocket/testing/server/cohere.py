@@ -8,7 +8,7 @@ from hocket.errors import InvalidInput
 from hocket.messages.content import Fields, FieldsView
 from hocket.testing.server.behaviours import Body
 from hocket.testing.server.content import ReplyContent, VectorContent, write_arguments
-from hocket.testing.server.format import EventStream, Format, WholeReply, cut_text, measure_text, read_body, write_event
+from hocket.testing.server.format import Format, ReplyEvents, WholeReply, cut_text, measure_text, read_body, write_event
 from hocket.testing.server.wire import Answer, ReceivedRequest
 
 __all__ = ["CohereFormat"]
@@ -42,7 +42,7 @@ class CohereFormat(Format):
         answer = {"id": "cohere-test", "finish_reason": _end_of(reply), "message": {**message, **reply.extra}}
         return WholeReply({**answer, "usage": usage}, sum(usage["tokens"].values()))
 
-    def stream(self, request: ReceivedRequest, reply: ReplyContent) -> EventStream:
+    def stream(self, request: ReceivedRequest, reply: ReplyContent) -> ReplyEvents:
         """Return the events of an answer."""
         usage = _compute_usage(request, reply)
         begin: Fields = {"role": "assistant", "content": [], "tool_plan": "", "tool_calls": [], "citations": []}
@@ -57,7 +57,7 @@ class CohereFormat(Format):
             rounds.extend(_cut_call(index, call, reply.pieces))
         finish = _write_named("message-end", id="cohere-test", delta={"finish_reason": _end_of(reply), "usage": usage})
         tokens = usage["tokens"]
-        return EventStream(rounds, finish, tokens["input_tokens"], tokens["output_tokens"])
+        return ReplyEvents(rounds, finish, tokens["input_tokens"], tokens["output_tokens"])
 
     def vectors(self, request: ReceivedRequest, vectors: VectorContent) -> WholeReply:
         """Return the embeddings of ``texts``."""

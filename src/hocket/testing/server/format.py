@@ -17,7 +17,7 @@ from hocket.errors import InvalidInput
 from hocket.testing.server.content import ReplyContent, VectorContent
 from hocket.testing.server.wire import Answer, ReceivedRequest
 
-__all__ = ["EventStream", "Format", "WholeReply", "cut_text", "measure_text", "read_body", "write_event"]
+__all__ = ["Format", "ReplyEvents", "WholeReply", "cut_text", "measure_text", "read_body", "write_event"]
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class WholeReply:
 
 
 @dataclass(frozen=True)
-class EventStream:
+class ReplyEvents:
     """A stream in a provider's words.
 
     Attributes:
@@ -54,7 +54,7 @@ class Format(ABC):
 
             def stream(self, request, reply):
                 pieces = [write_event({"text": piece}) for piece in cut_text(reply.text, reply.pieces)]
-                return EventStream(pieces, write_event({"why": reply.finish_reason or "done"}))
+                return ReplyEvents(pieces, write_event({"why": reply.finish_reason or "done"}))
 
     A request that does not fit the script is refused with `InvalidInput`: the server answers 500 and notes it in its
     ``problems``.
@@ -74,7 +74,7 @@ class Format(ABC):
         """Return ``reply`` whole."""
 
     @abstractmethod
-    def stream(self, request: ReceivedRequest, reply: ReplyContent) -> EventStream:
+    def stream(self, request: ReceivedRequest, reply: ReplyContent) -> ReplyEvents:
         """Return ``reply`` as events."""
 
     def wants_stream(self, request: ReceivedRequest) -> bool:

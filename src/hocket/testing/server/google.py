@@ -12,8 +12,8 @@ from hocket.messages.content import Fields, FieldsView
 from hocket.testing.server.behaviours import Body
 from hocket.testing.server.content import ReplyContent, VectorContent, write_arguments
 from hocket.testing.server.format import (
-    EventStream,
     Format,
+    ReplyEvents,
     WholeReply,
     cut_text,
     measure_text,
@@ -72,7 +72,7 @@ class GoogleFormat(Format):
         ]
         return WholeReply({"candidates": candidates, **answer.facts}, answer.total)
 
-    def stream(self, request: ReceivedRequest, reply: ReplyContent) -> EventStream:
+    def stream(self, request: ReceivedRequest, reply: ReplyContent) -> ReplyEvents:
         """Return an answer in pieces, each a reply of its own; the last has the finish reason and no text."""
         answer = _Answer(request, reply)
         [text] = answer.texts
@@ -81,7 +81,7 @@ class GoogleFormat(Format):
         pieces += answer.write_calls()
         events = [write_event(answer.write_fragment([piece | dict(reply.extra)])) for piece in pieces]
         finish = write_event(answer.write_fragment([{"text": ""}], finishReason=answer.why))
-        return EventStream(events, finish, answer.into, answer.out)
+        return ReplyEvents(events, finish, answer.into, answer.out)
 
     def vectors(self, request: ReceivedRequest, vectors: VectorContent) -> WholeReply:
         """Return the embeddings of the texts of ``requests``."""

@@ -11,7 +11,7 @@ from typing import Any, cast
 from hocket.errors import InvalidInput
 from hocket.messages.content import FieldsView
 from hocket.testing.server.content import ReplyContent
-from hocket.testing.server.format import EventStream, WholeReply, cut_text, read_body, write_event
+from hocket.testing.server.format import ReplyEvents, WholeReply, cut_text, read_body, write_event
 from hocket.testing.server.openai import OpenAIFormat
 from hocket.testing.server.wire import ReceivedRequest
 
@@ -67,7 +67,7 @@ class MistralFormat(OpenAIFormat):
                 call["index"] = place
         return document
 
-    def stream(self, request: ReceivedRequest, reply: ReplyContent) -> EventStream:
+    def stream(self, request: ReceivedRequest, reply: ReplyContent) -> ReplyEvents:
         """Return the chunks of a chat completion: a piece of reasoning is a list, and a piece of text a text."""
         document = self.document(request, reply)
         whole = document.content
@@ -88,7 +88,7 @@ class MistralFormat(OpenAIFormat):
         last = {"index": 0, "delta": {"content": ""}, "finish_reason": choice["finish_reason"]}
         finish = write_event({**envelope, "choices": [last], "usage": whole["usage"]}) + b"data: [DONE]\n\n"
         tokens = whole["usage"]
-        return EventStream(rounds, finish, tokens["prompt_tokens"], tokens["completion_tokens"])
+        return ReplyEvents(rounds, finish, tokens["prompt_tokens"], tokens["completion_tokens"])
 
     def error(self, status: int, message: str, more: Mapping[str, Any]) -> Any:
         """Return ``{"object": "error", ...}``."""

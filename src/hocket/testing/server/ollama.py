@@ -9,7 +9,7 @@ from hocket.errors import InvalidInput
 from hocket.messages.content import Fields, FieldsView
 from hocket.testing.server.behaviours import Body
 from hocket.testing.server.content import ReplyContent, VectorContent, write_arguments
-from hocket.testing.server.format import EventStream, Format, WholeReply, cut_text, measure_text, read_body
+from hocket.testing.server.format import Format, ReplyEvents, WholeReply, cut_text, measure_text, read_body
 from hocket.testing.server.wire import Answer, ReceivedRequest
 
 __all__ = ["OllamaFormat"]
@@ -54,7 +54,7 @@ class OllamaFormat(Format):
             message["tool_calls"] = _write_calls(reply)
         return WholeReply({**_last_line(request, reply, usage), "message": message}, sum(usage.values()))
 
-    def stream(self, request: ReceivedRequest, reply: ReplyContent) -> EventStream:
+    def stream(self, request: ReceivedRequest, reply: ReplyContent) -> ReplyEvents:
         """Return the lines of a reply of the chat. A call comes whole, as the server sends it."""
         [text] = reply.texts(1)
         said: list[Fields] = [
@@ -66,7 +66,7 @@ class OllamaFormat(Format):
         usage = _compute_usage(request, reply)
         lines = [_line({**_head(request), "message": {"role": "assistant", **one}, "done": False}) for one in said]
         last = {**_last_line(request, reply, usage), "message": {"role": "assistant", "content": ""}}
-        return EventStream(lines, _line(last), usage["prompt_eval_count"], usage["eval_count"])
+        return ReplyEvents(lines, _line(last), usage["prompt_eval_count"], usage["eval_count"])
 
     def vectors(self, request: ReceivedRequest, vectors: VectorContent) -> WholeReply:
         """Return the embeddings of ``input``."""

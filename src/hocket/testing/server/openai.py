@@ -14,8 +14,8 @@ from hocket.errors import InvalidInput
 from hocket.testing.server.behaviours import Body
 from hocket.testing.server.content import ReplyContent, VectorContent, write_arguments
 from hocket.testing.server.format import (
-    EventStream,
     Format,
+    ReplyEvents,
     WholeReply,
     cut_text,
     measure_text,
@@ -80,7 +80,7 @@ class OpenAIFormat(Format):
             choice["finish_reason"] = answer.finish_reason
         return WholeReply({**answer.envelope, "choices": choices, "usage": answer.usage}, answer.usage["total_tokens"])
 
-    def stream(self, request: ReceivedRequest, reply: ReplyContent) -> EventStream:
+    def stream(self, request: ReceivedRequest, reply: ReplyContent) -> ReplyEvents:
         """Return the chunks of a chat completion or of a completion."""
         answer = _Completion(request, reply)
         field = "delta" if answer.is_chat else "text"
@@ -103,7 +103,7 @@ class OpenAIFormat(Format):
         if options.get("include_usage"):
             finish.append(write_event({**answer.chunk([]), "usage": answer.usage}))
         finish.append(b"data: [DONE]\n\n")
-        return EventStream(rounds, b"".join(finish), answer.usage["prompt_tokens"], answer.usage["completion_tokens"])
+        return ReplyEvents(rounds, b"".join(finish), answer.usage["prompt_tokens"], answer.usage["completion_tokens"])
 
     def vectors(self, request: ReceivedRequest, vectors: VectorContent) -> WholeReply:
         """Return the embeddings of ``input``, as numbers or in base64."""

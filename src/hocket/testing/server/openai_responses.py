@@ -7,7 +7,7 @@ from typing import cast
 from hocket.errors import InvalidInput
 from hocket.messages.content import Fields
 from hocket.testing.server.content import ReplyContent, write_arguments
-from hocket.testing.server.format import EventStream, WholeReply, cut_text, measure_text, read_body, write_event
+from hocket.testing.server.format import ReplyEvents, WholeReply, cut_text, measure_text, read_body, write_event
 from hocket.testing.server.openai import ARGUMENTS_PIECE, CREATED, OpenAIFormat
 from hocket.testing.server.wire import ReceivedRequest
 
@@ -22,11 +22,11 @@ class OpenAIResponsesFormat(OpenAIFormat):
         answer = _Response(request, reply)
         return WholeReply(answer.ended, answer.usage["total_tokens"])
 
-    def stream(self, request: ReceivedRequest, reply: ReplyContent) -> EventStream:
+    def stream(self, request: ReceivedRequest, reply: ReplyContent) -> ReplyEvents:
         """Return the events of a response."""
         answer = _Response(request, reply)
         kind = "incomplete" if answer.ended["status"] == "incomplete" else "completed"
-        return EventStream(
+        return ReplyEvents(
             [write_event(event, event["type"]) for event in answer.events(reply.pieces)],
             write_event({"type": f"response.{kind}", "response": answer.ended}, f"response.{kind}"),
             answer.usage["input_tokens"],
