@@ -134,7 +134,7 @@ async def receive_body(receive: Receive, most: int) -> bytes | None:
 
 
 async def discard_body(receive: Receive, most: int) -> None:
-    """Take the rest of a body, or somewhat more than ``most`` bytes: who is still sending does not read a reply."""
+    """Take the rest of a body, or somewhat more than ``most`` bytes: while it sends, a client reads no reply."""
     while most >= 0:
         event = await receive()
         if not event.get("more_body", False):  # nor has a disconnect

@@ -99,4 +99,4 @@ HTTP_TIMEOUT = construct(Timeout, connect=10.0, first_token=300.0, idle=120.0, t
 """The limits of models behind HTTP, unless told otherwise. A model that reasons may be silent for minutes at first."""
 
 connect_limit: ContextVar[float | None] = ContextVar("hocket_connect_limit", default=None)
-"""The ``connect`` of the call under way, on its way past the hook to whoever opens connections."""
+"""The ``connect`` of the call under way, on its way past the hook to the code that opens connections."""

@@ -68,8 +68,8 @@ else:
 class FileLock:
     """One hold of a lock that lasts: on a file of its own, which is there while somebody has the lock.
 
-    Who waits for it does so by attempts. So that one who takes it again and again leaves others a chance, there is a gate
-    before it, a second file: who has the gate is the next, and only the next may try for the lock itself.
+    A waiting task tries again and again. A task that takes the lock many times in a row must not shut out the others, so
+    there is a second file, the gate: only the task that has the gate may try for the lock, and it is the next to have it.
 
     Args:
         path: of what the lock is on; the lock's file stands beside it, whichever link leads there.

@@ -3,9 +3,9 @@
 All locks of a process on one URL are on one connection, which is opened for them: as many runs as there are tasks would
 need as many connections. So tasks of one process must be kept apart by other means: the connection has what it has.
 
-PostgreSQL hands a lock to who waits for it, but a statement that waits keeps the connection from all others. So this one
-does not wait, and a second lock, the gate, is for who is next: one who takes the lock again and again leaves others a
-chance.
+PostgreSQL gives a lock to the statement that waits for it, but a waiting statement blocks its connection. So this lock
+does not wait: it tries again and again. A second lock, the gate, keeps the order fair: only the task that has the gate may
+try for the lock, so a task that takes the lock many times in a row does not shut out the others.
 """
 
 from contextlib import AsyncExitStack

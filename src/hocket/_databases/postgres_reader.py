@@ -1,4 +1,4 @@
-"""Queries of a PostgreSQL database that can only be read, whoever has written them: a model, for one.
+"""Queries of a PostgreSQL database that can only be read, also where a model has written them.
 
 What keeps a query from doing more than it may:
 

@@ -1,8 +1,8 @@
-"""A lock in Redis: a key that holds the token of who has it, and that Redis forgets unless it is renewed.
+"""A lock in Redis: a key that holds the token of its owner, and that Redis forgets unless it is renewed.
 
-Each step is one script, which Redis runs alone. So that one who takes it again and again leaves others a chance, a second
-key has the token of who is next; nobody else gets the lock meanwhile. Redis forgets that one, too, when its owner no
-longer asks.
+Each step is one script, which Redis runs alone. An owner that takes the lock many times in a row must not shut out the
+others, so a second key holds the token of the next owner, and no other gets the lock before it. Redis forgets this key, too,
+when the next owner no longer asks.
 """
 
 from collections.abc import Awaitable

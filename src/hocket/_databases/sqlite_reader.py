@@ -1,4 +1,4 @@
-"""Queries of an SQLite database that can only be read, whoever has written them: a model, for one.
+"""Queries of an SQLite database that can only be read, also where a model has written them.
 
 Three locks, each of which would do: the file is opened read-only; SQLite asks, for each thing that a statement would do,
 whether it may, and only reading is allowed; and a call takes one statement. What a query may cost is limited as well:

@@ -1,4 +1,4 @@
-"""Who is told of the heads of replies: a limit that learns from them hears of those whose answers nobody shows."""
+"""Listeners to the heads of replies: a limit learns from all of them, also from those whose answers nobody shows."""
 
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar

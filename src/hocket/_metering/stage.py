@@ -51,7 +51,7 @@ class MeteredAttempt(Attempt, ABC):
 
     @property
     def _is_closed(self) -> bool:
-        """Whether whoever wanted the answer has left."""
+        """Whether the caller that wanted the answer has left."""
         return False
 
     @property
@@ -101,7 +101,7 @@ async def reserve_first(attempt: MeteredAttempt, reservers: Sequence[Reserver], 
 
     Args:
         attempt: the attempt.
-        reservers: whoever reserves; each may wait, or refuse.
+        reservers: limits and budgets; each may wait, or refuse.
         make: makes it.
 
     Raises:

@@ -1,8 +1,9 @@
 """Of equal calls that miss, in whatever process, one asks the model; the others wait for its answer in the cache.
 
-Who asks holds a claim in the cache, and renews it as long as the model takes. It ends when the answer is stored; where
-there is none, it is released, and one of the others asks. They look again after 10 to 250 ms, each within the deadline of
-its own call. In a process the calls of an event loop share a request already (`single_flight`), and with it one claim.
+The call that asks holds a claim in the cache, and renews it until the model has answered. The claim ends when the answer is
+stored. Where there is no answer, it is released, and one of the others asks. They look again after 10 to 250 ms, each within
+the deadline of its own call. In a process the calls of an event loop share a request already (`single_flight`), and with it
+one claim.
 """
 
 import contextlib

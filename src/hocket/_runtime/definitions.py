@@ -94,7 +94,7 @@ def _resolve_twins(cls: type, names: tuple[str, ...]) -> None:
         if name in newest or not passes_by or asks(inspect.getattr_static(cls, name), newest):
             continue
         if any(asks(inspect.getattr_static(cls, one), {name}) for one in newest):
-            continue  # whoever wrote it knows of both
+            continue  # its author knows of both
         default, below = vars(base).get(name), [getattr(super(cls, cls), one, None) for one in newest]
         if is_face or not asks(default, newest) or any(asks(one, {name}) for one in below):
             raise InvalidHook(

@@ -266,7 +266,7 @@ class Left(BaseException):
 
 
 class _Stepped(Generic[T]):
-    """A producer on the blocking runtime, driven by whoever pulls.
+    """A producer on the blocking runtime: each pull of the consumer runs it as far as the next item.
 
     It has a copy of the context of the first pull, as the task of a `Stream` has: what it sets is not to be seen by the
     consumer in between, who may pull from another context the next time.

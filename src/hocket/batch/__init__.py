@@ -11,7 +11,7 @@ A run that is killed and started again goes on where it was: no row is lost, non
 - `journal`: the file.
 - `streak`: rows that failed one after another.
 - `report`: what it came to.
-- `progress`: who is told how far it is.
+- `progress`: where it shows how far it is.
 - `meter`: what a row used and cost.
 - `ray`: a stage for Ray Data, for many machines.
 """

@@ -1,4 +1,4 @@
-"""Who is told how far a bulk run is: a function, or a progress bar."""
+"""Where a bulk run shows how far it is: a function, or a progress bar."""
 
 from collections.abc import Callable
 from typing import Protocol, runtime_checkable

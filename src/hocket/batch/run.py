@@ -301,7 +301,7 @@ class _Run(Generic[Row]):
                 if clock.current().now() - told_at >= PROGRESS_EVERY:
                     told_at = clock.current().now()
                     await self._tell()
-            except Exception as error:  # of the disk, or of who is told how far it is
+            except Exception as error:  # of the disk, or of the function that is told how far it is
                 self._stop(error)
 
     def _flush(self) -> None:

@@ -59,7 +59,7 @@ class BaseCache(Twins, ABC):
 
     @abstractmethod
     def update(self, prompt: str, llm_string: str, return_val: RETURN_VAL_TYPE) -> None:
-        """Store candidates under this key. That ends a claim on it, whoever holds it."""
+        """Store candidates under this key. That ends a claim on it, also one of another process."""
 
     @abstractmethod
     def clear(self, **kwargs: object) -> None:

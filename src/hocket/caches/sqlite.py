@@ -1,7 +1,7 @@
 """A cache in an SQLite database, for the processes of one machine.
 
 Reads never wait for writes (WAL), and a write is one transaction, which is not flushed to the disk: an answer that is lost
-with the power is asked for again. The sum of the sizes is kept by triggers, so that whoever writes, bounded or not, keeps it
+with the power is asked for again. The sum of the sizes is kept by triggers, so that each writer, bounded or not, keeps it
 right.
 """
 

@@ -1,7 +1,7 @@
 """Passages: pieces of documents as a model is shown them, each under a number.
 
 Their text is somebody else's, and may be written to be taken for instructions, or for the end of the piece. So each
-piece stands behind a line that carries a mark: a short hash of all of them. Whoever writes a document cannot know it, and
+piece stands behind a line that carries a mark: a short hash of all of them. The author of a document cannot know it, and
 should a text contain it all the same, another one is taken. The mark is no random one: equal pieces are shown in equal
 words, so that an answer can come out of a cache.
 """

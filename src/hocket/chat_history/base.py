@@ -40,7 +40,7 @@ class BaseChatMessageHistory(Twins, Closing):
     loop is not held up; async storage works for sync callers on the loop that their thread was sent from, or on hocket's
     own. What is not defined at all raises a ``NotImplementedError``.
 
-    One call of `add_messages` is one turn: hocket's own stores keep it whole and together, whoever else writes, and no
+    One call of `add_messages` is one turn: hocket's own stores keep it whole and together while others write, and no
     reader sees half of it.
     """
 
@@ -129,7 +129,7 @@ class BaseChatMessageHistory(Twins, Closing):
         process, and no process is passed over for long. A block ends as usual, or with its process: after ``kill -9`` the
         next one goes in.
 
-        It keeps apart only who asks for it: reading and appending go on, inside and elsewhere.
+        It keeps apart only the blocks that use it: reading and appending go on, inside and elsewhere.
 
         Args:
             timeout: seconds to wait at most; 0: not at all; None: as long as it takes.

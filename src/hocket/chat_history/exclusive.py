@@ -1,7 +1,7 @@
 """One run of a conversation at a time.
 
 Two things keep runs apart. Within a process they stand in line, first come first served, over all its threads and event
-loops. Who is first in that line then tries for the store's own lock, which other processes see, again and again with
+loops. The first run in that line then tries for the store's own lock, which other processes see, again and again with
 pauses that grow to a tenth of a second. So a process asks for it once, however many of its tasks wait.
 
 A lock on a server may be lost while it is held: the server restarts, or this process stands still for too long. So it is

@@ -100,7 +100,7 @@ class Conversation:
 
     @property
     def model(self) -> Runnable[Any, AIMessage]:
-        """Who is asked; may be set between turns."""
+        """The model that is asked; may be set between turns."""
         return self._model
 
     @model.setter

@@ -1,7 +1,7 @@
 """Files of all formats, and folders of them: each file's loader is chosen when the file's turn comes.
 
-The walk is our own: `pathlib` passes over folders that may not be read, and whoever brings an index up to a folder would
-take their files for deleted.
+The walk is our own: `pathlib` passes over folders that may not be read, and an index that is brought up to date would
+then lose their files.
 """
 
 import logging

@@ -1,8 +1,8 @@
 """PDF: a document is a page. The package pypdf reads the format; hocket holds it to errors that say where.
 
 pypdf mends what it can, in silence: a file that was cut gives the pages that are left, a page whose text is gone gives
-none. Whoever indexes that would never know. So the end of the file, the number of pages and the content of each page are
-looked at here.
+none. An index made of that would have gaps that nobody sees. So the end of the file, the number of pages and the content of
+each page are looked at here.
 """
 
 import io

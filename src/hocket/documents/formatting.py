@@ -1,6 +1,6 @@
 """Documents as texts of a prompt.
 
-Whoever shows documents to a model needs them so: prompts, tools and chains. So this is written down here, below all of
+All that show documents to a model need them so: prompts, tools and chains. So this is written down here, below all of
 them, and says of a prompt only what it uses.
 """
 

@@ -1,4 +1,4 @@
-"""The run of an embedding model: one start and one end for each call, told to whoever listens here; no work if nobody does.
+"""The run of an embedding model: one start and one end for each call, told to the handlers; no work if there are none.
 
 The verbs of embedding models take no config, as in LangChain. So the run has the handlers, tags and metadata of the run
 that the call is made in, and those of the context and the process.

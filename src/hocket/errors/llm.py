@@ -237,7 +237,7 @@ class ProviderUnavailable(LLMError):
 
 
 class Overloaded(ProviderUnavailable):
-    """The server has too much to do, whoever asks."""
+    """The server has too much to do, for all its clients."""
 
 
 class ConnectionFailed(ProviderUnavailable, ConnectionError):

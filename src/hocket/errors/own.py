@@ -293,7 +293,7 @@ class RetryTool(ToolException):
 
 
 class ToolTimeout(ToolException, TimeoutError):
-    """A tool took longer than whoever ran it allowed."""
+    """A tool took longer than its caller allowed."""
 
     page = "tools.md#let-a-model-call-them"
 

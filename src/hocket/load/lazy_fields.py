@@ -20,7 +20,7 @@ ALL_FIELDS = "_all_fields"
 
 
 class _Shown:
-    """A field, on its class: for whoever looks past ``__getattr__``, as ``isinstance`` with a protocol does.
+    """A field, on its class: for code that does not go through ``__getattr__``, such as ``isinstance`` with a protocol.
 
     Not on the class itself, where pydantic would take it for the default of the field in a subclass.
     """

@@ -9,7 +9,7 @@ Rules, each where LangChain's merge loses or invents data:
 - Usage is summed where it comes in increments and replaced where it is a running total (see `usage`).
 - Tool calls are told apart by index and id, however a provider fills these by the rules below.
 
-A fold goes on from its own result as if it had never stopped: whoever looks at the sum so far changes nothing.
+A fold goes on from its own result as if it had never stopped: a look at the sum so far changes nothing.
 
 Servers exist that number every call 0, that send no index or no id, that repeat id and name in each fragment, and that
 send a finished call once more. The rules of tool calls keep them apart under all of these. They look at nothing but what the

@@ -46,7 +46,7 @@ def split_chain(parts: list[str], *, keeps_files: bool = False) -> tuple[Place, 
 
 
 class Placed(cst.MetadataDependent):
-    """Whoever asks where a node stands, and what its name stands for."""
+    """A visitor that asks where a node stands, and what its name stands for."""
 
     METADATA_DEPENDENCIES: ClassVar[Collection[Any]] = (PositionProvider, QualifiedNameProvider)
 

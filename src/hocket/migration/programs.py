@@ -189,7 +189,7 @@ def _find_changes(path: Path) -> str | None:
 
 
 def _replace(path: Path, text: bytes) -> None:
-    """Write a file beside, with the rights of the one that it then replaces: whoever reads it finds the old or the new."""
+    """Write a file beside, with the rights of the one that it then replaces: a reader finds the old or the new."""
     number, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     beside = Path(name)
     try:

@@ -1,4 +1,4 @@
-"""Copies of candidates, for whoever must not share them: caches, handlers, equal calls in flight."""
+"""Copies of candidates, for users that must not share them: caches, handlers, equal calls in flight."""
 
 from typing import Any, TypeVar, cast
 

@@ -92,7 +92,7 @@ def _adapter() -> TypeAdapter[ModelProfile]:
 
 @lru_cache(maxsize=1024)
 def _search_tables(model: str, provider: str | None) -> ModelProfile | None:
-    from hocket.profiles.tables import TABLES  # some hundred rows, for whoever asks
+    from hocket.profiles.tables import TABLES  # some hundred rows, which only this needs
 
     own_table = TABLES.get(provider or "")
     tables = [own_table] if own_table is not None else list(TABLES.values())

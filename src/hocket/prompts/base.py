@@ -36,7 +36,7 @@ class BasePromptTemplate(PureRunnable[dict[str, Any], PromptValue], ABC, Generic
         input_variables: the names of the values that a call must give; found in the template.
         optional_variables: those that it may give; found in the template.
         partial_variables: values given beforehand, by name; a function is called for its value at each call.
-        metadata, tags: of the prompt; for whoever keeps prompts.
+        metadata, tags: of the prompt; for programs that store prompts.
     """
 
     model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid", arbitrary_types_allowed=True)

@@ -51,7 +51,7 @@ class ImagePromptTemplate(BasePromptTemplate[ImageURL]):
             raise InvalidInput(f"an image has a url, a text, not {url!r}")
         made: ImageURL = {"url": url}
         if detail:
-            made["detail"] = detail  # type: ignore[typeddict-item]  # checked by whoever sends it
+            made["detail"] = detail  # type: ignore[typeddict-item]  # the provider checks it
         return made
 
     def format_prompt(self, /, **kwargs: object) -> PromptValue:

@@ -1,4 +1,4 @@
-"""One who waits for a limit, the turn that it gets, and the error where that would come too late."""
+"""A call that waits for a limit, the turn that it gets, and the error where the turn would come too late."""
 
 import math
 from typing import NamedTuple
@@ -30,7 +30,7 @@ class ReservedTurn(NamedTuple):
 
 
 class Asking(Waiter):
-    """One who waits for leave to make a request.
+    """A call that waits until it may make a request.
 
     Attributes:
         need: its tokens.
@@ -60,7 +60,7 @@ class Asking(Waiter):
 
 
 def make_late_error(owner: str, wait: float, left: float) -> RateLimitError:
-    """Return the error of one whose turn would come too late.
+    """Return the error of a call whose turn would come too late.
 
     Args:
         owner: the limiter, as errors show it.

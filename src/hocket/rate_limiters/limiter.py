@@ -107,7 +107,7 @@ class RateLimiter(BaseRateLimiter):
     """Keeps requests and tokens below the limits of an account: first come, first served, and in no window more.
 
     A request reserves the tokens that it may use at most, waits for its turn, and settles with what it used. With a
-    ``store``, all processes and machines that name it share the limit; who is served next is decided there, by its clock.
+    ``store``, all processes and machines that name it share the limit; which call is next is decided there, by its clock.
     A process that is killed costs at most a second of the schedule, and what it had reserved until that has left the
     window.
 

@@ -1,13 +1,13 @@
-"""Those of one process who wait for a limit, first come first served, over all its threads and event loops.
+"""The line of the calls of one process that wait for a limit: first come, first served, over all threads and event loops.
 
-They are asked for together: one exchange with the store settles what has ended and serves the head of the line. The store
-says when each may go, and each sleeps until then by itself. Where the schedule is full for now, the line asks again when
-there will be room; what is settled here in the meantime asks at once. So nobody polls.
+The line asks the store once for many calls: one exchange settles the calls that have ended and serves the head of the line.
+The store says when each call may go, and each sleeps until then. While the schedule is full, the line asks again when there
+will be room, or at once when a call is settled here. So nothing polls.
 
-The turn of one who gives up goes to the next who can use it, whose own becomes free for the one after, and so on: each
-moves up by one, at the last moment, so that it costs one waking a turn. What nobody here can use goes back to the store.
-One whose turn would come too late for its deadline is refused as soon as that is known: by the store's word, or by how fast
-those in front have been going.
+When a call gives up, its turn goes to the next call that can use it. The turn of that call goes to the one after it, and so
+on: each call moves up by one, at the last moment, so that a turn costs one waking. A turn that no call here can use goes
+back to the store. A call whose turn would come too late for its deadline is refused as soon as that is known: the store says
+so, or the calls in front have been too slow.
 
 A limit in this process is asked where its waiters are, which takes microseconds (`Line`); a store that processes share is
 asked in a thread of its own (`hocket.rate_limiters.shared_line`).
@@ -77,7 +77,7 @@ class Line(WaitQueue):
         super().reset()
         self._ends: list[End] = []
         self._held: list[Asking] = []  # who has a turn that has not come, in their order
-        self._free: list[ReservedTurn] = []  # turns that wait for whom they are passed on to, in their order
+        self._free: list[ReservedTurn] = []  # turns that were passed on and not yet taken, in their order
         self._gone: collections.deque[float] = collections.deque(
             maxlen=LATELY
         )  # when those went who left others behind
@@ -166,7 +166,7 @@ class Line(WaitQueue):
                 self._step()
 
     def _is_too_late(self, waiter: Asking) -> bool:
-        """Whether one who comes now, with many before it, would get its turn too late; it is then refused."""
+        """Whether a call that comes now, behind many others, would get its turn too late; it is then refused."""
         if self._queue:
             self._refuse(waiter, self._guess_turn(len(self._queue) + len(self._held)))
         return waiter.is_served
@@ -286,7 +286,7 @@ class Line(WaitQueue):
         return heads, Exchange(needs, ends if with_ends else (), held, self._in_flight, HORIZON)
 
     def _serve(self, heads: list[Asking], outcome: ExchangeReply, store: Store) -> None:
-        """Tell those who were asked for. The turn of one who has left meanwhile, or for whom it is too late, goes on."""
+        """Give the waiting calls their turns. A turn whose call has left meanwhile, or would be late, is passed on."""
         now = clock.current().now()
         self._look_at = self._next_turn = -math.inf
         unused: list[ReservedTurn] = []
@@ -312,7 +312,7 @@ class Line(WaitQueue):
         self._wake_head()
 
     def _refuse_late(self) -> None:
-        """Refuse those in the queue for whom the next turn is too late."""
+        """Refuse the calls in the queue whose next turn would be too late."""
         waiting = cast("list[Asking]", [*self._queue])
         for waiter in waiting:
             self._refuse(waiter, self._next_turn)
@@ -338,7 +338,7 @@ class Line(WaitQueue):
     def _pause(self, refusal: Grant) -> float:
         """Return in how many seconds to ask again."""
         if refusal.back == 2:
-            return math.inf  # whoever ends asks
+            return math.inf  # the call that ends next asks
         if refusal.back == 0 and (starts := self._starts()):  # as soon as half of what is held has begun
             return max(starts[len(starts) // 2] - clock.current().now(), 0.0)
         return refusal.wait + HORIZON / 2
@@ -361,6 +361,6 @@ def make_unused_end(turn: ReservedTurn) -> End:
 
 
 def _moment(waiter: Asking) -> float:
-    """Return when one who has a turn may go."""
+    """Return when a call that has a turn may go."""
     assert waiter.turn is not None
     return waiter.turn.at

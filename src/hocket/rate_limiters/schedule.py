@@ -35,7 +35,7 @@ NEVER = -1e9
 
 
 class Grant(NamedTuple):
-    """The answer to one who asks.
+    """The answer to a call that asks for its turn.
 
     Attributes:
         wait: seconds until it may go; where it was not granted, until it should ask again.

@@ -1,8 +1,8 @@
-"""Those of one process who wait for a limit that processes share.
+"""The line of the calls of one process that wait for a limit which processes share.
 
 A thread of its own does the exchanges, for tasks and threads alike: it may hang as long as a client's library lets it,
 while nobody waits longer than `PATIENCE` for it. It ends when there is nothing to do. While the store is down, a limit in
-this process takes its place, of a share of the numbers; or whoever waits gets the error.
+this process takes its place, with a share of the numbers; or the waiting calls get the error.
 """
 
 import logging
@@ -40,7 +40,7 @@ _log = logging.getLogger(__name__)
 
 
 class _Job(Waiter):
-    """One who waits for something else that is done with the store."""
+    """A call that waits for another exchange with the store."""
 
     __slots__ = ("do", "error", "is_done", "result")
 

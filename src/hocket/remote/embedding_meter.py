@@ -42,7 +42,7 @@ class EmbeddingMeter:
     """Meters the attempts of one request.
 
     Args:
-        provider: who is asked.
+        provider: the name of the provider that is asked.
         model: the name of the model there.
         rate_limiter, budget, ledger: the model's fields.
         run: of the call.

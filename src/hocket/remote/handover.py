@@ -46,7 +46,7 @@ class Downgrade:
     """What a provider was not told of a conversation: of another one's replies, or of tools' results.
 
     Attributes:
-        provider: who is asked.
+        provider: the name of the provider that is asked.
         block_types: the types of the blocks that were left out, or became a text, as standard blocks are called, sorted.
         count: how many blocks.
     """

@@ -36,7 +36,7 @@ class Sender:
     """What sends a service's requests.
 
     Attributes:
-        provider: the name of who is asked, for errors.
+        provider: the name of the provider, for errors.
         key_header: the header that the key goes in.
         start_command: what starts the server, for the error where none answers; None: nothing is known.
         model: the name of the model, for errors.
@@ -44,7 +44,7 @@ class Sender:
         client: what sends instead of hocket's own client; None: nothing does.
         settings: of the client.
         max_bytes: of a reply; None: no limit.
-        sign: returns the headers that prove who asks, given the request without them, and the key.
+        sign: returns the headers that authenticate the request, given the request without them, and the key.
         read_failure: returns the error that a reply stands for whose status is not one of success, given what it must
             not repeat.
     """

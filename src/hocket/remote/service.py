@@ -208,7 +208,7 @@ class RemoteService(AsyncClosing, BaseModel):
         return cast("str | None", self.__dict__.get("model"))
 
     def _sign(self, request: HTTPRequest, key: str) -> Mapping[str, str]:
-        """Return the headers that prove who asks, by default those that carry the key. Asked anew for each attempt.
+        """Return the headers that authenticate a request, by default those that carry the key. Asked anew for each attempt.
 
         Args:
             request: as it will be sent, but for these headers: its body and URL are final.

@@ -45,7 +45,7 @@ class AsyncGeneratorStage(Stage[Input, Output]):
         self._is_over = False
 
     def expect_snapshots(self) -> None:
-        """A generator sees what comes."""
+        """A generator gets the input in pieces."""
 
     def put(self, item: Input) -> Awaitable[None] | None:
         if self._is_over:

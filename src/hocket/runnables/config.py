@@ -73,7 +73,7 @@ class _ResolvedConfig(dict[str, object]):
 
 
 current_config: ContextVar[RunnableConfig] = ContextVar("hocket_config", default=_EMPTY)
-"""The config for runs inside the one whose code runs here."""
+"""The config of the current run, for the runs inside it."""
 
 
 class set_config_context:  # LangChain's name

@@ -1,6 +1,6 @@
 """The stream that `Runnable.astream_events` returns: the events of a run, and views of it for those who want less.
 
-There is one run, and one stream behind all views. Whoever reads, of whatever view, reads for all that are in use.
+There is one run, and one stream behind all views. The reader of one view reads for all views that are in use.
 """
 
 import collections

@@ -59,7 +59,7 @@ class Node(NamedTuple):
     Attributes:
         id, name: of the node.
         data: the runnable, or the model of an input or output.
-        metadata: for whoever draws.
+        metadata: for the code that draws it.
     """
 
     id: str

@@ -75,8 +75,8 @@ class RootListenersTracer(BaseCallbackHandler):
     """Tells functions of the first run that starts, and of no run inside it: what `Runnable.with_listeners` is made of.
 
     As a handler of a config it tells of the call that the config is given to. A coroutine that a function returns is
-    awaited by whoever tells handlers, so that async functions work under an event loop. (LangChain has a class of its own
-    for these.)
+    awaited by the code that calls the handlers, so that async functions work under an event loop. (LangChain has a class of
+    its own for these.)
 
     Args:
         config: what a function that takes two arguments is given as the second.

@@ -34,7 +34,7 @@ _WHOLE = ("prompt", "retriever")
 
 
 class EventData(TypedDict):
-    """What an event of a run tells; it has the keys of its kind alone, which whoever reads it knows by ``event``.
+    """What an event of a run tells; it has only the keys of its kind, which ``event`` names.
 
     Keys:
         input: as far as it is known; of the first run as it was given, and at its start alone.

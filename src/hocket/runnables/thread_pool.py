@@ -20,7 +20,7 @@ T = TypeVar("T")
 class ContextThreadPoolExecutor(ThreadPoolExecutor):
     """A thread pool that calls each function with a copy of the context variables of who hands it over.
 
-    So a model that is called in a thread is called inside the run, the budget and the span of whoever waits for it.
+    So a model that is called in a thread is called inside the run, the budget and the span of the caller that waits for it.
     """
 
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:

@@ -53,7 +53,7 @@ class ThreadStage(Stage[Input, Output]):
     # -- in the stream
 
     def expect_snapshots(self) -> None:
-        """A generator sees what comes."""
+        """A generator gets the input in pieces."""
 
     def put(self, item: Input) -> Awaitable[None] | None:
         self._inputs.append(item)

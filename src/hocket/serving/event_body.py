@@ -1,7 +1,7 @@
 """The body of a reply that comes in pieces: the items of a stream, written as server-sent events.
 
-A client that leaves is found out by whoever sends this, and all that is told of it here is a cancellation, or that nobody
-asks for more. Neither is a failure of the model. So the stream is closed, as if its consumer had left on his own account,
+The server notices that a client has left, and all that arrives here is a cancellation, or that nobody asks for more.
+Neither is a failure of the model. So the stream is closed, as if its consumer had left on his own account,
 and handlers hear of an end (``on_llm_end`` with ``closed=True``) and of no error.
 
 While nothing comes, a comment does (``: ping``), which clients pass over: what stands between, and takes a connection for

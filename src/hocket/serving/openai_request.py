@@ -56,7 +56,7 @@ class ChatRequest:
         tools: what ``bind_tools`` takes: the tools, and the choice among them; none: nothing.
         stream: whether the answer is to come in pieces.
         include_usage: whether a stream is to tell usage.
-        metadata: what the client says of the request, for whoever watches.
+        metadata: what the client says of the request, for handlers and logs.
     """
 
     model: str

@@ -1,4 +1,4 @@
-"""Why a request has no answer: a status, and words for whoever asked.
+"""Why a request has no answer: a status, and words for the client.
 
 A program that asked in OpenAI's form is told with the status that its own request to the model's server would have had,
 and an ``error`` object, which its clients raise as an error, but for two things. That the gateway's key is refused is no

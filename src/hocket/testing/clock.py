@@ -49,7 +49,7 @@ _NEW_YEAR = 1_767_225_600.0
 
 @dataclass(order=True)
 class _Sleeper:
-    """One sleep; they compare by who is to be woken first."""
+    """One sleep; the one that ends first is the least."""
 
     deadline: float
     number: int
@@ -185,7 +185,7 @@ class VirtualClock:
         self._hand_over()
 
     def _hand_over(self) -> None:
-        """Let whoever the next sleeper belongs to look at the time."""
+        """Have the loop or the thread of the next sleeper look at the time."""
         while (head := self._head()) is not None:
             if head.loop is None:
                 if head.deadline > self._now:
@@ -200,7 +200,7 @@ class VirtualClock:
                     return
 
     def _head(self) -> _Sleeper | None:
-        """Return who is to be woken next."""
+        """Return the sleep that ends next."""
         with self._lock:
             while self._sleepers and not self._sleepers[0].waiting:
                 heapq.heappop(self._sleepers)

@@ -95,7 +95,7 @@ class TokenEstimator(BaseCallbackHandler):
         )
 
     def __call__(self, messages: Sequence[BaseMessage]) -> int:
-        """Return `estimate`, for whoever wants a function that counts tokens."""
+        """Return `estimate`, where a function that counts tokens is wanted."""
         return self.estimate(messages)
 
     def on_chat_model_start(

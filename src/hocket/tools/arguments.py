@@ -89,7 +89,7 @@ class Arguments:
     def _is_partial(self) -> bool:
         try:
             return has_optional(self.json_schema)
-        except InvalidInput:  # no model can be shown it: whoever calls is none
+        except InvalidInput:  # no model can be shown it: the caller is none
             return False
 
     @functools.cached_property

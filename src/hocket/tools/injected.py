@@ -12,7 +12,7 @@ __all__ = ["InjectedToolArg", "InjectedToolCallId", "is_injected"]
 
 
 class InjectedToolArg:
-    """Marks an argument that is given by whoever runs the tool: ``user: Annotated[User, InjectedToolArg]``.
+    """Marks an argument that the caller of the tool gives: ``user: Annotated[User, InjectedToolArg]``.
 
     It is part of what ``ainvoke`` takes, and of no schema that a model sees.
     """

@@ -1,4 +1,4 @@
-"""What a function takes, seen as a tool: what the model gives, and what whoever runs it adds.
+"""What a function takes, seen as a tool: what the model gives, and what its caller adds.
 
 Parameters are called by name where that is possible. ``*args`` is one argument, a list; ``**kwargs`` takes whatever the
 model makes up. Three kinds of parameters are no part of any schema: one with the type `RunnableConfig`, and those named

@@ -34,7 +34,7 @@ def find_metadata(details: Details) -> Details:
 
 
 def describe_model(operation: str, metadata: Details, details: Details) -> Attributes:
-    """Return who is asked: what spans and metrics of a call have in common."""
+    """Return the provider and the model of a call: what its spans and metrics have in common."""
     provider = str(metadata.get("ls_provider") or "unknown")
     facts: Attributes = {
         names.OPERATION_NAME: operation,

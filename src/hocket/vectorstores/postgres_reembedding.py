@@ -1,7 +1,7 @@
 """Another embedding model for the texts that are in PostgreSQL already.
 
 The new vectors are collected in a table of their own, batch by batch, and take the place of the old ones in one transaction,
-in which all texts have theirs. So whoever searches meanwhile compares like with like, and what was paid for is kept.
+in which all texts have theirs. So a search meanwhile compares like with like, and what was paid for is kept.
 """
 
 from collections.abc import Sequence

@@ -49,7 +49,7 @@ _FILTERS = SQLiteFilters("d.metadata")
 
 class SQLiteVectorStore(VectorStore):
     """Keeps documents and their vectors in an SQLite database. Any number of tasks, threads and processes of one machine
-    may use it at once: one writes at a time, and who reads never waits for one who writes.
+    may use it at once: one writes at a time, and a reader never waits for a writer.
 
     Searches are exact, and read all vectors, which are in memory: 1.5 kB for each of 384 numbers. With numpy
     (``pip install 'hocket[vectors]'``) one takes some 10 ms over 100,000 documents; without it, it is fine for 5,000. The

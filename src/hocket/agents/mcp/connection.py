@@ -1,6 +1,6 @@
 """A connection to an MCP server, held by a task that belongs to no caller.
 
-The SDK's client is a stack of task groups, which has to be left in the task that entered it. Whoever uses tools cannot
+The SDK's client is a stack of task groups, which has to be left in the task that entered it. A user of tools cannot
 promise that: a pytest fixture, a web framework's lifespan and `contextlib.AsyncExitStack` close elsewhere, and then anyio
 says "Attempted to exit cancel scope in a different task" (python-sdk#577). So one detached task enters the client, waits
 for the end, and leaves it. Calls need no such task: the SDK hands requests over in memory, from wherever they are made.

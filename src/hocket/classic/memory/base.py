@@ -184,7 +184,7 @@ class BaseChatMemory(BaseMemory):
         """Return what a model gets to see of ``messages``, those of the history.
 
         A system message at the beginning always is, in one with a summary; and so is a last exchange with calls that
-        wait for their results: they may be what comes next.
+        wait for their results, which may come next.
         """
         head, rest = split_system(messages)
         rest, waiting = split_open(rest)

@@ -95,7 +95,7 @@ class Talk:
         return TalkHistory(self)
 
     def keep_settings(self) -> None:
-        """Write down who is asked, unless it is there already; what cannot be written is passed over."""
+        """Write down which model is asked, unless it is there already; what cannot be written is passed over."""
         if self.settings == self._kept:
             return
         path = self.path.with_suffix(_SETTINGS)

@@ -13,7 +13,7 @@ from hocket.testing.outcomes import end_test
 __all__ = ["ReplayedReply", "open_recording"]
 
 _PATIENCE = 1.0
-"""Seconds more than the one who gave a reply up has waited for it: whoever waits longer waits for what nobody knows."""
+"""Seconds beyond those after which the recorded caller gave a reply up: what came later was not recorded."""
 
 
 async def open_recording(exchange: RecordedExchange, *, timing: bool) -> "ReplayedReply":

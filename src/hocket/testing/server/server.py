@@ -268,7 +268,7 @@ def _choose_behaviours(script: Script) -> Callable[[ReceivedRequest], str | Beha
             return behaviour
         raise ScriptExhausted(
             f"the script has {number - 1} behaviours, and this is request {number}; "
-            "add a behaviour, or find out who asks once too often"
+            "add a behaviour, or find the call that is one too many"
         )
 
     return choose

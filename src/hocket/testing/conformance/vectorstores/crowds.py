@@ -31,7 +31,7 @@ class Crowds(VectorStoreSuite):
     """Tests of many at once."""
 
     async def test_batches_of_many_tasks_stay_whole(self) -> None:
-        """Fifty writers lose nothing; whoever searches meanwhile fails never, and sees no part of a batch."""
+        """Fifty writers lose nothing; a search meanwhile never fails, and sees no part of a batch."""
         store = self.store()
         writing = WRITERS
 
@@ -96,7 +96,7 @@ class Crowds(VectorStoreSuite):
         assert _count_whole_batches(found) == {(writer, 0) for writer in range(20)}
 
     async def test_writers_of_one_id_leave_one_document(self) -> None:
-        """Whoever comes last, there is one document, whole."""
+        """Whichever write is the last, there is one document, whole."""
         store = self.store()
 
         async def write(writer: int) -> None:
