@@ -12,9 +12,9 @@ from hocket._runtime.portal import run_in_portal
 from hocket._runtime.runtime import ASYNC, Runtime
 from hocket._runtime.stream import Sink
 from hocket.chains.ask import AnyPrompt, SinkWatch, ask_model, check_tools, fill_prompt, get_answer_text
+from hocket.chains.passage_window import PassageWindow
 from hocket.chains.passages import Passage, number_passages, show_passages
 from hocket.chains.step import join_keys
-from hocket.chains.window import PassageWindow
 from hocket.documents import Document
 from hocket.errors import ContextLengthExceeded, InvalidInput
 from hocket.messages import BaseMessage, ChatMessage, HumanMessage, SystemMessage

@@ -25,9 +25,9 @@ from hocket._runtime.stream import Producer, Sink, Stream, SyncStream
 from hocket.callbacks.run_facts import describe_server
 from hocket.errors import InvalidInput
 from hocket.language_models.base import BaseLanguageModel, LanguageModelInput
+from hocket.language_models.cached_prompts import answer_missing
 from hocket.language_models.call_parts import configure_manager
 from hocket.language_models.per_prompt import PerPrompt, run_ids_of
-from hocket.language_models.prompt_cache import answer_missing
 from hocket.messages.base import copy_containers
 from hocket.outputs import GenerationChunk, LLMResult
 from hocket.prompt_values import PromptValue

@@ -6,8 +6,8 @@ from typing import Final, cast
 
 from hocket._json import JSON
 from hocket._runtime.ids import new_run_id
-from hocket.agents.react.calls import TextCall, read_literal
 from hocket.agents.react.json_text import Fault, read_json
+from hocket.agents.react.text_calls import TextCall, read_literal
 from hocket.messages import ToolCall
 from hocket.messages.content import Fields
 from hocket.tools import BaseTool

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Final, cast
 
 from hocket.agents.react.arguments import find_cut_json, make_tool_call
-from hocket.agents.react.calls import is_finish, is_none
 from hocket.agents.react.forms import Code
 from hocket.agents.react.parse import ReActReply, ReadReply, read_text_reply
 from hocket.agents.react.render import (
@@ -16,6 +15,7 @@ from hocket.agents.react.render import (
     write_turns,
 )
 from hocket.agents.react.stream_filter import FinalAnswerFilter
+from hocket.agents.react.text_calls import is_finish, is_none
 from hocket.agents.react.words import LANGUAGES, Failure, Language, Words
 from hocket.agents.text_format import FEEDBACK_NAME
 from hocket.errors import InvalidInput

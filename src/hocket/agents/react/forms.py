@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from hocket._json import JSON
-from hocket.agents.react.calls import TextCall, clean_name, is_finish, is_none, read_input
 from hocket.agents.react.json_text import Fault, read_json
+from hocket.agents.react.text_calls import TextCall, clean_name, is_finish, is_none, read_input
 
 __all__ = ["Code", "Item", "find_forms", "make_item"]
 

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
-from hocket.agents.react.calls import TextCall, clean_name, is_none, read_call_syntax, read_input
 from hocket.agents.react.forms import Code, Item, find_forms, make_item
 from hocket.agents.react.labels import (
     COLON,
@@ -25,6 +24,7 @@ from hocket.agents.react.labels import (
     read_head,
     split_text,
 )
+from hocket.agents.react.text_calls import TextCall, clean_name, is_none, read_call_syntax, read_input
 from hocket.messages.content import Fields
 
 __all__ = ["ReActReply", "ReadReply", "read_text", "read_text_reply"]

@@ -8,8 +8,8 @@ from pydantic import SkipValidation
 from hocket._runtime.runtime import Runtime
 from hocket.chains.ask import AnyPrompt, ask_model, check_tools, fill_prompt, get_answer_text
 from hocket.chains.clean import clean_text
+from hocket.chains.passage_window import PassageWindow
 from hocket.chains.question_prompts import CONDENSE_PROMPT
-from hocket.chains.window import PassageWindow
 from hocket.classic.chains.documents import BaseCombineDocumentsChain
 from hocket.classic.chains.retrieval_base import AnsweringChain, RetrievalOptions, check_question, make_documents_chain
 from hocket.errors import InvalidInput

@@ -13,10 +13,10 @@ from hocket._runtime.stream import Sink
 from hocket.chains.ask import AnyPrompt
 from hocket.chains.clean import clean_text
 from hocket.chains.outlet import Outlet
+from hocket.chains.passage_window import PassageWindow
 from hocket.chains.passages import Passage, check_documents
 from hocket.chains.question_prompts import MAP_PROMPT, QUESTION_PROMPT, REDUCE_PROMPT, REFINE_PROMPT, RERANK_PROMPT
 from hocket.chains.reader import Combined, DocumentReader, DocumentRun
-from hocket.chains.window import PassageWindow
 from hocket.classic.chains.base import Chain, ChainOptions, MadeFromModel
 from hocket.documents import Document
 from hocket.errors import ContextLengthExceeded, InvalidInput

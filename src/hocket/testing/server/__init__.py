@@ -28,7 +28,6 @@ from hocket.testing.server.behaviours import (
     Vectors,
 )
 from hocket.testing.server.cohere import CohereFormat
-from hocket.testing.server.content import ReplyContent, ScriptedToolCall, VectorContent, write_arguments
 from hocket.testing.server.format import (
     Format,
     ReplyEvents,
@@ -43,6 +42,7 @@ from hocket.testing.server.mistral import MistralFormat
 from hocket.testing.server.ollama import OllamaFormat
 from hocket.testing.server.openai import OpenAIFormat
 from hocket.testing.server.openai_responses import OpenAIResponsesFormat
+from hocket.testing.server.reply_content import ReplyContent, ScriptedToolCall, VectorContent, write_arguments
 from hocket.testing.server.server import Script, Server, serve
 from hocket.testing.server.wire import Answer, Bill, End, ReceivedRequest, Step, Wait
 

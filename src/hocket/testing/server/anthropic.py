@@ -6,8 +6,8 @@ from typing import ClassVar, cast
 
 from hocket.messages.content import Fields, FieldsView
 from hocket.testing.server.behaviours import Body
-from hocket.testing.server.content import ReplyContent, write_arguments
 from hocket.testing.server.format import Format, ReplyEvents, WholeReply, cut_text, measure_text, read_body, write_event
+from hocket.testing.server.reply_content import ReplyContent, write_arguments
 from hocket.testing.server.wire import Answer, ReceivedRequest
 
 __all__ = ["AnthropicFormat"]

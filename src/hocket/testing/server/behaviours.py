@@ -11,8 +11,8 @@ from typing import Any, Literal, Protocol, cast, runtime_checkable
 from pydantic_core import to_json
 
 from hocket.errors import InvalidInput
-from hocket.testing.server.content import ReplyContent, VectorContent
 from hocket.testing.server.format import Format, ReplyEvents
+from hocket.testing.server.reply_content import ReplyContent, VectorContent
 from hocket.testing.server.wire import Answer, Bill, End, ReceivedRequest, Step, Wait
 
 __all__ = ["Behaviour", "Body", "Cut", "Events", "Hangup", "Reply", "Split", "Status", "Stream", "Vectors"]

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, cast
 from pydantic_core import from_json, to_json
 
 from hocket.errors import InvalidInput
-from hocket.testing.server.content import ReplyContent, VectorContent
+from hocket.testing.server.reply_content import ReplyContent, VectorContent
 from hocket.testing.server.wire import Answer, ReceivedRequest
 
 __all__ = ["Format", "ReplyEvents", "WholeReply", "cut_text", "measure_text", "read_body", "write_event"]

@@ -10,7 +10,6 @@ from pydantic_core import from_json
 from hocket.errors import InvalidInput
 from hocket.messages.content import Fields, FieldsView
 from hocket.testing.server.behaviours import Body
-from hocket.testing.server.content import ReplyContent, VectorContent, write_arguments
 from hocket.testing.server.format import (
     Format,
     ReplyEvents,
@@ -20,6 +19,7 @@ from hocket.testing.server.format import (
     read_body,
     write_event,
 )
+from hocket.testing.server.reply_content import ReplyContent, VectorContent, write_arguments
 from hocket.testing.server.wire import Answer, ReceivedRequest
 
 __all__ = ["GoogleFormat"]

@@ -10,9 +10,9 @@ from typing import Any, cast
 
 from hocket.errors import InvalidInput
 from hocket.messages.content import FieldsView
-from hocket.testing.server.content import ReplyContent
 from hocket.testing.server.format import ReplyEvents, WholeReply, cut_text, read_body, write_event
 from hocket.testing.server.openai import OpenAIFormat
+from hocket.testing.server.reply_content import ReplyContent
 from hocket.testing.server.wire import ReceivedRequest
 
 __all__ = ["MistralFormat"]

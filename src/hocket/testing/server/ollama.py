@@ -8,8 +8,8 @@ from pydantic_core import from_json, to_json
 from hocket.errors import InvalidInput
 from hocket.messages.content import Fields, FieldsView
 from hocket.testing.server.behaviours import Body
-from hocket.testing.server.content import ReplyContent, VectorContent, write_arguments
 from hocket.testing.server.format import Format, ReplyEvents, WholeReply, cut_text, measure_text, read_body
+from hocket.testing.server.reply_content import ReplyContent, VectorContent, write_arguments
 from hocket.testing.server.wire import Answer, ReceivedRequest
 
 __all__ = ["OllamaFormat"]

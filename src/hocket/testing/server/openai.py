@@ -12,7 +12,6 @@ from typing import Any, ClassVar
 
 from hocket.errors import InvalidInput
 from hocket.testing.server.behaviours import Body
-from hocket.testing.server.content import ReplyContent, VectorContent, write_arguments
 from hocket.testing.server.format import (
     Format,
     ReplyEvents,
@@ -22,6 +21,7 @@ from hocket.testing.server.format import (
     read_body,
     write_event,
 )
+from hocket.testing.server.reply_content import ReplyContent, VectorContent, write_arguments
 from hocket.testing.server.wire import Answer, ReceivedRequest
 
 __all__ = ["OpenAIFormat"]

@@ -6,9 +6,9 @@ from typing import cast
 
 from hocket.errors import InvalidInput
 from hocket.messages.content import Fields
-from hocket.testing.server.content import ReplyContent, write_arguments
 from hocket.testing.server.format import ReplyEvents, WholeReply, cut_text, measure_text, read_body, write_event
 from hocket.testing.server.openai import ARGUMENTS_PIECE, CREATED, OpenAIFormat
+from hocket.testing.server.reply_content import ReplyContent, write_arguments
 from hocket.testing.server.wire import ReceivedRequest
 
 __all__ = ["OpenAIResponsesFormat"]
