@@ -27,7 +27,7 @@ from hocket._pipeline.answer import CACHE_HIT
 from hocket._runtime.alarm import Alarm
 from hocket._runtime.detached import spawn
 from hocket._runtime.runtime import ASYNC
-from hocket.errors.hints import LONGEST_NAME, near_name_hint
+from hocket.errors.hints import LONGEST_NAME, near_name_hint, shorten
 from hocket.language_models.base import LanguageModelInput
 from hocket.language_models.chat_models import BaseChatModel
 from hocket.messages import AIMessage, UsageMetadata
@@ -232,6 +232,5 @@ async def _listen(receive: Receive, scope: anyio.CancelScope) -> None:
 
 def refuse_model(name: str, known: Iterable[str]) -> Refusal:
     """Return what is told of a model that is not served."""
-    shown = name if len(name) <= LONGEST_NAME else f"{name[:LONGEST_NAME]}…"
-    message = f"there is no model {shown!r} here; {near_name_hint(name, known)}"
+    message = f"there is no model {shorten(name, LONGEST_NAME)!r} here; {near_name_hint(name, known)}"
     return Refusal(status=404, message=message, code="model_not_found", param="model")

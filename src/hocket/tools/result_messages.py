@@ -8,7 +8,7 @@ from typing import Any, cast
 from pydantic import ValidationError
 from pydantic_core import to_jsonable_python
 
-from hocket.errors.hints import LONGEST_NAME, near_name_hint
+from hocket.errors.hints import LONGEST_NAME, excerpt, near_name_hint, shorten
 from hocket.messages import ToolMessage
 from hocket.messages.base import Content
 from hocket.messages.content import Fields
@@ -34,7 +34,6 @@ _BLOCKS = frozenset(
         *("audio", "video", "text-plain"),
     }
 )
-_LONGEST = 2_000  # characters of what is wrong with arguments
 _SHOWN = 200  # characters of a value that a model gave
 
 
@@ -106,13 +105,8 @@ def explain_validation_error(error: ValidationError, known: Collection[str], hid
         elif one["loc"] and one["loc"][0] in hidden:
             lines.append(f"{path}: {one['msg']}")
         else:
-            lines.append(f"{path}: {one['msg']}; given was {_cut(repr(one['input']))}")
-    text = "\n".join(lines)
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+            lines.append(f"{path}: {one['msg']}; given was {excerpt(one['input'], _SHOWN)}")
+    return shorten("\n".join(lines))
 
 
 def _make_content(value: object) -> str | list[Any]:

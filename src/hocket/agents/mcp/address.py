@@ -23,6 +23,7 @@ from hocket._runtime.runtime import ASYNC
 from hocket._secrets import MASK, is_sensitive, redact, redact_url
 from hocket.agents.mcp.server import ToolServer
 from hocket.errors import InvalidInput
+from hocket.errors.hints import shorten
 from hocket.http.address import parse_url
 
 __all__ = ["MCPServerLike", "ServerAddress", "read_address"]
@@ -120,8 +121,7 @@ def _read_command(parts: Sequence[str], parameters: StdioServerParameters | None
     given = StdioServerParameters(command=parts[0], args=[*parts[1:]]) if parameters is None else parameters
     masked, secrets = _mask_options(parts)
     secrets += [value for name, value in {**os.environ, **(given.env or {})}.items() if is_sensitive(name)]
-    shown = redact(shlex.join(masked), secrets)
-    shown = shown if len(shown) <= _LONGEST else f"{shown[:_LONGEST]}…"
+    shown = shorten(redact(shlex.join(masked), secrets), _LONGEST)
     # Not `sys.stderr`, which has no file descriptor in a notebook, or where a test captures it.
     errors = sys.__stderr__ or sys.stderr
     # The SDK keeps the process, and its exit code, to itself.
