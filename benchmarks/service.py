@@ -42,8 +42,7 @@ class Service:
     """
 
     def __init__(self, answer: Any, aclose: Any) -> None:
-        from fastapi import Body as Field
-        from fastapi import FastAPI
+        from fastapi import Body as Field, FastAPI
         from fastapi.responses import StreamingResponse
 
         self.aclose = aclose

@@ -36,18 +36,18 @@ if TYPE_CHECKING:
         BaseLanguageModel,
         BaseLLM,
         ChatStream,
+        FakeChatModel as FakeChatModel,
         FakeListChatModel,
         FakeListLLM,
+        FakeMessagesListChatModel as FakeMessagesListChatModel,
+        FakeStreamingListLLM as FakeStreamingListLLM,
+        GenericFakeChatModel as GenericFakeChatModel,
+        ParrotFakeChatModel as ParrotFakeChatModel,
         ScriptedChatModel,
         SimpleChatModel,
+        Turn as Turn,
         init_chat_model,
     )
-    from hocket.language_models import FakeChatModel as FakeChatModel
-    from hocket.language_models import FakeMessagesListChatModel as FakeMessagesListChatModel
-    from hocket.language_models import FakeStreamingListLLM as FakeStreamingListLLM
-    from hocket.language_models import GenericFakeChatModel as GenericFakeChatModel
-    from hocket.language_models import ParrotFakeChatModel as ParrotFakeChatModel
-    from hocket.language_models import Turn as Turn
     from hocket.load import dumpd, dumps, load, loads
     from hocket.messages import (
         AIMessage,

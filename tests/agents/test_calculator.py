@@ -4,8 +4,7 @@ import math
 import time
 
 import pytest
-from hypothesis import example, given, settings
-from hypothesis import strategies as st
+from hypothesis import example, given, settings, strategies as st
 
 from hocket.agents import calculate
 from hocket.tools.arithmetic import FUNCTIONS

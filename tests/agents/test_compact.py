@@ -5,8 +5,7 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from hocket.agents.compact import compact, count_tokens_by_bytes
 from hocket.errors import InvalidInput

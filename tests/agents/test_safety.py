@@ -7,8 +7,7 @@ from typing import Any
 import anyio
 import anyio.lowlevel
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from hocket.agents import SafetyManager, ToolCallRequest
 from hocket.agents.middleware import compose_tool_calls

@@ -4,8 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from hypothesis import example, given, settings
-from hypothesis import strategies as st
+from hypothesis import example, given, settings, strategies as st
 
 from hocket import ScriptedChatModel, Turn
 from hocket.agents import AgentEvent, AgentLimits, AgentResult, ReActFormat, create_agent

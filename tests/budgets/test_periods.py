@@ -4,8 +4,7 @@ from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from hocket.budgets.periods import ALWAYS, Per, find_period, read_per, read_timezone
 from hocket.errors import InvalidInput

@@ -7,8 +7,7 @@ from typing import Any
 
 import anyio.to_thread
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from hocket._runtime import clock as seam

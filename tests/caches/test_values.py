@@ -6,8 +6,7 @@ import zlib
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from hocket.caches.values import COMPRESSED_FROM, dump_candidates, load_candidates
 from hocket.errors import InvalidInput

@@ -6,8 +6,7 @@ import unicodedata
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from hocket.chains import describe_source, number_passages, show_passages
 from hocket.chains.clean import clean_line, clean_text

@@ -17,8 +17,8 @@ from pydantic import PrivateAttr
 
 from hocket._runtime.detached import spawn
 from hocket.errors import AuthenticationError, ConnectionFailed, RateLimitError, StreamTruncated
-from hocket.http import classify_error
 from hocket.http.exchange import open_stream
+from hocket.http.failures import classify_error
 from hocket.http.request import HTTPReply
 from hocket.messages import AIMessageChunk
 from hocket.outputs import ChatGenerationChunk, ChatResult

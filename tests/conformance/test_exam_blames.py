@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from pydantic_core import to_json
 
-from hocket.http import json_request
+from hocket.http.request import json_request
 from hocket.providers.openai import ChatOpenAI
 from hocket.testing import OpenAIFormat, Reply, Stream
 from hocket.testing.conformance import RemoteChatModelConformance

@@ -6,8 +6,7 @@ from encodings.aliases import aliases
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from hocket.document_loaders import HTMLLoader
 from hocket.errors import DocumentError

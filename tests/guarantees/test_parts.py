@@ -8,7 +8,8 @@ import pytest
 from pydantic_core import from_json
 
 from hocket.errors import StreamTruncated
-from hocket.http import HTTPRequest, JSONLines, json_request
+from hocket.http import HTTPRequest, JSONLines
+from hocket.http.request import json_request
 from hocket.messages import AIMessageChunk
 from hocket.outputs import ChatGenerationChunk
 from hocket.remote.chat_model import RemoteChatModel

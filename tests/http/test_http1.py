@@ -6,8 +6,7 @@ from typing import NamedTuple
 
 import h11
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from hocket.http.http1 import MAX_HEAD, ReplyParser, encode_request
 

@@ -4,8 +4,7 @@ import traceback
 
 import anyio
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from hocket._secrets import MASK, is_sensitive, redact, redact_url
 from hocket.errors import LLMError, RateLimitError

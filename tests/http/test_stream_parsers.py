@@ -8,8 +8,7 @@ from pathlib import Path
 from time import process_time
 
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
+from hypothesis import example, given, strategies as st
 from pydantic_core import from_json
 
 from hocket.errors import InvalidReply

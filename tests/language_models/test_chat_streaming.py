@@ -7,8 +7,7 @@ from uuid import uuid4
 import anyio
 import anyio.to_thread
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from pydantic import Field
 
 from hocket import (

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from hocket.errors import InvalidInput, UnknownModel
-from hocket.language_models import FakeListChatModel, init_chat_model
-from hocket.language_models import registry as module
+from hocket.language_models import FakeListChatModel, init_chat_model, registry as module
 from hocket.language_models.registry import list_providers, load_provider, register_provider
 
 Register = Callable[[str], dict[str, Any]]

@@ -6,8 +6,7 @@ from json import dumps
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from pydantic import BaseModel
 
 from hocket import AIMessage, AIMessageChunk, ScriptedChatModel, Turn

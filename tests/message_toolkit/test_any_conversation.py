@@ -3,8 +3,7 @@
 import copy
 from typing import Any
 
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from hocket.errors import InvalidInput
 from hocket.message_toolkit.turns import split_turns

@@ -6,8 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from hocket.messages import AIMessage, AIMessageChunk, Collector, merge_content, tool_call_chunk
 from tests.kit import assert_linear, cpu_seconds

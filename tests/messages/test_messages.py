@@ -9,8 +9,7 @@ from typing import Any, ClassVar, Self
 from uuid import UUID
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from pydantic import BaseModel, Field, TypeAdapter, field_validator
 
 from hocket.errors import InvalidInput

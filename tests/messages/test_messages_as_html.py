@@ -6,8 +6,7 @@ from html.parser import HTMLParser
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from hocket import AIMessage, HumanMessage, ToolMessage
 from hocket.batch import BatchReport

@@ -10,8 +10,7 @@ from typing import Any, cast
 from uuid import UUID
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from pydantic import BaseModel, SecretStr
 
 from hocket.documents import Document

@@ -5,8 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from hocket.messages import AIMessage, AIMessageChunk, HumanMessage, convert_to_openai_messages
 from hocket.outputs import ChatGeneration, ChatGenerationChunk

@@ -6,7 +6,7 @@ import pytest
 
 pytest.importorskip("libcst", reason="the extra `migrate` is not installed")
 
-from hocket.migration import rewrite_program
+from hocket.migration.rewrite import rewrite_program
 
 MODEL = "from langchain_core.language_models import BaseChatModel\n"
 STORE = "from langchain_core.vectorstores import InMemoryVectorStore\ns = InMemoryVectorStore(e)\n"

@@ -4,7 +4,7 @@ import pytest
 
 pytest.importorskip("libcst", reason="the extra `migrate` is not installed")
 
-from hocket.migration import rewrite_program
+from hocket.migration.rewrite import rewrite_program
 
 HEAD = """
 from langchain.agents import AgentExecutor

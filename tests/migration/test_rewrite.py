@@ -7,7 +7,7 @@ import pytest
 pytest.importorskip("libcst", reason="the extra `migrate` is not installed")
 
 from hocket.errors import InvalidInput
-from hocket.migration import rewrite_program
+from hocket.migration.rewrite import rewrite_program
 
 
 def rewrite(code: str) -> str:

@@ -10,7 +10,7 @@ import pytest
 
 pytest.importorskip("libcst", reason="the extra `migrate` is not installed")
 
-from hocket.migration import rewrite_program
+from hocket.migration.rewrite import rewrite_program
 from hocket.migration.staying import find_home
 
 BRIDGE = "from hocket.interop.langchain import from_langchain\n"

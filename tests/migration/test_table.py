@@ -7,11 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from hocket.migration import Absence, Place, find_module, find_place
 from hocket.migration.answers import ANSWERS, PACKAGE_ANSWERS
 from hocket.migration.core_answers import OTHER_MEANINGS
 from hocket.migration.rooms import KEPT_NAMES, NAMES, NOTES, ROOMS
-from hocket.migration.table import is_langchain
+from hocket.migration.table import Absence, Place, find_module, find_place, is_langchain
 from tests.migration.record_names import list_names
 
 RECORDED: dict[str, list[str]] = json.loads((Path(__file__).parent / "langchain_core_names.json").read_text())

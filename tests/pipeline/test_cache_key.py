@@ -4,8 +4,7 @@ import copy
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from pydantic import ConfigDict, Field, SecretBytes, SecretStr
 
 from hocket._pipeline.cache_key import prompt_key

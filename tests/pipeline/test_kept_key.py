@@ -7,8 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from pydantic import ConfigDict, Field, SecretStr
 
 from hocket._pipeline.cache_key import KEPT_KEY

@@ -2,8 +2,7 @@
 
 from typing import Any
 
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from hocket._pipeline.replay_sizes import cut, cut_by_lengths, length_of
 from hocket.caches import InMemoryCache

@@ -10,7 +10,8 @@ import pytest
 from hocket import ScriptedChatModel
 from hocket.errors import InvalidInput
 from hocket.language_models import init_chat_model
-from hocket.prices import Price, aprice_of, identify_model, lookup, packaged, price_of, set_prices
+from hocket.prices import Price, aprice_of, lookup, packaged, price_of, set_prices
+from hocket.prices.lookup import identify_model
 from hocket.providers.local import ChatLocal
 
 _NOW = datetime(2026, 11, 1, tzinfo=UTC)

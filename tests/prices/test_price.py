@@ -4,12 +4,12 @@ import pickle
 from decimal import Decimal, getcontext, localcontext
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from hocket.errors import InvalidInput
 from hocket.messages import UsageMetadata
-from hocket.prices import MAX_UNITS, Price, to_units, to_usd
+from hocket.prices import Price
+from hocket.prices.money import MAX_UNITS, to_units, to_usd
 
 CLAUDE = Price(
     3,

@@ -3,8 +3,7 @@
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from hocket.errors import InvalidInput
 from hocket.messages import AIMessage, BaseMessage, ChatMessage, HumanMessage, SystemMessage

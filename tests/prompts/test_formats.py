@@ -4,8 +4,7 @@ from datetime import date
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from hocket.errors import InvalidInput
 from hocket.prompts import PromptTemplate, check_valid_template, get_template_variables, jinja2_formatter

@@ -5,8 +5,7 @@ import math
 from collections.abc import Sequence
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from hocket.rate_limiters.adapting import CUT, FAST_GROWTH, KEPT, SLOW_GROWTH, grow
 from hocket.rate_limiters.limits import RateLimits, Tokens

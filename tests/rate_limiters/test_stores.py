@@ -5,8 +5,7 @@ from uuid import uuid4
 
 import psycopg
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 from hocket.rate_limiters import RateLimiter
 from hocket.rate_limiters.limits import RateLimits, Tokens

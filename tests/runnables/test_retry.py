@@ -10,8 +10,7 @@ import anyio
 import anyio.lowlevel
 import anyio.to_thread
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from hocket import ChatOpenAI, FakeListChatModel, RetryPolicy, ScriptedChatModel, Turn
 from hocket._runtime.stream import Stream, SyncStream

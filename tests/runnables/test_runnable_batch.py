@@ -13,8 +13,7 @@ import anyio
 import anyio.lowlevel
 import anyio.to_thread
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from hocket.errors import InvalidInput
 from hocket.runnables import Runnable, RunnableConfig

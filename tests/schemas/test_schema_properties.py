@@ -6,8 +6,7 @@ import json
 from typing import Any, Literal, get_args
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from pydantic import BaseModel, Field, create_model
 
 from hocket._schemas import ANTHROPIC, MISTRAL, OPENAI, SchemaDialect, find_violations

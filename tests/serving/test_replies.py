@@ -5,8 +5,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from hocket import ChatOpenAI, ScriptedChatModel, Turn
 from hocket.caches import InMemoryCache

@@ -8,8 +8,7 @@ import types
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from hocket.errors import BlockingCallWarning, InvalidInput, MissingDependency
 from hocket.testing.network import no_network

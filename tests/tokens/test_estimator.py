@@ -9,8 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from hocket.callbacks import BaseCallbackHandler
 from hocket.language_models import ScriptedChatModel, Turn

@@ -5,8 +5,7 @@ import struct
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from hocket.messages import HumanMessage, count_tokens_approximately
 from hocket.tokens.images import dimensions, tiles

@@ -6,8 +6,7 @@ from typing import Annotated, Any
 
 import anyio
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field
 
 from hocket import AIMessage, ScriptedChatModel, ToolMessage, Turn

@@ -7,8 +7,7 @@ from typing import Annotated, Any, Literal, NamedTuple, TypedDict
 
 import jsonschema
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from pydantic import BaseModel, ConfigDict
 from typing_extensions import TypedDict as PydanticTypedDict  # typing's, inside a dataclass, wants Python 3.12
 

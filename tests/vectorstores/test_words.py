@@ -4,8 +4,7 @@ import random
 import sqlite3
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from hocket.documents import Document
 from hocket.vectorstores.word_index import WordIndex

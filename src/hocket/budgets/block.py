@@ -9,7 +9,7 @@ from types import TracebackType
 from hocket._metering.ambient import add_source
 from hocket.budgets.budget import Budget, Unpriced
 from hocket.budgets.reserver import BudgetReserver
-from hocket.prices import Amount
+from hocket.prices.money import Amount
 
 __all__ = ["Spent", "spending"]
 

@@ -14,7 +14,7 @@ from hocket.budgets.limits import read_lease, read_limit, read_name, show_limit
 from hocket.budgets.opening import open_accounts
 from hocket.budgets.periods import Per, read_per, read_timezone
 from hocket.errors import InvalidInput
-from hocket.prices import MAX_UNITS, Amount, read_amount, to_units, to_usd
+from hocket.prices.money import MAX_UNITS, Amount, read_amount, to_units, to_usd
 
 __all__ = ["Budget", "BudgetReservation", "BudgetState", "Unpriced"]
 

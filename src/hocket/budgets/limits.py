@@ -7,7 +7,7 @@ from decimal import Decimal
 from hocket.budgets.account import Amounts, Limit, Verdict
 from hocket.budgets.periods import Period
 from hocket.errors import BudgetExceeded, InvalidInput
-from hocket.prices import MAX_UNITS, UNIT, Amount, read_amount, to_usd
+from hocket.prices.money import MAX_UNITS, UNIT, Amount, read_amount, to_usd
 
 __all__ = ["explain_excess", "read_lease", "read_limit", "read_name", "show_limit", "show_usd"]
 

@@ -6,7 +6,8 @@ from hocket.budgets.account import Amounts
 from hocket.budgets.bookkeeper import Bookkeeper, Hold
 from hocket.budgets.budget import Budget
 from hocket.errors import Unpriceable
-from hocket.prices import Price, aprice_of, price_of, to_units
+from hocket.prices import Price, aprice_of, price_of
+from hocket.prices.money import to_units
 
 __all__ = ["BudgetReserver"]
 

@@ -1,7 +1,11 @@
 """Watching runs: handlers, the managers that tell them, and handlers for common needs. LangChain's names."""
 
 from hocket._runtime.ids import new_run_id
-from hocket.callbacks.ambient import register_configure_hook, register_handler, unregister_handler
+from hocket.callbacks.ambient import (
+    register_configure_hook as register_configure_hook,
+    register_handler,
+    unregister_handler,
+)
 from hocket.callbacks.background import flush
 from hocket.callbacks.base_manager import BaseCallbackManager, Callbacks
 from hocket.callbacks.base_run_manager import BaseRunManager
@@ -84,7 +88,6 @@ __all__ = [
     "flush",
     "get_usage_metadata_callback",
     "new_run_id",
-    "register_configure_hook",
     "register_handler",
     "trace_as_chain_group",
     "unregister_handler",

@@ -10,7 +10,7 @@ from hocket._runtime.lazy import Loader, loader
 if TYPE_CHECKING:
     from hocket.chains.citations import Citation, annotate_answer, find_citations
     from hocket.chains.passages import Passage, describe_source, number_passages, show_passages
-    from hocket.chains.reader import NOTHING_FOUND
+    from hocket.chains.reader import NOTHING_FOUND as NOTHING_FOUND
     from hocket.chains.retrieval import (
         create_history_aware_retriever,
         create_retrieval_chain,
@@ -25,7 +25,6 @@ _LATER = {
 }
 
 __all__ = [
-    "NOTHING_FOUND",
     "Citation",
     "Passage",
     "annotate_answer",

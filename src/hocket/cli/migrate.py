@@ -15,7 +15,7 @@ from hocket.cli.exits import FAILED, MISUSED
 from hocket.cli.output import note, print_lines
 
 if TYPE_CHECKING:
-    from hocket.migration import Program
+    from hocket.migration.programs import Program
 
 __all__ = ["HELP", "configure", "run"]
 
@@ -47,7 +47,8 @@ def run(arguments: argparse.Namespace) -> int:
     if missing:
         note(f"there is no {', '.join(missing)}; nothing was read")
         return MISUSED
-    from hocket.migration import list_programs, migrate_program
+    from hocket.migration import migrate_program
+    from hocket.migration.programs import list_programs
 
     programs = [
         migrate_program(path, write=arguments.write, force=arguments.force) for path in list_programs(arguments.paths)

@@ -3,18 +3,8 @@
 The only place that knows httpx, which it imports when it must.
 """
 
-from hocket.http.failures import classify_error, has_failed
 from hocket.http.json_lines import JSONLines
-from hocket.http.request import HTTPReply, HTTPRequest, json_request
-from hocket.http.sse import ServerSentEvent, ServerSentEvents
+from hocket.http.request import HTTPReply, HTTPRequest
+from hocket.http.sse import ServerSentEvent
 
-__all__ = [
-    "HTTPReply",
-    "HTTPRequest",
-    "JSONLines",
-    "ServerSentEvent",
-    "ServerSentEvents",
-    "classify_error",
-    "has_failed",
-    "json_request",
-]
+__all__ = ["HTTPReply", "HTTPRequest", "JSONLines", "ServerSentEvent"]

@@ -32,7 +32,11 @@ if TYPE_CHECKING:
     from hocket.language_models.llms import BaseLLM
     from hocket.language_models.registry import init_chat_model, register_provider
     from hocket.language_models.scripted import ScriptedChatModel, ScriptedRequest, Turn
-    from hocket.language_models.simple import SimpleChatModel, agenerate_from_stream, generate_from_stream
+    from hocket.language_models.simple import (
+        SimpleChatModel,
+        agenerate_from_stream as agenerate_from_stream,
+        generate_from_stream as generate_from_stream,
+    )
     from hocket.language_models.structured import Partial, StructuredOutput, WithRaw
     from hocket.messages.openai_blocks import is_openai_data_block
 
@@ -76,8 +80,6 @@ __all__ = [
     "SyncChatStream",
     "Turn",
     "WithRaw",
-    "agenerate_from_stream",
-    "generate_from_stream",
     "init_chat_model",
     "is_openai_data_block",
     "register_provider",

@@ -13,7 +13,8 @@ from pydantic import BaseModel, Field, SkipValidation, field_validator, model_va
 from hocket._runtime.callers import warn_caller
 from hocket.errors import InvalidInput, Unsupported, UnsupportedOptionWarning
 from hocket.messages import AIMessage, BaseMessage, ToolMessage
-from hocket.profiles import ModelProfile, checked_profile
+from hocket.profiles import ModelProfile
+from hocket.profiles.lookup import checked_profile
 
 __all__ = [
     "DROPPED_OPTIONS",

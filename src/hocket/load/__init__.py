@@ -6,26 +6,13 @@ can be rebuilt. Names and wire form are langchain-core's, except that ids name h
 """
 
 from hocket.load.dump import dumpd, dumps
-from hocket.load.loading import AllowedObjects, InitValidator, load, loads
+from hocket.load.loading import AllowedObjects as AllowedObjects, InitValidator, load, loads
 from hocket.load.nodes import (
-    BaseSerialized,
-    SerializedConstructor,
-    SerializedNotImplemented,
-    SerializedSecret,
+    BaseSerialized as BaseSerialized,
+    SerializedConstructor as SerializedConstructor,
+    SerializedNotImplemented as SerializedNotImplemented,
+    SerializedSecret as SerializedSecret,
 )
-from hocket.load.serializable import Serializable, to_json_not_implemented
+from hocket.load.serializable import Serializable, to_json_not_implemented as to_json_not_implemented
 
-__all__ = [
-    "AllowedObjects",
-    "BaseSerialized",
-    "InitValidator",
-    "Serializable",
-    "SerializedConstructor",
-    "SerializedNotImplemented",
-    "SerializedSecret",
-    "dumpd",
-    "dumps",
-    "load",
-    "loads",
-    "to_json_not_implemented",
-]
+__all__ = ["InitValidator", "Serializable", "dumpd", "dumps", "load", "loads"]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from hocket._runtime.lazy import Loader, loader
 from hocket.messages.ai import AIMessage, AIMessageChunk, Collector, message_chunk_to_message
-from hocket.messages.base import BaseMessage, BaseMessageChunk, get_msg_title_repr, merge_content
+from hocket.messages.base import BaseMessage, BaseMessageChunk, get_msg_title_repr as get_msg_title_repr, merge_content
 from hocket.messages.buffer import get_buffer_string
 from hocket.messages.content import (
     Annotation,
@@ -40,7 +40,7 @@ from hocket.messages.content_factories import (
     create_tool_call,
     create_video_block,
 )
-from hocket.messages.content_validate import validate_content_block
+from hocket.messages.content_validate import validate_content_block as validate_content_block
 from hocket.messages.convert import AnyMessage, MessageLikeRepresentation, convert_to_messages
 from hocket.messages.records import (
     dump_message,
@@ -68,13 +68,19 @@ from hocket.messages.tool_calls import (
     InvalidToolCall,
     ToolCall,
     ToolCallChunk,
-    default_tool_chunk_parser,
-    default_tool_parser,
+    default_tool_chunk_parser as default_tool_chunk_parser,
+    default_tool_parser as default_tool_parser,
     invalid_tool_call,
     tool_call,
     tool_call_chunk,
 )
-from hocket.messages.usage import InputTokenDetails, OutputTokenDetails, UsageMetadata, add_usage, subtract_usage
+from hocket.messages.usage import (
+    InputTokenDetails,
+    OutputTokenDetails,
+    UsageMetadata,
+    add_usage as add_usage,
+    subtract_usage,
+)
 
 if TYPE_CHECKING:
     from hocket.message_toolkit.filter import filter_messages
@@ -82,7 +88,7 @@ if TYPE_CHECKING:
     from hocket.message_toolkit.openai_form import convert_to_openai_messages
     from hocket.message_toolkit.repair import HistoryProblem, check_history, repair_history, validate_history
     from hocket.message_toolkit.trim import trim_messages
-    from hocket.messages.examples import tool_example_to_messages
+    from hocket.messages.examples import tool_example_to_messages as tool_example_to_messages
     from hocket.messages.notifications import (
         NotificationMetadata,
         add_notification_metadata,
@@ -147,7 +153,6 @@ __all__ = [
     "UsageMetadata",
     "VideoContentBlock",
     "add_notification_metadata",
-    "add_usage",
     "check_history",
     "convert_to_messages",
     "convert_to_openai_data_block",
@@ -164,13 +169,10 @@ __all__ = [
     "create_text_block",
     "create_tool_call",
     "create_video_block",
-    "default_tool_chunk_parser",
-    "default_tool_parser",
     "dump_message",
     "dumps_message",
     "filter_messages",
     "get_buffer_string",
-    "get_msg_title_repr",
     "get_notification_metadata",
     "invalid_tool_call",
     "is_data_content_block",
@@ -186,9 +188,7 @@ __all__ = [
     "subtract_usage",
     "tool_call",
     "tool_call_chunk",
-    "tool_example_to_messages",
     "trim_messages",
-    "validate_content_block",
     "validate_history",
 ]
 

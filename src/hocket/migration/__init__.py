@@ -6,26 +6,12 @@
 from typing import TYPE_CHECKING
 
 from hocket._runtime.lazy import Loader, loader
-from hocket.migration.table import Absence, Place, find_module, find_place
 
 if TYPE_CHECKING:
-    from hocket.migration.programs import Program, list_programs, migrate_program
-    from hocket.migration.rewrite import rewrite_program
+    from hocket.migration.programs import migrate_program
 
-_LATER = {
-    "programs": "Program list_programs migrate_program",
-    "rewrite": "rewrite_program",
-}
+_LATER = {"programs": "migrate_program"}
 
-__all__ = [
-    "Absence",
-    "Place",
-    "Program",
-    "find_module",
-    "find_place",
-    "list_programs",
-    "migrate_program",
-    "rewrite_program",
-]
+__all__ = ["migrate_program"]
 
 __getattr__: Loader = loader(__name__, _LATER)

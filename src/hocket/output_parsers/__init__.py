@@ -4,7 +4,11 @@ from hocket._runtime.lazy import Loader, loader
 from hocket.errors import OutputParserException
 from hocket.output_parsers.base import BaseGenerationOutputParser, BaseLLMOutputParser, BaseOutputParser
 from hocket.output_parsers.json import JsonOutputParser, SimpleJsonOutputParser
-from hocket.output_parsers.json_text import parse_and_check_json_markdown, parse_json_markdown, parse_partial_json
+from hocket.output_parsers.json_text import (
+    parse_and_check_json_markdown as parse_and_check_json_markdown,
+    parse_json_markdown as parse_json_markdown,
+    parse_partial_json,
+)
 from hocket.output_parsers.list import (
     CommaSeparatedListOutputParser,
     ListOutputParser,
@@ -15,11 +19,11 @@ from hocket.output_parsers.openai_tools import (
     JsonOutputKeyToolsParser,
     JsonOutputToolsParser,
     PydanticToolsParser,
-    make_invalid_tool_call,
-    parse_tool_call,
-    parse_tool_calls,
+    make_invalid_tool_call as make_invalid_tool_call,
+    parse_tool_call as parse_tool_call,
+    parse_tool_calls as parse_tool_calls,
 )
-from hocket.output_parsers.pydantic import PydanticOutputParser, TBaseModel
+from hocket.output_parsers.pydantic import PydanticOutputParser, TBaseModel as TBaseModel
 from hocket.output_parsers.string import StrOutputParser
 from hocket.output_parsers.transform import BaseCumulativeTransformOutputParser, BaseTransformOutputParser
 from hocket.output_parsers.xml import XMLOutputParser
@@ -42,14 +46,8 @@ __all__ = [
     "PydanticToolsParser",
     "SimpleJsonOutputParser",
     "StrOutputParser",
-    "TBaseModel",
     "XMLOutputParser",
-    "make_invalid_tool_call",
-    "parse_and_check_json_markdown",
-    "parse_json_markdown",
     "parse_partial_json",
-    "parse_tool_call",
-    "parse_tool_calls",
 ]
 
 __getattr__: Loader = loader(__name__, {})

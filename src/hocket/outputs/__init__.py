@@ -7,7 +7,7 @@ from hocket.outputs.results import (
     ChatResult,
     LLMResult,
     RunInfo,
-    merge_chat_generation_chunks,
+    merge_chat_generation_chunks as merge_chat_generation_chunks,
 )
 
 __all__ = [
@@ -18,5 +18,4 @@ __all__ = [
     "GenerationChunk",
     "LLMResult",
     "RunInfo",
-    "merge_chat_generation_chunks",
 ]

@@ -3,7 +3,7 @@
 The table is loaded when a model is first looked up.
 """
 
-from hocket.profiles.lookup import checked_profile, find_profile, set_profile
+from hocket.profiles.lookup import find_profile, set_profile
 from hocket.profiles.profile import ModelProfile, ModelProfileRegistry
 
-__all__ = ["ModelProfile", "ModelProfileRegistry", "checked_profile", "find_profile", "set_profile"]
+__all__ = ["ModelProfile", "ModelProfileRegistry", "find_profile", "set_profile"]

@@ -2,7 +2,7 @@
 
 from hocket.documents.formatting import aformat_document, format_document
 from hocket.prompts import hub as hub
-from hocket.prompts.base import BasePromptTemplate, FormatOutputType
+from hocket.prompts.base import BasePromptTemplate, FormatOutputType as FormatOutputType
 from hocket.prompts.chat import (
     BaseChatPromptTemplate,
     BaseMessagePromptTemplate,
@@ -20,12 +20,12 @@ from hocket.prompts.formats import (
     check_valid_template,
     get_template_variables,
     jinja2_formatter,
-    mustache_formatter,
-    mustache_template_vars,
+    mustache_formatter as mustache_formatter,
+    mustache_template_vars as mustache_template_vars,
     validate_jinja2,
 )
 from hocket.prompts.image import ImagePromptTemplate
-from hocket.prompts.loading import load_prompt, load_prompt_from_config
+from hocket.prompts.loading import load_prompt, load_prompt_from_config as load_prompt_from_config
 from hocket.prompts.message import (
     AIMessagePromptTemplate,
     BaseStringMessagePromptTemplate,
@@ -50,7 +50,6 @@ __all__ = [
     "FewShotChatMessagePromptTemplate",
     "FewShotPromptTemplate",
     "FewShotPromptWithTemplates",
-    "FormatOutputType",
     "HumanMessagePromptTemplate",
     "ImagePromptTemplate",
     "LengthBasedExampleSelector",
@@ -65,8 +64,5 @@ __all__ = [
     "get_template_variables",
     "jinja2_formatter",
     "load_prompt",
-    "load_prompt_from_config",
-    "mustache_formatter",
-    "mustache_template_vars",
     "validate_jinja2",
 ]

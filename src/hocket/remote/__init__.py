@@ -10,7 +10,7 @@ from hocket.remote.stream_decoder import StreamDecoder
 
 if TYPE_CHECKING:
     from hocket.remote.chat_model import RemoteChatModel
-    from hocket.remote.embeddings import EmbeddingResult, RemoteEmbeddings
+    from hocket.remote.embeddings import EmbeddingResult as EmbeddingResult, RemoteEmbeddings
     from hocket.remote.environment import (
         convert_to_secret_str,
         from_env,
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
         secret_from_env,
     )
     from hocket.remote.llm import RemoteLLM
-    from hocket.remote.reply import excerpt_reply, normalize_finish, read_headers, read_reply
+    from hocket.remote.reply import excerpt_reply as excerpt_reply, normalize_finish, read_headers, read_reply
     from hocket.remote.usage import count_of, counts_at, make_usage
 
 _HOMES = {
@@ -33,7 +33,6 @@ _HOMES = {
 }
 
 __all__ = [
-    "EmbeddingResult",
     "Endpoint",
     "ModelName",
     "RemoteChatModel",
@@ -44,7 +43,6 @@ __all__ = [
     "convert_to_secret_str",
     "count_of",
     "counts_at",
-    "excerpt_reply",
     "from_env",
     "get_from_dict_or_env",
     "get_from_env",

@@ -77,7 +77,7 @@ class StreamDecoder(ABC, Generic[T]):
     def find_error(self, data: Fields) -> object:
         """Return the part of an event that says that the request has failed; None: none does.
 
-        What is returned is read as the body of an error is (`hocket.http.classify_error`).
+        What is returned is read as the body of an error is (`hocket.http.failures.classify_error`).
         """
         return data if has_failed(data) else None
 

@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     from hocket.retrievers.contextual_compression import ContextualCompressionRetriever
     from hocket.retrievers.cross_encoder_rerank import CrossEncoderReranker
     from hocket.retrievers.ensemble import EnsembleRetriever
-    from hocket.retrievers.extractor import EXTRACTION_PROMPT, LLMChainExtractor
-    from hocket.retrievers.multi_query import MULTI_QUERY_PROMPT, MultiQueryRetriever
+    from hocket.retrievers.extractor import EXTRACTION_PROMPT as EXTRACTION_PROMPT, LLMChainExtractor
+    from hocket.retrievers.multi_query import MULTI_QUERY_PROMPT as MULTI_QUERY_PROMPT, MultiQueryRetriever
     from hocket.retrievers.parent_document import ParentDocumentRetriever
     from hocket.tools.from_retriever import create_retriever_tool
 
@@ -27,8 +27,6 @@ _LATER = {
 }
 
 __all__ = [
-    "EXTRACTION_PROMPT",
-    "MULTI_QUERY_PROMPT",
     "BaseRetriever",
     "ContextualCompressionRetriever",
     "CrossEncoderReranker",

@@ -18,19 +18,19 @@ if TYPE_CHECKING:
     from hocket.runnables.binding import RunnableBinding
     from hocket.runnables.branch import RouterInput, RouterRunnable, RunnableBranch
     from hocket.runnables.calling import (
-        accepts_config,
-        accepts_run_manager,
-        aidentity,
-        gather_with_concurrency,
-        get_async_callback_manager_for_config,
-        get_callback_manager_for_config,
-        get_unique_config_specs,
-        identity,
-        is_async_callable,
-        is_async_generator,
+        accepts_config as accepts_config,
+        accepts_run_manager as accepts_run_manager,
+        aidentity as aidentity,
+        gather_with_concurrency as gather_with_concurrency,
+        get_async_callback_manager_for_config as get_async_callback_manager_for_config,
+        get_callback_manager_for_config as get_callback_manager_for_config,
+        get_unique_config_specs as get_unique_config_specs,
+        identity as identity,
+        is_async_callable as is_async_callable,
+        is_async_generator as is_async_generator,
         run_in_executor,
     )
-    from hocket.runnables.coercion import coerce_to_runnable, is_runnable_like
+    from hocket.runnables.coercion import coerce_to_runnable as coerce_to_runnable, is_runnable_like as is_runnable_like
     from hocket.runnables.config_fields import (
         ConfigurableField,
         ConfigurableFieldMultiOption,
@@ -39,31 +39,41 @@ if TYPE_CHECKING:
     )
     from hocket.runnables.configurable import RunnableConfigurableAlternatives, RunnableConfigurableFields
     from hocket.runnables.each import RunnableEach
-    from hocket.runnables.event_views import EventStream, EventView
+    from hocket.runnables.event_views import EventStream, EventView as EventView
     from hocket.runnables.fallbacks import RunnableWithFallbacks
     from hocket.runnables.folding import AddableDict, aadd, add
     from hocket.runnables.function import RunnableLambda, chain
     from hocket.runnables.generator import RunnableGenerator
-    from hocket.runnables.graph import CurveStyle, Edge, Graph, Node, NodeStyles, is_uuid
+    from hocket.runnables.graph import (
+        CurveStyle as CurveStyle,
+        Edge as Edge,
+        Graph as Graph,
+        Node as Node,
+        NodeStyles as NodeStyles,
+        is_uuid as is_uuid,
+    )
     from hocket.runnables.graph_ascii import draw_ascii
     from hocket.runnables.graph_mermaid import draw_mermaid
     from hocket.runnables.history import RunnableWithMessageHistory
-    from hocket.runnables.jitter import ExponentialJitterParams
-    from hocket.runnables.listeners import RunnableListened
+    from hocket.runnables.jitter import ExponentialJitterParams as ExponentialJitterParams
+    from hocket.runnables.listeners import RunnableListened as RunnableListened
     from hocket.runnables.parallel import RunnableMap, RunnableParallel
     from hocket.runnables.passthrough import RunnableAssign, RunnablePassthrough, RunnablePick
     from hocket.runnables.retry import RunnableRetry
     from hocket.runnables.run_record import Run
     from hocket.runnables.sequence import RunnableSequence
     from hocket.runnables.stream_events import (
-        BaseStreamEvent,
-        CustomStreamEvent,
-        EventData,
-        EventFilter,
-        StandardStreamEvent,
+        BaseStreamEvent as BaseStreamEvent,
+        CustomStreamEvent as CustomStreamEvent,
+        EventData as EventData,
+        EventFilter as EventFilter,
+        StandardStreamEvent as StandardStreamEvent,
         StreamEvent,
     )
-    from hocket.runnables.thread_pool import ContextThreadPoolExecutor, get_executor_for_config
+    from hocket.runnables.thread_pool import (
+        ContextThreadPoolExecutor as ContextThreadPoolExecutor,
+        get_executor_for_config as get_executor_for_config,
+    )
 
 _HOMES = {
     "binding": "RunnableBinding",
@@ -101,24 +111,12 @@ set_factory(ImportingFactory())
 
 __all__ = [
     "AddableDict",
-    "BaseStreamEvent",
     "ConfigurableField",
     "ConfigurableFieldMultiOption",
     "ConfigurableFieldSingleOption",
     "ConfigurableFieldSpec",
-    "ContextThreadPoolExecutor",
-    "CurveStyle",
-    "CustomStreamEvent",
-    "Edge",
-    "EventData",
-    "EventFilter",
     "EventStream",
-    "EventView",
-    "ExponentialJitterParams",
-    "Graph",
     "Input",
-    "Node",
-    "NodeStyles",
     "Other",
     "Output",
     "RouterInput",
@@ -134,7 +132,6 @@ __all__ = [
     "RunnableEach",
     "RunnableGenerator",
     "RunnableLambda",
-    "RunnableListened",
     "RunnableMap",
     "RunnableParallel",
     "RunnablePassthrough",
@@ -145,29 +142,14 @@ __all__ = [
     "RunnableWithFallbacks",
     "RunnableWithMessageHistory",
     "RunnableWrapper",
-    "StandardStreamEvent",
     "StreamEvent",
     "aadd",
-    "accepts_config",
-    "accepts_run_manager",
     "add",
-    "aidentity",
     "chain",
-    "coerce_to_runnable",
     "draw_ascii",
     "draw_mermaid",
     "ensure_config",
-    "gather_with_concurrency",
-    "get_async_callback_manager_for_config",
-    "get_callback_manager_for_config",
     "get_config_list",
-    "get_executor_for_config",
-    "get_unique_config_specs",
-    "identity",
-    "is_async_callable",
-    "is_async_generator",
-    "is_runnable_like",
-    "is_uuid",
     "merge_configs",
     "patch_config",
     "run_in_executor",

@@ -20,14 +20,8 @@ from hocket.testing.recorded import recorded
 if TYPE_CHECKING:
     from hocket.testing.conformance import (
         ChatHistoryConformance as ChatHistoryConformance,
-    )
-    from hocket.testing.conformance import (
         ChatModelConformance as ChatModelConformance,
-    )
-    from hocket.testing.conformance import (
         RemoteChatModelConformance as RemoteChatModelConformance,
-    )
-    from hocket.testing.conformance import (
         VectorStoreConformance as VectorStoreConformance,
     )
     from hocket.testing.server import (

@@ -21,8 +21,7 @@ from typing import Any
 import pytest
 
 from hocket.testing.cassettes.hooks import CassetteHooks, add_cassette_options
-from hocket.testing.clock import VirtualClock
-from hocket.testing.clock import virtual_clock as put_in_use
+from hocket.testing.clock import VirtualClock, virtual_clock as put_in_use
 from hocket.testing.network import no_network
 
 __all__ = [

@@ -7,7 +7,12 @@ from hocket._runtime.lazy import Loader, loader
 if TYPE_CHECKING:
     from hocket.tokens.approximate import count_tokens_approximately
     from hocket.tokens.counting import Tokenizer, acount_tokens, count_tokens
-    from hocket.tokens.encodings import Encoding, aget_encoding, encoding_name_for_model, get_encoding
+    from hocket.tokens.encodings import (
+        Encoding as Encoding,
+        aget_encoding as aget_encoding,
+        encoding_name_for_model as encoding_name_for_model,
+        get_encoding,
+    )
     from hocket.tokens.estimator import TokenEstimator
     from hocket.tokens.token_count import TokenCount
     from hocket.tokens.windows import calculate_max_tokens, get_model_context_size
@@ -22,16 +27,13 @@ _LATER = {
 }
 
 __all__ = [
-    "Encoding",
     "TokenCount",
     "TokenEstimator",
     "Tokenizer",
     "acount_tokens",
-    "aget_encoding",
     "calculate_max_tokens",
     "count_tokens",
     "count_tokens_approximately",
-    "encoding_name_for_model",
     "get_encoding",
     "get_model_context_size",
 ]

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from hocket.tools.from_retriever import RetrieverInput, create_retriever_tool
     from hocket.tools.from_runnable import convert_runnable_to_tool
     from hocket.tools.function_calling import (
-        FunctionDescription,
-        ToolDescription,
+        FunctionDescription as FunctionDescription,
+        ToolDescription as ToolDescription,
         convert_to_json_schema,
         convert_to_openai_function,
         convert_to_openai_tool,
@@ -49,7 +49,6 @@ __all__ = [
     "ArgsSchema",
     "BaseTool",
     "BaseToolkit",
-    "FunctionDescription",
     "InjectedToolArg",
     "InjectedToolCallId",
     "RetrieverInput",
@@ -57,7 +56,6 @@ __all__ = [
     "StopRun",
     "StructuredTool",
     "Tool",
-    "ToolDescription",
     "ToolException",
     "ToolTimeout",
     "ToolsRenderer",

@@ -4,8 +4,7 @@ import pickle
 from typing import Any, Literal
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from hocket.agents import ReActFormat
 from hocket.errors import InvalidInput

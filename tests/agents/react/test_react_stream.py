@@ -1,8 +1,7 @@
 """Of a reply that streams, only the final answer is shown, as early as it is certain, wherever the pieces are cut."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from hocket.agents import ReActFormat
 from tests.agents.react.test_react_parse import CASES, MIXTURES, UNITS

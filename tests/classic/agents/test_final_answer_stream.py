@@ -7,8 +7,7 @@ from uuid import UUID, uuid4
 import anyio
 import anyio.lowlevel
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from hocket.classic.agents import FinalAnswerStream
 from hocket.errors import InvalidInput

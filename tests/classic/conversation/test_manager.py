@@ -11,8 +11,7 @@ from typing import Any
 
 import anyio
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from hocket.chat_history import FileChatMessageHistory, InMemoryChatMessageHistory
 from hocket.classic.conversation import ChatHistoryManager

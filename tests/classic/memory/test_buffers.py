@@ -4,8 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from hocket import FakeListChatModel
 from hocket.chat_history import BaseChatMessageHistory, InMemoryChatMessageHistory

@@ -4,8 +4,7 @@ from typing import Any
 
 import anyio
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from hocket import FakeListLLM, ScriptedChatModel, Turn, UsageMetadataCallbackHandler
 from hocket._runtime.runtime import ASYNC

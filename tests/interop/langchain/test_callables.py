@@ -8,8 +8,7 @@ import langchain_core.prompts as lc
 import pytest
 from langchain_core.cross_encoders import BaseCrossEncoder as LCBaseCrossEncoder
 from langchain_core.document_loaders import BaseLoader as LCBaseLoader
-from langchain_core.documents import BaseDocumentCompressor as LCBaseDocumentCompressor
-from langchain_core.documents import Document as LCDocument
+from langchain_core.documents import BaseDocumentCompressor as LCBaseDocumentCompressor, Document as LCDocument
 from langchain_core.example_selectors import LengthBasedExampleSelector as LCLengthBasedExampleSelector
 from langchain_core.messages import SystemMessage as LCSystemMessage
 from langchain_core.retrievers import BaseRetriever as LCBaseRetriever

@@ -8,10 +8,12 @@ import langchain_core.documents as lc_documents
 import langchain_core.messages as lc
 import langchain_core.outputs as lc_outputs
 import pytest
-from langchain_core.callbacks import AsyncCallbackHandler as LCAsyncHandler
-from langchain_core.callbacks import AsyncCallbackManager as LCAsyncManager
-from langchain_core.callbacks import BaseCallbackHandler as LCHandler
-from langchain_core.callbacks import UsageMetadataCallbackHandler as LCUsageHandler
+from langchain_core.callbacks import (
+    AsyncCallbackHandler as LCAsyncHandler,
+    AsyncCallbackManager as LCAsyncManager,
+    BaseCallbackHandler as LCHandler,
+    UsageMetadataCallbackHandler as LCUsageHandler,
+)
 from langchain_core.language_models import FakeListChatModel as LCFakeListChatModel
 from langchain_core.tracers import BaseTracer as LCBaseTracer
 from pydantic import PrivateAttr

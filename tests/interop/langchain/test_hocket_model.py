@@ -7,8 +7,10 @@ from uuid import UUID
 
 import langchain_core.messages as lc
 import pytest
-from langchain_core.callbacks import AsyncCallbackHandler as LCAsyncHandler
-from langchain_core.callbacks import UsageMetadataCallbackHandler as LCUsageHandler
+from langchain_core.callbacks import (
+    AsyncCallbackHandler as LCAsyncHandler,
+    UsageMetadataCallbackHandler as LCUsageHandler,
+)
 from langchain_core.language_models import BaseChatModel as LCBaseChatModel
 from langchain_core.output_parsers import StrOutputParser
 from langchain_core.prompts import ChatPromptTemplate

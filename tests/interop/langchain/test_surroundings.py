@@ -15,8 +15,7 @@ from langchain_core.embeddings import DeterministicFakeEmbedding as LCFakeEmbedd
 from langchain_core.language_models import FakeListChatModel as LCFakeListChatModel
 from langchain_core.prompts import PromptTemplate as LCPromptTemplate
 from langchain_core.rate_limiters import InMemoryRateLimiter as LCInMemoryRateLimiter
-from langchain_core.runnables import RunnableConfig as LCRunnableConfig
-from langchain_core.runnables import RunnableLambda as LCRunnableLambda
+from langchain_core.runnables import RunnableConfig as LCRunnableConfig, RunnableLambda as LCRunnableLambda
 from langchain_core.tools import tool as lc_tool
 from langchain_core.vectorstores import InMemoryVectorStore as LCInMemoryVectorStore
 

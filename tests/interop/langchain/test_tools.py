@@ -13,11 +13,12 @@ from langchain_core.chat_history import InMemoryChatMessageHistory as LCInMemory
 from langchain_core.output_parsers import StrOutputParser as LCStrOutputParser
 from langchain_core.prompts import ChatPromptTemplate as LCChatPromptTemplate
 from langchain_core.retrievers import BaseRetriever as LCBaseRetriever
-from langchain_core.runnables import RunnableGenerator as LCRunnableGenerator
-from langchain_core.runnables import RunnableLambda as LCRunnableLambda
-from langchain_core.tools import InjectedToolCallId as LCInjectedToolCallId
-from langchain_core.tools import ToolException as LCToolException
-from langchain_core.tools import tool as lc_tool
+from langchain_core.runnables import RunnableGenerator as LCRunnableGenerator, RunnableLambda as LCRunnableLambda
+from langchain_core.tools import (
+    InjectedToolCallId as LCInjectedToolCallId,
+    ToolException as LCToolException,
+    tool as lc_tool,
+)
 from pydantic import ValidationError
 
 from hocket import ScriptedChatModel, Turn

@@ -8,11 +8,9 @@ import langchain_core.messages as lc
 import langchain_core.outputs as lc_outputs
 import langchain_core.prompt_values as lc_prompts
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from hocket import messages as own
-from hocket import outputs, prompt_values
+from hocket import messages as own, outputs, prompt_values
 from hocket.documents import Document
 from hocket.errors import InvalidInput
 from hocket.interop.langchain import from_langchain, to_langchain

@@ -6,8 +6,7 @@ from typing import Any
 import langchain_core.documents as lc_documents
 import pytest
 from langchain_core.embeddings import DeterministicFakeEmbedding as LCFakeEmbedding
-from langchain_core.vectorstores import InMemoryVectorStore as LCInMemoryVectorStore
-from langchain_core.vectorstores import VectorStore as LCVectorStore
+from langchain_core.vectorstores import InMemoryVectorStore as LCInMemoryVectorStore, VectorStore as LCVectorStore
 
 from hocket.documents import Document
 from hocket.embeddings import DeterministicFakeEmbedding

@@ -23,7 +23,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from hocket.migration import Program, migrate_program
+from hocket.migration import migrate_program
+from hocket.migration.programs import Program
 from tests.migration.tryout.internet import serve_internet
 
 _HIDE = """

@@ -16,7 +16,7 @@ from hocket.errors import (
     RateLimitError,
     RequestCanceled,
 )
-from hocket.http import classify_error
+from hocket.http.failures import classify_error
 from hocket.load import dumps, loads
 from hocket.messages import AIMessage, HumanMessage, ToolMessage
 from hocket.providers.cohere import ChatCohere

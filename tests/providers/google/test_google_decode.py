@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from hocket.errors import InvalidReply, ProviderUnavailable, RateLimitError
-from hocket.http import classify_error
+from hocket.http.failures import classify_error
 from hocket.load import dumps, loads
 from hocket.messages import AIMessage, HumanMessage, ToolMessage
 from hocket.providers.google import ChatGoogleGenerativeAI

@@ -13,7 +13,7 @@ from hocket.errors import (
     ProviderUnavailable,
     RateLimitError,
 )
-from hocket.http import classify_error
+from hocket.http.failures import classify_error
 from hocket.load import dumps, loads
 from hocket.messages import AIMessage, HumanMessage, ToolMessage
 from hocket.providers.mistral import ChatMistralAI, MistralAIEmbeddings

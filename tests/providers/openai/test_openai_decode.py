@@ -5,8 +5,7 @@ from contextlib import suppress
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from hocket.errors import AuthenticationError, InvalidReply, LLMError, ProviderUnavailable
 from hocket.http.request import HTTPReply

@@ -9,8 +9,7 @@ import pytest
 from hocket.errors import AuthenticationError, InvalidInput
 from hocket.load import dumps, loads
 from hocket.providers.openai import ChatOpenAI
-from hocket.providers.openai.compatible import __all__ as COMPATIBLE_NAMES
-from hocket.providers.openai.compatible import azure, groq, vllm
+from hocket.providers.openai.compatible import __all__ as COMPATIBLE_NAMES, azure, groq, vllm
 from hocket.providers.openai.dialects import COMPATIBLE, DIALECTS, Dialect, dialect_at, named_dialect
 from hocket.providers.openai.service import OpenAIService, build_url
 from hocket.remote.endpoint import resolve_fields

@@ -6,8 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from hocket.errors import ErrorCode, InvalidReply, LLMError, StreamTruncated
 from hocket.http.request import HTTPReply

@@ -11,8 +11,7 @@ from urllib.parse import quote
 
 import httpx
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from hocket.errors import CassetteMiss, InvalidReply, LLMError
 from hocket.providers.google import ChatGoogleGenerativeAI

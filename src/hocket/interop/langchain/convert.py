@@ -5,8 +5,10 @@ from typing import Any, cast, overload
 import langchain_core.documents as lc_documents
 import langchain_core.messages as lc_messages
 import langchain_core.prompt_values as lc_prompt_values
-from langchain_core.callbacks.base import BaseCallbackHandler as LCBaseCallbackHandler
-from langchain_core.callbacks.base import BaseCallbackManager as LCBaseCallbackManager
+from langchain_core.callbacks.base import (
+    BaseCallbackHandler as LCBaseCallbackHandler,
+    BaseCallbackManager as LCBaseCallbackManager,
+)
 from langchain_core.chat_history import BaseChatMessageHistory as LCBaseChatMessageHistory
 from langchain_core.cross_encoders import BaseCrossEncoder as LCBaseCrossEncoder
 from langchain_core.document_loaders import BaseLoader as LCBaseLoader

@@ -9,9 +9,11 @@ import inspect
 from collections.abc import Callable
 from typing import NamedTuple, cast
 
-from langchain_core.callbacks.base import AsyncCallbackHandler as LCAsyncCallbackHandler
-from langchain_core.callbacks.base import BaseCallbackHandler as LCBaseCallbackHandler
-from langchain_core.callbacks.base import BaseCallbackManager as LCBaseCallbackManager
+from langchain_core.callbacks.base import (
+    AsyncCallbackHandler as LCAsyncCallbackHandler,
+    BaseCallbackHandler as LCBaseCallbackHandler,
+    BaseCallbackManager as LCBaseCallbackManager,
+)
 
 from hocket.callbacks import AsyncCallbackManager, BaseCallbackHandler, BaseCallbackManager, CallbackManager
 from hocket.callbacks.events import listener

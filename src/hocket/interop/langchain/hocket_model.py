@@ -10,18 +10,24 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from uuid import UUID
 
 import langchain_core.messages as lc
-from langchain_core.callbacks import AsyncCallbackManagerForLLMRun as LCAsyncRunManager
-from langchain_core.callbacks import CallbackManagerForLLMRun as LCRunManager
+from langchain_core.callbacks import (
+    AsyncCallbackManagerForLLMRun as LCAsyncRunManager,
+    CallbackManagerForLLMRun as LCRunManager,
+)
 from langchain_core.callbacks.base import BaseCallbackManager as LCBaseCallbackManager
 from langchain_core.language_models import LanguageModelInput as LCInput
 from langchain_core.language_models.chat_models import BaseChatModel as LCBaseChatModel
-from langchain_core.outputs import ChatGeneration as LCChatGeneration
-from langchain_core.outputs import ChatGenerationChunk as LCChatGenerationChunk
-from langchain_core.outputs import ChatResult as LCChatResult
-from langchain_core.runnables import Runnable as LCRunnable
-from langchain_core.runnables import RunnableConfig as LCRunnableConfig
-from langchain_core.runnables import RunnableLambda as LCRunnableLambda
-from langchain_core.runnables import RunnableMap as LCRunnableMap
+from langchain_core.outputs import (
+    ChatGeneration as LCChatGeneration,
+    ChatGenerationChunk as LCChatGenerationChunk,
+    ChatResult as LCChatResult,
+)
+from langchain_core.runnables import (
+    Runnable as LCRunnable,
+    RunnableConfig as LCRunnableConfig,
+    RunnableLambda as LCRunnableLambda,
+    RunnableMap as LCRunnableMap,
+)
 from langchain_core.runnables.config import ensure_config as lc_ensure_config
 from langchain_core.tools import BaseTool as LCBaseTool
 from langchain_core.utils.function_calling import convert_to_openai_tool as lc_convert_to_openai_tool

@@ -11,11 +11,9 @@ from collections.abc import Generator, Sequence
 from contextvars import ContextVar
 from typing import TypeVar
 
-from langchain_core.callbacks import AsyncCallbackManager as LCAsyncManager
-from langchain_core.callbacks import CallbackManager as LCManager
+from langchain_core.callbacks import AsyncCallbackManager as LCAsyncManager, CallbackManager as LCManager
 from langchain_core.runnables import RunnableConfig as LCRunnableConfig
-from langchain_core.tracers import LangChainTracer
-from langchain_core.tracers import context as lc_context
+from langchain_core.tracers import LangChainTracer, context as lc_context
 from langsmith.run_helpers import tracing_context  # pyright: ignore[reportUnknownVariableType]
 from langsmith.utils import tracing_is_enabled  # pyright: ignore[reportUnknownVariableType]
 

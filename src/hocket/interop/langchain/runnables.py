@@ -7,12 +7,13 @@ it: its own run is the only one. Inputs and outputs are converted wherever messa
 from collections.abc import AsyncIterator, Awaitable, Iterator
 from typing import TYPE_CHECKING, Any, cast
 
-from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun as LCAsyncRun
-from langchain_core.callbacks import CallbackManagerForRetrieverRun as LCRun
+from langchain_core.callbacks import (
+    AsyncCallbackManagerForRetrieverRun as LCAsyncRun,
+    CallbackManagerForRetrieverRun as LCRun,
+)
 from langchain_core.documents import Document as LCDocument
 from langchain_core.retrievers import BaseRetriever as LCBaseRetriever
-from langchain_core.runnables import Runnable as LCRunnable
-from langchain_core.runnables import RunnableConfig as LCRunnableConfig
+from langchain_core.runnables import Runnable as LCRunnable, RunnableConfig as LCRunnableConfig
 from pydantic import SkipValidation
 
 from hocket._runtime.runtime import Runtime

@@ -10,13 +10,14 @@ from collections.abc import Callable, Generator
 from contextvars import ContextVar
 from typing import Any, Literal, TypeVar, cast
 
-from langchain_core.callbacks import AsyncCallbackManagerForToolRun as LCAsyncRun
-from langchain_core.callbacks import CallbackManagerForToolRun as LCRun
+from langchain_core.callbacks import AsyncCallbackManagerForToolRun as LCAsyncRun, CallbackManagerForToolRun as LCRun
 from langchain_core.messages import ToolMessage as LCToolMessage
 from langchain_core.runnables import RunnableConfig as LCRunnableConfig
-from langchain_core.tools import BaseTool as LCBaseTool
-from langchain_core.tools import InjectedToolCallId as LCInjectedToolCallId
-from langchain_core.tools import ToolException as LCToolException
+from langchain_core.tools import (
+    BaseTool as LCBaseTool,
+    InjectedToolCallId as LCInjectedToolCallId,
+    ToolException as LCToolException,
+)
 from langchain_core.utils.function_calling import convert_to_openai_tool as lc_convert_to_openai_tool
 from pydantic import BaseModel, SkipValidation
 

@@ -8,8 +8,7 @@ import langchain_core.outputs as lc
 import langchain_core.prompt_values as lc_prompts
 from langchain_core.outputs import RunInfo as LCRunInfo
 
-from hocket import outputs as own
-from hocket import prompt_values as prompts
+from hocket import outputs as own, prompt_values as prompts
 from hocket.documents import Document
 from hocket.interop.langchain.messages import message_from_langchain, message_to_langchain
 from hocket.load.serializable import construct
