@@ -6,7 +6,7 @@ Those that processes share are imported when they are first asked for.
 from typing import TYPE_CHECKING
 
 from hocket._runtime.lazy import Loader, loader
-from hocket.caches.base import RETURN_VAL_TYPE as RETURN_VAL_TYPE, BaseCache, Claim
+from hocket.caches.base import RETURN_VAL_TYPE, BaseCache, Claim
 from hocket.caches.memory import InMemoryCache
 
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from hocket.caches.redis import RedisCache
     from hocket.caches.sqlite import SQLiteCache
 
-__all__ = ["BaseCache", "Claim", "InMemoryCache", "PostgresCache", "RedisCache", "SQLiteCache"]
+__all__ = ["RETURN_VAL_TYPE", "BaseCache", "Claim", "InMemoryCache", "PostgresCache", "RedisCache", "SQLiteCache"]
 
 _LATER = {
     "postgres": "PostgresCache",

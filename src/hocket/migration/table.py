@@ -73,7 +73,7 @@ def find_place(module: str, name: str, *, keeps_files: bool = False) -> Place | 
             return Place(room, own)
     rooms = () if f"{module}.{name}" in OTHER_MEANINGS else _list_rooms(module)
     for room in rooms:
-        if name in _list_offers(room):
+        if _is_offered(room, name):
             return Place(room, name)
     return _find_answer(module, name) or _answer_for(module, name)
 
@@ -127,11 +127,23 @@ def _list_rooms(module: str) -> Iterator[str]:
 
 @functools.cache
 def _list_offers(room: str) -> frozenset[str]:
-    """Return the public names of a room; none, if there is no such room, or it needs what is not installed."""
+    """Return the names that a room shows; none, if there is no such room, or it needs what is not installed."""
     try:
         return frozenset(getattr(importlib.import_module(room), "__all__", ()))
     except ImportError:
         return frozenset()
+
+
+@functools.cache
+def _is_offered(room: str, name: str) -> bool:
+    """Whether a name can be imported from a room, which does not show all that it has for programs of LangChain's."""
+    if name in (shown := _list_offers(room)) or not shown or name.startswith("_"):
+        return name in shown
+    try:
+        found: object = getattr(importlib.import_module(room), name)
+    except (AttributeError, ImportError):
+        return False
+    return str(getattr(found, "__module__", "")).startswith("hocket.")
 
 
 def _find_answer(module: str, name: str) -> Absence | None:
