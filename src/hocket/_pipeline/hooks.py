@@ -80,12 +80,13 @@ def is_defined(model: type, name: str) -> bool:
 
 def _find_live(model: type, whole: frozenset[str]) -> frozenset[str]:
     """Return the hooks that are asked, of ``whole`` and of those that stream; a mixin's are those of the class with it."""
-    live = own = frozenset[str]()
+    none: frozenset[str] = frozenset()
+    live = own = none
     for owner in reversed(model.__mro__):
         own |= {name for name in whole | _STREAMS if vars(owner).get(name) not in _defaults}
         if own and hasattr(owner, "_llm_type"):
-            live = own | (frozenset() if own & whole else live - _STREAMS)
-            own = frozenset()
+            live = own | (none if own & whole else live - _STREAMS)
+            own = none
     return live
 
 

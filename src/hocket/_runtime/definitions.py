@@ -4,7 +4,7 @@ import functools
 import inspect
 from collections.abc import Set
 from types import CodeType
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, cast
 
 from hocket.errors import InvalidHook
 
@@ -95,7 +95,8 @@ def _resolve_twins(cls: type, names: tuple[str, ...]) -> None:
             continue
         if any(asks(inspect.getattr_static(cls, one), {name}) for one in newest):
             continue  # its author knows of both
-        default, below = vars(base).get(name), [getattr(super(cls, cls), one, None) for one in newest]
+        inherited = cast(object, super(cls, cls))
+        default, below = vars(base).get(name), [getattr(inherited, one, None) for one in newest]
         if is_face or not asks(default, newest) or any(asks(one, {name}) for one in below):
             raise InvalidHook(
                 f"{cls.__name__} overrides {' and '.join(sorted(newest))}, and {name} would go by it: "

@@ -59,7 +59,11 @@ def refuse_overrides(model: type) -> None:
             )
     for inner, outer in _PARTS:
         hook = getattr(model, outer, None)
-        if is_defined(model, outer) and find_newest(model, object, inner, outer) == {inner} and not asks(hook, {inner}):
+        if (
+            is_defined(model, outer)
+            and find_newest(model, object, inner, outer) == frozenset({inner})
+            and not asks(hook, {inner})
+        ):
             raise InvalidHook(f"{model.__name__}.{inner} would be called by no verb: override `{outer}`")
 
 
