@@ -61,7 +61,9 @@ def test_options_reach_the_model(hocket: Run) -> None:
     """Instructions as a message; the rest as the model's options, which refuses what it does not have."""
     done = hocket("chat", "hi", "--model", "acted:echo", "--system", "be brief", "--temperature", "0")
     assert sent(done) == [["system", "be brief"], ["human", "hi"]]
-    assert_one_line(hocket("chat", "hi", "--model", "acted:echo", "--seed", "1"), 2, "the model takes no --seed")
+    assert_one_line(
+        hocket("chat", "hi", "--model", "acted:echo", "--seed", "1"), 2, "Echo takes no --seed: leave it out"
+    )
 
 
 def test_a_pipe_gets_plain_text(hocket: Run) -> None:

@@ -230,6 +230,7 @@ class AsksAgain(ChatOpenAI):
     """It takes a new event loop for a lost connection, and sends its request once more."""
 
     _loops: dict[threading.Thread, Any] = PrivateAttr(default_factory=dict)
+    _astream = ChatOpenAI._astream  # else streams would be answered by the next method, in one piece
 
     async def _agenerate(self, *args: Any, **kwargs: Any) -> ChatResult:
         loop, thread = current_token().native_token, threading.current_thread()

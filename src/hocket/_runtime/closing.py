@@ -28,8 +28,8 @@ class AsyncClosing:
         await self.aclose()
 
 
-class Closing(AsyncClosing):
-    """What has ``aclose`` and ``close``."""
+class Closing:
+    """What has ``close``: its block closes it, however the block ends."""
 
     __slots__ = ()
 

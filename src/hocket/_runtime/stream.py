@@ -22,7 +22,7 @@ from anyio.lowlevel import current_token
 
 from hocket._runtime.alarm import Alarm
 from hocket._runtime.cancellation import refuse, wait_for, wait_shielded
-from hocket._runtime.closing import AsyncClosing
+from hocket._runtime.closing import AsyncClosing, Closing
 from hocket._runtime.detached import Detached, call_soon, spawn
 from hocket._runtime.portal import is_here, run_in_portal
 
@@ -339,7 +339,7 @@ class _Remote(Generic[T]):
         run_in_portal(self._stream.aclose)
 
 
-class SyncStream(Generic[T]):
+class SyncStream(Closing, Generic[T]):
     """An iterator over a producer: the sync face of `Stream`, with the same rules.
 
     Args:
@@ -375,14 +375,6 @@ class SyncStream(Generic[T]):
             self._over = True
             if self._source is not None:
                 self._source.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def __del__(self) -> None:
         # A remote one is left to the `Stream` inside, which waits for nobody: who collects garbage may hold any lock.

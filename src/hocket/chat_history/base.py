@@ -9,7 +9,7 @@ from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, ClassVar
 
 from hocket._databases.writes import finish_write
-from hocket._runtime.closing import Closing
+from hocket._runtime.closing import AsyncClosing, Closing
 from hocket._runtime.definitions import Twins, has_own_definition
 from hocket._runtime.runtime import ASYNC, BLOCKING, drive
 from hocket.chat_history.exclusive import Exclusive
@@ -32,7 +32,7 @@ class _Messages:
         return drive(BLOCKING.call_async(history.aget_messages))
 
 
-class BaseChatMessageHistory(Twins, Closing):
+class BaseChatMessageHistory(Twins, AsyncClosing, Closing):
     """The messages of one conversation, kept somewhere.
 
     A subclass defines the sync half (`messages`, `add_messages` or `add_message`, `clear`) or the async one

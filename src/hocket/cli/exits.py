@@ -137,6 +137,8 @@ _IN_PYTHON = (
     (r"\bmax_tokens=\.\.\.", "--max-tokens N"),
     (r"\bmax_tokens=", "--max-tokens "),
     (r"\b(temperature|seed)=", r"--\1 "),
+    (r"\btakes no (temperature|seed)\b", r"takes no --\1"),
+    (r", or have it left out with unsupported='drop'", ", or have it left out with -o unsupported=drop"),
     (r"\bbase_url=", "--base-url "),
     (r"\ballow more with max_tokens\b", "allow more with --max-tokens N"),
     (r"; what came is in `partial`|, see `partial`", ""),

@@ -101,13 +101,13 @@ class OptionPolicyMixin(BaseModel, defer_build=True):
     @classmethod
     def _leave_out_foreign(cls, values: object) -> object:
         """Do with options that other models take, and this class has no field for, what ``unsupported`` says."""
-        if not cls._option_fields or not isinstance(values, dict):
-            return values
-        fields = cast("dict[str, Any]", values)
+        fields = cast("dict[str, Any]", values) if isinstance(values, dict) else {}
         foreign = (fields.keys() & VOCABULARY) - cls.__pydantic_fields__.keys()
+        if not foreign or not cls._option_fields or cls.model_config.get("extra") == "allow":
+            return values
         if said := sorted(name for name in foreign if fields[name] is not None):
             _refuse(cls.__name__, [f"{cls.__name__} takes no {', '.join(said)}"], fields.get("unsupported", "raise"))
-        return {name: value for name, value in fields.items() if name not in foreign} if foreign else fields
+        return {name: value for name, value in fields.items() if name not in foreign}
 
     @model_validator(mode="after")
     def _fill_profile(self) -> Self:

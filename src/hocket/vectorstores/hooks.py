@@ -2,9 +2,10 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Final
+from types import TracebackType
+from typing import Final, Self
 
-from hocket._runtime.closing import Closing
+from hocket._runtime.closing import AsyncClosing
 from hocket._runtime.definitions import Twins
 from hocket._runtime.sync_twin import sync_twin
 from hocket.documents import Document
@@ -17,7 +18,7 @@ from hocket.vectorstores.ranking import Match
 __all__ = ["VectorStoreHooks"]
 
 
-class VectorStoreHooks(Twins, Closing, ABC):
+class VectorStoreHooks(Twins, AsyncClosing, ABC):
     """The methods of a store that differ between stores; `hocket.vectorstores.VectorStore` has the rest.
 
     Args:
@@ -89,3 +90,11 @@ class VectorStoreHooks(Twins, Closing, ABC):
     delete: Final = sync_twin(adelete)
     get_by_ids: Final = sync_twin(aget_by_ids)
     close: Final = sync_twin(aclose)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()

@@ -104,7 +104,7 @@ class ChatOpenAI(OpenAIService, ModelOptions, RemoteChatModel):
 
     def _has_beginning(self, params: FieldsView) -> bool:
         fields = {**self.__dict__, **params}
-        sent = {**fields, **(fields["extra_body"] or {})}
+        sent: FieldsView = {**fields, **(fields["extra_body"] or {})}
         return sent["previous_response_id"] is None and sent["conversation"] is None
 
     def _request(self, messages: Sequence[BaseMessage], options: ModelOptions, *, stream: bool) -> HTTPRequest:
