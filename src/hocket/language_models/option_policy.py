@@ -101,10 +101,12 @@ class OptionPolicyMixin(BaseModel, defer_build=True):
     @classmethod
     def _leave_out_foreign(cls, values: object) -> object:
         """Do with options that other models take, and this class has no field for, what ``unsupported`` says."""
-        fields = cast("dict[str, Any]", values) if isinstance(values, dict) else {}
+        if not isinstance(values, dict):
+            return values
+        fields = cast("dict[str, Any]", values)
         foreign = (fields.keys() & VOCABULARY) - cls.__pydantic_fields__.keys()
         if not foreign or not cls._option_fields or cls.model_config.get("extra") == "allow":
-            return values
+            return fields
         if said := sorted(name for name in foreign if fields[name] is not None):
             _refuse(cls.__name__, [f"{cls.__name__} takes no {', '.join(said)}"], fields.get("unsupported", "raise"))
         return {name: value for name, value in fields.items() if name not in foreign}
