@@ -184,6 +184,9 @@ class ConnectionPool:
                 return
 
     def _take(self) -> Connection:
+        return self._take_idle() or self._connect()
+
+    def _take_idle(self) -> Connection | None:
         while self._idle:
             try:
                 connection = self._idle.pop()
@@ -192,7 +195,7 @@ class ConnectionPool:
             if _is_silent(connection):
                 return connection
             connection.close()
-        return self._connect()
+        return None
 
     def _connect(self) -> Connection:
         return psycopg.connect(self._conninfo, autocommit=True)

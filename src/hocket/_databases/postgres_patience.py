@@ -4,6 +4,9 @@ psycopg's sync connection waits for its server as long as the network holds. A s
 server, which is what may hang, and a parameter of the session is more than some poolers take. libpq takes two seconds at
 least before it gives up on a host that does not answer, so connections are made in a thread: one that comes late is kept for
 the next caller.
+
+They are made one after another. Were eight processes that start together to ask for ten each at once, the server would have
+to start eighty of its own, and be late with all of them. Most who wait need none of their own: one is given back meanwhile.
 """
 
 import threading
@@ -32,23 +35,42 @@ class ImpatientPool(ConnectionPool):
     def __init__(self, url: str, patience: float) -> None:
         super().__init__(url)
         self._patience = patience
+        self._making: Future[Connection] | None = None
+        self._starting = threading.Lock()
 
     def _connect(self) -> Connection:
-        making: Future[Connection] = Future()
-        threading.Thread(target=self._make, args=(making,), name="hocket connecting", daemon=True).start()
-        try:
-            return making.result(self._patience)
-        except TimeoutError:
-            making.add_done_callback(self._keep)
-        raise psycopg.OperationalError(f"no connection within {self._patience:g} s")
+        while True:
+            with self._starting:
+                making, is_own = self._making or Future[Connection](), self._making is None
+                self._making = making
+            if is_own:
+                threading.Thread(target=self._make, args=(making,), name="hocket connecting", daemon=True).start()
+            try:
+                made = making.result(self._patience)
+            except TimeoutError:
+                if is_own:
+                    making.add_done_callback(self._keep)
+                self._end_turn(making)  # the next caller tries anew
+                raise psycopg.OperationalError(f"no connection within {self._patience:g} s") from None
+            connection = made if is_own else self._take_idle()
+            if connection is not None:
+                return connection
 
     def _make(self, making: "Future[Connection]") -> None:
         try:
             connection = _ImpatientConnection.connect(self._conninfo, autocommit=True)
             connection.patience = self._patience
-            making.set_result(connection)
         except BaseException as error:  # raised where it is waited for
+            self._end_turn(making)
             making.set_exception(error)
+        else:
+            self._end_turn(making)
+            making.set_result(connection)
+
+    def _end_turn(self, making: "Future[Connection]") -> None:
+        with self._starting:
+            if self._making is making:
+                self._making = None
 
     def _keep(self, made: "Future[Connection]") -> None:
         if made.exception() is None:
