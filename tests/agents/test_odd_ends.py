@@ -1,16 +1,19 @@
 """Ends of runs: what has ended is not gone on with, and a limit on time is one on waiting, too."""
 
+import itertools
 from typing import Any
 
 import anyio
 import pytest
 from pydantic import BaseModel
 
-from hocket.agents import AgentLimits, Resume
+from hocket.agents import AgentLimits, Resume, create_agent
 from hocket.chat_history import InMemoryChatMessageHistory
 from hocket.errors import InvalidInput, RateLimitError, StopRun
+from hocket.messages import AIMessage
 from hocket.tools import tool
 from tests.agents.conftest import MakeAgent, Script, add, call
+from tests.kit import tool_model
 
 
 class Hour(BaseModel):
@@ -81,3 +84,17 @@ async def test_seconds_are_those_of_waiting_too(make_agent: MakeAgent):
         result = await agent.ainvoke("go", history=history)
         group.cancel_scope.cancel()
     assert (result.stop, result.output, model.requests) == ("seconds", None, [])
+
+
+async def test_the_limit_on_seconds_holds_where_nothing_waits():
+    """Neither the model nor its tools give the loop a chance by themselves."""
+    count = itertools.count(1)
+
+    def ask_for_more(messages: object) -> AIMessage:
+        number = next(count)
+        assert number < 100_000, "no limit on seconds holds"
+        return AIMessage("", tool_calls=[call("add", a=number, b=number)])
+
+    limits = AgentLimits(seconds=0.1, model_calls=None, tool_calls=None)
+    result = await create_agent(tool_model(ask_for_more), [add], limits=limits).ainvoke("go")
+    assert result.stop == "seconds" and result.model_calls > 1

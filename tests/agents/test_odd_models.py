@@ -8,7 +8,7 @@ from pydantic import BaseModel, RootModel
 
 from hocket import ScriptedChatModel, Turn
 from hocket.agents import AgentLimits, AgentMiddleware, ModelRequest, create_agent
-from hocket.agents.repeats import RepeatCounter
+from hocket.agents.limits import RepeatCounter
 from hocket.errors import ContentFiltered, InvalidHook, InvalidInput
 from hocket.messages import AIMessage, AIMessageChunk, ToolCall
 from hocket.runnables import RunnableLambda

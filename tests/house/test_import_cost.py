@@ -15,7 +15,7 @@ LATER = {
     *("asyncio", "trio", "anyio.from_thread", "concurrent.futures", "difflib", "httpx", "tenacity"),
     *("hocket.http", "hocket.language_models.llms", "hocket.language_models.simple", "hocket.message_toolkit"),
     *("hocket.messages.formats", "hocket.messages.formats.view"),
-    *("hocket.runnables.binding", "hocket._schemas", "hocket.tokens", "hocket.tools"),
+    *("hocket.runnables.proxy", "hocket._schemas", "hocket.tokens", "hocket.tools"),
 }
 """What is loaded when it is first used."""
 

@@ -11,7 +11,7 @@ from hocket import FakeListChatModel, FakeListLLM, ScriptedChatModel, Turn
 from hocket.callbacks import adispatch_custom_event
 from hocket.errors import InvalidInput
 from hocket.runnables import EventStream, RunnableLambda, RunnableParallel, RunnablePassthrough, add
-from hocket.runnables.pure import PureRunnable
+from hocket.runnables.with_run import PureRunnable
 
 
 class Text(PureRunnable[Any, str]):

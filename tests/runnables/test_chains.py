@@ -20,7 +20,7 @@ from hocket.runnables import (
     RunnablePick,
     add,
 )
-from hocket.runnables.pure import PureRunnable
+from hocket.runnables.with_run import PureRunnable
 from tests.kit import hook_llm
 
 # -- steps of every kind, from text to text

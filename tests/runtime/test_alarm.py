@@ -9,7 +9,7 @@ import anyio.lowlevel
 import pytest
 
 from hocket._runtime import clock
-from hocket._runtime.alarm import Alarm
+from hocket._runtime.clock import Alarm
 from hocket.testing import virtual_clock as put_in_use
 
 SOON = 0.02

@@ -10,8 +10,7 @@ import anyio.lowlevel
 import anyio.to_thread
 import pytest
 
-from hocket._runtime.runtime import ASYNC, BLOCKING, Runtime, drive, start_eagerly
-from hocket._runtime.threads import MAX_THREADS, thread_limiter
+from hocket._runtime.runtime import ASYNC, BLOCKING, MAX_THREADS, Runtime, drive, start_eagerly, thread_limiter
 from hocket.testing import VirtualClock
 
 setting = contextvars.ContextVar("setting", default="unset")

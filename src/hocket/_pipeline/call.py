@@ -14,7 +14,7 @@ from hocket._pipeline.answer import AnswerFold, AnswerKind
 from hocket._pipeline.request import CallRequest
 from hocket._pipeline.runs import NO_RUNS, LLMRun, RelayedRuns, Runs
 from hocket._runtime import clock
-from hocket._runtime.alarm import Alarm
+from hocket._runtime.clock import Alarm
 from hocket._runtime.runtime import Runtime
 from hocket._runtime.stream import Sink
 from hocket.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun

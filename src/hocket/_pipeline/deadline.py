@@ -1,4 +1,4 @@
-"""Limits on time, in one place for all providers. They hold for what the hook hands over, not for the network.
+"""Limits on time, and attempts, each in one place for all providers. Limits hold for what the hook hands over.
 
 ``total`` begins with the run, so that it covers the handlers that are told of its start: the caller waits for them, too.
 It does not cover those that are told of its end, which have a limit of their own (`hocket.callbacks.events`), for an end
@@ -7,6 +7,10 @@ and ``idle`` are right above the hook, anew for each attempt. While the consumer
 still. A call that runs out of time is cancelled where it waits, and its error has the part of the answer that had come.
 
 Sync code cannot be interrupted: there ``total`` is checked between chunks and attempts, and the other limits are ignored.
+
+There is no other attempt once a chunk was handed out, to a consumer or to handlers that listen to tokens: nobody is to
+get the beginning twice. Nor is there one after the call's deadline: where the server asks for a longer wait, its error is
+raised at once. The outermost policy sets the number of attempts; policies inside it spend from the same budget.
 """
 
 from collections.abc import Awaitable
@@ -14,11 +18,12 @@ from typing import Any
 
 from hocket._pipeline.call import NO_LIMITS, Call, Next
 from hocket._runtime import clock
-from hocket._runtime.alarm import Alarm
+from hocket._runtime.clock import Alarm
 from hocket.errors import FirstTokenTimeout, IdleTimeout, RequestTimeout, TotalTimeout
+from hocket.retries import Failure, RetryPolicy, retry_async
 from hocket.timeouts import Timeout, connect_limit
 
-__all__ = ["check_total", "start_in_time", "with_attempt_deadlines", "with_total_deadline"]
+__all__ = ["check_total", "start_in_time", "with_attempt_deadlines", "with_retries", "with_total_deadline"]
 
 
 def start_in_time(call: Call) -> Awaitable[None]:
@@ -126,4 +131,37 @@ def _timeout(call: Call, cls: type[RequestTimeout], what: str, limit: str) -> Re
         model=call.request.served_model,
         retryable=cls is not TotalTimeout,
         partial=partial,
+    )
+
+
+def with_retries(call_next: Next) -> Next:
+    """Return ``call_next``, tried again by the call's policy, if it has one."""
+
+    def start(call: Call) -> Awaitable[Any]:
+        policy = call.limits.retry
+        return call_next(call) if policy is None else _make_attempts(call, call_next, policy)
+
+    return start
+
+
+def _make_attempts(call: Call, call_next: Next, policy: RetryPolicy) -> Awaitable[Any]:
+    async def attempt(number: int) -> Any:
+        if number > 1:
+            call.delivery.restart()
+            check_total(call)
+        return await call_next(call)
+
+    async def emit_retry(failure: Failure) -> None:
+        state, facts = failure.retry_event_args
+        response = call.failure_response(failure.error)
+        await call.runs.emit_shared("on_retry", state, **facts, response=response)
+
+    return retry_async(
+        attempt,
+        policy,
+        call.runtime,
+        limit=policy.max_attempts,
+        ends_at=lambda: call.limits.ends_at,
+        may_repeat=lambda: not call.delivery.has_handed_out,
+        tell=emit_retry,
     )

@@ -1,16 +1,27 @@
-"""The time, as a seam.
+"""The time, as a seam, and a limit on it that can be moved while it runs.
 
 Everything in hocket that waits for time to pass (a rate limiter, a delay, a retry) asks this module and not ``time`` or
 the event loop, so that a test can put a virtual clock underneath and never sleep for real. ``hocket.testing`` ships
 that clock; nothing else replaces it.
+
+A stream moves its limit with every chunk. trio keeps the deadlines of its scopes in a heap, where that costs little. On
+asyncio every move would drop one timer and make another, so there the timer stays where it is: an alarm wakes when its
+time may have come, and goes back to sleep if that was put off meanwhile. Under a clock that is not the loop's own it
+sleeps by that clock, in a task.
 """
 
+import math
 import time
-from typing import Protocol
+from collections.abc import Callable
+from types import TracebackType
+from typing import Any, Protocol, Self
 
 import anyio
+from anyio.lowlevel import current_token
 
-__all__ = ["Clock", "RealClock", "current", "use"]
+from hocket._runtime.detached import spawn
+
+__all__ = ["Alarm", "Clock", "RealClock", "current", "use"]
 
 
 class Clock(Protocol):
@@ -66,3 +77,78 @@ def use(clock: Clock) -> Clock:
     global _current
     before, _current = _current, clock
     return before
+
+
+class Alarm:
+    """Cuts off what runs inside it when its time has come; under an event loop.
+
+    That cancellation ends where the alarm does, so that the code behind its ``with`` runs only if it rang. What has ended
+    nevertheless, with a result or an error of its own, or is cancelled from outside at the same time, goes its own way.
+    """
+
+    __slots__ = ("_at", "_forget", "_later", "_scope", "_wakes_at")
+
+    def __init__(self) -> None:
+        self._at = self._wakes_at = math.inf
+        self._scope = anyio.CancelScope()
+        self._forget: Callable[[], object] | None = None
+        self._later: Callable[[float, Callable[[], object]], Callable[[], object]] | None = None
+
+    def set(self, seconds: float | None) -> None:
+        """Ring in so many seconds from now; None: not at all, until it is set again."""
+        if self._later is None:
+            self._scope.deadline = math.inf if seconds is None else anyio.current_time() + seconds
+        elif seconds is None:
+            self._at = math.inf
+        else:
+            self._at = current().now() + seconds
+            if self._at < self._wakes_at:
+                self._rest()
+                self._wake_in(seconds)
+
+    def _wake_in(self, seconds: float) -> None:
+        assert self._later is not None
+        self._wakes_at = self._at
+        self._forget = self._later(seconds, self._wake)
+
+    def _wake(self) -> None:
+        self._wakes_at, self._forget = math.inf, None
+        delay = self._at - current().now()
+        if delay <= 0:
+            self._scope.cancel()
+        elif delay < math.inf:
+            self._wake_in(delay)
+
+    def _rest(self) -> None:
+        forget, self._forget, self._wakes_at = self._forget, None, math.inf
+        if forget is not None:
+            forget()
+
+    def __enter__(self) -> Self:
+        if not isinstance(current(), RealClock):
+            self._later = _by_the_clock
+        elif hasattr(loop := current_token().native_token, "call_later"):  # asyncio's
+            self._later = _by_timer(loop)
+        self._scope.__enter__()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> bool | None:
+        self._at = math.inf
+        self._rest()
+        return self._scope.__exit__(kind, error, trace)
+
+
+def _by_timer(loop: Any) -> Callable[[float, Callable[[], object]], Callable[[], object]]:
+    return lambda seconds, call: loop.call_later(seconds, call).cancel
+
+
+def _by_the_clock(seconds: float, call: Callable[[], object]) -> Callable[[], object]:
+    """Call ``call`` when so many seconds have passed by the clock in use, and return what prevents it."""
+
+    async def wait() -> None:
+        await current().sleep(seconds)
+        call()
+
+    return spawn(wait).cancel

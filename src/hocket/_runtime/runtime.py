@@ -13,6 +13,7 @@ import contextvars
 import functools
 import threading
 import types
+import weakref
 from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterable
 from typing import Any, ParamSpec, Protocol, TypeVar
 
@@ -23,9 +24,22 @@ from anyio.lowlevel import EventLoopToken, current_token
 from hocket._runtime import clock
 from hocket._runtime.cancellation import only, run_shielded
 from hocket._runtime.portal import run_in_portal
-from hocket._runtime.threads import thread_limiter
 
-__all__ = ["ASYNC", "BLOCKING", "Runtime", "drive", "resume", "start_eagerly"]
+__all__ = ["ASYNC", "BLOCKING", "MAX_THREADS", "Runtime", "drive", "resume", "start_eagerly", "thread_limiter"]
+
+MAX_THREADS = 256  # per event loop
+
+_limiters: "weakref.WeakKeyDictionary[object, anyio.CapacityLimiter]" = weakref.WeakKeyDictionary()
+
+
+def thread_limiter(token: EventLoopToken) -> "anyio.CapacityLimiter":
+    """Return the limiter of hocket's worker threads on one event loop: its own, not anyio's default, which is shared."""
+    loop: object = token.native_token  # a `RunVar` would ask anew which loop this is, which takes a microsecond
+    limiter = _limiters.get(loop)
+    if limiter is None:
+        limiter = _limiters[loop] = anyio.CapacityLimiter(MAX_THREADS)
+    return limiter
+
 
 P = ParamSpec("P")
 T = TypeVar("T")

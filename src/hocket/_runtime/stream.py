@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any, Generic, NoReturn, Protocol, Self, TypeVa
 import anyio
 from anyio.lowlevel import current_token
 
-from hocket._runtime.alarm import Alarm
 from hocket._runtime.cancellation import refuse, wait_for, wait_shielded
+from hocket._runtime.clock import Alarm
 from hocket._runtime.closing import AsyncClosing, Closing
 from hocket._runtime.detached import Detached, call_soon, spawn
 from hocket._runtime.portal import is_here, run_in_portal

@@ -11,7 +11,7 @@ import anyio
 from anyio.lowlevel import EventLoopToken, current_token
 
 from hocket._runtime import clock
-from hocket._runtime.alarm import Alarm
+from hocket._runtime.clock import Alarm
 from hocket._runtime.detached import call_soon
 from hocket._runtime.fork import after_fork
 from hocket._runtime.runtime import Runtime

@@ -27,7 +27,7 @@ from hocket.tools import BaseTool, StructuredTool
 from hocket.tools.call_runner import CallRunner
 
 if TYPE_CHECKING:
-    from hocket.runnables.binding import RunnableBinding
+    from hocket.runnables.proxy import RunnableBinding
 
 __all__ = ["Agent", "AgentInput"]
 

@@ -10,14 +10,13 @@ from typing import Any, cast
 from hocket._runtime.portal import run_in_portal
 from hocket.agents.agent import Agent
 from hocket.agents.create import ToolLike, create_agent
-from hocket.agents.limits import AgentLimits, StopReason
+from hocket.agents.limits import AgentLimits, RunUsage, StopReason
 from hocket.agents.middleware import AgentMiddleware, ModelHandler, ModelRequest
 from hocket.agents.model_call import FEEDBACK
 from hocket.agents.react.format import ReActFormat
 from hocket.agents.react.templates import TEMPLATES
 from hocket.agents.react.words import LANGUAGES, Language
 from hocket.agents.result import AgentResult
-from hocket.agents.run_usage import RunUsage
 from hocket.errors import InvalidInput
 from hocket.language_models import init_chat_model
 from hocket.messages import AIMessage

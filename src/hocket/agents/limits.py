@@ -1,14 +1,32 @@
-"""How much one run of an agent may use."""
+"""How much one run of an agent may use, what it has used, and whether it goes round in circles.
 
+A circle is the same calls, with the same results, one after another. Other results are polling, which is no circle.
+Arguments are compared as JSON, so that their order does not matter, nor does the order of the calls in a message. A
+reply that is no answer is like another one of the same text.
+"""
+
+import json
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Literal
+from typing import Final, Literal
 
+from hocket.callbacks import BaseCallbackManager, UsageMetadataCallbackHandler
 from hocket.errors import InvalidInput
 from hocket.errors.hints import near_name_hint
+from hocket.messages import AIMessage, ToolCall, ToolMessage, UsageMetadata, add_usage
+from hocket.outputs import ChatGeneration, LLMResult
+from hocket.runnables import RunnableConfig
 
-__all__ = ["UNREADABLE_CHARS", "AgentLimits", "LimitPolicy", "StopReason"]
+__all__ = [
+    "UNREADABLE_CHARS",
+    "AgentLimits",
+    "LimitPolicy",
+    "RepeatCounter",
+    "RunUsage",
+    "StopReason",
+    "find_usages",
+]
 
 StopReason = Literal[
     "done", "direct", "stopped", "paused", "model_calls", "tool_calls", "tokens", "seconds", "loop", "budget"
@@ -86,3 +104,97 @@ def _check(name: str, value: object, *, is_whole: bool) -> None:
     if not isinstance(value, kinds) or isinstance(value, bool) or not value > 0 or value == math.inf:
         what = "a whole number" if is_whole else "a number of seconds"
         raise InvalidInput(f"{name} is {value!r}; it is {what} above 0, or None for no limit")
+
+
+class RunUsage(UsageMetadataCallbackHandler):
+    """Hears of all models that are called inside a run, by tools and by other agents too, and sums their usage.
+
+    An agent inside the run finds it among its handlers: so the run's limit holds there, too.
+
+    Args:
+        limit: tokens that the run may use; None: there is no limit.
+
+    Attributes:
+        limit: the same.
+        unknown: replies that reported no usage.
+        earlier: tokens that the run has used before this call, by its history.
+    """
+
+    def __init__(self, limit: int | None = None) -> None:
+        super().__init__()
+        self.limit: int | None = limit
+        self.unknown: int = 0
+        self.earlier: int = 0
+
+    def on_llm_end(self, response: LLMResult, **kwargs: object) -> None:
+        """Add the usage of a reply."""
+        super().on_llm_end(response, **kwargs)
+        self.unknown += not any(_has_price(one) for candidates in response.generations for one in candidates)
+
+    def allows(self, tokens: int) -> bool:
+        """Whether so many tokens more are within the limit."""
+        return self.limit is None or self.earlier + self.total["total_tokens"] + tokens <= self.limit
+
+    @property
+    def total(self) -> UsageMetadata:
+        """The tokens of all models together."""
+        total: UsageMetadata = {"input_tokens": 0, "output_tokens": 0, "total_tokens": 0}
+        for usage in self.usage_metadata.values():
+            total = add_usage(total, usage)
+        return total
+
+
+def find_usages(config: RunnableConfig) -> list[RunUsage]:
+    """Return those that hear of what happens with a config: of the run that it is for, and of the runs around that."""
+    callbacks = config.get("callbacks")
+    handlers = callbacks.handlers if isinstance(callbacks, BaseCallbackManager) else callbacks or ()
+    return [one for one in handlers if isinstance(one, RunUsage)]
+
+
+def _has_price(candidate: object) -> bool:
+    """Whether it is known what a candidate cost: it says so, or it came out of a cache."""
+    message = candidate.message if isinstance(candidate, ChatGeneration) else None
+    if not isinstance(message, AIMessage):
+        return False
+    return message.usage_metadata is not None or bool(message.response_metadata.get("cache_hit"))
+
+
+class RepeatCounter:
+    """Counts how often the last calls were made in a row with the same results, or the last reply was given."""
+
+    PATIENCE: Final = 2
+    """Repetitions that a model may still make after it was told."""
+
+    def __init__(self) -> None:
+        self._last: object = None
+        self._count = 0
+
+    def add(self, calls: Sequence[ToolCall], results: Sequence[ToolMessage]) -> int:
+        """Add the calls of a message and their results; return how often in a row they were the same."""
+        answers = {result.tool_call_id: result for result in results}
+        return self._count_seen(sorted(_write_call(call, answers.get(call["id"] or "")) for call in calls))
+
+    def add_reply(self, text: str) -> int:
+        """Add a reply without calls that is no answer; return how often in a row it was the same."""
+        return self._count_seen(text)
+
+    def _count_seen(self, seen: object) -> int:
+        self._count = self._count + 1 if seen == self._last else 1
+        self._last = seen
+        return self._count
+
+    @staticmethod
+    def describe(count: int) -> str:
+        """Return what the model is told."""
+        return (
+            f"\n[You have made the same call {count} times, with the same result. Do something else, or answer with what "
+            "you know.]"
+        )
+
+
+def _write_call(call: ToolCall, result: ToolMessage | None) -> str:
+    content = None if result is None else result.content
+    try:
+        return json.dumps([call["name"], call["args"], content], sort_keys=True, default=repr)
+    except (TypeError, ValueError, RecursionError):  # no JSON, or too deep: it is like no other
+        return f"{call['name']} {id(call)}"

@@ -8,26 +8,23 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Generic, TypeVar, cast
 
-from hocket._runtime.alarm import Alarm
+import anyio.lowlevel
+
+from hocket._runtime.clock import Alarm
 from hocket._runtime.stream import Sink
-from hocket.agents.answer import is_broken_off, is_paused, is_silent, read_answer
 from hocket.agents.approval import Resume
 from hocket.agents.calls import BEYOND, ToolTurn, answer_open_calls, resume_calls, sort_calls
 from hocket.agents.events import AgentEvent, Backlog, MessageEvent, PausedEvent, UnreadableEvent
 from hocket.agents.feedback import make_feedback
-from hocket.agents.limits import AgentLimits, StopReason
+from hocket.agents.limits import AgentLimits, RepeatCounter, RunUsage, StopReason, find_usages
 from hocket.agents.middleware import ModelRequest, OfferedTool, compose_model_calls
-from hocket.agents.model_call import FEEDBACK, ModelCaller
+from hocket.agents.model_call import FEEDBACK, ContextWindow, ModelCaller
 from hocket.agents.nested import NestedRunGuard
 from hocket.agents.plan import AgentPlan
-from hocket.agents.record import RunRecord
-from hocket.agents.repeats import PATIENCE, RepeatCounter, describe_repetition
 from hocket.agents.result import AgentResult
-from hocket.agents.run_usage import RunUsage, find_usages
-from hocket.agents.state import RunState, is_valid, read_state
+from hocket.agents.state import RunRecord, RunState, is_valid, read_state
 from hocket.agents.steps import AgentFinish
-from hocket.agents.turn import TurnRunner, add_note
-from hocket.agents.window import ContextWindow
+from hocket.agents.turn import TurnRunner, add_note, is_broken_off, is_paused, is_silent, read_answer
 from hocket.chat_history import BaseChatMessageHistory
 from hocket.errors import BudgetExceeded, ContentFiltered, LimitReached, OutputParserException, Unsupported
 from hocket.message_toolkit.repair import is_empty, with_calls
@@ -147,6 +144,9 @@ class AgentRun(Generic[Output]):
         self._usage.earlier = state.tokens
         try:
             while result is None:
+                await (
+                    anyio.lowlevel.checkpoint()
+                )  # where nothing waits, no limit on time and no other task had its turn
                 result = await self._make_step()
         except BaseException as error:
             is_left = self._sink is not None and self._sink.closed
@@ -309,13 +309,13 @@ class AgentRun(Generic[Output]):
         results = [*turn.results.values(), last]
         self._repeated = self._repeats.add([call for call in turn.calls if is_valid(call)], results)
         most = self._limits.repeats
-        return add_note(last, describe_repetition(self._repeated)) if most and self._repeated >= most else last
+        return add_note(last, RepeatCounter.describe(self._repeated)) if most and self._repeated >= most else last
 
     async def _watch_repetition(self, turn: ToolTurn, results: Sequence[ToolMessage]) -> AgentResult[Output] | None:
         if not turn.calls:
             self._repeated = self._repeats.add([call for call in calls_of(turn.message) if is_valid(call)], results)
         most = self._limits.repeats
-        if most is not None and self._repeated >= most + PATIENCE:
+        if most is not None and self._repeated >= most + RepeatCounter.PATIENCE:
             return await self._reach_limit("loop")
         return None
 

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sized
 from typing import Any, Literal, cast
 
-from hocket._runtime.alarm import Alarm
+from hocket._runtime.clock import Alarm
 from hocket.agents.middleware import AgentMiddleware, ToolCallRequest
 from hocket.errors import InvalidInput, ToolException
 from hocket.errors.hints import LONGEST_NAME, excerpt

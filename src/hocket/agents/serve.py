@@ -27,7 +27,7 @@ from hocket._asgi import (
     receive_body,
     send_reply,
 )
-from hocket._runtime.alarm import Alarm
+from hocket._runtime.clock import Alarm
 from hocket._secrets import redact
 from hocket.agents.agent import Agent
 from hocket.errors import InvalidInput

@@ -3,20 +3,26 @@
 The message is in the store before a tool runs, and each result as soon as it is there. So a process that dies leaves a
 history in which no call is forgotten, and none that was answered is made again. A run that is cancelled answers the calls
 that were not finished, and stores that, before the cancellation goes on.
+
+What a reply without calls says: the answer of the run, or why it is none.
 """
 
 import contextlib
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from typing import cast
+from typing import Any, cast
 
 from hocket._runtime.runtime import ASYNC
 from hocket.agents.calls import UNKNOWN, ToolTurn
 from hocket.agents.events import AgentEvent, EventSink, ToolEndEvent, ToolStartEvent
 from hocket.agents.middleware import AgentMiddleware, ToolCallRequest, ToolHandler, compose_tool_calls
-from hocket.agents.record import RunRecord
+from hocket.agents.model_call import FEEDBACK
 from hocket.agents.result import make_action
-from hocket.agents.state import is_valid
+from hocket.agents.state import RunRecord, is_valid
+from hocket.agents.structured import AnswerFormat
+from hocket.errors import ContentFiltered, LLMError, OutputParserException
+from hocket.language_models.structured.answers import find_obstacle
+from hocket.message_toolkit.repair import is_empty
 from hocket.messages import AIMessage, ToolCall, ToolMessage
 from hocket.messages.base import copy_containers
 from hocket.runnables import RunnableConfig
@@ -24,7 +30,41 @@ from hocket.runnables.batch import Batch
 from hocket.runnables.chain_run import ChainRun
 from hocket.tools.call_runner import Call, CallRunner
 
-__all__ = ["TurnRunner", "add_note"]
+__all__ = ["TurnRunner", "add_note", "is_broken_off", "is_paused", "is_silent", "read_answer"]
+
+_EMPTY = "Your reply was empty. Call a tool, or give your answer."
+
+
+def is_broken_off(error: BaseException) -> bool:
+    """Whether an error is that an answer has begun and does not go on: too slow, or the connection broke."""
+    return isinstance(error, LLMError) and error.partial is not None and not isinstance(error, ContentFiltered)
+
+
+def is_paused(reply: AIMessage) -> bool:
+    """Whether the provider stopped in the middle, since a tool of its own takes long: sent back, the reply goes on."""
+    return reply.response_metadata.get("normalized_finish_reason") == "paused"
+
+
+def read_answer(reply: AIMessage, answer: AnswerFormat[Any] | None) -> Any:
+    """Return the answer of a reply: its text, which may be that of a refusal; or the object that the text has as JSON.
+
+    Raises:
+        OutputParserException: there is none, or it does not fit; ``observation`` says why, and what to do.
+        ContentFiltered: the model refuses, and says nothing, or an object was asked for.
+    """
+    obstacle = find_obstacle(reply)
+    text = reply.text or str(reply.additional_kwargs.get("refusal") or "")
+    if isinstance(obstacle, ContentFiltered) and (answer is not None or not text):
+        raise obstacle
+    feedback = reply.response_metadata.get(FEEDBACK) or (_EMPTY if not text and is_silent(reply) else None)
+    if feedback is not None:
+        raise OutputParserException("the reply is no answer", observation=feedback, llm_output=text)
+    return text if answer is None else answer.read_text(text)
+
+
+def is_silent(reply: AIMessage) -> bool:
+    """Whether a reply says nothing, or only what the model thought."""
+    return is_empty(reply) or (not reply.text and all(block["type"] == "reasoning" for block in reply.content_blocks))
 
 
 class TurnRunner:

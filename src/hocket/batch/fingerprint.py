@@ -22,7 +22,7 @@ from hocket.language_models import BaseLanguageModel
 from hocket.load.serializable import get_fields
 from hocket.messages import BaseMessage
 from hocket.retries import RetryPolicy
-from hocket.runnables.binding import RunnableBinding
+from hocket.runnables.proxy import RunnableBinding
 from hocket.timeouts import Timeout
 
 __all__ = ["make_fingerprint"]

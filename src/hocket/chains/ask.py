@@ -12,8 +12,8 @@ from hocket.prompt_values import PromptValue
 from hocket.prompts import BasePromptTemplate
 from hocket.runnables import RunnableConfig
 from hocket.runnables.base import AnyRunnable
-from hocket.runnables.binding import RunnableBinding
 from hocket.runnables.folding import Accumulator
+from hocket.runnables.proxy import RunnableBinding
 
 __all__ = [
     "Answer",

@@ -24,7 +24,7 @@ from hocket.indexing.ids import IdSet, make_id
 from hocket.runnables.batch import Batch
 from hocket.text_splitters import TextSplitter
 from hocket.vectorstores import VectorStore
-from hocket.vectorstores.checks import check_document
+from hocket.vectorstores.filters import check_document
 
 __all__ = ["Cleanup", "IndexingResult", "aindex", "index"]
 

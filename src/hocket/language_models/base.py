@@ -31,12 +31,18 @@ from hocket.callbacks.ambient import has_ambient_handlers
 from hocket.callbacks.base_manager import list_handlers
 from hocket.errors import InvalidHook, InvalidInput
 from hocket.errors.hints import bridge_hint
-from hocket.language_models.call_parts import NOT_SENT, Params, check_stop
+from hocket.language_models.call_parts import (
+    NOT_SENT,
+    LangSmithParams,
+    Params,
+    check_stop,
+    describe_unserializable,
+    ls_params,
+)
 from hocket.language_models.model_state import PIPELINE, PLACES, keep_shared, pickle_state, without_own_state
 from hocket.language_models.option_policy import DROPPED_OPTIONS, OptionPolicyMixin
 from hocket.language_models.overrides import Overrides, refuse_overrides
 from hocket.language_models.token_counting import TokenCountingMixin
-from hocket.language_models.tracing_facts import LangSmithParams, describe_unserializable, ls_params
 from hocket.load import dumpd
 from hocket.load.field_docs import inherit_field_docs
 from hocket.messages import BaseMessage, MessageLikeRepresentation, convert_to_messages

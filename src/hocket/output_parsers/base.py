@@ -18,8 +18,8 @@ from hocket.errors.hints import bridge_hint
 from hocket.messages import BaseMessage
 from hocket.outputs import ChatGeneration, Generation
 from hocket.prompt_values import PromptValue
-from hocket.runnables.pure import PureRunnable
 from hocket.runnables.type_arguments import find_type
+from hocket.runnables.with_run import PureRunnable
 
 __all__ = [
     "BaseGenerationOutputParser",

@@ -15,7 +15,7 @@ from hocket.output_parsers.base import ParserInput, get_text
 from hocket.output_parsers.json_document import JSONDocument
 from hocket.output_parsers.transform import BaseCumulativeTransformOutputParser
 from hocket.outputs import Generation
-from hocket.runnables.pure import Incremental
+from hocket.runnables.with_run import Incremental
 
 __all__ = ["BaseJSONOutputParser", "JsonOutputParser", "SimpleJsonOutputParser", "schema_instructions"]
 

@@ -29,7 +29,7 @@ from hocket.output_parsers.json_text import decode_json, parse_partial_json
 from hocket.output_parsers.partial_json import PartialJSON
 from hocket.output_parsers.pydantic import validate_answer
 from hocket.outputs import ChatGeneration, Generation
-from hocket.runnables.pure import Incremental
+from hocket.runnables.with_run import Incremental
 
 __all__ = [
     "JsonOutputKeyToolsParser",

@@ -6,7 +6,7 @@ from typing import Any, Generic, TypeVar
 
 from hocket.output_parsers.accumulation import AnswerAccumulator, Credit, NewValueFilter, get_piece_text
 from hocket.output_parsers.base import BaseOutputParser, ParserInput, to_generations
-from hocket.runnables.pure import Incremental
+from hocket.runnables.with_run import Incremental
 
 __all__ = ["BaseCumulativeTransformOutputParser", "BaseTransformOutputParser"]
 

@@ -13,7 +13,7 @@ from hocket.errors import OutputParserException
 from hocket.output_parsers.accumulation import get_piece_text
 from hocket.output_parsers.base import ParserInput
 from hocket.output_parsers.transform import BaseTransformOutputParser
-from hocket.runnables.pure import Incremental
+from hocket.runnables.with_run import Incremental
 
 __all__ = ["XMLOutputParser"]
 

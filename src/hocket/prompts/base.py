@@ -16,7 +16,7 @@ from hocket.prompt_values import ChatPromptValue, PromptValue, StringPromptValue
 from hocket.prompts.missing import MissingVariable
 from hocket.prompts.prompt_files import write_file
 from hocket.runnables.config import RunnableConfig
-from hocket.runnables.pure import PureRunnable
+from hocket.runnables.with_run import PureRunnable
 
 if TYPE_CHECKING:
     from pydantic import BaseModel

@@ -10,7 +10,7 @@ from hocket.errors import InvalidInput
 from hocket.load.serializable import get_fields
 from hocket.prompts.formats import PromptTemplateFormat, compile_template, render
 from hocket.prompts.missing import MissingVariable
-from hocket.runnables.pure import PureRunnable
+from hocket.runnables.with_run import PureRunnable
 
 __all__ = ["DictPromptTemplate"]
 

@@ -12,10 +12,9 @@ from hocket.errors import InvalidInput
 from hocket.http.request import HTTPRequest
 from hocket.http.secrets import redact_params
 from hocket.language_models.base import BaseLanguageModel, LanguageModelInput
-from hocket.language_models.call_parts import check_stop
+from hocket.language_models.call_parts import LangSmithParams, check_stop
 from hocket.language_models.option_policy import VOCABULARY
 from hocket.language_models.options import collect_options
-from hocket.language_models.tracing_facts import LangSmithParams
 from hocket.messages.content import FieldsView
 from hocket.profiles import ModelProfile, find_profile
 from hocket.remote.endpoint import Headers

@@ -6,7 +6,7 @@ from typing import TypeVar
 from pydantic import Field
 
 from hocket._runtime import clock
-from hocket._runtime.alarm import Alarm
+from hocket._runtime.clock import Alarm
 from hocket._runtime.runtime import ASYNC
 from hocket.errors import TotalTimeout
 from hocket.http.request import HTTPReply, HTTPRequest

@@ -15,7 +15,6 @@ from hocket.runnables.config import (
 from hocket.runnables.factory import ImportingFactory
 
 if TYPE_CHECKING:
-    from hocket.runnables.binding import RunnableBinding
     from hocket.runnables.branch import RouterInput, RouterRunnable, RunnableBranch
     from hocket.runnables.calling import (
         accepts_config as accepts_config,
@@ -59,6 +58,7 @@ if TYPE_CHECKING:
     from hocket.runnables.listeners import RunnableListened as RunnableListened
     from hocket.runnables.parallel import RunnableMap, RunnableParallel
     from hocket.runnables.passthrough import RunnableAssign, RunnablePassthrough, RunnablePick
+    from hocket.runnables.proxy import RunnableBinding
     from hocket.runnables.retry import RunnableRetry
     from hocket.runnables.run_record import Run
     from hocket.runnables.sequence import RunnableSequence

@@ -8,7 +8,6 @@ from pydantic.fields import FieldInfo
 
 from hocket.errors import InvalidInput
 from hocket.runnables.base import AnyRunnable, Runnable
-from hocket.runnables.binding import RunnableBinding
 from hocket.runnables.config import RunnableConfig, ensure_config
 from hocket.runnables.config_fields import (
     AnyConfigurableField,
@@ -16,7 +15,7 @@ from hocket.runnables.config_fields import (
     ConfigurableFieldSingleOption,
     ConfigurableFieldSpec,
 )
-from hocket.runnables.proxy import CallTarget, RunnableProxy
+from hocket.runnables.proxy import CallTarget, RunnableBinding, RunnableProxy
 
 __all__ = ["RunnableConfigurableAlternatives", "RunnableConfigurableFields"]
 

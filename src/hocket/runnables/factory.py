@@ -71,7 +71,7 @@ class ImportingFactory(RunnableFactory):
         input_type: type[object] | None = None,
         output_type: type[object] | None = None,
     ) -> "RunnableWrapper[Input, Output]":
-        from hocket.runnables.binding import RunnableBinding
+        from hocket.runnables.proxy import RunnableBinding
 
         return RunnableBinding(
             bound=bound,

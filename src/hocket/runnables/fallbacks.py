@@ -9,8 +9,8 @@ from pydantic import Field, SkipValidation, field_validator
 from hocket.errors import InvalidInput
 from hocket.retries import Failure, RetryPolicy, retry_budget
 from hocket.runnables.base import AnyRunnable, Runnable
-from hocket.runnables.binding import RunnableBinding
 from hocket.runnables.config import RunnableConfig, merge_configs
+from hocket.runnables.proxy import RunnableBinding
 from hocket.runnables.retry import RunnableRetry
 from hocket.runnables.with_attempts import Attempts, RunnableWithAttempts
 

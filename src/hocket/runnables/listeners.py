@@ -15,8 +15,8 @@ from pydantic import Field
 from hocket.callbacks import BaseCallbackHandler
 from hocket.runnables.base import Runnable
 from hocket.runnables.batch import Batch, Configs
-from hocket.runnables.binding import RunnableBinding
 from hocket.runnables.config import RunnableConfig, merge_configs
+from hocket.runnables.proxy import RunnableBinding
 from hocket.runnables.run_record import AsyncListener, Listener, Run
 
 __all__ = ["RootListenersTracer", "RunnableListened"]

@@ -24,7 +24,7 @@ from hocket._asgi import (
     send_reply,
 )
 from hocket._pipeline.answer import CACHE_HIT
-from hocket._runtime.alarm import Alarm
+from hocket._runtime.clock import Alarm
 from hocket._runtime.detached import spawn
 from hocket._runtime.runtime import ASYNC
 from hocket.errors.hints import LONGEST_NAME, near_name_hint, shorten

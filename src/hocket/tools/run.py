@@ -13,7 +13,7 @@ from typing import Any, Protocol, TypeVar, cast
 
 from pydantic import ValidationError
 
-from hocket._runtime.alarm import Alarm
+from hocket._runtime.clock import Alarm
 from hocket._runtime.runtime import Runtime
 from hocket.callbacks import (
     AsyncCallbackManager,

@@ -18,8 +18,7 @@ from hocket.documents import Document
 from hocket.embeddings import Embeddings
 from hocket.embeddings.base import check_vectors
 from hocket.errors import InvalidInput
-from hocket.vectorstores.checks import check_document, check_k
-from hocket.vectorstores.filters import Filter
+from hocket.vectorstores.filters import Filter, check_document, check_k
 from hocket.vectorstores.hooks import VectorStoreHooks
 from hocket.vectorstores.ranking import Match, blend_matches, pick_diverse
 from hocket.vectorstores.retriever import SearchType, VectorStoreRetriever

@@ -25,10 +25,9 @@ from hocket.embeddings.similarity import measure_cosine
 from hocket.errors import EmbeddingMismatch, HocketError, InvalidInput, VectorStoreError
 from hocket.errors.hints import excerpt
 from hocket.vectorstores.base import VectorStore
-from hocket.vectorstores.checks import check_size
 from hocket.vectorstores.chroma_filters import RESERVED, Where, list_facts, write_where
 from hocket.vectorstores.chroma_server import ChromaServer, NotThere
-from hocket.vectorstores.filters import Condition, Filter, matches, parse_filter
+from hocket.vectorstores.filters import Condition, Filter, check_size, matches, parse_filter
 from hocket.vectorstores.ranking import Match
 from hocket.vectorstores.rows import clip_cosine, normalize
 

@@ -10,8 +10,7 @@ from hocket.documents import Document
 from hocket.embeddings import Embeddings
 from hocket.messages.pieces import copy_containers
 from hocket.vectorstores.base import VectorStore
-from hocket.vectorstores.checks import check_size
-from hocket.vectorstores.filters import Condition, Filter, compile_condition, parse_filter
+from hocket.vectorstores.filters import Condition, Filter, check_size, compile_condition, parse_filter
 from hocket.vectorstores.matrix import make_rows
 from hocket.vectorstores.ranking import Match
 from hocket.vectorstores.rows import Row, Rows, normalize

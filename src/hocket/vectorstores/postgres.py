@@ -19,8 +19,7 @@ from hocket.embeddings import Embeddings
 from hocket.embeddings.base import check_vectors
 from hocket.errors import EmbeddingMismatch, VectorStoreError, VectorStoreUnavailable
 from hocket.vectorstores.base import VectorStore
-from hocket.vectorstores.checks import check_batch_size, check_size
-from hocket.vectorstores.filters import Filter
+from hocket.vectorstores.filters import Filter, check_batch_size, check_size
 from hocket.vectorstores.postgres_filters import write_filter
 from hocket.vectorstores.postgres_reembedding import Reembedding
 from hocket.vectorstores.postgres_rows import hash_text, read_document, read_match, send_batch, unpack_vector

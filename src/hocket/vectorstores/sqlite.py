@@ -27,9 +27,8 @@ from hocket.embeddings.base import check_vectors
 from hocket.errors import InvalidInput, VectorStoreError
 from hocket.vectorstores.base import VectorStore
 from hocket.vectorstores.cached_rows import CachedRows, RowsView
-from hocket.vectorstores.checks import check_batch_size, check_size
 from hocket.vectorstores.filter_sql import Clause, write_condition
-from hocket.vectorstores.filters import Filter, parse_filter
+from hocket.vectorstores.filters import Filter, check_batch_size, check_size, parse_filter
 from hocket.vectorstores.ranking import Match
 from hocket.vectorstores.rows import Row, normalize
 from hocket.vectorstores.sqlite_filters import SQLiteFilters

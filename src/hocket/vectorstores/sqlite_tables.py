@@ -18,8 +18,8 @@ from typing import NamedTuple
 
 from hocket.documents import Document
 from hocket.errors import EmbeddingMismatch, VectorStoreError
-from hocket.vectorstores.checks import check_size
 from hocket.vectorstores.filter_sql import Clause
+from hocket.vectorstores.filters import check_size
 from hocket.vectorstores.ranking import Match
 from hocket.vectorstores.rows import Row
 from hocket.vectorstores.words import split_words

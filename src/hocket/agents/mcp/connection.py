@@ -13,8 +13,8 @@ from anyio.lowlevel import EventLoopToken, current_token
 from mcp import Client, Implementation, MCPError, Tool
 from mcp.types import CONNECTION_CLOSED, METHOD_NOT_FOUND, CallToolResult
 
-from hocket._runtime.alarm import Alarm
 from hocket._runtime.cancellation import only, wait_shielded
+from hocket._runtime.clock import Alarm
 from hocket._runtime.detached import Detached, spawn
 from hocket._version import __version__
 from hocket.agents.mcp.address import ServerAddress

@@ -21,8 +21,7 @@ from hocket.errors import InvalidInput
 from hocket.interop.langchain.callables import Forwarding
 from hocket.interop.langchain.values import document_from_langchain, document_to_langchain
 from hocket.vectorstores import VectorStore
-from hocket.vectorstores.checks import check_document
-from hocket.vectorstores.filters import Filter, matches, parse_filter
+from hocket.vectorstores.filters import Filter, check_document, matches, parse_filter
 from hocket.vectorstores.ranking import Match
 
 __all__ = [

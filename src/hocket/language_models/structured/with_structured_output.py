@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar, overload
 
-from hocket.language_models.tool_binding import ToolBinding
-from hocket.language_models.tool_choice import ToolChoiceKind
+from hocket.language_models.tool_choice import ToolBinding, ToolChoiceKind
 
 if TYPE_CHECKING:
     from hocket._schemas.dialects import SchemaDialect
