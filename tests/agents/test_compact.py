@@ -10,7 +10,7 @@ from hypothesis import given, strategies as st
 from hocket.agents.compact import compact, count_tokens_by_bytes
 from hocket.errors import InvalidInput
 from hocket.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage, validate_history
-from hocket.messages.calls import calls_of
+from hocket.messages.roles import calls_of
 from hocket.tokens import count_tokens_approximately
 from tests.kit import assert_linear
 

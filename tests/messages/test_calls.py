@@ -16,7 +16,7 @@ from hocket.messages import (
     repair_history,
     validate_history,
 )
-from hocket.messages.calls import calls_of, function_call_of
+from hocket.messages.roles import calls_of, function_call_of
 from hocket.providers.openai import ChatOpenAI
 
 CALL = {"name": "f", "args": {"a": 1}, "id": "c1", "type": "tool_call"}

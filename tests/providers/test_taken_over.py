@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from hocket.messages import AIMessage, BaseMessage, FunctionMessage, HumanMessage, ToolMessage
-from hocket.messages.calls import calls_of
+from hocket.messages.roles import calls_of
 from tests.kit.recordings import load_recordings
 from tests.providers.test_all_pairs import PROVIDERS, keys_in, model_of
 

@@ -9,7 +9,7 @@ from hocket.agents.plan import AgentPlan
 from hocket.agents.state import AWAITS_APPROVAL, RunState, is_valid
 from hocket.errors import InvalidInput, OutputParserException
 from hocket.messages import AIMessage, ToolCall, ToolMessage
-from hocket.messages.calls import calls_of
+from hocket.messages.roles import calls_of
 from hocket.tools.call_runner import Call
 from hocket.tools.result_messages import ERROR_KIND, make_error_message
 

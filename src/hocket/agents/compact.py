@@ -19,9 +19,8 @@ from hocket.message_toolkit.counting import TokenCounter, list_counter
 from hocket.message_toolkit.turns import turn_edges
 from hocket.messages import AIMessage, BaseMessage, ToolMessage
 from hocket.messages.base import Content, copy_containers, copy_message
-from hocket.messages.calls import calls_of
 from hocket.messages.content import Fields
-from hocket.messages.roles import Role, roles_of
+from hocket.messages.roles import Role, calls_of, roles_of
 from hocket.tools.result_messages import cut_result
 
 __all__ = ["Compaction", "compact", "count_tokens_by_bytes"]

@@ -29,7 +29,7 @@ from hocket.chat_history import BaseChatMessageHistory
 from hocket.errors import BudgetExceeded, ContentFiltered, LimitReached, OutputParserException, Unsupported
 from hocket.message_toolkit.repair import is_empty, with_calls
 from hocket.messages import AIMessage, BaseMessage, ToolCall, ToolMessage, message_chunk_to_message
-from hocket.messages.calls import calls_of
+from hocket.messages.roles import calls_of
 from hocket.runnables import RunnableConfig
 from hocket.runnables.chain_run import ChainRun
 from hocket.runnables.config import merge_configs

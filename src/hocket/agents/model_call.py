@@ -22,8 +22,8 @@ from hocket.errors import ContextLengthExceeded, InvalidHook, InvalidInput, Unsu
 from hocket.language_models import BaseChatModel
 from hocket.language_models.structured.answers import CallAnswerReader
 from hocket.messages import AIMessage, AIMessageChunk, BaseMessage, Collector, message_chunk_to_message
-from hocket.messages.calls import calls_of
 from hocket.messages.content import FieldsView
+from hocket.messages.roles import calls_of
 from hocket.runnables import Runnable, RunnableConfig
 from hocket.runnables.base import RunnableWrapper
 from hocket.tokens import count_tokens_approximately

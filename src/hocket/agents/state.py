@@ -19,7 +19,7 @@ from hocket.chat_history import BaseChatMessageHistory
 from hocket.chat_history.turn import append_partial, make_partial
 from hocket.message_toolkit.repair import repair_history
 from hocket.messages import AIMessage, BaseMessage, HumanMessage, InvalidToolCall, ToolCall, ToolMessage
-from hocket.messages.calls import calls_of
+from hocket.messages.roles import calls_of
 
 __all__ = ["AWAITS_APPROVAL", "RunRecord", "RunState", "is_valid", "read_pending_calls", "read_state"]
 

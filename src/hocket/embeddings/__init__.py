@@ -3,10 +3,9 @@
 from typing import TYPE_CHECKING
 
 from hocket._runtime.lazy import Loader, loader
-from hocket.embeddings.base import Embeddings
+from hocket.embeddings.base import Embeddings, embed_as_run
 from hocket.embeddings.cache_backed import CacheBackedEmbeddings
 from hocket.embeddings.fakes import DeterministicFakeEmbedding, FakeEmbeddings
-from hocket.embeddings.run import embed_as_run
 
 if TYPE_CHECKING:
     from hocket.embeddings.registry import init_embeddings

@@ -8,8 +8,7 @@ from typing import ClassVar
 from pydantic import BaseModel, ConfigDict, Field
 
 from hocket._runtime.runtime import ASYNC, BLOCKING, Runtime, drive
-from hocket.embeddings.base import Embeddings
-from hocket.embeddings.run import embed_as_run
+from hocket.embeddings.base import Embeddings, embed_as_run
 
 __all__ = ["DeterministicFakeEmbedding", "FakeEmbeddings"]
 

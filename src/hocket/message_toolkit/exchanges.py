@@ -6,7 +6,7 @@ from typing import Any
 from hocket.message_toolkit.trim import trim_messages
 from hocket.message_toolkit.turns import split_turns
 from hocket.messages import BaseMessage, HumanMessage, SystemMessage, ToolMessage
-from hocket.messages.calls import calls_of
+from hocket.messages.roles import calls_of
 
 __all__ = ["join_exchanges", "keep_last", "split_at_questions", "split_exchanges", "split_open", "split_system"]
 

@@ -7,8 +7,7 @@ from hocket.errors import InvalidInput
 from hocket.message_toolkit.repair import is_empty, with_calls
 from hocket.message_toolkit.turns import Conversation, PlacedCall, match_calls, step
 from hocket.messages import AIMessage, BaseMessage, ToolMessage, convert_to_messages
-from hocket.messages.calls import calls_of
-from hocket.messages.roles import role_of
+from hocket.messages.roles import calls_of, role_of
 
 __all__ = ["Kinds", "filter_messages", "picker"]
 

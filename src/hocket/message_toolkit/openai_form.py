@@ -13,11 +13,10 @@ from typing import Any, Literal, cast, overload
 from hocket.errors import InvalidInput, Unsupported
 from hocket.message_toolkit.turns import Conversation
 from hocket.messages import BaseMessage, ChatMessage, ToolMessage, convert_to_messages
-from hocket.messages.calls import calls_of
 from hocket.messages.content import Fields, FieldsView
 from hocket.messages.formats import native_content, read_block
 from hocket.messages.formats.openai_chat import filename_of
-from hocket.messages.roles import Role, role_of
+from hocket.messages.roles import Role, calls_of, role_of
 
 __all__ = ["convert_to_openai_messages"]
 

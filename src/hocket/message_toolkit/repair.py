@@ -25,10 +25,9 @@ from hocket.messages import (
     convert_to_messages,
 )
 from hocket.messages.base import copy_message
-from hocket.messages.calls import calls_of
 from hocket.messages.content import Fields
 from hocket.messages.formats import content_blocks_of, stands_for
-from hocket.messages.roles import role_of
+from hocket.messages.roles import calls_of, role_of
 from hocket.messages.tool_calls import tool_call_chunks_of
 
 __all__ = [

@@ -16,9 +16,8 @@ from hocket.message_toolkit.repair import is_empty
 from hocket.message_toolkit.turns import Conversation, step, turn_edges, whole_turns
 from hocket.messages import BaseMessage, convert_to_messages
 from hocket.messages.base import Content, copy_containers, copy_message
-from hocket.messages.calls import calls_of
 from hocket.messages.formats.blocks import text_at
-from hocket.messages.roles import role_of
+from hocket.messages.roles import calls_of, role_of
 
 __all__ = ["trim_messages"]
 

@@ -12,8 +12,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeAlias, cast, overload
 
 from hocket.messages import AIMessage, BaseMessage, MessageLikeRepresentation, ToolMessage
-from hocket.messages.calls import calls_of_reply
-from hocket.messages.roles import Role, role_of, roles_of
+from hocket.messages.roles import Role, calls_of_reply, role_of, roles_of
 from hocket.prompt_values import PromptValue
 
 if TYPE_CHECKING:

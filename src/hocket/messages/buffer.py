@@ -6,9 +6,8 @@ from typing import Literal, cast
 from hocket.errors import InvalidInput
 from hocket.messages.ai import AIMessage
 from hocket.messages.base import BaseMessage
-from hocket.messages.calls import function_call_of
 from hocket.messages.convert import MessageLikeRepresentation, convert_to_messages
-from hocket.messages.roles import ChatMessage, Role, role_of
+from hocket.messages.roles import ChatMessage, Role, function_call_of, role_of
 
 __all__ = ["get_buffer_string"]
 

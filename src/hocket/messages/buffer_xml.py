@@ -11,10 +11,9 @@ from xml.sax.saxutils import escape, quoteattr
 
 from hocket.messages.ai import AIMessage
 from hocket.messages.base import BaseMessage
-from hocket.messages.calls import function_call_of
 from hocket.messages.content import FieldsView
 from hocket.messages.formats.blocks import text_at
-from hocket.messages.roles import role_of
+from hocket.messages.roles import function_call_of, role_of
 
 __all__ = ["element"]
 

@@ -15,7 +15,7 @@ from hocket._pipeline.books import find_books
 from hocket._pipeline.budget import BudgetLike, make_budget_reservers
 from hocket._pipeline.rate_limit import RateLimitReserver
 from hocket._runtime.runtime import ASYNC, Runtime
-from hocket.embeddings.run import EmbeddingRun
+from hocket.embeddings.base import EmbeddingRun
 from hocket.messages import UsageMetadata
 from hocket.rate_limiters import BaseRateLimiter
 

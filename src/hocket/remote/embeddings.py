@@ -14,8 +14,7 @@ from pydantic import ConfigDict, Field
 from hocket._metering.attempt import LedgerLike
 from hocket._pipeline.budget import BudgetLike
 from hocket._runtime.portal import run_in_portal
-from hocket.embeddings.base import Embeddings
-from hocket.embeddings.run import EmbeddingRun
+from hocket.embeddings.base import EmbeddingRun, Embeddings
 from hocket.errors import InvalidInput, InvalidReply
 from hocket.http.request import HTTPReply, HTTPRequest
 from hocket.language_models.model_state import keep_shared, pickle_state

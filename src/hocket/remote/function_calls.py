@@ -12,9 +12,9 @@ from pydantic_core import to_json
 from hocket.errors import InvalidInput
 from hocket.http.request import json_bytes
 from hocket.messages import AIMessage, ToolMessage
-from hocket.messages.calls import AnyToolCall
 from hocket.messages.content import Fields, FieldsView
 from hocket.messages.formats.openai_responses import CUSTOM_INPUT
+from hocket.messages.roles import AnyToolCall
 from hocket.messages.tool_calls import ToolCallChunk
 from hocket.remote.message_parts import UNSPOKEN, IsNative, read_parts
 

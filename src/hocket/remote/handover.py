@@ -17,9 +17,9 @@ from typing import Any, Protocol, cast
 from hocket._pipeline.call import Call, Next
 from hocket.messages import AIMessage, BaseMessage, FunctionMessage, ToolMessage
 from hocket.messages.base import copy_message
-from hocket.messages.calls import function_call_of
 from hocket.messages.content import Fields, FieldsView
 from hocket.messages.formats import content_blocks_of, read_block
+from hocket.messages.roles import function_call_of
 from hocket.messages.tool_calls import read_tool_calls, tool_call_chunk
 from hocket.remote.message_parts import STANDARD, IsNative, keep_standard
 

@@ -12,10 +12,10 @@ from hocket.errors import InvalidHistory, InvalidInput
 from hocket.errors.hints import excerpt
 from hocket.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 from hocket.messages.base import copy_message
-from hocket.messages.calls import calls_of
 from hocket.messages.content import Fields, FieldsView
 from hocket.messages.formats import content_blocks_of, read_block, stands_for
 from hocket.messages.formats.blocks import more
+from hocket.messages.roles import calls_of
 
 __all__ = [
     "STANDARD",
@@ -58,7 +58,7 @@ def lift_results(messages: Sequence[BaseMessage]) -> Sequence[BaseMessage]:
     """Return a conversation with each tool's result in a `ToolMessage`. The messages themselves stay as they are.
 
     A result may lie in the content of a user's message, as Anthropic's ``tool_result``, where another library wrote it.
-    (`hocket.messages.calls.calls_of` finds the calls, wherever a message has them.)
+    (`hocket.messages.roles.calls_of` finds the calls, wherever a message has them.)
     """
     if not any(isinstance(message, HumanMessage) and _results_in(message) for message in messages):
         return messages

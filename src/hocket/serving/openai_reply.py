@@ -17,9 +17,9 @@ from hocket.errors import InvalidReply
 from hocket.load.serializable import get_fields
 from hocket.messages import AIMessage, AIMessageChunk, ToolCallChunk, UsageMetadata
 from hocket.messages.base import is_bare
-from hocket.messages.calls import calls_of_reply
 from hocket.messages.content import Fields, FieldsView
 from hocket.messages.folding import ToolCallFold
+from hocket.messages.roles import calls_of_reply
 from hocket.messages.usage import add_report
 from hocket.remote.chat_completion import INPUT_DETAILS, OUTPUT_DETAILS
 from hocket.remote.function_calls import write_call

@@ -10,7 +10,7 @@ from hocket.errors.hints import excerpt
 from hocket.message_toolkit.turns import match_calls
 from hocket.messages import AIMessage, BaseMessage, ToolMessage, convert_to_messages
 from hocket.messages.base import copy_message
-from hocket.messages.calls import calls_of
+from hocket.messages.roles import calls_of
 from hocket.testing.outcomes import end_test
 from hocket.tools import BaseTool, InjectedToolCallId, StructuredTool
 

@@ -15,7 +15,7 @@ from hocket.agents import Agent, AgentLimits, Resume, create_agent
 from hocket.chat_history import BaseChatMessageHistory
 from hocket.errors import InvalidInput, LimitReached, StreamTruncated
 from hocket.messages import AIMessage, BaseMessage, ToolMessage, validate_history
-from hocket.messages.calls import calls_of
+from hocket.messages.roles import calls_of
 from hocket.prompts import ChatPromptTemplate
 from hocket.serving import finish_streams
 from hocket.testing import virtual_clock

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from hocket.errors import InvalidInput, Unsupported
 from hocket.language_models.options import collect_options
 from hocket.messages import AIMessage, BaseMessage, ChatMessage, HumanMessage, SystemMessage, ToolMessage
-from hocket.messages.calls import calls_of
 from hocket.messages.content import Fields, FieldsView
+from hocket.messages.roles import calls_of
 from hocket.providers.cohere.content import encode_content, encode_reply
 from hocket.providers.cohere.options import CohereOptions
 from hocket.providers.cohere.tools import encode_tools

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from hocket.errors import InvalidInput, Unsupported
 from hocket.language_models.options import collect_options
 from hocket.messages import AIMessage, BaseMessage, ToolMessage
-from hocket.messages.calls import calls_of
 from hocket.messages.content import Fields, FieldsView
+from hocket.messages.roles import calls_of
 from hocket.providers.google.content import call_in, encode_content, encode_result, is_signed
 from hocket.providers.google.options import GoogleOptions
 from hocket.providers.google.service import PROVIDER

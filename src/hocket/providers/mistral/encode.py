@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from hocket.errors import InvalidInput
 from hocket.language_models.options import collect_options
 from hocket.messages import AIMessage, BaseMessage, ChatMessage, HumanMessage, SystemMessage, ToolMessage
-from hocket.messages.calls import calls_of
 from hocket.messages.content import Fields
+from hocket.messages.roles import calls_of
 from hocket.providers.mistral.content import encode_content, encode_reply, encode_text
 from hocket.providers.mistral.options import MistralOptions
 from hocket.providers.mistral.tools import encode_tools

@@ -10,11 +10,10 @@ from hocket.errors import InvalidInput, Unsupported
 from hocket.language_models.options import collect_options
 from hocket.language_models.tool_choice import ToolChoiceKind, get_tool_name, parse_tool_choice
 from hocket.messages import AIMessage, BaseMessage, ChatMessage, ToolMessage
-from hocket.messages.calls import calls_of
 from hocket.messages.content import Fields, FieldsView
 from hocket.messages.formats import native_content
 from hocket.messages.formats.blocks import source_of
-from hocket.messages.roles import role_of
+from hocket.messages.roles import calls_of, role_of
 from hocket.providers.ollama.options import OllamaOptions, RunnerOptions
 from hocket.providers.ollama.service import PROVIDER
 from hocket.remote.function_calls import mark_error

@@ -15,8 +15,8 @@ from hocket.messages import (
     SystemMessage,
     ToolMessage,
 )
-from hocket.messages.calls import AnyToolCall, calls_of
 from hocket.messages.formats.openai_responses import CUSTOM_INPUT
+from hocket.messages.roles import AnyToolCall, calls_of
 from hocket.providers.openai.content import Part, encode_content, encode_reply
 from hocket.providers.openai.dialects import Dialect
 from hocket.providers.openai.options import ModelOptions
