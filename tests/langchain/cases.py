@@ -16,6 +16,13 @@ from tests.langchain.events import show
 from tests.langchain.name_cases import ELSEWHERE, NAME_CASES, NAME_ROOMS, NAME_SETUP
 from tests.langchain.programs import make_names
 
+_HIDDEN = {
+    **dict.fromkeys(("set_config_context", "EventData", "StandardStreamEvent", "CustomStreamEvent"), "runnables"),
+    **dict.fromkeys(("ContextThreadPoolExecutor", "get_executor_for_config", "coerce_to_runnable"), "runnables"),
+    "load_prompt_from_config": "prompts",
+    "default_tool_parser": "messages",
+}
+
 FILE = Path(__file__).parents[1] / "fixtures" / "langchain" / "cases.json"
 
 SETUP = """
@@ -474,6 +481,8 @@ def evaluate(package: str) -> dict[str, Any]:
         names = {**more, **names}
     home = "runnables.history" if package == "langchain_core" else "runnables"
     names["RunnableWithMessageHistory"] = importlib.import_module(f"{package}.{home}").RunnableWithMessageHistory
+    if package == "hocket":  # rooms load these, and do not show them
+        names |= {name: getattr(importlib.import_module(f"hocket.{room}"), name) for name, room in _HIDDEN.items()}
     names["asyncio"] = asyncio
     names["add_pieces"] = names["add"]
     found: dict[str, Any] = {}

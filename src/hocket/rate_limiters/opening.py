@@ -8,7 +8,7 @@ from hocket.errors import InvalidInput
 from hocket.rate_limiters.limits import RateLimits
 from hocket.rate_limiters.store import Exchange, ExchangeReply, Figures, Store
 
-__all__ = ["open_store"]
+__all__ = ["LaterStore", "open_store"]
 
 
 def open_store(address: str, name: str) -> Store:
@@ -31,7 +31,7 @@ def open_store(address: str, name: str) -> Store:
     def open_place() -> Store:
         return _open(kind, place, name)
 
-    return open_place() if may_open_here(kind) else _LaterStore(open_place)
+    return open_place() if may_open_here(kind) else LaterStore(open_place)
 
 
 def _open(kind: str, place: str, name: str) -> Store:
@@ -48,8 +48,12 @@ def _open(kind: str, place: str, name: str) -> Store:
     return SQLiteStore(place, name)
 
 
-class _LaterStore:
-    """A store that is opened at its first use: in the one thread that uses it, which may wait for an import."""
+class LaterStore:
+    """A store that is opened at its first use: in the one thread that uses it, which may wait for an import.
+
+    Args:
+        open_place: returns the store.
+    """
 
     is_shared = True
 
@@ -58,10 +62,19 @@ class _LaterStore:
         self._opened: Store | None = None
 
     @property
-    def _store(self) -> Store:
+    def is_open(self) -> bool:
+        """Whether what it needs is imported."""
+        return self._opened is not None
+
+    def open(self) -> Store:
+        """Import what it needs, unless that was done: two seconds, on a busy machine."""
         if self._opened is None:
             self._opened = self._open()
         return self._opened
+
+    @property
+    def _store(self) -> Store:
+        return self.open()
 
     def configure(self, limits: RateLimits) -> RateLimits | None:
         return self._store.configure(limits)

@@ -10,6 +10,7 @@ import math
 import queue
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Literal, TypeVar
 
 from hocket._databases.circuit import Circuit
@@ -20,6 +21,7 @@ from hocket.errors import StoreError, StoreUnavailable
 from hocket.rate_limiters.asking import Asking, ReservedTurn
 from hocket.rate_limiters.limits import RateLimits, Tokens
 from hocket.rate_limiters.line import Line, make_unused_end
+from hocket.rate_limiters.opening import LaterStore
 from hocket.rate_limiters.schedule import End, Grant
 from hocket.rate_limiters.store import LEASE, SOON, Exchange, ExchangeReply, MemoryStore, Store
 
@@ -80,6 +82,7 @@ class SharedLine(Line):
         self._news: queue.SimpleQueue[None] = queue.SimpleQueue()  # a lock that a finaliser may take
         self._thread: threading.Thread | None = None
         self._busy_since: float | None = None
+        self._is_opening = False
         self._is_configured = False
         self._reported_at = self._worked_at = 0.0
 
@@ -128,7 +131,11 @@ class SharedLine(Line):
 
     async def _wait_for_job(self, job: _Job) -> None:
         ends_at = clock.current().now() + PATIENCE
-        while not (job.is_done or self._is_stuck) and (left := ends_at - clock.current().now()) > 0:
+        while not (job.is_done or self._is_stuck):
+            if self._is_opening:
+                ends_at = clock.current().now() + PATIENCE
+            if (left := ends_at - clock.current().now()) <= 0:
+                break
             await job.wait_for(left)
 
     # -- under the lock
@@ -213,7 +220,16 @@ class SharedLine(Line):
             delay = min(delay, self._reported_at + LEASE / 3 - now)
         return None if delay == math.inf else max(delay, 0.0)
 
+    def _open_store(self) -> None:
+        """Have the store's client imported before its silence counts: an import says nothing of a store."""
+        if isinstance(self.store, LaterStore) and not self.store.is_open:
+            self._is_opening = True
+            with suppress(Exception):  # the exchange raises it again, where it is dealt with
+                self.store.open()
+            self._is_opening = False
+
     def _exchange(self) -> None:
+        self._open_store()
         with self._lock:
             self._busy_since = self._worked_at = now = clock.current().now()
             heads, exchange = self._take()

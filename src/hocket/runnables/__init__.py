@@ -76,7 +76,7 @@ if TYPE_CHECKING:
     )
 
 _HOMES = {
-    "binding": "RunnableBinding",
+    "proxy": "RunnableBinding",
     "branch": "RouterInput RouterRunnable RunnableBranch",
     "calling": "accepts_config accepts_run_manager aidentity gather_with_concurrency "
     "get_async_callback_manager_for_config get_callback_manager_for_config get_unique_config_specs identity "
