@@ -301,8 +301,7 @@ class BaseLanguageModel(TokenCountingMixin, OptionPolicyMixin, _Runnable[Output]
         ):
             parts = tuple(fields[name] for name in _PIPELINE_FIELDS)
             held = fields[PIPELINE] = (*parts, self._compose())
-        pipeline: Next = held[-1]
-        return pipeline
+        return cast(Next, held[-1])
 
     @abstractmethod
     def _compose(self) -> Next:
