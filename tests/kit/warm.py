@@ -42,6 +42,9 @@ class Program(subprocess.Popen[Any]):
 
     def __init__(self, *arguments: str, may_be_warm: bool = True, **options: Any) -> None:
         plain = options.keys() <= {"stdin", "stdout", "stderr", "env", "cwd", "text", "encoding", "start_new_session"}
+        may_be_warm &= not any(
+            "os.fork(" in word for word in arguments
+        )  # what a fork takes along is what they are about
         self._is_warm = IS_WARM and may_be_warm and plain and _is_for_a_later_start(options.get("env"))
         super().__init__([sys.executable, *arguments], **options)
 
