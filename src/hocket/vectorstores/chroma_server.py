@@ -30,6 +30,9 @@ PATIENCE: Final = 60.0
 READS: Final = 3
 """Times that a server is asked that fails."""
 
+FIRST_PAUSE: Final = 0.05
+"""Seconds before a server that fails is asked again, then four times as many: it may be writing the files of an index."""
+
 MAX_REPLY: Final = 2**28
 """Bytes of a reply at most: some hundred thousand documents."""
 
@@ -96,8 +99,10 @@ class ChromaServer:
         content = b"" if body is None else await ASYNC.call_sync(to_json, body)
         sent = HTTPRequest(method, f"{self._url}{path}", headers, content)
         reply = await self._send(sent)
+        pause = FIRST_PAUSE
         while reply.status == 500 and tries > 1:
-            tries -= 1
+            await ASYNC.sleep(pause)
+            tries, pause = tries - 1, pause * 4
             reply = await self._send(sent)
         if not 200 <= reply.status < 300:
             raise self._refuse(reply)
