@@ -13,6 +13,7 @@ from blockbuster import blockbuster_ctx
 from hypothesis import settings
 from pydantic import create_model
 
+from hocket.prices import lookup, set_prices
 from tests.kit.amount import RUNS_ALL
 
 pytest_plugins = ["hocket.testing.plugin", "pytester"]
@@ -95,8 +96,12 @@ def pytest_collection_finish() -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
-    """Now and then again: what files leave stays, too; and a test may have undone it with `gc.unfreeze`."""
+    """Take back the prices that a file has set, and set aside what files leave, now and then.
+
+    What a file leaves stays, too; and a test may have undone the setting aside with `gc.unfreeze`.
+    """
     if nextitem is not None and nextitem.path != item.path:
+        set_prices(dict.fromkeys(lookup._own))
         _files.append(item.path)
         if len(_files) % 20 == 0:
             _set_aside_what_stays()

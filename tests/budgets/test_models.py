@@ -183,7 +183,7 @@ class TestUnpriceable:
 
     @pytest.fixture(autouse=True)
     def price(self, priced: None) -> None:
-        set_prices({MODEL: None, "*": None})
+        set_prices({MODEL: None})
 
     async def test_a_model_without_a_price(self) -> None:
         model = scripted(ANSWER, budget=Budget("1"))

@@ -74,7 +74,6 @@ def priced() -> Iterator[None]:
     """A dollar for a million tokens."""
     set_prices({f"*:{MODEL}": Price(1, 0)})
     yield
-    set_prices({})
     set_ledger(None)
 
 

@@ -186,7 +186,7 @@ async def test_one_that_goes_away_during_a_call_costs_no_answer(
 
     profile: Any = {"max_output_tokens": 20}
     model = CutRelay(script=[Turn(text="yes", usage=USAGE)], profile=profile, budget=budget)
-    set_prices({model._llm_type: Price(1, 2)})
+    set_prices({model._llm_type: Price(1, 2)})  # taken back at the end of the file, as all prices are
     assert (await model.ainvoke("hi")).text == "yes"
     assert "could not be settled" in caplog.text
     state = await wait_for_orphan(Budget("1", store=direct, name=name))
