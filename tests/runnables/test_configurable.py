@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from hocket import FakeChatModel, FakeListChatModel, InMemoryCache
+from hocket import FakeChatModel, FakeListChatModel, HumanMessage, InMemoryCache, PromptTemplate
 from hocket.errors import InvalidInput
 from hocket.runnables import (
     ConfigurableField,
@@ -115,3 +115,40 @@ async def test_what_is_made_of_it_is_configurable_too() -> None:
     assert (await bound.ainvoke("hi", asked(model="other"))).content == "fake response"
     both: Any = fielded
     assert (await both.bind(stop=["."]).ainvoke("hi", asked(said=["x"]))).content == "x"
+
+
+async def test_attributes_are_those_of_what_is_chosen() -> None:
+    """What `with_config` chooses answers `generate` and every other method, as it answers `ainvoke`."""
+    two: Any = fielded.configurable_alternatives(ConfigurableField(id="model"), other=FakeChatModel())
+    said: Any = two.with_config(configurable={"said": ["bound"]})
+    for one in (said, said.bind(stop=["."]), said.with_retry(), said.bind_tools([])):
+        assert one.responses == ["bound"]
+    other = two.with_config(configurable={"model": "other"})
+    for bound, answer in ((said, "bound"), (other.bind(stop=["."]), "fake response"), (two, "plain")):
+        result = await bound.agenerate([[HumanMessage("hi")]])
+        assert result.generations[0][0].text == answer
+    assert not hasattr(other, "responses")
+
+
+async def test_a_call_inside_a_chain_follows_its_choice() -> None:
+    """`agenerate` as `ainvoke`."""
+
+    async def generate(text: str) -> str:
+        generate: Any = fielded.agenerate  # type: ignore[attr-defined]
+        return str((await generate([[HumanMessage(text)]])).generations[0][0].text)
+
+    assert await RunnableLambda(generate).ainvoke("hi", asked(said=["deep"])) == "deep"
+
+
+def test_schemas_and_graphs_are_of_what_is_chosen() -> None:
+    """By the config that is asked with, or bound."""
+    joke = PromptTemplate.from_template("A joke on {topic}")
+    chosen = joke.configurable_alternatives(
+        ConfigurableField(id="prompt"), poem=PromptTemplate.from_template("A poem for {name}") | FakeChatModel()
+    )
+    poem = asked(prompt="poem")
+    for runnable, config in ((chosen, poem), (chosen.with_config(poem), None)):
+        assert list(runnable.get_input_schema(config).model_fields) == ["name"]
+        assert runnable.get_output_schema(config).model_json_schema() != joke.get_output_schema().model_json_schema()
+        assert any(node.name == "FakeChatModel" for node in runnable.get_graph(config).nodes.values())
+    assert list(chosen.get_input_schema().model_fields) == ["topic"]

@@ -272,7 +272,7 @@ class RunnableSerializable(Serializable, Runnable[Input, Output]):
 class RunnableWrapper(
     WrapperDescription[Input, Output], RunnableSerializable[Input, Output], ABC, Generic[Input, Output]
 ):
-    """A runnable around others. An attribute that it does not have is looked up on the first of those inside.
+    """A runnable around others. An attribute that it does not have is looked up on the one that a call would go to.
 
     A method that returns a runnable (``bind_tools``) is called on each of them, and the results are wrapped in the same
     way. Methods that start runs of their own (``generate``) get what is bound, or are refused: they cannot be retried.
@@ -303,7 +303,7 @@ class RunnableWrapper(
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_") or name in type(self).__pydantic_fields__:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        first = self._get_wrapped()[0]
+        first = self._get_chosen()
         attribute: object = getattr(first, name)
         if not inspect.isroutine(attribute):
             return attribute

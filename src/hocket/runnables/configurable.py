@@ -8,7 +8,7 @@ from pydantic.fields import FieldInfo
 
 from hocket.errors import InvalidInput
 from hocket.runnables.base import AnyRunnable, Runnable
-from hocket.runnables.config import RunnableConfig, ensure_config
+from hocket.runnables.config import RunnableConfig, ensure_config, merge_configs
 from hocket.runnables.config_fields import (
     AnyConfigurableField,
     ConfigurableField,
@@ -44,8 +44,7 @@ class _ConfigurableProxy(RunnableProxy[Input, Output], Generic[Input, Output]):
         return self.model_copy(update={"default": change(self.default)})
 
     def _resolve_target(self, config: RunnableConfig | None, kwargs: dict[str, object]) -> CallTarget[Input, Output]:
-        config = ensure_config(config)
-        return CallTarget(self._choose(config.get("configurable") or {}), config, kwargs)
+        return CallTarget(self._choose(_get_values(config)), config, kwargs)
 
     def get_name(self, suffix: str | None = None, *, name: str | None = None) -> str:
         """Return the name of the default."""
@@ -110,11 +109,11 @@ class RunnableConfigurableAlternatives(_ConfigurableProxy[Input, Output], Generi
 
     def _resolve_target(self, config: RunnableConfig | None, kwargs: dict[str, object]) -> CallTarget[Input, Output]:
         runnable, config, kwargs = super()._resolve_target(config, kwargs)
-        values = (config or {}).get("configurable")
+        values = _get_values(config)
         if self.prefix_keys and values:
             prefix = f"{self.which.id}=={values.get(self.which.id, self.default_key)}/"
             own = {key.removeprefix(prefix): value for key, value in values.items() if key.startswith(prefix)}
-            config = ensure_config({**(config or {}), "configurable": {**values, **own}})
+            config = merge_configs(config, {"configurable": {**values, **own}})
         return CallTarget(runnable, config, kwargs)
 
     def _map_wrapped(self, change: Callable[[Runnable[Input, Output]], AnyRunnable]) -> AnyRunnable:
@@ -136,6 +135,10 @@ class RunnableConfigurableAlternatives(_ConfigurableProxy[Input, Output], Generi
     def _can_step(self) -> bool:
         others = self.alternatives.values()
         return self.default._can_step and all(isinstance(one, Runnable) and one._can_step for one in others)
+
+
+def _get_values(config: RunnableConfig | None) -> Mapping[str, object]:
+    return ensure_config(config).get("configurable") or {}
 
 
 def _make_spec(field: AnyConfigurableField, value: object) -> ConfigurableFieldSpec:

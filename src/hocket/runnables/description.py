@@ -121,6 +121,10 @@ class WrapperDescription(RunnableDescription[Input, Output], ABC, Generic[Input,
     def _get_wrapped(self) -> "Sequence[RunnableDescription[Input, Output]]":
         """Return the runnables inside; the first stands for all."""
 
+    def _get_chosen(self) -> "RunnableDescription[Input, Output]":
+        """Return the one whose attributes are this one's, too."""
+        return self._get_wrapped()[0]
+
     @property
     def InputType(self) -> object:
         """The type of an input."""

@@ -26,6 +26,15 @@ Input = TypeVar("Input")
 Output = TypeVar("Output")
 
 
+_RUN_KEYS = (
+    "callbacks",
+    "tags",
+    "metadata",
+    "run_name",
+    "run_id",
+)  # keys of a config that `generate` has as parameters
+
+
 class CallTarget(NamedTuple, Generic[Input, Output]):
     """Where a call goes.
 
@@ -42,13 +51,52 @@ class CallTarget(NamedTuple, Generic[Input, Output]):
 class RunnableProxy(RunnableWrapper[Input, Output], ABC, Generic[Input, Output]):
     """Stands for another runnable. It has no run of its own: handlers see that one's."""
 
+    def get_input_schema(self, config: RunnableConfig | None = None) -> "type[BaseModel]":
+        """Return the pydantic model of an input of what this stands for, with that config."""
+        target = self._resolve_target(config, {})
+        return target.runnable.get_input_schema(target.config)
+
+    def get_output_schema(self, config: RunnableConfig | None = None) -> "type[BaseModel]":
+        """Return the pydantic model of an output of what this stands for, with that config."""
+        target = self._resolve_target(config, {})
+        return target.runnable.get_output_schema(target.config)
+
     def get_graph(self, config: RunnableConfig | None = None) -> "Graph":
-        """Return the graph of what this stands for."""
-        return self._get_wrapped()[0].get_graph(config)
+        """Return the graph of what this stands for, with that config."""
+        target = self._resolve_target(config, {})
+        return target.runnable.get_graph(target.config)
 
     @abstractmethod
     def _resolve_target(self, config: RunnableConfig | None, kwargs: dict[str, object]) -> CallTarget[Input, Output]:
         """Return where a call goes."""
+
+    def _find_target(self) -> CallTarget[Input, Output]:
+        """Return where a call ends that goes through proxies alone, with all that they bind."""
+        target = self._resolve_target(None, {})
+        while isinstance(target.runnable, RunnableProxy):
+            target = target.runnable._resolve_target(target.config, target.kwargs)
+        return target
+
+    def _get_chosen(self) -> Runnable[Input, Output]:
+        return self._find_target().runnable
+
+    def _wrap_call(self, name: str, verb: Callable[..., object]) -> Callable[..., object]:
+        """Return ``verb`` with what is bound; a call's own arguments win, its callbacks, tags and metadata are added."""
+        target = self._find_target()
+        signature = inspect.signature(verb)
+        has_run = "callbacks" in signature.parameters
+
+        @functools.wraps(verb)
+        def call(*args: object, **kwargs: object) -> object:
+            fixed = dict(target.kwargs)
+            if has_run:
+                of_call: dict[str, object] = {key: kwargs.pop(key) for key in _RUN_KEYS if key in kwargs}
+                merged = merge_configs(target.config, of_call)
+                fixed.update({key: value for key, value in merged.items() if key in _RUN_KEYS})
+            positional = signature.bind_partial(*args).arguments
+            return verb(*args, **{key: value for key, value in fixed.items() if key not in positional} | kwargs)
+
+        return call
 
     @classmethod
     def is_lc_serializable(cls) -> bool:
@@ -127,15 +175,6 @@ class RunnableProxy(RunnableWrapper[Input, Output], ABC, Generic[Input, Output])
         return self._get_wrapped()[0]._is_cumulative
 
 
-_RUN_KEYS = (
-    "callbacks",
-    "tags",
-    "metadata",
-    "run_name",
-    "run_id",
-)  # keys of a config that `generate` has as parameters
-
-
 class RunnableBinding(RunnableProxy[Input, Output], Generic[Input, Output]):
     """Calls another runnable with more arguments; its attributes are the other's.
 
@@ -168,7 +207,7 @@ class RunnableBinding(RunnableProxy[Input, Output], Generic[Input, Output]):
     def get_input_schema(self, config: RunnableConfig | None = None) -> "type[BaseModel]":
         """Return the pydantic model of an input."""
         if self.custom_input_type is None:
-            return self.bound.get_input_schema(merge_configs(self.config, config))
+            return super().get_input_schema(config)
         from hocket.runnables.type_schemas import make_schema
 
         return make_schema(self.get_name("Input"), self.custom_input_type)
@@ -176,7 +215,7 @@ class RunnableBinding(RunnableProxy[Input, Output], Generic[Input, Output]):
     def get_output_schema(self, config: RunnableConfig | None = None) -> "type[BaseModel]":
         """Return the pydantic model of an output."""
         if self.custom_output_type is None:
-            return self.bound.get_output_schema(merge_configs(self.config, config))
+            return super().get_output_schema(config)
         from hocket.runnables.type_schemas import make_schema
 
         return make_schema(self.get_name("Output"), self.custom_output_type)
@@ -192,23 +231,6 @@ class RunnableBinding(RunnableProxy[Input, Output], Generic[Input, Output]):
         if isinstance(runnable, RunnableWrapper) and not isinstance(runnable, RunnableProxy):
             return runnable._map_wrapped(self._rebind)
         return self.model_copy(update={"bound": runnable})
-
-    def _wrap_call(self, name: str, verb: Callable[..., object]) -> Callable[..., object]:
-        """Return ``verb`` with what is bound; a call's own arguments win, its callbacks, tags and metadata are added."""
-        signature = inspect.signature(verb)
-        has_run = "callbacks" in signature.parameters
-
-        @functools.wraps(verb)
-        def call(*args: object, **kwargs: object) -> object:
-            fixed: dict[str, object] = {**self.kwargs}
-            if has_run:
-                of_call: dict[str, object] = {key: kwargs.pop(key) for key in _RUN_KEYS if key in kwargs}
-                merged = merge_configs(self._merge_config(None), of_call)
-                fixed.update({key: value for key, value in merged.items() if key in _RUN_KEYS})
-            positional = signature.bind_partial(*args).arguments
-            return verb(*args, **{key: value for key, value in fixed.items() if key not in positional} | kwargs)
-
-        return call
 
     def get_name(self, suffix: str | None = None, *, name: str | None = None) -> str:
         """Return the name of what is bound, unless the config has one."""
