@@ -37,7 +37,7 @@ def test_what_is_cut_short_is_closed(text: str, value: Any) -> None:
     assert parse_partial_json(text) == value
 
 
-@pytest.mark.parametrize("text", ["", "nonsense", '{"a": 1} and more', '{"a": 1}}'])
+@pytest.mark.parametrize("text", ["", "nonsense", '{"a": 1} and more', '{"a": 1}}', '{"a": "C:\\d"}', '"\\u0x"'])
 def test_what_is_no_json_is_refused(text: str) -> None:
     with pytest.raises(json.JSONDecodeError):
         parse_partial_json(text)

@@ -25,6 +25,7 @@ _ATOM = re.compile(r"[-+.0-9A-Za-z]*")
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?")
 _PLAIN = re.compile(r'[^"\\]*')
 _ESCAPE = re.compile(r'\\(?:u[0-9a-fA-F]{4}|["\\/bfnrt])')
+_HALF_ESCAPE = re.compile(r"\\(?:u[0-9a-fA-F]{0,3})?")
 _HIGH_SURROGATE = re.compile(r"\\u[dD][89abAB]")
 _WORDS = {"true": True, "false": False, "null": None}
 
@@ -154,7 +155,7 @@ class PartialJSON:
             if position == end or text[position] == '"':
                 break
             escape = _ESCAPE.match(text, position)
-            if escape is None and end - position >= 6:
+            if escape is None and _HALF_ESCAPE.fullmatch(text, position) is None:
                 self._state = _LOST
                 return position
             pair = escape is not None and _HIGH_SURROGATE.match(text, position) is not None
