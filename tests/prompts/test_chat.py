@@ -134,8 +134,9 @@ def test_what_is_no_list_of_messages_is_refused(value: Any) -> None:
         made([MessagesPlaceholder("past")]).format_messages(past=value)
     with pytest.raises(InvalidInput, match="past"):
         made([MessagesPlaceholder("past")]).format_messages()
-    with pytest.raises(InvalidInput, match="past"):
-        MessagesPlaceholder("past").format_messages()
+    for error in (InvalidInput, KeyError):
+        with pytest.raises(error, match="past"):
+            MessagesPlaceholder("past").format_messages()
 
 
 def test_prompts_add_up() -> None:

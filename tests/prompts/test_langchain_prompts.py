@@ -33,6 +33,8 @@ mustache = pytest.mark.skipif("not __import__('importlib').util.find_spec('pysta
         ("{{#s}}yes{{/s}}{{^s}}no{{/s}}", {"s": []}, "no"),
         ("{{a.b}}", {"a": {"b": 1}}, "1"),
         ("{{x}}{{y}}", {"x": None}, ""),
+        ("{{x}}{{y}}{{z.a}}", {"x": [], "y": {}, "z": {"a": ()}}, ""),
+        ("{{#s}}-{{/s}}{{^e}}no{{/e}}", {"s": [{}, {}], "e": {}}, "--no"),
         ("{{x}} {{y}}", {"x": False, "y": 0}, "False 0"),
         ("{{#s}}{{x}}{{/s}}", {"s": True, "x": 3}, "3"),
         ("{{x.__class__}}{{x.real}}", {"x": 3}, ""),

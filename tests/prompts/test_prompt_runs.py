@@ -21,6 +21,7 @@ from hocket.prompts import (
     MessagesPlaceholder,
     PromptTemplate,
 )
+from tests.kit import Recorder
 
 PROMPTS: list[Any] = [
     PromptTemplate.from_template("{a} {b}", partial_variables={"b": 1}),
@@ -67,6 +68,33 @@ async def test_a_prompt_begins_a_chain() -> None:
     assert chain.invoke({"x": "{y}"}) == "Say {y}"
     streaming = PromptTemplate.from_template("{x}") | FakeListChatModel(responses=["abc"]) | StrOutputParser()
     assert [piece async for piece in streaming.astream({"x": 1})] == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        PromptTemplate.from_template("{x}", tags=["own"], metadata={"version": "2"}),
+        ChatPromptTemplate(["{x}"], tags=["own"], metadata={"version": "2"}),
+    ],
+    ids=lambda prompt: type(prompt).__name__,
+)
+async def test_handlers_hear_of_the_tags_and_metadata_of_a_prompt(prompt: Any) -> None:
+    """Beside those of the call, at the start of each of its runs; runs beside it have theirs alone."""
+    for chain in (prompt, prompt | ParrotFakeChatModel()):
+        for streams in (False, True):
+            recorder = Recorder("on_chain_start", "on_chat_model_start")
+            config: Any = {"callbacks": [recorder], "tags": ["call"], "metadata": {"user": "a"}}
+            _ = (
+                [piece async for piece in chain.astream({"x": 1}, config)]
+                if streams
+                else chain.invoke({"x": 1}, config)
+            )
+            runs = [(event.details["tags"], event.details["metadata"]) for event in recorder.events]
+            own = [(tags, metadata) for tags, metadata in runs if "own" in tags]
+            assert len(own) == 1
+            assert own[0][0][-2:] == (["call", "own"] if chain is prompt else ["seq:step:1", "own"])
+            assert {"user": "a", "version": "2"}.items() <= own[0][1].items()
+            assert all("version" not in metadata for tags, metadata in runs if "own" not in tags)
 
 
 def test_arguments_that_change_nothing_are_refused() -> None:

@@ -15,7 +15,8 @@ from hocket.messages.content import Fields
 from hocket.prompt_values import ChatPromptValue, PromptValue, StringPromptValue
 from hocket.prompts.missing import MissingVariable
 from hocket.prompts.prompt_files import write_file
-from hocket.runnables.config import RunnableConfig
+from hocket.runnables.chain_run import ChainRun
+from hocket.runnables.config import RunnableConfig, merge_configs
 from hocket.runnables.with_run import PureRunnable
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ class BasePromptTemplate(PureRunnable[dict[str, Any], PromptValue], ABC, Generic
         input_variables: the names of the values that a call must give; found in the template.
         optional_variables: those that it may give; found in the template.
         partial_variables: values given beforehand, by name; a function is called for its value at each call.
-        metadata, tags: of the prompt; for programs that store prompts.
+        metadata, tags: of the prompt, for programs that store prompts, and of each of its runs.
     """
 
     model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
@@ -96,6 +97,11 @@ class BasePromptTemplate(PureRunnable[dict[str, Any], PromptValue], ABC, Generic
     async def aformat_prompt(self, /, **kwargs: object) -> PromptValue:
         """Do as `format_prompt`, under an event loop."""
         return self.format_prompt(**kwargs)
+
+    def _open_run(self, runtime: Runtime, config: RunnableConfig) -> ChainRun | None:
+        if self.tags or self.metadata:
+            config = merge_configs(config, {"tags": self.tags or [], "metadata": self.metadata or {}})
+        return super()._open_run(runtime, config)
 
     async def _compute(self, runtime: Runtime, input: object) -> PromptValue:
         values = self._name_values(input)

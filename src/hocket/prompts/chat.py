@@ -18,6 +18,7 @@ from hocket.messages import AnyMessage, BaseMessage, convert_to_messages, get_ms
 from hocket.prompt_values import ChatPromptValue
 from hocket.prompts.base import BasePromptTemplate
 from hocket.prompts.formats import PromptTemplateFormat
+from hocket.prompts.missing import MissingVariable
 
 __all__ = [
     "BaseChatPromptTemplate",
@@ -110,7 +111,9 @@ class MessagesPlaceholder(BaseMessagePromptTemplate):
         """Return the messages that the call gives."""
         name = self.variable_name
         if name not in kwargs and not self.optional:
-            raise InvalidInput(f"there is no value for {name!r}: give a list of messages, or make the place optional")
+            raise MissingVariable(
+                f"there is no value for {name!r}: give a list of messages, or make the place optional"
+            )
         value = kwargs.get(name, [])
         if not isinstance(value, list | tuple):
             raise InvalidInput(f"{name!r} is {type(value).__name__}; it must be a list of messages")

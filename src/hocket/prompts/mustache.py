@@ -40,7 +40,7 @@ def read_template(template: str) -> Callable[[Mapping[str, object]], str]:
     parsed = pystache.parse(template)
 
     def fill(values: Mapping[str, object]) -> str:
-        return cast(str, renderer.render(parsed, _simplify(values)))
+        return cast(str, renderer.render(parsed, _simplify(values) or {}))
 
     return fill
 
@@ -80,13 +80,13 @@ def _escape(text: str) -> str:
 
 
 def _simplify(value: object) -> object:
-    """Return ``value`` as texts, numbers, dicts and lists; None is nothing."""
+    """Return ``value`` as texts, numbers, dicts and lists; None, and what is empty, is nothing."""
     if value is None:
         return ""
     if isinstance(value, Mapping):
-        return {str(key): _simplify(one) for key, one in cast("Mapping[object, object]", value).items()}
+        return {str(key): _simplify(one) for key, one in cast("Mapping[object, object]", value).items()} or ""
     if isinstance(value, list | tuple):
-        return [_simplify(one) for one in cast("list[object]", value)]
+        return [_simplify(one) for one in cast("list[object]", value)] or ""
     if type(value) in (str, int, float, bool):
         return value
     return str(value)
