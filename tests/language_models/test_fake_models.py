@@ -79,8 +79,19 @@ async def test_a_hundred_calls_at_once_take_each_response_equally(kind: Any) -> 
 @pytest.mark.parametrize("kind", CYCLING)
 async def test_an_empty_list_is_an_error(kind: Any) -> None:
     """XG-TEST-04: a fake without a response says so."""
-    with pytest.raises(ScriptExhausted, match="no responses configured"):
+    with pytest.raises(ScriptExhausted, match="no responses"):
         await kind(responses=[]).ainvoke("x")
+
+
+@pytest.mark.parametrize("kind", CYCLING)
+async def test_a_place_beyond_the_list_fails_each_call(kind: Any) -> None:
+    """With which a program tries its fallbacks, as in LangChain."""
+    one, other = (AIMessage(text) if kind is FakeMessagesListChatModel else text for text in ("a", "b"))
+    model = kind(responses=[one], i=1)
+    for _ in range(2):
+        with pytest.raises(ScriptExhausted, match="i=1"):
+            await model.ainvoke("x")
+    assert text_of(await model.with_fallbacks([kind(responses=[other])]).ainvoke("x")) == "b"
 
 
 @pytest.mark.parametrize("kind", CYCLING)

@@ -304,6 +304,21 @@ def test_what_counts_tokens_of_embeddings_is_left_out() -> None:
     assert findings(code) == [(3, "check", f"OpenAIEmbeddings({name}=)") for name in names]
 
 
+def test_what_parsers_and_prompts_do_anyway_is_left_out() -> None:
+    """One reader of XML is always safe, and the variables of a prompt are always found."""
+    code = """
+        from langchain_core.output_parsers import XMLOutputParser
+        from langchain_core.prompts import FewShotPromptTemplate
+        parser = XMLOutputParser(parser="xml", tags=["a"])
+        prompt = FewShotPromptTemplate(examples=[], example_prompt=one, suffix="", validate_template=True)
+    """
+    *_, parser, prompt = rewrite(code).splitlines()
+    assert parser == 'parser = XMLOutputParser(tags=["a"])'
+    assert prompt == 'prompt = FewShotPromptTemplate(examples=[], example_prompt=one, suffix="")'
+    arguments = ("XMLOutputParser(parser=)", "FewShotPromptTemplate(validate_template=)")
+    assert findings(code) == [(line, "check", argument) for line, argument in enumerate(arguments, 4)]
+
+
 def test_a_handler_that_reads_langchains_fields_of_a_model_is_told() -> None:
     """What is handed to it has hocket's fields."""
     code = """

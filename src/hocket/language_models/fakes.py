@@ -46,7 +46,7 @@ class _Cycle(Generic[R]):
 
     Args:
         responses: the answers.
-        i: the place in the list of the one that comes next.
+        i: the place in the list of the one that comes next. Beyond its end, each call fails with `ScriptExhausted`.
     """
 
     responses: list[R]
@@ -63,11 +63,12 @@ class _Cycle(Generic[R]):
 
     def _next(self) -> R:
         with _lock:
-            if not self.responses:
-                raise ScriptExhausted(f"no responses configured: the list of {type(self).__name__} is empty")
-            index = self.i % len(self.responses)
-            self.i = (index + 1) % len(self.responses)
-            return self.responses[index]
+            if self.i >= len(self.responses):
+                has = len(self.responses) or "no"
+                raise ScriptExhausted(f"{type(self).__name__} has {has} responses: there is none at i={self.i}")
+            response = self.responses[self.i]
+            self.i = (self.i + 1) % len(self.responses)
+            return response
 
 
 def _check(number: int | None, index: int) -> None:

@@ -64,6 +64,11 @@ DROPPED: Mapping[str, Mapping[str, str]] = {
         "silent_errors": "write on_error='skip' for it",
         "use_multithreading": "files are read one after another",
     },
+    "hocket.output_parsers.XMLOutputParser": {"parser": "one parser reads all XML, and refuses document types"},
+    **dict.fromkeys(
+        ("hocket.prompts.FewShotPromptTemplate", "hocket.prompts.FewShotPromptWithTemplates"),
+        {"validate_template": "the variables of a prompt are always found in it"},
+    ),
     "hocket.providers.openai.OpenAIEmbeddings": {
         **dict.fromkeys(("check_embedding_ctx_length", "embedding_ctx_length"), _WHOLE),
         **dict.fromkeys(("tiktoken_enabled", "tiktoken_model_name", "allowed_special", "disallowed_special"), _TEXTS),
