@@ -54,6 +54,7 @@ _RENAMED: Mapping[str, Mapping[str, str]] = {
 _NO_BAR = "there is no bar"
 _TEXTS = "texts are sent, not tokens"
 _WHOLE = f"{_TEXTS}; one that is longer than the model's window is refused by the server, not cut in two"
+_FOUND = "the variables of a prompt are always found in it"
 
 DROPPED: Mapping[str, Mapping[str, str]] = {
     "hocket.classic.chains": {"verbose": "a handler in the config of a call tells what a chain does"},
@@ -65,10 +66,8 @@ DROPPED: Mapping[str, Mapping[str, str]] = {
         "use_multithreading": "files are read one after another",
     },
     "hocket.output_parsers.XMLOutputParser": {"parser": "one parser reads all XML, and refuses document types"},
-    **dict.fromkeys(
-        ("hocket.prompts.FewShotPromptTemplate", "hocket.prompts.FewShotPromptWithTemplates"),
-        {"validate_template": "the variables of a prompt are always found in it"},
-    ),
+    "hocket.prompts.FewShotPromptTemplate": {"validate_template": _FOUND},
+    "hocket.prompts.FewShotPromptWithTemplates": {"validate_template": _FOUND},
     "hocket.providers.openai.OpenAIEmbeddings": {
         **dict.fromkeys(("check_embedding_ctx_length", "embedding_ctx_length"), _WHOLE),
         **dict.fromkeys(("tiktoken_enabled", "tiktoken_model_name", "allowed_special", "disallowed_special"), _TEXTS),
