@@ -2,7 +2,14 @@
 
 from hocket._runtime.lazy import Loader, loader
 from hocket.errors import OutputParserException
-from hocket.output_parsers.base import BaseGenerationOutputParser, BaseLLMOutputParser, BaseOutputParser
+from hocket.output_parsers.base import (
+    BaseCumulativeTransformOutputParser,
+    BaseGenerationOutputParser,
+    BaseLLMOutputParser,
+    BaseOutputParser,
+    BaseTransformOutputParser,
+    StrOutputParser,
+)
 from hocket.output_parsers.json import JsonOutputParser, SimpleJsonOutputParser
 from hocket.output_parsers.json_text import (
     parse_and_check_json_markdown as parse_and_check_json_markdown,
@@ -24,8 +31,6 @@ from hocket.output_parsers.openai_tools import (
     parse_tool_calls as parse_tool_calls,
 )
 from hocket.output_parsers.pydantic import PydanticOutputParser, TBaseModel as TBaseModel
-from hocket.output_parsers.string import StrOutputParser
-from hocket.output_parsers.transform import BaseCumulativeTransformOutputParser, BaseTransformOutputParser
 from hocket.output_parsers.xml import XMLOutputParser
 
 __all__ = [

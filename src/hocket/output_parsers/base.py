@@ -3,11 +3,13 @@
 A parser is pure: it never waits, so `invoke` runs in the caller's thread and `ainvoke` in the loop's. A parser that can
 read an input in pieces makes an `Incremental` for each run, and the stage of the stream feeds it. Where the same object
 reads the whole and the pieces, the two cannot disagree.
+
+The simplest of them, the text of an answer, is here, too.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from typing import Any, ClassVar, Generic, TypeVar
+from collections.abc import Iterable, Sequence
+from typing import Any, ClassVar, Generic, Literal, TypeVar
 
 from pydantic import ConfigDict
 
@@ -16,17 +18,21 @@ from hocket._runtime.runtime import Runtime
 from hocket.errors import InvalidInput
 from hocket.errors.hints import bridge_hint
 from hocket.messages import BaseMessage
+from hocket.output_parsers.accumulation import AnswerAccumulator, Credit, NewValueFilter, get_piece_text
 from hocket.outputs import ChatGeneration, Generation
 from hocket.prompt_values import PromptValue
 from hocket.runnables.type_arguments import find_type
-from hocket.runnables.with_run import PureRunnable
+from hocket.runnables.with_run import Incremental, PureRunnable
 
 __all__ = [
+    "BaseCumulativeTransformOutputParser",
     "BaseGenerationOutputParser",
     "BaseLLMOutputParser",
     "BaseOutputParser",
+    "BaseTransformOutputParser",
     "ParserInput",
     "ParserRunnable",
+    "StrOutputParser",
     "get_text",
     "to_generations",
 ]
@@ -138,3 +144,102 @@ def get_text(result: Sequence[Generation]) -> str:
     if not result:
         raise InvalidInput("a parser needs a candidate to read; the list is empty")
     return result[0].text
+
+
+class BaseTransformOutputParser(BaseOutputParser[T], ABC, Generic[T]):
+    """A parser that reads each piece of an answer on its own."""
+
+    def _incremental(self) -> Incremental[ParserInput, T]:
+        return _PieceParser(self)
+
+
+class BaseCumulativeTransformOutputParser(BaseTransformOutputParser[T], ABC, Generic[T]):
+    """A parser that shows, piece by piece, what the answer says so far; the last is what all of it says.
+
+    A subclass defines ``parse_result(..., partial=True)``, which returns None where nothing can be said yet. It is
+    called at every piece of a short answer, and more rarely as the answer grows, so that the cost stays linear.
+    """
+
+    @property
+    def _is_cumulative(self) -> bool:
+        return True
+
+    def _incremental(self) -> Incremental[ParserInput, T]:
+        return _PartialAnswers(self)
+
+
+class _PieceParser(Generic[T]):
+    def __init__(self, parser: BaseOutputParser[T]) -> None:
+        self._parser = parser
+
+    def feed(self, piece: ParserInput, /) -> tuple[T]:
+        return (self._parser.parse_result(to_generations(piece)),)
+
+    def close(self) -> tuple[()]:
+        return ()
+
+
+class _PartialAnswers(Generic[T]):
+    def __init__(self, parser: BaseOutputParser[T]) -> None:
+        self._parser = parser
+        self._gathered = AnswerAccumulator()
+        self._length = 0
+        self._credit = Credit()
+        self._latest: NewValueFilter[T] = NewValueFilter()
+
+    def feed(self, piece: ParserInput, /) -> Iterable[T]:
+        self._gathered.add(piece)
+        length = len(get_piece_text(piece)) + _length_of_calls(piece)
+        self._length += length
+        self._credit.earn(length)
+        if not self._credit.pay(self._length // 4):
+            return ()
+        value: Any = self._parser.parse_result(self._gathered.result(partial=True), partial=True)
+        return () if value is None else self._latest.filter_new(value)
+
+    def close(self) -> Iterable[T]:
+        return self._latest.filter_new(self._parser.parse_result(self._gathered.result()))
+
+
+def _length_of_calls(piece: ParserInput) -> int:
+    return sum(len(call["args"] or "") for call in getattr(piece, "tool_call_chunks", ()))
+
+
+class StrOutputParser(BaseTransformOutputParser[str]):
+    """Returns the text of a model's answer, piece by piece if the answer comes so. Pieces without text are left out.
+
+    Examples:
+        >>> from hocket import FakeListChatModel, StrOutputParser
+        >>> (FakeListChatModel(responses=["Hello."]) | StrOutputParser()).invoke("Hi")
+        'Hello.'
+    """
+
+    def parse(self, text: str) -> str:
+        """Return ``text``."""
+        return text
+
+    def get_format_instructions(self) -> str:
+        """Return nothing: any text will do."""
+        return ""
+
+    @property
+    def _type(self) -> Literal["default"]:
+        return "default"
+
+    def _incremental(self) -> Incremental[ParserInput, str]:
+        return _Texts()
+
+
+class _Texts:
+    def __init__(self) -> None:
+        self._is_empty = True
+
+    def feed(self, piece: ParserInput, /) -> tuple[str, ...]:
+        text = get_piece_text(piece)
+        if not text:
+            return ()
+        self._is_empty = False
+        return (text,)
+
+    def close(self) -> tuple[str, ...]:
+        return ("",) if self._is_empty else ()

@@ -11,9 +11,8 @@ from typing import Any, Generic, TypeVar
 from pydantic import BaseModel, SkipValidation
 
 from hocket.output_parsers.accumulation import Credit, NewValueFilter, get_piece_text
-from hocket.output_parsers.base import ParserInput, get_text
+from hocket.output_parsers.base import BaseCumulativeTransformOutputParser, ParserInput, get_text
 from hocket.output_parsers.json_document import JSONDocument
-from hocket.output_parsers.transform import BaseCumulativeTransformOutputParser
 from hocket.outputs import Generation
 from hocket.runnables.with_run import Incremental
 

@@ -12,8 +12,7 @@ from typing import Annotated, Protocol
 from pydantic import AfterValidator
 
 from hocket.output_parsers.accumulation import get_piece_text
-from hocket.output_parsers.base import ParserInput
-from hocket.output_parsers.transform import BaseTransformOutputParser
+from hocket.output_parsers.base import BaseTransformOutputParser, ParserInput
 from hocket.runnables.with_run import Incremental
 
 __all__ = [

@@ -11,8 +11,7 @@ from xml.parsers import expat
 
 from hocket.errors import OutputParserException
 from hocket.output_parsers.accumulation import get_piece_text
-from hocket.output_parsers.base import ParserInput
-from hocket.output_parsers.transform import BaseTransformOutputParser
+from hocket.output_parsers.base import BaseTransformOutputParser, ParserInput
 from hocket.runnables.with_run import Incremental
 
 __all__ = ["XMLOutputParser"]

@@ -6,10 +6,9 @@ Stores are imported when they are first asked for.
 from typing import TYPE_CHECKING
 
 from hocket._runtime.lazy import Loader, loader
-from hocket.vectorstores.base import VectorStore
+from hocket.vectorstores.base import VectorStore, VectorStoreRetriever
 from hocket.vectorstores.memory import InMemoryVectorStore
 from hocket.vectorstores.ranking import Match, maximal_marginal_relevance
-from hocket.vectorstores.retriever import VectorStoreRetriever
 
 if TYPE_CHECKING:
     from hocket.vectorstores.chroma import ChromaVectorStore

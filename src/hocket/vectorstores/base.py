@@ -3,30 +3,38 @@
 A store defines four methods, over vectors and ids (`hocket.vectorstores.hooks`); texts, embedding, scores, thresholds,
 diversity and the mixture of vectors and words are here, once. So a search means the same in every store: ``score`` is the
 cosine of the angle between the vectors of question and document, from -1 to 1, and greater is better.
+
+`VectorStoreRetriever` has a store answer questions as any retriever does.
 """
 
 import functools
 import math
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final, Self
+from typing import Any, Final, Literal, Self
+
+from pydantic import Field, SkipValidation
 
 from hocket._runtime.portal import run_in_portal
 from hocket._runtime.runtime import ASYNC
 from hocket._runtime.sync_twin import sync_twin
+from hocket.callbacks import AsyncCallbackManagerForRetrieverRun
 from hocket.documents import Document
 from hocket.embeddings import Embeddings
 from hocket.embeddings.base import check_vectors
 from hocket.errors import InvalidInput
+from hocket.retrievers import BaseRetriever
 from hocket.vectorstores.filters import Filter, check_document, check_k
 from hocket.vectorstores.hooks import VectorStoreHooks
 from hocket.vectorstores.ranking import Match, blend_matches, pick_diverse
-from hocket.vectorstores.retriever import SearchType, VectorStoreRetriever
 
-__all__ = ["VectorStore"]
+__all__ = ["SearchType", "VectorStore", "VectorStoreRetriever"]
 
 _CANDIDATES = 50
 """Documents that each side of a hybrid search proposes."""
+
+SearchType = Literal["similarity", "similarity_score_threshold", "mmr", "hybrid"]
+"""How a retriever searches: by likeness, above a score, for variety, or by words too."""
 
 
 class VectorStore(VectorStoreHooks):
@@ -209,7 +217,7 @@ class VectorStore(VectorStoreHooks):
         name: str | None = None,
         tags: list[str] | None = None,
         metadata: dict[str, Any] | None = None,
-    ) -> VectorStoreRetriever:
+    ) -> "VectorStoreRetriever":
         """Return a retriever over this store.
 
         Args:
@@ -326,3 +334,41 @@ def _list_documents(found: Iterable[Match], score_threshold: float | None) -> li
             match.document.score = match.score
             documents.append(match.document)
     return documents
+
+
+class VectorStoreRetriever(BaseRetriever):
+    """Searches a vector store. `VectorStore.as_retriever` makes one.
+
+    Args:
+        vectorstore: the store.
+        search_type: "similarity"; "similarity_score_threshold", which needs ``score_threshold`` among its arguments;
+            "mmr", which wants variety; or "hybrid", meaning and words.
+        search_kwargs: arguments of that search, such as ``k`` and ``filter``. A call's own arguments win.
+    """
+
+    vectorstore: SkipValidation[VectorStore]
+    search_type: SearchType = "similarity"
+    search_kwargs: dict[str, Any] = Field(default_factory=dict)
+
+    async def _aget_relevant_documents(
+        self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun, **kwargs: Any
+    ) -> list[Document]:
+        arguments = {**self.search_kwargs, **kwargs}
+        store = self.vectorstore
+        match self.search_type:
+            case "mmr":
+                return await store.amax_marginal_relevance_search(query, **arguments)
+            case "hybrid":
+                return await store.ahybrid_search(query, **arguments)
+            case "similarity_score_threshold" if arguments.get("score_threshold") is None:
+                raise InvalidInput("search_kwargs need a score_threshold, from -1 to 1: {'score_threshold': 0.5}")
+            case "similarity" | "similarity_score_threshold":
+                return await store.asimilarity_search(query, **arguments)
+
+    async def aadd_documents(self, documents: list[Document], **kwargs: Any) -> list[str]:
+        """Add documents to the store; see `VectorStore.aadd_documents`."""
+        return await self.vectorstore.aadd_documents(documents, **kwargs)
+
+    def add_documents(self, documents: list[Document], **kwargs: Any) -> list[str]:
+        """Add documents to the store: the sync twin of `aadd_documents`."""
+        return run_in_portal(functools.partial(self.aadd_documents, documents, **kwargs))

@@ -6,10 +6,9 @@ from pydantic import BaseModel, SkipValidation, model_validator
 
 from hocket.errors import OutputParserException
 from hocket.messages.content import Fields
-from hocket.output_parsers.base import BaseGenerationOutputParser
+from hocket.output_parsers.base import BaseCumulativeTransformOutputParser, BaseGenerationOutputParser
 from hocket.output_parsers.json_text import decode_json, parse_partial_json
 from hocket.output_parsers.pydantic import validate_answer
-from hocket.output_parsers.transform import BaseCumulativeTransformOutputParser
 from hocket.outputs import ChatGeneration, Generation
 
 __all__ = [
