@@ -1,13 +1,12 @@
 """Prompts compared: the same questions, asked with each of several formats, and what came of them in numbers."""
 
-import functools
 import inspect
 import unicodedata
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, Final, cast
 
-from hocket._runtime.portal import run_in_portal
+from hocket._runtime.sync_twin import sync_function
 from hocket.agents.agent import Agent
 from hocket.agents.create import ToolLike, create_agent
 from hocket.agents.limits import AgentLimits, RunUsage, StopReason
@@ -202,30 +201,7 @@ async def abenchmark_prompts(
     )
 
 
-def benchmark_prompts(
-    model: Runnable[Any, AIMessage] | str,
-    cases: Cases,
-    templates: Templates | None = None,
-    tools: Sequence[ToolLike] = (),
-    *,
-    language: Language = "en",
-    limits: AgentLimits | None = None,
-    max_concurrency: int = 4,
-    config: RunnableConfig | None = None,
-) -> PromptBenchmark:
-    """Compare prompts of the text style: the sync face of `abenchmark_prompts`."""
-    run = functools.partial(
-        abenchmark_prompts,
-        model,
-        cases,
-        templates,
-        tools,
-        language=language,
-        limits=limits,
-        max_concurrency=max_concurrency,
-        config=config,
-    )
-    return run_in_portal(run)
+benchmark_prompts: Final = sync_function(abenchmark_prompts)
 
 
 class _Counter(AgentMiddleware):

@@ -3,15 +3,15 @@
 import inspect
 import os
 from collections.abc import AsyncIterable, Awaitable, Callable, Iterable, Mapping
-from typing import Any, Generic, TypeVar, cast
+from typing import Any, Final, Generic, TypeVar, cast
 
 import anyio
 from pydantic import BaseModel
 
 from hocket._runtime import clock
 from hocket._runtime.cancellation import only
-from hocket._runtime.portal import run_in_portal
 from hocket._runtime.runtime import ASYNC
+from hocket._runtime.sync_twin import sync_function
 from hocket.batch.digest import find_digest
 from hocket.batch.errors import TooManyFailures
 from hocket.batch.fingerprint import make_fingerprint
@@ -137,36 +137,7 @@ async def arun_batch(
             await ASYNC.call_sync(journal.close)
 
 
-def run_batch(
-    model: Runnable[Row, Any],
-    rows: Iterable[Row] | AsyncIterable[Row],
-    out: str | os.PathLike[str],
-    *,
-    id: str | Callable[[Row], object] | None = None,
-    max_concurrency: int = 100,
-    retry_failed: bool = True,
-    max_consecutive_failures: int | None = 100,
-    progress: Progress | None = None,
-    on_mismatch: MismatchPolicy = "raise",
-    fsync: bool = False,
-    version: str | None = None,
-) -> BatchReport:
-    """`arun_batch`, from sync code. Ctrl-C cancels it; the file can be gone on with."""
-    return run_in_portal(
-        lambda: arun_batch(
-            model,
-            rows,
-            out,
-            id=id,
-            max_concurrency=max_concurrency,
-            retry_failed=retry_failed,
-            max_consecutive_failures=max_consecutive_failures,
-            progress=progress,
-            on_mismatch=on_mismatch,
-            fsync=fsync,
-            version=version,
-        )
-    )
+run_batch: Final = sync_function(arun_batch)
 
 
 class _Run(Generic[Row]):

@@ -4,18 +4,17 @@ There is no record of what was indexed beside the store: the store itself is ask
 process that is killed goes on where its last batch was stored.
 """
 
-import functools
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Literal, Self, TypeAlias
+from typing import Final, Literal, Self, TypeAlias
 
 import anyio
 from typing_extensions import TypedDict
 
-from hocket._runtime.portal import run_in_portal
 from hocket._runtime.runtime import ASYNC
 from hocket._runtime.stream import Stream
+from hocket._runtime.sync_twin import sync_function
 from hocket.document_loaders import FilesLoader
 from hocket.documents import Document
 from hocket.errors import InvalidInput
@@ -107,19 +106,7 @@ async def aindex(
     return indexer.result
 
 
-def index(
-    docs: DocumentSource,
-    store: VectorStore,
-    cleanup: Cleanup = None,
-    source_id_key: str = "source",
-    batch_size: int = 100,
-    *,
-    splitter: TextSplitter | None = None,
-    max_concurrency: int = 4,
-) -> IndexingResult:
-    """Bring a store up to some documents: the sync face of `aindex`."""
-    given = docs, store, cleanup, source_id_key, batch_size
-    return run_in_portal(functools.partial(aindex, *given, splitter=splitter, max_concurrency=max_concurrency))
+index: Final = sync_function(aindex)
 
 
 @dataclass

@@ -1,10 +1,9 @@
 """The tool calls of a message, run: all at once, each answered by exactly one message, none disturbed by another."""
 
-import functools
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import cast
+from typing import Final, cast
 
-from hocket._runtime.portal import run_in_portal
+from hocket._runtime.sync_twin import sync_function
 from hocket.errors import InvalidInput
 from hocket.errors.hints import bridge_hint
 from hocket.messages import AIMessage, ToolCall, ToolMessage
@@ -94,30 +93,7 @@ async def arun_tool_calls(
     return results
 
 
-def run_tool_calls(
-    message: AIMessage | Sequence[ToolCall],
-    tools: Sequence[BaseTool | Callable[..., object]],
-    *,
-    max_concurrency: int | None = None,
-    timeout: float | None = None,
-    max_result_chars: int | None = None,
-    on_result: OnResult | None = None,
-    config: RunnableConfig | None = None,
-    injected: Mapping[str, object] | None = None,
-) -> list[ToolMessage]:
-    """Run the tool calls of a message: the sync face of `arun_tool_calls`. Sync tools run in worker threads."""
-    run = functools.partial(
-        arun_tool_calls,
-        message,
-        tools,
-        max_concurrency=max_concurrency,
-        timeout=timeout,
-        max_result_chars=max_result_chars,
-        on_result=on_result,
-        config=config,
-        injected=injected,
-    )
-    return run_in_portal(run)
+run_tool_calls: Final = sync_function(arun_tool_calls)
 
 
 def index_by_name(tools: Sequence[BaseTool | Callable[..., object]]) -> dict[str, BaseTool]:
