@@ -202,6 +202,7 @@ async def abenchmark_prompts(
 
 
 benchmark_prompts: Final = sync_function(abenchmark_prompts)
+"""Compare prompts of the text style: the sync twin of `abenchmark_prompts`."""
 
 
 class _Counter(AgentMiddleware):

@@ -138,6 +138,7 @@ async def arun_batch(
 
 
 run_batch: Final = sync_function(arun_batch)
+"""`arun_batch`, from sync code. Ctrl-C cancels it; the file can be gone on with."""
 
 
 class _Run(Generic[Row]):

@@ -107,6 +107,7 @@ async def aindex(
 
 
 index: Final = sync_function(aindex)
+"""Bring a store up to some documents: the sync twin of `aindex`."""
 
 
 @dataclass

@@ -94,6 +94,7 @@ async def arun_tool_calls(
 
 
 run_tool_calls: Final = sync_function(arun_tool_calls)
+"""Run the tool calls of a message: the sync twin of `arun_tool_calls`. Sync tools run in worker threads."""
 
 
 def index_by_name(tools: Sequence[BaseTool | Callable[..., object]]) -> dict[str, BaseTool]:
