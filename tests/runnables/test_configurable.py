@@ -142,7 +142,7 @@ async def test_a_call_inside_a_chain_follows_its_choice() -> None:
 
 def test_schemas_and_graphs_are_of_what_is_chosen() -> None:
     """By the config that is asked with, or bound."""
-    joke = PromptTemplate.from_template("A joke on {topic}")
+    joke: Any = PromptTemplate.from_template("A joke on {topic}")
     chosen = joke.configurable_alternatives(
         ConfigurableField(id="prompt"), poem=PromptTemplate.from_template("A poem for {name}") | FakeChatModel()
     )

@@ -14,6 +14,7 @@ from hocket._json import JSON
 from hocket._schemas.references import Schema, as_list, as_object, follow
 from hocket._schemas.sound import IN_A_CIRCLE, is_match
 from hocket.errors import InvalidInput
+from hocket.errors.hints import shorten
 
 __all__ = ["find_violations"]
 
@@ -110,8 +111,7 @@ def _place(path: str) -> str:
 
 
 def _excerpt(value: JSON) -> str:
-    text = json.dumps(value, ensure_ascii=False, default=repr)
-    return text if len(text) <= 60 else f"{text[:57]}..."
+    return shorten(json.dumps(value, ensure_ascii=False, default=repr), 60)
 
 
 def _is_valid(value: JSON, schema: JSON, work: _Work) -> bool:

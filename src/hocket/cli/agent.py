@@ -17,6 +17,7 @@ from hocket.cli.arguments import add_history_options, add_model_options, add_too
 from hocket.cli.exits import FAILED, PAUSED
 from hocket.cli.model_options import read_model_options
 from hocket.cli.output import accept_any_text, note, print_lines, squeeze
+from hocket.errors.hints import shorten
 
 if TYPE_CHECKING:
     from hocket.agents import AgentEvent, AgentResult, Resume
@@ -259,8 +260,7 @@ def show_event(event: "AgentEvent", *, with_text: bool = True) -> None:
 
 
 def _shorten(text: str) -> str:
-    line = squeeze(text)
-    return line if len(line) <= _SHOWN else f"{line[:_SHOWN]}..."
+    return shorten(squeeze(text), _SHOWN)
 
 
 def _print_result(result: "AgentResult[str]", counts: _Counts, *, as_json: bool) -> None:

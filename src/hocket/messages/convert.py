@@ -6,7 +6,7 @@ from typing import Annotated, Any, Protocol, cast, runtime_checkable
 from pydantic import Discriminator, Tag, ValidationError
 
 from hocket.errors import InvalidInput
-from hocket.errors.hints import bridge_hint
+from hocket.errors.hints import bridge_hint, excerpt
 from hocket.messages.ai import AIMessage, AIMessageChunk, message_chunk_to_message
 from hocket.messages.base import BaseMessage
 from hocket.messages.content import Fields, FieldsView
@@ -103,7 +103,7 @@ def convert_to_messages(messages: Iterable[MessageLikeRepresentation] | Any) -> 
             messages = [messages]
     if not isinstance(messages, Iterable):
         raise InvalidInput(
-            f"cannot read {type(messages).__name__} {_short(messages)} as messages: pass a list of them"
+            f"cannot read {type(messages).__name__} {excerpt(messages)} as messages: pass a list of them"
             f"{bridge_hint(messages)}"
         )
     likes = cast("Iterable[BaseMessage]", messages)  # most are
@@ -122,7 +122,7 @@ def _message(like: Any) -> BaseMessage:
         if len(parts) == 2 and isinstance(parts[0], str):
             return _make(parts[0], parts[1], {})
     raise InvalidInput(
-        f"cannot read {type(like).__name__} {_short(like)} as a message: it takes a message, a string, "  # pyright: ignore[reportUnknownArgumentType]  # any object
+        f"cannot read {type(like).__name__} {excerpt(like)} as a message: it takes a message, a string, "  # pyright: ignore[reportUnknownArgumentType]  # any object
         f"a (role, content) pair or a mapping with role and content{bridge_hint(cast(object, like))}"
     )
 
@@ -179,7 +179,7 @@ def _tool_calls(calls: Any, invalid: list[Any]) -> dict[str, list[Any]]:
     refused: list[Any] = list(invalid)
     given: list[Any] = [*calls] if isinstance(calls, Sequence) else [calls]
     if isinstance(calls, Mapping) or not all(isinstance(call, Mapping) for call in given):
-        raise InvalidInput(f"'tool_calls' are a list of mappings, not {_short(calls)}")
+        raise InvalidInput(f"'tool_calls' are a list of mappings, not {excerpt(calls)}")  # pyright: ignore[reportUnknownArgumentType]  # any object
     for call in given:
         if isinstance(call.get("function"), Mapping):
             good, bad = default_tool_parser([call])
@@ -188,8 +188,3 @@ def _tool_calls(calls: Any, invalid: list[Any]) -> dict[str, list[Any]]:
         else:
             parsed.append({"id": None, **call, "type": "tool_call"})
     return {"tool_calls": parsed, "invalid_tool_calls": refused}
-
-
-def _short(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 80 else text[:77] + "..."

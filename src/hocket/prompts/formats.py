@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, NoReturn
 
 import hocket.prompts.mustache as mustache
 from hocket.errors import InvalidInput, MissingDependency
+from hocket.errors.hints import excerpt
 
 if TYPE_CHECKING:
     from hocket.prompts.jinja2_sandbox import BoundedEnvironment
@@ -93,7 +94,7 @@ def check_valid_template(template: str, template_format: str, input_variables: I
     if has != given:
         raise InvalidInput(
             f"the template has the variables {sorted(has)}, and input_variables says {sorted(given)}: "
-            f"{_excerpt(template)}"
+            f"{excerpt(template, 120)}"
         )
 
 
@@ -117,7 +118,7 @@ def validate_jinja2(template: str, input_variables: list[str]) -> None:
     has, given = set(get_template_variables(template, "jinja2")), set(input_variables)
     for what, names in (("has no name for", has - given), ("names, and the template has not,", given - has)):
         if names:
-            warnings.warn(f"input_variables {what} {', '.join(sorted(names))}: {_excerpt(template)}", stacklevel=3)
+            warnings.warn(f"input_variables {what} {', '.join(sorted(names))}: {excerpt(template, 120)}", stacklevel=3)
 
 
 @functools.lru_cache(maxsize=1024)
@@ -127,7 +128,7 @@ def _read_f_string(template: str) -> Template:
     except ValueError as error:
         raise InvalidInput(
             f"the template cannot be read: {error}. A brace that is text is written twice, {{{{ or }}}}: "
-            f"{_excerpt(template)}"
+            f"{excerpt(template, 120)}"
         ) from None
     parts: list[str | _Field] = []
     for literal, name, spec, conversion in fields:
@@ -169,7 +170,7 @@ _CONVERSIONS: dict[str, Callable[[object], str]] = {"r": repr, "s": str, "a": as
 def _check_field(template: str, name: str, spec: str, conversion: str | None) -> None:
     def refuse(reason: str) -> NoReturn:
         raise InvalidInput(
-            f"the field {{{name}}} {reason}. Braces that are text are written twice, {{{{ and }}}}: {_excerpt(template)}"
+            f"the field {{{name}}} {reason}. Braces that are text are written twice, {{{{ and }}}}: {excerpt(template, 120)}"
         )
 
     if not name or name != name.strip() or name[0].isdigit() or _FORBIDDEN.search(name):
@@ -191,7 +192,7 @@ def _read_jinja2(template: str) -> Template:
         compiled = environment.from_string(template)
         names = tuple(sandbox.find_variables(environment, template))
     except jinja2.TemplateError as error:
-        raise InvalidInput(f"the Jinja2 template cannot be read: {error}: {_excerpt(template)}") from error
+        raise InvalidInput(f"the Jinja2 template cannot be read: {error}: {excerpt(template, 120)}") from error
 
     def fill(values: Mapping[str, object]) -> str:
         pieces: list[str] = []
@@ -203,7 +204,7 @@ def _read_jinja2(template: str) -> Template:
                     raise ValueError(f"its text would have more than {sandbox.LARGEST:,} characters")
                 pieces.append(piece)
         except Exception as error:  # of the template, the sandbox, or a value that it calls
-            raise InvalidInput(f"the Jinja2 template cannot be filled in: {error}: {_excerpt(template)}") from error
+            raise InvalidInput(f"the Jinja2 template cannot be filled in: {error}: {excerpt(template, 120)}") from error
         return "".join(pieces)
 
     return Template(names, fill)
@@ -231,7 +232,3 @@ _READERS: dict[str, Callable[[str], Template]] = {
     "jinja2": _read_jinja2,
     "mustache": _read_mustache,
 }
-
-
-def _excerpt(template: str) -> str:
-    return repr(template if len(template) <= 120 else f"{template[:120]}…")

@@ -17,6 +17,7 @@ from hocket._runtime.runtime import ASYNC
 from hocket.chat_history import BaseChatMessageHistory
 from hocket.classic.conversation.adapter import MessageAdapter
 from hocket.errors import InvalidInput
+from hocket.errors.hints import excerpt
 from hocket.message_toolkit.trim import trim_messages
 from hocket.message_toolkit.turns import split_turns
 from hocket.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
@@ -147,7 +148,7 @@ class ChatHistoryManager:
         messages = saved.get("messages")
         if saved.get("type") != RESTORE or not isinstance(messages, list):
             raise InvalidInput(
-                f'a saved conversation is {{"type": "{RESTORE}", "messages": [...]}}, not {_shorten(data)}'
+                f'a saved conversation is {{"type": "{RESTORE}", "messages": [...]}}, not {excerpt(data)}'
             )
         read = MessageAdapter.batch_to_langchain(cast("list[object]", messages))
         restored = [_check_restored(message) for message in read]
@@ -242,12 +243,7 @@ def _check_restored(message: BaseMessage) -> BaseMessage:
     for block in [message.content] if isinstance(message.content, str) else message.content:
         text = block if isinstance(block, str) else block.get("text") if block.get("type") == "text" else None
         if not isinstance(text, str):
-            raise InvalidInput(f"a client may restore texts of user and assistant, not {_shorten(block)}")
+            raise InvalidInput(f"a client may restore texts of user and assistant, not {excerpt(block)}")
         content.append({"type": "text", "text": text})
     plain = message.content if isinstance(message.content, str) else content
     return type(message)(content=plain, name=message.name)
-
-
-def _shorten(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= 80 else text[:77] + "..."

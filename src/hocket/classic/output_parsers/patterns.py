@@ -6,6 +6,7 @@ from typing import Self
 from pydantic import model_validator
 
 from hocket.errors import OutputParserException
+from hocket.errors.hints import excerpt
 from hocket.output_parsers.base import BaseOutputParser
 from hocket.output_parsers.list import Regex
 
@@ -32,7 +33,7 @@ class BooleanOutputParser(BaseOutputParser[bool]):
         if says_yes == says_no:
             found = "both" if says_yes else "neither"
             raise OutputParserException(
-                f"the answer must say {self.true_val} or {self.false_val}, and says {found}: {_excerpt(text)}",
+                f"the answer must say {self.true_val} or {self.false_val}, and says {found}: {excerpt(text, 200)}",
                 llm_output=text,
             )
         return says_yes
@@ -80,7 +81,9 @@ class RegexParser(BaseOutputParser[dict[str, str]]):
         if match is not None:
             return {key: match[index] or "" for index, key in enumerate(self.output_keys, 1)}
         if self.default_output_key is None:
-            raise OutputParserException(f"the answer does not match {self.regex!r}: {_excerpt(text)}", llm_output=text)
+            raise OutputParserException(
+                f"the answer does not match {self.regex!r}: {excerpt(text, 200)}", llm_output=text
+            )
         return {key: text if key == self.default_output_key else "" for key in self.output_keys}
 
     def get_format_instructions(self) -> str:
@@ -111,7 +114,7 @@ class RegexDictParser(BaseOutputParser[dict[str, str]]):
         for key, label in self.output_key_to_format.items():
             values = [match[1] for match in re.finditer(self.regex_pattern.replace("{}", re.escape(label)), text)]
             if len(values) != 1:
-                message = f"the answer must have {label!r} once, and has it {len(values)} times: {_excerpt(text)}"
+                message = f"the answer must have {label!r} once, and has it {len(values)} times: {excerpt(text, 200)}"
                 raise OutputParserException(message, llm_output=text)
             if values[0] != self.no_update_value:
                 found[key] = values[0]
@@ -125,7 +128,3 @@ class RegexDictParser(BaseOutputParser[dict[str, str]]):
     @property
     def _type(self) -> str:
         return "regex_dict_parser"
-
-
-def _excerpt(text: str) -> str:
-    return repr(text if len(text) <= 200 else f"{text[:200]}…")

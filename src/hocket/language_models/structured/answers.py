@@ -4,6 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 
 from hocket.errors import ContentFiltered, OutputParserException
+from hocket.errors.hints import excerpt
 from hocket.messages import AIMessage, AIMessageChunk, BaseMessage, HumanMessage, ToolMessage
 from hocket.output_parsers.json_document import JSONDocument
 
@@ -72,7 +73,11 @@ class CallAnswerReader(AnswerReader):
             problem = f"the arguments of {self.name} are not JSON: {broken.get('error') or broken['args']!r}"
             raise OutputParserException(problem, observation=f"{problem}.", llm_output=broken["args"])
         others = [str(call["name"]) for call in (*message.tool_calls, *message.invalid_tool_calls)]
-        did = f"called {', '.join(others)}" if others else f"said {_excerpt(message.text)}"
+        did = (
+            f"called {', '.join(others)}"
+            if others
+            else f"said {excerpt(message.text, 200) if message.text else 'nothing'}"
+        )
         problem = f"the model did not call {self.name}: it {did}"
         raise OutputParserException(problem, observation=f"You did not call {self.name}.", llm_output=message.text)
 
@@ -104,10 +109,6 @@ class _Arguments:
                 continue
             text += call["args"] or ""
         return text
-
-
-def _excerpt(text: str) -> str:
-    return "nothing" if not text else repr(text if len(text) <= 200 else f"{text[:200]}…")
 
 
 def find_obstacle(message: AIMessage) -> OutputParserException | ContentFiltered | None:
