@@ -10,13 +10,14 @@ from typing import Any
 from xml.parsers import expat
 
 from hocket.errors import OutputParserException
+from hocket.errors.hints import excerpt
 from hocket.output_parsers.accumulation import get_piece_text
 from hocket.output_parsers.base import BaseTransformOutputParser, ParserInput
+from hocket.output_parsers.partial_json import MAX_DEPTH
 from hocket.runnables.with_run import Incremental
 
 __all__ = ["XMLOutputParser"]
 
-MAX_DEPTH = 200
 _BEGINNING = re.compile(r"<(?:[A-Za-z_:]|!doctype|!entity)", re.IGNORECASE)
 _LONGEST = len("<!doctype")
 
@@ -42,8 +43,7 @@ class XMLOutputParser(BaseTransformOutputParser[dict[str, Any]]):
             OutputParserException: there is none, it is not well-formed or not whole, or there is a document type.
         """
         reader = _Reader()
-        for _ in reader.feed(text):
-            pass
+        reader.feed(text)
         return reader.root()
 
     def get_format_instructions(self) -> str:
@@ -59,19 +59,7 @@ class XMLOutputParser(BaseTransformOutputParser[dict[str, Any]]):
         return "xml"
 
     def _incremental(self) -> Incremental[ParserInput, dict[str, Any]]:
-        return _Elements()
-
-
-class _Elements:
-    def __init__(self) -> None:
-        self._reader = _Reader()
-
-    def feed(self, piece: ParserInput, /) -> Iterable[dict[str, Any]]:
-        return self._reader.feed(get_piece_text(piece))
-
-    def close(self) -> Iterable[dict[str, Any]]:
-        self._reader.root()
-        return ()
+        return _Reader()
 
 
 class _Element:
@@ -107,8 +95,9 @@ class _Reader:
         self._parser.EndElementHandler = self._end
         self._parser.CharacterDataHandler = self._take
 
-    def feed(self, text: str) -> list[dict[str, Any]]:
+    def feed(self, piece: ParserInput, /) -> list[dict[str, Any]]:
         """Read the text on, and return the innermost elements that have ended, each inside its tags."""
+        text = get_piece_text(piece)
         self._text.append(text)
         if not self._has_begun:
             seen = self._tail + text
@@ -126,6 +115,10 @@ class _Reader:
         leaves, self._leaves = self._leaves, []
         return leaves
 
+    def close(self) -> Iterable[dict[str, Any]]:
+        self.root()
+        return ()
+
     def root(self) -> dict[str, Any]:
         """Return the element, now that the text has ended."""
         if self._root is None:
@@ -134,8 +127,8 @@ class _Reader:
 
     def _refusal(self, reason: str) -> OutputParserException:
         text = "".join(self._text)
-        shown = text if len(text) <= 200 else f"{text[:200]}…"
-        return OutputParserException(f"the answer is not XML: {reason}. It reads: {shown!r}", llm_output=text)
+        message = f"the answer is not XML: {reason}. It reads: {excerpt(text, 200)}"
+        return OutputParserException(message, llm_output=text)
 
     def _refuse_type(self, *declared: object) -> None:
         raise self._refusal("it has a document type, which is not allowed")

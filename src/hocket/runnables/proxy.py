@@ -13,6 +13,7 @@ from hocket._runtime.stream import Sink, Stream, SyncStream
 from hocket.runnables.base import AnyRunnable, Runnable, RunnableWrapper
 from hocket.runnables.batch import Batch, Configs
 from hocket.runnables.config import RunnableConfig, merge_configs
+from hocket.runnables.description import RunnableDescription
 from hocket.runnables.stage import Stage
 
 if TYPE_CHECKING:
@@ -208,17 +209,13 @@ class RunnableBinding(RunnableProxy[Input, Output], Generic[Input, Output]):
         """Return the pydantic model of an input."""
         if self.custom_input_type is None:
             return super().get_input_schema(config)
-        from hocket.runnables.type_schemas import make_schema
-
-        return make_schema(self.get_name("Input"), self.custom_input_type)
+        return RunnableDescription[Input, Output].get_input_schema(self, config)
 
     def get_output_schema(self, config: RunnableConfig | None = None) -> "type[BaseModel]":
         """Return the pydantic model of an output."""
         if self.custom_output_type is None:
             return super().get_output_schema(config)
-        from hocket.runnables.type_schemas import make_schema
-
-        return make_schema(self.get_name("Output"), self.custom_output_type)
+        return RunnableDescription[Input, Output].get_output_schema(self, config)
 
     def _map_wrapped(self, change: Callable[[Runnable[Input, Output]], AnyRunnable]) -> AnyRunnable:
         return self._rebind(change(self.bound))

@@ -19,7 +19,7 @@ from hocket.runnables import RunnableConfig
 from hocket.runnables.chain_run import get_run
 from hocket.runnables.config import set_config_context
 
-__all__ = ["Chain", "ChainOptions", "MadeFromModel"]
+__all__ = ["Chain", "ChainOptions", "KeyedChain", "MadeFromModel"]
 
 P = ParamSpec("P")
 Made = TypeVar("Made")
@@ -154,6 +154,35 @@ class Chain(NamedStep):
             return
         inputs = {key: given[key] for key in self._remembered_inputs}
         await self.memory.save(runtime, inputs, self._remember_outputs(outputs))
+
+
+class KeyedChain(Chain):
+    """A chain of one question and one answer, which go by names that may be chosen. These two are remembered.
+
+    Args:
+        input_key, output_key: names of the question and of the answer.
+    """
+
+    input_key: str
+    output_key: str
+
+    @property
+    def input_keys(self) -> list[str]:
+        """The name of the question."""
+        return [self.input_key]
+
+    @property
+    def output_keys(self) -> list[str]:
+        """The name of the answer."""
+        return [self.output_key]
+
+    @property
+    def _remembered_inputs(self) -> list[str]:
+        return [self.input_key]
+
+    @property
+    def _remembered_outputs(self) -> list[str]:
+        return [self.output_key]
 
 
 class MadeFromModel:

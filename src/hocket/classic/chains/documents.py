@@ -17,7 +17,7 @@ from hocket.chains.passage_window import PassageWindow
 from hocket.chains.passages import Passage, check_documents
 from hocket.chains.question_prompts import MAP_PROMPT, QUESTION_PROMPT, REDUCE_PROMPT, REFINE_PROMPT, RERANK_PROMPT
 from hocket.chains.reader import Combined, DocumentReader, DocumentRun
-from hocket.classic.chains.base import Chain, ChainOptions, MadeFromModel
+from hocket.classic.chains.base import ChainOptions, KeyedChain, MadeFromModel
 from hocket.documents import Document
 from hocket.errors import ContextLengthExceeded, InvalidInput
 from hocket.messages.content import Fields, FieldsView
@@ -57,7 +57,7 @@ class DocumentOptions(ChainOptions, total=False):
     document_prompt: AnyPrompt | None
 
 
-class BaseCombineDocumentsChain(MadeFromModel, Chain):
+class BaseCombineDocumentsChain(MadeFromModel, KeyedChain):
     """Makes one text out of documents, with a model: ``input_documents`` → ``output_text``.
 
     The further variables of its prompts, such as ``question``, are inputs, too. Where there are no documents, or none with
@@ -100,11 +100,6 @@ class BaseCombineDocumentsChain(MadeFromModel, Chain):
         own = {self.document_variable_name, *self._own_variables}
         asked = [name for prompt in self._prompts for name in prompt.input_variables if name not in own]
         return [self.input_key, *dict.fromkeys(asked)]
-
-    @property
-    def output_keys(self) -> list[str]:
-        """The name of the answer."""
-        return [self.output_key]
 
     @property
     def _remembered_inputs(self) -> list[str]:

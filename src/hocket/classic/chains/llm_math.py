@@ -8,7 +8,7 @@ from pydantic import SkipValidation
 from hocket._runtime.runtime import Runtime
 from hocket.chains.ask import AnyPrompt, ask_model, fill_prompt, get_answer_text
 from hocket.chains.outlet import Outlet
-from hocket.classic.chains.base import Chain, ChainOptions, MadeFromModel
+from hocket.classic.chains.base import ChainOptions, KeyedChain, MadeFromModel
 from hocket.errors import InvalidInput, OutputParserException
 from hocket.errors.hints import excerpt
 from hocket.messages.content import Fields
@@ -38,7 +38,7 @@ _FENCE = re.compile(r"```[a-z]*\s*\n(.*?)```", re.DOTALL)
 _ANSWER = "Answer: "
 
 
-class LLMMathChain(MadeFromModel, Chain):
+class LLMMathChain(MadeFromModel, KeyedChain):
     """Has a model write an expression for a question, and computes it: ``{"question"}`` → ``{"question", "answer"}``.
 
     Nothing that the model writes is run as code: see `hocket.tools.calculator.calculate`. The answer is a text,
@@ -77,16 +77,6 @@ class LLMMathChain(MadeFromModel, Chain):
         fields: Fields = {"llm": llm, "prompt": prompt or MATH_PROMPT}
         fields |= {"input_key": input_key, "output_key": output_key}
         super().__init__(**fields, **options)
-
-    @property
-    def input_keys(self) -> list[str]:
-        """The name of the question."""
-        return [self.input_key]
-
-    @property
-    def output_keys(self) -> list[str]:
-        """The name of the answer."""
-        return [self.output_key]
 
     async def _execute(self, runtime: Runtime, inputs: Fields, config: RunnableConfig, outlet: Outlet) -> Fields:
         prompt = await fill_prompt(runtime, self.prompt, {**inputs, "question": inputs[self.input_key]})

@@ -10,7 +10,7 @@ from hocket._runtime.runtime import Runtime
 from hocket.chains.citations import annotate_answer, find_citations
 from hocket.chains.outlet import Outlet
 from hocket.chains.retrieval import retrieve
-from hocket.classic.chains.base import Chain, ChainOptions
+from hocket.classic.chains.base import ChainOptions, KeyedChain
 from hocket.classic.chains.documents import (
     BaseCombineDocumentsChain,
     MapReduceDocumentsChain,
@@ -51,13 +51,11 @@ class RetrievalOptions(ChainOptions, total=False):
     return_source_documents: bool
 
 
-class AnsweringChain(Chain):
+class AnsweringChain(KeyedChain):
     """Finds documents, has a model answer out of them, and reads the citations of the answer."""
 
     retriever: SkipValidation[AnyRunnable]
     combine_documents_chain: SkipValidation[BaseCombineDocumentsChain]
-    input_key: str
-    output_key: str
     return_source_documents: bool = False
 
     @property
@@ -72,14 +70,6 @@ class AnsweringChain(Chain):
         """The answer, its citations, the numbers that name nothing, and the documents that did not fit."""
         sources = ["source_documents"] if self.return_source_documents else []
         return [self.output_key, "citations", "unsupported", "left_out", *sources]
-
-    @property
-    def _remembered_inputs(self) -> list[str]:
-        return [self.input_key]
-
-    @property
-    def _remembered_outputs(self) -> list[str]:
-        return [self.output_key]
 
     def _remember_outputs(self, outputs: FieldsView) -> Fields:
         return {self.output_key: annotate_answer(outputs[self.output_key], outputs["citations"])}

@@ -9,7 +9,7 @@ from hocket._runtime.runtime import Runtime
 from hocket._runtime.stream import Sink
 from hocket.chains.outlet import Outlet
 from hocket.chains.step import join_keys
-from hocket.classic.chains.base import Chain, ChainOptions
+from hocket.classic.chains.base import Chain, ChainOptions, KeyedChain
 from hocket.errors import InvalidInput
 from hocket.messages.content import Fields
 from hocket.runnables import RunnableConfig
@@ -101,7 +101,7 @@ class SequentialChain(Chain):
         return all(chain._can_step for chain in self.chains)
 
 
-class SimpleSequentialChain(Chain):
+class SimpleSequentialChain(KeyedChain):
     """Runs chains of one input and one output each, in order; each gets what the one before it has put out.
 
     Args:
@@ -131,16 +131,6 @@ class SimpleSequentialChain(Chain):
         fields: Fields = {"input_key": input_key, "output_key": output_key, "strip_outputs": strip_outputs}
         fields["chains"] = _check_chains(chains)
         super().__init__(**fields, **options)
-
-    @property
-    def input_keys(self) -> list[str]:
-        """The name of the first input."""
-        return [self.input_key]
-
-    @property
-    def output_keys(self) -> list[str]:
-        """The name of the last output."""
-        return [self.output_key]
 
     def _check_keys(self) -> None:
         super()._check_keys()

@@ -10,7 +10,7 @@ from hocket.chains.ask import AnyPrompt, ask_model, check_tools, fill_prompt, ge
 from hocket.chains.clean import clean_text
 from hocket.chains.outlet import Outlet
 from hocket.chains.passages import Passage, show_passages
-from hocket.classic.chains.base import Chain, ChainOptions
+from hocket.classic.chains.base import ChainOptions, KeyedChain
 from hocket.classic.chains.sql_database import SQLDatabase
 from hocket.errors import InvalidInput, OutputParserException
 from hocket.errors.hints import excerpt
@@ -69,7 +69,7 @@ class SQLDatabaseOptions(ChainOptions, total=False):
     return_intermediate_steps: bool
 
 
-class SQLDatabaseChain(Chain):
+class SQLDatabaseChain(KeyedChain):
     """Answers a question out of tables: ``{"query"}`` → ``{"query", "result"}``.
 
     The model writes a query, which can only read the tables that were named (`SQLDatabase`), whatever is in it. Its rows
@@ -104,22 +104,9 @@ class SQLDatabaseChain(Chain):
         return cls(llm, db, **options)
 
     @property
-    def input_keys(self) -> list[str]:
-        """The name of the question."""
-        return [self.input_key]
-
-    @property
     def output_keys(self) -> list[str]:
         """The answer, and the steps to it, if they are wanted."""
         return [self.output_key, *(["intermediate_steps"] if self.return_intermediate_steps else [])]
-
-    @property
-    def _remembered_inputs(self) -> list[str]:
-        return [self.input_key]
-
-    @property
-    def _remembered_outputs(self) -> list[str]:
-        return [self.output_key]
 
     def _check_keys(self) -> None:
         check_tools(self.llm)
