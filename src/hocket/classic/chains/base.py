@@ -19,7 +19,7 @@ from hocket.runnables import RunnableConfig
 from hocket.runnables.chain_run import get_run
 from hocket.runnables.config import set_config_context
 
-__all__ = ["Chain", "ChainOptions", "KeyedChain", "MadeFromModel"]
+__all__ = ["Chain", "ChainOptions", "KeyedChain", "ListedChain", "MadeFromModel"]
 
 P = ParamSpec("P")
 Made = TypeVar("Made")
@@ -183,6 +183,27 @@ class KeyedChain(Chain):
     @property
     def _remembered_outputs(self) -> list[str]:
         return [self.output_key]
+
+
+class ListedChain(Chain):
+    """A chain whose inputs and outputs are listed when it is made.
+
+    Args:
+        input_variables, output_variables: their names.
+    """
+
+    input_variables: list[str]
+    output_variables: list[str]
+
+    @property
+    def input_keys(self) -> list[str]:
+        """The names of the inputs."""
+        return self.input_variables
+
+    @property
+    def output_keys(self) -> list[str]:
+        """The names of the values that are put out."""
+        return self.output_variables
 
 
 class MadeFromModel:

@@ -9,7 +9,7 @@ from hocket._runtime.runtime import Runtime
 from hocket._runtime.stream import Sink
 from hocket.chains.outlet import Outlet
 from hocket.chains.step import join_keys
-from hocket.classic.chains.base import Chain, ChainOptions, KeyedChain
+from hocket.classic.chains.base import Chain, ChainOptions, KeyedChain, ListedChain
 from hocket.errors import InvalidInput
 from hocket.messages.content import Fields
 from hocket.runnables import RunnableConfig
@@ -19,7 +19,7 @@ from hocket.runnables.folding import Accumulator, AddableDict
 __all__ = ["SequentialChain", "SimpleSequentialChain"]
 
 
-class SequentialChain(Chain):
+class SequentialChain(ListedChain):
     """Runs chains in order; each sees the inputs, and what all before it have put out.
 
     Args:
@@ -42,8 +42,6 @@ class SequentialChain(Chain):
     """
 
     chains: SkipValidation[list[Chain]]
-    input_variables: list[str]
-    output_variables: list[str]
 
     def __init__(
         self,
@@ -62,16 +60,6 @@ class SequentialChain(Chain):
         fields: Fields = {"input_variables": [*input_variables], "output_variables": [*output_variables]}
         fields["chains"] = steps
         super().__init__(**fields, **options)
-
-    @property
-    def input_keys(self) -> list[str]:
-        """The names of the inputs."""
-        return self.input_variables
-
-    @property
-    def output_keys(self) -> list[str]:
-        """The names of the values that are put out."""
-        return self.output_variables
 
     def _check_keys(self) -> None:
         if both := [key for key in self.input_variables if key in self._known_keys]:

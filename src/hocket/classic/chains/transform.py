@@ -7,7 +7,7 @@ from pydantic import SkipValidation
 
 from hocket._runtime.runtime import Runtime
 from hocket.chains.outlet import Outlet
-from hocket.classic.chains.base import Chain, ChainOptions
+from hocket.classic.chains.base import ChainOptions, ListedChain
 from hocket.messages.content import Fields
 from hocket.runnables import RunnableConfig
 from hocket.runnables.function import Function
@@ -15,7 +15,7 @@ from hocket.runnables.function import Function
 __all__ = ["TransformChain"]
 
 
-class TransformChain(Chain):
+class TransformChain(ListedChain):
     """Calls a function with the mapping of its inputs; the mapping that it returns has the outputs.
 
     Args:
@@ -33,8 +33,6 @@ class TransformChain(Chain):
         {'text': 'four', 'size': 4}
     """
 
-    input_variables: list[str]
-    output_variables: list[str]
     transform_cb: SkipValidation[Callable[..., object]]
     atransform_cb: SkipValidation[Callable[..., Awaitable[object]] | None] = None
 
@@ -51,16 +49,6 @@ class TransformChain(Chain):
         fields: Fields = {"transform_cb": transform_cb, "atransform_cb": atransform_cb}
         super().__init__(**names, **fields, **options)
         Function.of(transform_cb, atransform_cb)
-
-    @property
-    def input_keys(self) -> list[str]:
-        """The names of the inputs."""
-        return self.input_variables
-
-    @property
-    def output_keys(self) -> list[str]:
-        """The names of the outputs."""
-        return self.output_variables
 
     async def _execute(self, runtime: Runtime, inputs: Fields, config: RunnableConfig, outlet: Outlet) -> Fields:
         function = Function.of(self.transform_cb, self.atransform_cb)

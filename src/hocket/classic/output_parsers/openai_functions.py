@@ -8,6 +8,7 @@ from hocket.errors import OutputParserException
 from hocket.messages.content import Fields
 from hocket.output_parsers.base import BaseCumulativeTransformOutputParser, BaseGenerationOutputParser
 from hocket.output_parsers.json_text import decode_json, parse_partial_json
+from hocket.output_parsers.openai_tools import parse_tool_call
 from hocket.output_parsers.pydantic import validate_answer
 from hocket.outputs import ChatGeneration, Generation
 
@@ -149,13 +150,8 @@ class PydanticOutputFunctionsParser(OutputFunctionsParser):
         if model is None:
             known = ", ".join(cast(Fields, schema))
             raise OutputParserException(f"there is no function {call['name']!r}; there are {known}")
-        try:
-            value = decode_json(call["arguments"])
-        except ValueError as error:
-            raise OutputParserException(
-                f"the arguments of {call['name']!r} are no JSON: {error}", llm_output=call["arguments"]
-            ) from error
-        return validate_answer(model, value)
+        parsed = cast(Fields, parse_tool_call({"function": call}))  # not None: there is a function
+        return validate_answer(model, parsed["args"])
 
 
 class PydanticAttrOutputFunctionsParser(PydanticOutputFunctionsParser):
