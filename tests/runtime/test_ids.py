@@ -11,7 +11,7 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import given
 
-from hocket._runtime.ids import new_run_id, uuid_text
+from hocket._runtime.clock import new_run_id, uuid_text
 
 
 def milliseconds_of(made: UUID) -> int:
@@ -82,7 +82,7 @@ def test_parent_and_child_never_give_out_the_same(pytester: pytest.Pytester) -> 
     script = pytester.makepyfile(
         """
         import os
-        from hocket._runtime.ids import new_run_id, uuid_text
+        from hocket._runtime.clock import new_run_id, uuid_text
 
         new_run_id()
         read, write = os.pipe()

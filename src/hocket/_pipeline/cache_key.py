@@ -32,7 +32,7 @@ from uuid import UUID
 from pydantic import BaseModel, SecretBytes, SecretStr
 from pydantic_core import to_json
 
-from hocket._runtime.ids import new_run_id
+from hocket._runtime.clock import new_run_id
 from hocket.load.serializable import get_fields
 from hocket.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 from hocket.messages.base import is_bare

@@ -7,7 +7,7 @@ from hocket._pipeline.answer import CACHE_HIT, CHUNK_SIZES, PARTIAL, AnswerFold,
 from hocket._pipeline.http_facts import http_facts
 from hocket._pipeline.replay_sizes import cut, length_of
 from hocket._pipeline.request import CallRequest
-from hocket._runtime.ids import uuid_text
+from hocket._runtime.clock import uuid_text
 from hocket.errors import EmptyResponse, InvalidHook
 from hocket.load.serializable import get_fields
 from hocket.messages import (

@@ -1,4 +1,4 @@
-"""The time, as a seam, and a limit on it that can be moved while it runs.
+"""The time, as a seam; a limit on it that can be moved while it runs; and ids that sort by it.
 
 Everything in hocket that waits for time to pass (a rate limiter, a delay, a retry) asks this module and not ``time`` or
 the event loop, so that a test can put a virtual clock underneath and never sleep for real. ``hocket.testing`` ships
@@ -8,20 +8,27 @@ A stream moves its limit with every chunk. trio keeps the deadlines of its scope
 asyncio every move would drop one timer and make another, so there the timer stays where it is: an alarm wakes when its
 time may have come, and goes back to sleep if that was put off meanwhile. Under a clock that is not the loop's own it
 sleeps by that clock, in a task.
+
+The ids of runs are made of the time, too: version 7 UUIDs (RFC 9562 §5.7), so that they sort by it. Each is built from
+one ``getrandbits`` of a generator of our own: five times cheaper than ``uuid4``, not disturbed by a user's
+``random.seed``, and reseeded after a fork, so that parent and child never give out the same id.
 """
 
 import math
+import random
 import time
 from collections.abc import Callable
 from types import TracebackType
 from typing import Any, Protocol, Self
+from uuid import UUID, SafeUUID
 
 import anyio
 from anyio.lowlevel import current_token
 
 from hocket._runtime.detached import spawn
+from hocket._runtime.fork import after_fork
 
-__all__ = ["Alarm", "Clock", "RealClock", "current", "use"]
+__all__ = ["Alarm", "Clock", "RealClock", "current", "new_run_id", "use", "uuid_text"]
 
 
 class Clock(Protocol):
@@ -152,3 +159,33 @@ def _by_the_clock(seconds: float, call: Callable[[], object]) -> Callable[[], ob
         call()
 
     return spawn(wait).cancel
+
+
+_random = random.Random()
+after_fork(_random.seed)
+
+_VERSION_AND_VARIANT = 0x7 << 76 | 0x2 << 62
+_RANDOM_BITS = (1 << 76) - 1 & ~(0xF << 76) & ~(0x3 << 62)
+_new = UUID.__new__
+# A UUID refuses plain assignment, and its constructor costs a microsecond of checks.
+_set_int = UUID.__dict__["int"].__set__
+_set_safe = UUID.__dict__["is_safe"].__set__
+_unknown = SafeUUID.unknown
+
+
+def uuid_text(id: UUID) -> str:
+    """Return ``str(id)``, at two thirds of its price: the id of every answer has it."""
+    text = id.int.to_bytes(16, "big").hex("-", 6)  # counted from the end: the first and the last dash are there
+    return f"{text[:13]}-{text[13:17]}-{text[17:]}"
+
+
+def new_run_id() -> UUID:
+    """Return a new version 7 UUID: 48 bits of milliseconds, 74 random bits. So the ids of runs sort by their starts.
+
+    For a run whose id has to be known before it starts, as the config's ``run_id``.
+    """
+    made = _new(UUID)
+    milliseconds = time.time_ns() // 1_000_000
+    _set_int(made, milliseconds << 80 | _VERSION_AND_VARIANT | _random.getrandbits(76) & _RANDOM_BITS)
+    _set_safe(made, _unknown)
+    return made

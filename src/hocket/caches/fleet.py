@@ -17,7 +17,7 @@ from functools import partial
 from typing import Concatenate, ParamSpec, TypeVar
 
 from hocket._databases.circuit import Circuit
-from hocket._runtime.ids import new_run_id
+from hocket._runtime.clock import new_run_id
 from hocket._runtime.runtime import ASYNC, BLOCKING, Runtime, drive
 from hocket.caches.base import RETURN_VAL_TYPE, BaseCache, Claim
 from hocket.caches.values import dump_candidates, load_candidates

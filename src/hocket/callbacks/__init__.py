@@ -1,6 +1,6 @@
 """Watching runs: handlers, the managers that tell them, and handlers for common needs. LangChain's names."""
 
-from hocket._runtime.ids import new_run_id
+from hocket._runtime.clock import new_run_id
 from hocket.callbacks.ambient import (
     register_configure_hook as register_configure_hook,
     register_handler,

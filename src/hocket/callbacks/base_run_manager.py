@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from typing import Any, ClassVar, Concatenate, ParamSpec, Self, TypeVar, overload
 from uuid import UUID
 
-from hocket._runtime.ids import new_run_id
+from hocket._runtime.clock import new_run_id
 from hocket._runtime.runtime import ASYNC, Runtime, drive
 from hocket.callbacks.events import NOTHING, Listener, emit, listeners
 from hocket.callbacks.handler_mixins import Metadata

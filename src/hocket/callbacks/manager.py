@@ -9,7 +9,7 @@ from typing import ClassVar, Final, Self, TypeVar
 from uuid import UUID
 
 from hocket import globals as settings
-from hocket._runtime.ids import new_run_id
+from hocket._runtime.clock import new_run_id
 from hocket._runtime.runtime import ASYNC, BLOCKING, Runtime
 from hocket.callbacks.ambient import ambient_handlers, has_ambient_handlers
 from hocket.callbacks.base_manager import BaseCallbackManager, Callbacks, as_own_manager, list_handlers

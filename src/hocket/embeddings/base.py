@@ -14,8 +14,8 @@ from uuid import UUID
 
 from hocket._pipeline.rate_limit import NOTICEABLE
 from hocket._runtime import clock
+from hocket._runtime.clock import new_run_id
 from hocket._runtime.definitions import EitherVerb, has_own_definition
-from hocket._runtime.ids import new_run_id
 from hocket._runtime.portal import run_in_portal
 from hocket._runtime.runtime import ASYNC, Runtime
 from hocket.callbacks import AsyncCallbackManager, AsyncRunManager, BaseRunManager, CallbackManager, RunManager

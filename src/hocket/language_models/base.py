@@ -23,7 +23,7 @@ from hocket._pipeline.compose import compose_attempts
 from hocket._pipeline.concurrency_limit import ConcurrencyLimiter
 from hocket._pipeline.hooks import Hooks
 from hocket._pipeline.request import CallRequest
-from hocket._runtime.ids import new_run_id
+from hocket._runtime.clock import new_run_id
 from hocket._runtime.runtime import Runtime
 from hocket.caches import BaseCache
 from hocket.callbacks import Callbacks

@@ -18,7 +18,7 @@ from hocket._asgi import (
     read_hosts,
     send_reply,
 )
-from hocket._runtime.ids import new_run_id
+from hocket._runtime.clock import new_run_id
 from hocket.agents.agent import Agent
 from hocket.errors import InvalidInput
 from hocket.messages.content import FieldsView

@@ -12,7 +12,7 @@ from typing import cast
 from pydantic_core import PydanticSerializationError, to_json
 
 from hocket._pipeline.chat_answer import as_chunk
-from hocket._runtime.ids import new_run_id
+from hocket._runtime.clock import new_run_id
 from hocket.errors import InvalidReply
 from hocket.load.serializable import get_fields
 from hocket.messages import AIMessage, AIMessageChunk, ToolCallChunk, UsageMetadata

@@ -25,8 +25,8 @@ from hocket.tools.docstrings import can_parse
 from hocket.tools.function_tool import get_docstring
 from hocket.tools.inferred import create_schema_from_function
 from hocket.tools.json_schema import make_json_schema, simplify_schema
-from hocket.tools.memo import Memo
 from hocket.tools.names import check_name, is_tool_name
+from hocket.tools.signature import Memo
 from hocket.tools.simple import Tool
 
 __all__ = [

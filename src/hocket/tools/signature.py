@@ -3,24 +3,29 @@
 Parameters are called by name where that is possible. ``*args`` is one argument, a list; ``**kwargs`` takes whatever the
 model makes up. Three kinds of parameters are no part of any schema: one with the type `RunnableConfig`, and those named
 ``run_manager`` and ``callbacks`` (LangChain's names).
+
+What was found out about a function is kept as long as the function lives (`Memo`).
 """
 
 import functools
 import inspect
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from typing import Any, NamedTuple, TypeGuard, Union, cast, get_args, get_origin
+from types import FunctionType
+from typing import Any, Generic, NamedTuple, TypeGuard, TypeVar, Union, cast, get_args, get_origin
+from weakref import WeakKeyDictionary
 
 from typing_extensions import get_type_hints
 
 from hocket.callbacks import AsyncRunManager, RunManager
 from hocket.errors import InvalidInput
 from hocket.runnables import RunnableConfig
-from hocket.tools.memo import Memo
 
-__all__ = ["FILTERED_ARGS", "Parameter", "Signature", "is_async", "read_signature"]
+__all__ = ["FILTERED_ARGS", "Memo", "Parameter", "Signature", "is_async", "read_signature"]
 
 FILTERED_ARGS = ("run_manager", "callbacks")
 """Parameters of these names are filled by hocket."""
+
+T = TypeVar("T")
 
 _EMPTY = inspect.Parameter.empty
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
@@ -86,6 +91,22 @@ class Signature(NamedTuple):
         if "callbacks" in self.filled:
             filled["callbacks"] = run.get_child()
         return filled
+
+
+class Memo(Generic[T]):
+    """Remembers one value for each function or class, weakly. A value must not refer to its key: it would keep it."""
+
+    def __init__(self) -> None:
+        self._held: WeakKeyDictionary[FunctionType | type[object], T] = WeakKeyDictionary()
+
+    def get(self, key: object, make: Callable[[], T]) -> T:
+        """Return the value of ``key``, made at the first time; at every time, if it is no function and no class."""
+        if not isinstance(key, FunctionType | type):
+            return make()
+        held = self._held.get(key)
+        if held is None:
+            held = self._held[key] = make()
+        return held
 
 
 _signatures: Memo[Signature] = Memo()

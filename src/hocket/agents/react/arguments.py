@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Final, cast
 
 from hocket._json import JSON
-from hocket._runtime.ids import new_run_id
+from hocket._runtime.clock import new_run_id
 from hocket.agents.react.json_text import Fault, read_json
 from hocket.agents.react.text_calls import TextCall, read_literal
 from hocket.messages import ToolCall

@@ -34,7 +34,7 @@ from langchain_core.utils.function_calling import convert_to_openai_tool as lc_c
 from pydantic import SkipValidation
 from pydantic.v1 import BaseModel as LCBaseModelV1
 
-from hocket._runtime.ids import new_run_id
+from hocket._runtime.clock import new_run_id
 from hocket.callbacks import AsyncCallbackManager, BaseCallbackHandler
 from hocket.errors import OutputParserException
 from hocket.interop.langchain.messages import message_from_langchain, message_to_langchain

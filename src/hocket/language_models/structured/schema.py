@@ -18,7 +18,7 @@ from hocket.errors import InvalidInput, OutputParserException
 from hocket.errors.hints import bridge_hint
 from hocket.messages.base import copy_containers
 from hocket.tools.json_schema import simplify_schema
-from hocket.tools.memo import Memo
+from hocket.tools.signature import Memo
 from hocket.tools.typed_dicts import fit_for_pydantic
 
 __all__ = ["OutputSchema"]

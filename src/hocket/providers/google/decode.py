@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import cast
 
-from hocket._runtime.ids import new_run_id
+from hocket._runtime.clock import new_run_id
 from hocket.http.request import HTTPReply
 from hocket.messages import AIMessage, UsageMetadata
 from hocket.messages.base import Content
