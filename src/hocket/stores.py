@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Iterator, Sequence
 from typing import Any, Generic, TypeVar
 
+from hocket._databases.writes import finish_write
 from hocket._runtime.definitions import Twins
 from hocket._runtime.runtime import ASYNC
 from hocket.errors import InvalidInput
@@ -38,7 +39,7 @@ class BaseStore(Twins, ABC, Generic[K, V]):
 
     async def amset(self, key_value_pairs: Sequence[tuple[K, V]]) -> None:
         """Do as `mset`, under an event loop."""
-        await ASYNC.call_sync(self.mset, key_value_pairs)
+        await finish_write(lambda: ASYNC.call_sync(self.mset, key_value_pairs))
 
     @abstractmethod
     def mdelete(self, keys: Sequence[K]) -> None:
@@ -46,7 +47,7 @@ class BaseStore(Twins, ABC, Generic[K, V]):
 
     async def amdelete(self, keys: Sequence[K]) -> None:
         """Do as `mdelete`, under an event loop."""
-        await ASYNC.call_sync(self.mdelete, keys)
+        await finish_write(lambda: ASYNC.call_sync(self.mdelete, keys))
 
     @abstractmethod
     def yield_keys(self, *, prefix: str | None = None) -> Iterator[K]:

@@ -32,7 +32,7 @@ def ask(hocket: Run, tmp_path: Path) -> Run:
     """Run the command, with a cache folder of its own."""
 
     def run(*arguments: str, **more: str) -> subprocess.CompletedProcess[str]:
-        return hocket("ask", *arguments, XDG_CACHE_HOME=str(tmp_path / "cache"), **more)
+        return hocket("ask", *arguments, **{"XDG_CACHE_HOME": str(tmp_path / "cache"), **more})
 
     return run
 
@@ -227,3 +227,19 @@ async def test_a_file_that_is_named_must_be_there(index: AskIndex) -> None:
     index.paths = ["nowhere.md"]
     with pytest.raises(DocumentError, match=r"nowhere\.md"):
         await index.search("x", 5)
+
+
+def test_a_full_disk_costs_no_answer(ask: Run, folder: Path, tmp_path: Path) -> None:
+    """Where the list of files cannot be kept, the answer comes, and a word; where no index can be, it is one line."""
+    ask(str(folder), QUESTION, *MODEL)
+    (stamps,) = (tmp_path / "cache").rglob("*.json")
+    stamps.unlink()
+    (stamps / "in the way").mkdir(parents=True)
+    done = ask(str(folder), QUESTION, *MODEL)
+    assert done.stdout.startswith("Every May [1].") and done.returncode == 0
+    assert f"{stamps} cannot be written: Is a directory" in done.stderr
+    assert list(stamps.parent.glob(".*")) == []
+    (tmp_path / "a file").touch()
+    done = ask(str(folder), QUESTION, *MODEL, XDG_CACHE_HOME=str(tmp_path / "a file"))
+    assert done.returncode == 1 and "Traceback" not in done.stderr
+    assert "no index can be kept in" in done.stderr and "Not a directory" in done.stderr

@@ -2,6 +2,7 @@
 
 import pickle
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -21,7 +22,9 @@ from hocket.errors import (
     TotalTimeout,
     Unpriceable,
 )
+from hocket.http.request import HTTPReply
 from hocket.ledger import JSONLLedger, LedgerEntry, SQLiteLedger, set_ledger
+from hocket.messages import UsageMetadata
 from hocket.prices import Price, set_prices
 from hocket.providers.cohere import CohereEmbeddings
 from hocket.providers.google import GoogleGenerativeAIEmbeddings
@@ -29,7 +32,7 @@ from hocket.providers.mistral import MistralAIEmbeddings
 from hocket.providers.ollama import OllamaEmbeddings
 from hocket.providers.openai import OpenAIEmbeddings
 from hocket.rate_limiters import InMemoryRateLimiter, RateLimiter
-from hocket.remote.embeddings import RemoteEmbeddings
+from hocket.remote.embeddings import EmbeddingResult, RemoteEmbeddings
 from hocket.retries import RetryPolicy
 from hocket.runnables import RunnableLambda
 from hocket.testing import (
@@ -285,3 +288,24 @@ def test_copies_share_and_pickles_take_what_can_travel(tmp_path: Path) -> None:
 def test_a_ledger_that_is_not_there_is_said_so() -> None:
     with pytest.raises(InvalidInput, match="ledger"):
         OpenAIEmbeddings(model=MODEL, api_key="k", base_url="http://127.0.0.1:9/v1", ledger=True).embed_query("one")
+
+
+class CountsTenfold(OpenAIEmbeddings):
+    """Of a server that finds 100 tokens in each request."""
+
+    def _decode(self, reply: HTTPReply) -> EmbeddingResult:
+        usage: UsageMetadata = {"input_tokens": 100, "output_tokens": 0, "total_tokens": 100}
+        return replace(super()._decode(reply), usage=usage)
+
+
+async def test_a_servers_counts_correct_the_estimates_of_later_requests() -> None:
+    """Two requests with the same text: the second reserves what the first has cost, and does not fit any more."""
+    again = RetryPolicy(max_attempts=1)
+    async with serve(OpenAIFormat(), Vectors()) as server:
+        options: Any = {"model": MODEL, "base_url": server.url, "api_key": "k", "retry": again}
+        model = CountsTenfold(budget=Budget(tokens=150), **options)
+        await model.aembed_query("one two three")
+        with pytest.raises(BudgetExceeded):
+            await model.aembed_query("one two three")
+        assert len(server.requests) == 1
+        assert model == CountsTenfold(budget=model.budget, **options)  # what was learned is no difference

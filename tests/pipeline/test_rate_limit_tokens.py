@@ -8,7 +8,7 @@ import anyio.lowlevel
 import pytest
 
 from hocket import ChatOpenAI
-from hocket._pipeline.reservations import InputCorrection
+from hocket._metering.stage import InputCorrection
 from hocket.errors import AuthenticationError, ConnectionFailed, InvalidInput, RateLimitError
 from hocket.language_models import ScriptedChatModel, Turn
 from hocket.messages import UsageMetadata

@@ -8,16 +8,17 @@ few seconds at most.
 import logging
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from math import ceil
 from typing import Any, TypeVar
 
-from hocket._metering.attempt import Attempt, AttemptEnd, Outcome, ReplyHead, Reservation, Reserver
+from hocket._metering.attempt import Attempt, AttemptEnd, Outcome, ReplyHead, Reservation, Reserver, TokenNeed
 from hocket._metering.reply_listener import reply_listener
 from hocket._runtime import clock
 from hocket._runtime.cancellation import is_cancellation
 from hocket.errors import HocketError, LLMError
 from hocket.messages import UsageMetadata
 
-__all__ = ["NOTHING", "MeteredAttempt", "complete_usage", "is_unbilled", "reserve_first"]
+__all__ = ["NOTHING", "InputCorrection", "MeteredAttempt", "complete_usage", "is_unbilled", "reserve_first"]
 
 T = TypeVar("T")
 
@@ -26,11 +27,50 @@ NOTHING: UsageMetadata = {"input_tokens": 0, "output_tokens": 0, "total_tokens":
 _log = logging.getLogger("hocket.reservations")
 
 
+class InputCorrection:
+    """How far a model's server has counted above the estimates of its prompts, so that the next ones hold.
+
+    It is kept as a ratio and as a number of tokens, and the smaller of both is added: what a server puts before each prompt
+    makes a short one many times as long, and a long one hardly longer.
+    """
+
+    def __init__(self) -> None:
+        self._ratio = self._excess = 0.0
+
+    def correct(self, estimated: int) -> int:
+        """Return how many tokens a prompt may have."""
+        return estimated + ceil(min(estimated * self._ratio, self._excess))
+
+    def learn(self, estimated: int, counted: int) -> None:
+        """Take a server's count. One that is beyond belief is not: it would have every later call refused."""
+        excess = counted - estimated
+        if excess <= 16 * estimated + 1000:
+            self._ratio = max(excess / max(estimated, 1), self._ratio * 15 / 16, 0.0)
+            self._excess = max(excess, self._excess * 15 / 16, 0.0)
+
+
 class MeteredAttempt(Attempt, ABC):
-    """An attempt on its way through the stage. Subclasses say whose it is, and how tokens are read and estimated."""
+    """An attempt on its way through the stage. Subclasses say whose it is, and how tokens are read and estimated.
+
+    Args:
+        correction: of the estimates of its model, which learns from the end of the attempt.
+    """
 
     _reply: ReplyHead | None = None
     _began_at: float | None = None
+    _counted: int | None = None
+
+    def __init__(self, correction: InputCorrection) -> None:
+        self._correction = correction
+
+    async def estimate_need(self) -> TokenNeed:
+        need = await self._count_need()
+        self._counted = need.input
+        return need._replace(input=self._correction.correct(need.input))
+
+    @abstractmethod
+    async def _count_need(self) -> TokenNeed:
+        """Return what the attempt may use at most, by what is known of its request alone."""
 
     @abstractmethod
     async def emit_wait(self, since: float) -> None:
@@ -69,7 +109,10 @@ class MeteredAttempt(Attempt, ABC):
 
     def succeed(self, result: Any) -> AttemptEnd:
         """Return the end of an attempt that gave a result."""
-        return self._end("ok", self._read_usage(result))
+        usage = self._read_usage(result)
+        if usage is not None and self._counted is not None:
+            self._correction.learn(self._counted, usage["input_tokens"])
+        return self._end("ok", usage)
 
     async def fail(self, error: BaseException) -> AttemptEnd:
         """Return the end of an attempt that ``error`` ended."""

@@ -13,7 +13,7 @@ from hocket._runtime.runtime import Runtime
 from hocket.errors import RateLimitError
 from hocket.rate_limiters import BaseRateLimiter, Permit
 
-__all__ = ["NOTICEABLE", "RateLimitReserver", "emit_wait", "reserves_tokens", "with_rate_limit"]
+__all__ = ["NOTICEABLE", "RateLimitReserver", "UsualDuration", "emit_wait", "reserves_tokens", "with_rate_limit"]
 
 NOTICEABLE = 0.001
 """Seconds of waiting that are worth an event."""
@@ -75,9 +75,9 @@ class RateLimitReserver:
     at the front of a long line would all go just before their time is over.
     """
 
-    def __init__(self, limiter: BaseRateLimiter) -> None:
+    def __init__(self, limiter: BaseRateLimiter, usual: UsualDuration | None = None) -> None:
         self._limiter = limiter
-        self._usual = UsualDuration()
+        self._usual = usual or UsualDuration()
 
     async def reserve(self, attempt: Attempt) -> "_RateLimitReservation":
         """Wait until the attempt may be made."""

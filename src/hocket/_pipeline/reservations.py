@@ -5,13 +5,12 @@ The stage (`hocket._metering.stage`) stands inside `retry`, since a provider bil
 
 from collections.abc import Awaitable, Mapping, Sequence
 from functools import partial
-from math import ceil
 from typing import Any, Protocol
 from uuid import UUID
 
 from hocket._metering.ambient import find_reservers, sources
 from hocket._metering.attempt import Reserver, TokenNeed
-from hocket._metering.stage import MeteredAttempt, complete_usage, reserve_first
+from hocket._metering.stage import InputCorrection, MeteredAttempt, complete_usage, reserve_first
 from hocket._pipeline.call import Call, Next
 from hocket._pipeline.rate_limit import emit_wait
 from hocket._runtime.runtime import Runtime
@@ -34,28 +33,6 @@ class MeteredModel(Protocol):
         ...
 
 
-class InputCorrection:
-    """How far a model's server has counted above the estimates of its prompts, so that the next ones hold.
-
-    It is kept as a ratio and as a number of tokens, and the smaller of both is added: what a server puts before each prompt
-    makes a short one many times as long, and a long one hardly longer.
-    """
-
-    def __init__(self) -> None:
-        self._ratio = self._excess = 0.0
-
-    def correct(self, estimated: int) -> int:
-        """Return how many tokens a prompt may have."""
-        return estimated + ceil(min(estimated * self._ratio, self._excess))
-
-    def learn(self, estimated: int, counted: int) -> None:
-        """Take a server's count. One that is beyond belief is not: it would have every later call refused."""
-        excess = counted - estimated
-        if excess <= 16 * estimated + 1000:
-            self._ratio = max(excess / max(estimated, 1), self._ratio * 15 / 16, 0.0)
-            self._excess = max(excess, self._excess * 15 / 16, 0.0)
-
-
 class CallAttempt(MeteredAttempt):
     """An attempt of a call.
 
@@ -65,8 +42,8 @@ class CallAttempt(MeteredAttempt):
     """
 
     def __init__(self, call: Call, correction: InputCorrection | None = None) -> None:
+        super().__init__(correction or InputCorrection())
         self.call = call
-        self._correction = correction or InputCorrection()
         self._number = call.delivery.attempt
 
     @property
@@ -116,20 +93,16 @@ class CallAttempt(MeteredAttempt):
     def ends_at(self) -> float | None:
         return self.call.limits.ends_at
 
-    async def estimate_need(self) -> TokenNeed:
-        need = await self.call.estimate_need()
-        return need._replace(input=self._correction.correct(need.input))
-
     # -- for the stage
+
+    async def _count_need(self) -> TokenNeed:
+        return await self.call.estimate_need()
 
     async def emit_wait(self, since: float) -> None:
         await emit_wait(self.call, since)
 
     def _read_usage(self, result: Any) -> UsageMetadata | None:
-        usage = self.call.answer.read_usage(result)
-        if usage is not None and self.call.need is not None:
-            self._correction.learn(self.call.need.input, usage["input_tokens"])
-        return usage
+        return self.call.answer.read_usage(result)
 
     async def _estimate_usage(self) -> UsageMetadata:
         """Return what the answer said as far as it came, or what can be counted, if that is more."""

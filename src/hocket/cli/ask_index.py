@@ -4,6 +4,7 @@ It lies in the user's cache folder, a database for each set of paths and each em
 with their sizes and times. A file that has not changed is not opened; of one that has, only new passages are embedded.
 """
 
+import contextlib
 import hashlib
 import json
 import os
@@ -19,7 +20,7 @@ from hocket.cli.output import note
 from hocket.document_loaders import open_documents
 from hocket.documents import Document
 from hocket.embeddings import Embeddings, init_embeddings
-from hocket.errors import DocumentError
+from hocket.errors import DocumentError, VectorStoreError
 from hocket.indexing import aindex
 from hocket.text_splitters import RecursiveCharacterTextSplitter
 from hocket.vectorstores import SQLiteVectorStore, VectorStore, open_vector_store
@@ -118,7 +119,12 @@ class AskIndex:
         encoding = [] if self.encoding is None else [self.encoding]
         about = json.dumps([paths, self.embedding.model_id, self.address, PIECE, OVERLAP, *encoding])
         folder = cache / "hocket" / "ask"
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)  # what is asked about may be private
+        try:
+            folder.mkdir(parents=True, exist_ok=True, mode=0o700)  # what is asked about may be private
+        except OSError as error:
+            raise VectorStoreError(
+                f"no index can be kept in {folder}: {error.strerror}; XDG_CACHE_HOME names another"
+            ) from None
         return folder / hashlib.sha256(about.encode()).hexdigest()[:24]
 
     async def _update(self, store: VectorStore, stamps_file: Path) -> list[str]:
@@ -139,7 +145,7 @@ class AskIndex:
         failed = {error.path for error in self._failed}
         kept = {path: stamp for path, stamp in now.items() if path not in failed}  # the others are tried again
         if kept != before:
-            await ASYNC.call_sync(stamps_file.write_text, json.dumps(kept))
+            await ASYNC.call_sync(_write_stamps, stamps_file, kept)
         self._tell_failed()
         return [*now]
 
@@ -174,6 +180,18 @@ def _stamp(path: str) -> list[int]:
     except OSError:  # its loader says what is wrong
         return [-1, -1]
     return [stat.st_size, stat.st_mtime_ns]
+
+
+def _write_stamps(path: Path, stamps: Stamps) -> None:
+    """Keep what the files were like; where that cannot be, it is told, and they are read again the next time."""
+    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        beside.write_text(json.dumps(stamps))
+        beside.replace(path)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            beside.unlink()
+        note(f"the files are read again the next time: {path} cannot be written: {error.strerror}")
 
 
 def _read_stamps(path: Path) -> Stamps:

@@ -9,6 +9,7 @@ from array import array
 from collections.abc import Iterable, MutableMapping, Sequence
 from typing import Protocol, Self, runtime_checkable
 
+from hocket._databases.writes import finish_write
 from hocket._runtime.runtime import ASYNC
 from hocket.embeddings.base import Embeddings, check_vectors
 from hocket.errors import InvalidInput
@@ -158,7 +159,7 @@ class CacheBackedEmbeddings(Embeddings):
                 else:
                     cache.mset(pairs)
 
-        await ASYNC.call_sync(write)
+        await finish_write(lambda: ASYNC.call_sync(write))
 
 
 def _encode(vector: Sequence[float]) -> bytes:

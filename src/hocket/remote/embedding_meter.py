@@ -4,22 +4,22 @@ A provider bills each attempt of each request, so each reserves, and is settled 
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeVar
 from uuid import UUID
 
 from hocket._metering.ambient import find_reservers
 from hocket._metering.attempt import LedgerLike, Reserver, TokenNeed
-from hocket._metering.stage import MeteredAttempt, reserve_first
+from hocket._metering.stage import InputCorrection, MeteredAttempt, reserve_first
 from hocket._pipeline.books import find_books
 from hocket._pipeline.budget import BudgetLike, make_budget_reservers
-from hocket._pipeline.rate_limit import RateLimitReserver
+from hocket._pipeline.rate_limit import RateLimitReserver, UsualDuration
 from hocket._runtime.runtime import ASYNC, Runtime
 from hocket.embeddings.base import EmbeddingRun
 from hocket.messages import UsageMetadata
 from hocket.rate_limiters import BaseRateLimiter
 
-__all__ = ["EmbeddingMeter", "EmbeddingResult"]
+__all__ = ["EmbeddingMeter", "EmbeddingResult", "Experience"]
 
 T = TypeVar("T")
 
@@ -37,6 +37,14 @@ class EmbeddingResult:
     usage: UsageMetadata | None = None
 
 
+@dataclass
+class Experience:
+    """What a model's requests have taught. Models that differ in nothing else are equal."""
+
+    correction: InputCorrection = field(default_factory=InputCorrection, compare=False)
+    duration: UsualDuration = field(default_factory=UsualDuration, compare=False)
+
+
 @dataclass(slots=True)
 class EmbeddingMeter:
     """Meters the attempts of one request.
@@ -48,6 +56,7 @@ class EmbeddingMeter:
         run: of the call.
         texts: what is embedded.
         ends_at: the deadline of the call, in seconds by the clock; None: there is none.
+        experience: of the model.
     """
 
     provider: str
@@ -58,6 +67,7 @@ class EmbeddingMeter:
     run: EmbeddingRun
     texts: Sequence[str]
     ends_at: float | None
+    experience: Experience
     _need: TokenNeed | None = None
 
     async def make(self, number: int, send: Callable[[], Awaitable[T]]) -> T:
@@ -65,10 +75,12 @@ class EmbeddingMeter:
         books = find_books(self.ledger)
         reservers: list[Reserver] = [*find_reservers(), *make_budget_reservers(self.budget), *books]
         if self.rate_limiter is not None:
-            reservers.append(RateLimitReserver(self.rate_limiter))  # the last: what it grants is for now
+            reservers.append(
+                RateLimitReserver(self.rate_limiter, self.experience.duration)
+            )  # the last: what it grants is for now
         return await (reserve_first(_Attempt(self, number), reservers, send) if reservers else send())
 
-    async def estimate_need(self) -> TokenNeed:
+    async def count_need(self) -> TokenNeed:
         """Return what an attempt may use at most, counted once. There is no answer in tokens."""
         if self._need is None:
             self._need = TokenNeed(await ASYNC.call_sync(self._count), 0)
@@ -85,6 +97,7 @@ class _Attempt(MeteredAttempt):
     """An attempt of a request."""
 
     def __init__(self, meter: EmbeddingMeter, number: int) -> None:
+        super().__init__(meter.experience.correction)
         self._meter = meter
         self._number = number
 
@@ -124,8 +137,8 @@ class _Attempt(MeteredAttempt):
     def ends_at(self) -> float | None:
         return self._meter.ends_at
 
-    async def estimate_need(self) -> TokenNeed:
-        return await self._meter.estimate_need()
+    async def _count_need(self) -> TokenNeed:
+        return await self._meter.count_need()
 
     async def emit_wait(self, since: float) -> None:
         await self._meter.run.emit_wait(since)

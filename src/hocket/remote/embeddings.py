@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar, Self
 
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict, Field, PrivateAttr
 
 from hocket._metering.attempt import LedgerLike
 from hocket._pipeline.budget import BudgetLike
@@ -22,7 +22,7 @@ from hocket.load.field_docs import inherit_field_docs
 from hocket.load.late_signature import keep_readable, put_off_signature
 from hocket.messages import add_usage
 from hocket.rate_limiters import BaseRateLimiter
-from hocket.remote.embedding_meter import EmbeddingMeter, EmbeddingResult
+from hocket.remote.embedding_meter import EmbeddingMeter, EmbeddingResult, Experience
 from hocket.remote.retrying_service import RetryingService
 from hocket.runnables import RunnableConfig
 from hocket.runnables.batch import Batch
@@ -53,6 +53,8 @@ class RemoteEmbeddings(RetryingService, Embeddings, ABC):
     budget: BudgetLike | None = Field(default=None, exclude=True, repr=False)
     ledger: LedgerLike | bool | None = Field(default=None, exclude=True, repr=False)
     metadata: dict[str, object] | None = Field(default=None, exclude=True, repr=False)
+
+    _experience: Experience = PrivateAttr(default_factory=Experience)
 
     _max_tokens: ClassVar[int | None] = None
     """Tokens that one request may have in all; None: no limit."""
@@ -121,7 +123,7 @@ class RemoteEmbeddings(RetryingService, Embeddings, ABC):
             return result
 
         fields = self.rate_limiter, self.budget, self.ledger
-        meter = EmbeddingMeter(self._provider, self._served_model, *fields, run, texts, ends_at)
+        meter = EmbeddingMeter(self._provider, self._served_model, *fields, run, texts, ends_at, self._experience)
         return await self._send_again(lambda: self._request(texts), read, ends_at, run.emit_retry, meter.make)
 
     def _batches(self, texts: list[str], sizes: list[int]) -> Iterator[list[str]]:

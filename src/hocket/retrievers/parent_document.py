@@ -8,6 +8,7 @@ from uuid import uuid4
 
 from pydantic import Field, PrivateAttr, SkipValidation
 
+from hocket._databases.writes import finish_write
 from hocket._runtime.portal import run_in_portal
 from hocket._runtime.runtime import ASYNC
 from hocket.callbacks import AsyncCallbackManagerForRetrieverRun
@@ -115,7 +116,9 @@ class ParentDocumentRetriever(BaseRetriever):
                 facts = {**piece.metadata, self.id_key: key}
                 pieces.append(piece.model_copy(update={"id": name, "metadata": facts}))
         former = await ASYNC.call_sync(self._list_parents, list(named))
-        await ASYNC.call_sync(self._write, parents)  # first, so that no piece is found whose parent is not there
+        await finish_write(
+            lambda: ASYNC.call_sync(self._write, parents)
+        )  # first, so that no piece is found whose parent is not there
         await self.vectorstore.aadd_documents(pieces)
         if former:
             await self._delete_all_but(former, pieces, parents)
@@ -142,7 +145,8 @@ class ParentDocumentRetriever(BaseRetriever):
         found = await self.vectorstore.alist_ids({self.id_key: {"$in": list(former)}})
         if stale := [one for one in found if one not in kept]:
             await self.vectorstore.adelete(stale)
-        await ASYNC.call_sync(self._remove, [one for one in former if one not in parents])
+        gone = [one for one in former if one not in parents]
+        await finish_write(lambda: ASYNC.call_sync(self._remove, gone))
 
     # -- the docstore, in worker threads
 

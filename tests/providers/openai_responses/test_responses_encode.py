@@ -495,6 +495,9 @@ def test_a_result_may_answer_a_call_that_the_server_keeps() -> None:
     """Where the beginning of the conversation is the server's, by the model's word or the call's; else it is refused."""
     assert body([RESULT], previous_response_id="resp_9")["input"] == [SENT_RESULT]
     assert body([RESULT], fields={"conversation": "conv_1"})["input"] == [SENT_RESULT]
+    kept = {"previous_response_id": "resp_9"}
+    assert body([RESULT], extra_body=kept)["input"] == [SENT_RESULT]
+    assert body([RESULT], fields={"extra_body": kept})["input"] == [SENT_RESULT]
     with pytest.raises(InvalidHistory):
         body([RESULT])
     with pytest.raises(InvalidHistory):

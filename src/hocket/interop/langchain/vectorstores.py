@@ -13,6 +13,7 @@ from langchain_core.documents import Document as LCDocument
 from langchain_core.embeddings import Embeddings as LCEmbeddings
 from langchain_core.vectorstores import VectorStore as LCVectorStore
 
+from hocket._databases.writes import finish_write
 from hocket._runtime.runtime import ASYNC
 from hocket.documents import Document
 from hocket.embeddings import Embeddings
@@ -115,7 +116,7 @@ class LangChainVectorStore(Forwarding, VectorStore):
 
     async def _store_documents(self, documents: dict[str, Document]) -> None:
         given = [document_to_langchain(one.model_copy(update={"id": id})) for id, one in documents.items()]
-        await ASYNC.call_sync(self.store.add_documents, given, ids=[*documents])
+        await finish_write(lambda: ASYNC.call_sync(self.store.add_documents, given, ids=[*documents]))
 
     async def asearch_vector(self, vector: Sequence[float], k: int, filter: Filter | None = None) -> list[Match]:
         """Return the ``k`` documents that are nearest, best first."""
@@ -138,7 +139,7 @@ class LangChainVectorStore(Forwarding, VectorStore):
 
     async def adelete(self, /, ids: Sequence[str] | None = None) -> None:
         """Delete the documents with these ids; None: all, where LangChain's store can."""
-        await ASYNC.call_sync(self.store.delete, None if ids is None else list(ids))
+        await finish_write(lambda: ASYNC.call_sync(self.store.delete, None if ids is None else list(ids)))
 
     async def aget_by_ids(self, /, ids: Sequence[str]) -> list[Document]:
         """Return the documents with these ids, in the order of the ids."""
