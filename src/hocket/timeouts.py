@@ -1,4 +1,4 @@
-"""How long a call may take: its limits on time, as data. What holds them is `hocket._pipeline.deadline`."""
+"""How long a call may take: its limits on time, as data. `_pipeline.observe` and `_pipeline.attempts` hold them."""
 
 from collections.abc import Mapping
 from contextvars import ContextVar

@@ -10,7 +10,8 @@ import anyio.lowlevel
 import pytest
 from pydantic import ValidationError
 
-from hocket._pipeline.deadline import with_attempt_deadlines, with_total_deadline
+from hocket._pipeline.attempts import with_attempt_deadlines
+from hocket._pipeline.observe import with_total_deadline
 from hocket._runtime import clock
 from hocket._runtime.runtime import ASYNC
 from hocket.caches import InMemoryCache

@@ -16,7 +16,7 @@ import anyio
 
 from hocket._pipeline.cache_access import FAILED, CacheKey, Look, look_up, release, store, take_claim
 from hocket._pipeline.call import Call, Next
-from hocket._pipeline.deadline import check_total
+from hocket._pipeline.observe import check_total
 from hocket._runtime import clock
 from hocket._runtime.detached import spawn
 from hocket.caches import BaseCache, Claim

@@ -8,7 +8,7 @@ has ended. It is taken before the rate limiter is asked, whose permit says *now*
 from typing import Any
 
 from hocket._pipeline.call import Call, Next
-from hocket._pipeline.deadline import check_total
+from hocket._pipeline.observe import check_total
 from hocket._pipeline.rate_limit import emit_wait
 from hocket._runtime import clock
 from hocket._runtime.runtime import Runtime

@@ -11,7 +11,7 @@ class CallRequest(NamedTuple):
     """What is asked.
 
     Attributes:
-        model: whose hook answers (`hocket._pipeline.ask_hook.HookedModel`).
+        model: whose hook answers (`hocket._pipeline.attempts.HookedModel`).
         prompts: one list of messages, or one or more texts. Each is a run.
         stop: texts at which the answer is cut.
         params: options of the call, for the hook.

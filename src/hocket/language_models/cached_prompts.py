@@ -6,9 +6,8 @@ from hocket._metering.ambient import HitListener
 from hocket._pipeline.cache import choose_cache
 from hocket._pipeline.cache_access import CacheKey, Look, look_up, store
 from hocket._pipeline.call import Call, Next
-from hocket._pipeline.deadline import with_total_deadline
 from hocket._pipeline.hits import record_hit
-from hocket._pipeline.observe import with_run_events
+from hocket._pipeline.observe import with_run_events, with_total_deadline
 from hocket._pipeline.request import CallRequest
 from hocket.caches import BaseCache
 from hocket.outputs import Generation, LLMResult

@@ -14,9 +14,8 @@ from hocket._pipeline.books import find_books
 from hocket._pipeline.call import NO_LIMITS, Call, Next
 from hocket._pipeline.chat_answer import CHAT, as_chunk, rebuild_result
 from hocket._pipeline.compose import compose_chat
-from hocket._pipeline.deadline import with_total_deadline
 from hocket._pipeline.hooks import default_hook
-from hocket._pipeline.observe import run_all, with_run_events
+from hocket._pipeline.observe import run_all, with_run_events, with_total_deadline
 from hocket._pipeline.runs import NO_RUNS, LLMRun, Runs, StartedRun, view_run
 from hocket._runtime.portal import run_in_portal
 from hocket._runtime.runtime import ASYNC, BLOCKING, Runtime, drive

@@ -1,8 +1,14 @@
-"""The last stage: a model's own hook answers.
+"""The last stages: attempts, in each of which the model's own hook answers.
 
 This module alone decides which of four hooks is called, and how: directly, in a worker thread, or chunk by chunk. An
 async hook is preferred under async verbs, a sync one under sync verbs; where only the other kind exists it is
 used all the same.
+
+Around it, attempts, each within its limits on time: ``first_token`` and ``idle`` are right above the hook, anew for each
+attempt, and hold for what the hook hands over; while the consumer of a stream takes its time the clock stands still. There
+is no other attempt once a chunk was handed out, to a consumer or to handlers that listen to tokens: nobody is to get the
+beginning twice. Nor is there one after the call's deadline: where the server asks for a longer wait, its error is raised at
+once. The outermost policy sets the number of attempts; policies inside it spend from the same budget.
 """
 
 # pyright: reportPrivateUsage=false
@@ -14,15 +20,18 @@ from types import CoroutineType
 from typing import Any, ClassVar, Protocol, cast
 
 from hocket._metering.stage import is_unbilled
-from hocket._pipeline.call import Call
-from hocket._pipeline.deadline import check_total
+from hocket._pipeline.call import Call, Next
 from hocket._pipeline.hooks import Hooks
+from hocket._pipeline.observe import check_total, make_timeout
 from hocket._pipeline.runs import view_run
+from hocket._runtime.clock import Alarm
 from hocket._runtime.thread_stream import from_thread
-from hocket.errors import InvalidHook, LLMError
+from hocket.errors import FirstTokenTimeout, IdleTimeout, InvalidHook, LLMError
 from hocket.outputs import LLMResult
+from hocket.retries import Failure, RetryPolicy, retry_async
+from hocket.timeouts import Timeout, connect_limit
 
-__all__ = ["ask_hook"]
+__all__ = ["ask_hook", "with_attempt_deadlines", "with_retries"]
 
 
 class HookedModel(Protocol):
@@ -210,3 +219,79 @@ def _close(chunks: Iterator[object]) -> None:
 async def _emit_offload(call: Call) -> None:
     if call.runs.are_heard:
         await call.runs.emit_shared("on_offload")
+
+
+# -- attempts
+
+
+def with_attempt_deadlines(call_next: Next) -> Next:
+    """Return ``call_next`` within the call's limits on each attempt, if it has any."""
+
+    def start(call: Call) -> Awaitable[Any]:
+        if not call.runtime.is_async:
+            return call_next(call)
+        limits = call.limits.timeout
+        if limits is None and connect_limit.get() is None:
+            return call_next(call)
+        timed = limits is not None and call.request.streaming and (limits.first_token or limits.idle)
+        attempt = _attempt_within(call, call_next, limits) if limits is not None and timed else call_next(call)
+        connect = None if limits is None else limits.connect
+        return attempt if connect == connect_limit.get() else _connect_within(attempt, connect)
+
+    return start
+
+
+async def _connect_within(attempt: Awaitable[Any], limit: float | None) -> Any:
+    token = connect_limit.set(limit)
+    try:
+        return await attempt
+    finally:
+        connect_limit.reset(token)
+
+
+async def _attempt_within(call: Call, call_next: Next, limits: Timeout) -> Any:
+    try:
+        with Alarm() as alarm:
+            alarm.set(limits.first_token)
+            call.delivery.watch(alarm, limits.idle)
+            return await call_next(call)
+    finally:
+        call.delivery.unwatch()
+    if call.delivery.has_begun and limits.idle is not None:
+        raise make_timeout(call, IdleTimeout, f"the stream brought nothing more for {limits.idle:g} s", "idle")
+    raise make_timeout(
+        call, FirstTokenTimeout, f"the stream brought nothing within {limits.first_token:g} s", "first_token"
+    )
+
+
+def with_retries(call_next: Next) -> Next:
+    """Return ``call_next``, tried again by the call's policy, if it has one."""
+
+    def start(call: Call) -> Awaitable[Any]:
+        policy = call.limits.retry
+        return call_next(call) if policy is None else _make_attempts(call, call_next, policy)
+
+    return start
+
+
+def _make_attempts(call: Call, call_next: Next, policy: RetryPolicy) -> Awaitable[Any]:
+    async def attempt(number: int) -> Any:
+        if number > 1:
+            call.delivery.restart()
+            check_total(call)
+        return await call_next(call)
+
+    async def emit_retry(failure: Failure) -> None:
+        state, facts = failure.retry_event_args
+        response = call.failure_response(failure.error)
+        await call.runs.emit_shared("on_retry", state, **facts, response=response)
+
+    return retry_async(
+        attempt,
+        policy,
+        call.runtime,
+        limit=policy.max_attempts,
+        ends_at=lambda: call.limits.ends_at,
+        may_repeat=lambda: not call.delivery.has_handed_out,
+        tell=emit_retry,
+    )
