@@ -15,7 +15,7 @@ from hypothesis import given, strategies as st
 from hocket import ChatOpenAI, FakeListChatModel, RetryPolicy, ScriptedChatModel, Turn
 from hocket._runtime.stream import Stream, SyncStream
 from hocket.errors import AuthenticationError, ProviderUnavailable, TotalTimeout
-from hocket.runnables import Runnable, RunnableConfig, RunnableRetry
+from hocket.runnables import Runnable, RunnableConfig, RunnableLambda, RunnableRetry
 from hocket.testing import OpenAIFormat, Status, VirtualClock, serve, virtual_clock
 from tests.kit import CHAIN_EVENTS, AsyncRecorder
 
@@ -372,6 +372,23 @@ def test_a_retry_is_configuration() -> None:
             model.with_retry(**wrong)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="tag"):
         retried.invoke("x", {"tag": ["t"]})
+
+
+@pytest.mark.parametrize(("error", "count"), [(KeyError("again"), 3), (KeyError("no"), 1), (busy(), 1)])
+async def test_a_function_says_after_which_exceptions(error: Exception, count: int) -> None:
+    """It alone: an error of hocket's that may pass is not tried again, unless the function says so."""
+    attempts: list[int] = []
+
+    def fail(input: str) -> None:
+        attempts.append(1)
+        raise error
+
+    retried = RunnableLambda(fail).with_retry(
+        retry_if_exception_type=lambda error: "again" in str(error), wait_exponential_jitter=False
+    )
+    with pytest.raises(type(error)):
+        await retried.ainvoke("x")
+    assert len(attempts) == count
 
 
 @pytest.mark.parametrize("verb", ["ainvoke", "invoke"])

@@ -161,7 +161,7 @@ class Runnable(RunnableDescription[Input, Output], ABC, Generic[Input, Output]):
     def with_retry(
         self,
         *,
-        retry_if_exception_type: tuple[type[Exception], ...] = (),
+        retry_if_exception_type: tuple[type[Exception], ...] | Callable[[Exception], bool] = (),
         wait_exponential_jitter: bool = True,
         exponential_jitter_params: "ExponentialJitterParams | None" = None,
         stop_after_attempt: int | None = None,
@@ -170,7 +170,7 @@ class Runnable(RunnableDescription[Input, Output], ABC, Generic[Input, Output]):
 
         Args:
             retry_if_exception_type: exceptions to try again after, beside hocket's that are ``retryable``. One that says it
-                is useless (a wrong key) is believed. LangChain's default, ``(Exception,)``, tries everything again.
+                is useless (a wrong key) is believed. Or a function, which alone says after which: ``lambda error: True``.
             wait_exponential_jitter: whether to pause in between, longer each time; what a server asks for is kept.
             exponential_jitter_params: how long, in seconds; by default 1, then 2, then 4, each plus a random time up to 1.
             stop_after_attempt: attempts in all, those of models inside included; default: 3, or what they may, if more.
@@ -357,7 +357,7 @@ class RunnableFactory(ABC):
     def make_retry(
         self,
         bound: Runnable[Input, Output],
-        exception_types: tuple[type[Exception], ...],
+        exception_types: tuple[type[Exception], ...] | Callable[[Exception], bool],
         has_jitter: bool,
         jitter: "ExponentialJitterParams | None",
         attempts: int | None,

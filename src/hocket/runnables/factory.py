@@ -95,7 +95,7 @@ class ImportingFactory(RunnableFactory):
     def make_retry(
         self,
         bound: Runnable[Input, Output],
-        exception_types: tuple[type[Exception], ...],
+        exception_types: tuple[type[Exception], ...] | Callable[[Exception], bool],
         has_jitter: bool,
         jitter: "ExponentialJitterParams | None",
         attempts: int | None,

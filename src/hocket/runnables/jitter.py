@@ -1,5 +1,8 @@
 """The pauses of `Runnable.with_retry`, in LangChain's words."""
 
+from collections.abc import Callable
+
+from pydantic import Field
 from typing_extensions import TypedDict
 
 from hocket.retries import RetryPolicy, seconds
@@ -19,9 +22,14 @@ class ExponentialJitterParams(TypedDict, total=False):
 
 
 class JitterPolicy(RetryPolicy):
-    """A policy with LangChain's pauses."""
+    """A policy with LangChain's pauses, and with its function that says after which exceptions to try again."""
 
     pauses: ExponentialJitterParams | None = None
+    judge: Callable[[Exception], bool] | None = Field(default=None, exclude=True)
+
+    def allows(self, error: BaseException) -> bool:
+        """Whether another attempt may go well."""
+        return super().allows(error) if self.judge is None else isinstance(error, Exception) and self.judge(error)
 
     def _backoff(self, attempt: int) -> float:
         if self.pauses is None:

@@ -32,7 +32,7 @@ class RunnableRetry(RunnableWithAttempts[Input, Output], Generic[Input, Output])
     """
 
     bound: SkipValidation[Runnable[Input, Output]]
-    retry_exception_types: tuple[type[Exception], ...] = ()
+    retry_exception_types: tuple[type[Exception], ...] | Callable[[Exception], bool] = ()
     wait_exponential_jitter: bool = True
     exponential_jitter_params: ExponentialJitterParams | None = None
     max_attempt_number: int | None = Field(default=None, ge=1, strict=True)
@@ -66,9 +66,9 @@ class RunnableRetry(RunnableWithAttempts[Input, Output], Generic[Input, Output])
 
     def _make_policy(self) -> RetryPolicy:
         pauses = (self.exponential_jitter_params or {}) if self.wait_exponential_jitter else None
-        return JitterPolicy(
-            max_attempts=self.max_attempt_number or ATTEMPTS, also=self.retry_exception_types, pauses=pauses
-        )
+        given = self.retry_exception_types
+        also, judge = ((), given) if callable(given) else (given, None)
+        return JitterPolicy(max_attempts=self.max_attempt_number or ATTEMPTS, also=also, judge=judge, pauses=pauses)
 
     async def _run_attempts(self, call: Attempts[Input, Output]) -> Output:
         params = {**call.params}
