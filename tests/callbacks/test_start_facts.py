@@ -5,8 +5,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from hocket.callbacks.ambient import Listening
 from hocket.callbacks.run_facts import describe_server
+from hocket.callbacks.run_listeners import Listening
 from hocket.language_models import FakeListChatModel, FakeListLLM, FakeStreamingListLLM
 from hocket.providers.openai import ChatOpenAI, OpenAIEmbeddings
 from hocket.testing import OpenAIFormat, Vectors, serve

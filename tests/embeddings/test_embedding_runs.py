@@ -7,7 +7,7 @@ from typing import Any
 import anyio
 import pytest
 
-from hocket.callbacks.ambient import Listening
+from hocket.callbacks.run_listeners import Listening
 from hocket.embeddings import CacheBackedEmbeddings, DeterministicFakeEmbedding, Embeddings, embed_as_run
 from hocket.errors import InvalidInput, RateLimitError
 from hocket.providers.openai import OpenAIEmbeddings

@@ -12,7 +12,7 @@ import pytest
 from anyio import to_thread
 
 from hocket.budgets import Budget, spending
-from hocket.callbacks.ambient import Listening
+from hocket.callbacks.run_listeners import Listening
 from hocket.errors import (
     BudgetExceeded,
     DroppedStateWarning,

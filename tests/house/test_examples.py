@@ -36,7 +36,7 @@ from typing import Any
 import anyio
 import pytest
 
-from hocket.callbacks import ambient
+from hocket.callbacks import run_listeners
 from hocket.testing import OpenAIFormat, Reply, serve
 from tests.measures.source import HAS_LANGCHAIN, HAS_MCP, HAS_OTEL, MODULES, ROOT
 
@@ -195,7 +195,7 @@ def test_the_examples_of_the_docs_run(
     """A reader who copies an example sees what the page says."""
     if missing := set().union(*map(missing_packages, fences)):
         pytest.skip(f"it needs {', '.join(sorted(missing))}, which is not installed here")
-    monkeypatch.setattr(ambient, "_registrations", ())  # an example may have a handler hear the whole process
+    monkeypatch.setattr(run_listeners, "_registrations", ())  # an example may have a handler hear the whole process
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
     replies = Replies()

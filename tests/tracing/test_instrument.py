@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from opentelemetry import trace
 
-from hocket.callbacks import ambient
+from hocket.callbacks import run_listeners
 from hocket.errors import InvalidInput
 from hocket.language_models import FakeListChatModel
 from hocket.runnables import RunnableLambda
@@ -54,7 +54,7 @@ def test_it_can_be_switched_off(collected: Collected) -> None:
     stream.close()
     MODEL.invoke("x")
     assert collected.names == [CHAT]
-    assert ambient._registrations == ()
+    assert run_listeners._registrations == ()
 
 
 def test_a_handler_is_for_single_calls() -> None:
@@ -83,7 +83,7 @@ def test_without_providers_nothing_is_done() -> None:
         from opentelemetry.sdk.trace import TracerProvider
         from opentelemetry.sdk.trace.export import SimpleSpanProcessor
         from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
-        from hocket.callbacks.ambient import has_ambient_handlers
+        from hocket.callbacks.run_listeners import has_ambient_handlers
         from hocket.language_models import FakeListChatModel
         from hocket.tracing import instrument
 

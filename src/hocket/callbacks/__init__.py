@@ -1,14 +1,8 @@
 """Watching runs: handlers, the managers that tell them, and handlers for common needs. LangChain's names."""
 
 from hocket._runtime.clock import new_run_id
-from hocket.callbacks.ambient import (
-    register_configure_hook as register_configure_hook,
-    register_handler,
-    unregister_handler,
-)
 from hocket.callbacks.background import flush
 from hocket.callbacks.base_manager import BaseCallbackManager, Callbacks
-from hocket.callbacks.base_run_manager import BaseRunManager
 from hocket.callbacks.custom import adispatch_custom_event, dispatch_custom_event
 from hocket.callbacks.groups import (
     AsyncCallbackManagerForChainGroup,
@@ -40,6 +34,12 @@ from hocket.callbacks.manager import (
     CallbackManagerForToolRun,
     ParentRunManager,
     RunManager,
+)
+from hocket.callbacks.run_listeners import (
+    BaseRunManager,
+    register_configure_hook as register_configure_hook,
+    register_handler,
+    unregister_handler,
 )
 from hocket.callbacks.stdout import (
     DebugCallbackHandler,

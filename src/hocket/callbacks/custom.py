@@ -3,10 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
-from hocket.callbacks.ambient import current_parent
 from hocket.callbacks.base_manager import BaseCallbackManager
-from hocket.callbacks.base_run_manager import sync_face
 from hocket.callbacks.manager import AsyncCallbackManager, CallbackManager
+from hocket.callbacks.run_listeners import current_parent, sync_face
 
 __all__ = ["adispatch_custom_event", "dispatch_custom_event"]
 

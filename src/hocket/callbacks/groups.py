@@ -8,9 +8,9 @@ from uuid import UUID
 
 from hocket._runtime.runtime import drive
 from hocket.callbacks.base_manager import BaseCallbackManager, Callbacks
-from hocket.callbacks.base_run_manager import BaseRunManager, sync_face
 from hocket.callbacks.handler_mixins import Metadata
 from hocket.callbacks.manager import AsyncCallbackManager, AsyncRunManager, CallbackManager, RunManager
+from hocket.callbacks.run_listeners import BaseRunManager, sync_face
 
 __all__ = [
     "AsyncCallbackManagerForChainGroup",

@@ -11,11 +11,10 @@ from uuid import UUID
 from hocket import globals as settings
 from hocket._runtime.clock import new_run_id
 from hocket._runtime.runtime import ASYNC, BLOCKING, Runtime
-from hocket.callbacks.ambient import ambient_handlers, has_ambient_handlers
 from hocket.callbacks.base_manager import BaseCallbackManager, Callbacks, as_own_manager, list_handlers
-from hocket.callbacks.base_run_manager import BaseRunManager, sync_face
 from hocket.callbacks.events import emit, listeners
 from hocket.callbacks.handler_mixins import Metadata, Serialized
+from hocket.callbacks.run_listeners import BaseRunManager, ambient_handlers, has_ambient_handlers, sync_face
 from hocket.callbacks.stdout import DebugCallbackHandler, StdOutCallbackHandler
 from hocket.messages import BaseMessage
 from hocket.messages.base import copy_containers

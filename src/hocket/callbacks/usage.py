@@ -3,8 +3,8 @@
 import threading
 from decimal import Decimal
 
-from hocket.callbacks.ambient import Listening
 from hocket.callbacks.handlers import BaseCallbackHandler
+from hocket.callbacks.run_listeners import Listening
 from hocket.messages import AIMessage, UsageMetadata, add_usage
 from hocket.outputs import ChatGeneration, LLMResult
 

@@ -27,8 +27,8 @@ from hocket._runtime.clock import new_run_id
 from hocket._runtime.runtime import Runtime
 from hocket.caches import BaseCache
 from hocket.callbacks import Callbacks
-from hocket.callbacks.ambient import has_ambient_handlers
 from hocket.callbacks.base_manager import list_handlers
+from hocket.callbacks.run_listeners import has_ambient_handlers
 from hocket.errors import InvalidHook, InvalidInput
 from hocket.errors.hints import bridge_hint
 from hocket.language_models.call_parts import (

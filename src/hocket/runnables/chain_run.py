@@ -20,7 +20,7 @@ from hocket.callbacks import (
     CallbackManagerForChainRun,
     CallbackManagerForRetrieverRun,
 )
-from hocket.callbacks.ambient import has_ambient_handlers
+from hocket.callbacks.run_listeners import has_ambient_handlers
 from hocket.messages import BaseMessage
 from hocket.messages.base import copy_message
 from hocket.runnables.config import RunnableConfig, mark_resolved

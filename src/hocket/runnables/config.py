@@ -8,8 +8,8 @@ from uuid import UUID
 from typing_extensions import TypedDict
 
 from hocket.callbacks import BaseCallbackHandler, BaseCallbackManager
-from hocket.callbacks.ambient import current_parent
 from hocket.callbacks.base_manager import as_own_manager
+from hocket.callbacks.run_listeners import current_parent
 from hocket.errors import InvalidInput
 from hocket.errors.hints import near_name_hint
 

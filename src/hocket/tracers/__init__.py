@@ -1,6 +1,6 @@
 """Tracers: handlers that see whole runs, with the runs inside them, as data. LangChain's names."""
 
-from hocket.callbacks.ambient import register_configure_hook as register_configure_hook
+from hocket.callbacks.run_listeners import register_configure_hook as register_configure_hook
 from hocket.runnables.listeners import RootListenersTracer
 from hocket.runnables.run_record import Run
 from hocket.tracers.base import AsyncBaseTracer, BaseTracer

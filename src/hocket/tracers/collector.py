@@ -2,7 +2,7 @@
 
 from uuid import UUID
 
-from hocket.callbacks.ambient import Listening
+from hocket.callbacks.run_listeners import Listening
 from hocket.runnables.run_record import Run
 from hocket.tracers.base import BaseTracer
 
