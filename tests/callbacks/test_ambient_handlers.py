@@ -11,9 +11,9 @@ from hocket.callbacks import (
     AsyncCallbackManager,
     CallbackManager,
     adispatch_custom_event,
-    ambient,
     dispatch_custom_event,
     register_configure_hook,
+    run_listeners,
 )
 from hocket.errors import InvalidInput
 from hocket.language_models import FakeListChatModel
@@ -23,9 +23,9 @@ from tests.kit import AsyncRecorder, HookCall, Recorder, hook_model
 @pytest.fixture(autouse=True)
 def hooks() -> Iterator[None]:
     """Forget the hooks that a test registers."""
-    before = list(ambient._hooks)
+    before = list(run_listeners._hooks)
     yield
-    ambient._hooks[:] = before
+    run_listeners._hooks[:] = before
 
 
 MODEL = FakeListChatModel(responses=["hi"])

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from hocket.callbacks import ambient, register_handler, unregister_handler
+from hocket.callbacks import register_handler, run_listeners, unregister_handler
 from hocket.errors import InvalidInput, StreamTruncated
 from hocket.language_models import FakeListChatModel, FakeStreamingListLLM
 from hocket.providers.openai import ChatOpenAI
@@ -21,7 +21,7 @@ MODEL = FakeListChatModel(responses=["hi"])
 def registrations() -> Iterator[None]:
     """Forget the handlers that a test registers."""
     yield
-    ambient._registrations = ()
+    run_listeners._registrations = ()
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ import anyio.lowlevel
 import pytest
 
 from hocket.caches import InMemoryCache
-from hocket.callbacks import UsageMetadataCallbackHandler, ambient, get_usage_metadata_callback
+from hocket.callbacks import UsageMetadataCallbackHandler, get_usage_metadata_callback, run_listeners
 from hocket.language_models import BaseChatModel, FakeListLLM, FakeMessagesListChatModel
 from hocket.messages import AIMessage, UsageMetadata
 from hocket.outputs import ChatGeneration, ChatResult
@@ -206,7 +206,9 @@ async def test_a_block_in_a_generator_may_be_left_in_another_context() -> None:
 
 def sizes() -> dict[str, int]:
     """Count what the module of the listening handlers holds."""
-    return {name: len(held) for name, held in vars(ambient).items() if isinstance(held, list | dict | set | tuple)}
+    return {
+        name: len(held) for name, held in vars(run_listeners).items() if isinstance(held, list | dict | set | tuple)
+    }
 
 
 def best(call: Callable[[], object]) -> float:
