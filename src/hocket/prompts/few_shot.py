@@ -1,14 +1,15 @@
 """Prompts with examples in them. Examples are values: a brace in one is a brace."""
 
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar
+from typing import Any
 
-from pydantic import BaseModel, ConfigDict, SkipValidation
+from pydantic import SkipValidation
 
 from hocket._runtime.runtime import ASYNC, BLOCKING, Runtime, drive
 from hocket.errors import InvalidInput
 from hocket.messages import BaseMessage
 from hocket.messages.content import Fields
+from hocket.prompts.base import BasePromptTemplate
 from hocket.prompts.chat import BaseChatPromptTemplate, BaseMessagePromptTemplate
 from hocket.prompts.example_selectors import BaseExampleSelector
 from hocket.prompts.formats import PromptTemplateFormat, compile_template
@@ -17,7 +18,7 @@ from hocket.prompts.message import StringPromptTemplate
 __all__ = ["FewShotChatMessagePromptTemplate", "FewShotPromptTemplate", "FewShotPromptWithTemplates"]
 
 
-class _Examples(BaseModel, ABC):
+class _Examples(BasePromptTemplate[str], ABC):
     """Where the examples come from: exactly one of the two.
 
     Args:
@@ -25,14 +26,13 @@ class _Examples(BaseModel, ABC):
         example_selector: chooses them for the values of the call.
     """
 
-    model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
-
     examples: list[dict[str, Any]] | None = None
     example_selector: SkipValidation[BaseExampleSelector | None] = None
 
-    def _check_source(self) -> None:
+    def _check_template(self) -> None:
         if (self.examples is None) == (self.example_selector is None):
             raise InvalidInput("a few-shot prompt takes examples=[...] or example_selector=..., one of the two")
+        super()._check_template()
 
     async def _select_examples(self, runtime: Runtime, values: dict[str, Any]) -> list[dict[str, Any]]:
         if self.example_selector is None:
@@ -56,10 +56,6 @@ class _FewShotText(_Examples, StringPromptTemplate, ABC):
     @abstractmethod
     def _fill_ends(self, values: dict[str, object]) -> tuple[str, str]:
         """Return prefix and suffix with the values filled in."""
-
-    def _check_template(self) -> None:
-        self._check_source()
-        self._find_variables()
 
     def format(self, /, **kwargs: object) -> str:
         """Return the text, with the values filled in.
@@ -157,10 +153,6 @@ class FewShotChatMessagePromptTemplate(_Examples, BaseChatPromptTemplate):
     """
 
     example_prompt: BaseMessagePromptTemplate | BaseChatPromptTemplate
-
-    def _check_template(self) -> None:
-        self._check_source()
-        self._find_variables()
 
     def format_messages(self, /, **kwargs: object) -> list[BaseMessage]:
         """Return the messages of the examples.
