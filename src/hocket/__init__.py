@@ -251,6 +251,8 @@ __all__ = [
 
 
 def _explain(name: str) -> str:
+    if name in ("rag", "retrieval", "search"):
+        return "documents are found by hocket.vectorstores and hocket.retrievers, and read by hocket.document_loaders"
     is_model = name.startswith("Chat") or name.endswith(("LLM", "Embeddings"))
     return "init_chat_model('provider:model') makes the chat model of a provider" if is_model else ""
 

@@ -1,7 +1,9 @@
 """Any Python signature gives a schema that is valid and that admits its own calls, and the function gets what was sent."""
 
 import dataclasses
+import gc
 import inspect
+import weakref
 from collections.abc import Callable
 from typing import Annotated, Any, Literal, NamedTuple, TypedDict
 
@@ -203,3 +205,22 @@ def test_what_is_injected_is_not_in_the_schema(drawn: Drawn) -> None:
     got = made.invoke({**drawn.sent, "user": user})
     assert got["user"] is user
     assert {name: value for name, value in got.items() if name in drawn.received} == drawn.received
+
+
+def test_a_schema_is_inferred_once_for_a_function() -> None:
+    """As long as it stays as it is; it is not kept beyond the function, and what one tool shows is not another's."""
+
+    def order(pieces: int = 1) -> None:
+        """Order."""
+
+    first, second = tool(order), tool(order)
+    assert first.args_schema is second.args_schema
+    first.arguments.json_schema["properties"]["pieces"]["type"] = "string"
+    assert second.args["pieces"]["type"] == "integer"
+    order.__doc__ = "Order pieces."
+    assert tool(order).args_schema is not first.args_schema
+    assert tool("send")(order).args_schema.__name__ == "send"
+    gone = weakref.ref(order)
+    del order, first, second
+    gc.collect()
+    assert gone() is None

@@ -12,7 +12,7 @@ from hocket.agents.plan import AgentPlan
 from hocket.agents.structured import AnswerFormat
 from hocket.agents.text_format import TextFormat
 from hocket.errors import InvalidInput
-from hocket.errors.hints import bridge_hint
+from hocket.errors.hints import bridge_hint, explain_arguments
 from hocket.language_models import init_chat_model
 from hocket.messages import AIMessage, SystemMessage
 from hocket.messages.content import FieldsView
@@ -26,6 +26,8 @@ T = TypeVar("T")
 
 ToolLike = BaseTool | Callable[..., object] | Mapping[str, Any]
 """A tool, a function that becomes one, or the declaration of one that the provider runs."""
+
+_HISTORY = "give each run its conversation: agent.ainvoke(message, history=open_history(...))"
 
 Style = Literal["auto", "native", "react"] | TextFormat
 
@@ -72,6 +74,20 @@ def create_agent(
     at_limit: LimitPolicy = "answer",
     name: str | None = None,
 ) -> Agent[dict[str, Any]]: ...
+@explain_arguments(
+    **dict.fromkeys(("prompt", "state_modifier", "messages_modifier", "system_message"), "system_prompt"),
+    **dict.fromkeys(("checkpointer", "store"), _HISTORY),
+    **dict.fromkeys(("pre_model_hook", "post_model_hook"), "write wrap_model_call of an AgentMiddleware"),
+    **dict.fromkeys(("interrupt_before", "interrupt_after"), "interrupt_on"),
+    **dict.fromkeys(
+        ("state_schema", "context_schema"), "the state is the messages; give tools what they need by closures"
+    ),
+    cache="give it to the model: ChatOpenAI(cache=...)",
+    debug="write hocket.set_debug(True)",
+    llm="model",
+    max_iterations="write limits=AgentLimits(model_calls=...)",
+    recursion_limit="write limits=AgentLimits(model_calls=...)",
+)
 def create_agent(
     model: Runnable[Any, AIMessage] | str,
     tools: Sequence[ToolLike] = (),

@@ -14,6 +14,7 @@ from hocket.budgets.limits import read_lease, read_limit, read_name, show_limit
 from hocket.budgets.opening import open_accounts
 from hocket.budgets.periods import Per, read_per, read_timezone
 from hocket.errors import InvalidInput
+from hocket.errors.hints import explain_arguments
 from hocket.prices.money import MAX_UNITS, Amount, read_amount, to_units, to_usd
 
 __all__ = ["Budget", "BudgetReservation", "BudgetState", "Unpriced"]
@@ -85,6 +86,7 @@ class Budget:
         100000
     """
 
+    @explain_arguments(amount="usd", limit="usd", max_usd="usd", max_tokens="tokens", period="per", window="per")
     def __init__(
         self,
         usd: Amount | None = None,

@@ -14,6 +14,7 @@ from hocket.chat_history.base import BaseChatMessageHistory
 from hocket.chat_history.exclusive import Exclusive
 from hocket.chat_history.records import check_session_id, dumps_messages, loads_messages
 from hocket.errors import HistoryError, InvalidInput
+from hocket.errors.hints import explain_arguments
 from hocket.messages import BaseMessage
 
 __all__ = ["SQLiteChatMessageHistory"]
@@ -49,6 +50,7 @@ class SQLiteChatMessageHistory(BaseChatMessageHistory):
         HistoryError: by every operation: the database cannot be read or written, or a message in it is damaged.
     """
 
+    @explain_arguments(connection="path", connection_string="path", database="path", url="path")
     def __init__(self, session_id: str, path: str | os.PathLike[str]) -> None:
         self.session_id: str = check_session_id(session_id)
         self.path: str = check_path(path, "path")

@@ -3,7 +3,7 @@
 import threading
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import anyio
 
@@ -15,7 +15,7 @@ from hocket.chat_history.turn import add_missing_results, append_partial, append
 from hocket.conversation.reading import ConversationStream, Reading, SyncConversationStream
 from hocket.conversation.window import ConversationMemory, Limits, Options, WindowedModel
 from hocket.errors import InvalidInput
-from hocket.errors.hints import bridge_hint, excerpt
+from hocket.errors.hints import LONGEST_NAME, bridge_hint, excerpt, explain_arguments, near_name_hint
 from hocket.language_models import init_chat_model
 from hocket.message_toolkit.repair import is_empty
 from hocket.messages import AIMessage, AIMessageChunk, BaseMessage, HumanMessage, message_chunk_to_message
@@ -25,6 +25,12 @@ from hocket.runnables.with_run import RunnableWithRun
 __all__ = ["Conversation"]
 
 Said = str | BaseMessage | Sequence[BaseMessage]
+
+
+_VERBS = {
+    **dict.fromkeys(("invoke", "run", "predict", "chat", "ask"), "send"),
+    **dict.fromkeys(("ainvoke", "arun", "apredict", "achat", "aask"), "asend"),
+}
 
 
 class Conversation:
@@ -71,6 +77,9 @@ class Conversation:
         4
     """
 
+    @explain_arguments(
+        chat_history="history", llm="model", prompt="system", system_prompt="system", window="max_messages"
+    )
     def __init__(
         self,
         model: Runnable[Any, AIMessage] | str,
@@ -112,6 +121,14 @@ class Conversation:
     def history(self) -> BaseChatMessageHistory:
         """All that was said."""
         return self._history
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> object:
+            """Name the verb that is meant, where another library's was written."""
+            hint = f"write {_VERBS[name]}(...)" if name in _VERBS else ""
+            hint = hint or near_name_hint(name, [one for one in dir(type(self)) if one[0] != "_"])
+            raise AttributeError(f"a Conversation has no {name[:LONGEST_NAME]!r}; {hint}")
 
     def __repr__(self) -> str:
         return f"Conversation({type(self._model).__name__}, history={self._history!r}, system={self.system!r})"

@@ -3,13 +3,32 @@
 What an error quotes of outside data goes through `excerpt`: a name may come from a model or a stranger, and be a megabyte.
 """
 
-from collections.abc import Iterable, Sequence
-from typing import cast
+import functools
+import inspect
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import FunctionType
+from typing import ParamSpec, TypeVar, cast
 
-__all__ = ["LONGEST_NAME", "bridge_hint", "excerpt", "near_name", "near_name_hint", "shorten"]
+from hocket.errors.own import InvalidInput
+
+__all__ = [
+    "LONGEST_NAME",
+    "arguments_instead",
+    "bridge_hint",
+    "excerpt",
+    "explain_arguments",
+    "near_name",
+    "near_name_hint",
+    "shorten",
+]
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 LONGEST_NAME = 100
 """Characters of a name that are compared and shown."""
+
+_instead: dict[object, Mapping[str, str]] = {}
 
 _WITHOUT_FORM = {f"langchain_core.{room}" for room in ("caches", "example_selectors", "rate_limiters", "stores")}
 
@@ -49,3 +68,44 @@ def bridge_hint(value: object) -> str:
     if any(module.startswith("langchain_core.") for module in modules) and modules.isdisjoint(_WITHOUT_FORM):
         return "; it is LangChain's: hocket.interop.langchain.from_langchain makes it hocket's"
     return ""
+
+
+def explain_arguments(**instead: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
+    """Have a function, or a constructor, name the right word for an argument that it does not have.
+
+    Args:
+        instead: names that its arguments have elsewhere, in LangChain above all → the name here, or a few words on what
+            to do. For other names the nearest is named.
+
+    Raises, where it is called:
+        InvalidInput: it has no such argument.
+    """
+
+    def decorate(function: Callable[P, T]) -> Callable[P, T]:
+        signature = inspect.signature(function)
+        parameters = signature.parameters
+        known = [one.name for one in parameters.values() if one.kind is not one.VAR_KEYWORD and one.name != "self"]
+        is_open = len(known) + ("self" in parameters) < len(parameters)  # what it hands on is checked there
+
+        @functools.wraps(function)
+        def call(*args: P.args, **kwargs: P.kwargs) -> T:
+            for name in kwargs:
+                if name in instead or not (is_open or name in known):
+                    word = instead.get(name) or near_name_hint(name, known)
+                    hint = f"write {word}=..." if word in known else word
+                    owner = function.__qualname__.removesuffix(".__init__")
+                    raise InvalidInput(f"{owner} has no argument {name[:LONGEST_NAME]!r}; {hint}")
+            return function(*args, **kwargs)
+
+        vars(call)["__signature__"] = signature  # also for who follows no wrapper
+        _instead[call] = instead
+        return call
+
+    return decorate
+
+
+def arguments_instead(target: object) -> Mapping[str, str]:
+    """Return what a function or a class that explains its arguments says instead of other names; others: nothing."""
+    owner = getattr(target, "__self__", target)  # a class method hands its arguments on
+    function = getattr(owner, "__init__", None) if isinstance(owner, type) else target
+    return _instead.get(function, {}) if isinstance(function, FunctionType) else {}

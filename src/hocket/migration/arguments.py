@@ -13,7 +13,7 @@ from pydantic import AliasChoices, BaseModel
 from typing_extensions import is_typeddict
 
 from hocket.classic.chains import Chain
-from hocket.errors.hints import near_name
+from hocket.errors.hints import arguments_instead, near_name
 from hocket.migration.table import Place, load_place
 from hocket.providers.openai.compatible import CompatibleProvider
 from hocket.remote.options import FIELDS_INSTEAD, OTHER_FIELDS
@@ -33,7 +33,6 @@ __all__ = [
     "rename_field",
 ]
 
-_STORE = {"embedding_function": "embedding", "embeddings": "embedding"}
 _RENAMED: Mapping[str, Mapping[str, str]] = {
     "hocket.providers.openai.compatible.azure": {"azure_deployment": "model", "deployment_name": "model"},
     "hocket.providers.openai.compatible.deepseek": {"deepseek_api_key": "api_key"},
@@ -41,13 +40,9 @@ _RENAMED: Mapping[str, Mapping[str, str]] = {
     "hocket.providers.openai.compatible.groq": {"groq_api_key": "api_key"},
     "hocket.providers.openai.compatible.together": {"together_api_key": "api_key"},
     "hocket.providers.openai.compatible.xai": {"xai_api_key": "api_key"},
-    "hocket.agents.create_agent": {"prompt": "system_prompt"},
     "hocket.caches.SQLiteCache": {"database_path": "path"},
-    "hocket.classic.chains.TransformChain": {"transform": "transform_cb", "atransform": "atransform_cb"},
     "hocket.providers.openai.OpenAIEmbeddings": {"headers": "default_headers"},
     "hocket.chat_history.open_history": {"connection": "url_or_path", "connection_string": "url_or_path"},
-    "hocket.vectorstores.InMemoryVectorStore": _STORE,
-    "hocket.vectorstores.SQLiteVectorStore": {**_STORE, "persist_directory": "path", "collection_name": "collection"},
 }
 """Arguments that mean the same, of what is no service; and of services, what their own table does not know."""
 
@@ -166,7 +161,8 @@ def rename_argument(place: Place, target: object, name: str) -> str | None:
     known = list_arguments(target)
     if known is None or name in known:
         return None
-    own = _RENAMED.get(str(place), {}).get(name) or (OTHER_FIELDS.get(name) if _is_service(target) else None)
+    renamed = {**(OTHER_FIELDS if _is_service(target) else {}), **arguments_instead(target)}
+    own = _RENAMED.get(str(place), {}).get(name) or renamed.get(name)
     return own if own in known else None
 
 
@@ -185,6 +181,8 @@ def hint_at_argument(target: object, name: str) -> str | None:
         return None
     if _is_chain(target) and name in _INSTEAD_OF_CHAINS:
         return _INSTEAD_OF_CHAINS[name]
+    if words := arguments_instead(target).get(name):
+        return words
     instead: Mapping[str, str] = getattr(target, "_renamed_fields", FIELDS_INSTEAD)
     if _is_service(target) and name in instead:
         return f"write {instead[name]}"

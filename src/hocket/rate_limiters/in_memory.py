@@ -10,6 +10,7 @@ from hocket._runtime import clock
 from hocket._runtime.runtime import ASYNC, BLOCKING, Runtime, drive
 from hocket._runtime.wait_queue import Waiter, WaitQueue
 from hocket.errors import InvalidInput
+from hocket.errors.hints import explain_arguments
 from hocket.rate_limiters.base import BaseRateLimiter
 
 __all__ = ["InMemoryRateLimiter"]
@@ -31,6 +32,7 @@ class InMemoryRateLimiter(WaitQueue, BaseRateLimiter):
         InvalidInput: a rate that is not above 0, or a bucket under 1.
     """
 
+    @explain_arguments(rpm="write requests_per_second=..., a sixtieth of it", rps="requests_per_second")
     def __init__(
         self, *, requests_per_second: float = 1, check_every_n_seconds: float = 0.1, max_bucket_size: float = 1
     ) -> None:

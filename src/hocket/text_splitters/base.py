@@ -11,7 +11,7 @@ from hocket._runtime.stream import Sink, Stream
 from hocket._runtime.thread_stream import from_thread
 from hocket.documents import BaseDocumentTransformer, Document
 from hocket.errors import InvalidInput
-from hocket.errors.hints import bridge_hint
+from hocket.errors.hints import bridge_hint, explain_arguments
 from hocket.text_splitters.parts import KeepSeparator, LengthFunction
 from hocket.tokens import Encoding, count_tokens, encoding_name_for_model, get_encoding
 from hocket.tokens.counting import CountsTokens
@@ -55,6 +55,7 @@ class TextSplitter(BaseDocumentTransformer, ABC):
         InvalidInput: one of them is out of its range, or of another type.
     """
 
+    @explain_arguments(chunk="chunk_size", overlap="chunk_overlap", size="chunk_size")
     def __init__(
         self,
         chunk_size: int = 4000,

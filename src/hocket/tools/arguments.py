@@ -18,7 +18,7 @@ from hocket.messages.base import copy_containers
 from hocket.tools.inferred import InferredArguments
 from hocket.tools.injected import InjectedToolCallId, is_injected
 from hocket.tools.json_schema import make_json_schema
-from hocket.tools.signature import Parameter
+from hocket.tools.signature import Memo, Parameter
 from hocket.tools.typed_dicts import fit_for_pydantic
 
 __all__ = ["JSON_SCHEMA", "ArgsSchema", "Arguments", "make_arguments"]
@@ -29,6 +29,8 @@ JSON_SCHEMA = "json_schema"
 ArgsSchema = type[Any] | dict[str, Any]
 """A pydantic model, a TypedDict, a dataclass, or a JSON schema of an object."""
 
+
+_written: Memo[JSONObject] = Memo()
 
 Check = Callable[[Mapping[str, object]], dict[str, object]]
 """Returns arguments as the schema types them, or raises pydantic's ValidationError."""
@@ -97,6 +99,9 @@ class Arguments:
         """Its JSON schema, without what is injected."""
         if isinstance(self.schema, dict):
             return copy_containers(self.schema)  # type: ignore[no-any-return]
+        if isinstance(self.schema, type) and issubclass(self.schema, InferredArguments):  # several tools may have it
+            kept = _written.get(self.schema, functools.partial(make_json_schema, self.schema))
+            return cast("JSONObject", copy_containers(kept))
         return make_json_schema(self.schema)
 
     @functools.cached_property

@@ -10,10 +10,10 @@ from pydantic.fields import FieldInfo
 from hocket.errors import InvalidInput
 from hocket.tools.docstrings import parse_docstring
 from hocket.tools.injected import is_injected
-from hocket.tools.signature import Parameter, read_signature
+from hocket.tools.signature import Memo, Parameter, read_signature
 from hocket.tools.typed_dicts import fit_for_pydantic
 
-__all__ = ["InferredArguments", "create_schema_from_function"]
+__all__ = ["InferredArguments", "create_schema_from_function", "infer_schema"]
 
 
 class InferredArguments(BaseModel):
@@ -25,6 +25,19 @@ class InferredArguments(BaseModel):
 
 
 _TAKEN = frozenset(dir(BaseModel))
+
+
+_kept: Memo[list[tuple[tuple[str, str | None], type[BaseModel]]]] = Memo()
+"""For each function the name and the docstring of the schema that was made last, and the schema."""
+
+
+def infer_schema(model_name: str, func: Callable[..., object]) -> type[BaseModel]:
+    """Do as `create_schema_from_function`, once for a function, as long as it lives, under its name and docstring."""
+    kept = _kept.get(func, list[tuple[tuple[str, str | None], type[BaseModel]]])
+    key = model_name, func.__doc__
+    if not kept or kept[0][0] != key:
+        kept[:] = [(key, create_schema_from_function(model_name, func))]
+    return kept[0][1]
 
 
 def create_schema_from_function(

@@ -6,7 +6,7 @@ from typing import Any, Literal, Self
 from hocket.errors import InvalidInput
 from hocket.tools.arguments import ArgsSchema
 from hocket.tools.function_tool import FunctionTool, get_docstring, get_function_name
-from hocket.tools.inferred import create_schema_from_function
+from hocket.tools.inferred import create_schema_from_function, infer_schema as make_schema
 
 __all__ = ["StructuredTool"]
 
@@ -59,14 +59,14 @@ class StructuredTool(FunctionTool):
         name = get_function_name(source) if name is None else name
         described = description if description is not None or parse_docstring else get_docstring(source)
         if args_schema is None and infer_schema:
-            args_schema = create_schema_from_function(
-                name,
-                source,
-                parse_docstring=parse_docstring,
-                error_on_invalid_docstring=error_on_invalid_docstring,
-            )
-            if parse_docstring and description is None:
-                described = args_schema.__doc__
+            if parse_docstring:
+                strict = error_on_invalid_docstring
+                args_schema = create_schema_from_function(
+                    name, source, parse_docstring=True, error_on_invalid_docstring=strict
+                )
+                described = args_schema.__doc__ if description is None else described
+            else:
+                args_schema = make_schema(name, source)
         if not described and description is None and args_schema is not None:
             described = args_schema.get("description") if isinstance(args_schema, dict) else _own_docstring(args_schema)
         if described is None:

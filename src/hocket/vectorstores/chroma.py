@@ -23,7 +23,7 @@ from hocket.documents import Document
 from hocket.embeddings import Embeddings
 from hocket.embeddings.similarity import measure_cosine
 from hocket.errors import EmbeddingMismatch, HocketError, InvalidInput, VectorStoreError
-from hocket.errors.hints import excerpt
+from hocket.errors.hints import excerpt, explain_arguments
 from hocket.vectorstores.base import VectorStore
 from hocket.vectorstores.chroma_filters import RESERVED, Where, list_facts, write_where
 from hocket.vectorstores.chroma_server import ChromaServer, NotThere
@@ -85,6 +85,7 @@ class ChromaVectorStore(VectorStore):
         EmbeddingMismatch: the collection holds vectors of another model: take another collection, or delete it.
     """
 
+    @explain_arguments(collection_name="collection", host="url", embedding_function="embedding", embeddings="embedding")
     def __init__(
         self,
         url: str,

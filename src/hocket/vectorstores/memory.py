@@ -8,6 +8,7 @@ from hocket._databases.writes import finish_write
 from hocket._runtime.runtime import ASYNC
 from hocket.documents import Document
 from hocket.embeddings import Embeddings
+from hocket.errors.hints import explain_arguments
 from hocket.messages.pieces import copy_containers
 from hocket.vectorstores.base import VectorStore
 from hocket.vectorstores.filters import Condition, Filter, check_size, compile_condition, parse_filter
@@ -30,6 +31,7 @@ class InMemoryVectorStore(VectorStore):
         embedding: the model whose vectors it holds.
     """
 
+    @explain_arguments(embedding_function="embedding", embeddings="embedding")
     def __init__(self, embedding: Embeddings) -> None:
         super().__init__(embedding)
         self._lock = threading.Lock()

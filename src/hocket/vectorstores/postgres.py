@@ -18,6 +18,7 @@ from hocket.documents import Document
 from hocket.embeddings import Embeddings
 from hocket.embeddings.base import check_vectors
 from hocket.errors import EmbeddingMismatch, VectorStoreError, VectorStoreUnavailable
+from hocket.errors.hints import explain_arguments
 from hocket.vectorstores.base import VectorStore
 from hocket.vectorstores.filters import Filter, check_batch_size, check_size
 from hocket.vectorstores.postgres_filters import write_filter
@@ -77,6 +78,13 @@ class PGVectorStore(VectorStore):
         EmbeddingMismatch: the store holds vectors of another model; `areembed` changes that.
     """
 
+    @explain_arguments(
+        collection_name="table",
+        connection="url",
+        table_name="table",
+        embedding_function="embedding",
+        embeddings="embedding",
+    )
     def __init__(self, url: str, embedding: Embeddings, *, table: str = "hocket_documents") -> None:
         super().__init__(embedding)
         self._tables = Tables(table)

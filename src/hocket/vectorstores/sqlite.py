@@ -25,6 +25,7 @@ from hocket.documents import Document
 from hocket.embeddings import Embeddings
 from hocket.embeddings.base import check_vectors
 from hocket.errors import InvalidInput, VectorStoreError
+from hocket.errors.hints import explain_arguments
 from hocket.vectorstores.base import VectorStore
 from hocket.vectorstores.cached_rows import CachedRows, RowsView
 from hocket.vectorstores.filter_sql import Clause, write_condition
@@ -66,6 +67,13 @@ class SQLiteVectorStore(VectorStore):
         VectorStoreError: by every operation: the database cannot be read or written, or is damaged.
     """
 
+    @explain_arguments(
+        collection_name="collection",
+        connection="path",
+        persist_directory="path",
+        embedding_function="embedding",
+        embeddings="embedding",
+    )
     def __init__(self, path: str | os.PathLike[str], embedding: Embeddings, *, collection: str = "documents") -> None:
         super().__init__(embedding)
         self.path: str = check_path(path, "path")

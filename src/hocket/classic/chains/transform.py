@@ -8,6 +8,7 @@ from pydantic import SkipValidation
 from hocket._runtime.runtime import Runtime
 from hocket.chains.outlet import Outlet
 from hocket.classic.chains.base import ChainOptions, ListedChain
+from hocket.errors.hints import explain_arguments
 from hocket.messages.content import Fields
 from hocket.runnables import RunnableConfig
 from hocket.runnables.function import Function
@@ -36,6 +37,7 @@ class TransformChain(ListedChain):
     transform_cb: SkipValidation[Callable[..., object]]
     atransform_cb: SkipValidation[Callable[..., Awaitable[object]] | None] = None
 
+    @explain_arguments(transform="transform_cb", atransform="atransform_cb")
     def __init__(
         self,
         input_variables: Sequence[str],

@@ -50,7 +50,7 @@ class OpenAIService(RemoteService):
         dialect, url = fields.get("dialect"), fields.get("base_url")
         if isinstance(dialect, Dialect):
             return dialect
-        if dialect:
+        if dialect and isinstance(dialect, str):
             return named_dialect(dialect)
         return dialect_at(url) if url else _OPENAI
 
